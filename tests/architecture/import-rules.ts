@@ -47,6 +47,7 @@ const OPERATION = 'server/core/catalog/operation.ts'
 const USAGE_EVENT = 'server/core/usage/call-record.ts'
 /** What is observed of calls. */
 const TELEMETRY = 'server/core/telemetry/**'
+const PASSWORD = 'server/core/accounts/password.ts'
 const PASSAGES = 'server/adapters/websearch/passages/**'
 const IDENTITY_SCHEMA = [
   'server/adapters/stores/libsql/schema/identity.ts',
@@ -199,8 +200,8 @@ export const RULES: readonly Rule[] = [
   {
     // How every search adapter processes the text of a page: pure functions over libraries, no network and no index.
     files: [PASSAGES],
-    // Pages contain untrusted JSON.
-    may: [SELF, 'server/core/json-bounds.ts'],
+    // Pages contain untrusted JSON. A response depends on the version that the caller asked for.
+    may: [SELF, 'server/core/json-bounds.ts', 'server/core/catalog/api-version.ts'],
     packages: [
       'node:module',
       '@mozilla/readability',
@@ -529,6 +530,16 @@ export const RULES: readonly Rule[] = [
     packages: REACT,
   },
   {
+    // The length of a password is defined once.
+    files: [
+      'dashboard/src/features/settings/password-card.tsx',
+      'dashboard/src/features/sign-in/credentials-form.tsx',
+      'dashboard/src/pages/reset-password.tsx',
+    ],
+    may: ['dashboard/src/features/settings/*', 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, PASSWORD],
+    packages: REACT,
+  },
+  {
     files: ['dashboard/src/pages/**'],
     may: ['dashboard/src/features/**', 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT],
     packages: REACT,
@@ -581,6 +592,8 @@ export const RULES: readonly Rule[] = [
   },
   // The compiler checks the table of actions against the server's failure codes.
   { files: ['dashboard/src/messages/failures.ts'], types: ['server/core/failure.ts'] },
+  // Sentences say how long a password must be.
+  { files: ['dashboard/src/messages/{settings,sign-in}.ts'], may: [PASSWORD] },
   { files: ['dashboard/src/messages/**'] },
   // A model's stream is the answer of a POST, which a browser's own EventSource cannot send.
   {
@@ -594,6 +607,8 @@ export const RULES: readonly Rule[] = [
     may: ['dashboard/src/api/**', ...TEXT],
     packages: [...REACT, '@simplewebauthn/browser'],
   },
+  // How many reads a batch may have is defined once.
+  { files: ['dashboard/src/api/client/batch.ts'], may: ['server/core/batch.ts'] },
   { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts', ...RECORDS], packages: REACT },
   {
     // The request log has codes without messages, so it shows a code's documented meaning.

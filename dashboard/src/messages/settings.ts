@@ -1,3 +1,5 @@
+import { MIN_PASSWORD_LENGTH } from '../../../server/core/accounts/password.ts'
+
 /** The Settings page, and the pages that emails link to. */
 export const SETTINGS_TEXT = {
   profile: 'Profile',
@@ -30,7 +32,7 @@ export const SETTINGS_TEXT = {
   currentPasswordWrong: 'The current password is wrong.',
   passwordChanged: 'Password changed. Other sessions were signed out.',
   passwordNeeded: 'Enter your password.',
-  passwordShort: 'Use at least 12 characters.',
+  passwordShort: `Use at least ${MIN_PASSWORD_LENGTH} characters.`,
   sessions: 'Sessions',
   sessionTable: 'Where you are signed in',
   sessionColumns: { device: 'Device', ip: 'IP', at: 'Signed in', seen: 'Last seen', act: 'Actions' },

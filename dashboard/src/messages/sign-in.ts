@@ -1,10 +1,12 @@
+import { MIN_PASSWORD_LENGTH } from '../../../server/core/accounts/password.ts'
+
 /** Sign-in, sign-up and the first run. */
 export const SIGN_IN_TEXT = {
   signIn: 'Sign in',
   signUp: 'Create account',
   email: 'Email',
   password: 'Password',
-  passwordHint: 'At least 12 characters.',
+  passwordHint: `At least ${MIN_PASSWORD_LENGTH} characters.`,
   credit: 'Includes $2.00 of free credit. No card required.',
   checkMail: 'Check your email',
   linkSentTo: (email: string) =>
@@ -14,7 +16,7 @@ export const SIGN_IN_TEXT = {
   forgot: 'Forgot your password?',
   emailNeeded: 'Enter your email address.',
   passwordNeeded: 'Enter your password.',
-  passwordShort: 'Use at least 12 characters.',
+  passwordShort: `Use at least ${MIN_PASSWORD_LENGTH} characters.`,
   ended: 'Your session has ended',
   endedText: 'Sign in again to continue. Everything you entered on this page is kept.',
   again: 'Sign in again',

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
+import { MIN_PASSWORD_LENGTH } from '../../../server/core/accounts/password.ts'
 import { resetPassword } from '../api/account/settings.ts'
 import { failureFrom } from '../api/client/failure.ts'
 import { takeToken } from '../features/settings/link-token.ts'
@@ -10,8 +11,6 @@ import { Button, buttonClass } from '../ui/button.tsx'
 import { FormFailure } from '../ui/feedback/failure.tsx'
 import { PasswordField } from '../ui/field.tsx'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
-
-const MIN_PASSWORD_LENGTH = 12
 
 /** `/reset-password#token=`: sets a new password, once. */
 export function ResetPassword() {

@@ -1,3 +1,4 @@
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../core/accounts/password'
 /** A refusal by the sign-in library, or by the checks before it, reduced to what decides the response. */
 export interface Refusal {
   readonly status: number
@@ -38,8 +39,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   'Invalid email or password': 'Email or password is wrong.',
   'Invalid password': 'The current password is wrong.',
   'Invalid email': 'Enter a valid email address.',
-  'Password too short': 'The password is too short. Use at least 12 characters.',
-  'Password too long': 'The password is too long. Use at most 256 characters.',
+  'Password too short': `The password is too short. Use at least ${MIN_PASSWORD_LENGTH} characters.`,
+  'Password too long': `The password is too long. Use at most ${MAX_PASSWORD_LENGTH} characters.`,
   'User already exists.': 'An account with this email address already exists. Sign in instead.',
   'User already exists. Use another email.': 'An account with this email address already exists. Sign in instead.',
   'Invalid token': 'This link has expired or was already used. Request a new one.',

@@ -4,6 +4,7 @@ import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api'
 import { hashPassword, verifyPassword } from 'better-auth/crypto'
 import type { SignedUpUser } from '../../core/accounts/identity'
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../core/accounts/password'
 import type { Clock } from '../../core/clock'
 import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
 import {
@@ -37,7 +38,6 @@ import {
   secondFactorBody,
   secondFactorPlugins,
 } from './sign-in/second-factors'
-import { MAX_PASSWORD, MIN_PASSWORD } from './sign-in/sign-in-guard'
 import type { UsedCodes } from './sign-in/used-codes'
 import { freeStrandedEmail } from './stranded-email'
 
@@ -214,8 +214,8 @@ function passwords(settings: LibrarySettings) {
     autoSignIn: settings.confirmation === null,
     // Not awaited: the time a mail takes would reveal whether the address has an account.
     onExistingUserSignUp: async ({ user }: { user: SignedUpUser }) => void settings.confirmation?.onTaken(userOf(user)),
-    minPasswordLength: MIN_PASSWORD,
-    maxPasswordLength: MAX_PASSWORD,
+    minPasswordLength: MIN_PASSWORD_LENGTH,
+    maxPasswordLength: MAX_PASSWORD_LENGTH,
     revokeSessionsOnPasswordReset: true,
     resetPasswordTokenExpiresIn: HOUR_SECONDS,
     password: {

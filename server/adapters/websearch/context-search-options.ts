@@ -1,3 +1,4 @@
+import { CONTEXT_BEHAVIOR } from '../../core/catalog/api-version'
 import { type FreshnessWindow, freshnessWindow } from '../../core/catalog/freshness'
 import type { LlmContextInput } from '../../core/catalog/llm-context'
 import type { ContextBudget } from './passages/context-budget'
@@ -13,14 +14,12 @@ export interface ContextSearchOptions {
   readonly budget: ContextBudget
 }
 
-/** The version that documents a default for `context_threshold_mode`. Later ones have none: then every page with a word of the query counts. */
-const FIRST_VERSION = '2026-02-06'
 /** `moderate` drops explicit pages, `strict` also adult themes. */
 const MAX_ADULT = { off: 2, moderate: 1, strict: 0 } as const
 
 export function contextSearchOptions(input: LlmContextInput, nowMs: number): ContextSearchOptions {
   return {
-    threshold: input.context_threshold_mode ?? (input['api-version'] === FIRST_VERSION ? 'balanced' : 'disabled'),
+    threshold: input.context_threshold_mode ?? CONTEXT_BEHAVIOR[input['api-version']].threshold,
     maxAdult: MAX_ADULT[input.safesearch ?? 'off'],
     published: input.freshness === undefined ? null : freshnessWindow(input.freshness, nowMs),
     budget: {

@@ -1,6 +1,6 @@
 import { SECRETS } from '../sources/configuration-file'
 import { SETTING_GROUPS } from './all-settings'
-import { FIRST_VERSION, type JsonSchema, type Setting, type SettingGroup } from './setting'
+import { FIRST_RELEASE, type JsonSchema, type Setting, type SettingGroup } from './setting'
 
 /** Where docs/ has the schema. */
 export const SCHEMA_FILE = 'gateway.schema.json'
@@ -59,7 +59,7 @@ function meaning({ doc, secret, since, environmentOnly }: Setting): string {
   const notes = [
     ...(secret ? ['*Secret.*'] : []),
     ...(environmentOnly ? ['Environment only.'] : []),
-    ...(since === FIRST_VERSION ? [] : [`Since ${since}.`]),
+    ...(since === FIRST_RELEASE ? [] : [`Since ${since}.`]),
   ]
   return [/[.!?]$/.test(doc) || notes.length === 0 ? doc : `${doc}.`, ...notes].join(' ')
 }

@@ -51,7 +51,7 @@ export interface SettingGroup<S extends Readonly<Record<string, Setting>> = Read
   readonly settings: S
 }
 
-export const FIRST_VERSION = '0.1.0'
+export const FIRST_RELEASE = '0.1.0'
 
 /** Declares a group. The keys of `unnamed` are the names of the variables. */
 export function group<const U extends Readonly<Record<string, Unnamed<unknown>>>>(
@@ -69,7 +69,7 @@ export function setting<T, D extends string | null>(
   schema: JsonSchema,
   parse: (text: string, name: string) => T,
 ): Unnamed<Value<T, D>> {
-  const { doc, example = null, otherwise, secret = false, since = FIRST_VERSION, environmentOnly = false } = about
+  const { doc, example = null, otherwise, secret = false, since = FIRST_RELEASE, environmentOnly = false } = about
   return (name) => ({
     ...{ name, doc, example, secret, since, environmentOnly, schema },
     default: about.default,

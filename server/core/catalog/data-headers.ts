@@ -1,8 +1,5 @@
+import { API_VERSIONS, LATEST_API_VERSION } from './api-version'
 import type { ParameterTable } from './parameters'
-
-/** The accepted `api-version` values, oldest first; the last one is the default (spec 9, spec-answers 5). */
-const API_VERSIONS = ['2026-02-06', '2026-07-31'] as const
-const LATEST_API_VERSION = API_VERSIONS[1]
 
 /** Header parameters of every data endpoint (spec 4.1). `accept` is checked where the response type is negotiated. */
 export const DATA_HEADERS = {

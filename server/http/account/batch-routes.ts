@@ -1,3 +1,4 @@
+import { MAX_BATCH_PARTS } from '../../core/batch'
 import { failure } from '../../core/failure'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { InnerGet } from '../middleware/inner-get'
@@ -5,8 +6,6 @@ import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 
-/** More than any page of the dashboard asks for at once. */
-const MAX_PARTS = 24
 /** What is no list or record of an owner: streams, pictures, sign-in, and a batch within a batch. */
 const NO_PARTS = /^\/api\/(batch|events|thumbnail|auth|operator)(\/|$)/
 
@@ -25,7 +24,8 @@ export function batchRoutes(
       // Nobody else makes one request into many.
       await owners.owner(context)
       const urls = context.url.searchParams.getAll('get').map((path) => partUrl(path, context.url.origin))
-      if (urls.length === 0 || urls.length > MAX_PARTS) throw refusal(`Send 1 to ${MAX_PARTS} parts as "get".`)
+      if (urls.length === 0 || urls.length > MAX_BATCH_PARTS)
+        throw refusal(`Send 1 to ${MAX_BATCH_PARTS} parts as "get".`)
       const parts = await Promise.all(urls.map((url) => partOf(url, context, dispatch)))
       const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
       return new Response(`{"parts":[${parts.join()}]}`, { headers })

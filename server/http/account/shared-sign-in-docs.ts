@@ -1,3 +1,4 @@
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../core/accounts/password'
 import type { FailureCode } from '../../core/failure'
 import { type JsonSchema, orNull, record, ref, text } from '../openapi/json-schema'
 
@@ -36,7 +37,7 @@ export const SESSION = {
 }
 
 export const email = text('Email address.', { format: 'email', maxLength: 254 })
-export const password = text('The password.', { minLength: 12, maxLength: 256 })
+export const password = text('The password.', { minLength: MIN_PASSWORD_LENGTH, maxLength: MAX_PASSWORD_LENGTH })
 export const PASSWORD = 'correct horse battery'
 
 export const signedIn = (more: Readonly<Record<string, JsonSchema>> = {}) =>

@@ -19,7 +19,7 @@ import type { AccountId, LimitRequestId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { limitsOf, MAX_KEYS, tierOf } from '../../core/limits/tier'
 import { formatUsd, type Money, parseUsd, ZERO } from '../../core/money'
-import { pageOf } from '../../core/page'
+import { DEFAULT_ROWS, pageOf } from '../../core/page'
 import { err, ok, type Result } from '../../core/result'
 import { limitRequestRecord } from '../account/limit-request-record'
 import { refuseCursor } from '../middleware/input/list-query'
@@ -47,9 +47,6 @@ import {
   type ResetSecondFactorCommand,
   type SecondFactorReset,
 } from './record'
-
-/** Per page of a list. */
-const DEFAULT_ROWS = 50
 
 export const NOBODY_SIGNS_IN = failure('invalid_state', 'This account is closed for good. Nobody can sign in to it.')
 

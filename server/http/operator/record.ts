@@ -5,6 +5,7 @@ import type { PriceOverride } from '../../core/catalog/prices'
 import { isoTime } from '../../core/clock'
 import { TIERS } from '../../core/limits/tier'
 import { formatUsd, parseUsd } from '../../core/money'
+import { DEFAULT_ROWS } from '../../core/page'
 import type { Listing } from '../../core/payments/publication'
 import type { UpstreamState } from '../../pipeline/models/model-backend'
 import { LIMIT_REQUEST_STATES, LimitRequestRecord } from '../account/limit-request-record'
@@ -84,7 +85,7 @@ export type ResetSecondFactorCommand = Static<typeof ResetSecondFactorCommand>
 
 /** For commands that list: the limits and the cursor of a route's query. */
 const PAGE = {
-  limit: whole('Maximum number of rows. Default: 50.', { minimum: 1, maximum: 200 }),
+  limit: whole(`Maximum number of rows. Default: ${DEFAULT_ROWS}.`, { minimum: 1, maximum: 200 }),
   cursor: line('`next_cursor` of the previous page.', MAX_LINE),
 }
 export const ListCommand = partialForm('The accounts to list.', {

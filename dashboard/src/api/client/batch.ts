@@ -1,8 +1,8 @@
+import { MAX_BATCH_PARTS } from '../../../../server/core/batch.ts'
+
 /** How long reads are collected: an eighth of what the last one took, for parts of a page that are drawn one after the other. */
 const MIN_WAIT_MS = 4
 const MAX_WAIT_MS = 80
-/** The server takes 24. */
-const MAX_PARTS = 24
 /** With the live events, half of what a browser opens to one server. What comes meanwhile is sent together when one is done. */
 const MAX_OPEN = 2
 const ALONE = /^\/api\/operator\//
@@ -37,7 +37,7 @@ export function read(url: string): Promise<Answer> {
 
 function flush(): void {
   isDue = false
-  while (waiting.length > 0 && open < MAX_OPEN) void send(waiting.splice(0, MAX_PARTS))
+  while (waiting.length > 0 && open < MAX_OPEN) void send(waiting.splice(0, MAX_BATCH_PARTS))
 }
 
 async function send(parts: readonly Waiting[]): Promise<void> {

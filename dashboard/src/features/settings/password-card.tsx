@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { MIN_PASSWORD_LENGTH } from '../../../../server/core/accounts/password.ts'
 import { accountQuery, signIn } from '../../api/account/account.ts'
 import { changePassword } from '../../api/account/settings.ts'
 import { ApiFailure, failureFrom, toFailure } from '../../api/client/failure.ts'
@@ -10,8 +11,6 @@ import { toast } from '../../ui/feedback/toast.ts'
 import { PasswordField } from '../../ui/field.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { DisconnectAppsField, useAppCount } from './disconnect-apps-field.tsx'
-
-const MIN_PASSWORD_LENGTH = 12
 
 type Errors = { current?: string; next?: string }
 type Typed = { current: string; next: string }

@@ -1,13 +1,12 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
+import { MIN_PASSWORD_LENGTH } from '../../../../server/core/accounts/password.ts'
 import { failureFrom, toFailure } from '../../api/client/failure.ts'
 import { SIGN_IN_TEXT as TEXT } from '../../messages/sign-in.ts'
 import { useCountdown } from '../../ui/browser/use-countdown.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Field, PasswordField } from '../../ui/field.tsx'
-
-const MIN_PASSWORD_LENGTH = 12
 
 type Errors = { email?: string; password?: string }
 

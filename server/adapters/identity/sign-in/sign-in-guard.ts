@@ -1,4 +1,5 @@
 import type { SignedUpUser } from '../../../core/accounts/identity'
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../../core/accounts/password'
 import { type Clock, DAY_MS } from '../../../core/clock'
 import { err, ok, type Result } from '../../../core/result'
 import { pathUnder } from '../auth-request'
@@ -175,7 +176,8 @@ export class SignInGuard {
   private async weakness(path: string, body: Readonly<Record<string, unknown>>): Promise<Refusal | null> {
     const password = body[NEW_PASSWORDS[path] ?? '']
     // The library refuses what is no password at all.
-    if (typeof password !== 'string' || password.length < MIN_PASSWORD || password.length > MAX_PASSWORD) return null
+    if (typeof password !== 'string' || password.length < MIN_PASSWORD_LENGTH || password.length > MAX_PASSWORD_LENGTH)
+      return null
     const personal = [body['email'], body['name']].filter((text) => typeof text === 'string')
     return weakPassword(
       password,
@@ -183,10 +185,6 @@ export class SignInGuard {
     )
   }
 }
-
-/** In characters. */
-export const MIN_PASSWORD = 12
-export const MAX_PASSWORD = 256
 
 function guarded(path: string): boolean {
   return path === '/sign-in/email' || path in NEW_PASSWORDS

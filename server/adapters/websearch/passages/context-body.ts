@@ -1,3 +1,4 @@
+import { type ApiVersion, CONTEXT_BEHAVIOR } from '../../../core/catalog/api-version'
 import type { Grounding } from './context-budget'
 import type { PageFacts } from './ranked-page'
 
@@ -14,14 +15,11 @@ export interface ContextParts {
   /** The pages of local recall, the best first; it becomes `poi`, the others `map`. */
   readonly places: readonly Grounding[]
   readonly withMetadata: boolean
-  readonly apiVersion: string
+  readonly apiVersion: ApiVersion
   /** What addresses of this gateway's own pictures start with. */
   readonly baseUrl: string
   readonly nowMs: number
 }
-
-/** The version with three formats of a page's age, and null if it is unknown. */
-const FIRST_VERSION = '2026-02-06'
 
 /** The 200 body of an LLM context search, as JSON text. */
 export function contextBody(parts: ContextParts): string {
@@ -66,12 +64,12 @@ export function absoluteAddress(address: string, baseUrl: string): string {
 }
 
 /**
- * When a page was published: long English date, `YYYY-MM-DD`, age and, except in the first version, the ISO timestamp. Omitted if
- * unknown; null in the first version.
+ * When a page was published: long English date, `YYYY-MM-DD`, age and, depending on the version, the RFC 3339
+ * timestamp. Empty or null if unknown.
  */
-function age(published: string | null, nowMs: number, apiVersion: string): string[] | null {
-  const isFirst = apiVersion === FIRST_VERSION
-  if (published === null) return isFirst ? null : []
+function age(published: string | null, nowMs: number, apiVersion: ApiVersion): readonly string[] | null {
+  const { hasExactAge, unknownAge } = CONTEXT_BEHAVIOR[apiVersion]
+  if (published === null) return unknownAge
   const at = new Date(published)
   const long = at.toLocaleDateString('en-US', {
     weekday: 'long',
@@ -83,5 +81,5 @@ function age(published: string | null, nowMs: number, apiVersion: string): strin
   const days = Math.max(0, Math.floor((nowMs - at.getTime()) / 86_400_000))
   const relative = days === 0 ? 'today' : days === 1 ? '1 day ago' : `${days} days ago`
   const renderings = [long, published.slice(0, 10), relative]
-  return isFirst ? renderings : [...renderings, published]
+  return hasExactAge ? [...renderings, published] : renderings
 }

@@ -1,3 +1,4 @@
+import type { ApiVersion } from '../../../core/catalog/api-version'
 import type { Subject } from '../../../core/goggles/rule-set'
 import type { GoggleText } from '../goggles/rule-books'
 import type { ContextBudget } from '../passages/context-budget'
@@ -45,7 +46,7 @@ export interface AnswerTask {
   readonly count: number
   readonly budget: ContextBudget
   readonly withMetadata: boolean
-  readonly apiVersion: string
+  readonly apiVersion: ApiVersion
   readonly baseUrl: string
   readonly nowMs: number
 }

@@ -1,6 +1,6 @@
 import type { CellName } from '../../../core/cluster/cells'
 import { isJson, listOf } from '../../../core/json'
-import { joinedPages } from '../../../core/page'
+import { DEFAULT_ROWS, joinedPages } from '../../../core/page'
 import type { Health } from '../nodes/health-record'
 import type { Rule } from './figures'
 import { AUDIT_CSV, AUDIT_LINES, BOOKS_CSV, REVENUE_CSV, STATEMENT_CSV } from './file-joins'
@@ -155,8 +155,6 @@ function report<T extends object>(rule: Rule<T>): Way {
 function file(format: 'csv' | 'lines', join: FileJoin): Way {
   return { kind: 'file', format, join }
 }
-
-const DEFAULT_ROWS = 50
 
 /** A page of rows with ids that sort by time. What else is on it comes from `main`. */
 function page(rows: string, order: 'newest first' | 'oldest first'): Way {

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import { isoTime } from '../../../core/clock'
 import { isDue, type StuckRecord, stuckAmount, stuckKind } from '../../../core/ledger/stuck-record'
-import type { Page } from '../../../core/page'
+import { DEFAULT_ROWS, type Page } from '../../../core/page'
 import {
   form,
   instant,
@@ -25,7 +25,7 @@ const NOTE = line('Why it is given up, for the audit log.', MAX_NOTE)
 
 export const DiscardForm = form('Gives up a stuck record.', { note: NOTE })
 export const StuckListCommand = partialForm('Which stuck records to list.', {
-  limit: whole('How many at most. Default: 50.', { minimum: 1, maximum: 100 }),
+  limit: whole(`How many at most. Default: ${DEFAULT_ROWS}.`, { minimum: 1, maximum: 100 }),
   cursor: line('`next_cursor` of the page before.', MAX_CURSOR),
 })
 export type StuckListCommand = Static<typeof StuckListCommand>

@@ -1,6 +1,7 @@
 import type { Actor } from '../../../core/audit'
 import type { StuckId } from '../../../core/ids'
 import type { StuckRecords } from '../../../core/ledger/stuck-records'
+import { DEFAULT_ROWS } from '../../../core/page'
 import { ok } from '../../../core/result'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../../middleware/input/list-query'
@@ -25,9 +26,6 @@ import {
 export interface StuckParts {
   readonly stuck: StuckRecords
 }
-
-/** Records per page of a list. */
-const DEFAULT_ROWS = 50
 
 /** What operators decide about records that the tables refuse (ADR 51). Ids come from outside: an unknown one is found nowhere. */
 class StuckOrders {

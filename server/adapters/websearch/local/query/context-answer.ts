@@ -1,4 +1,5 @@
 import type { Client } from '@libsql/client'
+import type { ApiVersion } from '../../../../core/catalog/api-version'
 import type { RuleSet } from '../../../../core/goggles/rule-set'
 import { err, ok, type Result } from '../../../../core/result'
 import type { GoggleText } from '../../goggles/rule-books'
@@ -24,7 +25,7 @@ export interface ContextQuestion {
   readonly where: CallerLocation | null
   readonly threshold: ThresholdMode
   readonly withMetadata: boolean
-  readonly apiVersion: string
+  readonly apiVersion: ApiVersion
   readonly budget: ContextBudget
   readonly goggles: readonly GoggleText[]
 }
