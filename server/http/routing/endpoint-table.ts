@@ -2,7 +2,6 @@ import { SOLD } from '../../core/catalog/operations'
 import { failure } from '../../core/failure'
 import type { Route } from '../../pipeline/call'
 import { API_WILDCARD, declaredEndpoint, declaredEndpoints, type Endpoint } from './endpoint'
-import { pathPattern } from './path-pattern'
 
 /** Paths that need a credential and carry limit headers (spec-answers 9). */
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
@@ -165,4 +164,9 @@ function isPattern(path: string): boolean {
 
 function soldName({ route }: Endpoint): string | null {
   return route.kind === 'priced' ? route.operation : null
+}
+
+/** Matches exactly the paths of a route such as `/v1/usage/:id`; a parameter is one segment, not empty. */
+function pathPattern(path: string): RegExp {
+  return new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
 }

@@ -1,11 +1,14 @@
 import { countTokens } from '../../websearch/passages/token-count'
-import { textsOf } from './texts'
 
 /** The thread that counts the tokens of a call's input: a body may be many MiB, and no other call waits for it. */
 declare const self: Worker
 
 /** After this long, the rest is estimated at the token density of the part already counted. */
 const MAX_MS = 2_000
+/** The length of the pieces that are counted at once, so that the time can be checked between them. */
+const PIECE = 16_384
+/** Text that matches is an image or a file in base64, whose tokens are counted differently. */
+const PACKED = /^(?:data:[^,]{0,100},)?[A-Za-z0-9+/_-]{1024,}={0,2}$/
 
 self.onmessage = ({ data: { id, body } }: MessageEvent<ToTokenThread>) => {
   self.postMessage({ id, tokens: tokensOf(body) } satisfies FromTokenThread)
@@ -34,4 +37,14 @@ function tokensOf(body: Uint8Array): number {
     counted += text.length
   }
   return counted === 0 ? tokens : Math.ceil((tokens * length) / counted)
+}
+
+/** All texts of a body in pieces, without property names and base64 data. */
+function* textsOf(json: unknown): Generator<string> {
+  const left: unknown[] = [json]
+  for (let value = left.pop(); value !== undefined; value = left.pop()) {
+    if (typeof value === 'string') {
+      if (!PACKED.test(value)) for (let at = 0; at < value.length; at += PIECE) yield value.slice(at, at + PIECE)
+    } else if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) left.push(part)
+  }
 }

@@ -5,7 +5,6 @@ import type { UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
 import { jsonOf, member } from '../json-body'
 import { upstreamFailure } from '../upstream-failure'
-import { webAddress } from '../web-address'
 
 /** One query to SearXNG. Every value uses SearXNG's spelling. */
 export interface SearxngQuestion {
@@ -215,4 +214,10 @@ function instant(text: string): string | null {
 function enginesOf(failed: readonly unknown[]): string {
   const reports = failed.map((one) => (Array.isArray(one) ? one.slice(0, 2).join(': ') : jsonText(one)))
   return reports.join(', ').slice(0, 300)
+}
+
+/** A web URL as engines write it, made absolute; a bare `//host` becomes https. Empty when a browser could not open it. */
+function webAddress(text: string): string {
+  const url = URL.parse(text.startsWith('//') ? `https:${text}` : text)
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : ''
 }

@@ -3,8 +3,7 @@ import { type Failure, type FailureCode, failure } from '../../../core/failure'
 import { formatUsd } from '../../../core/money'
 import type { Result } from '../../../core/result'
 import { isUnavailable } from '../../../core/unavailable'
-import { isAnthropicPath } from '../../routing/anthropic-path'
-import { isGooglePath } from '../../routing/google-path'
+import { isAnthropicPath, isGooglePath } from '../../routing/sdk-paths'
 import { audienceOf } from '../caller/audience'
 
 export type FailureType =

@@ -6,7 +6,7 @@ import {
   searxngTimeRange,
 } from '../../../../server/adapters/websearch/searxng/searxng-query'
 import { freshnessWindow } from '../../../../server/core/catalog/freshness'
-import { SEARCH_LANGUAGES } from '../../../../server/core/catalog/regions'
+import { SEARCH_LANGUAGES } from '../../../../server/core/catalog/search-parameters'
 
 const NOW = Date.parse('2026-03-20T12:00:00Z')
 

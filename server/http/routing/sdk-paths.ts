@@ -30,3 +30,8 @@ export function isBelowV1beta(path: string): boolean {
 export function isGooglePath(path: string): boolean {
   return path.startsWith('/v1beta/') || CALL_PATH.test(path)
 }
+
+/** Paths of Anthropic's SDK, where errors use Anthropic's format. */
+export function isAnthropicPath(path: string): boolean {
+  return path === '/v1/messages' || path === '/v1/messages/count_tokens'
+}
