@@ -58,6 +58,7 @@ import { operatorAccountRoutes } from './http/operator/account-routes'
 import type { ApiCommandParts } from './http/operator/apis/api-commands'
 import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/apis/api-report-routes'
 import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/apis/api-routes'
+import { RouteTargets } from './http/operator/cells/cell-routing'
 import type { OperatorCells } from './http/operator/cells/operator-cells'
 import { type CustomerMoneyParts, customerMoneyRoutes } from './http/operator/customers/customer-money'
 import {
@@ -288,9 +289,12 @@ interface OperatorGroup
 function operatorGroup(parts: OperatorGroup) {
   const { cells, owners } = parts
   const operators = routeGroup({ name: 'group operators', strictPath: true })
+  const targets = new RouteTargets()
   if (cells)
-    operators.onBeforeHandle(({ context, route, params }) => cells.answer(owners, context, route, Object(params).id))
-  return operators
+    operators.onBeforeHandle(({ context, route, params }) =>
+      cells.answer(owners, context, targets.of(context.request.method, route), Object(params).id),
+    )
+  const group = operators
     .use(operatorRoutes(parts))
     .use(operatorAccountRoutes(parts))
     .use(customerRoutes(parts))
@@ -307,6 +311,8 @@ function operatorGroup(parts: OperatorGroup) {
     .use(operatorApiReportRoutes(parts))
     .use(operatorHealthRoutes(parts))
     .use(operatorAuditRoutes({ audit: parts.audit, operator: operatorGate(parts.owners).operator }))
+  targets.add(group.routes)
+  return group
 }
 
 interface OpenParts {

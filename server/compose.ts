@@ -186,7 +186,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   const control = controlHandler({
     ...{ ...shared, ...backups.commands, webhooks: webhooks.routes.webhooks, baseUrl: config.baseUrl },
     ...{ network: () => billing.moneyIn.rail.network(), published: () => billing.moneyIn.rail.published() },
-    ...{ readiness, nodes: surroundings.node?.report ?? null },
+    ...{ readiness, nodes: surroundings.node?.report ?? null, cells },
     onFault: faultLog(log),
     now: () => clock.now(),
   })
@@ -198,7 +198,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
     core,
     ...{ sandbox: linked.sandbox, social: linked.social },
     ...{ ...billing.moneyIn, ...webhooks.senders, retention, backups, upstreamPayments: imported.upstreamPayments },
-    control: cells?.console(control) ?? control,
+    control,
     ...{ accounts, setupToken: core.setupToken, metrics: observed.endpoint },
     /** Whether there is no operator yet. */
     needsOperator: async () => stores.directory.withRole('operator').length === 0,

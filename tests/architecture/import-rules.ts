@@ -374,6 +374,15 @@ export const RULES: readonly Rule[] = [
     packages: ['elysia'],
   },
   {
+    // Operators' routes of the audit log say which cells answer them.
+    files: ['server/http/audit/routes.ts'],
+    may: [
+      ...[CORE, PIPELINE, 'server/http/audit/**', ...EVERY_RESOURCE],
+      'server/http/operator/cells/{cell-routing,file-joins,report-joins}.ts',
+    ],
+    packages: ['elysia'],
+  },
+  {
     // The operator's commands reach every part of the gateway.
     files: ['server/http/operator/control.ts'],
     may: [CORE, PIPELINE, 'server/http/operator/**', ...EVERY_RESOURCE],
@@ -383,6 +392,7 @@ export const RULES: readonly Rule[] = [
   {
     files: ['server/http/operator/operator-gate.ts', 'server/http/operator/socket-command.ts'],
     may: [CORE, SELF, 'server/http/middleware/**'],
+    types: ['server/http/operator/cells/cell-routing.ts'],
     packages: ['@sinclair/typebox'],
   },
   {

@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import type { AccountId } from '../../server/core/ids'
 import type { LedgerEntry } from '../../server/core/ledger/entry'
 import { answerOfAll } from '../../server/http/operator/cells/all-cells'
-import { wayOfCommand } from '../../server/http/operator/cells/ways'
 import { bookCommands } from '../../server/http/operator/money/books'
 import { revenueCommands } from '../../server/http/operator/money/revenue'
 import { call, charge, entry, NOON, openTestStores, type TestStores } from '../support/ledger-parts'
@@ -46,22 +45,22 @@ function commandsOf({ stores }: TestStores) {
 }
 
 async function answerOf(stores: TestStores, command: string, body: object): Promise<Response> {
-  const answer = await commandsOf(stores)[command]?.(body)
+  const answer = await commandsOf(stores)[command]?.run(body)
   if (!answer?.ok) throw new Error(JSON.stringify(answer))
   return answer.value instanceof Response ? answer.value : Response.json(answer.value)
 }
 
 /** What all of these cells answer together. */
 async function joined(cells: readonly TestStores[], command: string, body: Record<string, string>): Promise<string> {
-  const way = wayOfCommand(command)
-  if (way?.kind !== 'report' && way?.kind !== 'file') throw new Error(`${command} is no report`)
+  const target = commandsOf(cells[0] as TestStores)[command]?.cells
+  if (typeof target !== 'object') throw new Error(`${command} is no report`)
   const question = {
     ask: (cell: string) => answerOf(cells[Number(cell)] as TestStores, command, body),
     asked: (name: string) => body[name] ?? null,
     isUp: async () => true,
   }
   const names = cells.map((_, at) => String(at))
-  return (await answerOfAll(names, way, question)).text()
+  return (await answerOfAll(names, target, question)).text()
 }
 
 const QUESTIONS: readonly (readonly [string, Record<string, string>])[] = [

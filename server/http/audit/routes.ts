@@ -4,7 +4,10 @@ import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { queryOf, refuseCursor } from '../middleware/input/list-query'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { csvFile, jsonLinesFile } from '../middleware/response/csv'
-import { documented, UNDOCUMENTED } from '../openapi/documented'
+import { documented } from '../openapi/documented'
+import { answeredBy } from '../operator/cells/cell-routing'
+import { AUDIT_CSV, AUDIT_LINES } from '../operator/cells/file-joins'
+import { AUDIT } from '../operator/cells/report-joins'
 import { AUDIT_DOCS } from './docs'
 import { AUDIT_FILTER, AUDIT_QUERY, auditFilterOf, OPERATOR_AUDIT_FILTER, OPERATOR_AUDIT_QUERY } from './query'
 import { AUDIT_CSV_HEAD, type AuditPage, auditCsvLine, operatorsEntry, ownersEntry } from './record'
@@ -60,7 +63,7 @@ export function operatorAuditRoutes({
         const query = queryOf(OPERATOR_AUDIT_QUERY, context)
         return auditPage(audit, auditFilterOf(accountIn(query), query), query, operatorsEntry)
       },
-      UNDOCUMENTED,
+      answeredBy(AUDIT),
     )
     .get(
       '/audit.csv',
@@ -70,7 +73,7 @@ export function operatorAuditRoutes({
         const pages = pagesOf(audit, auditFilterOf(accountIn(query), query))
         return csvFile('audit.csv', AUDIT_CSV_HEAD, pages, (entry) => auditCsvLine(operatorsEntry(entry)))
       },
-      UNDOCUMENTED,
+      answeredBy(AUDIT_CSV),
     )
     .get(
       '/audit.jsonl',
@@ -79,7 +82,7 @@ export function operatorAuditRoutes({
         const query = queryOf(OPERATOR_AUDIT_FILTER, context)
         return jsonLinesFile('audit.jsonl', pagesOf(audit, auditFilterOf(accountIn(query), query)), operatorsEntry)
       },
-      UNDOCUMENTED,
+      answeredBy(AUDIT_LINES),
     )
 }
 

@@ -2,7 +2,8 @@ import type { ParameterTable } from '../../core/catalog/parameters'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
-import { UNDOCUMENTED } from '../openapi/documented'
+import { answeredBy } from './cells/cell-routing'
+import { ACCOUNTS } from './cells/report-joins'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
 import { operatorGate } from './operator-gate'
 import { LimitsChange, MaxKeysForm, NewGrant, type OneOperatorAccount, type OperatorAccountPage } from './record'
@@ -26,24 +27,24 @@ export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: 
         await staff(context)
         return orders.page(queryOf(ACCOUNTS_QUERY, context))
       },
-      UNDOCUMENTED,
+      answeredBy(ACCOUNTS),
     )
     .post(
       '/:id/grants',
       ({ context, params }): Promise<OneOperatorAccount> =>
         order(context, NewGrant, (actor, form) => orders.grant(actor, { ...form, account: params.id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/:id/limits',
       ({ context, params }): Promise<OneOperatorAccount> =>
         order(context, LimitsChange, (actor, form) => orders.setLimits(actor, { ...form, account: params.id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/:id/max-keys',
       ({ context, params }): Promise<OneOperatorAccount> =>
         order(context, MaxKeysForm, (actor, form) => orders.setMaxKeys(actor, { ...form, account: params.id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
 }

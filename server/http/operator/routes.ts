@@ -7,7 +7,8 @@ import { LIMIT_REQUEST_STATES } from '../account/limit-request-record'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
-import { UNDOCUMENTED } from '../openapi/documented'
+import { answeredBy } from './cells/cell-routing'
+import { LIMIT_REQUESTS, UPSTREAMS } from './cells/report-joins'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
 import { operatorGate } from './operator-gate'
 import {
@@ -55,19 +56,19 @@ export function operatorRoutes(parts: Parts) {
         const { status = null, ...page } = queryOf(REQUESTS_QUERY, context)
         return orders.requestPage(status, page)
       },
-      UNDOCUMENTED,
+      answeredBy(LIMIT_REQUESTS),
     )
     .post(
       '/limit-requests/:id/approve',
       ({ context, params }): Promise<OneOperatorLimitRequest> =>
         order(context, Approval, (actor, form) => orders.approve(actor, { ...form, request: params.id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('record') },
     )
     .post(
       '/limit-requests/:id/decline',
       ({ context, params }): Promise<OneOperatorLimitRequest> =>
         order(context, Decline, (actor, form) => orders.decline(actor, { ...form, request: params.id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('record') },
     )
     .get(
       '/prices',
@@ -78,12 +79,12 @@ export function operatorRoutes(parts: Parts) {
           prices: prices.all().map(priceRecord),
         }
       },
-      UNDOCUMENTED,
+      answeredBy('main'),
     )
     .post(
       '/prices',
       ({ context }): Promise<OperatorPrice> => order(context, NewPrice, (actor, form) => orders.setPrice(actor, form)),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('main') },
     )
     .get(
       '/upstreams',
@@ -91,6 +92,6 @@ export function operatorRoutes(parts: Parts) {
         await operator(context)
         return { upstreams: upstreams(models.list()).map(upstreamRecord) }
       },
-      UNDOCUMENTED,
+      answeredBy(UPSTREAMS),
     )
 }

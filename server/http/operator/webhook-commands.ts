@@ -72,29 +72,29 @@ export function webhookCommands(parts: WebhookCommandParts, actor: Actor): Reado
     return done.ok ? ok(shown(done.value)) : done
   }
   return {
-    webhooks: socketCommand(ListCommand, ({ account }) =>
+    webhooks: socketCommand('operator', ListCommand, ({ account }) =>
       asOperator(
         account,
         async ({ accountId }) => ok(await webhooks.list(accountId)),
         (all): WebhookList => ({ webhooks: all.map((each) => webhookRecord(each, now())) }),
       ),
     ),
-    'webhook-add': socketCommand(AddCommand, ({ account, url, events = [] }) =>
+    'webhook-add': socketCommand('operator', AddCommand, ({ account, url, events = [] }) =>
       asOperator(account, (operator) => webhooks.create(operator, { url, events }), withSecret),
     ),
-    'webhook-set': socketCommand(SetCommand, ({ account, webhook, ...change }) =>
+    'webhook-set': socketCommand('operator', SetCommand, ({ account, webhook, ...change }) =>
       asOperator(account, (operator) => webhooks.change(operator, webhook, change), one),
     ),
-    'webhook-remove': socketCommand(OneCommand, ({ account, webhook }) =>
+    'webhook-remove': socketCommand('operator', OneCommand, ({ account, webhook }) =>
       asOperator(account, (operator) => webhooks.remove(operator, webhook), one),
     ),
-    'webhook-rotate': socketCommand(OneCommand, ({ account, webhook }) =>
+    'webhook-rotate': socketCommand('operator', OneCommand, ({ account, webhook }) =>
       asOperator(account, (operator) => webhooks.rotate(operator, webhook), withSecret),
     ),
-    'webhook-test': socketCommand(OneCommand, ({ account, webhook }) =>
+    'webhook-test': socketCommand('operator', OneCommand, ({ account, webhook }) =>
       asOperator(account, (operator) => webhooks.sendTest(operator, webhook), queued),
     ),
-    'webhook-deliveries': socketCommand(DeliveriesCommand, ({ account, webhook, limit, cursor }) =>
+    'webhook-deliveries': socketCommand('operator', DeliveriesCommand, ({ account, webhook, limit, cursor }) =>
       asOperator(
         account,
         ({ accountId }) => webhooks.deliveries(accountId, webhook, limit + 1, (cursor ?? null) as DeliveryId | null),
@@ -104,7 +104,7 @@ export function webhookCommands(parts: WebhookCommandParts, actor: Actor): Reado
         },
       ),
     ),
-    'webhook-resend': socketCommand(ResendCommand, ({ account, webhook, delivery }) =>
+    'webhook-resend': socketCommand('operator', ResendCommand, ({ account, webhook, delivery }) =>
       asOperator(account, (operator) => webhooks.resend(operator, webhook, delivery), queued),
     ),
   }

@@ -6,7 +6,8 @@ import { MAX_DOCUMENT } from '../../apis/record'
 import { type ApiReport, type FetchedDocument, NewDocumentFetch } from '../../apis/report-record'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
-import { UNDOCUMENTED } from '../../openapi/documented'
+import { answeredBy } from '../cells/cell-routing'
+import { API_REPORT } from '../cells/report-joins'
 import { operatorGate } from '../operator-gate'
 import { type ApiReportNeeds, readApiReport } from './api-report'
 
@@ -28,13 +29,13 @@ export function operatorApiReportRoutes({ owners, fetchDocument, ...needs }: Api
         await operator(context)
         return readApiReport(needs)
       },
-      UNDOCUMENTED,
+      answeredBy(API_REPORT),
     )
     .post(
       '/api-documents',
       ({ context }): Promise<FetchedDocument> =>
         order(context, NewDocumentFetch, (_actor, { url }) => fetched(fetchDocument, url)),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('main') },
     )
 }
 

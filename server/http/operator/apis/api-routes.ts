@@ -18,6 +18,7 @@ import { readBody } from '../../middleware/input/validate-body'
 import { type RequestContext, routeGroup } from '../../middleware/request-context'
 import { taken } from '../../middleware/response/failures'
 import { documented } from '../../openapi/documented'
+import { answeredBy } from '../cells/cell-routing'
 import { operatorGate } from '../operator-gate'
 import { type ApiCommandParts, ApiCommands } from './api-commands'
 import { API_DOCS } from './api-docs'
@@ -45,7 +46,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
         await operator(context)
         return orders.list()
       },
-      documented(API_DOCS.list),
+      answeredBy('main', documented(API_DOCS.list)),
     )
     .post(
       '',
@@ -57,7 +58,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
         set.status = 201
         return created
       },
-      { parse: 'none', ...documented(API_DOCS.create) },
+      { parse: 'none', ...answeredBy('main', documented(API_DOCS.create)) },
     )
     .post(
       '/import',
@@ -68,7 +69,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
         if (!dry_run) await requireRecentSignIn(context, sent.name, sent)
         return taken(await orders.importDocument(actor, sent, dry_run))
       },
-      { parse: 'none', ...documented(API_DOCS.import, IMPORT_QUERY) },
+      { parse: 'none', ...answeredBy('main', documented(API_DOCS.import, IMPORT_QUERY)) },
     )
     .get(
       '/:name',
@@ -76,7 +77,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
         await operator(context)
         return taken(orders.show(params.name))
       },
-      documented(API_DOCS.show),
+      answeredBy('main', documented(API_DOCS.show)),
     )
     .patch(
       '/:name',
@@ -87,13 +88,13 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
         await requireRecentSignIn(context, params.name, sent)
         return taken(await orders.change(actor, params.name, sent))
       },
-      { parse: 'none', ...documented(API_DOCS.change) },
+      { parse: 'none', ...answeredBy('main', documented(API_DOCS.change)) },
     )
     .delete(
       '/:name',
       async ({ context, params }): Promise<RemovedApi> =>
         taken(await orders.remove(await actorOf(context), params.name)),
-      documented(API_DOCS.remove),
+      answeredBy('main', documented(API_DOCS.remove)),
     )
 }
 
@@ -108,12 +109,12 @@ export function operatorApiActRoutes(parts: ApiCommandParts & { readonly owners:
         const actor = await actorOf(context)
         return taken(await orders.test(actor, params.name, await readBody(NewTrial, context, undefined, OPERATOR_BODY)))
       },
-      { parse: 'none', ...documented(API_DOCS.test) },
+      { parse: 'none', ...answeredBy('main', documented(API_DOCS.test)) },
     )
     .post(
       '/:name/lift',
       ({ context, params }): Promise<OneApi> =>
         order(context, ApiLift, (actor, sent) => orders.lift(actor, params.name, sent)),
-      { parse: 'none', ...documented(API_DOCS.lift) },
+      { parse: 'none', ...answeredBy('main', documented(API_DOCS.lift)) },
     )
 }

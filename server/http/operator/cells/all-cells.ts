@@ -2,8 +2,8 @@ import { type CellName, MAIN_CELL } from '../../../core/cluster/cells'
 import { failure } from '../../../core/failure'
 import { inTime } from '../../../core/in-time'
 import { Failed } from '../../middleware/response/failures'
+import type { AllCells } from './cell-routing'
 import { type Asked, type Cells, csvRecords, csvText, lineRecords } from './files'
-import type { Way } from './ways'
 
 /** Says which cells an answer is without. */
 const MISSING_CELLS = 'x-missing-cells'
@@ -32,11 +32,7 @@ interface Answered {
  * Asks the cells, `main` first, and joins what they answer. A refusal of one is the answer. A cell that does not answer is named; if none does,
  * the failure of the first is the answer.
  */
-export async function answerOfAll(
-  cells: readonly CellName[],
-  way: Extract<Way, { kind: 'report' | 'file' }>,
-  question: Question,
-): Promise<Response> {
+export async function answerOfAll(cells: readonly CellName[], target: AllCells, question: Question): Promise<Response> {
   const given = await Promise.all(cells.map((cell) => answerOf(cell, question)))
   const refusal = given.find((answer) => answer && answer.status >= 400 && answer.status < 500)
   if (refusal) return only(refusal, given)
@@ -46,7 +42,7 @@ export async function answerOfAll(
   }
   if (answered.answers.length === 0) return only(given.find((answer) => answer !== null) ?? nobody(), given)
   await Promise.all(given.map((answer) => (answer?.ok ? null : answer?.body?.cancel())))
-  return way.kind === 'report' ? reportOf(cells, way, answered, question) : fileOf(way, answered, question)
+  return target.kind === 'report' ? reportOf(cells, target, answered, question) : fileOf(target, answered, question)
 }
 
 /** Null if it does not answer in time. */
@@ -88,7 +84,7 @@ function nobody(): never {
 
 async function reportOf(
   cells: readonly CellName[],
-  { join }: Extract<Way, { kind: 'report' }>,
+  { join }: Extract<AllCells, { kind: 'report' }>,
   { answers, missing }: Answered,
   { asked }: Question,
 ): Promise<Response> {
@@ -111,7 +107,7 @@ async function reportOf(
 
 /** Streams the joined file. If a cell stops in between, the download breaks off: a file is never short without saying so. */
 async function fileOf(
-  { format, join }: Extract<Way, { kind: 'file' }>,
+  { format, join }: Extract<AllCells, { kind: 'file' }>,
   { answers, missing }: Answered,
   { asked }: Question,
 ): Promise<Response> {
@@ -150,7 +146,7 @@ async function fileOf(
  * Asks the cells in turn until one knows what it is about: the others answer 404, and do nothing. If one does not answer, the id may be its own,
  * so a 404 of the others proves nothing.
  */
-export async function answerOfHolder(cells: readonly CellName[], question: Question): Promise<Response> {
+export async function answerInTurn(cells: readonly CellName[], question: Question): Promise<Response> {
   let unknown: Response | null = null
   let silent: CellName | null = null
   for (const cell of cells) {

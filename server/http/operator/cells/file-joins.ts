@@ -1,11 +1,18 @@
+import { file } from './cell-routing'
 import { type Cells, type FileJoin, merged, microsIn, table, withAmounts, withCounts } from './files'
 import { byRevenue } from './report-joins'
 
 /** How the lines of each file are joined. */
 
 /** Newest first; what several cells read from the control database is there once. */
-export const AUDIT_CSV: FileJoin = newestFirst(([, id = '']) => id)
-export const AUDIT_LINES: FileJoin = newestFirst(([line = '']) => (JSON.parse(line) as { readonly id: string }).id)
+export const AUDIT_CSV = file(
+  'csv',
+  newestFirst(([, id = '']) => id),
+)
+export const AUDIT_LINES = file(
+  'lines',
+  newestFirst(([line = '']) => (JSON.parse(line) as { readonly id: string }).id),
+)
 
 function newestFirst(idOf: (cells: Cells) => string): FileJoin {
   return merged(
@@ -16,26 +23,32 @@ function newestFirst(idOf: (cells: Cells) => string): FileJoin {
 }
 
 /** Columns: account, opening_usd, debits_usd, credits_usd, closing_usd. */
-export const STATEMENT_CSV: FileJoin = merged(
-  ([account = '']) => [account === 'total' ? 1 : 0, ...placeOf(account)],
-  (a, b) => withAmounts(a, b, [1, 2, 3, 4]),
+export const STATEMENT_CSV = file(
+  'csv',
+  merged(
+    ([account = '']) => [account === 'total' ? 1 : 0, ...placeOf(account)],
+    (a, b) => withAmounts(a, b, [1, 2, 3, 4]),
+  ),
 )
 
 const SECTIONS = ['opening', 'entry', 'closing', 'total']
 
 /** Columns: row, time_utc, entry, transaction_id, kind, account, debit, credit, amount_usd, request_id, description, reference. */
-export const BOOKS_CSV: FileJoin = merged(
-  ([row = '', time = '', , , , account = '']) => [
-    SECTIONS.indexOf(row),
-    ...(row === 'entry' ? [time] : placeOf(account)),
-  ],
-  (a, b) => {
-    if (a[0] === 'entry') return null
-    const joined = withAmounts(a, b, [8])
-    return a[0] === 'total'
-      ? joined.with(10, `${Number.parseInt(a[10] ?? '', 10) + Number.parseInt(b[10] ?? '', 10)} entries`)
-      : joined
-  },
+export const BOOKS_CSV = file(
+  'csv',
+  merged(
+    ([row = '', time = '', , , , account = '']) => [
+      SECTIONS.indexOf(row),
+      ...(row === 'entry' ? [time] : placeOf(account)),
+    ],
+    (a, b) => {
+      if (a[0] === 'entry') return null
+      const joined = withAmounts(a, b, [8])
+      return a[0] === 'total'
+        ? joined.with(10, `${Number.parseInt(a[10] ?? '', 10) + Number.parseInt(b[10] ?? '', 10)} entries`)
+        : joined
+    },
+  ),
 )
 
 /** Ledger accounts in the order of a file: customers by id, then the gateway's own. */
@@ -44,9 +57,12 @@ function placeOf(account: string): readonly (string | number)[] {
 }
 
 /** Columns: name, calls, charged_usd, refunded_usd, revenue_usd, upstream_cost_usd, unknown_cost_calls, margin_usd. */
-export const REVENUE_CSV: FileJoin = table(
-  ([name = '']) => name,
-  (a, b) => withCounts(withAmounts(a, b, [2, 3, 4, 5, 7]), b, [1, 6]),
-  (asked) =>
-    byRevenue((asked('group_by') ?? 'day') === 'day', ([name = '', , , , revenue = '']) => [name, microsIn(revenue)]),
+export const REVENUE_CSV = file(
+  'csv',
+  table(
+    ([name = '']) => name,
+    (a, b) => withCounts(withAmounts(a, b, [2, 3, 4, 5, 7]), b, [1, 6]),
+    (asked) =>
+      byRevenue((asked('group_by') ?? 'day') === 'day', ([name = '', , , , revenue = '']) => [name, microsIn(revenue)]),
+  ),
 )

@@ -15,9 +15,9 @@ import { isJson, parsedJson } from '../../../core/json'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import type { RequestContext } from '../../middleware/request-context'
 import { Failed } from '../../middleware/response/failures'
-import { answerOfAll, answerOfHolder, type Question, silentCell, unlessDown } from './all-cells'
+import { answerInTurn, answerOfAll, type Question, silentCell, unlessDown } from './all-cells'
+import type { AllCells, CellTarget, CommandTarget } from './cell-routing'
 import { databaseAnswers } from './database-answers'
-import { type Way, wayOfCommand, wayOfRoute } from './ways'
 
 /** How the gateway of one cell reaches the others. */
 export interface OtherCells {
@@ -49,16 +49,15 @@ export class OperatorCells {
   async answer(
     owners: Pick<OwnerSessions, 'staff'>,
     context: RequestContext,
-    route: string,
+    target: CellTarget,
     id: string | undefined,
   ): Promise<Response | undefined> {
     const { request, staff: asked } = context
-    const way = wayOfRoute(request.method, route)
-    if (asked || !way || way.kind === 'main' || way.kind === 'named') return undefined
+    if (asked || target === 'main') return undefined
     const { role, actor, ...staff } = await owners.staff(context)
     if (role === null) return undefined
     const claim = { ...staff, role, address: formatAddress(context.address) }
-    if (way.kind === 'account' || way.kind === 'operator') {
+    if (target === 'account') {
       const cell = await this.parts.directory.ofAccount(id as AccountId) // any text: an id that does not exist is found nowhere
       return this.sentOn(cell, request, claim)
     }
@@ -68,7 +67,7 @@ export class OperatorCells {
     for (const name of NOT_PASSED_ON) headers.delete(name)
     const { calls } = this.parts
     const { method, url, signal } = request
-    return this.joined(way, {
+    return this.joined(target, {
       ask: (cell) => calls.ask(cell, new Request(url, { method, headers, signal, ...(body && { body }) }), claim),
       asked: (name) => context.url.searchParams.get(name),
       isUp: this.isUp,
@@ -76,12 +75,15 @@ export class OperatorCells {
   }
 
   /** Runs commands of the control socket: those of this cell by `here`, others in their cells. */
-  console(here: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
+  console(
+    here: (request: Request) => Promise<Response>,
+    targetOf: (command: string) => CommandTarget,
+  ): (request: Request) => Promise<Response> {
     return async (request) => {
       const { calls } = this.parts
       const command = new URL(request.url).pathname.slice(1)
-      const way = wayOfCommand(command)
-      if (!way || way.kind === 'main') return here(request)
+      const target = targetOf(command)
+      if (target === 'main') return here(request)
       const body = await request.bytes()
       const form = parsedJson(new TextDecoder().decode(body))
       const values = isJson(form) ? form : {}
@@ -91,12 +93,12 @@ export class OperatorCells {
         cell === MAIN_CELL
           ? here(new Request(request.url, { method: 'POST', headers, body }))
           : calls.command(cell, command, body)
-      if (way.kind === 'named') return ask(calls.cells().find((cell) => cell === asked('cell')) ?? MAIN_CELL)
-      if (way.kind === 'account' || way.kind === 'operator') {
-        const name = asked('account') ?? (way.kind === 'operator' ? this.onlyOperator() : null)
+      if (target === 'named') return ask(calls.cells().find((cell) => cell === asked('cell')) ?? MAIN_CELL)
+      if (target === 'account' || target === 'operator') {
+        const name = asked('account') ?? (target === 'operator' ? this.onlyOperator() : null)
         return ask((await this.cellOf(name)) ?? MAIN_CELL)
       }
-      return this.joined(way, { ask, asked, isUp: this.isUp })
+      return this.joined(target, { ask, asked, isUp: this.isUp })
     }
   }
 
@@ -129,11 +131,8 @@ export class OperatorCells {
 
   private readonly isUp = (cell: CellName) => databaseAnswers(this.parts.calls, cell)
 
-  private joined(
-    way: Exclude<Way, { kind: 'main' | 'named' | 'account' | 'operator' }>,
-    question: Question,
-  ): Promise<Response> {
+  private joined(target: AllCells | 'record', question: Question): Promise<Response> {
     const cells = this.parts.calls.cells()
-    return way.kind === 'holder' ? answerOfHolder(cells, question) : answerOfAll(cells, way, question)
+    return target === 'record' ? answerInTurn(cells, question) : answerOfAll(cells, target, question)
   }
 }

@@ -1,35 +1,43 @@
-import type { CellName } from '../../../core/cluster/cells'
 import type { ApiReport } from '../../apis/report-record'
+import type { AuditPage } from '../../audit/record'
 import type { BookStatement } from '../money/books-record'
-import { MAX_REVENUE_ROWS } from '../money/revenue'
-import type { Revenue } from '../money/revenue-record'
+import { MAX_REVENUE_ROWS, type Revenue } from '../money/revenue-record'
+import type { StuckPage } from '../money/stuck-record'
 import type { Health } from '../nodes/health-record'
-import type { Upstream, UpstreamList } from '../record'
+import type { OperatorAccountPage, OperatorLimitRequestPage, Upstream, UpstreamList } from '../record'
+import { page, report } from './cell-routing'
 import { all, every, first, ifAny, known, most, type Rule, record, rows, same, some, sum } from './figures'
 
 /** How the figures of each report are joined. A figure of a report that is missing here does not compile. */
 
-export const STATEMENT: Rule<BookStatement> = record<BookStatement>({
-  from: same,
-  to: same,
-  accounts: rows(
-    ({ account }) => account,
-    record<BookStatement['accounts'][number]>({
-      account: same,
-      opening_micros_usd: sum,
-      debits_micros_usd: sum,
-      credits_micros_usd: sum,
-      closing_micros_usd: sum,
-    }),
-    (a, b) => (a.account < b.account ? -1 : 1),
-  ),
-  kinds: rows(
-    ({ kind }) => kind,
-    record<BookStatement['kinds'][number]>({ kind: same, entries: sum, amount_micros_usd: sum }),
-  ),
-  entries: sum,
-  owed_to_customers_micros_usd: sum,
-})
+export const ACCOUNTS = page<OperatorAccountPage>('accounts', 'newest first')
+export const LIMIT_REQUESTS = page<OperatorLimitRequestPage>('requests', 'newest first')
+export const STUCK = page<StuckPage>('records', 'oldest first')
+export const AUDIT = page<AuditPage>('entries', 'newest first')
+
+export const STATEMENT = report(
+  record<BookStatement>({
+    from: same,
+    to: same,
+    accounts: rows(
+      ({ account }) => account,
+      record<BookStatement['accounts'][number]>({
+        account: same,
+        opening_micros_usd: sum,
+        debits_micros_usd: sum,
+        credits_micros_usd: sum,
+        closing_micros_usd: sum,
+      }),
+      (a, b) => (a.account < b.account ? -1 : 1),
+    ),
+    kinds: rows(
+      ({ kind }) => kind,
+      record<BookStatement['kinds'][number]>({ kind: same, entries: sum, amount_micros_usd: sum }),
+    ),
+    entries: sum,
+    owed_to_customers_micros_usd: sum,
+  }),
+)
 
 type Sums = Revenue['totals']
 type RevenueRow = Revenue['rows'][number]
@@ -45,11 +53,11 @@ const SUMS: { readonly [K in keyof Sums]: Rule<Sums[K]> } = {
   margin_micros_usd: known(sum),
 }
 
-export const REVENUE: Rule<Revenue> = (values) => {
+export const REVENUE = report<Revenue>((values) => {
   const joined = ALL_REVENUE(values)
   const shown = joined.rows.slice(0, MAX_REVENUE_ROWS)
   return { ...joined, rows: shown, rows_left_out: joined.rows_left_out + joined.rows.length - shown.length }
-}
+})
 
 const ALL_REVENUE: Rule<Revenue> = (values) =>
   record<Revenue>({
@@ -94,44 +102,46 @@ const FIGURES: { readonly [K in keyof Figures]: Rule<Figures[K]> } = {
   recent_failed: sum,
 }
 
-export const API_REPORT: Rule<ApiReport> = record<ApiReport>({
-  days: same,
-  // Each cell has its share of the daily maximum.
-  wallet: ifAny(
-    record<NonNullable<ApiReport['wallet']>>({
-      address: same,
-      signed_micros_usd: sum,
-      daily_maximum_micros_usd: sum,
-    }),
-  ),
-  apis: rows(
-    ({ name }) => name,
-    record<ApiReport['apis'][number]>({
-      ...FIGURES,
-      operations: rows(({ name }) => name, record<Figures>(FIGURES)),
-      upstream_payments: rows(
-        ({ state }) => state,
-        record<ApiReport['apis'][number]['upstream_payments'][number]>({
-          state: same,
-          payments: sum,
-          cost_micros_usd: sum,
-        }),
-      ),
-    }),
-  ),
-})
+export const API_REPORT = report(
+  record<ApiReport>({
+    days: same,
+    // Each cell has its share of the daily maximum.
+    wallet: ifAny(
+      record<NonNullable<ApiReport['wallet']>>({
+        address: same,
+        signed_micros_usd: sum,
+        daily_maximum_micros_usd: sum,
+      }),
+    ),
+    apis: rows(
+      ({ name }) => name,
+      record<ApiReport['apis'][number]>({
+        ...FIGURES,
+        operations: rows(({ name }) => name, record<Figures>(FIGURES)),
+        upstream_payments: rows(
+          ({ state }) => state,
+          record<ApiReport['apis'][number]['upstream_payments'][number]>({
+            state: same,
+            payments: sum,
+            cost_micros_usd: sum,
+          }),
+        ),
+      }),
+    ),
+  }),
+)
 
 /** Each problem says in which cell it is. */
-export function health(answers: readonly Health[], cells: readonly CellName[]): Health {
-  return HEALTH(
+export const HEALTH = report<Health>((answers, cells) =>
+  JOINED_HEALTH(
     answers.map((answer, at) => ({
       ...answer,
       problems: answer.problems.map(({ part, reason }) => ({ part: `${part} of ${cells[at]}`, reason })),
     })),
-  )
-}
+  ),
+)
 
-const HEALTH: Rule<Health> = record<Health>({
+const JOINED_HEALTH: Rule<Health> = record<Health>({
   ready: every,
   problems: all,
   seconds: most,
@@ -166,17 +176,19 @@ function average(values: readonly Health['upstreams'][number][]): number {
 }
 
 /** Each cell tests an upstream for itself: what is shown is the state of the cell for which it is worst. */
-export const UPSTREAMS: Rule<UpstreamList> = record<UpstreamList>({
-  upstreams: rows(
-    ({ name }) => name,
-    record<Upstream>({
-      name: same,
-      models: same,
-      breaker: (values) => (['open', 'probing'] as const).find((state) => values.includes(state)) ?? 'closed',
-      failures: most,
-      failing_since: ifAny(first),
-      next_try_at: ifAny(first),
-      under_way: sum,
-    }),
-  ),
-})
+export const UPSTREAMS = report(
+  record<UpstreamList>({
+    upstreams: rows(
+      ({ name }) => name,
+      record<Upstream>({
+        name: same,
+        models: same,
+        breaker: (values) => (['open', 'probing'] as const).find((state) => values.includes(state)) ?? 'closed',
+        failures: most,
+        failing_since: ifAny(first),
+        next_try_at: ifAny(first),
+        under_way: sum,
+      }),
+    ),
+  }),
+)

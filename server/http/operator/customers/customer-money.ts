@@ -9,7 +9,7 @@ import { err, ok } from '../../../core/result'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { readable } from '../../middleware/input/validate-body'
 import { routeGroup } from '../../middleware/request-context'
-import { UNDOCUMENTED } from '../../openapi/documented'
+import { answeredBy } from '../cells/cell-routing'
 import { type Answer, findAccount, OperatorCommands, type OperatorParts } from '../operator-commands'
 import { operatorGate } from '../operator-gate'
 import type { OneOperatorAccount } from '../record'
@@ -91,20 +91,20 @@ export function customerMoneyRoutes(parts: CustomerMoneyParts & { readonly owner
       '/debits',
       ({ context, params: { id } }): Promise<OneOperatorAccount> =>
         order(context, DebitForm, (actor, form) => money.debit(actor, { ...form, account: id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/refunds',
       ({ context, params: { id } }): Promise<OneRefund> =>
         order(context, RefundForm, (actor, form) => money.refund(actor, { ...form, account: id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
 }
 
 export function moneySocketCommands(parts: CustomerMoneyParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   const money = new CustomerMoney(parts)
   return {
-    debit: socketCommand(DebitCommand, (form) => money.debit(actor, form)),
-    refund: socketCommand(RefundCommand, (form) => money.refund(actor, form)),
+    debit: socketCommand('account', DebitCommand, (form) => money.debit(actor, form)),
+    refund: socketCommand('account', RefundCommand, (form) => money.refund(actor, form)),
   }
 }

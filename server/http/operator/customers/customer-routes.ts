@@ -5,9 +5,9 @@ import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../../middleware/input/list-query'
 import { type RequestContext, routeGroup } from '../../middleware/request-context'
 import { notFound, taken } from '../../middleware/response/failures'
-import { UNDOCUMENTED } from '../../openapi/documented'
 import { GROUPED_QUERY, LOG_QUERY } from '../../usage/owner-routes'
 import type { ExplainedRequest, TransactionPage, UsageReport } from '../../usage/record'
+import { answeredBy } from '../cells/cell-routing'
 import { operatorGate } from '../operator-gate'
 import { NoBody, type OneOperatorAccount, type SecondFactorReset } from '../record'
 import { CustomerCommands } from './customer-commands'
@@ -57,31 +57,31 @@ export function customerRoutes(parts: CustomerRouteParts) {
       '',
       async ({ context, params }): Promise<CustomerDetails> =>
         taken(await orders.show({ account: await accountId(context, params.id) })),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
     .get(
       '/usage',
       async ({ context, params }): Promise<UsageReport> =>
         views.usage(await accountId(context, params.id), queryOf(GROUPED_QUERY, context)),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
     .get(
       '/requests',
       async ({ context, params }): Promise<CustomerRequests> =>
         views.requests(await accountId(context, params.id), queryOf(LOG_QUERY, context)),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
     .get(
       '/requests/:request',
       async ({ context, params }): Promise<ExplainedRequest> =>
         views.request(await accountId(context, params.id), params.request),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
     .get(
       '/limits',
       async ({ context, params }): Promise<CustomerLimits> =>
         views.limits(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
 }
 
@@ -94,36 +94,36 @@ export function customerRecordRoutes(parts: CustomerRouteParts) {
       '/transactions',
       async ({ context, params }): Promise<TransactionPage> =>
         views.transactions(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
     .get(
       '/adjustments',
       async ({ context, params }): Promise<CustomerAdjustments> =>
         views.adjustments(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
     .get(
       '/payments',
       async ({ context, params }): Promise<CustomerPayments> =>
         views.payments(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
     .get(
       '/refunds',
       async ({ context, params }): Promise<RefundList> =>
         views.refunds(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
     .get(
       '/keys',
       async ({ context, params }): Promise<CustomerKeys> => views.keys(await accountId(context, params.id)),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
     .get(
       '/audit',
       async ({ context, params }): Promise<CustomerAudit> =>
         views.audit(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
 }
 
@@ -136,55 +136,55 @@ export function customerActRoutes(parts: CustomerRouteParts) {
       '/suspend',
       ({ context, params: { id } }): Promise<OneOperatorAccount> =>
         staffOrder(context, SuspendForm, (actor, form) => orders.suspend(actor, { ...form, account: id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/lift',
       ({ context, params: { id } }): Promise<OneOperatorAccount> =>
         staffOrder(context, SuspendForm, (actor, form) => orders.lift(actor, { ...form, account: id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/notes',
       ({ context, params: { id } }): Promise<CustomerDetails> =>
         staffOrder(context, NoteForm, (actor, form) => orders.addNote(actor, { ...form, account: id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/end-sessions',
       ({ context, params: { id } }) =>
         staffOrder(context, NoBody, (actor) => orders.endSessions(actor, { account: id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/keys/:key',
       ({ context, params: { id, key } }): Promise<{ readonly key: KeyRecord }> =>
         staffOrder(context, KeyActionForm, (actor, form) => orders.actOnKey(actor, { ...form, account: id, key })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/role',
       ({ context, params: { id } }): Promise<OneOperatorAccount> =>
         graveOrder(context, RoleForm, (actor, form) => orders.setRole(actor, { ...form, account: id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/password-reset',
       ({ context, params: { id } }): Promise<PasswordReset> =>
         graveOrder(context, NoBody, (actor) => orders.resetPassword(actor, { account: id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/second-factor-reset',
       ({ context, params: { id } }): Promise<SecondFactorReset> =>
         graveOrder(context, NoBody, (actor) => orders.resetSecondFactor(actor, { account: id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .post(
       '/erase',
       ({ context, params: { id } }): Promise<ErasedAccount> =>
         graveOrder(context, EraseForm, (actor, form) => orders.erase(actor, { ...form, account: id })),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('account') },
     )
     .get(
       '/export',
@@ -192,6 +192,6 @@ export function customerActRoutes(parts: CustomerRouteParts) {
         const actor = await actorOf(context)
         return exportResponse(taken(await orders.export(actor, { account: id })))
       },
-      UNDOCUMENTED,
+      answeredBy('account'),
     )
 }

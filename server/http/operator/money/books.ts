@@ -15,7 +15,9 @@ import { queryOf } from '../../middleware/input/list-query'
 import { type RequestContext, routeGroup } from '../../middleware/request-context'
 import { csvLine, csvStream } from '../../middleware/response/csv'
 import { taken } from '../../middleware/response/failures'
-import { UNDOCUMENTED } from '../../openapi/documented'
+import { answeredBy, type CommandTarget } from '../cells/cell-routing'
+import { BOOKS_CSV, STATEMENT_CSV } from '../cells/file-joins'
+import { STATEMENT } from '../cells/report-joins'
 import { operatorGate } from '../operator-gate'
 import { queryCommand } from '../query-command'
 import type { SocketCommand } from '../socket-command'
@@ -178,28 +180,28 @@ export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions 
     return named
   }
   return routeGroup({ name: 'operator-books', prefix: '/api/operator' })
-    .get('/books.csv', async ({ context }) => booksFile(parts, await asked(context)), UNDOCUMENTED)
-    .get('/statement.csv', async ({ context }) => statementFile(parts, await asked(context)), UNDOCUMENTED)
+    .get('/books.csv', async ({ context }) => booksFile(parts, await asked(context)), answeredBy(BOOKS_CSV))
+    .get('/statement.csv', async ({ context }) => statementFile(parts, await asked(context)), answeredBy(STATEMENT_CSV))
     .get(
       '/statement',
       async ({ context }): Promise<BookStatement> => {
         await operator(context)
         return statement(parts, taken(periodOf(queryOf(BOOKS_QUERY, context))))
       },
-      UNDOCUMENTED,
+      answeredBy(STATEMENT),
     )
 }
 
 export function bookCommands(parts: BooksParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  const exported = (file: typeof booksFile) =>
-    queryCommand(BOOKS_QUERY, periodOf, async (named) => {
+  const exported = (target: CommandTarget, file: typeof booksFile) =>
+    queryCommand(target, BOOKS_QUERY, periodOf, async (named) => {
       await noteExport(parts, actor, named)
       return file(parts, named)
     })
   return {
-    books: exported(booksFile),
-    'statement-csv': exported(statementFile),
-    statement: queryCommand(BOOKS_QUERY, periodOf, (named) => statement(parts, named)),
+    books: exported(BOOKS_CSV, booksFile),
+    'statement-csv': exported(STATEMENT_CSV, statementFile),
+    statement: queryCommand(STATEMENT, BOOKS_QUERY, periodOf, (named) => statement(parts, named)),
   }
 }
 

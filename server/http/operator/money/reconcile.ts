@@ -8,7 +8,7 @@ import type { UnknownCheckoutStore } from '../../../core/payments/card-checkout'
 import { err, ok, type Result } from '../../../core/result'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
-import { UNDOCUMENTED } from '../../openapi/documented'
+import { answeredBy } from '../cells/cell-routing'
 import type { Answer } from '../operator-commands'
 import { operatorGate } from '../operator-gate'
 import { NoBody } from '../record'
@@ -23,7 +23,10 @@ export interface ReconcileParts {
 
 const MAX_RUNS = 20
 
-/** Compares the books with themselves, the card processor and the chains; with `apply`, books what is missing. */
+/**
+ * Compares the books with themselves, the card processor and the chains; with `apply`, books what is missing. It asks the other cells itself, and
+ * is kept in the control database.
+ */
 async function reconcile(
   { reconciliation, now }: ReconcileParts,
   actor: Actor,
@@ -65,7 +68,7 @@ export function reconcileRoutes(parts: ReconcileParts & { readonly owners: Owner
       '/reconcile',
       ({ context }): Promise<Reconciled> =>
         order(context, ReconcileForm, (actor, form) => reconcile(parts, actor, form)),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('main') },
     )
     .get(
       '/reconciliations',
@@ -73,19 +76,19 @@ export function reconcileRoutes(parts: ReconcileParts & { readonly owners: Owner
         await operator(context)
         return reconciliations(parts)
       },
-      UNDOCUMENTED,
+      answeredBy('main'),
     )
 }
 
 export function reconcileCommands(parts: ReconcileParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   return {
-    reconcile: socketCommand(ReconcileForm, (form) => reconcile(parts, actor, form)),
+    reconcile: socketCommand('main', ReconcileForm, (form) => reconcile(parts, actor, form)),
     // Asked for by `main`, of each other cell.
-    'reconcile-cell': socketCommand(ReconcileForm, async ({ apply = false, ...form }) => {
+    'reconcile-cell': socketCommand('main', ReconcileForm, async ({ apply = false, ...form }) => {
       const period = periodOf(form, parts.now())
       return period.ok ? ok(await parts.reconciliation.compareCell({ period: period.value, apply })) : period
     }),
-    reconciliations: socketCommand(NoBody, async () => ok(await reconciliations(parts))),
+    reconciliations: socketCommand('main', NoBody, async () => ok(await reconciliations(parts))),
   }
 }
 

@@ -5,6 +5,9 @@ import { listOf, microsUsd, oneOf, orNull, record, text, whole } from '../../ope
 
 const DAY_RULE = 'must be a day such as 2026-11-23'
 
+/** Of one report. */
+export const MAX_REVENUE_ROWS = 1000
+
 /** A UTC day of a query. */
 const DAY = {
   in: 'query',

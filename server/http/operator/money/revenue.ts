@@ -24,12 +24,14 @@ import { queryOf } from '../../middleware/input/list-query'
 import { type RequestContext, routeGroup } from '../../middleware/request-context'
 import { csvLine, csvStream } from '../../middleware/response/csv'
 import { taken } from '../../middleware/response/failures'
-import { UNDOCUMENTED } from '../../openapi/documented'
+import { answeredBy, type CommandTarget } from '../cells/cell-routing'
+import { REVENUE_CSV } from '../cells/file-joins'
+import { REVENUE } from '../cells/report-joins'
 import { operatorGate } from '../operator-gate'
 import { queryCommand } from '../query-command'
 import type { SocketCommand } from '../socket-command'
 import { owedTo } from './books'
-import { REVENUE_QUERY, type Revenue } from './revenue-record'
+import { MAX_REVENUE_ROWS, REVENUE_QUERY, type Revenue } from './revenue-record'
 
 export interface RevenueParts {
   readonly revenue: RevenueReports
@@ -46,7 +48,6 @@ interface Asked {
   readonly grouping: RevenueGrouping
 }
 
-export const MAX_REVENUE_ROWS = 1000
 const DEFAULT_DAYS = 30
 const HEAD = [
   ...['name', 'calls', 'charged_usd', 'refunded_usd', 'revenue_usd'],
@@ -176,7 +177,7 @@ export function revenueRoutes(parts: RevenueParts & { readonly owners: OwnerSess
         await operator(context)
         return report(parts, asked(context), context.staff !== null)
       },
-      UNDOCUMENTED,
+      answeredBy(REVENUE),
     )
     .get(
       '/revenue.csv',
@@ -184,15 +185,15 @@ export function revenueRoutes(parts: RevenueParts & { readonly owners: OwnerSess
         await operator(context)
         return revenueFile(parts, asked(context))
       },
-      UNDOCUMENTED,
+      answeredBy(REVENUE_CSV),
     )
 }
 
 export function revenueCommands(parts: RevenueParts): Readonly<Record<string, SocketCommand>> {
-  const command = (run: (asked: Asked) => Promise<unknown>) =>
-    queryCommand(REVENUE_QUERY, (query) => askedOf(query, parts.now()), run)
+  const command = (target: CommandTarget, run: (asked: Asked) => Promise<unknown>) =>
+    queryCommand(target, REVENUE_QUERY, (query) => askedOf(query, parts.now()), run)
   return {
-    revenue: command((asked) => report(parts, asked, true)),
-    'revenue-csv': command((asked) => revenueFile(parts, asked)),
+    revenue: command(REVENUE, (asked) => report(parts, asked, true)),
+    'revenue-csv': command(REVENUE_CSV, (asked) => revenueFile(parts, asked)),
   }
 }

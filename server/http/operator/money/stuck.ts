@@ -7,7 +7,8 @@ import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../../middleware/input/list-query'
 import { routeGroup } from '../../middleware/request-context'
 import { taken } from '../../middleware/response/failures'
-import { UNDOCUMENTED } from '../../openapi/documented'
+import { answeredBy } from '../cells/cell-routing'
+import { STUCK } from '../cells/report-joins'
 import type { Answer } from '../operator-commands'
 import { operatorGate } from '../operator-gate'
 import { NoBody } from '../record'
@@ -65,7 +66,7 @@ export function stuckRoutes(parts: StuckParts & { readonly owners: OwnerSessions
         await operator(context)
         return orders.list(queryOf(PAGE_QUERY, context))
       },
-      UNDOCUMENTED,
+      answeredBy(STUCK),
     )
     .get(
       '/:id',
@@ -73,28 +74,28 @@ export function stuckRoutes(parts: StuckParts & { readonly owners: OwnerSessions
         await operator(context)
         return taken(await orders.show(params.id))
       },
-      UNDOCUMENTED,
+      answeredBy('record'),
     )
     .post(
       '/:id/retry',
       ({ context, params }): Promise<OneStuck> =>
         graveOrder(context, NoBody, (actor) => orders.retry(actor, params.id)),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('record') },
     )
     .post(
       '/:id/discard',
       ({ context, params }): Promise<OneStuck> =>
         graveOrder(context, DiscardForm, (actor, { note }) => orders.discard(actor, params.id, note)),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('record') },
     )
 }
 
 export function stuckCommands(parts: StuckParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   const orders = new StuckOrders(parts)
   return {
-    'stuck-list': socketCommand(StuckListCommand, async (form) => ok(await orders.list(form))),
-    'stuck-show': socketCommand(StuckCommand, ({ id }) => orders.show(id)),
-    'stuck-retry': socketCommand(StuckCommand, ({ id }) => orders.retry(actor, id)),
-    'stuck-discard': socketCommand(DiscardCommand, ({ id, note }) => orders.discard(actor, id, note)),
+    'stuck-list': socketCommand(STUCK, StuckListCommand, async (form) => ok(await orders.list(form))),
+    'stuck-show': socketCommand('record', StuckCommand, ({ id }) => orders.show(id)),
+    'stuck-retry': socketCommand('record', StuckCommand, ({ id }) => orders.retry(actor, id)),
+    'stuck-discard': socketCommand('record', DiscardCommand, ({ id, note }) => orders.discard(actor, id, note)),
   }
 }

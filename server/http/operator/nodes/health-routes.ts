@@ -3,7 +3,8 @@ import type { RecentReading } from '../../../core/telemetry/recent-calls'
 import type { JournalState } from '../../../core/telemetry/telemetry'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
-import { UNDOCUMENTED } from '../../openapi/documented'
+import { answeredBy } from '../cells/cell-routing'
+import { HEALTH } from '../cells/report-joins'
 import { operatorGate } from '../operator-gate'
 import { type Health, healthRecord, type ReadyState } from './health-record'
 import type { OneNode } from './node-record'
@@ -28,6 +29,6 @@ export function operatorHealthRoutes(parts: HealthParts) {
       const state = await readyState()
       return healthRecord(recentCalls(), journalState(), { state, backups: backupReading(), nodes: await nodeList() })
     },
-    UNDOCUMENTED,
+    answeredBy(HEALTH),
   )
 }

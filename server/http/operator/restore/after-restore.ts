@@ -17,7 +17,7 @@ import type { AccountId, KeyId } from '../../../core/ids'
 import { err, ok } from '../../../core/result'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
-import { UNDOCUMENTED } from '../../openapi/documented'
+import { answeredBy } from '../cells/cell-routing'
 import { CustomerCommands, type CustomerParts } from '../customers/customer-commands'
 import { type ReconcileParts, reconciledRecord } from '../money/reconcile'
 import type { Answer } from '../operator-commands'
@@ -173,16 +173,16 @@ export function afterRestoreRoutes(parts: AfterRestoreParts & { readonly owners:
         await operator(context)
         return { restored: parts.restored && (await restoredRecord(parts, parts.restored)) }
       },
-      UNDOCUMENTED,
+      answeredBy('main'),
     )
     .post(
       '/after-restore',
       ({ context }): Promise<AfterRestore> =>
         graveOrder(context, AfterRestoreForm, (actor, form) => afterRestore(parts, actor, form)),
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...answeredBy('main') },
     )
 }
 
 export function afterRestoreCommand(parts: AfterRestoreParts, actor: Actor): SocketCommand {
-  return socketCommand(AfterRestoreCommand, (form) => afterRestore(parts, actor, form))
+  return socketCommand('named', AfterRestoreCommand, (form) => afterRestore(parts, actor, form))
 }
