@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { boundedFetch } from '../../../server/adapters/stores/libsql/driver/network/bounded-fetch'
-import { openDatabaseProxy } from '../../support/databases/database-proxy'
+import type { ApiKey } from '../../../server/core/credentials/api-key'
+import { openDatabaseProxy, type WireFault } from '../../support/databases/database-proxy'
 import { hasSqld, openSqld } from '../../support/databases/sqld'
-import { charge, openTestStores, type TestStores } from '../../support/ledger-parts'
+import { audit, charge, openTestStores, type TestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 import { until } from '../../support/until'
 
@@ -32,7 +33,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
   const credit = async (stores: TestStores, id: string) =>
     Number((await stores.db.all<{ credit: number }>(`SELECT credit FROM accounts WHERE id = '${id}'`))[0]?.credit)
   /** Appends a charge of 10 whose request meets the fault; the wire is whole again once it did. */
-  async function chargedUnder(stores: TestStores, id: `acct_${string}`, fault: 'answer lost' | 'late') {
+  async function chargedUnder(stores: TestStores, id: `acct_${string}`, fault: WireFault) {
     const before = proxy.seen.length
     proxy.set(fault)
     const outcome = stores.journal.append(charge(id, 10))
@@ -41,10 +42,74 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     return outcome
   }
 
+  /** Changes a key while what becomes of the write is as `fault` says. */
+  async function keyUnder(stores: TestStores, key: ApiKey, fault: 'answer lost' | 'late') {
+    const before = proxy.seen.length
+    proxy.set(fault, 'audit_log')
+    const changing = stores.credentials.update({ key }, audit()).catch((error: unknown) => error)
+    await until(() => proxy.seen.slice(before).includes(fault))
+    proxy.set('none')
+    expect(await changing).toBeInstanceOf(Error)
+  }
+
+  test('a key whose change was committed and whose answer was lost is as in the database from then on', async () => {
+    const stores = await open()
+    const key = await stores.key(await stores.account(100))
+    const disabled = { ...key, disabledAt: 1 }
+    await stores.credentials.update({ key: disabled }, audit())
+    await keyUnder(stores, key, 'answer lost')
+    // The owner disables it again: it must not count as disabled already.
+    expect((await stores.credentials.byHash(key.hash))?.disabledAt).toBeNull()
+    expect((await stores.credentials.byId(key.id))?.disabledAt).toBeNull()
+    await stores.credentials.update({ key: disabled }, audit())
+    expect((await stores.credentials.byHash(key.hash))?.disabledAt).toBe(1)
+  })
+
+  test('a change of a key that was refused is never committed, so that it undoes no later one', async () => {
+    const stores = await open()
+    const key = await stores.key(await stores.account(100))
+    await keyUnder(stores, key, 'late')
+    await stores.credentials.update({ key: { ...key, revokedAt: 1 } }, audit())
+    expect((await proxy.letThrough()).join()).toContain('owner_epoch_is_current')
+    expect(await stores.db.all(`SELECT revoked_at FROM keys WHERE id = '${key.id}'`)).toMatchObject([{ revoked_at: 1 }])
+  })
+
+  test('an account whose suspension was committed and whose answer was lost is suspended', async () => {
+    const stores = await open()
+    const account = await stores.accounts.byId(await stores.account(100))
+    if (!account) throw new Error('no account')
+    const suspension = { reason: 'Fraud.', at: 1, by: 'test' }
+    const before = proxy.seen.length
+    proxy.set('answer lost', 'audit_log')
+    const changing = stores.accounts
+      .update({ ...account, suspension } as typeof account, audit())
+      .catch((e: unknown) => e)
+    await until(() => proxy.seen.slice(before).includes('answer lost'))
+    proxy.set('none')
+    expect(await changing).toBeInstanceOf(Error)
+    expect((await stores.accounts.byId(account.id))?.suspension).toMatchObject({ reason: 'Fraud.' })
+  })
+
   test('a charge that was committed and whose answer was lost is found', async () => {
     const stores = await open()
     const account = await stores.account(100)
     expect(await chargedUnder(stores, account, 'answer lost')).toEqual({ kind: 'committed' })
+    expect(await credit(stores, account)).toBe(90)
+  })
+
+  test('a charge that reaches the database twice is committed once, and counts as committed', async () => {
+    const stores = await open()
+    const account = await stores.account(100)
+    expect(await chargedUnder(stores, account, 'twice')).toEqual({ kind: 'committed' })
+    expect(await credit(stores, account)).toBe(90)
+    expect(await stores.db.all('SELECT * FROM stuck_records')).toEqual([])
+  })
+
+  test('a charge whose answer is one to an earlier charge is not taken for committed', async () => {
+    const stores = await open()
+    const account = await stores.account(100)
+    expect(await stores.journal.append(charge(account, 10))).toEqual({ kind: 'committed' })
+    expect(await chargedUnder(stores, account, 'old answer')).toMatchObject({ kind: 'refused' })
     expect(await credit(stores, account)).toBe(90)
   })
 

@@ -49,6 +49,26 @@ test('a batch that the server rolls back by force fails once, and leaves no erro
   database.close()
 })
 
+test('a step without a result before the first error leaves no error that nobody handles either', async () => {
+  const unhandled: unknown[] = []
+  const note = (error: unknown) => unhandled.push(error)
+  process.on('unhandledRejection', note)
+  server.instead = ({ method, body }) => {
+    if (method === 'GET') return new Response()
+    const { requests } = JSON.parse(body) as { requests: Asked[] }
+    const results = requests.map(rolledBackByForce)
+    for (const { response } of results) response.result?.step_results.splice(1, 1, null)
+    return Response.json({ baton: 'b1', base_url: null, results })
+  }
+  const database = new NetworkDatabase({ url: server.url, authToken: null })
+  await expect(database.batch(STATEMENTS, 'write')).rejects.toMatchObject({ code: TIMED_OUT.code })
+  await Bun.sleep(0)
+  process.off('unhandledRejection', note)
+  server.instead = null
+  expect(unhandled).toEqual([])
+  database.close()
+})
+
 test('tells a batch of which every step ran from one of which a step failed', () => {
   expect(ranWhole('{"step_errors":[null,null]}')).toBe(true)
   expect(ranWhole('{"rows":["\\"step_errors\\":[{"],"step_errors":[null]}')).toBe(true)

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import type { Connection } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
+import { type Connection, DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
 import type { ApplyRequest, WireResult } from '../../../server/adapters/stores/libsql/driver/worker-wire'
 import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-queue'
 
 interface Sent {
   readonly sql: readonly string[]
   readonly args: readonly unknown[]
+  /** Without the result of the fence, which returns what it wrote. */
   answer(results: readonly WireResult[] | Error): Promise<void>
 }
 
@@ -36,7 +37,7 @@ function openQueue(epoch = 7) {
         args: statements[0]?.args ?? [],
         async answer(results) {
           if (results instanceof Error) reject(results)
-          else resolve(results)
+          else resolve([{ ...result('fence'), rows: [statements[0]?.args as WireResult['rows'][number]] }, ...results])
           await new Promise((settled) => setImmediate(settled))
         },
       })
@@ -51,9 +52,9 @@ describe('the write queue', () => {
     const { queue, sent } = openQueue()
     const both = Promise.all([queue.batch(statement('first')), queue.batch(statement('second'))])
     expect(sent).toHaveLength(1)
-    await sent[0]?.answer([result('fence'), result('one')])
+    await sent[0]?.answer([result('one')])
     expect(sent).toHaveLength(2)
-    await sent[1]?.answer([result('fence'), result('two')])
+    await sent[1]?.answer([result('two')])
     expect(await both).toEqual([[result('one')], [result('two')]])
   })
 
@@ -98,10 +99,28 @@ describe('the write queue', () => {
     const { queue, sent } = openQueue()
     const failed = queue.batch(statement('bad')).catch((error: Error) => error.message)
     const next = queue.batch(statement('good'))
-    await sent[0]?.answer(new Error('no'))
-    await sent[1]?.answer([result('fence'), result('good')])
+    await sent[0]?.answer(new DatabaseError({ message: 'no', code: 'SQLITE_FULL' }))
+    await sent[1]?.answer([result('good')])
     expect(await failed).toBe('no')
     expect(await next).toEqual([result('good')])
+  })
+
+  test('goes on after a write of unknown outcome only once that cannot be committed any more', async () => {
+    const { queue, sent } = openQueue()
+    const lost = queue.batch(statement('lost')).catch((error: Error) => error.message)
+    const next = queue.batch(statement('next')).catch((error: Error) => error.message)
+    const after = queue.batch(statement('after'))
+    await sent[0]?.answer(new Error('no answer'))
+    expect(sent[1]?.sql[0]).toContain('UPDATE owner SET epoch = ?')
+    await sent[1]?.answer(new Error('still none'))
+    expect([await lost, await next]).toEqual(['no answer', 'still none'])
+    const [raised] = sent[2]?.args ?? []
+    await sent[2]?.answer([{ ...result('epoch'), rows: [[raised as number, 0]] }])
+    expect(sent[3]).toMatchObject({ sql: [expect.any(String), 'after'], args: [raised] })
+    await sent[3]?.answer([result('after')])
+    expect(await after).toEqual([result('after')])
+    await queue.settled()
+    expect(sent).toHaveLength(4)
   })
 
   test('is drained when everything that was submitted has ended', async () => {

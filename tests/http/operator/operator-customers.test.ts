@@ -107,7 +107,7 @@ describe('a suspended account', () => {
     const { suspension } = (await gateway.core.stores.accounts.byId(id as `acct_${string}`)) ?? {}
     expect(suspension?.reason).toBe(REASON)
     const { LibsqlAccounts } = await import('../../../server/adapters/stores/libsql/accounts')
-    const again = new LibsqlAccounts(gateway.core.stores.db, gateway.core.stores.directory)
+    const again = new LibsqlAccounts(gateway.core.stores.db, gateway.core.stores.directory, async () => undefined)
     expect((await again.byId(id as `acct_${string}`))?.suspension?.reason).toBe(REASON)
   })
 

@@ -5,6 +5,10 @@ export type WireFault =
   | 'none'
   /** The database does it, and its answer is lost. */
   | 'answer lost'
+  /** The database gets it twice, the second time in a stream of its own, and what it answers to that comes back. */
+  | 'twice'
+  /** What it answered to the one before comes back. */
+  | 'old answer'
   /** The connection breaks, and the database gets the request when the test lets it through. */
   | 'late'
   /** Nothing comes back, for ever. */
@@ -19,6 +23,7 @@ export async function openDatabaseProxy(target: string) {
   let fault: WireFault = 'none'
   let met = FENCE
   const late: (() => Promise<unknown>)[] = []
+  let last: { readonly body: Buffer; readonly status: number } | null = null
   const seen: string[] = []
   const server = createServer((request, response) => void handle(request, response))
   const forward = (request: IncomingMessage, body: Buffer<ArrayBuffer>) =>
@@ -42,10 +47,18 @@ export async function openDatabaseProxy(target: string) {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
       return void response.end(bomb())
     }
-    const answer = await forward(request, body).catch(() => null)
+    if (now === 'old answer' && last) {
+      response.writeHead(last.status, { 'content-type': 'application/json' })
+      return void response.end(last.body)
+    }
+    let answer = await forward(request, body).catch(() => null)
+    if (answer && now === 'twice')
+      answer = await forward(request, Buffer.from(body.toString().replace(/"baton":"[^"]*"/, '"baton":null')))
     if (!answer || now === 'answer lost') return void request.socket.destroy()
     response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
-    response.end(Buffer.from(await answer.arrayBuffer()))
+    const answered = Buffer.from(await answer.arrayBuffer())
+    if (body.includes(FENCE)) last = { body: answered, status: answer.status }
+    response.end(answered)
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

@@ -8,6 +8,7 @@ import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-row'
 import { amongAll } from './driver/among-all'
+import { InDoubt } from './driver/in-doubt'
 import { accounts, auditLog } from './schema/accounts'
 
 const COLUMNS = {
@@ -22,8 +23,8 @@ const COLUMNS = {
 type AccountRow = Omit<Account, 'operator' | 'support'>
 
 /**
- * Accounts in memory, written through, with the roles that the directory says. Each is read from the tables at its first use and never again. Balances
- * live in the counters and the ledger, not here.
+ * Accounts in memory, written through, with the roles that the directory says. Each is read from the tables at its first use, and again only after
+ * a change of it failed. Balances live in the counters and the ledger, not here.
  */
 export class LibsqlAccounts implements AccountStore {
   private readonly db: LibSQLDatabase
@@ -32,17 +33,25 @@ export class LibsqlAccounts implements AccountStore {
   private readonly rows: GatheredLookups<AccountRow>
   /** Accounts that were looked up or opened since startup. */
   private readonly users = new Map<string, Account>()
+  private readonly doubts: InDoubt<AccountId>
 
-  constructor(db: LibSQLDatabase, directory: Pick<AccountDirectory, 'roleOf' | 'setRole'>) {
+  /** `settled`: of the write queue. */
+  constructor(
+    db: LibSQLDatabase,
+    directory: Pick<AccountDirectory, 'roleOf' | 'setRole'>,
+    settled: () => Promise<void>,
+  ) {
     this.db = db
     this.directory = directory
-    this.rows = new GatheredLookups(async (ids) => {
-      const rows = await db.select(COLUMNS).from(accounts).where(amongAll(accounts.id, ids))
-      return new Map(rows.map((row) => [row.id, row]))
+    const read = (ids: readonly string[]) => db.select(COLUMNS).from(accounts).where(amongAll(accounts.id, ids))
+    this.rows = new GatheredLookups(async (ids) => new Map((await read(ids)).map((row) => [row.id, row])))
+    this.doubts = new InDoubt(settled, async (ids) => {
+      for (const row of await read(ids)) this.changed({ ...row, operator: false, support: false })
     })
   }
 
   async byId(id: AccountId): Promise<Account | null> {
+    if (this.doubts.has(id)) await this.doubts.resolve()
     const known = this.ids.get(id)
     if (known) return known
     const row = await this.rows.of(id)
@@ -50,6 +59,8 @@ export class LibsqlAccounts implements AccountStore {
   }
 
   async byUser(userId: string): Promise<Account | null> {
+    const seen = this.users.get(userId)
+    if (seen && this.doubts.has(seen.id)) await this.doubts.resolve()
     const known = this.users.get(userId)
     if (known) return known
     const [row] = await this.db.select(COLUMNS).from(accounts).where(eq(accounts.userId, userId))
@@ -63,6 +74,7 @@ export class LibsqlAccounts implements AccountStore {
   }
 
   async list(limit: number, after: AccountId | null): Promise<readonly Account[]> {
+    await this.doubts.resolve()
     const rows = await this.db
       .select(COLUMNS)
       .from(accounts)
@@ -78,8 +90,9 @@ export class LibsqlAccounts implements AccountStore {
   }
 
   async update(account: Account, audit: AuditEntry): Promise<void> {
-    await this.db.batch([this.written(account), this.db.insert(auditLog).values(auditRow(audit))])
-    this.changed(account)
+    await this.changing(account, () =>
+      this.db.batch([this.written(account), this.db.insert(auditLog).values(auditRow(audit))]),
+    )
   }
 
   async setRole(account: Account, role: StaffRole | null, audit: AuditEntry): Promise<Account> {
@@ -95,14 +108,20 @@ export class LibsqlAccounts implements AccountStore {
     }
   }
 
-  /** The statement that writes a changed account, for a batch with related changes. Call `changed` after the commit. */
+  /** Commits a change of an account, which `write` has `written`, and then has it in memory. */
+  async changing(account: Account, write: () => Promise<unknown>): Promise<void> {
+    await this.doubts.changing([account.id], write)
+    this.changed(account)
+  }
+
+  /** The statement that writes a changed account, for a batch with related changes (`changing`). */
   written(account: Account) {
     const { id, suspension, growthApproved, customLimits, maxKeys } = account
     const written = { suspension, growthApproved, customLimits, maxKeys }
     return this.db.update(accounts).set(written).where(eq(accounts.id, id))
   }
 
-  changed(account: Account): Account {
+  private changed(account: Account): Account {
     const changed = { ...account, ...roleFlags(this.directory.roleOf(account.id)) }
     this.ids.set(account.id, changed)
     if (this.users.has(account.userId)) this.users.set(account.userId, changed)

@@ -75,8 +75,9 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
   opened.add(() => log.close())
   const { journal, applied } = log
   const stuck = new LibsqlStuckRecords(db, { applied, counters })
-  const credentials = new LibsqlCredentials(db, { groups: journal, applied, claims })
-  const accounts = new LibsqlAccounts(db, control.directory)
+  const settled = () => writes.settled()
+  const credentials = new LibsqlCredentials(db, { groups: journal, applied, settled, claims })
+  const accounts = new LibsqlAccounts(db, control.directory, settled)
   counters.readFrom(new LibsqlStoredCounters(db, clock))
   const restoreHolds = async (): Promise<readonly DurableHold[]> => {
     const durable = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)

@@ -10,6 +10,7 @@ import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import { auditRow } from './audit/audit-row'
 import { amongAll } from './driver/among-all'
+import { InDoubt } from './driver/in-doubt'
 import type { LogApplier } from './journal/log-applier'
 import { KeyTable } from './key-table'
 import { poolSpendings } from './ledger/pool-spendings'
@@ -26,7 +27,7 @@ type KeyRow = Omit<typeof keys.$inferSelect, 'lastUsedAt'>
 /**
  * Keys in memory, written through: a key is read from the tables at its first use and never again, and the next lookup sees a change,
  * because memory is updated after the commit and before the change's promise resolves. So what is in memory is never older than what was
- * read. Lookups by id or account, for owners only, start from the table's indexes.
+ * read; where a change failed, it is read again. Lookups by id or account, for owners only, start from the table's indexes.
  */
 export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase
@@ -34,6 +35,7 @@ export class LibsqlCredentials implements CredentialStore {
   private readonly applied: () => Promise<void>
   private readonly claims: CellClaims | null
   private readonly keys = new KeyTable()
+  private readonly doubts: InDoubt<string>
   /** Anybody can make keys up. */
   private readonly rows: GatheredLookups<KeyRow>
   private readonly budgets: GatheredLookups<Budget>
@@ -48,10 +50,13 @@ export class LibsqlCredentials implements CredentialStore {
     {
       groups,
       applied,
+      settled,
       claims,
     }: {
       readonly groups: Pick<LogApplier, 'touch'>
       readonly applied: () => Promise<void>
+      /** Of the write queue. */
+      readonly settled: () => Promise<void>
       readonly claims: CellClaims | null
     },
   ) {
@@ -59,9 +64,10 @@ export class LibsqlCredentials implements CredentialStore {
     this.groups = groups
     this.applied = applied
     this.claims = claims
-    this.rows = new GatheredLookups(async (hashes) => {
-      const rows = await db.select(COLUMNS).from(keys).where(amongAll(keys.hash, hashes))
-      return new Map(rows.map((row) => [row.hash, row]))
+    const read = (hashes: readonly string[]) => db.select(COLUMNS).from(keys).where(amongAll(keys.hash, hashes))
+    this.rows = new GatheredLookups(async (hashes) => new Map((await read(hashes)).map((row) => [row.hash, row])))
+    this.doubts = new InDoubt(settled, async (hashes) => {
+      for (const row of await read(hashes)) this.keys.set(withAllowlist(row))
     })
     this.budgets = new GatheredLookups(async (ids) => {
       const rows = await db.select({ id: pools.id, budget: pools.budget }).from(pools).where(amongAll(pools.id, ids))
@@ -74,6 +80,7 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async byHash(hash: string): Promise<ApiKey | null> {
+    if (this.doubts.has(hash)) await this.doubts.resolve()
     const known = this.keys.get(hash)
     if (known) return known
     const row = await this.rows.of(hash)
@@ -83,11 +90,13 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async byId(id: KeyId): Promise<ApiKey | null> {
+    await this.doubts.resolve()
     const [row] = await this.db.select(COLUMNS).from(keys).where(eq(keys.id, id))
     return row ? this.keyOf(row) : null
   }
 
   async byAccount(account: AccountId): Promise<readonly ApiKey[]> {
+    await this.doubts.resolve()
     const rows = await this.db.select(COLUMNS).from(keys).where(eq(keys.accountId, account)).orderBy(desc(keys.id))
     return rows.map((row) => this.keyOf(row))
   }
@@ -166,31 +175,38 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async update({ key, pool }: KeyChange, audit: AuditEntry): Promise<void> {
-    await this.db.batch([
-      this.db.update(keys).set(rowOf(key)).where(eq(keys.id, key.id)),
-      ...(pool ? [this.db.update(pools).set(pool).where(eq(pools.id, key.poolId))] : []),
-      this.db.insert(auditLog).values(auditRow(audit)),
-    ])
+    await this.doubts.changing([key.hash], () =>
+      this.db.batch([
+        this.db.update(keys).set(rowOf(key)).where(eq(keys.id, key.id)),
+        ...(pool ? [this.db.update(pools).set(pool).where(eq(pools.id, key.poolId))] : []),
+        this.db.insert(auditLog).values(auditRow(audit)),
+      ]),
+    )
     this.keys.set(key)
   }
 
   async disable(disabled: readonly ApiKey[], at: number, audits: readonly AuditEntry[]): Promise<void> {
     if (disabled.length === 0) return
     const ids = JSON.stringify(disabled.map(({ id }) => id))
-    await this.db.batch([
-      this.db.update(keys).set({ disabledAt: at }).where(sql`${keys.id} IN (SELECT value FROM json_each(${ids}))`),
-      this.db.insert(auditLog).values(audits.map(auditRow)),
-    ])
+    const hashes = disabled.map(({ hash }) => hash)
+    await this.doubts.changing(hashes, () =>
+      this.db.batch([
+        this.db.update(keys).set({ disabledAt: at }).where(sql`${keys.id} IN (SELECT value FROM json_each(${ids}))`),
+        this.db.insert(auditLog).values(audits.map(auditRow)),
+      ]),
+    )
     for (const key of disabled) this.keys.set({ ...key, disabledAt: at })
   }
 
   async rotate(successor: ApiKey, replaced: ApiKey, audit: AuditEntry): Promise<void> {
     await this.claims?.key(successor.hash)
-    await this.db.batch([
-      this.db.update(keys).set(rowOf(replaced)).where(eq(keys.id, replaced.id)),
-      this.db.insert(keys).values(rowOf(successor)),
-      this.db.insert(auditLog).values(auditRow(audit)),
-    ])
+    await this.doubts.changing([replaced.hash], () =>
+      this.db.batch([
+        this.db.update(keys).set(rowOf(replaced)).where(eq(keys.id, replaced.id)),
+        this.db.insert(keys).values(rowOf(successor)),
+        this.db.insert(auditLog).values(auditRow(audit)),
+      ]),
+    )
     this.keys.set(replaced)
     this.keys.set(successor)
   }
@@ -199,10 +215,14 @@ export class LibsqlCredentials implements CredentialStore {
   private keyOf(row: KeyRow): ApiKey {
     const known = this.keys.get(row.hash)
     if (known) return known
-    const key = { ...row, allowlist: Allowlist.of(row.allowedIps) }
+    const key = withAllowlist(row)
     this.keys.set(key)
     return key
   }
+}
+
+function withAllowlist(row: KeyRow): ApiKey {
+  return { ...row, allowlist: Allowlist.of(row.allowedIps) }
 }
 
 function rowOf(key: ApiKey) {

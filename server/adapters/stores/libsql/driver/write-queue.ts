@@ -1,8 +1,8 @@
-import type { Connection } from './worker/worker-connection'
+import { type Connection, DatabaseError, databaseError } from './worker/worker-connection'
 import type { Applied, ApplyRequest, SqlStatement, WireResult } from './worker-wire'
 
-/** Runs a waiting write with the epoch at that time. Resolves when it has ended, successfully or not. */
-type QueuedWrite = () => Promise<unknown>
+/** Runs a waiting write with the epoch at that time. Resolves when it has ended, successfully or not, to what tells who waits for it. */
+type QueuedWrite = () => Promise<() => void>
 
 /**
  * The only way to write. Every batch first asserts the owner's epoch in the same transaction, so that a process whose successor has
@@ -15,6 +15,8 @@ export class WriteQueue {
   private readonly urgent: QueuedWrite[] = []
   private readonly usual: QueuedWrite[] = []
   private busy = false
+  /** A write failed that the database may still commit. */
+  private isUnsettled = false
   private idle: (() => void)[] = []
 
   /** `epoch`: null until `begin`, for a process that does not own the database yet. It then refuses every write. */
@@ -39,7 +41,7 @@ export class WriteQueue {
     return this.urgent.length + this.usual.length
   }
 
-  /** A management change: atomic, durable when it resolves. */
+  /** A management change: atomic, durable when it resolves. If the database did not refuse it, no later write goes before it is certain. */
   batch(statements: readonly SqlStatement[]): Promise<readonly WireResult[]> {
     return this.fenced(this.usual, 'asserted = ?', [], statements)
   }
@@ -58,17 +60,28 @@ export class WriteQueue {
    * Raises our own epoch, so that a batch whose response was lost can no longer be committed, however late it reaches the database.
    * Returns the number of the last committed group; null if another process owns the database.
    */
-  async fenceOff(): Promise<number | null> {
+  fenceOff(): Promise<number | null> {
+    return this.afterEarlier(this.urgent, () => this.raise())
+  }
+
+  /** Resolves when no write whose outcome is unknown can be committed any more. Rejects while the database does not answer. */
+  async settled(): Promise<void> {
+    if (this.isUnsettled) await this.fenceOff()
+  }
+
+  private async raise(): Promise<number | null> {
     // Other processes raise the epoch by one, or to the time: a large random step is recognizable as ours.
     const next = this.epoch + 2 + Math.floor(Math.random() * 2 ** 32)
     this.raisedTo.add(next)
-    const results = await this.enqueue(this.urgent, () => [
+    const statements = [
       {
         sql: 'UPDATE owner SET epoch = ?, asserted = ? WHERE id = 1 AND epoch = ?',
         args: [next, next, this.epoch],
       },
       { sql: 'SELECT epoch, last_group FROM owner WHERE id = 1', args: [] },
-    ])
+    ]
+    const results = await this.connection.send({ op: 'batch', mode: 'write', statements })
+    this.isUnsettled = false
     const [epoch, lastGroup] = (results[1]?.rows[0] ?? []).map(Number)
     // The response to an earlier raise may have been lost, too.
     if (epoch === undefined || lastGroup === undefined || !this.raisedTo.has(epoch)) return null
@@ -77,31 +90,49 @@ export class WriteQueue {
     return lastGroup
   }
 
+  /** Sends a batch. The fence returns what it wrote: an answer that a network repeats is not to this one. */
+  private async send([fence, ...statements]: readonly [SqlStatement, ...SqlStatement[]]) {
+    try {
+      const results = await this.connection.send({ op: 'batch', mode: 'write', statements: [fence, ...statements] })
+      const isOurs = Bun.deepEquals(results[0]?.rows[0], fence.args)
+      if (!isOurs) throw new DatabaseError({ message: 'the answer is not to this write', code: 'OTHER_ANSWER' })
+      return results.slice(1)
+    } catch (error) {
+      const { isAnswer, isAbandoned } = databaseError(error)
+      this.isUnsettled = !isAnswer && !isAbandoned
+      throw error
+    }
+  }
+
   /** Resolves when all writes so far have ended. */
   async drained(): Promise<void> {
     if (this.busy) await new Promise<void>((resolve) => this.idle.push(resolve))
   }
 
-  private async fenced(
+  /** A write before it whose outcome is unknown is either committed by then, or never. */
+  private fenced(
     queue: QueuedWrite[],
     assignments: string,
     args: number[],
     statements: readonly SqlStatement[],
   ): Promise<readonly WireResult[]> {
-    const fence = () => ({ sql: `UPDATE owner SET ${assignments} WHERE id = 1`, args: [this.epoch, ...args] })
-    return (await this.enqueue(queue, () => [fence(), ...statements])).slice(1)
-  }
-
-  private enqueue(queue: QueuedWrite[], statements: () => readonly SqlStatement[]): Promise<readonly WireResult[]> {
-    return this.afterEarlier(queue, () =>
-      this.connection.send({ op: 'batch', mode: 'write', statements: statements() }),
-    )
+    return this.afterEarlier(queue, async () => {
+      if (this.isUnsettled) await this.raise()
+      const returned = assignments.replaceAll(' = ?', '')
+      const sql = `UPDATE owner SET ${assignments} WHERE id = 1 RETURNING ${returned}`
+      return this.send([{ sql, args: [this.epoch, ...args] }, ...statements])
+    })
   }
 
   private afterEarlier<T>(queue: QueuedWrite[], send: () => Promise<T>): Promise<T> {
     if (this.owned === null) return Promise.reject(notOwned())
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    queue.push(() => send().then(resolve, reject))
+    queue.push(() =>
+      send().then(
+        (result) => () => resolve(result),
+        (error: unknown) => () => reject(error),
+      ),
+    )
     this.next()
     return promise
   }
@@ -114,9 +145,13 @@ export class WriteQueue {
       return
     }
     this.busy = true
-    void write().then(() => {
+    void write().then((tell) => {
       this.busy = false
+      // A write that waits goes before what this one's outcome leads to.
+      const isTold = this.waiting === 0
+      if (isTold) tell()
       this.next()
+      if (!isTold) tell()
     })
   }
 }

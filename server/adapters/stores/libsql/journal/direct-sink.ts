@@ -37,9 +37,10 @@ export class DirectSink implements GroupSink {
     } catch (error) {
       const problem = databaseError(error)
       if (problem.isLostOwnership) this.options.onLostOwnership()
-      if (problem.isConstraint || problem.isLostOwnership) return problem
+      if (problem.isLostOwnership) return problem
       if (this.isCut) return problem
-      this.options.onTrouble('commit', problem.message)
+      // Also where the database refused it: the wire may have brought it twice, and the first time it was committed.
+      if (!problem.isConstraint) this.options.onTrouble('commit', problem.message)
       const last = await this.lastGroup(problem)
       if (last === 'abandoned') {
         this.isCut = true

@@ -63,11 +63,12 @@ export class LibsqlLimitRequests implements LimitRequestStore {
 
   async decide(decided: LimitRequest, account: Account | null, audit: AuditEntry): Promise<void> {
     const { status, reason, decidedAt } = decided
-    await this.db.batch([
-      this.db.update(limitRequests).set({ status, reason, decidedAt }).where(eq(limitRequests.id, decided.id)),
-      ...(account ? [this.accounts.written(account)] : []),
-      this.db.insert(auditLog).values(auditRow(audit)),
-    ])
-    if (account) this.accounts.changed(account)
+    const write = () =>
+      this.db.batch([
+        this.db.update(limitRequests).set({ status, reason, decidedAt }).where(eq(limitRequests.id, decided.id)),
+        ...(account ? [this.accounts.written(account)] : []),
+        this.db.insert(auditLog).values(auditRow(audit)),
+      ])
+    await (account ? this.accounts.changing(account, write) : write())
   }
 }

@@ -11,7 +11,7 @@ export function ranWhole(text: string): boolean {
 }
 
 /**
- * Sends like `send`, and leaves of a batch's errors the first. A libSQL server that rolls a batch back by force, as it does after 5 s while others
+ * Sends like `send`, and leaves of a batch's errors the first, at the first step without a result. A libSQL server that rolls a batch back by force, as it does after 5 s while others
  * wait for the lock, refuses every step that is left. The client throws the first of these errors and handles none of the others, and an
  * error that nobody handles ends the thread, and with it the gateway.
  */
@@ -26,7 +26,9 @@ export function firstStepErrorOnly(send: Send): Send {
 }
 
 interface Pipeline {
-  readonly results: readonly { readonly response?: { readonly result?: { step_errors?: unknown[] } } }[]
+  readonly results: readonly {
+    readonly response?: { readonly result?: { step_results?: unknown[]; step_errors?: unknown[] } }
+  }[]
 }
 
 function withFirstErrors(text: string): string {
@@ -34,8 +36,10 @@ function withFirstErrors(text: string): string {
   for (const { response } of pipeline.results) {
     const { result } = response ?? {}
     if (!result?.step_errors) continue
-    const first = result.step_errors.findIndex((error) => error !== null)
-    result.step_errors = result.step_errors.map((error, step) => (step === first ? error : null))
+    const { step_results = [], step_errors } = result
+    const first = step_errors.find((error) => error !== null)
+    const failed = step_errors.findIndex((error, step) => error !== null || (step_results[step] ?? null) === null)
+    result.step_errors = step_errors.map((_, step) => (step === failed ? first : null))
   }
   return JSON.stringify(pipeline)
 }
