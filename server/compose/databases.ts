@@ -12,6 +12,7 @@ import type { ControlDatabase } from '../adapters/stores/libsql/shared-database'
 import type { Config } from '../config'
 import { type Clock, MINUTE_MS } from '../core/clock'
 import type { CellName } from '../core/cluster/cells'
+import { OnlyCopies } from '../core/cluster/control-changes'
 import { AT_ONCE, type Opening } from '../core/cluster/opening'
 import type { AccountId } from '../core/ids'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
@@ -46,13 +47,14 @@ interface Surroundings {
 export async function openDatabases(config: Config, surroundings: Surroundings) {
   const { clock, log, onFatal, node, threads, cell: place, opening = AT_ONCE } = surroundings
   const opened = new Opened()
+  const changes = place?.changes ?? new OnlyCopies()
   const onTrouble = (what: string, reason: string) => log.error(`database: ${what}`, { reason })
   try {
     const options = {
       ...{ url: config.databaseUrl, authToken: config.databaseAuthToken, clock, onFatal, onTrouble },
       ...{ isSyncPromised: config.databaseSyncPromised, opening },
       ...{ ...(node && { lease: node.lease }), ...(threads && { threads }) },
-      ...{ beforeUpgrade: upgradeCopy(config, surroundings), changes: place?.changes, cell: place },
+      ...{ beforeUpgrade: upgradeCopy(config, surroundings), changes, cell: place },
     }
     const apart = place?.apart ?? null
     if (apart) await untilControlOpened(apart.control, node?.mayGrant)
@@ -63,8 +65,11 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
     if (place) await registerCell(home.db, shared.db, place.name, clock.now())
     const control = await openControlStores(shared, { signupBrakes: config.signupBrakes, onTrouble })
     const { copies } = control
-    const leave = place?.changes.join(copies)
-    if (leave) opened.add(leave)
+    const refresh = async () => {
+      if (!apart) await home.writes.settled()
+      await copies.refresh()
+    }
+    opened.add(changes.join({ refresh }))
     // What was read beside the owner before.
     if (opening.isAhead) await opening.whenOwned(() => copies.refresh())
     const mayGrant = node?.mayGrant ?? null

@@ -8,12 +8,18 @@ export interface Refreshable {
 export interface ControlChanges {
   /** Resolves when no gateway serves with older copies: each has read them again, or may not serve any more. Never rejects. */
   changed(): Promise<void>
+  /** The same after a write that failed: it may have been committed nevertheless. */
+  doubted(): Promise<void>
   /** `copies` are refreshed from now on with every change. Returns how to leave. */
   join(copies: Refreshable): () => void
 }
 
 /** With one cell there is nobody to tell. */
-export const NO_OTHER_COPIES: ControlChanges = { changed: async () => undefined, join: () => () => undefined }
+export const NO_OTHER_COPIES: ControlChanges = {
+  changed: async () => undefined,
+  doubted: async () => undefined,
+  join: () => () => undefined,
+}
 
 const RETRY_MS = 250
 
@@ -36,6 +42,10 @@ export class ChangesHere implements ControlChanges {
     await Promise.all([this.changedHere(), this.elsewhere()])
   }
 
+  doubted(): Promise<void> {
+    return this.changed()
+  }
+
   /** What another node asks: as `changed`, for the gateways of this process. */
   async changedHere(): Promise<void> {
     await Promise.all([...this.joined].map((copies) => this.refreshed(copies)))
@@ -56,5 +66,14 @@ export class ChangesHere implements ControlChanges {
       if (isDone) return
       await this.pause(RETRY_MS)
     }
+  }
+}
+
+/** With one cell its gateway knows what it changed. Only what a failed write may have changed is read again, and nobody waits for that. */
+export class OnlyCopies extends ChangesHere {
+  override async changed(): Promise<void> {}
+
+  override async doubted(): Promise<void> {
+    void this.changedHere()
   }
 }

@@ -3,6 +3,7 @@ import { boundedFetch } from '../../../server/adapters/stores/libsql/driver/netw
 import type { ApiKey } from '../../../server/core/credentials/api-key'
 import { openDatabaseProxy, type WireFault } from '../../support/databases/database-proxy'
 import { hasSqld, openSqld } from '../../support/databases/sqld'
+import { openHarness } from '../../support/harness'
 import { audit, charge, openTestStores, type TestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 import { until } from '../../support/until'
@@ -88,6 +89,22 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     proxy.set('none')
     expect(await changing).toBeInstanceOf(Error)
     expect((await stores.accounts.byId(account.id))?.suspension).toMatchObject({ reason: 'Fraud.' })
+  })
+
+  test('a role whose change was committed and whose answer was lost is read again', async () => {
+    const gateway = await openHarness({ env: { DATABASE_URL: proxy.url, DATABASE_SYNC: 'promised' } })
+    const account = await gateway.account()
+    const { directory } = gateway.core.stores
+    const before = proxy.seen.length
+    proxy.set('answer lost', 'audit_log')
+    const made = gateway.core.operator.setRole({ kind: 'operator', id: 'test', address: null }, account.id, 'support')
+    const failed = made.catch((error: unknown) => error)
+    await until(() => proxy.seen.slice(before).includes('answer lost'))
+    proxy.set('none')
+    expect(await failed).toBeInstanceOf(Error)
+    await until(() => directory.roleOf(account.id) === 'support')
+    expect((await gateway.core.accounts.byId(account.id))?.support).toBe(true)
+    await gateway.close()
   })
 
   test('a charge that was committed and whose answer was lost is found', async () => {

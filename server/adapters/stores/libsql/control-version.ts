@@ -22,8 +22,10 @@ export function announcingWrites(writes: Writes, changes: ControlChanges): Write
     async batch(statements) {
       if (!statements.some(({ sql }) => COPIED.test(sql))) return writes.batch(statements)
       const written = writes.batch([...statements, RAISE])
-      await written.catch(() => undefined)
-      await changes.changed()
+      await written.then(
+        () => changes.changed(),
+        () => changes.doubted(),
+      )
       return (await written).slice(0, statements.length)
     },
   }
