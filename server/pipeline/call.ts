@@ -150,8 +150,8 @@ export interface PaidCall {
   readonly options: CallOptions
   /** Aborts when the caller hangs up. Has an effect until the upstream is called; for a local upstream, until it answers. */
   readonly hangUp: AbortSignal
-  /** Takes one of the caller's concurrency places until it ends, before any of its body is read (spec-answers 9). */
-  readonly takesPlace: boolean
+  /** Takes one of the caller's concurrency slots until it ends, before any of its body is read (spec-answers 9). */
+  readonly takesSlot: boolean
 }
 
 export type AnswerHeaders = Readonly<Record<string, string>>

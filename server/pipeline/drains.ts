@@ -21,7 +21,7 @@ export interface Drain {
 /**
  * Model calls that run to their end after their caller hung up. None is aborted to make room for another. Instead, an account
  * that has some running is refused new calls once it has twice as many as its tier's concurrency, or once all of them together
- * fill half of this process or of the upstream. They also keep their concurrency places on their key.
+ * fill half of this process or of the upstream. They also keep their concurrency slots on their key.
  */
 export class Drains {
   private readonly byAccount = new Map<AccountId, number>()

@@ -28,7 +28,7 @@ interface HeldCallParts {
   readonly deps: HeldCallDeps
   readonly call: Pick<PaidCall, 'authenticated' | 'hangUp'>
   readonly work: Work
-  readonly place: Ticket | null
+  readonly slot: Ticket | null
   /** Set for a call with an `Idempotency-Key`. */
   readonly first: FirstCaller | null
 }
@@ -37,7 +37,7 @@ interface HeldCallParts {
 const NEVER = new AbortController().signal
 const DONE = Promise.resolve()
 
-/** A call with its hold, its concurrency place and its idempotency key. The only code that captures or releases. */
+/** A call with its hold, its concurrency slot and its idempotency key. The only code that captures or releases. */
 export class HeldCall implements OpenCall {
   readonly authenticated: AuthenticatedCall
   readonly hangUp: AbortSignal
@@ -61,7 +61,7 @@ export class HeldCall implements OpenCall {
   private streaming: 'no' | 'open' | 'reported' = 'no'
 
   constructor(parts: HeldCallParts, reservation: Reservation, drain: Drain | null) {
-    const { deps, call, work, place, first } = parts
+    const { deps, call, work, slot, first } = parts
     const { deadline = Number.POSITIVE_INFINITY, isCredit = false } = reservation
     this.parts = parts
     this.reservation = reservation
@@ -71,12 +71,12 @@ export class HeldCall implements OpenCall {
     this.hasKey = first !== null
     this.isCredit = isCredit
     this.timeoutMs = Math.max(0, Math.min(work.timeoutMs, deadline - deps.clock.now()))
-    this.isListed = place !== null
-    if (place) deps.openCalls.add(this)
+    this.isListed = slot !== null
+    if (slot) deps.openCalls.add(this)
   }
 
   get shutdown(): AbortSignal {
-    if (!this.parts.place) return NEVER
+    if (!this.parts.slot) return NEVER
     this.abort ??= new AbortController()
     return this.abort.signal
   }
@@ -105,7 +105,7 @@ export class HeldCall implements OpenCall {
   }
 
   async charge(charge: Charge, stored: StoredAnswer): Promise<Result<Captured, Failure>> {
-    const { deps, work, first, place } = this.parts
+    const { deps, work, first, slot } = this.parts
     const { charged, tokens, overrun = ZERO, upstreamCost } = charge
     const { incoming, caller } = this.authenticated
     if (overrun > 0) deps.onOverrun(incoming.id, work.model ?? work.operation, overrun)
@@ -120,7 +120,7 @@ export class HeldCall implements OpenCall {
       }),
       ...(stored !== 'cut' && { delivery: { ...stored, isGone: () => this.hangUp.aborted } }),
     })
-    if (captured.ok && !place) this.isGivenBack = true
+    if (captured.ok && !slot) this.isGivenBack = true
     else {
       const giving = this.giveBack(tokens ? tokens.input + tokens.output : 0, captured.ok)
       if (giving !== null) await giving
@@ -157,13 +157,13 @@ export class HeldCall implements OpenCall {
   giveBack(tokens = 0, isCaptured = false): Promise<unknown> | null {
     if (this.isGivenBack) return null
     this.isGivenBack = true
-    const { place } = this.parts
-    return isCaptured ? (place?.finish(tokens) ?? null) : this.releaseAll(tokens)
+    const { slot } = this.parts
+    return isCaptured ? (slot?.finish(tokens) ?? null) : this.releaseAll(tokens)
   }
 
   private async releaseAll(tokens: number): Promise<void> {
     try {
-      await this.parts.place?.finish(tokens)
+      await this.parts.slot?.finish(tokens)
     } finally {
       await this.reservation.release()
     }

@@ -32,7 +32,7 @@ interface Sale {
   readonly deps: PipelineDeps
   readonly call: PaidCall
   readonly work: Work
-  readonly place: Ticket | null
+  readonly slot: Ticket | null
   readonly first: FirstCaller | null
 }
 
@@ -43,54 +43,49 @@ interface SaleResult {
 }
 
 /**
- * The second half of every priced call (spec-answers 2): place, input, quote, max price, idempotency, limits, hold, upstream, charge.
+ * The second half of every priced call (spec-answers 2): slot, input, quote, max price, idempotency, limits, hold, upstream, charge.
  * Each step takes at most one resource, and everything taken is given back on every way out. A success is answered only after
  * its charge is durable, a failure is not charged, and a stream keeps its resources until it ends.
  */
 export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: PrepareWork): Promise<Outcome> {
   const { authenticated } = call
   const { trace } = authenticated.incoming
-  if (call.takesPlace) trace?.step('admit')
-  const entering = call.takesPlace ? deps.limiter.enter(authenticated.subjects) : null
+  if (call.takesSlot) trace?.step('admit')
+  const entering = call.takesSlot ? deps.limiter.enter(authenticated.subjects) : null
   const entered = entering instanceof Promise ? await entering : entering
   if (entered !== null && !entered.ok) return overLimit(entered.error, authenticated.caller)
-  const place = entered?.value ?? null
+  const slot = entered?.value ?? null
   let goesOn = false
   try {
-    if (call.takesPlace) trace?.step('read')
-    const prepared = prepare(place)
+    if (call.takesSlot) trace?.step('read')
+    const prepared = prepare(slot)
     const work = prepared instanceof Promise ? await prepared : prepared
-    const outcome = work.ok ? await checkAndSell(deps, call, work.value, place) : refused(work.error)
+    const outcome = work.ok ? await checkAndSell(deps, call, work.value, slot) : refused(work.error)
     goesOn = outcome.kind === 'streaming'
     return outcome
   } finally {
-    const finishing = goesOn || !place ? null : place.finish(0)
+    const finishing = goesOn || !slot ? null : slot.finish(0)
     if (finishing !== null) await finishing
   }
 }
 
 /** Decides what comes before limits and money: quote, maximum price, repeat. */
-function checkAndSell(
-  deps: PipelineDeps,
-  call: PaidCall,
-  work: Work,
-  place: Ticket | null,
-): Outcome | Promise<Outcome> {
+function checkAndSell(deps: PipelineDeps, call: PaidCall, work: Work, slot: Ticket | null): Outcome | Promise<Outcome> {
   const { quote, maxPrice, idempotencyKey } = call.options
   if (quote) return quoted(deps, call, work)
   if (maxPrice !== null && work.quote.maxCost > maxPrice) return tooExpensive(work.quote.maxCost, maxPrice)
-  return idempotencyKey === null ? sell({ deps, call, work, place, first: null }) : sellOnce(deps, call, work, place)
+  return idempotencyKey === null ? sell({ deps, call, work, slot, first: null }) : sellOnce(deps, call, work, slot)
 }
 
 async function quoted({ ledger }: PipelineDeps, { authenticated }: PaidCall, { quote }: Work): Promise<Outcome> {
   return { kind: 'quoted', quote, balance: await spendable(ledger, authenticated) }
 }
 
-async function sellOnce(deps: PipelineDeps, call: PaidCall, work: Work, place: Ticket | null): Promise<Outcome> {
+async function sellOnce(deps: PipelineDeps, call: PaidCall, work: Work, slot: Ticket | null): Promise<Outcome> {
   const use = await keyUseOf(deps.idempotency, call, work)
   if (!use.ok) return refused(use.error)
   if (use.value?.kind === 'repeat') return { ...use.value, kind: 'repeated' }
-  return sell({ deps, call, work, place, first: use.value?.first ?? null })
+  return sell({ deps, call, work, slot, first: use.value?.first ?? null })
 }
 
 /** Limits, money, upstream, charge. */
@@ -121,16 +116,16 @@ function ended(open: HeldCall | null, first: FirstCaller | null, end: Ending): P
 
 /** Takes the limits and holds the money, or returns what is missing. */
 async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
-  const { deps, call, work, place } = sale
+  const { deps, call, work, slot } = sale
   const { trace } = call.authenticated.incoming
   trace?.step('admit')
-  const load = work.load && place ? await takeLoad(deps, call, work.load, place) : null
+  const load = work.load && slot ? await takeLoad(deps, call, work.load, slot) : null
   if (load?.kind === 'refused') return load
   trace?.step('hold')
   const missing = work.needsTopUp === undefined ? null : await missingTopUp(deps.ledger, call, work.needsTopUp)
   const reserved = missing ? err(missing) : await fundingOf(deps, call).reserve(work, call.authenticated)
   if (reserved.ok) return new HeldCall(sale, reserved.value, load?.drain ?? null)
-  await place?.finish(0)
+  await slot?.finish(0)
   const problem = work.explainRefusal ? await work.explainRefusal(reserved.error) : reserved.error
   return refused(problem, await readings(sale))
 }
@@ -162,14 +157,14 @@ async function settleAnswer(
   open: HeldCall,
   answer: Extract<WorkResult, { kind: 'answer' }>,
 ): Promise<SaleResult> {
-  const { work, place } = sale
+  const { work, slot } = sale
   const { body, charge, ageSeconds, status } = answer
   const headers = { ...work.headers, ...answer.headers }
   const captured = await open.charge(charge, { body, headers, ...(status !== undefined && { status }) })
   if (!captured.ok) return releaseAndRefuse(sale, open, captured.error, work.effect === 'write' ? 'unknown' : 'nothing')
   if (answer.onCharged) await answer.onCharged()
   const { cost, receipt } = captured.value
-  const reading = place ? readings(sale) : undefined
+  const reading = slot ? readings(sale) : undefined
   const now = reading instanceof Promise ? await reading : reading
   const age = ageSeconds === undefined ? headers : { ...headers, age: String(ageSeconds) }
   const outcome = { kind: 'served', body, headers: age, cost, receipt, readings: now } as const
@@ -211,9 +206,9 @@ async function releaseAndRefuse(
   return { outcome: { ...refused(problem, await readings(sale)), upstream, held }, end }
 }
 
-/** The current windows of a call with a concurrency place. For any other call, those that `authenticate` read are still right. */
-function readings({ deps, call, work, place }: Sale): Readings | undefined | Promise<Readings> {
-  return place ? deps.limiter.read(work.load?.subjects ?? call.authenticated.subjects) : undefined
+/** The current windows of a call with a concurrency slot. For any other call, those that `authenticate` read are still right. */
+function readings({ deps, call, work, slot }: Sale): Readings | undefined | Promise<Readings> {
+  return slot ? deps.limiter.read(work.load?.subjects ?? call.authenticated.subjects) : undefined
 }
 
 function refused(problem: Failure, now?: Readings): RefusedOutcome {

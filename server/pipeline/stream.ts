@@ -37,7 +37,7 @@ export interface UpstreamStream {
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */
   readonly drainMs: number
-  /** Frees the upstream's place and cancels the rest of the body. May be called repeatedly. */
+  /** Frees the upstream's slot and cancels the rest of the body. May be called repeatedly. */
   close(): void
 }
 
@@ -93,7 +93,7 @@ export interface StreamSale {
 
 /**
  * Passes an upstream's stream to the caller, meters it, and charges it before its end is sent, so that a caller who sees the end
- * has a durable charge (spec-answers 4). However it ends, it is charged or released once, and its place and hold are given back:
+ * has a durable charge (spec-answers 4). However it ends, it is charged or released once, and its slot and hold are given back:
  * - it reaches its end: charged by the upstream's count, or by an estimate of what was delivered;
  * - the caller hangs up: the stream goes on and is charged however it ends. Only an upstream that then stops billing, or that is
  *   free, is stopped, and charged for what it had sent;

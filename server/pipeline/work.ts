@@ -39,7 +39,7 @@ export interface Work {
   readonly fingerprint: () => string
   /** Headers of a success. */
   readonly headers?: AnswerHeaders
-  /** What it needs of the caller's limits besides a place. */
+  /** What it needs of the caller's limits besides a slot. */
   readonly load?: Load
   /** Adds a hint to a refusal for lack of money. */
   readonly explainRefusal?: (problem: Failure) => Promise<Failure>
@@ -48,11 +48,11 @@ export interface Work {
 }
 
 /**
- * Reads and validates the input of a call, in its concurrency place if it takes one. Invalid input costs nothing.
+ * Reads and validates the input of a call, in its concurrency slot if it takes one. Invalid input costs nothing.
  */
-export type PrepareWork = (place: Ticket | null) => Result<Work, Failure> | Promise<Result<Work, Failure>>
+export type PrepareWork = (slot: Ticket | null) => Result<Work, Failure> | Promise<Result<Work, Failure>>
 
-/** What a call needs of its caller's limits besides its place. */
+/** What a call needs of its caller's limits besides its slot. */
 export interface Load extends Pick<Model, 'upstreams'> {
   /** The windows that its tokens count in. */
   readonly subjects: readonly Subject[]
@@ -129,7 +129,7 @@ export interface OpenCall {
   readonly authenticated: AuthenticatedCall
   /** Aborts when the caller hangs up. */
   readonly hangUp: AbortSignal
-  /** Aborts when the process shuts down and no longer waits for the call. Never aborts for calls without a place, which are short. */
+  /** Aborts when the process shuts down and no longer waits for the call. Never aborts for calls without a slot, which are short. */
   readonly shutdown: AbortSignal
   /** Counts the call after its caller hung up; null for work without a load. */
   readonly drain: Drain | null
@@ -150,7 +150,7 @@ export interface OpenCall {
   asked(provider: string): void
   /** Writes the usage row of a call that failed after the headers of its stream. It is not charged. */
   note(status: number, code: string, message: string): void
-  /** Releases the hold, if it was not captured, and the place. May be called repeatedly. Null if there is nothing to wait for. */
+  /** Releases the hold, if it was not captured, and the slot. May be called repeatedly. Null if there is nothing to wait for. */
   giveBack(): Promise<unknown> | null
   /** Ends the call: releases what was not charged, and wakes repeats that wait for its key and a shutdown that waits for it. Null as above. */
   close(end: Ending): Promise<void> | null

@@ -21,7 +21,7 @@ export function windowStoreContract(name: string, open: () => WindowStore | Prom
         Array.from({ length: 20 }, () => store.takeAll([take('a', { requests: 1 })], MINUTE)),
       )
       expect(results.filter((result) => result.taken)).toHaveLength(3)
-      expect(await used(store, 'a')).toEqual({ requests: 3, tokens: 0, places: 0 })
+      expect(await used(store, 'a')).toEqual({ requests: 3, tokens: 0, slots: 0 })
     })
 
     test('takes from all subjects or from none, and names the one that refused', async () => {
@@ -31,19 +31,19 @@ export function windowStoreContract(name: string, open: () => WindowStore | Prom
       expect(await store.takeAll(both, MINUTE)).toEqual({
         taken: false,
         used: [
-          { requests: 1, tokens: 0, places: 0 },
-          { requests: 1, tokens: 0, places: 0 },
+          { requests: 1, tokens: 0, slots: 0 },
+          { requests: 1, tokens: 0, slots: 0 },
         ],
         by: { index: 1, dimension: 'requests' },
       })
-      expect(await used(store, 'wide')).toEqual({ requests: 1, tokens: 0, places: 0 })
+      expect(await used(store, 'wide')).toEqual({ requests: 1, tokens: 0, slots: 0 })
     })
 
     test('checks each dimension of a cost and takes none of it if one is over', async () => {
       const store = await open()
       for (const [cost, dimension] of [
-        [{ tokens: 101, places: 1 }, 'tokens'],
-        [{ tokens: 1, places: 3 }, 'places'],
+        [{ tokens: 101, slots: 1 }, 'tokens'],
+        [{ tokens: 1, slots: 3 }, 'slots'],
         [{ requests: 4, tokens: 1 }, 'requests'],
       ] as const)
         expect(await store.takeAll([take('a', cost)], MINUTE)).toMatchObject({ taken: false, by: { dimension } })
@@ -59,17 +59,17 @@ export function windowStoreContract(name: string, open: () => WindowStore | Prom
 
     test('resets requests and tokens in the next minute, and keeps the slots', async () => {
       const store = await open()
-      await store.takeAll([take('a', { requests: 3, tokens: 100, places: 2 })], MINUTE)
-      expect(await used(store, 'a', MINUTE + 1)).toEqual({ requests: 0, tokens: 0, places: 2 })
+      await store.takeAll([take('a', { requests: 3, tokens: 100, slots: 2 })], MINUTE)
+      expect(await used(store, 'a', MINUTE + 1)).toEqual({ requests: 0, tokens: 0, slots: 2 })
     })
 
     test('keeps slots for as long as they are held, however many minutes and subjects pass', async () => {
       const store = await open()
-      await store.takeAll([take('a', { places: 2 })], MINUTE)
+      await store.takeAll([take('a', { slots: 2 })], MINUTE)
       for (let later = 1; later < 10; later++) await store.takeAll([take('b', { requests: 1 })], MINUTE + later)
-      expect((await store.takeAll([take('a', { places: 1 })], MINUTE + 10)).taken).toBe(false)
-      await store.adjust('a', { ...NOTHING, places: -2 }, MINUTE)
-      expect((await store.takeAll([take('a', { places: 1 })], MINUTE + 10)).taken).toBe(true)
+      expect((await store.takeAll([take('a', { slots: 1 })], MINUTE + 10)).taken).toBe(false)
+      await store.adjust('a', { ...NOTHING, slots: -2 }, MINUTE)
+      expect((await store.takeAll([take('a', { slots: 1 })], MINUTE + 10)).taken).toBe(true)
     })
 
     test('knows what was taken in a minute that the clock goes back to, also after other subjects moved on', async () => {
@@ -92,22 +92,22 @@ export function windowStoreContract(name: string, open: () => WindowStore | Prom
 
     test('corrects tokens within their minute, in both directions, and never below zero', async () => {
       const store = await open()
-      await store.takeAll([take('a', { tokens: 50, places: 1 })], MINUTE)
-      expect(await store.adjust('a', { requests: 0, tokens: -30, places: -1 }, MINUTE)).toEqual({
+      await store.takeAll([take('a', { tokens: 50, slots: 1 })], MINUTE)
+      expect(await store.adjust('a', { requests: 0, tokens: -30, slots: -1 }, MINUTE)).toEqual({
         requests: 0,
         tokens: 20,
-        places: 0,
+        slots: 0,
       })
-      expect((await store.adjust('a', { requests: 0, tokens: 90, places: 0 }, MINUTE)).tokens).toBe(110)
-      expect((await store.adjust('a', { requests: 0, tokens: -500, places: -9 }, MINUTE)).tokens).toBe(0)
+      expect((await store.adjust('a', { requests: 0, tokens: 90, slots: 0 }, MINUTE)).tokens).toBe(110)
+      expect((await store.adjust('a', { requests: 0, tokens: -500, slots: -9 }, MINUTE)).tokens).toBe(0)
     })
 
     test('ignores a correction of tokens of a past minute, but returns the slot', async () => {
       const store = await open()
-      await store.takeAll([take('a', { tokens: 50, places: 1 })], MINUTE)
+      await store.takeAll([take('a', { tokens: 50, slots: 1 })], MINUTE)
       await store.takeAll([take('a', { tokens: 10 })], MINUTE + 1)
-      await store.adjust('a', { requests: 0, tokens: -50, places: -1 }, MINUTE)
-      expect(await used(store, 'a', MINUTE + 1)).toEqual({ requests: 0, tokens: 10, places: 0 })
+      await store.adjust('a', { requests: 0, tokens: -50, slots: -1 }, MINUTE)
+      expect(await used(store, 'a', MINUTE + 1)).toEqual({ requests: 0, tokens: 10, slots: 0 })
     })
 
     test('counts each subject separately', async () => {

@@ -75,14 +75,14 @@ describe('a paid call, whatever its work', () => {
   })
   const run = async (made: Work, idempotencyKey: string | null = null): Promise<Outcome> => {
     const options = { maxPrice: null, quote: false, idempotencyKey }
-    const call = { authenticated: await authenticated(), options, hangUp: hangUp.signal, takesPlace: true }
+    const call = { authenticated: await authenticated(), options, hangUp: hangUp.signal, takesSlot: true }
     return runPaidCall(deps, call, () => ok(made))
   }
   const money = async () => {
     const balance = await gateway.core.ledger.balance(account.id)
     return [2_000_000 - Number(balance?.posted), Number(balance?.held)]
   }
-  const places = async () => {
+  const slots = async () => {
     const { subjects } = await authenticated()
     return 2 - (await gateway.core.limiter.read(subjects)).concurrency.remaining
   }
@@ -133,15 +133,15 @@ describe('a paid call, whatever its work', () => {
   test('charges a complete answer its real cost, and releases everything', async () => {
     const outcome = await run(work(async () => ({ kind: 'answer', body: 'yes', charge: perByte(3) })))
     expect(outcome).toMatchObject({ kind: 'served', body: 'yes', cost: 3 })
-    expect([await money(), await places()]).toEqual([[3, 0], 0])
+    expect([await money(), await slots()]).toEqual([[3, 0], 0])
   })
 
   test('charges a stream by its bytes at its end; until then it keeps its slot and its hold', async () => {
     const outcome = await run(work(async (open) => byBytes(open, file(40)), { streams: true }))
     if (outcome.kind !== 'streaming') throw new Error(codeOf(outcome))
-    expect([await money(), await places()]).toEqual([[0, 1000], 1])
+    expect([await money(), await slots()]).toEqual([[0, 1000], 1])
     expect((await new Response(outcome.body).bytes()).length).toBe(40)
-    expect([await money(), await places()]).toEqual([[40, 0], 0])
+    expect([await money(), await slots()]).toEqual([[40, 0], 0])
   })
 
   test('a stream whose hold cannot be made durable is not started: its upstream is closed, and nothing is charged', async () => {
@@ -158,7 +158,7 @@ describe('a paid call, whatever its work', () => {
     deps = { ...deps, funding: frail }
     let closed = 0
     const outcome = await run(work(async (open) => byBytes(open, file(40), () => closed++), { streams: true }))
-    expect([codeOf(outcome), closed, await money(), await places()]).toEqual(['service_unavailable', 1, [0, 0], 0])
+    expect([codeOf(outcome), closed, await money(), await slots()]).toEqual(['service_unavailable', 1, [0, 0], 0])
   })
 
   test('a process that ends between the headers and the first byte of a stream aborts it without a charge', async () => {
@@ -177,7 +177,7 @@ describe('a paid call, whatever its work', () => {
     if (outcome.kind !== 'streaming') throw new Error(codeOf(outcome))
     expect(await new Response(outcome.body).text()).toBe('!service_unavailable')
     await ended
-    expect([await money(), await places()]).toEqual([[0, 0], 0])
+    expect([await money(), await slots()]).toEqual([[0, 0], 0])
   })
 
   test('a work that throws leaves no hold and no slot', async () => {
@@ -185,7 +185,7 @@ describe('a paid call, whatever its work', () => {
       throw new Error('broken')
     })
     await expect(run(broken)).rejects.toThrow('broken')
-    expect([await money(), await places()]).toEqual([[0, 0], 0])
+    expect([await money(), await slots()]).toEqual([[0, 0], 0])
   })
 
   test('a failure that costs a caller who hung up is charged once, and leaves one row', async () => {

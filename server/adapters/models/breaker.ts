@@ -12,7 +12,7 @@ export class Breaker {
   private firstFailedAt: number | null = null
   private openUntil = 0
   private probing = false
-  private places = 0
+  private slots = 0
   private answeredAt = Number.NEGATIVE_INFINITY
 
   constructor(now: () => number) {
@@ -45,21 +45,21 @@ export class Breaker {
   }
 
   get underWay(): number {
-    return this.places
+    return this.slots
   }
 
   /** Reserves a slot for a call, or returns why there is none. */
-  enter(maxPlaces: number): 'entered' | 'open' | 'full' {
+  enter(maxSlots: number): 'entered' | 'open' | 'full' {
     if (this.inRow >= FAILURES) {
       if (this.probing || this.now() < this.openUntil) return 'open'
       this.probing = true
-    } else if (this.places >= maxPlaces) return 'full'
-    this.places++
+    } else if (this.slots >= maxSlots) return 'full'
+    this.slots++
     return 'entered'
   }
 
   leave(): void {
-    this.places--
+    this.slots--
   }
 
   succeeded(): void {

@@ -17,7 +17,7 @@ import { PRODUCT } from '../../core/version'
 import { ApiCalls } from '../../http/apis/api-calls'
 import type { Log } from '../../log'
 import { ApiInputs } from '../../pipeline/apis/api-input'
-import { ApiPlaces } from '../../pipeline/apis/api-places'
+import { ApiSlots } from '../../pipeline/apis/api-slots'
 import type { ApiAnswer } from '../../pipeline/apis/ask-api'
 import type { PaidUpstreams } from '../../pipeline/apis/ask-paid'
 import { ByteCache } from '../../pipeline/byte-cache'
@@ -58,7 +58,7 @@ export function composeApis(config: Config, needs: ApiNeeds) {
     paying: needs.paying,
     streams: { clock, longestStreamMs: MAX_STREAM_MS, onTrouble },
     cache: new ByteCache<ApiAnswer>(clock, MAX_CACHE_BYTES),
-    places: new ApiPlaces(needs.shareOf),
+    slots: new ApiSlots(needs.shareOf),
     closings: needs.apiClosings,
     clock,
     onOverruns(operation: ApiOperation) {

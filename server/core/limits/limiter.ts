@@ -48,15 +48,15 @@ export interface LimitRefusal {
   readonly readings: Readings
 }
 
-/** A concurrency place and its reserved tokens, held for the duration of one call. */
+/** A concurrency slot and its reserved tokens, held for the duration of one call. */
 export interface Ticket {
-  /** The windows after this place was taken. */
+  /** The windows after this slot was taken. */
   readonly readings: Readings
   /** Reserves the estimated tokens. If a limit does not allow it, reserves none. */
   reserve(subjects: readonly Subject[], estimatedTokens: number): Promise<Taking>
-  /** Registers something to release together with the place. */
+  /** Registers something to release together with the slot. */
   with(release: () => void): void
-  /** Releases the place and corrects the tokens to the actual number. Idempotent. Null if there is nothing to wait for. */
+  /** Releases the slot and corrects the tokens to the actual number. Idempotent. Null if there is nothing to wait for. */
   finish(actualTokens: number): Promise<unknown> | null
 }
 
@@ -64,8 +64,8 @@ export interface Ticket {
 type Taking = Result<Readings, LimitRefusal>
 
 const ONE_REQUEST: Usage = { ...NOTHING, requests: 1 }
-const ONE_PLACE: Usage = { ...NOTHING, places: 1 }
-const PLACE_BACK: Usage = { ...NOTHING, places: -1 }
+const ONE_SLOT: Usage = { ...NOTHING, slots: 1 }
+const SLOT_BACK: Usage = { ...NOTHING, slots: -1 }
 
 /**
  * Enforces rate limits. A request is counted when it arrives. Tokens and concurrency are held by a ticket for the duration of the call
@@ -94,12 +94,12 @@ export class Limiter {
     return readings(subjects, result.used, now)
   }
 
-  /** Takes a concurrency place for a streaming or long-running call. Its tokens are reserved later, once they are known. */
+  /** Takes a concurrency slot for a streaming or long-running call. Its tokens are reserved later, once they are known. */
   enter(subjects: readonly Subject[]): Result<Ticket, LimitRefusal> | Promise<Result<Ticket, LimitRefusal>> {
     const { windows, clock } = this
-    const placed = (taken: Taking) => (taken.ok ? ok(new Place(windows, clock, subjects, taken.value)) : taken)
-    const taken = take(windows, subjects, ONE_PLACE, clock.now())
-    return taken instanceof Promise ? taken.then(placed) : placed(taken)
+    const ticket = (taken: Taking) => (taken.ok ? ok(new Slot(windows, clock, subjects, taken.value)) : taken)
+    const taken = take(windows, subjects, ONE_SLOT, clock.now())
+    return taken instanceof Promise ? taken.then(ticket) : ticket(taken)
   }
 
   /** Gives back one request that was counted at `at`. */
@@ -116,7 +116,7 @@ interface ReservedTokens {
 
 const NO_TOKENS: readonly ReservedTokens[] = []
 
-class Place implements Ticket {
+class Slot implements Ticket {
   readonly readings: Readings
   private readonly windows: WindowStore
   private readonly clock: Clock
@@ -152,7 +152,7 @@ class Place implements Ticket {
     const adjusted: (Usage | Promise<Usage>)[] = []
     for (const { name, tokens, minute } of reserved)
       adjusted.push(windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute))
-    for (const { name } of subjects) adjusted.push(windows.adjust(name, PLACE_BACK, 0))
+    for (const { name } of subjects) adjusted.push(windows.adjust(name, SLOT_BACK, 0))
     return adjusted.some((one) => one instanceof Promise) ? Promise.all(adjusted) : null
   }
 }
@@ -175,7 +175,7 @@ function taking(subjects: readonly Subject[], result: TakeResult, now: number): 
   const { dimension } = result.by
   return err({
     dimension,
-    retryAfterSeconds: dimension === 'places' ? 1 : secondsToReset(now),
+    retryAfterSeconds: dimension === 'slots' ? 1 : secondsToReset(now),
     readings: left,
   })
 }
@@ -186,7 +186,7 @@ function readings(subjects: readonly Subject[], used: readonly Usage[], now: num
   return {
     requests: tightest(subjects, used, { cap: 'rpm', dimension: 'requests', reset }),
     tokens: tightest(subjects, used, { cap: 'tpm', dimension: 'tokens', reset }),
-    concurrency: tightest(subjects, used, { cap: 'concurrency', dimension: 'places', reset }),
+    concurrency: tightest(subjects, used, { cap: 'concurrency', dimension: 'slots', reset }),
   }
 }
 

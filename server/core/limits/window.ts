@@ -1,12 +1,12 @@
 import { MINUTE_MS } from '../clock'
-/** The usage of a subject: requests and tokens in the current minute, and concurrency places. */
+/** The usage of a subject: requests and tokens in the current minute, and concurrency slots. */
 export interface Usage {
   readonly requests: number
   readonly tokens: number
-  readonly places: number
+  readonly slots: number
 }
 
-export const NOTHING: Usage = { requests: 0, tokens: 0, places: 0 }
+export const NOTHING: Usage = { requests: 0, tokens: 0, slots: 0 }
 
 export type Dimension = keyof Usage
 

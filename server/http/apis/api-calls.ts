@@ -82,8 +82,8 @@ export class ApiCalls {
       const input = read(match)
       return input instanceof Promise ? input.then(workOf) : workOf(input)
     }
-    // It may be slow, so it takes one of the caller's places, before its body is read.
-    const call = { authenticated, options: options.value, hangUp, takesPlace: true }
+    // It may be slow, so it takes one of the caller's slots, before its body is read.
+    const call = { authenticated, options: options.value, hangUp, takesSlot: true }
     return reply.outcome(await runPaidCall(this.deps, call, prepare))
   }
 }

@@ -105,7 +105,7 @@ export class PricedCalls {
     if (!parsed.ok || !options.ok)
       return reply.refuse(wrongParameters([...(parsed.ok ? [] : parsed.error), ...(options.ok ? [] : options.error)]))
     const work = ok(this.work(request, route, parsed.value))
-    const call = { authenticated, options: options.value, hangUp, takesPlace: operation.takesConcurrency }
+    const call = { authenticated, options: options.value, hangUp, takesSlot: operation.takesConcurrency }
     return reply.outcome(await runPaidCall(this.deps, call, () => work))
   }
 

@@ -28,7 +28,7 @@ export class ResearchCalls {
   async answer({ reply, authenticated, hangUp, header, body }: CallRequest): Promise<Response> {
     const options = readCallOptions(header)
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
-    const call = { authenticated, options: options.value, hangUp, takesPlace: true }
+    const call = { authenticated, options: options.value, hangUp, takesSlot: true }
     const outcome = await runPaidCall(this.pipeline, call, async () => {
       const read = await body()
       const input = read.ok ? readInput(read.value) : read

@@ -15,7 +15,7 @@ export interface OpenedStream {
   readonly stream: ApiStream
   /** What it must never contain. */
   readonly secrets: readonly string[]
-  /** Gives the place back and closes the connection. May be called repeatedly. */
+  /** Gives the slot back and closes the connection. May be called repeatedly. */
   close(): void
 }
 

@@ -19,8 +19,8 @@ import { toFailure } from '../call-upstream'
 import type { StreamDeps } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
 import type { ApiInput } from './api-input'
-import type { ApiPlaces, NoPlace } from './api-places'
 import { type ApiSale, CALL_LOOP, NO_FIGURE, WRONG_ANSWER } from './api-sale'
+import type { ApiSlots, NoSlot } from './api-slots'
 import { streamed } from './api-stream'
 import { type ApiAnswer, type AskProblem, askApi, isApiFault, type Limits, openApi } from './ask-api'
 import { askPaid, type PaidUpstreams } from './ask-paid'
@@ -35,7 +35,7 @@ export interface ApiDeps extends CredentialDeps {
   readonly paying: PaidUpstreams | null
   /** Answers of reads. The key holds all that was sent up and the operation's version. */
   readonly cache: ByteCache<ApiAnswer>
-  readonly places: ApiPlaces
+  readonly slots: ApiSlots
   readonly closings: Closings
   readonly clock: Clock
   /** Called when an operation reported more than its maximum to three accounts. */
@@ -91,7 +91,7 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
   })
 }
 
-/** Asks the upstream in a place of the API, or answers from the cache, and charges by the figure of the answer. */
+/** Asks the upstream in a slot of the API, or answers from the cache, and charges by the figure of the answer. */
 async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
   const { match } = sale
   const key = cacheKey(sale)
@@ -99,8 +99,8 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   open.asked(cached ? 'cache' : match.api.name)
   if (cached) return answered(deps, sale, open, cached.value, { ageSeconds: cached.ageSeconds })
   const caller = callerOf(open.authenticated)
-  const full = deps.places.take(match.api, caller)
-  if (full) return { kind: 'failed', failure: noPlace(full), didNothing: true }
+  const full = deps.slots.take(match.api, caller)
+  if (full) return { kind: 'failed', failure: noSlot(full), didNothing: true }
   try {
     if (match.api.auth.kind === '402') return await runPaid(deps, sale, open)
     const startedAt = performance.now()
@@ -113,7 +113,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
       deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.memory())
     return result
   } finally {
-    deps.places.giveBack(match.api, caller)
+    deps.slots.giveBack(match.api, caller)
   }
 }
 
@@ -144,13 +144,13 @@ async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<Wo
   return { ...result, onCharged }
 }
 
-/** The same for a stream, whose place is taken until its end. */
+/** The same for a stream, whose slot is taken until its end. */
 async function runStream(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
   const { match } = sale
   const caller = callerOf(open.authenticated)
-  const full = deps.places.take(match.api, caller)
-  if (full) return { kind: 'failed', failure: noPlace(full), didNothing: true }
-  const giveBack = () => deps.places.giveBack(match.api, caller)
+  const full = deps.slots.take(match.api, caller)
+  if (full) return { kind: 'failed', failure: noSlot(full), didNothing: true }
+  const giveBack = () => deps.slots.giveBack(match.api, caller)
   let isOpened = false
   open.asked(match.api.name)
   try {
@@ -169,7 +169,7 @@ async function runStream(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<
   }
 }
 
-/** Closes a stream and gives its place back, once. */
+/** Closes a stream and gives its slot back, once. */
 function closing(stream: { cancel(): void }, giveBack: () => void): () => void {
   let isClosed = false
   return () => {
@@ -302,12 +302,12 @@ function keyOf(body: ApiInput['body']): unknown {
   ])
 }
 
-function noPlace(why: NoPlace): Failure {
+function noSlot(why: NoSlot): Failure {
   if (why === 'caller_full')
     return failure('rate_limit_exceeded', 'Your calls take half of the places of this API. Wait for one to finish.', {
       ...{ retryAfterSeconds: 1, limitSource: 'account' },
     })
-  const isForGood = why === 'no_places'
+  const isForGood = why === 'no_slots'
   const message = isForGood
     ? 'This API allows so few calls at once that none are left for your account. Ask the operator of the gateway to allow more; repeating the call does not help. You were not charged.'
     : 'This API is handling as many calls as it can. Your own limits were not reached. Wait, then send the call again. You were not charged.'

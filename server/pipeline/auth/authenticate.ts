@@ -192,7 +192,7 @@ function listProblem(key: ApiKey, route: Route): Failure | null {
 }
 
 export function limitFailure(refusal: LimitRefusal, caller: Caller): Failure {
-  const what = { requests: 'requests per minute', tokens: 'tokens per minute', places: 'concurrent requests' }
+  const what = { requests: 'requests per minute', tokens: 'tokens per minute', slots: 'concurrent requests' }
   const whose = caller.kind === 'anonymous' ? 'address' : caller.kind
   // No number of seconds: `retry_after` has it, and the dashboard counts it down.
   return failure(

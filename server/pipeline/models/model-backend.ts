@@ -32,7 +32,7 @@ export interface BackendAnswer {
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */
   readonly drainMs: number
-  /** Frees the upstream's place and cancels the rest of the body. Must be called on every way out; may be called repeatedly. */
+  /** Frees the upstream's slot and cancels the rest of the body. Must be called on every way out; may be called repeatedly. */
   close(): void
 }
 

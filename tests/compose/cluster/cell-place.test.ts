@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { brakeShareOf, configOf, shareOf } from '../../../server/compose/cluster/cells/cell-place'
 import { readConfig } from '../../../server/config'
-import { ApiPlaces } from '../../../server/pipeline/apis/api-places'
+import { ApiSlots } from '../../../server/pipeline/apis/api-slots'
 
 const CELLS = ['main', 'c2', 'c3', 'c4', 'c5']
 
@@ -33,11 +33,11 @@ test('the brakes of all cells allow no more than the one of a gateway alone, whi
   for (const place of [undefined, { name: 'main', all: ['main'] }]) expect(brakeShareOf(place)(8)).toBe(8)
 })
 
-test('an API with fewer places than cells is full in some of them', () => {
+test('an API with fewer slots than cells is full in some of them', () => {
   const api = { name: 'shop', concurrency: 1 } as const
-  const [first, second] = ['main', 'c2'].map((name) => new ApiPlaces(shareOf({ name, all: ['main', 'c2'] })))
+  const [first, second] = ['main', 'c2'].map((name) => new ApiSlots(shareOf({ name, all: ['main', 'c2'] })))
   const taken = [first?.take(api, 'a'), first?.take(api, 'b'), second?.take(api, 'b')]
-  expect(taken).toEqual([null, 'api_full', 'no_places'])
+  expect(taken).toEqual([null, 'api_full', 'no_slots'])
 })
 
 test("a cell's gateway has its own database, a part of the anonymous limit, and no backups", () => {

@@ -414,7 +414,7 @@ describe('the upstream', () => {
     expect(upstream.calls.length).toBe(4)
   })
 
-  test('gives one account at most half of its places', async () => {
+  test('gives one account at most half of its slots', async () => {
     const release = Promise.withResolvers<void>()
     const { as, key, upstream, account, makeKey, newAccount } = await selling(
       [READ],

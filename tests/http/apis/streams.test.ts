@@ -107,7 +107,7 @@ const units = (part: Partial<Extract<ApiPrice, { mode: 'units' }>>): { price: Ap
 const EVENT = 'event: tick\ndata: {"n":1}\n\n'
 
 describe('a stream at a fixed price', () => {
-  test('comes as it is sent, is charged at its end, and gives its place back', async () => {
+  test('comes as it is sent, is charged at its end, and gives its slot back', async () => {
     const { call, upstream, spent, explained } = await streaming({}, { concurrency: 2 })
     const go = Promise.withResolvers<void>()
     upstream.answers(() =>

@@ -95,7 +95,7 @@ describe('a stream whose caller hangs up after the last useful word (spec-answer
     })
   })
 
-  test('keeps its place until its end, and its tokens are those that were used', async () => {
+  test('keeps its slot until its end, and its tokens are those that were used', async () => {
     const { key, balance } = await gateway.funded()
     const left = held()
     await leave(await chat(key, 'thinker'))
@@ -103,14 +103,14 @@ describe('a stream whose caller hangs up after the last useful word (spec-answer
       const { headers } = await gateway.as(key, '/v1/models')
       const of = (name: string) => Number(headers.get(`x-ratelimit-${name}`))
       return {
-        places: of('limit-concurrency') - of('remaining-concurrency'),
+        slots: of('limit-concurrency') - of('remaining-concurrency'),
         tokens: of('limit-tokens') - of('remaining-tokens'),
       }
     }
-    expect((await windows()).places).toBe(1)
+    expect((await windows()).slots).toBe(1)
     left.finish()
     await settled(balance)
-    await until(async () => (await windows()).places === 0)
+    await until(async () => (await windows()).slots === 0)
     expect((await windows()).tokens).toBe(THOUGHT.input + THOUGHT.output)
   })
 
@@ -172,22 +172,22 @@ describe('a plain response that starts and never ends', () => {
     }
     return asked.promise
   }
-  const places = async (key: MadeKey) => {
+  const slots = async (key: MadeKey) => {
     const { headers } = await gateway.as(key, '/v1/models')
     const [limit, left] = ['limit', 'remaining'].map((name) => Number(headers.get(`x-ratelimit-${name}-concurrency`)))
     return Number(limit) - Number(left)
   }
 
-  test('is abandoned at its time limit: 504, uncharged, and its place is free', async () => {
+  test('is abandoned at its time limit: 504, uncharged, and its slot is free', async () => {
     const { key, balance } = await gateway.funded()
     void begun()
     const answer = await chat(key, 'endless', { stream: false })
     expect(answer.status).toBe(504)
     expect(await answer.json()).toMatchObject({ error: { code: 'upstream_timeout' } })
-    expect([await settled(balance), await places(key)]).toEqual([0, 0])
+    expect([await settled(balance), await slots(key)]).toEqual([0, 0])
   })
 
-  test('is charged by estimate if its caller left, and its place is free', async () => {
+  test('is charged by estimate if its caller left, and its slot is free', async () => {
     const { key, balance } = await gateway.funded()
     const gone = new AbortController()
     const asked = begun()
@@ -197,7 +197,7 @@ describe('a plain response that starts and never ends', () => {
     gone.abort()
     await answer
     expect(await settled(balance)).toBeGreaterThan(20 * 50 * 10)
-    await until(async () => (await places(key)) === 0)
+    await until(async () => (await slots(key)) === 0)
   })
 })
 
@@ -407,7 +407,7 @@ describe('calls that continue without their callers', () => {
     expect((await chat(keys[2], 'thinker', body)).status).toBe(200)
   })
 
-  test("of one account fill at most half of an upstream's places", async () => {
+  test("of one account fill at most half of an upstream's slots", async () => {
     const { account, key, balance } = await gateway.funded(100)
     const other = await gateway.funded(100)
     const { finish } = held()

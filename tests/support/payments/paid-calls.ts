@@ -72,7 +72,7 @@ export async function openPaidCalls() {
       fingerprint: () => fingerprintOf({ method: 'GET', path: IMAGE_SEARCH.path, query: [], input }),
     })
     const options = { maxPrice: null, quote: false, idempotencyKey: null }
-    return runPaidCall(deps, { authenticated, options, hangUp, takesPlace: false }, () => ok(work))
+    return runPaidCall(deps, { authenticated, options, hangUp, takesSlot: false }, () => ok(work))
   }
   return {
     gateway,

@@ -8,7 +8,7 @@ interface Minute {
 }
 
 interface WindowCounter {
-  places: number
+  slots: number
   /** The most recently used minutes. */
   minutes: readonly Minute[]
   /** The number of the last sweep before it was used. */
@@ -46,10 +46,10 @@ export class MemoryWindows implements WindowStore {
     }
     for (const { take, counter, window } of found) {
       counter.used = this.sweeps
-      counter.places += take.cost.places
+      counter.slots += take.cost.slots
       window.requests += take.cost.requests
       window.tokens += take.cost.tokens
-      if (take.cost.requests + take.cost.tokens + take.cost.places > 0) this.counters.set(take.subject.name, counter)
+      if (take.cost.requests + take.cost.tokens + take.cost.slots > 0) this.counters.set(take.subject.name, counter)
     }
     return { taken: true, used: found.map(usageOf) }
   }
@@ -57,7 +57,7 @@ export class MemoryWindows implements WindowStore {
   adjust(subject: string, change: Usage, minute: number): Usage {
     const counter = this.counters.get(subject)
     if (!counter) return NOTHING
-    counter.places = Math.max(0, counter.places + change.places)
+    counter.slots = Math.max(0, counter.slots + change.slots)
     const window = counter.minutes.find((known) => known.minute === minute)
     if (window) {
       window.requests = Math.max(0, window.requests + change.requests)
@@ -67,7 +67,7 @@ export class MemoryWindows implements WindowStore {
   }
 
   private counterOf(take: Take, minute: number): Found {
-    const counter = this.counters.get(take.subject.name) ?? { places: 0, minutes: [], used: 0 }
+    const counter = this.counters.get(take.subject.name) ?? { slots: 0, minutes: [], used: 0 }
     return { take, counter, window: windowOf(counter, minute) }
   }
 
@@ -77,7 +77,7 @@ export class MemoryWindows implements WindowStore {
     this.sweptMinute = minute
     this.sweeps++
     for (const [name, counter] of this.counters)
-      if (counter.places === 0 && this.sweeps - counter.used > IDLE_SWEEPS) this.counters.delete(name)
+      if (counter.slots === 0 && this.sweeps - counter.used > IDLE_SWEEPS) this.counters.delete(name)
   }
 }
 
@@ -100,13 +100,13 @@ function exceeded({ take, counter, window }: Found): Dimension | null {
   const { rpm, tpm, concurrency } = subject.limits
   if (cost.requests > 0 && window.requests + cost.requests > rpm) return 'requests'
   if (cost.tokens > 0 && window.tokens + cost.tokens > tpm) return 'tokens'
-  return cost.places > 0 && counter.places + cost.places > concurrency ? 'places' : null
+  return cost.slots > 0 && counter.slots + cost.slots > concurrency ? 'slots' : null
 }
 
 function usageOf({ counter, window }: Found): Usage {
   return usage(counter, window)
 }
 
-function usage({ places }: WindowCounter, window: Minute | undefined): Usage {
-  return { requests: window?.requests ?? 0, tokens: window?.tokens ?? 0, places }
+function usage({ slots }: WindowCounter, window: Minute | undefined): Usage {
+  return { requests: window?.requests ?? 0, tokens: window?.tokens ?? 0, slots }
 }
