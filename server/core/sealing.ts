@@ -1,5 +1,5 @@
-/** Where a sealed value is stored. The place is bound into the value: copied to another row or column, it does not open. */
-export interface Place {
+/** Where a sealed value is stored, which is bound into the value: copied to another row or column, it does not open. */
+export interface SealContext {
   readonly table: string
   readonly row: string
   readonly column: string
@@ -21,9 +21,9 @@ export interface Opened {
 /** Encrypts secrets that must be read back, such as another service's tokens. Secrets that are only compared are hashed instead. */
 export interface Sealing {
   /** Seals with the newest key. Sealing the same text twice gives two different values. */
-  seal(text: string, place: Place): string
+  seal(text: string, context: SealContext): string
   /** Throws `Unsealable` for a value that was changed, moved, or sealed with an unknown key. */
-  open(sealed: string, place: Place): Opened
+  open(sealed: string, context: SealContext): Opened
 }
 
 /** A sealed value that does not open. Contains nothing of the value, so it is safe to log. */

@@ -7,7 +7,7 @@ import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
 const RETRY_MS = 15 * MINUTE_MS
-const PLACE_CHECK_MS = 10 * MINUTE_MS
+const LOCATION_CHECK_MS = 10 * MINUTE_MS
 const MAX_LOOK_MS = 1_500
 
 interface Parts {
@@ -55,7 +55,7 @@ export function startBackups({ backups, target, everyMs, keep, clock, onFailure 
 }
 
 /** Looks at the start and every ten minutes whether a copy could be written: the next one may be due only in a day. */
-export function startPlaceCheck(target: BackupTarget, log: Log) {
+export function startLocationCheck(target: BackupTarget, log: Log) {
   let problem: string | null = null
   const set = (found: string | null) => {
     const to = target.location
@@ -64,7 +64,7 @@ export function startPlaceCheck(target: BackupTarget, log: Log) {
     problem = found
   }
   const job = startJob(async () => set(await target.writeProblem()), {
-    everyMs: PLACE_CHECK_MS,
+    everyMs: LOCATION_CHECK_MS,
     onError: (error) => set(reasonOf(error)),
   })
   let isKnown = false

@@ -2,7 +2,7 @@ import { afterEach, expect, jest, test } from 'bun:test'
 import { Backups } from '../../server/core/backup/backups'
 import type { CopyManifest } from '../../server/core/backup/copy'
 import type { BackupTarget } from '../../server/core/backup/target'
-import { startBackups, startPlaceCheck } from '../../server/jobs/backups'
+import { startBackups, startLocationCheck } from '../../server/jobs/backups'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -79,7 +79,7 @@ test('a place is looked at in the start and every ten minutes; a change is one l
   const lines: string[] = []
   const write = (line: string) => void lines.push(line)
   const target = { location: '/copies', writeProblem: async () => problem } as BackupTarget
-  const check = startPlaceCheck(target, { info: write, error: write, warn: write, debug: write })
+  const check = startLocationCheck(target, { info: write, error: write, warn: write, debug: write })
   expect(await check.problem()).toBe('/copies cannot be written: EROFS')
   const pass = async () => {
     jest.advanceTimersByTime(10 * MINUTE_MS)
@@ -94,7 +94,7 @@ test('a place is looked at in the start and every ten minutes; a change is one l
   void check.close()
 
   const hanging = { location: '/mnt/copies', writeProblem: () => Promise.withResolvers<null>().promise } as BackupTarget
-  const asked = startPlaceCheck(hanging, { info: write, error: write, warn: write, debug: write }).problem()
+  const asked = startLocationCheck(hanging, { info: write, error: write, warn: write, debug: write }).problem()
   jest.advanceTimersByTime(1_500)
   expect(await asked).toBe('/mnt/copies does not respond')
 })

@@ -12,7 +12,7 @@ export interface TargetOptions {
   readonly workFolder: string
 }
 
-/** Opens a place for copies by its name: a folder, or `s3://bucket/prefix`. */
+/** Opens a location for copies by its name: a folder, or `s3://bucket/prefix`. */
 export function openTarget(location: string, { access, workFolder }: TargetOptions): BackupTarget {
   if (!location.startsWith('s3:')) return new FolderTarget(resolve(location))
   const [, bucket, prefix = ''] = S3.exec(location) ?? []

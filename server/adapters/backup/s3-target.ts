@@ -41,8 +41,8 @@ export class S3Target implements BackupTarget {
   /** Where a copy is put together before it is sent. */
   private readonly workFolder: string
 
-  constructor(place: { bucket: string; prefix: string }, access: S3Access, workFolder: string) {
-    const { bucket, prefix } = place
+  constructor(location: { bucket: string; prefix: string }, access: S3Access, workFolder: string) {
+    const { bucket, prefix } = location
     this.location = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`
     this.prefix = prefix === '' ? '' : `${prefix}/`
     this.workFolder = workFolder
@@ -151,7 +151,7 @@ export class S3Target implements BackupTarget {
     return `${this.prefix}${name}/${file}`
   }
 
-  /** Failures name the place and what the store said; never a key. */
+  /** Failures name the location and what the store said; never a key. */
   private async answered<T>(work: Promise<T>): Promise<T> {
     try {
       return await work

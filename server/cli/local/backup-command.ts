@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type BackupPlace, backupTarget, backupWork } from '../../compose/backup/backups'
+import { type BackupSource, backupTarget, backupWork } from '../../compose/backup/backups'
 import { restoreCopy } from '../../compose/backup/restore'
 import { dataFolder, readConfig, storageSettings } from '../../config'
 import { secretMark } from '../../config/backups'
@@ -55,7 +55,7 @@ function refuseCopy(location: string | undefined): void {
 }
 
 /** Where copies are read, which needs no other settings than the store's: a new machine may have none yet. */
-function readingPlace(): BackupPlace {
+function backupSource(): BackupSource {
   const { dataDir, databaseUrl, access } = storageSettings()
   return { dataDir, databaseUrl, backup: { access, secrets: [], secretMark: '' } }
 }
@@ -65,13 +65,13 @@ async function named(text: string): Promise<{ readonly target: BackupTarget; rea
   const location = text.startsWith('s3:') ? text.replace(/\/+$/, '') : resolve(text)
   const at = location.lastIndexOf('/')
   const last = location.slice(at + 1)
-  const target = backupTarget(isCopyName(last) ? location.slice(0, at) : location, readingPlace())
+  const target = backupTarget(isCopyName(last) ? location.slice(0, at) : location, backupSource())
   return { target, copy: await findCopy(target, isCopyName(last) ? last : null) }
 }
 
 async function restored(text: string, isJson: boolean, tell: Output['err']): Promise<string> {
   const { target, copy } = await named(text)
-  const { dataDir, databaseUrl } = readingPlace()
+  const { dataDir, databaseUrl } = backupSource()
   await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(tell) })
   if (isJson) return asJson(copyRecord(copy))
   return `${dataDir} has the data of ${copy.name} now, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway; then run "gateway operator after-restore", before customers use it.\n`
@@ -104,12 +104,12 @@ function currentMark(): string | null {
 
 async function verified(text: string, isJson: boolean, tell: Output['err']): Promise<string> {
   const { target, copy } = await named(text)
-  await backupWork(readingPlace()).verify(target, copy, progressLines(tell))
+  await backupWork(backupSource()).verify(target, copy, progressLines(tell))
   return isJson ? asJson(copyRecord(copy)) : `${copy.name} is complete, it opens, and ${booksOf(copy)}.\n`
 }
 
 async function listed(text: string | undefined, isJson: boolean): Promise<string> {
-  const target = backupTarget(text ?? configuredPlace(), readingPlace())
+  const target = backupTarget(text ?? configuredPlace(), backupSource())
   const list = { location: target.location, copies: (await target.copies()).map(copyRecord) }
   return isJson ? asJson(list) : listText(list)
 }

@@ -7,7 +7,7 @@ import { KeyRing } from '../../adapters/sealing/key-ring'
 import type { Config } from '../../config'
 import type { ApiOperation } from '../../core/apis/api'
 import type { ApiRegistry } from '../../core/apis/api-store'
-import { secretPlace } from '../../core/apis/catalog/sealed-auth'
+import { secretContext } from '../../core/apis/catalog/sealed-auth'
 import type { Closings } from '../../core/apis/closings'
 import type { SecretsOf } from '../../core/apis/secrets'
 import type { Clock } from '../../core/clock'
@@ -89,7 +89,7 @@ function secretsOf({ sealingKeys, apis: { secrets } }: Config): SecretsOf {
   return (api, secret) => {
     if (secret.from === 'environment') return secrets.get(secret.name) ?? null
     try {
-      return ring.open(secret.sealed, secretPlace(api)).text
+      return ring.open(secret.sealed, secretContext(api)).text
     } catch {
       return null
     }

@@ -5,7 +5,7 @@ import { BackupProblem } from '../../core/backup/target'
 import type { Clock } from '../../core/clock'
 import { AT_ONCE, type Opening } from '../../core/cluster/opening'
 import type { WebhookStore } from '../../core/webhooks/webhook'
-import { startBackups, startPlaceCheck } from '../../jobs/backups'
+import { startBackups, startLocationCheck } from '../../jobs/backups'
 import type { Log } from '../../log'
 import { eventWriter } from '../webhooks'
 import { backupTarget, backupWork } from './backups'
@@ -24,8 +24,8 @@ export function composeBackups(config: Config, { stores, clock, log, threads, op
   const source = { dataDir, databaseUrl, backup, threads }
   const backups = new Backups({ ...backupWork(source), clock })
   const configured = backup.to === null ? null : backupTarget(backup.to, source)
-  let place: ReturnType<typeof startPlaceCheck> | null = null
-  const placeCheck = configured && opening.job(() => (place = startPlaceCheck(configured, log)))
+  let check: ReturnType<typeof startLocationCheck> | null = null
+  const checkJob = configured && opening.job(() => (check = startLocationCheck(configured, log)))
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const job =
     configured &&
@@ -50,16 +50,13 @@ export function composeBackups(config: Config, { stores, clock, log, threads, op
       },
     },
     /** Why copies cannot be made on schedule; null if they can. */
-    warning: async (): Promise<string | null> => (await place?.problem()) ?? backups.failure(),
+    warning: async (): Promise<string | null> => (await check?.problem()) ?? backups.failure(),
     /** For tests. */
     job,
-    get place() {
-      return place
-    },
     /** Does not wait for a backup in progress, which may take minutes: what it wrote is removed by a later one. */
     close() {
       void job?.close()
-      void placeCheck?.close()
+      void checkJob?.close()
     },
   }
 }

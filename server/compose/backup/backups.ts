@@ -16,7 +16,7 @@ import { VERSION } from '../../core/version'
 import { indexSources } from '../search/index-sources'
 
 /** What a backup reads and where it works. */
-export interface BackupPlace {
+export interface BackupSource {
   readonly dataDir: string
   readonly databaseUrl: string
   readonly backup: Pick<BackupSettings, 'access' | 'secrets' | 'secretMark'>
@@ -30,22 +30,22 @@ const ABANDONED_MS = HOUR_MS
 /** A copy may be larger than its estimate, and other files grow meanwhile. */
 const SPARE = 1.1
 
-export function backupTarget(location: string, { dataDir, backup: { access } }: BackupPlace): BackupTarget {
+export function backupTarget(location: string, { dataDir, backup: { access } }: BackupSource): BackupTarget {
   return openTarget(location, { access, workFolder: join(dataDir, TEMPORARY, 'backup') })
 }
 
 /** How the data of a gateway is copied and a copy verified, whether the gateway runs or not. */
-export function backupWork(place: BackupPlace): Pick<BackupParts, 'snapshot' | 'verify'> {
+export function backupWork(source: BackupSource): Pick<BackupParts, 'snapshot' | 'verify'> {
   return {
-    snapshot: (folder, onProgress) => snapshot(place, folder, onProgress),
+    snapshot: (folder, onProgress) => snapshot(source, folder, onProgress),
     async verify(target, copy, onProgress) {
-      const temporary = join(place.dataDir, TEMPORARY)
+      const temporary = join(source.dataDir, TEMPORARY)
       await mkdir(temporary, { recursive: true, mode: 0o700 })
       await removeAbandoned(temporary)
       const folder = await mkdtemp(join(temporary, VERIFYING))
       try {
         await fetchCopy(target, copy, (file) => join(folder, file), onProgress)
-        await requireSound(join(folder, DATABASE), copy, place.threads)
+        await requireSound(join(folder, DATABASE), copy, source.threads)
       } finally {
         await rm(folder, { recursive: true, force: true })
       }
@@ -63,8 +63,8 @@ async function removeAbandoned(temporary: string): Promise<void> {
 }
 
 /** The database, and the search index if the operator added documents to it, which nothing else could bring back. */
-async function snapshot(place: BackupPlace, folder: string, onProgress: OnProgress): Promise<Snapshot> {
-  const { databaseUrl, dataDir, backup, threads } = place
+async function snapshot(source: BackupSource, folder: string, onProgress: OnProgress): Promise<Snapshot> {
+  const { databaseUrl, dataDir, backup, threads } = source
   const from = localDatabase(databaseUrl)
   const { size } = await stat(from).catch(() => {
     throw new BackupProblem(`there is no database at ${from}`)

@@ -15,7 +15,7 @@ import { fetchCopy, requireSound } from './backups'
 export const RESTORED = 'restored.json'
 const RESTORING = '.restoring'
 /** Where each file goes, in the order in which they appear. */
-type Places = ReadonlyMap<string, string>
+type TargetPaths = ReadonlyMap<string, string>
 /** What a folder may contain before a restore: the secret that the operator brought, and what holds no data. */
 const BROUGHT = new Set(['secret_key', 'lock', 'lock-journal', 'tmp', 'gateway.yaml', 'models.json'])
 
@@ -46,28 +46,28 @@ export async function restoreCopy(options: RestoreOptions): Promise<void> {
   })
   // The database is the last to appear.
   const names = [RESTORED, ...copy.files.map(({ name }) => name).filter((name) => name !== DATABASE), DATABASE]
-  const places = new Map(names.map((name) => [name, placeOf(name, dataDir, database)]))
+  const targets = new Map(names.map((name) => [name, targetOf(name, dataDir, database)]))
   try {
-    await requireEmpty(dataDir, database, places)
-    await putFiles(options, places)
+    await requireEmpty(dataDir, database, targets)
+    await putFiles(options, targets)
   } catch (error) {
-    if (!(error instanceof FolderNotEmpty)) await removeAll(places)
+    if (!(error instanceof FolderNotEmpty)) await removeAll(targets)
     throw error
   } finally {
     lock.release()
   }
 }
 
-function placeOf(name: string, dataDir: string, database: string): string {
+function targetOf(name: string, dataDir: string, database: string): string {
   if (name === DATABASE) return database
   return name === DATABASE_LOG ? `${database}.log` : join(dataDir, name)
 }
 
 class FolderNotEmpty extends BackupProblem {}
 
-async function requireEmpty(dataDir: string, database: string, places: Places): Promise<void> {
+async function requireEmpty(dataDir: string, database: string, targets: TargetPaths): Promise<void> {
   // A restore that was killed.
-  if (existsSync(join(dataDir, RESTORED)) && !existsSync(database)) await removeAll(places)
+  if (existsSync(join(dataDir, RESTORED)) && !existsSync(database)) await removeAll(targets)
   for (const folder of new Set([dataDir, dirname(database)])) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const isOwn = folder === dataDir
@@ -81,9 +81,9 @@ async function requireEmpty(dataDir: string, database: string, places: Places): 
   }
 }
 
-async function putFiles(options: RestoreOptions, places: Places): Promise<void> {
+async function putFiles(options: RestoreOptions, targets: TargetPaths): Promise<void> {
   const { target, copy, dataDir, now, threads, onProgress } = options
-  const draftOf = (file: string) => `${places.get(file)}${RESTORING}`
+  const draftOf = (file: string) => `${targets.get(file)}${RESTORING}`
   const free = await freeBytes(dataDir)
   if (free < copySize(copy))
     throw new BackupProblem(`${dataDir} has ${free} bytes left; the copy has ${copySize(copy)}`)
@@ -92,7 +92,7 @@ async function putFiles(options: RestoreOptions, places: Places): Promise<void> 
   await requireSound(draftOf(DATABASE), copy, threads)
   const note = { copy: copy.name, taken_at: isoTime(copy.takenAt), restored_at: isoTime(now), from: target.location }
   await writeFile(draftOf(RESTORED), `${JSON.stringify(note, null, 2)}\n`)
-  for (const [name, path] of places) {
+  for (const [name, path] of targets) {
     await chmod(draftOf(name), 0o600)
     await syncFile(draftOf(name))
     await rename(draftOf(name), path)
@@ -100,6 +100,6 @@ async function putFiles(options: RestoreOptions, places: Places): Promise<void> 
   }
 }
 
-async function removeAll(places: Places): Promise<void> {
-  for (const path of places.values()) for (const file of [path, `${path}${RESTORING}`]) await rm(file, { force: true })
+async function removeAll(targets: TargetPaths): Promise<void> {
+  for (const path of targets.values()) for (const file of [path, `${path}${RESTORING}`]) await rm(file, { force: true })
 }

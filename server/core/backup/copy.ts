@@ -84,7 +84,7 @@ export function parseManifest(text: string): CopyManifest | null {
   return { name, takenAt, version, schema, problems, files, secrets, secretMark }
 }
 
-/** Whether a copy may have a file of this name. No other is ever read, written or deleted: a manifest comes from a place of others. */
+/** Whether a copy may have a file of this name. No other is ever read, written or deleted: a manifest comes from a location of others. */
 export function isCopiedFile(name: unknown): boolean {
   return name === DATABASE || name === DATABASE_LOG || name === INDEX
 }

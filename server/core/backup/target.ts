@@ -1,6 +1,6 @@
 import type { CopyManifest } from './copy'
 
-/** A place for copies: a folder, or a bucket of an S3-compatible store. */
+/** A location for copies: a folder, or a bucket of an S3-compatible store. */
 export interface BackupTarget {
   /** As the operator wrote it. */
   readonly location: string

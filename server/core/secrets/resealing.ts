@@ -1,7 +1,7 @@
-import { type Place, type Sealing, Unsealable } from '../sealing'
+import { type SealContext, type Sealing, Unsealable } from '../sealing'
 
 export interface SealedText {
-  readonly place: Place
+  readonly context: SealContext
   readonly sealed: string
 }
 
@@ -25,13 +25,13 @@ export async function resealTexts(parts: {
   let resealed = 0
   for (const text of await texts.all())
     try {
-      const { text: plain, stale } = sealing.open(text.sealed, text.place)
+      const { text: plain, stale } = sealing.open(text.sealed, text.context)
       if (!stale) continue
-      await texts.replace(text, sealing.seal(plain, text.place))
+      await texts.replace(text, sealing.seal(plain, text.context))
       resealed++
     } catch (error) {
       if (!(error instanceof Unsealable)) throw error
-      onTrouble(`${text.place.table} ${text.place.row}: ${error.message}`)
+      onTrouble(`${text.context.table} ${text.context.row}: ${error.message}`)
     }
   return resealed
 }

@@ -7,7 +7,7 @@ import type { ApprovalParts, Approvals, LinkRequester } from './approvals'
 import type { OnSocialChange } from './changes'
 import type { Grant, SocialNetwork } from './network'
 import { grantedScopes, OFFLINE_ACCESS, type SocialScope, withRequiredScopes } from './scopes'
-import { sealedTokens, verifierPlace } from './sealed-tokens'
+import { sealedTokens, verifierContext } from './sealed-tokens'
 import type { LinkAttempt, LinkOutcome, SocialSession, SocialUser } from './session'
 import { hashState, LINK_LIFETIME_MS, looksLikeState, newLinkSecrets } from './state-token'
 import type { SocialStore } from './store'
@@ -83,7 +83,7 @@ export class Linking {
       accountId: key.accountId,
       keyId: key.id,
       scopes: withRequiredScopes(scopes),
-      verifier: sealing.seal(secrets.verifier, verifierPlace(id)),
+      verifier: sealing.seal(secrets.verifier, verifierContext(id)),
       createdAt: now,
       expiresAt: now + LINK_LIFETIME_MS,
       usedAt: null,
@@ -151,7 +151,7 @@ export class Linking {
     signal: AbortSignal,
   ): Promise<Result<{ session: SocialSession; grant: Grant }, string>> {
     const { network, sealing, clock, redirectUri } = this.parts
-    const verifier = sealing.open(link.verifier, verifierPlace(link.id)).text
+    const verifier = sealing.open(link.verifier, verifierContext(link.id)).text
     const grant = await network.exchange(code, verifier, redirectUri, signal)
     if (!grant.ok) return err(`the code was not exchanged: ${grant.error.reason}`)
     const user = await network.me(grant.value.access, signal)

@@ -1,10 +1,10 @@
 import type { SocialLinkId, SocialSessionId } from '../ids'
-import type { Place, Sealing } from '../sealing'
+import type { SealContext, Sealing } from '../sealing'
 import type { Grant } from './network'
 import type { SessionTokens, SocialSession } from './session'
 
-/** The place of a link's code verifier. */
-export function verifierPlace(link: SocialLinkId): Place {
+/** What the code verifier of a link is sealed with. */
+export function verifierContext(link: SocialLinkId): SealContext {
   return { table: 'social_links', row: link, column: 'verifier' }
 }
 
@@ -18,17 +18,17 @@ export function sealedTokens(
 ): SessionTokens {
   const refresh = grant.refresh ?? previousRefresh
   return {
-    access: sealing.seal(grant.access, tokenPlace(session, 'access_token')),
-    refresh: refresh === null ? null : sealing.seal(refresh, tokenPlace(session, 'refresh_token')),
+    access: sealing.seal(grant.access, tokenContext(session, 'access_token')),
+    refresh: refresh === null ? null : sealing.seal(refresh, tokenContext(session, 'refresh_token')),
     accessExpiresAt: now + grant.expiresInSeconds * 1000,
   }
 }
 
 /** The same tokens sealed with the newest key; null when they already are. Throws `Unsealable`. */
 export function resealedTokens(sealing: Sealing, { id, tokens }: SocialSession): SessionTokens | null {
-  const again = (sealed: string, column: Parameters<typeof tokenPlace>[1]) => {
-    const { text, stale } = sealing.open(sealed, tokenPlace(id, column))
-    return stale ? sealing.seal(text, tokenPlace(id, column)) : sealed
+  const again = (sealed: string, column: Parameters<typeof tokenContext>[1]) => {
+    const { text, stale } = sealing.open(sealed, tokenContext(id, column))
+    return stale ? sealing.seal(text, tokenContext(id, column)) : sealed
   }
   const access = again(tokens.access, 'access_token')
   const refresh = tokens.refresh === null ? null : again(tokens.refresh, 'refresh_token')
@@ -36,11 +36,11 @@ export function resealedTokens(sealing: Sealing, { id, tokens }: SocialSession):
 }
 
 export function accessToken(sealing: Sealing, { id, tokens }: SocialSession): string {
-  return sealing.open(tokens.access, tokenPlace(id, 'access_token')).text
+  return sealing.open(tokens.access, tokenContext(id, 'access_token')).text
 }
 
 export function refreshToken(sealing: Sealing, { id, tokens }: SocialSession): string | null {
-  return tokens.refresh === null ? null : sealing.open(tokens.refresh, tokenPlace(id, 'refresh_token')).text
+  return tokens.refresh === null ? null : sealing.open(tokens.refresh, tokenContext(id, 'refresh_token')).text
 }
 
 /** The token whose revocation ends the whole grant. */
@@ -48,6 +48,6 @@ export function grantToken(sealing: Sealing, session: SocialSession): string {
   return refreshToken(sealing, session) ?? accessToken(sealing, session)
 }
 
-function tokenPlace(session: SocialSessionId, column: 'access_token' | 'refresh_token'): Place {
+function tokenContext(session: SocialSessionId, column: 'access_token' | 'refresh_token'): SealContext {
   return { table: 'social_sessions', row: session, column }
 }

@@ -1,10 +1,10 @@
 import { type Clock, HOUR_MS, isoTime, MINUTE_MS, SECOND_MS } from '../clock'
 import type { AccountId, DeliveryId, WebhookId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
-import type { Place, Sealing } from '../sealing'
+import type { SealContext, Sealing } from '../sealing'
 import { type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from './event'
 import type { Attempt, Delivery, SendWebhook, Webhook, WebhookStore } from './webhook'
-import { newDelivery, webhookPlace } from './webhooks'
+import { newDelivery, webhookContext } from './webhooks'
 
 /** The pause after each failed attempt; the last one repeats. */
 const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS]
@@ -17,17 +17,17 @@ const KEPT_DELIVERIES = 10_000
 const CUT_EVERY = 500
 const EXPIRED_EVERY_MS = MINUTE_MS
 /**
- * Attempts in progress: endpoints that fail or are slow share places of their own, one for each, so that they take none from those that
+ * Attempts in progress: endpoints that fail or are slow share slots of their own, one for each, so that they take none from those that
  * answer. Bun bounds the requests that it sends at once, those of calls included (256 if nothing sets another number), and queues the rest:
  * receivers that hang must not fill them.
  */
-const PLACES = { healthy: { each: 4, all: 64 }, failing: { each: 1, all: 32 } } as const
+const SLOTS = { healthy: { each: 4, all: 64 }, failing: { each: 1, all: 32 } } as const
 /** An endpoint whose last attempt took longer is slow. */
 const SLOW_MS = 2 * SECOND_MS
-/** More than these are forgotten, and get their place again when they are slow again. */
+/** More than these are forgotten, and get their slot again when they are slow again. */
 const MAX_SLOW = 10_000
 
-type Lane = keyof typeof PLACES
+type Lane = keyof typeof SLOTS
 
 /** Turns events into deliveries, and sends these. Everything is in the database: a restart goes on where the process ended. */
 export class Delivering {
@@ -41,7 +41,7 @@ export class Delivering {
   private readonly sending = new Map<DeliveryId, Promise<void>>()
   private readonly busy: Record<Lane, Map<WebhookId, number>> = { healthy: new Map(), failing: new Map() }
   private inAll: Record<Lane, number> = { healthy: 0, failing: 0 }
-  /** Whether an endpoint found all healthy places taken in this round. */
+  /** Whether an endpoint found all healthy slots taken in this round. */
   private isFull = false
   private readonly slow = new Set<WebhookId>()
   /** The number of the start at which each endpoint that is due last began an attempt. */
@@ -82,7 +82,7 @@ export class Delivering {
     for (const webhook of this.fairOrder(due)) await this.start(webhook, now)
   }
 
-  /** First those of accounts with the fewest attempts in progress, then who waited longest: nobody can keep all places. */
+  /** First those of accounts with the fewest attempts in progress, then who waited longest: nobody can keep all slots. */
   private fairOrder(due: readonly Webhook[]): readonly Webhook[] {
     const busy = new Map<AccountId, number>()
     for (const { id, accountId } of due) {
@@ -147,7 +147,7 @@ export class Delivering {
 
   private async startDue(webhook: Webhook, now: number): Promise<void> {
     const lane: Lane = webhook.failingSince === null && !this.slow.has(webhook.id) ? 'healthy' : 'failing'
-    const { each, all } = PLACES[lane]
+    const { each, all } = SLOTS[lane]
     const ownFree = () => each - (this.busy[lane].get(webhook.id) ?? 0)
     const free = () => Math.min(ownFree(), all - this.inAll[lane])
     if (lane === 'healthy' && ownFree() > 0 && free() <= 0) this.isFull = true
@@ -171,7 +171,7 @@ export class Delivering {
   }
 
   private async goOn(webhook: Webhook): Promise<void> {
-    // Others wait for the place: the next round gives it to them.
+    // Others wait for the slot: the next round gives it to them.
     if (this.isFull || this.slow.has(webhook.id)) return
     try {
       await this.start({ ...webhook, failingSince: null }, this.clock.now())
@@ -220,16 +220,16 @@ export class Delivering {
 
   /** The current secret first; null if no key opens it. */
   private secretsOf({ id, secret, previousSecret, previousUntil }: Webhook): readonly string[] | null {
-    const current = this.opened(secret, webhookPlace(id, 'secret'))
+    const current = this.opened(secret, webhookContext(id, 'secret'))
     if (current === null) return null
     const overlaps = previousSecret !== null && previousUntil !== null && this.clock.now() < previousUntil
-    const previous = overlaps ? this.opened(previousSecret, webhookPlace(id, 'previous_secret')) : null
+    const previous = overlaps ? this.opened(previousSecret, webhookContext(id, 'previous_secret')) : null
     return previous === null ? [current] : [current, previous]
   }
 
-  private opened(sealed: string, place: Place): string | null {
+  private opened(sealed: string, context: SealContext): string | null {
     try {
-      return this.sealing.open(sealed, place).text
+      return this.sealing.open(sealed, context).text
     } catch {
       return null
     }

@@ -5,7 +5,7 @@ import { type Failure, failure } from '../failure'
 import { type AccountId, type DeliveryId, makeId, type WebhookId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import { err, ok, type Result } from '../result'
-import type { Place, Sealing } from '../sealing'
+import type { SealContext, Sealing } from '../sealing'
 import { type EventType, OPERATOR_EVENTS, TEST_EVENT } from './event'
 import { MinuteBrake } from './minute-brake'
 import type { Delivery, Webhook, WebhookApp, WebhookStore } from './webhook'
@@ -36,7 +36,7 @@ const OVERLAP_MS = DAY_MS
 const SECRET_BYTES = 32
 
 /** Where an endpoint's secrets are sealed. */
-export function webhookPlace(webhook: WebhookId, column: 'secret' | 'previous_secret'): Place {
+export function webhookContext(webhook: WebhookId, column: 'secret' | 'previous_secret'): SealContext {
   return { table: 'webhooks', row: webhook, column }
 }
 
@@ -74,7 +74,7 @@ export class Webhooks {
       const secret = newSecret()
       const webhook: Webhook = {
         ...{ id, accountId: owner.accountId, url: form.url, events: [...new Set(form.events)], status: 'active' },
-        secret: this.sealing.seal(secret, webhookPlace(id, 'secret')),
+        secret: this.sealing.seal(secret, webhookContext(id, 'secret')),
         ...{ previousSecret: null, previousUntil: null, failingSince: null, createdAt },
         app: owner.app ?? null,
       }
@@ -119,7 +119,7 @@ export class Webhooks {
       const secret = newSecret()
       const previous = this.previousOf(webhook)
       const change = {
-        secret: this.sealing.seal(secret, webhookPlace(webhook.id, 'secret')),
+        secret: this.sealing.seal(secret, webhookContext(webhook.id, 'secret')),
         previousSecret: previous,
         previousUntil: previous === null ? null : this.clock.now() + OVERLAP_MS,
       }
@@ -133,8 +133,8 @@ export class Webhooks {
   private previousOf({ id, secret }: Webhook): string | null {
     try {
       return this.sealing.seal(
-        this.sealing.open(secret, webhookPlace(id, 'secret')).text,
-        webhookPlace(id, 'previous_secret'),
+        this.sealing.open(secret, webhookContext(id, 'secret')).text,
+        webhookContext(id, 'previous_secret'),
       )
     } catch {
       return null

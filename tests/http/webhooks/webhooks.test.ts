@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { KeyRing } from '../../../server/adapters/sealing/key-ring'
 import { auditEntry } from '../../../server/core/audit'
 import { type AccountId, makeId } from '../../../server/core/ids'
-import { webhookPlace } from '../../../server/core/webhooks/webhooks'
+import { webhookContext } from '../../../server/core/webhooks/webhooks'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
 import { audit } from '../../support/ledger-parts'
@@ -209,7 +209,7 @@ async function crowd(endpoints: number, { status, isFailing }: { status: number;
   const audit = () => auditEntry({ at, actor: { kind: 'system', id: 'test', address: null }, action: 'webhook.create' })
   for (let i = 0; i < endpoints; i++) {
     const id = makeId('hook', at)
-    const secret = ring.seal(`whsec_${btoa('x'.repeat(32))}`, webhookPlace(id, 'secret'))
+    const secret = ring.seal(`whsec_${btoa('x'.repeat(32))}`, webhookContext(id, 'secret'))
     const settings = { url: url('/crowd'), events: [], status: 'active', failingSince: isFailing ? at : null } as const
     const none = { previousSecret: null, previousUntil: null, app: null }
     await webhooks.create({ id, accountId: stranger.id, secret, createdAt: at, ...settings, ...none }, audit())

@@ -1,9 +1,9 @@
-import type { Place, Sealing } from '../../sealing'
+import type { SealContext, Sealing } from '../../sealing'
 import type { Api, UpstreamAuth, UpstreamSecret } from '../api'
 import type { GivenAuth } from './catalog-form'
 
 /** Where the sealed secret of an API is stored. */
-export function secretPlace(api: string): Place {
+export function secretContext(api: string): SealContext {
   return { table: 'apis', row: api, column: 'auth' }
 }
 
@@ -19,7 +19,7 @@ export function sealedAuth(
   if (!('secret' in given)) return given
   const { secret } = given
   if (secret.from === 'environment') return { ...given, secret }
-  if (secret.from === 'text') return { ...given, secret: sealed(sealing.seal(secret.text, secretPlace(api))) }
+  if (secret.from === 'text') return { ...given, secret: sealed(sealing.seal(secret.text, secretContext(api))) }
   const stored = previous && 'secret' in previous.auth ? previous.auth.secret : null
   if (stored?.from !== 'database') throw new NoStoredSecret()
   return { ...given, secret: stored }

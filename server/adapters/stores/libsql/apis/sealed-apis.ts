@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import { secretPlace } from '../../../../core/apis/catalog/sealed-auth'
+import { secretContext } from '../../../../core/apis/catalog/sealed-auth'
 import type { SealedText, SealedTexts } from '../../../../core/secrets/resealing'
 import { apis } from '../schema/apis'
 
@@ -16,16 +16,16 @@ export class LibsqlSealedApis implements SealedTexts {
     const sold = await this.db.select({ name: apis.name, auth: apis.auth }).from(apis)
     return sold.flatMap(({ name, auth }) =>
       'secret' in auth && auth.secret.from === 'database'
-        ? [{ place: secretPlace(name), sealed: auth.secret.sealed }]
+        ? [{ context: secretContext(name), sealed: auth.secret.sealed }]
         : [],
     )
   }
 
-  async replace({ place, sealed }: SealedText, by: string): Promise<void> {
+  async replace({ context, sealed }: SealedText, by: string): Promise<void> {
     const isSame = sql`json_extract(${apis.auth}, '$.secret.sealed') = ${sealed}`
     await this.db
       .update(apis)
       .set({ auth: sql`json_set(${apis.auth}, '$.secret.sealed', ${by})` })
-      .where(and(eq(apis.name, place.row), isSame))
+      .where(and(eq(apis.name, context.row), isSame))
   }
 }

@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { WebhookId } from '../../../../core/ids'
 import type { SealedText, SealedTexts } from '../../../../core/secrets/resealing'
-import { webhookPlace } from '../../../../core/webhooks/webhooks'
+import { webhookContext } from '../../../../core/webhooks/webhooks'
 import { webhooks } from '../schema/events'
 
 /** The secrets of webhooks. */
@@ -17,17 +17,19 @@ export class LibsqlSealedWebhooks implements SealedTexts {
     const { id, secret, previousSecret } = webhooks
     const endpoints = await this.db.select({ id, secret, previousSecret }).from(webhooks)
     return endpoints.flatMap((row) => [
-      { place: webhookPlace(row.id, 'secret'), sealed: row.secret },
+      { context: webhookContext(row.id, 'secret'), sealed: row.secret },
       ...(row.previousSecret === null
         ? []
-        : [{ place: webhookPlace(row.id, 'previous_secret'), sealed: row.previousSecret }]),
+        : [{ context: webhookContext(row.id, 'previous_secret'), sealed: row.previousSecret }]),
     ])
   }
 
-  async replace({ place, sealed }: SealedText, by: string): Promise<void> {
-    const id = place.row as WebhookId // a row of `all`
+  async replace({ context, sealed }: SealedText, by: string): Promise<void> {
+    const id = context.row as WebhookId // a row of `all`
     const [column, change] =
-      place.column === 'secret' ? [webhooks.secret, { secret: by }] : [webhooks.previousSecret, { previousSecret: by }]
+      context.column === 'secret'
+        ? [webhooks.secret, { secret: by }]
+        : [webhooks.previousSecret, { previousSecret: by }]
     await this.db
       .update(webhooks)
       .set(change)
