@@ -35,7 +35,7 @@ function textOf(one: SoldOperation) {
   return text
 }
 
-/** The places of the operations that have a word, by word. A large catalog has far fewer words than texts. */
+/** The positions of the operations that have a word, by word. A large catalog has far fewer words than texts. */
 type WordIndex = ReadonlyMap<string, readonly number[]>
 
 const INDEXES = new WeakMap<readonly SoldOperation[], WordIndex>()
@@ -50,26 +50,26 @@ function indexed(sold: readonly SoldOperation[], words: readonly string[]): read
   for (const word of words) {
     const lists: (readonly number[])[] = []
     let count = 0
-    for (const [known, places] of index) {
+    for (const [known, positions] of index) {
       if (!known.includes(word)) continue
-      lists.push(places)
-      count += places.length
+      lists.push(positions)
+      count += positions.length
     }
     if (count >= fewest) continue
     rarest = lists
     fewest = count
   }
-  const places = [...new Set(rarest.flat())].sort((a, b) => a - b)
-  return places.flatMap((place) => sold[place] ?? [])
+  const positions = [...new Set(rarest.flat())].sort((a, b) => a - b)
+  return positions.flatMap((position) => sold[position] ?? [])
 }
 
 function indexOf(sold: readonly SoldOperation[]): WordIndex {
   const index = new Map<string, number[]>()
-  for (const [place, one] of sold.entries())
+  for (const [position, one] of sold.entries())
     for (const word of new Set(textOf(one).all.split(NO_WORD))) {
-      const places = index.get(word)
-      if (places) places.push(place)
-      else index.set(word, [place])
+      const positions = index.get(word)
+      if (positions) positions.push(position)
+      else index.set(word, [position])
     }
   return index
 }

@@ -10,8 +10,8 @@ export function bunVersionProblem(found: string | undefined): string | null {
 
 function isOlder(found: string, wanted: string): boolean {
   const have = numbers(found)
-  for (const [place, want] of numbers(wanted).entries()) {
-    const has = have[place] ?? 0
+  for (const [index, want] of numbers(wanted).entries()) {
+    const has = have[index] ?? 0
     if (has !== want) return has < want
   }
   return false

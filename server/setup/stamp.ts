@@ -32,8 +32,8 @@ export class Stamp {
 export async function contentHash(root: string, files: readonly string[], also = ''): Promise<string> {
   const contents = await Promise.all(files.map((file) => readFile(join(root, file)).catch(() => null)))
   const hash = createHash('sha256').update(`${also}\n`)
-  for (const [place, file] of files.entries()) {
-    const content = contents[place]
+  for (const [index, file] of files.entries()) {
+    const content = contents[index]
     hash.update(content ? `${file}\0${content.length}\0` : `${file}\0missing\0`)
     if (content) hash.update(content)
   }

@@ -206,7 +206,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       expect(await capsOf(await free(), { rpm_limit: 7, tpm_limit: 77 })).toEqual([7, 77, 5])
     })
 
-    test('data endpoints use no tokens and no concurrency place', async () => {
+    test('data endpoints use no tokens and no concurrency slot', async () => {
       const key = await gateway.key(await gateway.account(0, { rpm: 100, tpm: 50, concurrency: 1 }))
       let together = 0
       const all = Promise.withResolvers<void>()

@@ -12,8 +12,8 @@ import {
 import { markdownHtml, unescaped } from './markdown-html'
 import { type GuideSection, SectionIndex } from './section-index'
 
-/** Pages whose place is not their name: the index is the first page. */
-const PLACES: Readonly<Record<string, string>> = { 'README.md': 'start', 'docs/README.md': '' }
+/** Pages whose path is not their name: the index is the first page. */
+const PATHS: Readonly<Record<string, string>> = { 'README.md': 'start', 'docs/README.md': '' }
 const DECISIONS = 'docs/adr'
 const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
@@ -74,7 +74,7 @@ async function filePaths(root: string): Promise<readonly string[]> {
 /** `docs/adr/0001-x.md` is `adr/0001-x`; a picture keeps its ending. */
 function below(path: string): string {
   return (
-    PLACES[path] ??
+    PATHS[path] ??
     path
       .replace(/^docs\//, '')
       .replace(/\.md$/, '')
@@ -149,13 +149,13 @@ function hitOf({ path, page, heading, id, text }: GuideSection, query: string): 
 /** The part of a text around the first word of the query. */
 function snippetOf(text: string, query: string): string {
   const lower = text.toLowerCase()
-  const places = query
+  const positions = query
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word.length > 2)
     .map((word) => lower.indexOf(word))
-    .filter((place) => place >= 0)
-  const first = places.length === 0 ? 0 : Math.min(...places)
+    .filter((position) => position >= 0)
+  const first = positions.length === 0 ? 0 : Math.min(...positions)
   const start = first < SNIPPET / 2 ? 0 : text.indexOf(' ', first - SNIPPET / 2) + 1
   const isCut = start + SNIPPET < text.length
   const end = isCut ? text.lastIndexOf(' ', start + SNIPPET) : text.length

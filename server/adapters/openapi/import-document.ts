@@ -80,8 +80,8 @@ function documentNotices({ webhooks, components }: Json): string[] {
 
 function wayOf(scheme: unknown): string {
   if (!isJson(scheme)) return 'unknown'
-  const { type, in: place, name, scheme: way } = scheme
-  if (type === 'apiKey') return shownPart(`${textIn(place)} ${textIn(name)}`)
+  const { type, in: location, name, scheme: way } = scheme
+  if (type === 'apiKey') return shownPart(`${textIn(location)} ${textIn(name)}`)
   return shownPart(`${textIn(type)} ${textIn(way)}`.trim())
 }
 

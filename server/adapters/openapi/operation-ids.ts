@@ -4,7 +4,7 @@ import { OPERATION_ID } from '../../core/apis/api'
 const MAX_LENGTH = 64
 const HASH_LENGTH = 6
 
-export interface NamedPlace {
+export interface OperationName {
   readonly method: string
   readonly path: string
   readonly operationId: unknown
@@ -14,19 +14,19 @@ export interface NamedPlace {
  * The ids of operations, in their order. An id comes from the document's `operationId`, or from method and path where that is missing
  * or used twice. It depends on no order, and on the other operations only if they share an id.
  */
-export function operationIds(places: readonly NamedPlace[]): string[] {
-  const own = places.map(({ operationId }) => (typeof operationId === 'string' ? fitting(operationId) : null))
+export function operationIds(names: readonly OperationName[]): string[] {
+  const own = names.map(({ operationId }) => (typeof operationId === 'string' ? fitting(operationId) : null))
   const owned = counted(own)
-  const derived = places.map((place, i) => {
+  const derived = names.map((name, i) => {
     const id = own[i]
     return id && owned.get(id) === 1
       ? id
-      : (fitting(`${place.method.toLowerCase()}${place.path.replace(/[^A-Za-z0-9-]+/g, '_')}`) ?? hashed('', place))
+      : (fitting(`${name.method.toLowerCase()}${name.path.replace(/[^A-Za-z0-9-]+/g, '_')}`) ?? hashed('', name))
   })
   const uses = counted(derived)
   return derived.map((id, i) => {
-    const place = places[i]
-    return place && (uses.get(id) ?? 0) > 1 ? hashed(id, place) : id
+    const name = names[i]
+    return name && (uses.get(id) ?? 0) > 1 ? hashed(id, name) : id
   })
 }
 
@@ -37,7 +37,7 @@ function fitting(text: string): string | null {
   return OPERATION_ID.test(plain) ? plain : cut(plain, hash(text))
 }
 
-function hashed(id: string, { method, path }: NamedPlace): string {
+function hashed(id: string, { method, path }: OperationName): string {
   return cut(id || 'operation', hash(`${method} ${path}`))
 }
 

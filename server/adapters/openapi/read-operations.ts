@@ -20,7 +20,7 @@ const MAX_PATH = 500
 const NOT_SOLD = ['head', 'options', 'trace', 'query']
 
 /** An operation as it stands in the document. */
-interface Place {
+interface FoundOperation {
   readonly method: ApiMethod
   readonly path: string
   readonly item: Located
@@ -41,24 +41,24 @@ export function readOperations(
 ): Result<ReadOperations, string> {
   const refused: RefusedPart[] = []
   const notices: string[] = []
-  const places = placesOf(documents, refused, notices)
-  if (places.length > MAX_OPERATIONS) return err(`The document has more than ${MAX_OPERATIONS} operations.`)
-  const ids = operationIds(places)
+  const found = operationsOf(documents, refused, notices)
+  if (found.length > MAX_OPERATIONS) return err(`The document has more than ${MAX_OPERATIONS} operations.`)
+  const ids = operationIds(found)
   const reader = new OperationReader(documents)
   const operations: ImportedOperation[] = []
   const shapes = new Map<string, string>()
   const wanted = only && new Set(only)
   const missing = new Set(only)
-  for (const [i, place] of places.entries()) {
+  for (const [i, one] of found.entries()) {
     const id = ids[i] ?? ''
-    const name = `${place.method} ${place.path}`
-    const keys = [name, id, ...(typeof place.operationId === 'string' ? [place.operationId] : [])]
+    const name = `${one.method} ${one.path}`
+    const keys = [name, id, ...(typeof one.operationId === 'string' ? [one.operationId] : [])]
     if (wanted && !keys.some((key) => wanted.has(key))) continue
     for (const key of keys) missing.delete(key)
-    const shape = `${place.method} ${place.path.replace(/\{[^{}]+\}/g, '{}')}`
+    const shape = `${one.method} ${one.path.replace(/\{[^{}]+\}/g, '{}')}`
     const notes = new OperationNotes(shownPart(name))
     const other = shapes.get(shape)
-    const read = other === undefined ? reader.read(place, id, notes) : err(`is the same request as ${shownPart(other)}`)
+    const read = other === undefined ? reader.read(one, id, notes) : err(`is the same request as ${shownPart(other)}`)
     if (!read.ok) {
       refused.push({ name: shownPart(name), reason: read.error })
       continue
@@ -72,10 +72,10 @@ export function readOperations(
 }
 
 /** All operations of the methods that are sold. */
-function placesOf(documents: Documents, refused: RefusedPart[], notices: string[]): Place[] {
+function operationsOf(documents: Documents, refused: RefusedPart[], notices: string[]): FoundOperation[] {
   const { start } = documents
   const paths = documents.follow({ ...start, value: documents.root['paths'] ?? {} })
-  const places: Place[] = []
+  const found: FoundOperation[] = []
   const dropped: string[] = []
   for (const [path, value] of paths.ok && isJson(paths.value.value) ? Object.entries(paths.value.value) : []) {
     if (path.startsWith('x-')) continue
@@ -90,13 +90,13 @@ function placesOf(documents: Documents, refused: RefusedPart[], notices: string[
       const method = API_METHODS.find((one) => one.toLowerCase() === key)
       if (!method) continue
       const operationId = isJson(operation) ? operation['operationId'] : undefined
-      places.push({ method, path, item: item.value, operation: { ...item.value, value: operation }, operationId })
+      found.push({ method, path, item: item.value, operation: { ...item.value, value: operation }, operationId })
     }
   }
   if (dropped.length > 0) {
     notices.push(`HEAD, OPTIONS, TRACE and QUERY are not sold. These are left out: ${listed(dropped)}.`)
   }
-  return places
+  return found
 }
 
 function pathProblem(path: string): string | null {
@@ -122,7 +122,11 @@ class OperationReader {
   }
 
   /** The error follows the operation's name. */
-  read({ method, path, item, operation }: Place, id: string, notes: OperationNotes): Result<ImportedOperation, string> {
+  read(
+    { method, path, item, operation }: FoundOperation,
+    id: string,
+    notes: OperationNotes,
+  ): Result<ImportedOperation, string> {
     const declared = operation.value
     if (!isJson(declared)) return err('is not an object')
     const of = isJson(item.value) ? item.value : {}
@@ -191,9 +195,9 @@ function authenticating(documents: Documents): ReadonlySet<string> {
   const keys = Object.values(schemes).flatMap((value) => {
     const followed = documents.follow({ ...documents.start, value })
     const scheme = followed.ok && isJson(followed.value.value) ? followed.value.value : {}
-    const { type, in: place, name } = scheme
+    const { type, in: location, name } = scheme
     if (type !== 'apiKey' || typeof name !== 'string') return []
-    return [`${textIn(place)} ${place === 'header' ? name.toLowerCase() : name}`]
+    return [`${textIn(location)} ${location === 'header' ? name.toLowerCase() : name}`]
   })
   return new Set(keys)
 }

@@ -17,7 +17,7 @@ const STYLES = {
   query: ['form', 'deepObject', 'spaceDelimited', 'pipeDelimited'],
 } as const
 
-type Place = ApiParameter['in']
+type ParameterLocation = ApiParameter['in']
 type Style = ApiParameter['style']
 
 /** Reads the parameters of operations: those of the path and those of the operation, which come first. */
@@ -49,8 +49,8 @@ export class ParameterReader {
       const parameter = followed.value
       if (!isJson(parameter.value)) return err('has a parameter that is not an object')
       const name = textIn(parameter.value['name'])
-      const place = textIn(parameter.value['in'])
-      const key = `${place} ${place === 'header' ? name.toLowerCase() : name}`
+      const location = textIn(parameter.value['in'])
+      const key = `${location} ${location === 'header' ? name.toLowerCase() : name}`
       if (seen.has(key)) continue
       seen.add(key)
       const label = `parameter ${shownPart(name)}`
@@ -84,38 +84,38 @@ export class ParameterReader {
   }
 
   private one(part: Located, parameter: Json, notes: OperationNotes): Result<ApiParameter, string> {
-    const { name, in: place } = parameter
-    if (place !== 'path' && place !== 'query' && place !== 'header') {
-      return err(place === 'cookie' ? 'is sent as a cookie' : `is sent in an unknown place`)
+    const { name, in: location } = parameter
+    if (location !== 'path' && location !== 'query' && location !== 'header') {
+      return err(location === 'cookie' ? 'is sent as a cookie' : `is sent in an unknown place`)
     }
     if (typeof name !== 'string' || !isPlainName(name)) return err('has a name that is not allowed')
     if (parameter['allowReserved'] === true) return err('uses allowReserved')
     const written = isJson(parameter['content'])
-      ? this.contentSchema(part, parameter['content'], { name, place }, notes)
-      : this.styledSchema(part, parameter, place, notes)
+      ? this.contentSchema(part, parameter['content'], { name, location }, notes)
+      : this.styledSchema(part, parameter, location, notes)
     if (!written.ok) return written
     const { schema } = written.value
     const bounded = boundedDefault(schema)
     return ok({
       name,
-      in: place,
-      required: place === 'path' || parameter['required'] === true,
+      in: location,
+      required: location === 'path' || parameter['required'] === true,
       description: plainDescription(parameter['description']),
       ...written.value,
-      ...(bounded !== null && place !== 'path' && { default: bounded }),
+      ...(bounded !== null && location !== 'path' && { default: bounded }),
     })
   }
 
   private styledSchema(
     part: Located,
     parameter: Json,
-    place: Place,
+    location: ParameterLocation,
     notes: OperationNotes,
   ): Result<Pick<ApiParameter, 'schema' | 'style' | 'explode'>, string> {
-    const style = parameter['style'] ?? (place === 'query' ? 'form' : 'simple')
-    const known: readonly Style[] = STYLES[place]
+    const style = parameter['style'] ?? (location === 'query' ? 'form' : 'simple')
+    const known: readonly Style[] = STYLES[location]
     const supported = known.find((one) => one === style)
-    if (!supported) return err(`has the style ${shownPart(textIn(style))}, which is not supported in a ${place}`)
+    if (!supported) return err(`has the style ${shownPart(textIn(style))}, which is not supported in a ${location}`)
     const read = this.schemas.read({ ...part, value: parameter['schema'] ?? {} }, textIn(parameter['name']))
     if (!read.ok) return read
     notes.notChecked(read.value.unchecked)
@@ -132,7 +132,7 @@ export class ParameterReader {
   private contentSchema(
     part: Located,
     content: Json,
-    { name, place }: { readonly name: string; readonly place: Place },
+    { name, location }: { readonly name: string; readonly location: ParameterLocation },
     notes: OperationNotes,
   ): Result<Pick<ApiParameter, 'schema' | 'style' | 'explode'>, string> {
     const types = Object.keys(content)
@@ -148,7 +148,7 @@ export class ParameterReader {
     const { $defs, ...inner }: Json = isJson(schema) ? schema : {}
     const contentSchema = isJson(schema) ? inner : schema
     const text = { type: 'string', contentMediaType: 'application/json', contentSchema }
-    const style = place === 'query' ? 'form' : 'simple'
+    const style = location === 'query' ? 'form' : 'simple'
     return ok({ schema: $defs ? { ...text, $defs } : text, style, explode: false })
   }
 }
@@ -164,11 +164,11 @@ const PATH_TEXT = {
 
 /** Why a parameter is not the caller's to send, or null. */
 function leftOut(path: string, parameter: Json, secrets: ReadonlySet<string>): string | null {
-  const { name, in: place } = parameter
+  const { name, in: location } = parameter
   if (typeof name !== 'string') return null
-  if (place === 'header' && !isCallersHeader(name)) return 'the gateway decides on this header'
-  if (place === 'path' && !pathParameters(path).includes(name)) return 'the path does not have it'
-  if (secrets.has(`${textIn(place)} ${place === 'header' ? name.toLowerCase() : name}`)) {
+  if (location === 'header' && !isCallersHeader(name)) return 'the gateway decides on this header'
+  if (location === 'path' && !pathParameters(path).includes(name)) return 'the path does not have it'
+  if (secrets.has(`${textIn(location)} ${location === 'header' ? name.toLowerCase() : name}`)) {
     return 'it authenticates, which the gateway does'
   }
   return null

@@ -91,24 +91,24 @@ function walletTokens(text: string): readonly WalletTokenSetting[] {
 }
 
 function walletToken(value: unknown, index: number): WalletTokenSetting {
-  const place = `entry ${index + 1}`
+  const label = `entry ${index + 1}`
   const entry: Readonly<Record<string, unknown>> = Object(value)
   const unknown = Object.keys(entry).find((name) => !MEMBERS.includes(name))
-  if (unknown !== undefined) throw wrongTokens(`${place}: ${unknown} is not known; use ${MEMBERS.join(', ')}`)
+  if (unknown !== undefined) throw wrongTokens(`${label}: ${unknown} is not known; use ${MEMBERS.join(', ')}`)
   const { kind = 'eip3009', chain_id: chainId, token, decimals = 6, rpc_url: rpcUrl } = entry
-  if (!isWhole(chainId, 1, 2 ** 31)) throw wrongTokens(`${place}: chain_id must be a whole number such as 8453`)
+  if (!isWhole(chainId, 1, 2 ** 31)) throw wrongTokens(`${label}: chain_id must be a whole number such as 8453`)
   if (typeof token !== 'string' || !/^0x[0-9a-fA-F]{40}$/.test(token))
-    throw wrongTokens(`${place}: token must be the address of a contract: 0x and 40 hex digits`)
-  if (!isWhole(decimals, 6, 18)) throw wrongTokens(`${place}: decimals must be a whole number from 6 to 18`)
+    throw wrongTokens(`${label}: token must be the address of a contract: 0x and 40 hex digits`)
+  if (!isWhole(decimals, 6, 18)) throw wrongTokens(`${label}: decimals must be a whole number from 6 to 18`)
   const url = typeof rpcUrl === 'string' ? URL.parse(rpcUrl) : null
-  if (!url || !/^https?:$/.test(url.protocol)) throw wrongTokens(`${place}: rpc_url must be the URL of a node`)
+  if (!url || !/^https?:$/.test(url.protocol)) throw wrongTokens(`${label}: rpc_url must be the URL of a node`)
   const known = { chainId, address: token.toLowerCase(), decimals, rpcUrl: url.href }
   if (kind === 'tempo') return { ...known, kind }
   const { name, version } = entry
-  if (kind !== 'eip3009') throw wrongTokens(`${place}: kind must be eip3009 or tempo`)
+  if (kind !== 'eip3009') throw wrongTokens(`${label}: kind must be eip3009 or tempo`)
   if (typeof name !== 'string' || typeof version !== 'string' || name === '' || version === '')
     throw wrongTokens(
-      `${place}: name and version must be those of the token's signing domain, such as "USD Coin" and "2"`,
+      `${label}: name and version must be those of the token's signing domain, such as "USD Coin" and "2"`,
     )
   return { ...known, kind, name, version }
 }

@@ -16,7 +16,7 @@ const MAX_BYTES = 64 * 1024
 export interface FileSettings {
   readonly path: string
   /** The values as text, as a variable would hold them, with where they are, such as `/etc/gateway.yaml:3`. */
-  readonly values: ReadonlyMap<string, { readonly text: string; readonly place: string }>
+  readonly values: ReadonlyMap<string, { readonly text: string; readonly location: string }>
   /** Whether users other than the owner and its group may read the file. */
   readonly isOpen: boolean
 }
@@ -42,13 +42,13 @@ export function readConfigurationFile(
   const { text, isOpen } = content(path, named)
   // Most gateways have no file, so they do not load the parser.
   const { members }: typeof import('./yaml-members') = require('./yaml-members')
-  const values = new Map<string, { text: string; place: string }>()
+  const values = new Map<string, { text: string; location: string }>()
   const add = (found: readonly Member[], check: (name: string, at: string) => void) => {
     for (const member of found) {
       collecting(onMistake, () => {
         if (member.name === SECRETS && check === knownSetting) return add(member.members(), nameOfSecret)
-        check(member.name, member.place)
-        values.set(member.name, { text: member.text(), place: member.place })
+        check(member.name, member.location)
+        values.set(member.name, { text: member.text(), location: member.location })
       })
     }
   }

@@ -45,7 +45,9 @@ export function givenSettings(
 ): GivenSettings {
   const warnings: string[] = []
   const file = readConfigurationFile(environment['CONFIG_FILE']?.trim() || null, dataDir, onMistake)
-  const fromFile = new Map([...(file?.values ?? [])].map(([name, { text, place }]) => [name, { text, from: place }]))
+  const fromFile = new Map(
+    [...(file?.values ?? [])].map(([name, { text, location }]) => [name, { text, from: location }]),
+  )
   const fromEnvironment = new Map<string, Given>()
   for (const [name, text] of Object.entries(environment)) {
     if (text?.trim()) fromEnvironment.set(name, { text, from: ENVIRONMENT })

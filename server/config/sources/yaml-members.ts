@@ -5,7 +5,7 @@ import { ConfigError } from '../config-error'
 export interface Member {
   readonly name: string
   /** Such as `/etc/gateway.yaml:3`. */
-  readonly place: string
+  readonly location: string
   /** Its value in the form that a variable has. */
   readonly text: () => string
   /** Of a value that is a map. */
@@ -31,11 +31,11 @@ function membersOf(map: unknown, path: string, lines: LineCounter): readonly Mem
   return map.items.map(({ key, value }) => {
     if (!isScalar(key)) throw new ConfigError(`${path} must have names of settings as keys, such as PORT: 3000`)
     const name = String(key.value)
-    const place = `${path}:${lines.linePos(key.range?.[0] ?? 0).line}`
+    const location = `${path}:${lines.linePos(key.range?.[0] ?? 0).line}`
     return {
       name,
-      place,
-      text: () => valueText(value as Node | null, place, name),
+      location,
+      text: () => valueText(value as Node | null, location, name),
       members: () => membersOf(value, path, lines),
     }
   })

@@ -21,7 +21,7 @@ export interface ApiSurroundings {
 export const MAX_TITLE = 100
 export const MAX_DESCRIPTION = 1000
 export const MAX_OPERATIONS = 2000
-/** Of an API's title, timeout, places and cache, for the wire and the command line. */
+/** Of an API's title, timeout, concurrency and cache, for the wire and the command line. */
 export const API_LIMITS = {
   timeoutMs: { minimum: 100, maximum: 600_000 },
   concurrency: { minimum: 1, maximum: 10_000 },
@@ -49,10 +49,10 @@ export function apiProblems(api: Api, { reserved, ownOrigins, hasWallet }: ApiSu
   if (api.operations.length > MAX_OPERATIONS) add('operations', `must be at most ${MAX_OPERATIONS}`)
   const ids = new Set<string>()
   for (const operation of api.operations) {
-    const place = `operations.${operation.id.slice(0, 64)}`
-    if (ids.has(operation.id)) add(place, 'is declared twice')
+    const label = `operations.${operation.id.slice(0, 64)}`
+    if (ids.has(operation.id)) add(label, 'is declared twice')
     ids.add(operation.id)
-    for (const rule of operationProblems(operation, api)) add(place, rule)
+    for (const rule of operationProblems(operation, api)) add(label, rule)
   }
   if (problems.length > 0) return problems
   for (const { method, shape, names } of clashes(api))
@@ -136,8 +136,8 @@ function parameterProblems({ parameters, path }: ApiOperation, auth: UpstreamAut
     ...inPath.filter((name) => !declared.includes(name)).map((name) => `does not declare the path parameter ${name}`),
     ...declared.filter((name) => !inPath.includes(name)).map((name) => `declares ${name}, which is not in its path`),
     ...parameters.map((parameter) => {
-      const place = `${parameter.in} ${parameter.name}`
-      const same = parameter.in === 'header' ? place.toLowerCase() : place
+      const label = `${parameter.in} ${parameter.name}`
+      const same = parameter.in === 'header' ? label.toLowerCase() : label
       if (seen.has(same)) return `declares the parameter ${parameter.name} twice`
       seen.add(same)
       return prefixed(`parameter ${parameter.name.slice(0, 60)}`, parameterProblem(parameter, auth))
@@ -150,18 +150,18 @@ function parameterProblems({ parameters, path }: ApiOperation, auth: UpstreamAut
 
 /** Query names that two parameters would send, as members of an object do. An upstream reads one of them, and it may not be the validated one. */
 function sharedNames(parameters: ApiOperation['parameters'], auth: UpstreamAuth): string[] {
-  const inQuery = parameters.filter(({ in: place }) => place === 'query')
+  const inQuery = parameters.filter(({ in: location }) => location === 'query')
   const spread = inQuery.filter(isSpread).flatMap(memberNames)
   const plain = inQuery.filter((parameter) => !isSpread(parameter)).map(({ name }) => name)
   const taken = auth.kind === 'query' ? [...plain, auth.name] : plain
   return spread.filter((name, i) => taken.includes(name) || spread.indexOf(name) !== i)
 }
 
-function parameterProblem({ name, in: place, schema, required }: ApiParameter, auth: UpstreamAuth): string | null {
+function parameterProblem({ name, in: location, schema, required }: ApiParameter, auth: UpstreamAuth): string | null {
   if (!isPlainLine(name) || name === '' || name.length > 100) return 'needs a plain name of 1 to 100 characters'
-  if (place === 'header') return upwardProblem(name, auth) ?? schemaProblem(schema)
-  if (place === 'query' && auth.kind === 'query' && auth.name === name) return 'has the name of the upstream key'
-  if (place === 'path' && !required) return 'must be required: it is part of the path'
+  if (location === 'header') return upwardProblem(name, auth) ?? schemaProblem(schema)
+  if (location === 'query' && auth.kind === 'query' && auth.name === name) return 'has the name of the upstream key'
+  if (location === 'path' && !required) return 'must be required: it is part of the path'
   return schemaProblem(schema)
 }
 

@@ -17,15 +17,15 @@ export function inputSchema({ parameters, body }: Pick<ApiOperation, 'parameters
 /** Members of a tool's input that are not of its operation. */
 export const INPUT_OPTIONS = ['max_price_usd', 'idempotency_key'] as const
 
-/** A name for each parameter, in order: its own, or with its place before it where two have the same, or where it means something else. */
+/** A name for each parameter, in order: its own, or with its location before it where two have the same, or where it means something else. */
 export function inputNames(parameters: ApiOperation['parameters']): readonly string[] {
   const count = (name: string) => parameters.filter((one) => one.name === name).length
   const isOwn = (name: string) =>
     name !== 'body' && !INPUT_OPTIONS.some((option) => option === name) && count(name) === 1
   const taken = new Set(parameters.map(({ name }) => name).filter(isOwn))
-  return parameters.map(({ name, in: place }) => {
+  return parameters.map(({ name, in: location }) => {
     if (isOwn(name)) return name
-    let free = `${place}_${name}`
+    let free = `${location}_${name}`
     while (taken.has(free)) free = `${free}_`
     taken.add(free)
     return free

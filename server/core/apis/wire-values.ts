@@ -49,10 +49,10 @@ function readList(parameter: ApiParameter, texts: readonly string[]): WireValue 
 
 /** The texts of a value that was given as JSON, as in a tool call. */
 export function writeParameter(parameter: ApiParameter, value: unknown): WireValue {
-  const { name, style, explode, schema, in: place } = parameter
+  const { name, style, explode, schema, in: location } = parameter
   if (Array.isArray(value)) {
     const texts = value.map(textOf)
-    const isOpen = explode && style === 'form' && place === 'query'
+    const isOpen = explode && style === 'form' && location === 'query'
     const problem = isOpen ? null : delimiterProblem(texts, DELIMITERS[style])
     return { value, pairs: pairsOf(parameter, texts), ...(problem !== null && { problem }) }
   }
@@ -63,7 +63,7 @@ export function writeParameter(parameter: ApiParameter, value: unknown): WireVal
       const isNested = entries.some(([key]) => /[[\]]/.test(key))
       return { value, pairs, ...(isNested && { problem: 'must not have brackets in the names of its members' }) }
     }
-    if (explode && place === 'query') {
+    if (explode && location === 'query') {
       const declared = membersOf(schema)
       const isUnknown = entries.some(([key]) => !Object.hasOwn(declared, key))
       return { value, pairs: entries, ...(isUnknown && { problem: 'has a member that is not declared' }) }
@@ -81,8 +81,8 @@ function delimiterProblem(texts: readonly string[], delimiter: string): string |
 }
 
 /** Whether a query parameter is an object whose members are sent under their own names. */
-export function isSpread({ schema, style, explode, in: place }: ApiParameter): boolean {
-  return place === 'query' && kindOf(schema) === 'object' && style !== 'deepObject' && explode
+export function isSpread({ schema, style, explode, in: location }: ApiParameter): boolean {
+  return location === 'query' && kindOf(schema) === 'object' && style !== 'deepObject' && explode
 }
 
 export function memberNames({ schema }: ApiParameter): string[] {
@@ -123,8 +123,8 @@ function split(text: string, style: ApiParameter['style']): string[] {
   return text === '' ? [] : text.split(DELIMITERS[style])
 }
 
-function pairsOf({ name, style, explode, in: place }: ApiParameter, texts: readonly string[]): [string, string][] {
-  if (place === 'query' && style === 'form' && explode) return texts.map((text) => [name, text])
+function pairsOf({ name, style, explode, in: location }: ApiParameter, texts: readonly string[]): [string, string][] {
+  if (location === 'query' && style === 'form' && explode) return texts.map((text) => [name, text])
   return [[name, texts.join(DELIMITERS[style])]]
 }
 

@@ -97,7 +97,7 @@ export function parseParameters<T extends ParameterTable>(
   const values: Record<string, unknown> = {}
   for (const name in table) {
     const rule: ParameterRule = table[name] as T[string] // `name` is one of its own names
-    const place = rule.in === 'header' ? 'header' : raw.body ? 'body' : 'query'
+    const location = rule.in === 'header' ? 'header' : raw.body ? 'body' : 'query'
     const input = received(rule, name, raw)
     if (input === NOT_SENT && !rule.required) {
       if ('default' in rule && rule.default !== undefined) values[name] = rule.default
@@ -106,7 +106,7 @@ export function parseParameters<T extends ParameterTable>(
     const outcome = parseOne(rule, input)
     if (outcome === undefined) continue
     if (outcome.ok) values[name] = outcome.value
-    else errors.push({ param: name, in: place, ...outcome.error })
+    else errors.push({ param: name, in: location, ...outcome.error })
   }
   for (const member of raw.body ? Object.keys(raw.body) : [])
     if (!Object.hasOwn(table, member) || table[member]?.in === 'header')

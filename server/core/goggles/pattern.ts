@@ -54,7 +54,7 @@ function segmentOf(text: string): Segment {
 }
 
 /**
- * Matches each segment at the first possible place after the previous one. If any place works, that one does, so there is no
+ * Matches each segment at the first possible position after the previous one. If any position works, that one does, so there is no
  * backtracking. If the pattern is anchored at the end, the last segment is matched there.
  */
 class Wildcards implements Pattern {
@@ -92,15 +92,15 @@ class Wildcards implements Pattern {
 /** The end of the segment if it matches at `at`, otherwise -1. */
 function endAt(text: string, segment: Segment, at: number): number {
   if (!segment.hasSeparator) return text.startsWith(segment.text, at) ? at + segment.text.length : -1
-  let place = at
+  let position = at
   for (let i = 0; i < segment.text.length; i++) {
     if (segment.text[i] === '^') {
-      if (place === text.length) continue
-      if (!isSeparator(text.charCodeAt(place))) return -1
-    } else if (segment.text.charCodeAt(i) !== text.charCodeAt(place)) return -1
-    place++
+      if (position === text.length) continue
+      if (!isSeparator(text.charCodeAt(position))) return -1
+    } else if (segment.text.charCodeAt(i) !== text.charCodeAt(position)) return -1
+    position++
   }
-  return place
+  return position
 }
 
 function firstEnd(text: string, segment: Segment, from: number): number {
@@ -108,10 +108,10 @@ function firstEnd(text: string, segment: Segment, from: number): number {
     const found = text.indexOf(segment.text, from)
     return found < 0 ? -1 : found + segment.text.length
   }
-  // Each character before the run takes one of the text, for the run is not at its end: only one place fits each find.
+  // Each character before the run takes one of the text, for the run is not at its end: only one position fits each find.
   const { run, runAt } = segment
   for (let found = text.indexOf(run, from + runAt); found >= 0; found = nextOf(text, run, found)) {
-    // A run ends at a `^` or with its segment: most places are none for what stands beside them.
+    // A run ends at a `^` or with its segment: most positions are none for what stands beside them.
     if (runAt > 0 && !isSeparator(text.charCodeAt(found - 1))) continue
     const after = found + run.length
     const endsHere = runAt + run.length === segment.text.length
@@ -122,12 +122,12 @@ function firstEnd(text: string, segment: Segment, from: number): number {
   return -1
 }
 
-/** The next place of a run, or of the empty one the next place and then the end. */
+/** The next position of a run, or of the empty one the next position and then the end. */
 function nextOf(text: string, run: string, found: number): number {
   return found < text.length ? text.indexOf(run, found + 1) : -1
 }
 
-/** Whether the segment matches at the end of the text. `^` may match the end itself, so several places are possible. */
+/** Whether the segment matches at the end of the text. `^` may match the end itself, so several positions are possible. */
 function endsIn(text: string, segment: Segment, from: number, mustStart: boolean): boolean {
   if (mustStart) return endAt(text, segment, 0) === text.length
   for (let at = Math.max(from, text.length - segment.text.length); at <= text.length; at++)

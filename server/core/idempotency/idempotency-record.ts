@@ -87,7 +87,7 @@ function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-export type IdempotencyPlace = Pick<IdempotencyRecord, 'account' | 'operation' | 'key'>
+export type IdempotencyId = Pick<IdempotencyRecord, 'account' | 'operation' | 'key'>
 
 /**
  * Stores records under idempotency keys. A successful response is stored in the commit of its charge (`JournalRecord.kept`), so that
@@ -95,13 +95,13 @@ export type IdempotencyPlace = Pick<IdempotencyRecord, 'account' | 'operation' |
  */
 export interface IdempotencyRecords {
   /** Sees every response whose charge was acknowledged. */
-  find(place: IdempotencyPlace, now: number): Promise<IdempotencyRecord | null>
+  find(id: IdempotencyId, now: number): Promise<IdempotencyRecord | null>
   /** Records the start of a write or stream, durable when it resolves. Returns false when the key is taken. */
   reserve(answer: IdempotencyRecord): Promise<boolean>
   /** Marks a stored response as given to a repeat, durable when it resolves. Returns false when the response is gone. */
   give(answer: IdempotencyRecord): Promise<boolean>
   /** Removes a reservation when the request certainly had no effect. */
-  free(place: IdempotencyPlace, requestId: RequestId): Promise<void>
+  free(id: IdempotencyId, requestId: RequestId): Promise<void>
   /** Deletes expired records. */
   prune(now: number): Promise<void>
 }

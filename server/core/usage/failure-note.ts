@@ -47,17 +47,17 @@ function nameOf({ code, param }: Failure): string | null {
   return code === 'unsupported_parameter' ? (param.split(/[.[]/)[0] ?? null) : param
 }
 
-/** A place within a body by names that may be kept, such as `/items/0/price`. */
-const PLAIN_PLACE = /^(?:\/(?:[A-Za-z_-]{1,40}|\d{1,4}))+$/
-/** A rule of a schema: the place, and what is wrong there. The names in the place are the caller's, and may say anything. */
-const PLACED_RULE = /^(\/.*) ((?:must|is|has|contains) .*)$/su
+/** A JSON Pointer within a body by names that may be kept, such as `/items/0/price`. */
+const PLAIN_POINTER = /^(?:\/(?:[A-Za-z_-]{1,40}|\d{1,4}))+$/
+/** A rule of a schema: the pointer, and what is wrong there. The names in the pointer are the caller's, and may say anything. */
+const RULE_AT_POINTER = /^(\/.*) ((?:must|is|has|contains) .*)$/su
 
 /** The rule of the first wrong parameter. What it quotes, between the first and the last quote, was received. */
 function ruleOf({ param = '', message, details }: Failure): string | null {
   const rule = details?.[0]?.rule ?? (message.startsWith(`${param} `) ? message.slice(param.length + 1) : null)
   if (rule === null) return null
-  const [, place = '', broken = ''] = PLACED_RULE.exec(rule) ?? []
-  const safe = place !== '' && !PLAIN_PLACE.test(place) ? `a property of it ${broken}` : rule
+  const [, pointer = '', broken = ''] = RULE_AT_POINTER.exec(rule) ?? []
+  const safe = pointer !== '' && !PLAIN_POINTER.test(pointer) ? `a property of it ${broken}` : rule
   return short(safe.replace(/".*"/su, '"..."'))
 }
 

@@ -96,7 +96,7 @@ function importedEntry({ api, operation }: SoldOperation, { prices, upToFrom }: 
       ...{ effect, pay_per_request: isPayable({ api, operation }, upToFrom) },
       price: priceRecordOf(soldPrice(prices, { api, operation }, null).price),
       input_schema: inputSchema(operation),
-      parameters: parameters.map(({ name, in: place }, i) => ({ input: inputs[i] ?? name, name, in: place })),
+      parameters: parameters.map(({ name, in: location }, i) => ({ input: inputs[i] ?? name, name, in: location })),
       body_type: operation.body?.contentType ?? null,
       examples: examples.map(({ title, input }) => ({ title, input })),
     }),
@@ -115,8 +115,8 @@ function builtInEntry(
       ...{ effect: effect ?? 'read', pay_per_request: payable === true },
       price: { mode: 'fixed', usd: formatUsd(priceOf(prices, name, null).amount), unit },
       input_schema: bodySchema(parameters),
-      parameters: Object.entries(parameters).flatMap(([name, { in: place }]) =>
-        place === 'query' ? [{ input: name, name, in: methods[0] === 'POST' ? ('body' as const) : place }] : [],
+      parameters: Object.entries(parameters).flatMap(([name, { in: location }]) =>
+        location === 'query' ? [{ input: name, name, in: methods[0] === 'POST' ? ('body' as const) : location }] : [],
       ),
       body_type: methods[0] === 'POST' ? 'application/json' : null,
       examples: [{ title, input: example }],

@@ -209,10 +209,10 @@ export function operationChange(sent: OperationChange): CoreChange {
 }
 
 function parameterOf(sent: Static<typeof Parameter>): ApiOperation['parameters'][number] {
-  const { name, in: place, schema, description = '', style = place === 'query' ? 'form' : 'simple' } = sent
-  const { required = place === 'path', explode = style === 'form' } = sent
+  const { name, in: location, schema, description = '', style = location === 'query' ? 'form' : 'simple' } = sent
+  const { required = location === 'path', explode = style === 'form' } = sent
   return {
-    ...{ name, in: place, required, description, schema, style, explode },
+    ...{ name, in: location, required, description, schema, style, explode },
     ...('default' in sent && { default: sent.default }),
   }
 }

@@ -74,10 +74,10 @@ function entry(method: string, path: string, operation: OpenApiOperation, inFull
   ].join('\n')
 }
 
-function parameterLine({ name, in: place, required, description, schema }: OpenApiParameter): string {
+function parameterLine({ name, in: location, required, description, schema }: OpenApiParameter): string {
   const { type, minimum, maximum, minLength, maxLength, enum: values, default: fallback, maxItems } = schema
   const details = [
-    place,
+    location,
     String(type),
     ...(required ? ['required'] : []),
     ...(minimum === undefined ? [] : [`${minimum} to ${maximum}`]),

@@ -28,7 +28,7 @@ function curl(
     .filter((parameter) => parameter.in === 'query' && parameter.required)
     .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
   const ids = new Map(
-    parameters.filter(({ in: place }) => place === 'path').map(({ name, example }) => [name, example]),
+    parameters.filter(({ in: location }) => location === 'path').map(({ name, example }) => [name, example]),
   )
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => shown(String(ids.get(name))))
   const body = Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value

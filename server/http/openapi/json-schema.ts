@@ -25,7 +25,7 @@ const CHECK: unique symbol = Symbol('check')
 const RULE: unique symbol = Symbol('rule')
 const CHECKED = 'Checked'
 /** Maximum length of the path of a nested property in an error. */
-const MAX_PLACE = 100
+const MAX_POINTER = 100
 
 interface TChecked<T> extends TSchema {
   [Kind]: typeof CHECKED
@@ -220,8 +220,8 @@ export function brokenRule(schema: TSchema, value: unknown): string | null {
   if (!error) return null
   const own: unknown = Reflect.get(schema, RULE)
   if (typeof own === 'string') return own
-  const place = error.path.slice(1, MAX_PLACE).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
-  return place === '' ? ruleOf(error) : `${place} ${ruleOf(error)}`
+  const pointer = error.path.slice(1, MAX_POINTER).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+  return pointer === '' ? ruleOf(error) : `${pointer} ${ruleOf(error)}`
 }
 
 function ruleOf({ type, schema, value }: ValueError): string {

@@ -56,7 +56,7 @@ export function openApiDocument(generated: Loose, origin: string): OpenApiDocume
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
       Object.entries(paths)
-        .sort(([, a], [, b]) => placeOf(a) - placeOf(b))
+        .sort(([, a], [, b]) => tagOrder(a) - tagOrder(b))
         .map(([path, item]) => [path, pathItem(path, isLoose(item) ? item : {}, origin)]),
     ),
     components: {
@@ -80,11 +80,11 @@ function pathItem(path: string, item: Loose, origin: string): Readonly<Record<st
 }
 
 /** Orders paths by tag, and within a tag by mounting order. */
-function placeOf(item: unknown): number {
+function tagOrder(item: unknown): number {
   const [first] = isLoose(item) ? Object.values(item) : []
   const tags = isLoose(first) && Array.isArray(first['tags']) ? first['tags'] : []
-  const place = Object.keys(TAGS).indexOf(String(tags[0]))
-  return place < 0 ? Number.MAX_SAFE_INTEGER : place
+  const order = Object.keys(TAGS).indexOf(String(tags[0]))
+  return order < 0 ? Number.MAX_SAFE_INTEGER : order
 }
 
 function introduction(origin: string): string {

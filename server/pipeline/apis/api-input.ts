@@ -46,7 +46,7 @@ export interface ApiInput {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: UpstreamBody | null
-  /** The value of an integer parameter by `place.name`, for prices whose maximum follows from the request. */
+  /** The value of an integer parameter by `location.name`, for prices whose maximum follows from the request. */
   numberOf(parameter: string): number
 }
 
@@ -63,7 +63,7 @@ interface Declared {
   readonly validate: Validate
   /** Its default, as it is sent. */
   readonly fallback: WireValue | undefined
-  readonly place: ParameterError['in']
+  readonly location: ParameterError['in']
 }
 
 /** The validators of one operation. Compiled once: an operation is immutable. */
@@ -138,15 +138,15 @@ export class ApiInputs {
     const path: Record<string, string> = {}
     const query = new SentQuery(api.auth)
     let numbers: Map<string, number> | null = null
-    for (const { parameter, validate, fallback, place } of validators.parameters) {
+    for (const { parameter, validate, fallback, location } of validators.parameters) {
       const found = find(parameter, validate) ?? fallback
       if (!found) {
-        if (parameter.required) errors.push(missing(parameter.name, place))
+        if (parameter.required) errors.push(missing(parameter.name, location))
         continue
       }
       const problem = validate(found.value) ?? found.problem ?? unsafe(parameter, found) ?? query.add(parameter, found)
       if (problem !== null) {
-        errors.push(wrong(parameter.name, place, problem))
+        errors.push(wrong(parameter.name, location, problem))
         continue
       }
       if (typeof found.value === 'number') {
@@ -178,7 +178,7 @@ export class ApiInputs {
             parameter,
             validate: this.compileSchema(parameter.schema),
             fallback: parameter.default === undefined ? undefined : writeParameter(parameter, parameter.default),
-            place: parameter.in === 'header' ? 'header' : 'query',
+            location: parameter.in === 'header' ? 'header' : 'query',
           }),
         ),
       body: this.compileSchema(operation.body?.schema ?? true),
@@ -197,9 +197,9 @@ function isDeclared({ parameters }: Validators, name: string): boolean {
 }
 
 /** Whether a declared parameter may go up: no header or query parameter that speaks for the gateway or carries its credential. */
-function isPassable({ name, in: place }: ApiParameter, auth: Api['auth']): boolean {
-  if (place === 'header') return maySend(name.toLowerCase(), auth)
-  return !(place === 'query' && auth.kind === 'query' && auth.name === name)
+function isPassable({ name, in: location }: ApiParameter, auth: Api['auth']): boolean {
+  if (location === 'header') return maySend(name.toLowerCase(), auth)
+  return !(location === 'query' && auth.kind === 'query' && auth.name === name)
 }
 
 /** The value of a parameter that bounds the price is always sent: it has a default. */
@@ -310,8 +310,8 @@ class SentQuery {
   }
 
   /** Adds what a query parameter sends, or says why it may not. */
-  add({ name, in: place }: ApiParameter, { pairs }: WireValue): string | null {
-    if (place !== 'query') return null
+  add({ name, in: location }: ApiParameter, { pairs }: WireValue): string | null {
+    if (location !== 'query') return null
     const [first] = pairs
     if (this.taken || pairs.length !== 1 || !first || first[0] !== name) return this.addAll(name, pairs)
     this.pairs.push(first)
@@ -335,11 +335,11 @@ class SentQuery {
 }
 
 /** What no schema may allow: a path value that leads elsewhere, a header that ends its line. */
-function unsafe({ in: place }: ApiParameter, { pairs }: WireValue): string | null {
+function unsafe({ in: location }: ApiParameter, { pairs }: WireValue): string | null {
   for (const [name, text] of pairs) {
-    if (place === 'header' && !isHeaderValue(text)) return 'must be visible ASCII text'
-    if (place === 'path' && !plainValue(text).ok) return 'must be one plain path segment'
-    if (place === 'query' && (LINE_ENDS.test(name) || LINE_ENDS.test(text))) return 'must not contain CR, LF or NUL'
+    if (location === 'header' && !isHeaderValue(text)) return 'must be visible ASCII text'
+    if (location === 'path' && !plainValue(text).ok) return 'must be one plain path segment'
+    if (location === 'query' && (LINE_ENDS.test(name) || LINE_ENDS.test(text))) return 'must not contain CR, LF or NUL'
   }
   return null
 }
@@ -355,10 +355,10 @@ function shown(name: string): string {
   return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 100)
 }
 
-function wrong(param: string, place: ParameterError['in'], rule: string): ParameterError {
-  return { param, in: place, code: 'invalid_parameter', rule, received: null }
+function wrong(param: string, location: ParameterError['in'], rule: string): ParameterError {
+  return { param, in: location, code: 'invalid_parameter', rule, received: null }
 }
 
-function missing(param: string, place: ParameterError['in']): ParameterError {
-  return { param, in: place, code: 'missing_parameter', rule: 'is required', received: null }
+function missing(param: string, location: ParameterError['in']): ParameterError {
+  return { param, in: location, code: 'missing_parameter', rule: 'is required', received: null }
 }

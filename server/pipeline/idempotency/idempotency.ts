@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
 import {
-  type IdempotencyPlace,
+  type IdempotencyId,
   type IdempotencyRecord,
   type IdempotencyRecords,
   MAX_STORED_BYTES,
@@ -34,7 +34,7 @@ export interface FirstCaller {
   end(how: Ending): Promise<void>
 }
 
-export interface KeyedRequest extends IdempotencyPlace {
+export interface KeyedRequest extends IdempotencyId {
   readonly fingerprint: string
   readonly requestId: RequestId
   /** `write`: a write or a stream, which must not be done twice. */

@@ -25,7 +25,7 @@ afterAll(async () => {
 describe('the concurrency limit (spec 8)', () => {
   const LIMITS = { rpm: 1000, tpm: 10_000, concurrency: 2 }
 
-  test('a stream takes a concurrency place until its last byte', async () => {
+  test('a stream takes a concurrency slot until its last byte', async () => {
     const { key, balance } = await gateway.funded(10, {}, LIMITS)
     const open: ReadableStreamDefaultController<Uint8Array>[] = []
     vendor.answer = () => eventStream([openAi.chunk({ content: 'Hi' })], (controller) => void open.push(controller))

@@ -25,15 +25,15 @@ export function extract({ turns }: Prompt): Reply {
   for (const sentence of sentences)
     for (const word of new Set(wordsOf(sentence))) found.set(word, (found.get(word) ?? 0) + 1)
   const ranked = sentences
-    .map((sentence, place) => {
+    .map((sentence, index) => {
       const hits = [...new Set(wordsOf(sentence))].filter((word) => questionWords.has(word))
       // A rare word is more significant than a common one.
       const score = hits.reduce((sum, word) => sum + Math.log(1 + sentences.length / (found.get(word) ?? 1)), 0)
-      return { sentence, place, score: score / (1 + Math.log(1 + sentence.length / 400)) }
+      return { sentence, index, score: score / (1 + Math.log(1 + sentence.length / 400)) }
     })
     .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score || a.place - b.place)
-  const picked = ranked.slice(0, MAX_SENTENCES).sort((a, b) => a.place - b.place)
+    .sort((a, b) => b.score - a.score || a.index - b.index)
+  const picked = ranked.slice(0, MAX_SENTENCES).sort((a, b) => a.index - b.index)
   const text = [...new Set(picked.map(({ sentence }) => sentence))].join(' ')
   return { kind: 'text', text: text === '' ? 'The text that I was given does not say.' : text }
 }

@@ -45,8 +45,8 @@ export function requestOf({ userId }: Actor, action: SocialAction): ActionReques
         json: { text: action.text },
       }
     case 'user': {
-      const place = action.by === 'id' ? '/2/users' : '/2/users/by/username'
-      return { method: 'GET', path: `${place}/${encodeURIComponent(action.value)}?user.fields=${USER_FIELDS}` }
+      const base = action.by === 'id' ? '/2/users' : '/2/users/by/username'
+      return { method: 'GET', path: `${base}/${encodeURIComponent(action.value)}?user.fields=${USER_FIELDS}` }
     }
     case 'messages': {
       const query = new URLSearchParams({
@@ -55,11 +55,11 @@ export function requestOf({ userId }: Actor, action: SocialAction): ActionReques
         'dm_event.fields': MESSAGE_FIELDS,
         ...(action.pageToken !== null && { pagination_token: action.pageToken }),
       })
-      const place =
+      const base =
         action.withUserId === null
           ? '/2/dm_events'
           : `/2/dm_conversations/with/${encodeURIComponent(action.withUserId)}/dm_events`
-      return { method: 'GET', path: `${place}?${query}` }
+      return { method: 'GET', path: `${base}?${query}` }
     }
   }
 }

@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, lte, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import {
-  type IdempotencyPlace,
+  type IdempotencyId,
   type IdempotencyRecord,
   type IdempotencyRecords,
   RETENTION_MS,
@@ -19,12 +19,12 @@ export class LibsqlIdempotencyRecords implements IdempotencyRecords {
     this.applied = applied
   }
 
-  async find(place: IdempotencyPlace, now: number): Promise<IdempotencyRecord | null> {
+  async find(id: IdempotencyId, now: number): Promise<IdempotencyRecord | null> {
     await this.applied()
     const [row] = await this.db
       .select()
       .from(idempotencyRecords)
-      .where(and(at(place), gt(idempotencyRecords.at, now - RETENTION_MS)))
+      .where(and(at(id), gt(idempotencyRecords.at, now - RETENTION_MS)))
     return row ?? null
   }
 
@@ -57,10 +57,10 @@ export class LibsqlIdempotencyRecords implements IdempotencyRecords {
     return marked.rowsAffected === 1
   }
 
-  async free(place: IdempotencyPlace, requestId: RequestId): Promise<void> {
+  async free(id: IdempotencyId, requestId: RequestId): Promise<void> {
     await this.db
       .delete(idempotencyRecords)
-      .where(and(at(place), eq(idempotencyRecords.requestId, requestId), eq(idempotencyRecords.state, 'reserved')))
+      .where(and(at(id), eq(idempotencyRecords.requestId, requestId), eq(idempotencyRecords.state, 'reserved')))
   }
 
   async prune(now: number): Promise<void> {
@@ -68,7 +68,7 @@ export class LibsqlIdempotencyRecords implements IdempotencyRecords {
   }
 }
 
-function at({ account, operation, key }: IdempotencyPlace) {
+function at({ account, operation, key }: IdempotencyId) {
   return and(
     eq(idempotencyRecords.account, account),
     eq(idempotencyRecords.operation, operation),

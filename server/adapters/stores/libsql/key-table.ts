@@ -33,8 +33,8 @@ const [BYTES, TEXTS] = [0, 1]
  * keys leave unset is kept for those alone that set it.
  */
 export class KeyTable {
-  /** For each place of the hash table a row plus one, or 0. Always a power of two, at least half of them 0. */
-  private places = new Uint32Array(FIRST_ROWS * 2)
+  /** For each bucket of the hash table a row plus one, or 0. Always a power of two, at least half of them 0. */
+  private buckets = new Uint32Array(FIRST_ROWS * 2)
   private rows = 0
   /** Where the content of a row is. */
   private starts = new Float64Array(FIRST_ROWS)
@@ -47,14 +47,14 @@ export class KeyTable {
 
   /** What all rows take, without what few keys set. */
   get bytes(): number {
-    const arrays = [this.places, this.starts, this.ends, this.createdAt, this.content]
+    const arrays = [this.buckets, this.starts, this.ends, this.createdAt, this.content]
     return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)
   }
 
   get(hash: string): ApiKey | null {
     const known = this.lastRead.get(hash)
     if (known) return known
-    const row = this.rowAt(this.placeOf(hash))
+    const row = this.rowAt(this.bucketOf(hash))
     if (row === null) return null
     if (this.lastRead.size === MAX_READ) this.lastRead.clear()
     const key = this.read(row)
@@ -65,9 +65,9 @@ export class KeyTable {
   set(key: ApiKey): void {
     const { hash, id, accountId, poolId, prefix, last4, name, createdAt, ...rest } = key
     this.lastRead.delete(hash)
-    if ((this.rows + 1) * 2 > this.places.length) this.grow()
-    const place = this.placeOf(hash)
-    const row = this.rowAt(place) ?? this.added(place)
+    if ((this.rows + 1) * 2 > this.buckets.length) this.grow()
+    const bucket = this.bucketOf(hash)
+    const row = this.rowAt(bucket) ?? this.added(bucket)
     this.write(row, [hash, id, accountId, poolId].join('\n'), [prefix, last4, name].join('\n'))
     this.createdAt[row] = createdAt
     const unset = Object.values(rest).every((value) => value === null || (Array.isArray(value) && value.length === 0))
@@ -91,24 +91,24 @@ export class KeyTable {
     }
   }
 
-  /** The place of the key with this hash, or the free place for it. */
-  private placeOf(hash: string): number {
-    const last = this.places.length - 1
-    let place = Bun.hash.crc32(hash) & last
+  /** The bucket of the key with this hash, or the free bucket for it. */
+  private bucketOf(hash: string): number {
+    const last = this.buckets.length - 1
+    let bucket = Bun.hash.crc32(hash) & last
     for (;;) {
-      const row = this.rowAt(place)
-      if (row === null || this.hashOf(row) === hash) return place
-      place = (place + 1) & last
+      const row = this.rowAt(bucket)
+      if (row === null || this.hashOf(row) === hash) return bucket
+      bucket = (bucket + 1) & last
     }
   }
 
-  private rowAt(place: number): number | null {
-    const row = this.places[place] ?? 0
+  private rowAt(bucket: number): number | null {
+    const row = this.buckets[bucket] ?? 0
     return row === 0 ? null : row - 1
   }
 
-  private added(place: number): number {
-    this.places[place] = ++this.rows
+  private added(bucket: number): number {
+    this.buckets[bucket] = ++this.rows
     return this.rows - 1
   }
 
@@ -158,12 +158,12 @@ export class KeyTable {
   }
 
   private grow(): void {
-    const room = this.places.length
+    const room = this.buckets.length
     this.starts = larger(this.starts, room)
     this.ends = larger(this.ends, room)
     this.createdAt = larger(this.createdAt, room)
-    this.places = new Uint32Array(room * 2)
-    for (let row = 0; row < this.rows; row++) this.places[this.placeOf(this.hashOf(row))] = row + 1
+    this.buckets = new Uint32Array(room * 2)
+    for (let row = 0; row < this.rows; row++) this.buckets[this.bucketOf(this.hashOf(row))] = row + 1
   }
 }
 

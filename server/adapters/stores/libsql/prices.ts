@@ -24,7 +24,7 @@ export class LibsqlPrices implements PriceStore {
   }
 
   newest(operation: PriceName, account: AccountId | null): PriceOverride | null {
-    return this.current.get(place(operation, account)) ?? null
+    return this.current.get(priceKey(operation, account)) ?? null
   }
 
   async add(override: PriceOverride, audit: AuditEntry): Promise<void> {
@@ -37,10 +37,10 @@ export class LibsqlPrices implements PriceStore {
   }
 
   private remember(override: PriceOverride): void {
-    this.current.set(place(override.operation, override.accountId), override)
+    this.current.set(priceKey(override.operation, override.accountId), override)
   }
 }
 
-function place(operation: PriceName, account: AccountId | null): string {
+function priceKey(operation: PriceName, account: AccountId | null): string {
   return `${operation}/${account ?? ''}`
 }

@@ -40,8 +40,8 @@ export async function openSharedDatabase(options: SharedDatabaseOptions, opened:
   const { url, authToken, threads, changes, maxWaitMs = MAX_WAIT_MS } = options
   const connect = async (role: 'writer' | 'reader') => {
     // What nobody waits for any more does not keep the next one waiting.
-    const place = { role, url, authToken, batchMs: maxWaitMs, ...(threads && { threads }) }
-    const connection = await Connection.open(place, (error) => options.onFatal(error.message))
+    const server = { role, url, authToken, batchMs: maxWaitMs, ...(threads && { threads }) }
+    const connection = await Connection.open(server, (error) => options.onFatal(error.message))
     opened.addConnection(connection)
     return connection
   }

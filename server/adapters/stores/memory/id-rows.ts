@@ -12,8 +12,8 @@ export class IdRows<Id extends string> {
   private readonly form: RegExp
   private count = 0
   private words = new Uint32Array(FIRST_ROWS * WORDS)
-  /** For each place of the hash table a row plus one, or `NO_ROW`. Its length is a power of two, and at least half of them are free. */
-  private places = new Uint32Array(FIRST_ROWS * 2)
+  /** For each bucket of the hash table a row plus one, or `NO_ROW`. Its length is a power of two, and at least half of them are free. */
+  private buckets = new Uint32Array(FIRST_ROWS * 2)
   private readonly bytes = Buffer.alloc(WORDS * 4)
   /** The words of `bytes`. */
   private readonly sought = new Uint32Array(this.bytes.buffer, this.bytes.byteOffset, WORDS)
@@ -25,20 +25,20 @@ export class IdRows<Id extends string> {
 
   rowOf(id: Id): number | null {
     if (!this.read(id)) return null
-    const row = this.places[this.placeOfSought()] ?? NO_ROW
+    const row = this.buckets[this.bucketOfSought()] ?? NO_ROW
     return row === NO_ROW ? null : row - 1
   }
 
   /** The row of an id, which is a new one for a new id. Null for an id of another form. */
   add(id: Id): number | null {
     if (!this.read(id)) return null
-    if ((this.count + 1) * 2 > this.places.length) this.grow()
+    if ((this.count + 1) * 2 > this.buckets.length) this.grow()
     this.read(id)
-    const place = this.placeOfSought()
-    const row = this.places[place] ?? NO_ROW
+    const bucket = this.bucketOfSought()
+    const row = this.buckets[bucket] ?? NO_ROW
     if (row !== NO_ROW) return row - 1
     this.words.set(this.sought, this.count * WORDS)
-    this.places[place] = ++this.count
+    this.buckets[bucket] = ++this.count
     return this.count - 1
   }
 
@@ -52,14 +52,14 @@ export class IdRows<Id extends string> {
     return this.form.test(id) && this.bytes.write(id.slice(this.prefix.length), 'hex') === WORDS * 4
   }
 
-  /** Where the id is that was read last, or the free place for it. */
-  private placeOfSought(): number {
-    const last = this.places.length - 1
-    let place = Bun.hash.crc32(this.bytes) & last
+  /** Where the id is that was read last, or the free bucket for it. */
+  private bucketOfSought(): number {
+    const last = this.buckets.length - 1
+    let bucket = Bun.hash.crc32(this.bytes) & last
     for (;;) {
-      const row = this.places[place] ?? NO_ROW
-      if (row === NO_ROW || this.isSought(row - 1)) return place
-      place = (place + 1) & last
+      const row = this.buckets[bucket] ?? NO_ROW
+      if (row === NO_ROW || this.isSought(row - 1)) return bucket
+      bucket = (bucket + 1) & last
     }
   }
 
@@ -76,10 +76,10 @@ export class IdRows<Id extends string> {
     const words = new Uint32Array(this.words.length * 2)
     words.set(this.words)
     this.words = words
-    this.places = new Uint32Array(this.places.length * 2)
+    this.buckets = new Uint32Array(this.buckets.length * 2)
     for (let row = 0; row < this.count; row++) {
       this.sought.set(this.wordsOf(row))
-      this.places[this.placeOfSought()] = row + 1
+      this.buckets[this.bucketOfSought()] = row + 1
     }
   }
 }

@@ -58,7 +58,7 @@ interface PendingQuery {
 }
 
 /** A thread and its current question. */
-interface Place {
+interface Reader {
   readonly thread: IndexThread
   isOpen: boolean
   working: PendingQuery | null
@@ -85,7 +85,7 @@ class FairIndexClient implements IndexClient {
   private readonly after: After
   private readonly waiting = new FairQueue<PendingQuery>(BOUNDS)
   /** Oldest first. The oldest is used first, so that a second thread stays idle if one is enough. */
-  private readonly places: Place[] = []
+  private readonly readers: Reader[] = []
   /** Threads that were told to end and are still running. */
   private readonly endings = new Set<Promise<void>>()
   private stopStart: (() => void) | null = null
@@ -130,9 +130,9 @@ class FairIndexClient implements IndexClient {
 
   private async closeAll(): Promise<void> {
     for (let pending = this.waiting.take(); pending; pending = this.waiting.take()) pending.settle(CLOSED)
-    for (const place of this.places.splice(0)) {
-      place.working?.settle(CLOSED)
-      this.end(place)
+    for (const reader of this.readers.splice(0)) {
+      reader.working?.settle(CLOSED)
+      this.end(reader)
     }
     this.plan()
     await Promise.all(this.endings)
@@ -140,45 +140,45 @@ class FairIndexClient implements IndexClient {
 
   /** Assigns waiting searches to idle threads. */
   private serve(): void {
-    if (this.places.length === 0 && this.waiting.size > 0) this.startOne()
-    for (const place of this.places) if (place.isOpen && !place.working) this.serveAt(place)
+    if (this.readers.length === 0 && this.waiting.size > 0) this.startOne()
+    for (const reader of this.readers) if (reader.isOpen && !reader.working) this.serveAt(reader)
     this.plan()
   }
 
-  private serveAt(place: Place): void {
-    place.working = this.waiting.take()
-    if (place.working) place.thread.ask(place.working.question)
+  private serveAt(reader: Reader): void {
+    reader.working = this.waiting.take()
+    if (reader.working) reader.thread.ask(reader.working.question)
   }
 
   private startOne(): void {
-    const place: Place = {
+    const reader: Reader = {
       isOpen: false,
       working: null,
       thread: this.start({
         opened: () => {
-          place.isOpen = true
+          reader.isOpen = true
           this.serve()
         },
         answered: (answer) => {
-          place.working?.settle(answer)
-          place.working = null
+          reader.working?.settle(answer)
+          reader.working = null
           this.serve()
         },
         lost: (reason) =>
-          this.lose(place, err({ kind: 'unavailable', reason: `the index's thread was lost: ${reason}` })),
+          this.lose(reader, err({ kind: 'unavailable', reason: `the index's thread was lost: ${reason}` })),
       }),
     }
-    this.places.push(place)
+    this.readers.push(reader)
   }
 
-  private lose(place: Place, answer: Answer): void {
-    const at = this.places.indexOf(place)
+  private lose(reader: Reader, answer: Answer): void {
+    const at = this.readers.indexOf(reader)
     if (at < 0) return
-    this.places.splice(at, 1)
-    place.working?.settle(answer)
+    this.readers.splice(at, 1)
+    reader.working?.settle(answer)
     // If the only thread cannot start, fail a waiting question, so that nothing waits forever.
-    if (!place.isOpen && this.places.length === 0) this.waiting.take()?.settle(answer)
-    if (!place.isOpen && this.places.length > 0) this.hasFailedSecond = true
+    if (!reader.isOpen && this.readers.length === 0) this.waiting.take()?.settle(answer)
+    if (!reader.isOpen && this.readers.length > 0) this.hasFailedSecond = true
     this.serve()
   }
 
@@ -186,8 +186,8 @@ class FairIndexClient implements IndexClient {
   private plan(): void {
     const isBacklog = this.waiting.size > 0
     if (!isBacklog) this.hasFailedSecond = false
-    const mayStart = this.places.length > 0 && this.places.length < this.maxThreads && !this.hasFailedSecond
-    if (isBacklog && mayStart && this.places.every(({ isOpen }) => isOpen)) {
+    const mayStart = this.readers.length > 0 && this.readers.length < this.maxThreads && !this.hasFailedSecond
+    if (isBacklog && mayStart && this.readers.every(({ isOpen }) => isOpen)) {
       this.stopStart ??= this.after(BACKLOG_MS, () => {
         this.stopStart = null
         this.startOne()
@@ -196,11 +196,11 @@ class FairIndexClient implements IndexClient {
       this.stopStart?.()
       this.stopStart = null
     }
-    const second = this.places[1]
+    const second = this.readers[1]
     if (second?.isOpen && !second.working) {
       this.stopEnd ??= this.after(IDLE_MS, () => {
         this.stopEnd = null
-        this.places.splice(1, 1)
+        this.readers.splice(1, 1)
         this.end(second)
       })
     } else {
@@ -209,7 +209,7 @@ class FairIndexClient implements IndexClient {
     }
   }
 
-  private end({ thread }: Place): void {
+  private end({ thread }: Reader): void {
     const ending = thread.close().finally(() => this.endings.delete(ending))
     this.endings.add(ending)
   }

@@ -1,4 +1,4 @@
-import type { Places, TermFinder } from './search-terms'
+import type { Positions, TermFinder } from './search-terms'
 
 /** The words of one passage by field. */
 export interface PassageWords {
@@ -43,10 +43,10 @@ const COVERAGE_POWER = 0.1
 
 /** Scores how well a passage answers a question: by its words' fields, rarity and proximity. */
 export function scorePassage(finder: TermFinder, passage: PassageWords, corpus: Corpus): PassageScore {
-  const title = finder.places(passage.title)
-  const heading = finder.places(passage.heading)
-  const text = finder.places(passage.text)
-  const hidden = finder.places(passage.hidden ?? '')
+  const title = finder.positions(passage.title)
+  const heading = finder.positions(passage.heading)
+  const text = finder.positions(passage.text)
+  const hidden = finder.positions(passage.hidden ?? '')
   const norm = 1 - B + B * (passage.text.length / Math.max(1, corpus.meanLength))
   const weights = corpus.having.map((having) => rarity(corpus.passages, having))
   let score = 0
@@ -73,15 +73,15 @@ function rarity(passages: number, having: number): number {
   return Math.log(1 + (passages - having + 0.5) / (having + 0.5))
 }
 
-function times(places: Places, term: number): number {
-  return places[term]?.length ?? 0
+function times(positions: Positions, term: number): number {
+  return positions[term]?.length ?? 0
 }
 
 /** The sum over adjacent words of the question of their weight, reduced by their distance in the passage. */
-function nearness(weights: readonly number[], places: Places): number {
+function nearness(weights: readonly number[], positions: Positions): number {
   let sum = 0
   for (let at = 1; at < weights.length; at++) {
-    const distance = minDistance(places[at - 1] ?? [], places[at] ?? [])
+    const distance = minDistance(positions[at - 1] ?? [], positions[at] ?? [])
     if (distance > NEAR) continue
     sum += Math.min(weights[at - 1] ?? 0, weights[at] ?? 0) * Math.min(1, SIDE_BY_SIDE / distance)
   }
@@ -92,11 +92,11 @@ function nearness(weights: readonly number[], places: Places): number {
 function minDistance(first: readonly number[], second: readonly number[]): number {
   let least = Number.POSITIVE_INFINITY
   let from = 0
-  for (const place of second) {
-    while (from + 1 < first.length && (first[from + 1] ?? 0) < place) from++
+  for (const position of second) {
+    while (from + 1 < first.length && (first[from + 1] ?? 0) < position) from++
     for (const other of [first[from], first[from + 1]]) {
-      if (other === undefined || other === place) continue
-      least = Math.min(least, other < place ? place - other : 2 * (other - place))
+      if (other === undefined || other === position) continue
+      least = Math.min(least, other < position ? position - other : 2 * (other - position))
     }
   }
   return least

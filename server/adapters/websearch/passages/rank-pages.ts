@@ -39,8 +39,10 @@ export function rankPages(q: string, pages: readonly CutPage[]): RankedPage[] {
 
 function corpusOf(finder: TermFinder, pages: readonly CutPage[]): Corpus {
   const all = pages.flatMap((page) => page.passages)
-  const places = all.map((passage) => finder.places(`${passage.heading}\n${passage.text}`))
-  const having = (places[0] ?? []).map((_, term) => places.filter((found) => (found[term]?.length ?? 0) > 0).length)
+  const positions = all.map((passage) => finder.positions(`${passage.heading}\n${passage.text}`))
+  const having = (positions[0] ?? []).map(
+    (_, term) => positions.filter((found) => (found[term]?.length ?? 0) > 0).length,
+  )
   const characters = all.reduce((sum, passage) => sum + passage.text.length, 0)
   return { passages: all.length, having, meanLength: characters / Math.max(1, all.length) }
 }

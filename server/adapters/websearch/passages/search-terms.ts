@@ -61,7 +61,7 @@ export function wordsOf(text: string): string[] {
 }
 
 /** Positions in a text of words with the question's stems, by term, in characters from its start. */
-export type Places = readonly (readonly number[])[]
+export type Positions = readonly (readonly number[])[]
 
 /** Finds a question's words in texts; made once for a question. */
 export class TermFinder {
@@ -74,7 +74,7 @@ export class TermFinder {
     this.starts = terms.map(({ stem }) => (/^[a-z]{4,}$/.test(stem) ? stem.slice(0, -1) : stem))
   }
 
-  places(text: string): Places {
+  positions(text: string): Positions {
     if (text === '') return this.terms.map(() => [])
     const plain = folded(text)
     return this.terms.map(({ stem }, term) => {

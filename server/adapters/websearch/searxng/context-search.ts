@@ -107,7 +107,7 @@ export class ContextSearch {
     if (goggles.length === 0) return ok(results)
     const task = { goggles, subjects: results.map(subjectOf) }
     const order = await this.buildAllowance.untilBuilt(caller, () => this.options.pageReader.order(task, signal))
-    return order.ok ? ok(order.value.flatMap((place) => results[place] ?? [])) : order
+    return order.ok ? ok(order.value.flatMap((index) => results[index] ?? [])) : order
   }
 
   private candidates(results: readonly SearxngResult[], max: number): FoundPage[] {

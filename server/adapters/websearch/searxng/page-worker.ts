@@ -31,9 +31,9 @@ self.onmessage = ({ data: { id, task } }: MessageEvent<ToPageThread>) => {
 
 /** As it was, where goggles want to see the pages first. */
 function newOrder({ subjects }: OrderTask, rules: RuleSet): Result<readonly number[], string> {
-  const places = subjects.map((subject, place) => ({ ...subject, place }))
-  const ordered = rules.looksAtContent ? ok(places) : rules.rerank(places, (subject) => subject)
-  return ordered.ok ? ok(ordered.value.map(({ place }) => place)) : ordered
+  const indexed = subjects.map((subject, index) => ({ ...subject, index }))
+  const ordered = rules.looksAtContent ? ok(indexed) : rules.rerank(indexed, (subject) => subject)
+  return ordered.ok ? ok(ordered.value.map(({ index }) => index)) : ordered
 }
 
 // Load the vocabulary before the first page is timed.

@@ -280,7 +280,7 @@ export class CardTopUps {
   async compare(listed: ListedPage): Promise<readonly CardDifference[]> {
     const { id: page, topUp, state, amount, currency } = listed
     const claim = await this.claims.find(keyOf(page))
-    const place = { page, payment: claim?.id ?? topUp.id, account: claim?.account ?? topUp.account }
+    const subject = { page, payment: claim?.id ?? topUp.id, account: claim?.account ?? topUp.account }
     if (!claim) {
       // An open page that is unknown may be paid yet; an expired one never was.
       if (state !== 'expired') await this.unknown.keep(page, topUp.id, this.clock.now())
@@ -288,7 +288,7 @@ export class CardTopUps {
     }
     if (claim.state !== 'served') {
       const what = amount === claim.amount && currency === 'USD' ? 'payment' : 'doubtful'
-      return state === 'paid' ? [{ ...place, what, id: page, atProcessor: amount, here: ZERO }] : []
+      return state === 'paid' ? [{ ...subject, what, id: page, atProcessor: amount, here: ZERO }] : []
     }
     const differences: CardDifference[] = []
     for (const cardReturn of claim.reference ? await this.card.returns(claim.reference) : []) {
@@ -297,7 +297,7 @@ export class CardTopUps {
       const { takenBack } = await this.ledger.booked(returnReference(id, ours))
       const what = isDoubtful(cardReturn, claim) ? 'doubtful' : kind
       if (what === 'doubtful' || taken !== takenBack)
-        differences.push({ ...place, what, id, atProcessor: taken, here: takenBack })
+        differences.push({ ...subject, what, id, atProcessor: taken, here: takenBack })
     }
     return differences
   }

@@ -27,26 +27,26 @@ export function pricedOperations(
   for (const imported of document.operations) {
     const old = was.get(imported.id)
     const settings = keepOperatorSettings(imported, old)
-    const ownPrice = own.get(imported.id) ?? own.get(placeOf(imported))
+    const ownPrice = own.get(imported.id) ?? own.get(routeOf(imported))
     const shared = price ?? old?.price
     // One price for all serves reads and writes: `on_missing` is for its writes.
     const itsPrice = ownPrice ?? (shared && priceFor(settings.effect, shared))
     if (itsPrice) operations.push({ ...settings, price: itsPrice })
-    else refused.push({ name: placeOf(imported), reason: 'It has no price. Give one price for all, or one for it.' })
+    else refused.push({ name: routeOf(imported), reason: 'It has no price. Give one price for all, or one for it.' })
   }
   return { operations, refused }
 }
 
 /** The names in `prices` that no operation of the document has. */
 export function unknownPrices(document: ImportedDocument, { prices = {} }: ImportPrices): string[] {
-  const known = new Set(document.operations.flatMap((operation) => [operation.id, placeOf(operation)]))
+  const known = new Set(document.operations.flatMap((operation) => [operation.id, routeOf(operation)]))
   return Object.keys(prices).filter((name) => !known.has(name))
 }
 
 /** Leaves out what cannot be sold, each with its reasons: broken rules, and routes that another operation has. */
 export function soldPart(api: Api): { readonly api: Api; readonly refused: readonly RefusedPart[] } {
   const refused: RefusedPart[] = []
-  const refuse = (operation: ApiOperation, reason: string) => refused.push({ name: placeOf(operation), reason })
+  const refuse = (operation: ApiOperation, reason: string) => refused.push({ name: routeOf(operation), reason })
   const sound = api.operations.filter((operation) => {
     const problems = operationProblems(operation, api)
     if (problems.length > 0) refuse(operation, `It cannot be sold: ${problems.join('; ')}.`)
@@ -73,6 +73,6 @@ function keepOperatorSettings(
   return { ...imported, ...own, headersDown: [...new Set([...imported.headersDown, ...old.headersDown])] }
 }
 
-function placeOf({ method, path }: Pick<ApiOperation, 'method' | 'path'>): string {
+function routeOf({ method, path }: Pick<ApiOperation, 'method' | 'path'>): string {
   return `${method} ${path}`
 }

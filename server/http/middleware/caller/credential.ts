@@ -7,7 +7,7 @@ import { audienceOf } from './audience'
 /** Where clients send a key beside `Authorization`: the SDKs of Anthropic, Google and Azure. */
 const KEY_HEADERS = ['x-api-key', 'x-goog-api-key', 'api-key']
 
-interface Place {
+interface RequestParts {
   readonly path: string
   /** What stands in other places (`otherSecrets`). */
   readonly others: readonly string[]
@@ -20,7 +20,7 @@ interface Place {
  * one request. After a 402, x402 clients send the payment along with the original key; where payments are accepted, the payment wins.
  * An `Authorization` with another scheme is an unknown credential, never "none".
  */
-export function readCredential(headers: Headers, { path, others, route }: Place): Credential {
+export function readCredential(headers: Headers, { path, others, route }: RequestParts): Credential {
   const authorization = headers.get('authorization')
   const text = paymentIn(authorization)
   if (text !== null) return { kind: 'payment', shown: { scheme: 'payment', text } }

@@ -42,8 +42,8 @@ export const COUNT_CONTENT_TOKENS: ModelWire = {
     const { contents, generateContentRequest: request } = json
     if (contents === undefined && request === undefined) return missing('contents')
     if (request !== undefined && request !== null) {
-      const place = requestPlace(members)
-      if (!isJson(request) || !place || !objectMembers(bytes, place.start))
+      const member = requestMember(members)
+      if (!isJson(request) || !member || !objectMembers(bytes, member.start))
         return wrong('generateContentRequest', 'must be an object with each property once')
       const problem = otherModel(request, path.model ?? '')
       if (problem) return problem
@@ -51,15 +51,15 @@ export const COUNT_CONTENT_TOKENS: ModelWire = {
     return ok({ ...FREE, bytes, members, model: path.model ?? '' })
   },
   bodyFor({ bytes, members }, upstream) {
-    const place = requestPlace(members)
-    const model = place && objectMembers(bytes, place.start)?.get('model')
+    const member = requestMember(members)
+    const model = member && objectMembers(bytes, member.start)?.get('model')
     return model ? edited(bytes, [{ ...model, text: JSON.stringify(`models/${upstream.model}`) }]) : bytes
   },
   usageOf: () => NOTHING_USED,
   ...PLAIN_ANSWERS,
 }
 
-function requestPlace(members: ModelRequest['members']): NamedMember | undefined {
+function requestMember(members: ModelRequest['members']): NamedMember | undefined {
   return members.get('generateContentRequest') ?? members.get('generate_content_request')
 }
 

@@ -7,8 +7,8 @@ import { type ModelRequest, manyOf } from './model-request'
  */
 export function mayHideOutput({ bytes, members }: Pick<ModelRequest, 'bytes' | 'members'>): boolean {
   const member = (name: string): unknown => {
-    const place = members.get(name)
-    return place && JSON.parse(new TextDecoder().decode(bytes.subarray(place.start, place.end)))
+    const member = members.get(name)
+    return member && JSON.parse(new TextDecoder().decode(bytes.subarray(member.start, member.end)))
   }
   if ((member('reasoning_effort') ?? 'none') !== 'none') return true
   if (['reasoning', 'thinking'].some((name) => isOn(member(name)))) return true

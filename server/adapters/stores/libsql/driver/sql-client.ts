@@ -95,7 +95,7 @@ function rowOf(columns: readonly string[]): new (values: readonly Value[]) => ob
       for (let i = 0; i < columns.length; i++) named[columns[i] as string] = values[i]
     }
 
-    static place(row: NamedRow, i: number): Value | undefined {
+    static valueAt(row: NamedRow, i: number): Value | undefined {
       return row.#values[i]
     }
   }
@@ -103,7 +103,7 @@ function rowOf(columns: readonly string[]): new (values: readonly Value[]) => ob
   for (const i of columns.keys())
     Object.defineProperty(NamedRow.prototype, i, {
       get(this: NamedRow) {
-        return NamedRow.place(this, i)
+        return NamedRow.valueAt(this, i)
       },
     })
   return NamedRow

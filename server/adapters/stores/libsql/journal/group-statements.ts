@@ -36,7 +36,7 @@ export const TOGETHER = 16
 export type RowsOf = readonly [write: Write, rows: readonly unknown[]]
 
 const all = (sql: string): Write => ({ all: sql, one: null, some: null })
-const places = (from: number, to: number) =>
+const valuesAt = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => `value->>${from + i}`).join(', ')
 
 /** Rows to insert, and the SQL after their values. */
@@ -45,7 +45,7 @@ function insert(table: string, columns: string, behind = ''): Write {
   const count = columns.split(',').length
   const row = `(${Array(count).fill('?').join(', ')})`
   return {
-    all: `${into} SELECT ${places(0, count)} FROM json_each(?) ${behind && `WHERE true ${behind}`}`,
+    all: `${into} SELECT ${valuesAt(0, count)} FROM json_each(?) ${behind && `WHERE true ${behind}`}`,
     one: `${into} VALUES ${row} ${behind}`,
     some: `${into} VALUES ${Array(TOGETHER).fill(row).join(', ')} ${behind}`,
   }
@@ -262,11 +262,11 @@ function latencyRow({ accountId, at, keyId, operation, upstream, model, latencyM
 /** A reversed success counts as the 503 that its caller got. */
 function undoneRollupRows(call: CallRecord): Addition[] {
   const [[account, slot, key, operation, status, model] = [], amounts] = rollupRow(call)
-  const place = [account ?? '', slot ?? 0, key ?? '', operation ?? '']
+  const dimensions = [account ?? '', slot ?? 0, key ?? '', operation ?? '']
   return [
-    [[...place, status ?? 0, model ?? ''], amounts.map((amount) => -amount)],
+    [[...dimensions, status ?? 0, model ?? ''], amounts.map((amount) => -amount)],
     [
-      [...place, 503, model ?? ''],
+      [...dimensions, 503, model ?? ''],
       [1, ...amounts.slice(1, -1), 0],
     ],
   ]

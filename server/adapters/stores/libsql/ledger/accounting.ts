@@ -75,12 +75,12 @@ export class LibsqlAccounting implements Accounting {
     let after: { readonly owner: string | null; readonly seq: number | null } = { owner: null, seq: 0 }
     for (;;) {
       const { owner, seq } = after
-      const place = seq === null ? sql`account_id > ${owner ?? ''}` : sql`account_id IS ${owner} AND seq > ${seq}`
+      const rest = seq === null ? sql`account_id > ${owner ?? ''}` : sql`account_id IS ${owner} AND seq > ${seq}`
       const rows: Moved[] = await this.db.all<Moved>(sql`
         SELECT account_id AS owner, debit, credit, sum(iif(at < ${from}, amount, 0)) AS earlier,
           sum(iif(at >= ${from} AND at < ${to}, amount, 0)) AS within, max(seq) AS last, count(*) AS count
         FROM (SELECT account_id, seq, debit, credit, amount, at FROM ${entries} INDEXED BY entries_account
-          WHERE ${place} AND seq <= ${last} ORDER BY account_id, seq LIMIT ${this.chunk})
+          WHERE ${rest} AND seq <= ${last} ORDER BY account_id, seq LIMIT ${this.chunk})
         GROUP BY account_id, debit, credit ORDER BY account_id`)
       yield* rows
       const isFull = rows.reduce((sum, { count }) => sum + count, 0) === this.chunk
@@ -92,12 +92,12 @@ export class LibsqlAccounting implements Accounting {
   }
 
   private async flows({ from, to }: BookPeriod, last: number): Promise<readonly Flow[]> {
-    const place = (side: SQL) =>
+    const partyOf = (side: SQL) =>
       sql`iif(${side} LIKE 'house/%', ${side}, 'customers' || substr(${side}, instr(${side}, '/')))`
     const flows = new Map<string, Flow>()
     for (let after = 0; after < last; after += this.chunk) {
       const rows = await this.db.all<Omit<Flow, 'earlier' | 'amount'> & { earlier: number; amount: number }>(sql`
-        SELECT kind, ${place(sql`debit`)} AS debit, ${place(sql`credit`)} AS credit, sum(iif(at < ${from}, amount, 0)) AS earlier,
+        SELECT kind, ${partyOf(sql`debit`)} AS debit, ${partyOf(sql`credit`)} AS credit, sum(iif(at < ${from}, amount, 0)) AS earlier,
           sum(iif(at >= ${from}, amount, 0)) AS amount, sum(at >= ${from}) AS entries
         FROM ${entries} WHERE seq > ${after} AND seq <= ${Math.min(last, after + this.chunk)} AND at < ${to} GROUP BY 1, 2, 3`)
       for (const row of rows) {

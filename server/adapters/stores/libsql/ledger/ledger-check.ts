@@ -28,10 +28,10 @@ export function libsqlLedgerCheck(db: LibSQLDatabase, applied: () => Promise<voi
 
 function part(name: 'credit' | 'paid' | 'debt', isIn: (account: SQL) => SQL): SQL {
   const sign = name === 'debt' ? -1 : 1
-  const place = sql`a.id || ${`/${name}`}`
+  const pool = sql`a.id || ${`/${name}`}`
   return sql`SELECT ${`the ${name} of an account is not the sum of its entries`} AS what, a.id AS subject,
       a.${sql.raw(name)} AS one, coalesce(e.total, 0) AS other FROM accounts a LEFT JOIN (
-        SELECT a.id AS id, sum(${sign} * (iif(e.credit = ${place}, e.amount, 0) - iif(e.debit = ${place}, e.amount, 0))) AS total
+        SELECT a.id AS id, sum(${sign} * (iif(e.credit = ${pool}, e.amount, 0) - iif(e.debit = ${pool}, e.amount, 0))) AS total
         FROM entries e JOIN accounts a ON a.id = e.account_id WHERE ${isIn(sql`e.account_id`)} GROUP BY a.id) e ON e.id = a.id
       WHERE ${isIn(sql`a.id`)} AND one <> other LIMIT ${MAX_PROBLEMS}`
 }

@@ -35,7 +35,7 @@ export const EMBED_CONTENT: ModelWire = {
     if (!read.ok) return read
     const one = normalizeSpelling(read.value.json)
     if (!one) return wrong('body', 'contains the same property in both spellings')
-    return requestOf([one], read.value.members, { bytes, path, place: '' })
+    return requestOf([one], read.value.members, { bytes, path, prefix: '' })
   },
   bodyFor: ({ bytes }, upstream) => written(withModel(parsed(bytes), upstream)),
   usageOf: googleUsage,
@@ -57,7 +57,7 @@ export const BATCH_EMBED_CONTENTS: ModelWire = {
       .map((request) => (isJson(request) ? normalizeSpelling(request) : null))
       .filter((one) => one !== null)
     if (all.length < requests.length) return wrong('requests', 'must be objects, each property in one spelling')
-    const made = requestOf(all, members, { bytes, path, place: 'requests.' })
+    const made = requestOf(all, members, { bytes, path, prefix: 'requests.' })
     if (!made.ok) return made
     return ok({ ...made.value, uncovered: [...uncovered(others, {}), ...made.value.uncovered] })
   },
@@ -72,15 +72,19 @@ export const BATCH_EMBED_CONTENTS: ModelWire = {
 function requestOf(
   all: readonly Json[],
   members: ModelRequest['members'],
-  { bytes, path, place }: { readonly bytes: Uint8Array<ArrayBuffer>; readonly path: WirePath; readonly place: string },
+  {
+    bytes,
+    path,
+    prefix,
+  }: { readonly bytes: Uint8Array<ArrayBuffer>; readonly path: WirePath; readonly prefix: string },
 ): Result<ModelRequest, Failure> {
   const model = path.model ?? ''
   let textBytes = 0
   for (const { model: named, content, title } of all) {
     if (named !== undefined && named !== null && named !== model && named !== `models/${model}`)
-      return wrong(`${place}model`, `must be "models/${model.slice(0, 80)}", the model in the path`)
+      return wrong(`${prefix}model`, `must be "models/${model.slice(0, 80)}", the model in the path`)
     if (!isJson(content))
-      return content === undefined ? missing(`${place}content`) : wrong(`${place}content`, 'must be a content')
+      return content === undefined ? missing(`${prefix}content`) : wrong(`${prefix}content`, 'must be a content')
     textBytes += lengthOf(title)
     for (const part of manyOf(content['parts'])) textBytes += lengthOf(isJson(part) ? part['text'] : null)
   }
@@ -90,7 +94,7 @@ function requestOf(
     members,
     model,
     textBytes,
-    uncovered: [...new Set(all.flatMap((one) => uncovered(one, MEMBERS, place)))],
+    uncovered: [...new Set(all.flatMap((one) => uncovered(one, MEMBERS, prefix)))],
   })
 }
 

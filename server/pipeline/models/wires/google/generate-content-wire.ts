@@ -38,10 +38,10 @@ export const GENERATE_CONTENT: ModelWire = {
     const { contents, generationConfig: config = {} } = json
     if (contents === undefined) return missing('contents')
     if (!Array.isArray(contents) && !isJson(contents)) return wrong('contents', 'must be a list of contents')
-    const place = members.get('generationConfig') ?? members.get('generation_config')
+    const member = members.get('generationConfig') ?? members.get('generation_config')
     if (!isJson(config)) return wrong('generationConfig', 'must be an object')
     const settings = normalizeSpelling(config)
-    if (!settings || (place && !objectMembers(bytes, place.start)))
+    if (!settings || (member && !objectMembers(bytes, member.start)))
       return wrong('generationConfig', 'contains the same setting twice')
     const cap = positive(settings['maxOutputTokens'])
     // A null would be a duplicate of the cap that the gateway adds, and a parser that takes the last one would see no cap.
@@ -65,8 +65,8 @@ export const GENERATE_CONTENT: ModelWire = {
   },
   bodyFor({ bytes, members, cap: given }, _upstream, cap) {
     if (given !== null) return bytes
-    const place = members.get('generationConfig') ?? members.get('generation_config')
-    if (place) return edited(bytes, [inserted(bytes, place.start, 'maxOutputTokens', cap)])
+    const member = members.get('generationConfig') ?? members.get('generation_config')
+    if (member) return edited(bytes, [inserted(bytes, member.start, 'maxOutputTokens', cap)])
     return edited(bytes, [inserted(bytes, 0, 'generationConfig', { maxOutputTokens: cap })])
   },
   usageOf: (answer) => geminiUsage(answer['usageMetadata']),

@@ -69,10 +69,10 @@ export function edited(bytes: Uint8Array<ArrayBuffer>, edits: readonly Edit[]): 
   }
   parts.push(bytes.subarray(at))
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-  let place = 0
+  let offset = 0
   for (const part of parts) {
-    whole.set(part, place)
-    place += part.length
+    whole.set(part, offset)
+    offset += part.length
   }
   return whole
 }

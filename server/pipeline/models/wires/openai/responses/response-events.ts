@@ -6,7 +6,7 @@ import { incompleteReason, ResponseFrame, type ResponseState } from './response-
 
 interface OpenMessage {
   readonly id: string
-  readonly place: number
+  readonly outputIndex: number
   readonly parts: object[]
   /** The part that is being written. */
   kind: TextKind
@@ -14,7 +14,7 @@ interface OpenMessage {
 }
 
 interface OpenCall extends FunctionCall {
-  readonly place: number
+  readonly outputIndex: number
   text: string
 }
 
@@ -86,7 +86,7 @@ export class ResponseEvents implements ChatTranslator {
     if (!message) return start
     message.text += delta
     const logprobs = kind === 'output_text' ? { logprobs: [] } : {}
-    return start + this.event(`${TEXT_EVENT[kind]}.delta`, { ...placeOf(message), delta, ...logprobs })
+    return start + this.event(`${TEXT_EVENT[kind]}.delta`, { ...positionOf(message), delta, ...logprobs })
   }
 
   /** Opens a message, or a part of it, unless it is open. */
@@ -98,24 +98,24 @@ export class ResponseEvents implements ChatTranslator {
       this.message.text = ''
       return closed + this.partAdded(this.message)
     }
-    const place = this.output.length
-    const id = `msg_${this.frame?.id}${place === 0 ? '' : `_${place}`}`
-    this.message = { id, place, parts: [], kind, text: '' }
-    return this.itemAdded(place, messageOf(id, 'in_progress', [])) + this.partAdded(this.message)
+    const outputIndex = this.output.length
+    const id = `msg_${this.frame?.id}${outputIndex === 0 ? '' : `_${outputIndex}`}`
+    this.message = { id, outputIndex, parts: [], kind, text: '' }
+    return this.itemAdded(outputIndex, messageOf(id, 'in_progress', [])) + this.partAdded(this.message)
   }
 
   private partAdded(message: OpenMessage): string {
-    return this.event('response.content_part.added', { ...placeOf(message), part: partOf(message.kind, '') })
+    return this.event('response.content_part.added', { ...positionOf(message), part: partOf(message.kind, '') })
   }
 
   private closePart(message: OpenMessage): string {
     const { kind, text, parts } = message
-    const place = placeOf(message)
+    const outputIndex = positionOf(message)
     const part = partOf(kind, text)
     const whole = kind === 'refusal' ? { refusal: text } : { text, logprobs: [] }
     const events =
-      this.event(`${TEXT_EVENT[kind]}.done`, { ...place, ...whole }) +
-      this.event('response.content_part.done', { ...place, part })
+      this.event(`${TEXT_EVENT[kind]}.done`, { ...outputIndex, ...whole }) +
+      this.event('response.content_part.done', { ...outputIndex, part })
     parts.push(part)
     return events
   }
@@ -125,7 +125,7 @@ export class ResponseEvents implements ChatTranslator {
     if (!message) return ''
     this.message = null
     const closed = this.closePart(message)
-    return closed + this.itemDone(message.place, messageOf(message.id, status, message.parts))
+    return closed + this.itemDone(message.outputIndex, messageOf(message.id, status, message.parts))
   }
 
   private called({ index, id, function: made }: Json): string {
@@ -134,35 +134,36 @@ export class ResponseEvents implements ChatTranslator {
     const start = known ? '' : this.closeMessage('completed')
     const call = known ?? this.newCall(id, name)
     if (!known) this.calls.set(index ?? id, call)
-    const added = known ? '' : this.itemAdded(call.place, functionCallOf(call, 'in_progress'))
+    const added = known ? '' : this.itemAdded(call.outputIndex, functionCallOf(call, 'in_progress'))
     if (typeof text !== 'string' || text === '') return start + added
     call.text += text
-    const delta = { item_id: call.id, output_index: call.place, delta: text }
+    const delta = { item_id: call.id, output_index: call.outputIndex, delta: text }
     return start + added + this.event('response.function_call_arguments.delta', delta)
   }
 
   private newCall(id: unknown, name: unknown): OpenCall {
     const own = `${this.frame?.id}_${this.calls.size}`
     const callId = typeof id === 'string' && id !== '' ? id : `call_${own}`
-    return { id: `fc_${own}`, callId, name: jsonText(name ?? ''), place: this.output.length, text: '' }
+    return { id: `fc_${own}`, callId, name: jsonText(name ?? ''), outputIndex: this.output.length, text: '' }
   }
 
   private closeCall(call: OpenCall, status: ItemStatus): string {
-    const { id, name, text, place } = call
-    const whole = { item_id: id, output_index: place, name, arguments: text }
+    const { id, name, text, outputIndex } = call
+    const whole = { item_id: id, output_index: outputIndex, name, arguments: text }
     return (
-      this.event('response.function_call_arguments.done', whole) + this.itemDone(place, functionCallOf(call, status))
+      this.event('response.function_call_arguments.done', whole) +
+      this.itemDone(outputIndex, functionCallOf(call, status))
     )
   }
 
-  private itemAdded(place: number, item: object): string {
-    this.output[place] = item
-    return this.event('response.output_item.added', { output_index: place, item })
+  private itemAdded(outputIndex: number, item: object): string {
+    this.output[outputIndex] = item
+    return this.event('response.output_item.added', { output_index: outputIndex, item })
   }
 
-  private itemDone(place: number, item: object): string {
-    this.output[place] = item
-    return this.event('response.output_item.done', { output_index: place, item })
+  private itemDone(outputIndex: number, item: object): string {
+    this.output[outputIndex] = item
+    return this.event('response.output_item.done', { output_index: outputIndex, item })
   }
 
   private lifecycle(name: ResponseState['status'] | 'created', state: ResponseState): string {
@@ -178,6 +179,6 @@ export class ResponseEvents implements ChatTranslator {
   }
 }
 
-function placeOf({ id, place, parts }: OpenMessage) {
-  return { item_id: id, output_index: place, content_index: parts.length }
+function positionOf({ id, outputIndex, parts }: OpenMessage) {
+  return { item_id: id, output_index: outputIndex, content_index: parts.length }
 }
