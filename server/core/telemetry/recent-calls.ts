@@ -19,23 +19,23 @@ interface RecentUpstream {
   readonly ms: number
 }
 
-interface Slot {
+interface Interval {
   readonly number: number
   calls: number
   readonly codes: Map<string, number>
   readonly upstreams: Map<string, { requests: number; failures: number; ms: number }>
 }
 
-const SLOT_MS = 10_000
-const SLOTS = 30
-/** More upstreams than this in one slot are left out. */
+const INTERVAL_MS = 10_000
+const INTERVALS = 30
+/** More upstreams than this in one interval are left out. */
 const MAX_UPSTREAMS = 200
 
-/** Counts the calls of the last five minutes, in slots of ten seconds. */
+/** Counts the calls of the last five minutes, in intervals of ten seconds. */
 export class RecentCalls {
   private readonly clock: Clock
   private readonly startedAt: number
-  private slots: Slot[] = []
+  private intervals: Interval[] = []
 
   /** `clock` must be monotonic. */
   constructor(clock: Clock) {
@@ -44,9 +44,9 @@ export class RecentCalls {
   }
 
   callEnded({ code, status }: EndedCall): void {
-    const slot = this.current()
-    slot.calls++
-    if (code !== null && status >= 400) slot.codes.set(code, (slot.codes.get(code) ?? 0) + 1)
+    const interval = this.current()
+    interval.calls++
+    if (code !== null && status >= 400) interval.codes.set(code, (interval.codes.get(code) ?? 0) + 1)
   }
 
   upstreamEnded(name: string, ms: number, failure: string | null): void {
@@ -60,19 +60,19 @@ export class RecentCalls {
   }
 
   read(): RecentReading {
-    const first = this.numberNow() - SLOTS + 1
+    const first = this.numberNow() - INTERVALS + 1
     const codes = new Map<string, number>()
     const upstreams = new Map<string, { requests: number; failures: number; ms: number }>()
     let calls = 0
-    for (const slot of this.slots.filter(({ number }) => number >= first)) {
-      calls += slot.calls
-      for (const [code, count] of slot.codes) codes.set(code, (codes.get(code) ?? 0) + count)
-      for (const [name, { requests, failures, ms }] of slot.upstreams) {
+    for (const interval of this.intervals.filter(({ number }) => number >= first)) {
+      calls += interval.calls
+      for (const [code, count] of interval.codes) codes.set(code, (codes.get(code) ?? 0) + count)
+      for (const [name, { requests, failures, ms }] of interval.upstreams) {
         const sum = upstreams.get(name) ?? { requests: 0, failures: 0, ms: 0 }
         upstreams.set(name, { requests: sum.requests + requests, failures: sum.failures + failures, ms: sum.ms + ms })
       }
     }
-    const since = Math.max(this.startedAt, first * SLOT_MS)
+    const since = Math.max(this.startedAt, first * INTERVAL_MS)
     return {
       seconds: Math.max(1, Math.round((this.clock.now() - since) / 1000)),
       calls,
@@ -84,15 +84,15 @@ export class RecentCalls {
   }
 
   private numberNow(): number {
-    return Math.floor(this.clock.now() / SLOT_MS)
+    return Math.floor(this.clock.now() / INTERVAL_MS)
   }
 
-  private current(): Slot {
+  private current(): Interval {
     const number = this.numberNow()
-    const last = this.slots.at(-1)
+    const last = this.intervals.at(-1)
     if (last?.number === number) return last
-    const slot: Slot = { number, calls: 0, codes: new Map(), upstreams: new Map() }
-    this.slots = [...this.slots.slice(1 - SLOTS), slot]
-    return slot
+    const interval: Interval = { number, calls: 0, codes: new Map(), upstreams: new Map() }
+    this.intervals = [...this.intervals.slice(1 - INTERVALS), interval]
+    return interval
   }
 }

@@ -1,9 +1,8 @@
-import { type Clock, MINUTE_MS } from '../clock'
+import type { Clock } from '../clock'
 import type { CallRecord } from './call-record'
 import { hasLatency, type LatencyQuantiles, latencyBucket, latencyQuantiles } from './latency'
+import { QUARTER_HOUR_MS } from './reports'
 
-/** As in the usage: a range of `GET /api/usage` over the same slots shows the same times. */
-const SLOT_MS = 15 * MINUTE_MS
 /** More combinations than this are counted together as `other`, so that no catalog makes the metrics large. */
 const MAX_SERIES = 200
 const OTHER = 'other'
@@ -24,8 +23,8 @@ interface Series {
   readonly operation: string
   readonly provider: string
   readonly model: string
-  /** Calls per bucket, by slot. */
-  readonly slots: Map<number, Map<number, number>>
+  /** Calls per bucket, by quarter of an hour. */
+  readonly quarterHours: Map<number, Map<number, number>>
   calls: number
   ms: number
 }
@@ -46,17 +45,18 @@ export class RecentLatencies {
     const series = this.known.get(operation)?.get(provider)?.get(model) ?? this.opened(operation, provider, model)
     series.calls++
     series.ms += latencyMs
-    const slot = Math.floor(at / SLOT_MS)
-    const counts = series.slots.get(slot) ?? openedSlot(series, slot)
+    const quarterHour = Math.floor(at / QUARTER_HOUR_MS)
+    const counts = series.quarterHours.get(quarterHour) ?? openedQuarterHour(series, quarterHour)
     const bucket = latencyBucket(latencyMs)
     counts.set(bucket, (counts.get(bucket) ?? 0) + 1)
   }
 
   read(): readonly LatencyReading[] {
-    const slot = Math.floor(this.clock.now() / SLOT_MS)
-    return this.all.map(({ operation, provider, model, slots, calls, ms }) => {
-      const merged = new Map(slots.get(slot))
-      for (const [bucket, count] of slots.get(slot - 1) ?? []) merged.set(bucket, (merged.get(bucket) ?? 0) + count)
+    const quarterHour = Math.floor(this.clock.now() / QUARTER_HOUR_MS)
+    return this.all.map(({ operation, provider, model, quarterHours, calls, ms }) => {
+      const merged = new Map(quarterHours.get(quarterHour))
+      for (const [bucket, count] of quarterHours.get(quarterHour - 1) ?? [])
+        merged.set(bucket, (merged.get(bucket) ?? 0) + count)
       return { operation, provider, model, quantiles: latencyQuantiles(merged), calls, ms }
     })
   }
@@ -71,7 +71,7 @@ export class RecentLatencies {
       operation: one,
       provider: two,
       model: three,
-      slots: new Map(),
+      quarterHours: new Map(),
       calls: 0,
       ms: 0,
     }
@@ -83,10 +83,10 @@ export class RecentLatencies {
   }
 }
 
-/** The counts of a slot. Drops those that no reading needs. */
-function openedSlot({ slots }: Series, slot: number): Map<number, number> {
+/** The counts of a quarter of an hour. Drops those that no reading needs. */
+function openedQuarterHour({ quarterHours }: Series, quarterHour: number): Map<number, number> {
   const counts = new Map<number, number>()
-  slots.set(slot, counts)
-  for (const other of slots.keys()) if (other < slot - 1) slots.delete(other)
+  quarterHours.set(quarterHour, counts)
+  for (const other of quarterHours.keys()) if (other < quarterHour - 1) quarterHours.delete(other)
   return counts
 }

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../clock'
+import { HOUR_MS, MINUTE_MS } from '../clock'
 import type { AccountId, CredentialId, RequestId } from '../ids'
 import type { Page } from '../page'
 import type { CallRecord } from './call-record'
@@ -31,6 +31,9 @@ export interface LatencyGroup {
   readonly counts: LatencyCounts
 }
 
+/** Usage is summed per quarter of an hour, since the hours and days of every time zone start with one. */
+export const QUARTER_HOUR_MS = 15 * MINUTE_MS
+
 /** The longest range for reports by the minute, because they are read from individual calls. */
 export const FINE_RANGE_MS = 6 * HOUR_MS
 
@@ -47,7 +50,7 @@ export interface UsageFigures {
    * Set if calls of the range may have been removed from the log: what is older than this is counted in whole quarters of an hour, also where
    * the range begins or ends within one.
    */
-  readonly wholeSlotsBefore: number | null
+  readonly wholeQuarterHoursBefore: number | null
 }
 
 /** What a search of the request log looks for. The form of its text decides (`requestSearch`). */

@@ -116,7 +116,7 @@ export async function usageReport(
       end_time: bucket.to / 1000,
       ...wireSums(bucket),
     })),
-    ...(figures.wholeSlotsBefore !== null && { whole_slots_before: figures.wholeSlotsBefore / 1000 }),
+    ...(figures.wholeQuarterHoursBefore !== null && { whole_slots_before: figures.wholeQuarterHoursBefore / 1000 }),
     ...(grouping && {
       groups: summary.groups.map((group) => ({ group_by: grouping, name: group.name, ...wireSums(group) })),
     }),

@@ -88,7 +88,7 @@ describe('old rows of the request log', () => {
       [NOON, NOON + 2 * DAY],
       'status',
     )
-    expect(after).toEqual({ ...before, wholeSlotsBefore: BOUNDARY })
+    expect(after).toEqual({ ...before, wholeQuarterHoursBefore: BOUNDARY })
     // A step that finds nothing changes nothing.
     expect(await prune(CUTOFF)).toBe(1)
     expect(await rows()).toEqual(kept)
@@ -101,7 +101,7 @@ describe('old rows of the request log', () => {
       const figures = await stores.reports.usage({ ...ask(), from, to }, edges, 'operation')
       const sum = figures.buckets.reduce((all, { requests }) => all + requests, 0)
       expect(figures.groups.reduce((all, { requests }) => all + requests, 0)).toBe(sum)
-      return [sum, figures.wholeSlotsBefore]
+      return [sum, figures.wholeQuarterHoursBefore]
     }
     const hours = (first: number, count: number) =>
       Array.from({ length: count }, (_, i) => NOON + (first + i) * 4 * SLOT)
@@ -136,12 +136,12 @@ describe('old rows of the request log', () => {
     expect((await rows()).map(({ id }) => id)).toContain(late.id)
     expect(await prune(CUTOFF)).toBeGreaterThan(1)
     expect((await rows()).map(({ id }) => id)).not.toContain(late.id)
-    const { wholeSlotsBefore } = await stores.reports.usage(
+    const { wholeQuarterHoursBefore } = await stores.reports.usage(
       { ...ask(), from: NOON, to: NOON + 1 },
       [NOON, NOON + SLOT],
       null,
     )
-    expect(wholeSlotsBefore).toBe(BOUNDARY)
+    expect(wholeQuarterHoursBefore).toBe(BOUNDARY)
   })
 
   test('a report during a step counts every call, whatever is removed between its reads', async () => {
@@ -154,9 +154,9 @@ describe('old rows of the request log', () => {
     })
     const seen = new Set<number>()
     while (isPruning) {
-      const { buckets, wholeSlotsBefore } = await stores.reports.usage({ ...ask(), ...range }, edges, null)
+      const { buckets, wholeQuarterHoursBefore } = await stores.reports.usage({ ...ask(), ...range }, edges, null)
       const sum = buckets[0]?.requests ?? 0
-      if (wholeSlotsBefore === null) expect(sum).toBe(wanted)
+      if (wholeQuarterHoursBefore === null) expect(sum).toBe(wanted)
       else expect(sum).toBeGreaterThanOrEqual(wanted)
       seen.add(sum)
     }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { piecesOf } from '../../../server/adapters/stores/libsql/usage/usage-slots'
+import { piecesOf } from '../../../server/adapters/stores/libsql/usage/usage-quarter-hours'
 import { olderDatabase } from '../../support/databases/older-database'
 import { NOON, openTestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
@@ -42,7 +42,7 @@ test('an older database gets its daily sums at the first start, computed once', 
 test('ninety days in UTC read ninety daily sums, in Berlin also two hours of each day, and one hour reads its slots', () => {
   const slotsRead = (edges: readonly number[]) =>
     piecesOf(edges, { first: (edges[0] ?? 0) / SLOT, end: (edges.at(-1) ?? 0) / SLOT })
-      .filter(({ unit }) => unit === 'slot')
+      .filter(({ unit }) => unit === 'quarter_hour')
       .reduce((total, { first, end }) => total + end - first, 0)
   const days = (offset: number) => Array.from({ length: 91 }, (_, i) => 20_000 * DAY + i * DAY + offset)
   expect(slotsRead(days(0))).toBe(0)

@@ -1,8 +1,8 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { idStart, type RequestId } from '../../../core/ids'
+import { QUARTER_HOUR_MS } from '../../../core/usage/reports'
 import type { PrunedTable, RetentionStore } from '../../../core/usage/retention'
-import { SLOT_MS } from './journal/group-statements'
 import { auditLog } from './schema/accounts'
 import { events, webhookDeliveries } from './schema/events'
 import { pruned, requests } from './schema/usage'
@@ -21,7 +21,7 @@ export class LibsqlRetention implements RetentionStore {
   prune(table: PrunedTable, before: number, maxRows: number): Promise<boolean> {
     switch (table) {
       case 'requests':
-        return this.pruneRequests(Math.floor(before / SLOT_MS) * SLOT_MS, maxRows)
+        return this.pruneRequests(Math.floor(before / QUARTER_HOUR_MS) * QUARTER_HOUR_MS, maxRows)
       case 'audit_log':
         return this.pruneAudit(before, maxRows)
       case 'events':

@@ -1,15 +1,12 @@
 import type { AuditEntry } from '../../../../core/audit'
-import { MINUTE_MS } from '../../../../core/clock'
 import type { IdempotencyRecord } from '../../../../core/idempotency/idempotency-record'
 import type { KeyId } from '../../../../core/ids'
 import type { AccountChange, LedgerEntry } from '../../../../core/ledger/entry'
 import type { DurableHold, JournalRecord } from '../../../../core/ledger/journal'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { hasLatency, latencyBucket } from '../../../../core/usage/latency'
+import { QUARTER_HOUR_MS } from '../../../../core/usage/reports'
 import type { SqlStatement } from '../driver/worker-wire'
-
-/** Length of a slot of the usage rollup. The hours and days of every time zone start at a slot boundary. */
-export const SLOT_MS = 15 * MINUTE_MS
 
 /** The writes of one group of records: one per table, with sums computed here. */
 export interface Group {
@@ -246,7 +243,7 @@ function requestRow(call: CallRecord): unknown[] {
 function rollupRow(call: CallRecord): Addition {
   const { tokens, upstreamCost } = call
   return [
-    [call.accountId, Math.floor(call.at / SLOT_MS), call.keyId, call.operation, call.status, call.model ?? ''],
+    [call.accountId, Math.floor(call.at / QUARTER_HOUR_MS), call.keyId, call.operation, call.status, call.model ?? ''],
     [
       ...[1, tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite],
       ...[upstreamCost ?? 0, upstreamCost === undefined ? 0 : 1, call.charged?.cost ?? 0],
@@ -255,14 +252,17 @@ function rollupRow(call: CallRecord): Addition {
 }
 
 function latencyRow({ accountId, at, keyId, operation, upstream, model, latencyMs }: CallRecord): Addition {
-  const slot = Math.floor(at / SLOT_MS)
-  return [[accountId, slot, keyId, operation, upstream?.provider ?? '', model ?? '', latencyBucket(latencyMs)], [1]]
+  const quarterHour = Math.floor(at / QUARTER_HOUR_MS)
+  return [
+    [accountId, quarterHour, keyId, operation, upstream?.provider ?? '', model ?? '', latencyBucket(latencyMs)],
+    [1],
+  ]
 }
 
 /** A reversed success counts as the 503 that its caller got. */
 function undoneRollupRows(call: CallRecord): Addition[] {
-  const [[account, slot, key, operation, status, model] = [], amounts] = rollupRow(call)
-  const dimensions = [account ?? '', slot ?? 0, key ?? '', operation ?? '']
+  const [[account, quarterHour, key, operation, status, model] = [], amounts] = rollupRow(call)
+  const dimensions = [account ?? '', quarterHour ?? 0, key ?? '', operation ?? '']
   return [
     [[...dimensions, status ?? 0, model ?? ''], amounts.map((amount) => -amount)],
     [

@@ -3,7 +3,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { PoolId } from '../../../../core/ids'
 import type { PoolSpending } from '../../../../core/ledger/hold'
 import { micros } from '../../../../core/money'
-import { SLOT_MS } from '../journal/group-statements'
+import { QUARTER_HOUR_MS } from '../../../../core/usage/reports'
 
 /**
  * What pools spent, each since its own start time and in all, in the order asked for, from the summary that every charge updates. Pools that do not
@@ -13,7 +13,7 @@ export async function poolSpendings(
   db: LibSQLDatabase,
   pools: readonly (readonly [PoolId, number])[],
 ): Promise<readonly (PoolSpending & { readonly id: PoolId })[]> {
-  const windows = JSON.stringify(pools.map(([pool, from]) => [pool, Math.floor(from / SLOT_MS)]))
+  const windows = JSON.stringify(pools.map(([pool, from]) => [pool, Math.floor(from / QUARTER_HOUR_MS)]))
   const rows = await db.all<{ id: PoolId; inAll: number; inPeriod: number }>(sql`
     SELECT p.id AS id, p.spent AS inAll, (
       SELECT coalesce(sum(u.charged), 0) FROM keys k

@@ -73,9 +73,11 @@ const sums = {
 /** Sums of the request log per quarter of an hour, so that a chart never scans it. */
 export const usageRollup = sqliteTable(
   'usage_rollup',
-  { accountId: text('account_id').$type<AccountId>().notNull(), slot: integer().notNull(), ...sums },
+  { accountId: text('account_id').$type<AccountId>().notNull(), quarterHour: integer('slot').notNull(), ...sums },
   (table) => [
-    primaryKey({ columns: [table.accountId, table.slot, table.keyId, table.operation, table.status, table.model] }),
+    primaryKey({
+      columns: [table.accountId, table.quarterHour, table.keyId, table.operation, table.status, table.model],
+    }),
   ],
 )
 
@@ -101,9 +103,9 @@ const latency = {
 /** Latencies per quarter of an hour: a row for each bucket that has calls. */
 export const usageLatency = sqliteTable(
   'usage_latency',
-  { accountId: text('account_id').$type<AccountId>().notNull(), slot: integer().notNull(), ...latency },
-  ({ accountId, slot, keyId, operation, provider, model, bucket }) => [
-    primaryKey({ columns: [accountId, slot, keyId, operation, provider, model, bucket] }),
+  { accountId: text('account_id').$type<AccountId>().notNull(), quarterHour: integer('slot').notNull(), ...latency },
+  ({ accountId, quarterHour, keyId, operation, provider, model, bucket }) => [
+    primaryKey({ columns: [accountId, quarterHour, keyId, operation, provider, model, bucket] }),
   ],
 )
 

@@ -1,11 +1,10 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import type { LatencyGroup, LatencyQuestion } from '../../../../core/usage/reports'
-import { SLOT_MS } from '../journal/group-statements'
+import { type LatencyGroup, type LatencyQuestion, QUARTER_HOUR_MS } from '../../../../core/usage/reports'
 import { usageLatency, usageLatencyDays } from '../schema/usage'
 import { ofKeys } from './of-keys'
-import { piecesOf } from './usage-slots'
+import { piecesOf } from './usage-quarter-hours'
 
 interface LatencyRow {
   readonly operation: string
@@ -15,15 +14,15 @@ interface LatencyRow {
   readonly calls: number
 }
 
-/** The latencies of a range in whole quarters of an hour: UTC days, plus or minus the slots at both ends. */
+/** The latencies of a range in whole quarters of an hour: UTC days, plus or minus the quarters of an hour at both ends. */
 export async function latenciesOf(db: LibSQLDatabase, question: LatencyQuestion): Promise<readonly LatencyGroup[]> {
-  const slots = { first: Math.floor(question.from / SLOT_MS), end: Math.ceil(question.to / SLOT_MS) }
-  const pieces = piecesOf([slots.first * SLOT_MS, slots.end * SLOT_MS], slots)
+  const range = { first: Math.floor(question.from / QUARTER_HOUR_MS), end: Math.ceil(question.to / QUARTER_HOUR_MS) }
+  const pieces = piecesOf([range.first * QUARTER_HOUR_MS, range.end * QUARTER_HOUR_MS], range)
   const spans = JSON.stringify(pieces.map(({ unit, first, end, uses }) => [unit, first, end, uses[0]?.[1] ?? 1]))
   const rows = await db.all<LatencyRow>(sql`
     SELECT operation, provider, model, bucket, sum(calls) AS calls FROM (
       ${part(usageLatencyDays, usageLatencyDays.day, 'day', spans, question)}
-      UNION ALL ${part(usageLatency, usageLatency.slot, 'slot', spans, question)})
+      UNION ALL ${part(usageLatency, usageLatency.quarterHour, 'quarter_hour', spans, question)})
     GROUP BY operation, provider, model, bucket HAVING sum(calls) > 0`)
   const groups = new Map<string, LatencyGroup & { readonly counts: Map<number, number> }>()
   for (const { operation, provider, model, bucket, calls } of rows) {
@@ -39,7 +38,7 @@ export async function latenciesOf(db: LibSQLDatabase, question: LatencyQuestion)
 function part(
   table: typeof usageLatency | typeof usageLatencyDays,
   time: SQLiteColumn,
-  unit: 'day' | 'slot',
+  unit: 'day' | 'quarter_hour',
   spans: string,
   question: LatencyQuestion,
 ): SQL {

@@ -3,7 +3,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { OperationUsage, ReadOperationUsage } from '../../../../core/apis/api-report'
 import { DAY_MS } from '../../../../core/clock'
 import { micros } from '../../../../core/money'
-import { SLOT_MS } from '../journal/group-statements'
+import { QUARTER_HOUR_MS } from '../../../../core/usage/reports'
 import { IS_IMPORTED_SALE, payments } from '../schema/payments'
 import { usageDays, usageRollup } from '../schema/usage'
 
@@ -16,8 +16,8 @@ export function operationUsage(db: LibSQLDatabase, applied: () => Promise<void>)
     await applied()
     const [days, recent, sales] = await Promise.all([
       sumsOf(db, usageDays, sql`${usageDays.day} >= ${Math.floor(from / DAY_MS)}`),
-      sumsOf(db, usageRollup, sql`${usageRollup.slot} >= ${Math.floor(recentFrom / SLOT_MS)}`),
-      salesOf(db, Math.floor(from / DAY_MS) * DAY_MS, Math.floor(recentFrom / SLOT_MS) * SLOT_MS),
+      sumsOf(db, usageRollup, sql`${usageRollup.quarterHour} >= ${Math.floor(recentFrom / QUARTER_HOUR_MS)}`),
+      salesOf(db, Math.floor(from / DAY_MS) * DAY_MS, Math.floor(recentFrom / QUARTER_HOUR_MS) * QUARTER_HOUR_MS),
     ])
     const recentOf = new Map(recent.map((row) => [row.operation, row]))
     const used = days.map((row): OperationUsage => {

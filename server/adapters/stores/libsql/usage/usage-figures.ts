@@ -4,17 +4,17 @@ import { MINUTE_MS } from '../../../../core/clock'
 import { micros } from '../../../../core/money'
 import {
   FINE_RANGE_MS,
+  QUARTER_HOUR_MS,
   type UsageFigures,
   type UsageGrouping,
   type UsageQuestion,
 } from '../../../../core/usage/reports'
 import { added, NO_USAGE, type UsageSums } from '../../../../core/usage/sums'
-import { SLOT_MS } from '../journal/group-statements'
 import { requests } from '../schema/usage'
 import { ofKeys } from './of-keys'
-import { type SummedRow, type SummedUsage, sumsOfSlots } from './usage-slots'
+import { type SummedRow, type SummedUsage, sumsOfQuarterHours } from './usage-quarter-hours'
 
-/** Usage figures: from the rollups for whole slots and days, from the log for both ends of the range and for anything finer than a slot. */
+/** Usage figures: from the rollups for whole quarters of an hour and days, from the log for both ends of the range and for anything finer. */
 export class LibsqlUsageFigures {
   private readonly db: LibSQLDatabase
   private readonly isCounted: (operation: string) => boolean
@@ -24,7 +24,7 @@ export class LibsqlUsageFigures {
     this.isCounted = isCounted
   }
 
-  /** `prunedBefore`, the start of a slot: before it the log is not whole, so whole slots are read, also at the ends of the range. */
+  /** `prunedBefore`, the start of a quarter of an hour: before it the log is not whole, so whole quarters of an hour are read, also at the ends of the range. */
   async of(
     requested: UsageQuestion,
     edges: readonly number[],
@@ -35,14 +35,14 @@ export class LibsqlUsageFigures {
     const { from, to } = question
     const isPruned = requested.from < prunedBefore
     const tally = new Tally(edges.length - 1, isPruned ? prunedBefore : null)
-    if (isFine(requested, edges) || (isPruned && edges.some(isWithinSlot)))
+    if (isFine(requested, edges) || (isPruned && edges.some(isWithinQuarterHour)))
       return this.byMinute(question, edges, grouping, { tally, prunedBefore })
-    const slots = { first: Math.ceil(from / SLOT_MS), end: Math.floor(to / SLOT_MS) }
-    const inOneSlot = slots.first > slots.end
+    const range = { first: Math.ceil(from / QUARTER_HOUR_MS), end: Math.floor(to / QUARTER_HOUR_MS) }
+    const inOneQuarterHour = range.first > range.end
     const [head, body, tail] = await Promise.all([
-      this.logged(question, from, inOneSlot ? to : slots.first * SLOT_MS),
-      slots.first < slots.end ? this.db.all<SummedRow>(sumsOfSlots(question, edges, slots, grouping)) : [],
-      inOneSlot ? [] : this.logged(question, slots.end * SLOT_MS, to),
+      this.logged(question, from, inOneQuarterHour ? to : range.first * QUARTER_HOUR_MS),
+      range.first < range.end ? this.db.all<SummedRow>(sumsOfQuarterHours(question, edges, range, grouping)) : [],
+      inOneQuarterHour ? [] : this.logged(question, range.end * QUARTER_HOUR_MS, to),
     ])
     for (const row of head) tally.count(0, grouping && nameOf(row, grouping), row)
     for (const row of body) tally.count(row.bucket, row.bucket === null ? row.name : null, row)
@@ -63,10 +63,10 @@ export class LibsqlUsageFigures {
         edges.findLastIndex((edge) => edge <= at),
       )
     const logFrom = Math.min(Math.max(from, prunedBefore), to)
-    const slots = { first: Math.floor(from / SLOT_MS), end: Math.floor(logFrom / SLOT_MS) }
+    const range = { first: Math.floor(from / QUARTER_HOUR_MS), end: Math.floor(logFrom / QUARTER_HOUR_MS) }
     if (from < prunedBefore) {
-      const starts = Array.from({ length: slots.end - slots.first + 1 }, (_, i) => (slots.first + i) * SLOT_MS)
-      for (const row of await this.db.all<SummedRow>(sumsOfSlots(question, starts, slots, grouping))) {
+      const starts = Array.from({ length: range.end - range.first + 1 }, (_, i) => (range.first + i) * QUARTER_HOUR_MS)
+      for (const row of await this.db.all<SummedRow>(sumsOfQuarterHours(question, starts, range, grouping))) {
         const bucket = row.bucket === null ? null : bucketAt(starts[row.bucket] ?? 0)
         tally.count(bucket, row.bucket === null ? row.name : null, row)
       }
@@ -115,33 +115,33 @@ export class LibsqlUsageFigures {
   }
 }
 
-/** A range whose ends are in the part of the log that is not whole gets whole slots there. */
+/** A range whose ends are in the part of the log that is not whole gets whole quarters of an hour there. */
 function widened(question: UsageQuestion, prunedBefore: number): UsageQuestion {
   const { from, to } = question
   return {
     ...question,
-    from: from < prunedBefore ? Math.floor(from / SLOT_MS) * SLOT_MS : from,
-    to: to < prunedBefore ? Math.ceil(to / SLOT_MS) * SLOT_MS : to,
+    from: from < prunedBefore ? Math.floor(from / QUARTER_HOUR_MS) * QUARTER_HOUR_MS : from,
+    to: to < prunedBefore ? Math.ceil(to / QUARTER_HOUR_MS) * QUARTER_HOUR_MS : to,
   }
 }
 
-/** Whether an edge within a short range does not fall on a slot boundary. */
+/** Whether an edge within a short range does not fall on the start of a quarter of an hour. */
 function isFine({ from, to }: UsageQuestion, edges: readonly number[]): boolean {
-  return to - from <= FINE_RANGE_MS && edges.slice(1, -1).some(isWithinSlot)
+  return to - from <= FINE_RANGE_MS && edges.slice(1, -1).some(isWithinQuarterHour)
 }
 
-function isWithinSlot(edge: number): boolean {
-  return edge % SLOT_MS !== 0
+function isWithinQuarterHour(edge: number): boolean {
+  return edge % QUARTER_HOUR_MS !== 0
 }
 
 /** Adds up rows as they arrive: buckets by number, groups by name. */
 class Tally {
   private readonly buckets: UsageSums[]
   private readonly groups = new Map<string, UsageSums>()
-  private readonly wholeSlotsBefore: number | null
+  private readonly wholeQuarterHoursBefore: number | null
 
-  constructor(buckets: number, wholeSlotsBefore: number | null) {
-    this.wholeSlotsBefore = wholeSlotsBefore
+  constructor(buckets: number, wholeQuarterHoursBefore: number | null) {
+    this.wholeQuarterHoursBefore = wholeQuarterHoursBefore
     this.buckets = Array.from({ length: buckets }, () => NO_USAGE)
   }
 
@@ -153,7 +153,7 @@ class Tally {
 
   figures(): UsageFigures {
     const groups = [...this.groups].map(([name, sums]) => ({ name, ...sums }))
-    return { buckets: this.buckets, groups, wholeSlotsBefore: this.wholeSlotsBefore }
+    return { buckets: this.buckets, groups, wholeQuarterHoursBefore: this.wholeQuarterHoursBefore }
   }
 }
 

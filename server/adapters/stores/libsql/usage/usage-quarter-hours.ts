@@ -1,13 +1,12 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { DAY_MS } from '../../../../core/clock'
-import type { UsageGrouping, UsageQuestion } from '../../../../core/usage/reports'
+import { QUARTER_HOUR_MS, type UsageGrouping, type UsageQuestion } from '../../../../core/usage/reports'
 import type { UsageSums } from '../../../../core/usage/sums'
-import { SLOT_MS } from '../journal/group-statements'
 import { usageDays, usageRollup } from '../schema/usage'
 import { ofKeys } from './of-keys'
 
-const SLOTS_OF_A_DAY = DAY_MS / SLOT_MS
+const QUARTER_HOURS_OF_A_DAY = DAY_MS / QUARTER_HOUR_MS
 
 export type SummedUsage = Record<keyof UsageSums, number>
 
@@ -17,15 +16,15 @@ export interface SummedRow extends SummedUsage {
   readonly name: string | number
 }
 
-/** Whole slots, `end` exclusive. */
-export interface Slots {
+/** Whole quarters of an hour, `end` exclusive. */
+export interface QuarterHours {
   readonly first: number
   readonly end: number
 }
 
-/** Days or slots of one rollup that are read once, and the buckets that they are added to (1) or taken from (-1). */
+/** Days or quarters of an hour of one rollup that are read once, and the buckets that they are added to (1) or taken from (-1). */
 export interface Piece {
-  readonly unit: 'day' | 'slot'
+  readonly unit: 'day' | 'quarter_hour'
   readonly first: number
   readonly end: number
   readonly uses: (readonly [bucket: number, sign: 1 | -1])[]
@@ -33,10 +32,10 @@ export interface Piece {
 
 /**
  * Which parts of the rollups make up the buckets between these edges. A bucket of a day or more is the UTC days nearest to
- * it, plus or minus the slots between their edges and its own: the sums are whole numbers, so what is taken away leaves nothing
- * behind. A day in Berlin reads two hours of slots in place of 24, because its neighbour needs the same two.
+ * it, plus or minus the quarters of an hour between their edges and its own: the sums are whole numbers, so what is taken away leaves nothing
+ * behind. A day in Berlin reads two hours in place of 24, because its neighbour needs the same two.
  */
-export function piecesOf(edges: readonly number[], { first, end }: Slots): readonly Piece[] {
+export function piecesOf(edges: readonly number[], { first, end }: QuarterHours): readonly Piece[] {
   const pieces = new Map<string, Piece>()
   const use = (unit: Piece['unit'], first: number, end: number, bucket: number, sign: 1 | -1) => {
     if (first >= end) return
@@ -45,22 +44,22 @@ export function piecesOf(edges: readonly number[], { first, end }: Slots): reado
     pieces.set(name, piece)
     piece.uses.push([bucket, sign])
   }
-  const within = (edge: number) => Math.min(Math.max(Math.ceil(edge / SLOT_MS), first), end)
+  const within = (edge: number) => Math.min(Math.max(Math.ceil(edge / QUARTER_HOUR_MS), first), end)
   for (const [bucket, edge] of edges.slice(1).entries()) {
     const [from, to] = [within(edges[bucket] ?? edge), within(edge)]
-    const [firstDay, endDay] = [Math.round(from / SLOTS_OF_A_DAY), Math.round(to / SLOTS_OF_A_DAY)]
-    const [dayFrom, dayTo] = [firstDay * SLOTS_OF_A_DAY, endDay * SLOTS_OF_A_DAY]
-    // Two buckets share the slots at the edge between them.
+    const [firstDay, endDay] = [Math.round(from / QUARTER_HOURS_OF_A_DAY), Math.round(to / QUARTER_HOURS_OF_A_DAY)]
+    const [dayFrom, dayTo] = [firstDay * QUARTER_HOURS_OF_A_DAY, endDay * QUARTER_HOURS_OF_A_DAY]
+    // Two buckets share the quarters of an hour at the edge between them.
     const read = (Math.abs(from - dayFrom) + Math.abs(to - dayTo)) / 2 + (endDay - firstDay)
     if (firstDay >= endDay || read >= to - from) {
-      use('slot', from, to, bucket, 1)
+      use('quarter_hour', from, to, bucket, 1)
       continue
     }
     use('day', firstDay, endDay, bucket, 1)
-    use('slot', from, dayFrom, bucket, 1)
-    use('slot', dayFrom, from, bucket, -1)
-    use('slot', dayTo, to, bucket, 1)
-    use('slot', to, dayTo, bucket, -1)
+    use('quarter_hour', from, dayFrom, bucket, 1)
+    use('quarter_hour', dayFrom, from, bucket, -1)
+    use('quarter_hour', dayTo, to, bucket, 1)
+    use('quarter_hour', to, dayTo, bucket, -1)
   }
   return [...pieces.values()]
 }
@@ -69,13 +68,13 @@ export function piecesOf(edges: readonly number[], { first, end }: Slots): reado
  * Sums the rollups in one pass by their primary keys. Each piece is summed and grouped by itself, small enough to sort in the
  * cache, and buckets and groups are the sums of those: half the time of a GROUP BY over the whole range, and only sums come out.
  */
-export function sumsOfSlots(
+export function sumsOfQuarterHours(
   question: UsageQuestion,
   edges: readonly number[],
-  slots: Slots,
+  range: QuarterHours,
   grouping: UsageGrouping | null,
 ): SQL {
-  const pieces = piecesOf(edges, slots).map(({ unit, first, end, uses }) => {
+  const pieces = piecesOf(edges, range).map(({ unit, first, end, uses }) => {
     const net = uses.reduce((sum, [, sign]) => sum + sign, 0)
     return [unit, first, end, uses, net]
   })
@@ -86,7 +85,7 @@ export function sumsOfSlots(
   return sql`
     WITH pieces AS MATERIALIZED (SELECT span.value->>3 AS uses, span.value->>4 AS net,
       CASE span.value->>0 WHEN 'day' THEN ${cells(usageDays, usageDays.day, question, grouping)}
-        ELSE ${cells(usageRollup, usageRollup.slot, question, grouping)} END AS cells
+        ELSE ${cells(usageRollup, usageRollup.quarterHour, question, grouping)} END AS cells
       FROM json_each(${JSON.stringify(pieces)}) AS span)
     SELECT use.value->>0 AS bucket, '' AS name, ${sums(sql`(use.value->>1)`)}
       FROM pieces, json_each(pieces.uses) AS use, json_each(pieces.cells) AS cell GROUP BY use.value->>0
