@@ -1,10 +1,9 @@
 import type { SecondFactorPolicy } from '../core/accounts/identity'
 import type { SignupBrakes } from '../core/accounts/signup-credit'
-import { micros } from '../core/money'
+import { MICROS_PER_USD, micros } from '../core/money'
 import { choice, flag, group, integer, type Read } from './schema/setting'
 
 const MAX = 1_000_000
-const MICROS_PER_USD = 1_000_000
 
 export const ACCOUNTS = group('Accounts and anonymous callers', '', {
   ANON_RPM: integer({

@@ -4,7 +4,7 @@
  */
 export type Money = number & { readonly __money: unique symbol }
 
-const MICROS_PER_USD = 1_000_000
+export const MICROS_PER_USD = 1_000_000
 
 /** Brands an integer number of micro-USD. Throws on a fraction or an unsafe integer, which is always a bug and never input. */
 export function micros(value: number): Money {

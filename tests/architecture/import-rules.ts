@@ -575,8 +575,11 @@ export const RULES: readonly Rule[] = [
   // The compiler checks the list of endpoints against the server's.
   { files: ['dashboard/src/features/keys/form/endpoints.ts'], types: ['server/core/catalog/operation.ts'] },
   {
-    // The limits of a tier are defined once.
-    files: ['dashboard/src/features/limits/tier-table.tsx'],
+    // What a tier is, and from which top-ups, is defined once.
+    files: [
+      'dashboard/src/features/limits/tier-{card,table}.tsx',
+      'dashboard/src/features/billing/balance-figures.tsx',
+    ],
     may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, 'server/core/limits/tier.ts'],
     packages: REACT,
   },

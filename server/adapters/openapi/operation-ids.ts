@@ -4,7 +4,7 @@ import { OPERATION_ID } from '../../core/apis/api'
 const MAX_LENGTH = 64
 const HASH_LENGTH = 6
 
-export interface OperationName {
+export interface NamedOperation {
   readonly method: string
   readonly path: string
   readonly operationId: unknown
@@ -14,7 +14,7 @@ export interface OperationName {
  * The ids of operations, in their order. An id comes from the document's `operationId`, or from method and path where that is missing
  * or used twice. It depends on no order, and on the other operations only if they share an id.
  */
-export function operationIds(names: readonly OperationName[]): string[] {
+export function operationIds(names: readonly NamedOperation[]): string[] {
   const own = names.map(({ operationId }) => (typeof operationId === 'string' ? fitting(operationId) : null))
   const owned = counted(own)
   const derived = names.map((name, i) => {
@@ -37,7 +37,7 @@ function fitting(text: string): string | null {
   return OPERATION_ID.test(plain) ? plain : cut(plain, hash(text))
 }
 
-function hashed(id: string, { method, path }: OperationName): string {
+function hashed(id: string, { method, path }: NamedOperation): string {
   return cut(id || 'operation', hash(`${method} ${path}`))
 }
 

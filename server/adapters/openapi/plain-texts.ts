@@ -1,6 +1,6 @@
+import { MAX_TITLE } from '../../core/apis/api-rules'
 import { printable, shownName } from '../../core/plain-text'
 
-const MAX_TITLE = 100
 const MAX_DESCRIPTION = 1_000
 /** What is looked at of a text at most, before markup is removed. */
 const MAX_READ = 5_000

@@ -1,5 +1,5 @@
 import { type Actor, type AuditEntry, auditEntry } from '../audit'
-import { isImportedName } from '../catalog/operation'
+import { isImportedName } from '../catalog/operations'
 import type { ParameterError } from '../catalog/parameters'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'

@@ -36,11 +36,6 @@ export type ModelOperationName = (typeof MODEL_OPERATIONS)[number]
 /** An operation that an operator put on sale: `{api}.{operationId}` (core/apis). */
 export type ImportedName = `${string}.${string}`
 
-/** Whether a name is one of an imported operation: only those have a dot. */
-export function isImportedName(name: string): name is ImportedName {
-  return name.includes('.')
-}
-
 /** What is compiled in. */
 export type BuiltInName = OperationName | ModelOperationName
 

@@ -71,6 +71,7 @@ export function isSold(name: string): name is SoldName {
   return SOLD.some((sold) => sold === name) || isImportedName(name)
 }
 
+/** Whether a name is one of an imported operation: only those have a dot. */
 export function isImportedName(name: string): name is ImportedName {
   return IMPORTED.test(name)
 }

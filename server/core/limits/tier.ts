@@ -19,7 +19,8 @@ export const TIER_LIMITS: Record<Exclude<Tier, 'enterprise'>, Limits> = {
   growth: { rpm: 3_000, tpm: 3_000_000, concurrency: 50 },
 }
 
-const GROWTH_TOP_UPS: Money = micros(500_000_000)
+/** The paid top-ups that make an account Growth. */
+export const GROWTH_TOP_UPS: Money = micros(500_000_000)
 
 export interface TierFacts {
   /** Sum of paid top-ups. */

@@ -1,11 +1,11 @@
 import type { Static } from '@sinclair/typebox'
 import type { ApiPrice, Figure } from '../../core/apis/api'
+import { MAX_UNITS } from '../../core/apis/prices/price-rules'
 import { isJson } from '../../core/json'
 import { formatUsd, type Money, parseUsd, ZERO } from '../../core/money'
 import { readable } from '../middleware/input/validate-body'
 import { brokenRule, checked, form, named, oneOf, text, whole } from '../openapi/json-schema'
 
-const MAX_UNITS = 1_000_000_000
 const UNITS = { minimum: 0, maximum: MAX_UNITS }
 
 function usdText(description: string) {

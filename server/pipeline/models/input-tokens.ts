@@ -1,12 +1,10 @@
-import type { ModelRequest, TokenBounds } from './wires/model-request'
+import { type ModelRequest, type TokenBounds, USUAL_IMAGE_TOKENS } from './wires/model-request'
 
 /** A tokenizer that runs off the serving thread. */
 export interface InputTokens {
   /** Estimates the tokens of a body's text; null if it cannot. */
   count(body: Uint8Array): Promise<number | null>
 }
-
-const USUAL_IMAGE_TOKENS = 1_500
 
 /** Estimates a call's input tokens where no vendor reported them; never above the proven maximum. */
 export async function countedInput(

@@ -8,7 +8,8 @@ import type { ChargeLine } from '../../core/usage/call-record'
 import type { Charge, EndCode } from '../work'
 import { countedInput, type InputTokens } from './input-tokens'
 import type { ValidatedCall } from './model-call'
-import { type MeteredOutput, metered, USUAL_BYTES } from './wires/model-wire'
+import { USUAL_BYTES } from './wires/model-request'
+import { type MeteredOutput, metered } from './wires/model-wire'
 
 /** The usage of a call that produced nothing. */
 export const NOTHING: MeteredOutput = { counts: null, isFinal: false, textBytes: 0 }

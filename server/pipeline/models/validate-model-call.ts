@@ -21,7 +21,7 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   const { caller } = authenticated
   if (caller.kind === 'anonymous') throw new Error('an anonymous caller passed to a model')
   const sold = soldModel(deps, caller, request.model, wire.route)
-  if (isSold(sold)) call.onModel(request.model)
+  if (isKnownModel(sold)) call.onModel(request.model)
   if (!sold.ok) return sold
   const model = sold.value
   call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
@@ -179,7 +179,7 @@ function unknownModel(id: string): Failure {
 }
 
 /** Whether the model exists, even if not for this caller or on this route. Model names that callers make up are not logged. */
-export function isSold(sold: Result<Model, Failure>): boolean {
+export function isKnownModel(sold: Result<Model, Failure>): boolean {
   return sold.ok || sold.error.code !== 'unknown_model'
 }
 

@@ -5,7 +5,7 @@ import { err, ok, type Result, reasonOf } from '../../core/result'
 import { type AuthenticatedCall, type CallOptions, originOf } from '../call'
 import { SHUTTING_DOWN } from '../call-upstream'
 import { DeliveredBytes, type Ending } from '../idempotency/idempotency'
-import { exceedsMinute, isSold, soldModel } from '../models/validate-model-call'
+import { exceedsMinute, isKnownModel, soldModel } from '../models/validate-model-call'
 import { creditUse } from '../provider-work'
 import { accountOf } from '../record-call'
 import type { Charge, EndCode, OpenCall, Work, WorkResult } from '../work'
@@ -62,7 +62,7 @@ export function researchWork(parts: ResearchParts, call: ResearchCall): Result<W
   const { caller, subjects } = authenticated
   if (caller.kind === 'anonymous') throw new Error('an anonymous caller passed to a model')
   const sold = soldModel(parts, caller, call.model, 'chat_completions')
-  if (isSold(sold)) call.onModel(call.model)
+  if (isKnownModel(sold)) call.onModel(call.model)
   if (!sold.ok) return sold
   const model = sold.value
   const searchPrice = priceOf(parts.prices, 'llm-context', caller.account.id).amount

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { GROWTH_TOP_UPS } from '../../../../server/core/limits/tier.ts'
 import { LOW_BALANCE_MICROS } from '../../api/account/account.ts'
 import { billingQuery } from '../../api/billing/billing.ts'
 import { FORECAST_DAYS, type Forecast, MIN_DAYS, useForecast } from '../../api/billing/forecast.ts'
@@ -12,8 +13,6 @@ import { balanceUsd, costUsd } from '../../ui/format/money.ts'
 import { formatDay } from '../../ui/format/time.tsx'
 import { Figure, Figures } from '../../ui/layout/card.tsx'
 
-const GROWTH_MICROS = 500_000_000
-
 /** The balance, how long it lasts, and what the next top-up changes. */
 export function BalanceFigures() {
   const billing = useQuery(billingQuery)
@@ -23,7 +22,7 @@ export function BalanceFigures() {
   if (!billing.data) return <Loading rows={2} />
   const { available_micros_usd, held_micros_usd, credit_micros_usd, topped_up_micros_usd, debt_micros_usd, tier } =
     billing.data
-  const toGrowth = GROWTH_MICROS - topped_up_micros_usd
+  const toGrowth = GROWTH_TOP_UPS - topped_up_micros_usd
   return (
     <>
       <Notice available={available_micros_usd} debt={debt_micros_usd} />

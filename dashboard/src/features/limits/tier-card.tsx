@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { GROWTH_TOP_UPS } from '../../../../server/core/limits/tier.ts'
 import { accountQuery } from '../../api/account/account.ts'
 import { limitsQuery } from '../../api/billing/limits.ts'
 import { toFailure } from '../../api/client/failure.ts'
@@ -10,8 +11,6 @@ import { Failed } from '../../ui/feedback/failure.tsx'
 import { Loading } from '../../ui/feedback/states.tsx'
 import { balanceUsd, grouped } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
-
-const GROWTH_MICROS = 500_000_000
 
 /** The current tier, its limits, and how to reach the next one. */
 export function TierCard() {
@@ -63,7 +62,7 @@ function NextTier({ tier, toppedUp }: { tier: keyof typeof TEXT.how; toppedUp: n
   const words = TEXT.toGrowth(balanceUsd(toppedUp))
   return (
     <div className="grid gap-2">
-      <Meter label={TEXT.toGrowthMeter} used={toppedUp} max={GROWTH_MICROS} text={words} />
+      <Meter label={TEXT.toGrowthMeter} used={toppedUp} max={GROWTH_TOP_UPS} text={words} />
       <p className="text-muted">
         {words} {TEXT.orRequest}
       </p>

@@ -48,7 +48,7 @@ import { isNodeTrouble } from './chain/node-trouble'
 import { receivedTransfers } from './chain/received'
 import { ChallengeWriter } from './challenge-writer'
 import { readPaymentScheme } from './credential-text'
-import { type BlockHead, blockBefore } from './evm/eip3009'
+import { type BlockHead, blockBefore, MAX_LIFE_MS, REORG_MS } from './evm/eip3009'
 import { type ChainOptions, transportOf } from './evm/evm-chain'
 import { reasonOf, refusalOf } from './refusals'
 
@@ -73,10 +73,6 @@ export interface TempoOptions extends ChainOptions {
   readonly freshen?: () => Promise<void>
 }
 
-/** How far a chain may be reorganized before we treat a transfer as failed. */
-const REORG_MS = 30_000
-/** A transfer that could still happen in an hour keeps its fate open for an hour. */
-const MAX_LIFE_MS = 10 * MINUTE_MS
 /** Empty blocks are rare on this chain. */
 const MAX_EMPTY_BLOCKS = 100n
 

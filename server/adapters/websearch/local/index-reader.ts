@@ -24,7 +24,7 @@ export class IndexReader {
     this.path = path
   }
 
-  /** The text of an answer; null if building its goggles needs another turn; or the rule that the goggles break. */
+  /** The text of an answer; null if building its goggles needs another slice; or the rule that the goggles break. */
   async answer(question: Question): Promise<Result<string | null, string>> {
     const { client, spelling } = await this.opened()
     if (question.kind === 'context') {

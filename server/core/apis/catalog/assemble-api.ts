@@ -2,13 +2,13 @@ import type { ImportedName } from '../../catalog/operation'
 import { makeId } from '../../ids'
 import type { Sealing } from '../../sealing'
 import { type Api, type ApiOperation, operationName, type UpstreamAuth } from '../api'
+import { MAX_TITLE } from '../api-rules'
 import { BUILT_IN_TOOLS, toolName } from '../tool-name'
 import type { ApiForm, GivenAuth, OperationForm } from './catalog-form'
 import { sealedAuth } from './sealed-auth'
 
 const DEFAULTS = { timeoutMs: 30_000, concurrency: 100, cacheSeconds: 0 }
 const ANY_2XX: ApiOperation['success'] = { minStatus: 200, maxStatus: 299, conditions: [] }
-const MAX_TITLE = 100
 
 export interface AssemblyParts {
   readonly now: number

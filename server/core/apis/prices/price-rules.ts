@@ -4,7 +4,8 @@ import { isPointer } from './figure'
 
 /** No call may cost more than this, whatever the units. */
 const MAX_CALL_MICROS = 1_000_000_000_000
-const MAX_UNITS = 1_000_000_000
+/** Of a figure, in one call. */
+export const MAX_UNITS = 1_000_000_000
 
 type Priced = Pick<ApiOperation, 'effect' | 'answer' | 'parameters' | 'price'>
 type Auth = Pick<Api, 'auth'>

@@ -70,8 +70,8 @@ export interface InputParts {
  */
 export const ADDED_TOKENS = { call: 64, tools: 1024 } as const
 /** Text has at most one token per byte; about four bytes per token is usual. */
-const USUAL_BYTES = 4
-const USUAL_IMAGE_TOKENS = 1_500
+export const USUAL_BYTES = 4
+export const USUAL_IMAGE_TOKENS = 1_500
 
 /** At least ten times what any vendor's format has. */
 const MAX_OWN_MEMBERS = 1000

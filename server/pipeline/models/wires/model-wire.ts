@@ -4,7 +4,7 @@ import { isTranslated, type ModelRoute, type ModelUpstream, servesRoute } from '
 import type { ModelTokens } from '../../../core/models/model-tokens'
 import type { Result } from '../../../core/result'
 import type { UsageSource } from '../../../core/usage/call-record'
-import type { ModelRequest } from './model-request'
+import { type ModelRequest, USUAL_BYTES } from './model-request'
 
 /** What the path and query of a call say in addition to its body. */
 export interface WirePath {
@@ -87,9 +87,6 @@ export interface Metered {
   readonly tokens: ModelTokens
   readonly source: UsageSource
 }
-
-/** The usual number of text bytes per token. */
-export const USUAL_BYTES = 4
 
 /**
  * What a call is charged for (spec-answers 4, docs/models.md): the vendor's final count, if it is plausible; otherwise the

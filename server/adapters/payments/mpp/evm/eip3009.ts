@@ -31,7 +31,7 @@ export const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
 
 /** How far a chain may be reorganized before we treat a transfer as failed. */
 export const REORG_MS = 30_000
-/** An authorization that could still be used in an hour keeps its fate open for an hour. */
+/** A transfer that could still happen in an hour keeps its fate open for an hour. */
 export const MAX_LIFE_MS = 10 * MINUTE_MS
 /** Nodes refuse log queries over too many blocks. */
 const BLOCKS_PER_QUESTION = 1000n
