@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type AccountSettings, accountSettings } from './config/accounts'
+import { type AccountsSettings, accountsSettings } from './config/accounts'
 import { type ApiSettings, apiSettings } from './config/apis'
 import { BACKUPS, type BackupSettings, backupSettings, storeAccess } from './config/backups'
 import { CLUSTER, type ClusterSettings, clusterSettings } from './config/cluster'
@@ -27,7 +27,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFormat = 'text' | 'json'
 
 /** The gateway's configuration, read from environment variables and the configuration file (docs/configuration.md). */
-export interface Config extends ListeningSettings, DataSettings, AccountSettings, ClusterSettings {
+export interface Config extends ListeningSettings, DataSettings, AccountsSettings, ClusterSettings {
   readonly dataDir: string
   /** Whether the first account becomes operator without the one-time token if it signs up on this machine. */
   readonly firstAccountIsOperator: boolean
@@ -168,7 +168,7 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
     ...listening,
     ...data,
     ...clusterSettings(read, { data, listening, payments, social }),
-    ...accountSettings(read),
+    ...accountsSettings(read),
     dataDir,
     firstAccountIsOperator: isLoopback && isLoopbackHost(new URL(baseUrl).hostname) && !production,
     websearch: websearchConfig(read),

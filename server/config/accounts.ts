@@ -37,7 +37,7 @@ export const ACCOUNTS = group('Accounts and anonymous callers', '', {
   }),
 })
 
-export interface AccountSettings {
+export interface AccountsSettings {
   readonly anonymousRpm: number
   readonly signUpRpm: number
   readonly secondFactors: SecondFactorPolicy
@@ -46,7 +46,7 @@ export interface AccountSettings {
   readonly creditBuysPaidProviders: boolean
 }
 
-export function accountSettings(read: Read): AccountSettings {
+export function accountsSettings(read: Read): AccountsSettings {
   const { settings } = ACCOUNTS
   return {
     anonymousRpm: settings.ANON_RPM.of(read),

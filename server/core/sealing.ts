@@ -12,7 +12,7 @@ export interface SealingKey {
   readonly bytes: Uint8Array
 }
 
-export interface Opened {
+export interface Unsealed {
   readonly text: string
   /** Sealed with an older key. Seal it again, so that the older key can be removed. */
   readonly stale: boolean
@@ -23,7 +23,7 @@ export interface Sealing {
   /** Seals with the newest key. Sealing the same text twice gives two different values. */
   seal(text: string, context: SealContext): string
   /** Throws `Unsealable` for a value that was changed, moved, or sealed with an unknown key. */
-  open(sealed: string, context: SealContext): Opened
+  open(sealed: string, context: SealContext): Unsealed
 }
 
 /** A sealed value that does not open. Contains nothing of the value, so it is safe to log. */

@@ -4,11 +4,11 @@ import { micros } from '../../server/core/money'
 import {
   ANSWER_RETENTION_MS,
   type ClaimStore,
+  type ClaimTaken,
   MAX_PAID_TRIES,
   MAX_TRIES,
   MAX_UNPAID_CLAIMS,
   type NewClaim,
-  type TakeResult,
 } from '../../server/core/payments/claim'
 import { NOON } from '../support/ledger-parts'
 import { newClaim } from '../support/payments/payment-claim'
@@ -29,7 +29,7 @@ export interface ClaimsUnderTest {
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-function attemptOf(taken: TakeResult): number {
+function attemptOf(taken: ClaimTaken): number {
   if (taken.kind === 'refused') throw new Error('the claim was refused')
   return taken.attempt
 }

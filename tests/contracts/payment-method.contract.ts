@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { micros } from '../../server/core/money'
-import type { Fate, PaymentMethod, ReadCredential, ShownPayment, Terms } from '../../server/core/payments/method'
+import type { PaymentFate, PaymentMethod, ReadCredential, ShownPayment, Terms } from '../../server/core/payments/method'
 import type { PaymentRefusalCode } from '../../server/core/payments/refusal'
 import type { NodeFault } from '../support/payments/faulty-node'
 import { type Challenged, offered } from '../support/payments/payable-offer'
@@ -52,7 +52,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       return read(await parts.pay(await offered(method, terms)))
     }
     /** What the network says, once what was sent is in a block. */
-    async function told({ handle }: Pick<ReadCredential, 'handle'>): Promise<Fate> {
+    async function told({ handle }: Pick<ReadCredential, 'handle'>): Promise<PaymentFate> {
       const fate = await method.lookUp(handle)
       return fate.kind === 'open' ? Bun.sleep(20).then(() => told({ handle })) : fate
     }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { micros } from '../../server/core/money'
 import { SecretGuard } from '../../server/pipeline/apis/secret-guard'
-import { StreamMeter } from '../../server/pipeline/apis/stream-meter'
+import { ApiStreamMeter } from '../../server/pipeline/apis/stream-meter'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -118,7 +118,7 @@ test('the same events are counted and passed, however the bytes are split', () =
     )
     .map((lines) => lines.join(''))
   const meter = (maximum: number) =>
-    new StreamMeter(
+    new ApiStreamMeter(
       'events',
       {
         ...{

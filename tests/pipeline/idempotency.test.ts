@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { MAX_STORED_BYTES } from '../../server/core/idempotency/idempotency-record'
-import type { AppendOutcome, Fate, Journal } from '../../server/core/ledger/journal'
+import type { AppendOutcome, GroupFate, Journal } from '../../server/core/ledger/journal'
 import { Ledger, type UndecidedCharge } from '../../server/core/ledger/ledger'
 import { micros, ZERO } from '../../server/core/money'
 import { Idempotency } from '../../server/pipeline/idempotency/idempotency'
@@ -224,7 +224,7 @@ describe('a repeat of a request whose charge was written, although its caller go
 test('a repeat is 503 while its own process does not know whether the first was charged, and runs again after the reversal', async () => {
   const account = await stores.account()
   const record = call(account, 5000)
-  const { promise: fate, resolve: tell } = Promise.withResolvers<Fate>()
+  const { promise: fate, resolve: tell } = Promise.withResolvers<GroupFate>()
   let isFirst = true
   const append = async (...written: Parameters<Journal['append']>): Promise<AppendOutcome> => {
     const outcome = await stores.journal.append(...written)

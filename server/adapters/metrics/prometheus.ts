@@ -22,7 +22,7 @@ interface UpstreamReading {
 }
 
 /** What is read when the metrics are. */
-export interface Readings {
+export interface MetricReadings {
   readonly books: () => Promise<BookSums>
   readonly journal: () => JournalState
   readonly holds: () => { readonly count: number; readonly amount: number }
@@ -57,7 +57,7 @@ export class PrometheusMetrics implements Telemetry {
   private readonly timer: ReturnType<typeof setInterval>
   private writing: Promise<string> | null = null
 
-  constructor(readings: Readings) {
+  constructor(readings: MetricReadings) {
     this.timer = watchLoop(this.loop)
     this.registerCalls()
     registerLatencies(this.registry, readings.latencies)
@@ -176,7 +176,7 @@ class ReadHistogram extends Histogram<string> {
 
 function registerMoney(
   registry: Registry,
-  { books, holds, fuel }: Readings,
+  { books, holds, fuel }: MetricReadings,
   payments: ReadonlyMap<string, number>,
 ): void {
   const registers = [registry]
@@ -217,7 +217,7 @@ function registerMoney(
   })
 }
 
-function registerQueues(registry: Registry, { journal, openCalls, upstreams, lostEvents }: Readings): void {
+function registerQueues(registry: Registry, { journal, openCalls, upstreams, lostEvents }: MetricReadings): void {
   gauge(registry, 'gateway_open_calls', 'Model, research and streaming calls in progress', openCalls)
   const lag = (name: string, help: string, pick: (state: JournalState) => number) =>
     gauge(registry, `gateway_${name}`, help, () => pick(journal()))
@@ -251,7 +251,7 @@ function registerQueues(registry: Registry, { journal, openCalls, upstreams, los
   })
 }
 
-function registerProcess(registry: Registry, { isReady }: Readings, loop: Durations): void {
+function registerProcess(registry: Registry, { isReady }: MetricReadings, loop: Durations): void {
   const registers = [registry]
   new ReadHistogram(
     {
@@ -276,7 +276,7 @@ function registerProcess(registry: Registry, { isReady }: Readings, loop: Durati
   })
 }
 
-function registerBackups(registry: Registry, { backups }: Readings): void {
+function registerBackups(registry: Registry, { backups }: MetricReadings): void {
   new Gauge({
     ...{ name: 'gateway_backup_newest_timestamp_seconds', registers: [registry] },
     help: 'When the newest copy of the data was taken, in UNIX seconds',

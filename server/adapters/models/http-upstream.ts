@@ -16,7 +16,7 @@ const VENDORS: Readonly<Record<Exclude<ModelUpstream['kind'], 'sandbox'>, Vendor
 const MAX_ERROR_BYTES = 64 * 1024
 
 /** A 200 whose body has not been read. */
-export interface Opened {
+export interface OpenedUpstream {
   readonly contentType: string
   readonly body: ReadableStream<Uint8Array>
 }
@@ -29,7 +29,7 @@ export async function openHttp(
   abort: AbortController,
   /** Whether it responded recently: then the connection check is skipped. */
   isKnown: boolean,
-): Promise<Result<Opened, Refusal>> {
+): Promise<Result<OpenedUpstream, Refusal>> {
   if (upstream.kind === 'sandbox') throw new Error('a sandbox model cannot be called over HTTP')
   const vendor = VENDORS[upstream.kind]
   const reached = isKnown || (await isReachable(upstream, abort.signal))

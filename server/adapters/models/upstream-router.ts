@@ -6,7 +6,7 @@ import { isSourceFault } from '../../core/telemetry/upstream-health'
 import type { BackendAnswer, BackendCall, ModelBackend, UpstreamState } from '../../pipeline/models/model-backend'
 import { serves, wireAt } from '../../pipeline/models/wires/model-wire'
 import { Breaker } from './breaker'
-import { type Opened, openHttp } from './http-upstream'
+import { type OpenedUpstream, openHttp } from './http-upstream'
 import { openSandbox } from './sandbox/sandbox-upstream'
 import type { Refusal } from './vendor'
 
@@ -129,7 +129,7 @@ export class UpstreamRouter implements ModelBackend {
     call: BackendCall,
     abort: AbortController,
     isKnown: boolean,
-  ): Promise<Result<Opened, Refusal>> {
+  ): Promise<Result<OpenedUpstream, Refusal>> {
     return upstream.kind === 'sandbox' ? openSandbox(upstream, call) : openHttp(upstream, key, call, abort, isKnown)
   }
 

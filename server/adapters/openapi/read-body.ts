@@ -8,7 +8,7 @@ import type { SchemaReader } from './schema-reader'
 const TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const
 
 /** Reads request bodies. Of several content types the first of `TYPES` is taken. */
-export class BodyReader {
+export class RequestBodyReader {
   private readonly documents: Documents
   private readonly schemas: SchemaReader
 

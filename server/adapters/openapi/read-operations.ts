@@ -8,7 +8,7 @@ import { isReturnedHeader } from './header-names'
 import { operationIds } from './operation-ids'
 import { listed, OperationNotes, shownPart } from './operation-notes'
 import { plainDescription, plainTitle, textIn } from './plain-texts'
-import { BodyReader } from './read-body'
+import { RequestBodyReader } from './read-body'
 import { ExampleReader } from './read-examples'
 import { ParameterReader } from './read-parameters'
 import { serverUrls } from './read-servers'
@@ -108,7 +108,7 @@ class OperationReader {
   private readonly servers: readonly string[]
   private readonly secrets: ReadonlySet<string>
   private readonly parameters: ParameterReader
-  private readonly bodies: BodyReader
+  private readonly bodies: RequestBodyReader
   private readonly examples: ExampleReader
 
   constructor(documents: Documents) {
@@ -117,7 +117,7 @@ class OperationReader {
     this.servers = serverUrls(documents.root['servers'], documents.start.base)
     this.secrets = authenticating(documents)
     this.parameters = new ParameterReader(documents, schemas)
-    this.bodies = new BodyReader(documents, schemas)
+    this.bodies = new RequestBodyReader(documents, schemas)
     this.examples = new ExampleReader(documents)
   }
 
@@ -155,7 +155,7 @@ class OperationReader {
     })
   }
 
-  private body(method: ApiMethod, requestBody: Located, notes: OperationNotes): ReturnType<BodyReader['read']> {
+  private body(method: ApiMethod, requestBody: Located, notes: OperationNotes): ReturnType<RequestBodyReader['read']> {
     if (method !== 'GET' || requestBody.value === undefined) return this.bodies.read(requestBody, notes)
     const required = isJson(requestBody.value) && requestBody.value['required'] === true
     if (required) return err('needs a body, which a GET request does not have')

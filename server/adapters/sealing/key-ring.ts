@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { type Opened, type SealContext, type Sealing, type SealingKey, Unsealable } from '../../core/sealing'
+import { type SealContext, type Sealing, type SealingKey, Unsealable, type Unsealed } from '../../core/sealing'
 
 const CIPHER = 'aes-256-gcm'
 const VERSION = 'v1'
@@ -32,7 +32,7 @@ export class KeyRing implements Sealing {
     return [VERSION, id, nonce.toString('base64url'), body.toString('base64url')].join('.')
   }
 
-  open(sealed: string, context: SealContext): Opened {
+  open(sealed: string, context: SealContext): Unsealed {
     const [version, id = '', nonceText = '', bodyText = '', ...rest] = sealed.split('.')
     const nonce = Buffer.from(nonceText, 'base64url')
     const body = Buffer.from(bodyText, 'base64url')

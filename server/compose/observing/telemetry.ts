@@ -1,4 +1,4 @@
-import type { Readings } from '../../adapters/metrics/prometheus'
+import type { MetricReadings } from '../../adapters/metrics/prometheus'
 import type { Config } from '../../config'
 import type { TraceSettings } from '../../config/traces'
 import type { OperatorActs } from '../../core/audit'
@@ -26,23 +26,23 @@ interface Parts {
   readonly opening: Opening
   readonly core: {
     readonly stores: {
-      readonly books: { sums: Readings['books'] }
-      readonly journalState: Readings['journal']
+      readonly books: { sums: MetricReadings['books'] }
+      readonly journalState: MetricReadings['journal']
       readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost' | 'lostEvents'>
       readonly operatorActs: OperatorActs
     }
     readonly money: Pick<MoneyLog, 'summarize'>
-    readonly holds: { openHolds: Readings['holds'] }
+    readonly holds: { openHolds: MetricReadings['holds'] }
     /** Null without metrics. */
-    readonly latencies: { read: Readings['latencies'] } | null
+    readonly latencies: { read: MetricReadings['latencies'] } | null
   }
   /** What is composed later, and read only when the metrics are. */
   readonly later: () => {
     readonly pipeline: { readonly openCalls: { readonly count: number } }
     readonly models: { readonly upstreams: ModelBackend['states'] }
-    readonly billing: { readonly moneyIn: { readonly rail: { fuel: Readings['fuel'] } } }
+    readonly billing: { readonly moneyIn: { readonly rail: { fuel: MetricReadings['fuel'] } } }
     readonly readiness: Pick<Readiness, 'status' | 'state' | 'nodeList'>
-    readonly backups: { readonly commands: { readonly backups: { reading: Readings['backups'] } } }
+    readonly backups: { readonly commands: { readonly backups: { reading: MetricReadings['backups'] } } }
   }
 }
 

@@ -7,7 +7,7 @@ import type { Api, ApiOperation } from './api'
 const ACCOUNTS_TO_CLOSE = 3
 
 /** An operation that is closed to an account, because its upstream claimed more than the maximum of this price. */
-export interface Closing {
+export interface ApiClosing {
   readonly operation: ImportedName
   readonly accountId: AccountId
   readonly priceVersion: PriceId
@@ -16,9 +16,9 @@ export interface Closing {
 
 /** Stores closings. A change is durable when it resolves. */
 export interface ClosingStore {
-  all(): Promise<readonly Closing[]>
+  all(): Promise<readonly ApiClosing[]>
   /** Stores the first closing of an operation, account and price; a second one changes nothing. */
-  add(closing: Closing): Promise<void>
+  add(closing: ApiClosing): Promise<void>
   /** Deletes those of these operations, of one account or, with null, of all. */
   lift(operations: readonly ImportedName[], account: AccountId | null, audit: AuditEntry): Promise<void>
 }
@@ -29,9 +29,9 @@ export interface ClosingStore {
  */
 export class Closings {
   private readonly store: ClosingStore
-  private readonly byOperation = new Map<ImportedName, Closing[]>()
+  private readonly byOperation = new Map<ImportedName, ApiClosing[]>()
   /** Closings here that are not stored yet. */
-  private readonly unstored = new Set<Closing>()
+  private readonly unstored = new Set<ApiClosing>()
 
   constructor(store: ClosingStore) {
     this.store = store
@@ -57,7 +57,7 @@ export class Closings {
   /** Closes an operation to an account at once, and for good when it resolves. `toAll`: it is the account that closes it to everyone. */
   async close(operation: ApiOperation, accountId: AccountId, at: number): Promise<{ readonly toAll: boolean }> {
     if (this.current(operation).some((closing) => closing.accountId === accountId)) return { toAll: false }
-    const closing: Closing = { operation: operation.name, accountId, priceVersion: operation.priceVersion, at }
+    const closing: ApiClosing = { operation: operation.name, accountId, priceVersion: operation.priceVersion, at }
     this.remember(closing)
     const toAll = this.current(operation).length === ACCOUNTS_TO_CLOSE
     this.unstored.add(closing)
@@ -91,19 +91,19 @@ export class Closings {
   }
 
   /** What is closed of an API now, in the order of its operations. */
-  of({ operations }: Pick<Api, 'operations'>): Closing[] {
+  of({ operations }: Pick<Api, 'operations'>): ApiClosing[] {
     return operations.flatMap((operation) => this.current(operation))
   }
 
   /** Those at the price that the operation has now. */
-  private current({ name, priceVersion }: Pick<ApiOperation, 'name' | 'priceVersion'>): Closing[] {
+  private current({ name, priceVersion }: Pick<ApiOperation, 'name' | 'priceVersion'>): ApiClosing[] {
     return this.byOperation.get(name)?.filter((closing) => closing.priceVersion === priceVersion) ?? []
   }
 
   /** Once for each account and price: it may be stored meanwhile. */
-  private remember(closing: Closing): void {
+  private remember(closing: ApiClosing): void {
     const known = this.byOperation.get(closing.operation) ?? []
-    const isSame = ({ accountId, priceVersion }: Closing) =>
+    const isSame = ({ accountId, priceVersion }: ApiClosing) =>
       accountId === closing.accountId && priceVersion === closing.priceVersion
     if (!known.some(isSame)) this.byOperation.set(closing.operation, [...known, closing])
   }

@@ -4,7 +4,7 @@ import { MatchWork, TOO_MUCH_WORK } from './match-work'
 import type { RuleBook } from './rule-book'
 
 /** The parts of a result that goggles can match. */
-export interface Subject {
+export interface PageSubject {
   readonly url: string
   readonly title: string
   readonly description: string
@@ -12,13 +12,13 @@ export interface Subject {
 }
 
 /** What happens to a result. `strength` is from 1 to 10. */
-export type Fate =
+export type PageFate =
   | { readonly kind: 'kept' }
   | { readonly kind: 'discarded' }
   | { readonly kind: 'boosted' | 'downranked'; readonly strength: number }
 
-const KEPT: Fate = { kind: 'kept' }
-const DISCARDED: Fate = { kind: 'discarded' }
+const KEPT: PageFate = { kind: 'kept' }
+const DISCARDED: PageFate = { kind: 'discarded' }
 /** Each step of strength moves a result by a tenth of all results, so that ten steps move the last one above the first. */
 const STEPS = 10
 /** Breaks ties between moved and unmoved results: a boost goes above, a downrank below. */
@@ -43,7 +43,7 @@ export class RuleSet {
   }
 
   /** The outcome of the winning rule: a discard, else the strongest boost, else the weakest downrank, else the default. */
-  fateOf(subject: Subject, work = new MatchWork()): Fate {
+  fateOf(subject: PageSubject, work = new MatchWork()): PageFate {
     const page = new Page(textsOf(subject), work)
     const host = hostOf(subject.url)
     let boost = 0
@@ -63,7 +63,7 @@ export class RuleSet {
    * Returns the remaining results in their new order. Must get all results, before any are cut off. The error is the broken rule when
    * the goggles take too much work.
    */
-  rerank<T>(results: readonly T[], subjectOf: (result: T) => Subject): Result<T[], string> {
+  rerank<T>(results: readonly T[], subjectOf: (result: T) => PageSubject): Result<T[], string> {
     const step = Math.max(1, results.length / STEPS)
     const work = new MatchWork(this.spent)
     const left = results
@@ -85,7 +85,7 @@ function hostOf(address: string): string {
   return host.startsWith('www.') ? host.slice('www.'.length) : host
 }
 
-function textsOf({ url, title, description, content }: Subject): Texts {
+function textsOf({ url, title, description, content }: PageSubject): Texts {
   return {
     url: (url.split('#')[0] ?? '').toLowerCase(),
     title: title.toLowerCase(),

@@ -41,7 +41,7 @@ export interface JournalRecord {
 }
 
 /** `lost`: another process owns the database by now, or may, and this one never learns whether the record was written. */
-export type Fate = 'committed' | 'refused' | 'lost'
+export type GroupFate = 'committed' | 'refused' | 'lost'
 
 /**
  * `committed`: durable, survives a power loss. `refused`: nothing was written or will be, because of a database constraint
@@ -51,7 +51,7 @@ export type Fate = 'committed' | 'refused' | 'lost'
 export type AppendOutcome =
   | { readonly kind: 'committed' }
   | { readonly kind: 'refused'; readonly reason: string; readonly constraint: 'reference' | 'other' | null }
-  | { readonly kind: 'unknown'; readonly fate: Promise<Fate> }
+  | { readonly kind: 'unknown'; readonly fate: Promise<GroupFate> }
 
 /**
  * The durable side of the ledger. `append` is atomic per record. Records that arrive together share one commit, but fail

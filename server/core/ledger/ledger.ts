@@ -9,7 +9,7 @@ import type { CallRecord } from '../usage/call-record'
 import type { Booked, Bookings } from './bookings'
 import type { LedgerAccount, LedgerEntry } from './entry'
 import type { Balance, BudgetWindow, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
-import type { AccountOpening, DurableHold, Fate, Journal, JournalRecord } from './journal'
+import type { AccountOpening, DurableHold, GroupFate, Journal, JournalRecord } from './journal'
 import {
   type ChargeRefundRequest,
   type CreditRequest,
@@ -296,7 +296,7 @@ export class Ledger {
    * The caller gets a 503, so it must not be charged: the hold stays until the outcome is known, and a charge is reversed. What this process never
    * learns stays undecided here.
    */
-  private async endUnknown(charge: UndecidedCharge, outcome: Promise<Fate>) {
+  private async endUnknown(charge: UndecidedCharge, outcome: Promise<GroupFate>) {
     const { id } = charge.call
     const wasDurable = this.durable.delete(id)
     const fate = await outcome
@@ -315,7 +315,7 @@ export class Ledger {
   }
 
   /** Writes the reversal of a charge that is in the database, then gives the money back to the counters. */
-  private async undo({ account, pool, at, split, call, since }: UndecidedCharge): Promise<Fate> {
+  private async undo({ account, pool, at, split, call, since }: UndecidedCharge): Promise<GroupFate> {
     const amount = micros(split.credit + split.paid)
     const undone = await this.journal.append({
       undoes: call,

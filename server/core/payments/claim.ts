@@ -78,7 +78,7 @@ export interface Covered {
 }
 
 /** `fresh`: not paid yet. `prepaid`: paid by an earlier attempt that delivered no response. */
-export type TakeResult =
+export type ClaimTaken =
   | { readonly kind: 'fresh'; readonly attempt: number }
   | {
       readonly kind: 'prepaid'
@@ -140,7 +140,7 @@ export interface ClaimStore {
    * use, and after `MAX_TRIES`. With `covered`, also refused when this and the payer's other open payments exceed it. The same
    * statement checks that, so that concurrent payments cannot use the same funds twice.
    */
-  take(claim: NewClaim, now: number, covered?: Covered): Promise<TakeResult>
+  take(claim: NewClaim, now: number, covered?: Covered): Promise<ClaimTaken>
   find(key: string): Promise<Claim | null>
   byId(id: PaymentId): Promise<Claim | null>
   /** Finds a claim by the hash of its credential, even if no active payment method can read that credential. */

@@ -97,7 +97,7 @@ export type SettleOutcome =
  * The outcome of a payment. `open`: it may still settle, or the network does not answer. `isFinal` is false while the network
  * could still revert it.
  */
-export type Fate =
+export type PaymentFate =
   | { readonly kind: 'settled'; readonly reference: string; readonly isFinal?: boolean }
   | { readonly kind: 'never' }
   | { readonly kind: 'open' }
@@ -145,7 +145,7 @@ export interface PaymentMethod {
   validate(read: ReadCredential, terms: Terms): Promise<Result<ValidPayment, PaymentRefusal>>
   /** `amount`: the price, the same on every call for one credential; by default what was signed. Only an `isUpTo` method takes less. */
   settle(read: ReadCredential, amount?: Money): Promise<SettleOutcome>
-  lookUp(handle: SettlementHandle): Promise<Fate>
+  lookUp(handle: SettlementHandle): Promise<PaymentFate>
   /** The receipt for clients of another protocol: header name to value. */
   receiptHeaders?(read: ReadCredential, receipt: Receipt, amount: Money): Readonly<Record<string, string>>
   /** What the gateway's relayer has left to pay for gas, in whole coins, when it was last read; null before. Absent without a relayer. */

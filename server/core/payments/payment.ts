@@ -2,7 +2,7 @@ import { type Clock, isoTime } from '../clock'
 import type { Money } from '../money'
 import { err, ok, type Result } from '../result'
 import type { PaymentStep } from '../telemetry/telemetry'
-import type { ClaimStore, NewClaim, TakeResult } from './claim'
+import type { ClaimStore, ClaimTaken, NewClaim } from './claim'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from './method'
 import { type DeliveredReceipt, type Receipt, receiptText } from './receipt'
 import { DISCONNECTED, IN_PROGRESS, type PaymentRefusal, PENDING } from './refusal'
@@ -23,7 +23,7 @@ export interface PaymentParts {
 }
 
 /** A response ready for its payer. */
-export interface Delivery {
+export interface PaidDelivery {
   /** The response to store if the payer has disconnected. Null when it is too large to store. */
   readonly answer: string | null
   /** Whether the payer's connection is closed. */
@@ -37,7 +37,7 @@ export class Payment {
   private readonly parts: PaymentParts
   private readonly method: PaymentMethod
   private readonly read: ReadCredential
-  private readonly taken: Exclude<TakeResult, { kind: 'refused' }>
+  private readonly taken: Exclude<ClaimTaken, { kind: 'refused' }>
   readonly claim: NewClaim
   private readonly deadlines: { readonly paid: number; readonly unpaid: number }
   private paid: boolean
@@ -50,7 +50,7 @@ export class Payment {
     method: PaymentMethod,
     read: ReadCredential,
     claim: NewClaim,
-    taken: Exclude<TakeResult, { kind: 'refused' }>,
+    taken: Exclude<ClaimTaken, { kind: 'refused' }>,
     deadlines: { readonly paid: number; readonly unpaid: number },
   ) {
     this.parts = parts
@@ -114,7 +114,7 @@ export class Payment {
    * Delivers the response. A payer who disconnected during settling gets it by presenting the same credential again, once. A
    * response that was too large to store is then produced again.
    */
-  async give({ answer, isGone, upstreamCost }: Delivery): Promise<Result<DeliveredReceipt, PaymentRefusal>> {
+  async give({ answer, isGone, upstreamCost }: PaidDelivery): Promise<Result<DeliveredReceipt, PaymentRefusal>> {
     const { claims, clock } = this.parts
     const { key } = this.claim
     const { attempt } = this.taken

@@ -4,9 +4,9 @@ import { type AccountId, makeId, type RequestId } from '../ids'
 import { type Money, micros, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { type Binding, bindingOf, bindingText, digestOf } from './binding'
-import type { Claim, NewClaim, PaymentPurpose, TakeResult } from './claim'
+import type { Claim, ClaimTaken, NewClaim, PaymentPurpose } from './claim'
 import { PAYMENT_YIELD } from './event-loop-yield'
-import type { Fate, Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
+import type { Offer, PaymentFate, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
 import { Payment, type PaymentParts, SETTLE_MS } from './payment'
 import { BUSY, IN_PROGRESS, NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING, USED } from './refusal'
 import { countsAgainstPayer, type FinishParts, fateOf, finishOpen } from './unfinished'
@@ -168,7 +168,7 @@ export class Payments {
   }
 
   /** The outcome of a claim according to its network; `open` when none of our networks knows it. */
-  fateOf(claim: Claim): Promise<Fate> {
+  fateOf(claim: Claim): Promise<PaymentFate> {
     return fateOf(this.options, claim)
   }
 
@@ -261,7 +261,7 @@ export class Payments {
     method: PaymentMethod,
     claim: NewClaim,
     seenAt: number | null,
-  ): Promise<Result<Exclude<TakeResult, { kind: 'refused' }>, PaymentRefusal>> {
+  ): Promise<Result<Exclude<ClaimTaken, { kind: 'refused' }>, PaymentRefusal>> {
     const { claims, clock } = this.options
     const covered = seenAt === null ? undefined : { funds: claim.amount, since: seenAt }
     let taken = await claims.take(claim, clock.now(), covered)

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../clock'
 import type { Claim } from './claim'
-import type { Fate, PaymentMethod } from './method'
+import type { PaymentFate, PaymentMethod } from './method'
 import type { PaymentParts } from './payment'
 
 const MAX_PER_ROUND = 200
@@ -15,7 +15,7 @@ export interface FinishParts extends Pick<PaymentParts, 'claims' | 'clock' | 'on
   /** The payment methods. Resolves once their networks are open, which happens after the server listens. */
   readonly methods: () => Promise<readonly PaymentMethod[]>
   /** The outcome of a claim of none of these methods: a top-up by card. */
-  readonly elsewhere?: (claim: Claim) => Promise<Fate>
+  readonly elsewhere?: (claim: Claim) => Promise<PaymentFate>
 }
 
 type Credit = (claim: Claim) => Promise<boolean>
@@ -87,7 +87,7 @@ export function countsAgainstPayer({ purpose, ourTrouble }: Claim): boolean {
 export async function fateOf(
   { methods, elsewhere }: Pick<FinishParts, 'methods' | 'elsewhere'>,
   claim: Claim,
-): Promise<Fate> {
+): Promise<PaymentFate> {
   const method = (await methods()).find(({ name }) => name === claim.method)
   return (await (method?.lookUp(claim) ?? elsewhere?.(claim))) ?? { kind: 'open' }
 }

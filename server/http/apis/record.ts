@@ -3,7 +3,7 @@ import { API_NAME, type Api } from '../../core/apis/api'
 import { API_LIMITS, MAX_DESCRIPTION, MAX_OPERATIONS, MAX_TITLE } from '../../core/apis/api-rules'
 import type { ApiForm, ApiChange as CoreChange, ImportForm } from '../../core/apis/catalog/catalog-form'
 import type { ImportPlan as CoreImportPlan, CatalogPlan as CorePlan } from '../../core/apis/catalog/catalog-plan'
-import type { Closing } from '../../core/apis/closings'
+import type { ApiClosing } from '../../core/apis/closings'
 import { isoTime } from '../../core/clock'
 import { isJson } from '../../core/json'
 import { formatUsd } from '../../core/money'
@@ -331,7 +331,7 @@ function apiRecord(api: Api): ApiRecord {
 }
 
 /** An API with what its operator should know. */
-export function oneApi(api: Api, notices: readonly string[], closings: readonly Closing[]): OneApi {
+export function oneApi(api: Api, notices: readonly string[], closings: readonly ApiClosing[]): OneApi {
   const closed = closings.map(({ operation, accountId, at }) => ({
     ...{ operation: operation.slice(api.name.length + 1), account: accountId, at: isoTime(at) },
   }))

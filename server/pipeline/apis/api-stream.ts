@@ -9,7 +9,7 @@ import type { Charge, EndCode, OpenCall, WorkResult } from '../work'
 import { type ApiSale, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import type { ApiStream } from './ask-api'
 import { guardedBody } from './secret-guard'
-import { StreamMeter, streamUnits } from './stream-meter'
+import { ApiStreamMeter, streamUnits } from './stream-meter'
 
 export interface OpenedStream {
   readonly stream: ApiStream
@@ -38,7 +38,7 @@ export function streamed(
     return refused(WRONG_ANSWER)
   const units = streamUnits(price.price, contentType)
   if (units === null) return refused(NO_FIGURE)
-  const meter = new StreamMeter(units, price.price, numberOf)
+  const meter = new ApiStreamMeter(units, price.price, numberOf)
   const sale = streamSale(price, meter, numberOf, operation)
   const upstream = `api ${api.name}`
   const onLeak = () => deps.onTrouble(upstream, `${operation.name}: the stream contained our own secret`)
@@ -58,7 +58,7 @@ export function streamed(
 
 function streamSale(
   price: CallPrice,
-  meter: StreamMeter,
+  meter: ApiStreamMeter,
   numberOf: (parameter: string) => number,
   operation: ApiOperation,
 ): StreamSale {
@@ -94,7 +94,7 @@ function chargeOf(price: CallPrice, units: number, numberOf: (parameter: string)
   return { charged: { ...charged, cost: ZERO, units: 0, lines: [] }, code }
 }
 
-function full(price: CallPrice, meter: StreamMeter, numberOf: (parameter: string) => number, code: EndCode): Charge {
+function full(price: CallPrice, meter: ApiStreamMeter, numberOf: (parameter: string) => number, code: EndCode): Charge {
   return { charged: priced(price, meter.count, numberOf).charged, code }
 }
 

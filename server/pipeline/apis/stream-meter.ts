@@ -27,7 +27,7 @@ export function streamUnits(price: ApiPrice, contentType: string): StreamUnits |
 }
 
 /** Counts what passes of an imported operation's stream, and lets no more pass than its maximum price pays for. */
-export class StreamMeter implements Meter {
+export class ApiStreamMeter implements Meter {
   readonly ending = NOTHING
   readonly hasFailed = false
   bytes = 0

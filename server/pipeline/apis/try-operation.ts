@@ -9,7 +9,7 @@ import type { ApiInputs } from './api-input'
 import type { ApiDeps } from './api-work'
 import { type ApiAnswer, type AskProblem, askApi, openApi } from './ask-api'
 import { guardedBody } from './secret-guard'
-import { StreamMeter, streamUnits } from './stream-meter'
+import { ApiStreamMeter, streamUnits } from './stream-meter'
 import { type UpstreamRequest, upstreamRequest, writtenInput } from './upstream-request'
 import { withCredentials } from './with-credentials'
 
@@ -99,7 +99,7 @@ function figureOf(
   if (kind === 'whole') return readFigure(price.figure, read)
   const units = streamUnits(price, answer.contentType)
   if (units === null) return null
-  const meter = new StreamMeter(units, price, numberOf)
+  const meter = new ApiStreamMeter(units, price, numberOf)
   meter.push(answer.body)
   return decimalOf(meter.count)
 }

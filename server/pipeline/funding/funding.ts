@@ -19,7 +19,7 @@ export interface Funding {
 }
 
 /** An answer that is about to be sent. */
-export interface Delivery {
+export interface AnswerDelivery {
   readonly body: string | Uint8Array
   readonly headers: AnswerHeaders
   /** Whether its caller has hung up. */
@@ -38,7 +38,7 @@ export interface Capture {
   /** The answer under its `Idempotency-Key`, stored in the same commit. */
   readonly answer?: IdempotencyRecord
   /** The answer that a per-request payment buys. */
-  readonly delivery?: Delivery
+  readonly delivery?: AnswerDelivery
 }
 
 export interface Reservation {

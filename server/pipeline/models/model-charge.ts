@@ -12,7 +12,7 @@ import { USUAL_BYTES } from './wires/model-request'
 import { type MeteredOutput, metered } from './wires/model-wire'
 
 /** The usage of a call that produced nothing. */
-export const NOTHING: MeteredOutput = { counts: null, isFinal: false, textBytes: 0 }
+export const NO_OUTPUT: MeteredOutput = { counts: null, isFinal: false, textBytes: 0 }
 
 /** The charge for what was delivered, by the rule of `metered` and the model's price; at most what was held. */
 export function chargeFor(

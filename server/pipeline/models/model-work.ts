@@ -10,7 +10,7 @@ import { withFittingCap } from './fitting-cap'
 import { rememberItems, responseOfBody } from './item-references'
 import type { BackendAnswer } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
-import { chargeFor, estimatedCharge, NOTHING } from './model-charge'
+import { chargeFor, estimatedCharge, NO_OUTPUT } from './model-charge'
 import { modelStream } from './model-stream'
 import { validateModelCall } from './validate-model-call'
 import { isTooDeep } from './wires/json/json-depth'
@@ -66,7 +66,7 @@ async function ask(deps: ModelDeps, started: StartedCall, open: OpenCall): Promi
   return {
     kind: 'stream',
     headers: { 'content-type': answer.contentType },
-    lost: chargeFor(started.validated, NOTHING, 'gateway_restarted'),
+    lost: chargeFor(started.validated, NO_OUTPUT, 'gateway_restarted'),
     open: () => settledStream(deps, open, answer, modelStream(deps, started, answer.wire)),
     close: () => answer.close(),
   }
@@ -77,7 +77,7 @@ async function brokenOff(deps: ModelDeps, started: StartedCall, open: OpenCall, 
   const broken = { kind: 'failed' as const, failure: problem, didNothing: true }
   if (!open.hangUp.aborted) return broken
   const code = problem === SHUTTING_DOWN ? 'gateway_shutdown' : 'caller_hung_up'
-  return { ...broken, owed: await estimatedCharge(deps, started, NOTHING, code) }
+  return { ...broken, owed: await estimatedCharge(deps, started, NO_OUTPUT, code) }
 }
 
 async function whole(

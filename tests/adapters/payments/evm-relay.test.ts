@@ -5,7 +5,7 @@ import { type Authorization, hasMoved, transferCall } from '../../../server/adap
 import { evmMethod } from '../../../server/adapters/payments/mpp/evm/evm'
 import { tokenProblem } from '../../../server/adapters/payments/mpp/evm/token-check'
 import { micros } from '../../../server/core/money'
-import type { Fate, ReadCredential } from '../../../server/core/payments/method'
+import type { PaymentFate, ReadCredential } from '../../../server/core/payments/method'
 import {
   EVM_CHAIN_ID,
   type EvmLie,
@@ -54,7 +54,7 @@ describe('the evm method on its chain', () => {
   const counted = async (block: 'latest' | 'pending') =>
     Number(await sandbox.ask('eth_getTransactionCount', [RELAYER.address, block]))
   /** What the network says, once what was sent is in a block. */
-  const told = async (read: ReadCredential): Promise<Fate> => {
+  const told = async (read: ReadCredential): Promise<PaymentFate> => {
     const fate = await method().lookUp(read.handle)
     return fate.kind === 'open' ? Bun.sleep(20).then(() => told(read)) : fate
   }

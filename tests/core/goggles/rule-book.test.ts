@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Fate, RuleSet } from '../../../server/core/goggles/rule-set'
+import type { PageFate, RuleSet } from '../../../server/core/goggles/rule-set'
 import { cpuMs } from '../../support/cpu-time'
 import { ruleSet } from '../../support/rule-set'
 
 const book = (...texts: string[]) => ruleSet(texts)
 const subject = (url: string, more = {}) => ({ url, title: '', description: '', content: '', ...more })
 const fate = (goggle: string | string[], url: string, more = {}): string => {
-  const told: Fate = book(...[goggle].flat()).fateOf(subject(url, more))
+  const told: PageFate = book(...[goggle].flat()).fateOf(subject(url, more))
   return 'strength' in told ? `${told.kind} ${told.strength}` : told.kind
 }
 

@@ -3,7 +3,7 @@ import { MemoryHolds } from '../../../server/adapters/stores/memory/holds'
 import type { AccountId, PoolId, RequestId } from '../../../server/core/ids'
 import type { Booked, Bookings } from '../../../server/core/ledger/bookings'
 import type { Split } from '../../../server/core/ledger/hold'
-import type { AppendOutcome, Fate, Journal, JournalRecord } from '../../../server/core/ledger/journal'
+import type { AppendOutcome, GroupFate, Journal, JournalRecord } from '../../../server/core/ledger/journal'
 import { Ledger, type UndecidedCharge } from '../../../server/core/ledger/ledger'
 import { micros, ZERO } from '../../../server/core/money'
 import { accountId, call, NOON, poolId, requestId } from '../../support/ledger-parts'
@@ -43,8 +43,8 @@ class ScriptedJournal implements Journal, Bookings {
   }
 
   /** The next answer is that nobody knows; the fate is told by what it gives. */
-  unknown(): (fate: Fate) => Promise<void> {
-    const { promise: fate, resolve } = Promise.withResolvers<Fate>()
+  unknown(): (fate: GroupFate) => Promise<void> {
+    const { promise: fate, resolve } = Promise.withResolvers<GroupFate>()
     this.answers.push({ kind: 'unknown', fate })
     return (how) => {
       resolve(how)

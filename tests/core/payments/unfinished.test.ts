@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import type { Fate } from '../../../server/core/payments/method'
+import type { PaymentFate } from '../../../server/core/payments/method'
 import { Payments } from '../../../server/core/payments/payments'
 import { NOON, openTestStores, type TestStores } from '../../support/ledger-parts'
 import { FixturePayment } from '../../support/payments/fixture-payment'
@@ -18,7 +18,7 @@ beforeEach(async () => {
   now = NOON
   looks = []
   const lookUp = network.lookUp.bind(network)
-  network.lookUp = async (handle): Promise<Fate> => {
+  network.lookUp = async (handle): Promise<PaymentFate> => {
     looks.push(handle.transaction)
     return lookUp(handle)
   }

@@ -1,8 +1,8 @@
 import type { Money } from '../../../server/core/money'
 import { bindingText, digestOf } from '../../../server/core/payments/binding'
 import type {
-  Fate,
   Offer,
+  PaymentFate,
   PaymentMethod,
   ReadCredential,
   SettlementHandle,
@@ -115,7 +115,7 @@ export class FixturePayment implements PaymentMethod {
     this.dead.add(transaction)
   }
 
-  async lookUp({ transaction }: SettlementHandle): Promise<Fate> {
+  async lookUp({ transaction }: SettlementHandle): Promise<PaymentFate> {
     if (this.isDead) return { kind: 'open' }
     if (this.moved.includes(transaction)) return { kind: 'settled', reference: transaction }
     return this.dead.has(transaction) ? { kind: 'never' } : { kind: 'open' }

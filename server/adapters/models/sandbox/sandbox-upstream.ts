@@ -3,7 +3,7 @@ import type { ModelRoute, ModelUpstream } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
 import type { BackendCall } from '../../../pipeline/models/model-backend'
 import { wireAt } from '../../../pipeline/models/wires/model-wire'
-import type { Opened } from '../http-upstream'
+import type { OpenedUpstream } from '../http-upstream'
 import type { Refusal } from '../vendor'
 import { CHAT_FORMAT } from './chat-format'
 import { echo } from './echo'
@@ -49,7 +49,10 @@ function refusal(message: string, code: string): Refusal {
 }
 
 /** A sandbox model: inside the gateway, free and deterministic, with real token counts. */
-export async function openSandbox(upstream: ModelUpstream, call: BackendCall): Promise<Result<Opened, Refusal>> {
+export async function openSandbox(
+  upstream: ModelUpstream,
+  call: BackendCall,
+): Promise<Result<OpenedUpstream, Refusal>> {
   const { wire, request, path, cap } = call
   if (request.bytes.length > MAX_BYTES) return err(TOO_LONG)
   const bytes = wire.overChat ? wireAt(upstream, wire).bodyFor(request, upstream, cap) : request.bytes

@@ -25,11 +25,11 @@ export function refusalOf(error: unknown): PaymentRefusal {
       code: 'invalid_payload',
       reason: 'The credential does not have the form that its payment method requires.',
     }
-  return { code: 'verification_failed', reason: `The payment would fail: ${reasonOf(error)}` }
+  return { code: 'verification_failed', reason: `The payment would fail: ${chainReason(error)}` }
 }
 
 /** viem's error in one line, without the request that it includes. */
-export function reasonOf(error: unknown): string {
+export function chainReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const short: unknown = Reflect.get(error, 'shortMessage')
   const details: unknown = Reflect.get(error, 'details')

@@ -32,8 +32,8 @@ import { jsonText } from '../../../core/json'
 import { formatUsd } from '../../../core/money'
 import { PAYMENT_YIELD } from '../../../core/payments/event-loop-yield'
 import type {
-  Fate,
   Offer,
+  PaymentFate,
   PaymentMethod,
   ReadCredential,
   SettlementHandle,
@@ -50,7 +50,7 @@ import { ChallengeWriter } from './challenge-writer'
 import { readPaymentScheme } from './credential-text'
 import { type BlockHead, blockBefore, MAX_LIFE_MS, REORG_MS } from './evm/eip3009'
 import { type ChainOptions, transportOf } from './evm/evm-chain'
-import { reasonOf, refusalOf } from './refusals'
+import { chainReason, refusalOf } from './refusals'
 
 export interface TempoOptions extends ChainOptions {
   /** The token's contract. */
@@ -229,7 +229,7 @@ async function send(client: Client, read: ReadCredential, options: TempoOptions)
     options.onTrouble('a transfer did not move the requested amount, and is not counted', transfer.hash)
     return { kind: 'refused', reason: 'the transfer did not move the whole amount' }
   } catch (error) {
-    const reason = reasonOf(error)
+    const reason = chainReason(error)
     if (isNodeTrouble(error)) return { kind: 'unknown', reason }
     // The node answered with an error but may still mine the transfer, so ask whether it knows it.
     const known = await getTransaction(client, { hash: transfer.hash })
@@ -255,7 +255,7 @@ function isWhole(logs: TransactionReceipt['logs'], read: ReadCredential, options
 }
 
 /** Rejects when the node does not respond. */
-async function lookUp(client: Client, handle: SettlementHandle, options: TempoOptions): Promise<Fate> {
+async function lookUp(client: Client, handle: SettlementHandle, options: TempoOptions): Promise<PaymentFate> {
   await options.freshen?.()
   const hash = handle.transaction as Hex
   const [chainId, latest] = await Promise.all([getChainId(client), getBlock(client, { blockTag: 'latest' })])

@@ -10,6 +10,7 @@ import {
   type Claim,
   type ClaimFilter,
   type ClaimStore,
+  type ClaimTaken,
   type Covered,
   MAX_PAID_TRIES,
   MAX_TRIES,
@@ -17,7 +18,6 @@ import {
   type NewClaim,
   type Sending,
   type TakeRefusal,
-  type TakeResult,
   type Trouble,
 } from '../../../core/payments/claim'
 import { entries } from './schema/ledger'
@@ -43,7 +43,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
     this.claims = claims
   }
 
-  async take(claim: NewClaim, now: number, covered?: Covered): Promise<TakeResult> {
+  async take(claim: NewClaim, now: number, covered?: Covered): Promise<ClaimTaken> {
     if (this.claims && !(await this.claims.payment(claim.key, now))) return { kind: 'refused', why: 'in_use' }
     const { leaseUntil } = claim
     const row = {

@@ -16,7 +16,7 @@ import type { SearxngClient, SearxngQuestion, SearxngResult, SearxngSearch } fro
 import { searchableWords, searxngLanguage, searxngSafesearch, searxngTimeRange } from './searxng-query'
 import { searxngSearch, unasked } from './searxng-search'
 
-export interface ContextSearchOptions {
+export interface SearxngContextOptions {
   readonly client: SearxngClient
   /** Fetches the pages that were found, whose URLs are untrusted. */
   readonly fetchPage: OutboundFetch
@@ -44,10 +44,10 @@ const ANSWER_SHARE = 0.15
 
 /** LLM context over what SearXNG finds: the pages themselves are fetched, cut into passages and ranked. */
 export class ContextSearch {
-  private readonly options: ContextSearchOptions
+  private readonly options: SearxngContextOptions
   private readonly buildAllowance: BuildAllowance
 
-  constructor(options: ContextSearchOptions) {
+  constructor(options: SearxngContextOptions) {
     this.options = options
     this.buildAllowance = new BuildAllowance(options.clock)
   }

@@ -1,5 +1,5 @@
 import type { ApiVersion } from '../../../core/catalog/api-version'
-import type { Subject } from '../../../core/goggles/rule-set'
+import type { PageSubject } from '../../../core/goggles/rule-set'
 import type { GoggleText } from '../goggles/rule-books'
 import type { ContextBudget } from '../passages/context-budget'
 import type { AdultLevel } from '../passages/page-content'
@@ -54,7 +54,7 @@ export interface AnswerTask {
 /** A search result as goggles see it before the page is fetched. */
 export interface OrderTask {
   readonly goggles: readonly GoggleText[]
-  readonly subjects: readonly Subject[]
+  readonly subjects: readonly PageSubject[]
 }
 
 /** A task for the thread that reads pages, one at a time. */

@@ -13,7 +13,7 @@ import type {
   UnknownCheckoutStore,
 } from '../../payments/card-checkout'
 import type { Claim, ClaimStore } from '../../payments/claim'
-import type { Fate } from '../../payments/method'
+import type { PaymentFate } from '../../payments/method'
 import { isUnavailable } from '../../unavailable'
 import { type TopUps, topUpClaim } from '../top-ups'
 
@@ -234,7 +234,7 @@ export class CardTopUps {
   }
 
   /** The outcome of a payment page, for the job. */
-  async fateOf(claim: Pick<Claim, 'id' | 'transaction' | 'amount'>): Promise<Fate> {
+  async fateOf(claim: Pick<Claim, 'id' | 'transaction' | 'amount'>): Promise<PaymentFate> {
     const { state, amount, currency, payment } = await this.card.state(claim.transaction)
     if (state === 'open') return { kind: 'open' }
     if (state === 'expired') return { kind: 'never' }

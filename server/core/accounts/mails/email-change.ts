@@ -10,7 +10,7 @@ export function readEmail(text: string): string | null {
 }
 
 /** A change of email address that awaits confirmation. */
-export interface EmailChange {
+export interface MailedChange {
   readonly userId: string
   /** The token is only valid while this is the user's address, which also limits it to one use. */
   readonly from: string
@@ -33,13 +33,13 @@ export class EmailChangeTokens {
     this.clock = clock
   }
 
-  make(change: EmailChange): string {
+  make(change: MailedChange): string {
     const payload = Buffer.from(JSON.stringify({ ...change, until: this.clock.now() + DAY_MS })).toString('base64url')
     return `${payload}.${this.signature(payload)}`
   }
 
   /** Returns null for a token that is forged or expired. */
-  read(token: string): EmailChange | null {
+  read(token: string): MailedChange | null {
     const [payload = '', signature = ''] = token.split('.')
     const [mine, theirs] = [Buffer.from(this.signature(payload)), Buffer.from(signature)]
     if (mine.length !== theirs.length || !timingSafeEqual(mine, theirs)) return null

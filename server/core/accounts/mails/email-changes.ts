@@ -7,7 +7,7 @@ import { err, ok, type Result, reasonOf } from '../../result'
 import type { EmailChange, IdentitySettings } from '../identity'
 import type { KeyOwner } from '../keys'
 import { wrong } from '../submitted'
-import { EmailChangeTokens, type EmailChange as TokenOfEmail } from './email-change'
+import { EmailChangeTokens, type MailedChange } from './email-change'
 import { confirmEmailMail, emailChangedMail } from './owner-mails'
 
 const LINK_EXPIRED = 'This link has expired or was already used. Request a new one in Settings.'
@@ -80,7 +80,7 @@ export class EmailChanges {
   }
 
   /** Safe to repeat: the link works until it expires or the address changes. */
-  private async confirmSignUp({ userId, to }: TokenOfEmail, actor: Actor): Promise<Result<string, Failure>> {
+  private async confirmSignUp({ userId, to }: MailedChange, actor: Actor): Promise<Result<string, Failure>> {
     const { identity, accountIdOf, audit, clock, onSignUpConfirmed } = this.parts
     if (!(await identity.confirmEmail(userId, to))) return err(failure('invalid_state', LINK_EXPIRED))
     if (!(await onSignUpConfirmed(userId)))

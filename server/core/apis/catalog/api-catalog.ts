@@ -11,7 +11,7 @@ import type { Sealing } from '../../sealing'
 import type { Api } from '../api'
 import { type ApiSurroundings, apiProblems } from '../api-rules'
 import type { ApiRegistry, ApiStore, ApiWrite } from '../api-store'
-import type { Closing, Closings } from '../closings'
+import type { ApiClosing, Closings } from '../closings'
 import { assembleApi, formOf, givenAuth, isSameApi } from './assemble-api'
 import type { ApiChange, ApiForm, ImportForm, OperationForm } from './catalog-form'
 import { apiPlan, type CatalogPlan, type ImportPlan, planHash } from './catalog-plan'
@@ -98,7 +98,7 @@ export class ApiCatalog {
   }
 
   /** What is closed of an API, to whom and since when. */
-  closedOf(api: Api): readonly Closing[] {
+  closedOf(api: Api): readonly ApiClosing[] {
     return this.parts.closings.of(api)
   }
 

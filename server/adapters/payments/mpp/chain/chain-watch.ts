@@ -1,7 +1,7 @@
 import { type Address, type Client, encodeFunctionData, erc20Abi, type Hex, hexToNumber } from 'viem'
 import { call, getBlock } from 'viem/actions'
 import { CANNOT_SEND, NETWORK, type PaymentRefusal } from '../../../../core/payments/refusal'
-import { reasonOf } from '../refusals'
+import { chainReason } from '../refusals'
 import { isRevert } from './node-trouble'
 import { ofNetwork, type RelayProblem } from './relaying'
 
@@ -74,7 +74,7 @@ export class ChainWatch {
   private async check(): Promise<string | null> {
     const startedAt = this.options.now()
     const found = await this.findProblem().catch((error: unknown) =>
-      ofNetwork(`the node does not answer: ${reasonOf(error)}`),
+      ofNetwork(`the node does not answer: ${chainReason(error)}`),
     )
     const problem = found?.reason ?? null
     this.isOurs = found?.isOurs ?? false
@@ -118,7 +118,7 @@ export class ChainWatch {
       return null
     } catch (error) {
       if (!isRevert(error)) throw error
-      return `the token cannot be transferred to the recipient (the token is paused, or an address is blocked): ${reasonOf(error)}`
+      return `the token cannot be transferred to the recipient (the token is paused, or an address is blocked): ${chainReason(error)}`
     }
   }
 }

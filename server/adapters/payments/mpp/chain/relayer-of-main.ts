@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import { isJson, parsedJson } from '../../../../core/json'
-import { reasonOf } from '../refusals'
+import { chainReason } from '../refusals'
 import {
   type ContractCall,
   ofNetwork,
@@ -60,7 +60,7 @@ export class RelayerOfMain implements Relaying {
     } catch (error) {
       return {
         kind: 'failed',
-        reason: `the cell main, which relays, does not answer: ${reasonOf(error)}`,
+        reason: `the cell main, which relays, does not answer: ${chainReason(error)}`,
         isSent: false,
       }
     }
@@ -80,7 +80,7 @@ export async function answerOfMain(
 ): Promise<Readonly<Record<string, unknown>>> {
   const call = callIn(body)
   if (!call) {
-    const problem = await relayer.problem().catch((error: unknown) => ofNetwork(reasonOf(error)))
+    const problem = await relayer.problem().catch((error: unknown) => ofNetwork(chainReason(error)))
     return { kind: 'state', problem: problem?.reason ?? null, ...(problem?.isOurs && { isOurs: true }) }
   }
   const isTarget = targets.some((target) => target.toLowerCase() === call.to.toLowerCase())
@@ -92,7 +92,7 @@ export async function answerOfMain(
     })
     return relayed.kind === 'mined' ? { kind: 'mined', receipt: plain(relayed.receipt) } : relayed
   } catch (error) {
-    return { kind: 'failed', reason: reasonOf(error), isSent }
+    return { kind: 'failed', reason: chainReason(error), isSent }
   }
 }
 

@@ -2,7 +2,7 @@ import { type Client, type Hex, keccak256, type TransactionReceipt } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { getTransactionCount, getTransactionReceipt, sendRawTransaction } from 'viem/actions'
 import { MINUTE_MS } from '../../../../core/clock'
-import { reasonOf } from '../refusals'
+import { chainReason } from '../refusals'
 import type { Fees, GasPrices } from './gas-prices'
 import { causesOf, isNodeTrouble, isRevert } from './node-trouble'
 import { type ContractCall, ofNetwork, type Relayed, type Relaying, type RelayProblem } from './relaying'
@@ -115,7 +115,7 @@ export class Relayer implements Relaying {
       limit = (BigInt(estimated) * 5n) / 4n
     } catch (error) {
       if (!isRevert(error)) throw error
-      return { kind: 'reverts', reason: reasonOf(error) }
+      return { kind: 'reverts', reason: chainReason(error) }
     }
     const receipt = await this.submit({ to, data, gas: limit }, onSent)
     return receipt ? { kind: 'mined', receipt } : { kind: 'late' }

@@ -14,7 +14,7 @@ import {
 } from 'viem'
 import { getBlock, getChainId, getTransactionReceipt, readContract } from 'viem/actions'
 import { MINUTE_MS } from '../../../../core/clock'
-import type { Fate, SettlementHandle } from '../../../../core/payments/method'
+import type { PaymentFate, SettlementHandle } from '../../../../core/payments/method'
 
 /** The functions of EIP-3009 and ERC-20 that are used here. */
 export const EIP3009_ABI = parseAbi([
@@ -114,7 +114,7 @@ function namedBy(text: string): Named | null {
 }
 
 export interface AuthorizationFate {
-  readonly fate: Fate
+  readonly fate: PaymentFate
   /** The nonce is used, by this or another transaction. With an open fate: in a pending block, or the node does not show by which one. */
   readonly used: boolean
 }
@@ -131,7 +131,7 @@ export interface FateOptions {
  * use the nonce for another transfer or cancel it, and anyone can submit our authorization before us: `counts` decides whether that
  * is a payment. Throws when the node does not answer.
  */
-export async function fateOf(
+export async function authorizationFate(
   client: Client,
   handle: SettlementHandle,
   options: FateOptions,
@@ -166,7 +166,7 @@ async function usedFor(
   handle: SettlementHandle,
   latest: BlockHead,
   { counts, confirmations }: FateOptions,
-): Promise<Fate> {
+): Promise<PaymentFate> {
   const topics = [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], pad(named.from as Hex), named.nonce as Hex]
   for await (const [log] of logsOf(client, handle, latest, { address: named.token as Address, topics })) {
     if (!log?.transactionHash) continue

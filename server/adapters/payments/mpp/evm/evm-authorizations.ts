@@ -7,7 +7,7 @@ import { movedAmount } from '../chain/moved-amount'
 import type { RelayedReceipt } from '../chain/relaying'
 import { SentByUs } from '../chain/sent-by-us'
 import { refusalOf } from '../refusals'
-import { fateOf, hasMoved, isFacilitated, namedOn, transferCall } from './eip3009'
+import { authorizationFate, hasMoved, isFacilitated, namedOn, transferCall } from './eip3009'
 import type { EvmCredential } from './evm-credential'
 import type { EvmNetwork, EvmOptions } from './evm-network'
 import { type Facilitator, facilitatorRequest } from './facilitator'
@@ -26,7 +26,10 @@ export function authorizations(options: EvmOptions, network: EvmNetwork) {
   const counts = (name: string, transaction: TransactionReceipt) =>
     isFacilitated(name) || (sentByUs?.counts(name, transaction) ?? true)
   const fate = (handle: ReadCredential['handle']) =>
-    fateOf(reads, handle, { confirmations, counts: (transaction) => counts(handle.transaction, transaction) })
+    authorizationFate(reads, handle, {
+      confirmations,
+      counts: (transaction) => counts(handle.transaction, transaction),
+    })
 
   /** The chain refused it from us: someone else may have submitted it first. */
   const spentOrRefused = async ({ handle }: ReadCredential, reason: string): Promise<SettleOutcome> => {

@@ -58,7 +58,7 @@ export interface EvmNetwork {
 }
 
 /** A network with an account of our own that sends. */
-export interface Relayed {
+export interface RelayedNetwork {
   readonly relayed: NonNullable<EvmNetwork['relayed']>
 }
 

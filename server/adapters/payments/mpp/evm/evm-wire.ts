@@ -7,7 +7,7 @@ import { bindingText } from '../../../../core/payments/binding'
 import type { Offer, Resource, Terms } from '../../../../core/payments/method'
 import { networkInV1 } from '../../../../core/x402-networks'
 import { ChallengeWriter } from '../challenge-writer'
-import { reasonOf } from '../refusals'
+import { chainReason } from '../refusals'
 import { type EvmCredential, pendingX402 } from './evm-credential'
 import { RequirementWriter } from './requirement-writer'
 import { offerInV1, paymentInV2 } from './x402-v1'
@@ -87,7 +87,7 @@ export function evmWire(options: WireOptions) {
       if (!credential) throw new Error('the payment cannot be read')
       return await bind({ challenge, credential, input: publicly(terms.resource) })
     } catch (error) {
-      throw new Errors.InvalidChallengeError({ reason: reasonOf(error) })
+      throw new Errors.InvalidChallengeError({ reason: chainReason(error) })
     }
   }
   return {

@@ -5,7 +5,7 @@ import type { PaymentRefusal } from '../../../../core/payments/refusal'
 import { err, ok } from '../../../../core/result'
 import { networkInV1 } from '../../../../core/x402-networks'
 import { receivedTransfers } from '../chain/received'
-import { reasonOf, refusalOf } from '../refusals'
+import { chainReason, refusalOf } from '../refusals'
 import { type Authorization, MAX_LIFE_MS, namedOn, nameOf } from './eip3009'
 import { authorizations } from './evm-authorizations'
 import { type EvmCredential, isOfX402, readEvmCredential } from './evm-credential'
@@ -65,7 +65,7 @@ export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(o
       network.settle(read).catch((error) => {
         // Check the chain before the next offer, whatever the problem was.
         void watch.checkAgain()
-        return { kind: 'unknown', reason: reasonOf(error), isOurs: true }
+        return { kind: 'unknown', reason: chainReason(error), isOurs: true }
       }),
     lookUp: (handle) =>
       network.fateOf(handle).then(

@@ -1,6 +1,6 @@
 import { type Address, type Client, type Hex, numberToHex, pad, parseAbi, type TransactionReceipt } from 'viem'
 import { getBlock, getChainId, getTransaction, getTransactionReceipt, readContract } from 'viem/actions'
-import type { Fate, SettlementHandle } from '../../../../core/payments/method'
+import type { PaymentFate, SettlementHandle } from '../../../../core/payments/method'
 import type { RelayedReceipt } from '../chain/relaying'
 import { type BlockHead, logsOf, REORG_MS, TRANSFER } from '../evm/eip3009'
 import { PERMIT2, type Permit, settledBy, UPTO_PROXY } from './permit2'
@@ -25,7 +25,7 @@ function namedBy(text: string): Named | null {
 }
 
 export interface PermitFate {
-  readonly fate: Fate
+  readonly fate: PaymentFate
   /** The nonce is spent, or about to be in the pending block. */
   readonly used: boolean
 }

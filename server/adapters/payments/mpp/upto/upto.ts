@@ -9,8 +9,8 @@ import { settleByCall, simulatedAmount } from '../chain/contract-calls'
 import { isNodeTrouble, isRevert } from '../chain/node-trouble'
 import { receivedTransfers } from '../chain/received'
 import { MAX_LIFE_MS } from '../evm/eip3009'
-import type { EvmNetwork, EvmOptions, Relayed } from '../evm/evm-network'
-import { reasonOf } from '../refusals'
+import type { EvmNetwork, EvmOptions, RelayedNetwork } from '../evm/evm-network'
+import { chainReason } from '../refusals'
 import { movedByRelayer } from './moved-by-relayer'
 import { hasSettled, permitFateOf, permitName } from './permit-fate'
 import { isSignedByPayer, PERMIT2, type Permit, settleCall, UPTO_PROXY } from './permit2'
@@ -23,7 +23,7 @@ const PERMITS_ABI = parseAbi(['function nonces(address owner) view returns (uint
  * true price once the answer has arrived. The permit names our relayer, so nobody else can settle it or choose the amount, and its
  * contracts allow one settlement, of at most what was signed. Without one it expires.
  */
-export function uptoMethod(options: EvmOptions, network: EvmNetwork & Relayed): PaymentMethod {
+export function uptoMethod(options: EvmOptions, network: EvmNetwork & RelayedNetwork): PaymentMethod {
   const { chainId, decimals, minAmount } = options
   const { token, balance } = network
   const { relayer, watch } = network.relayed
@@ -71,7 +71,7 @@ export function uptoMethod(options: EvmOptions, network: EvmNetwork & Relayed): 
       permits.settle(read, amount === undefined ? null : units(amount)).catch((error) => {
         // Check the chain before the next offer, whatever the problem was.
         void watch.checkAgain()
-        return { kind: 'unknown', reason: reasonOf(error), isOurs: true }
+        return { kind: 'unknown', reason: chainReason(error), isOurs: true }
       }),
     lookUp: (handle) =>
       permits.fateOf(handle).then(
@@ -90,7 +90,7 @@ export function uptoMethod(options: EvmOptions, network: EvmNetwork & Relayed): 
 }
 
 /** Looks up permits on the chain and settles them. */
-function settling(options: EvmOptions, { token, reads, relayed }: EvmNetwork & Relayed) {
+function settling(options: EvmOptions, { token, reads, relayed }: EvmNetwork & RelayedNetwork) {
   const { relayer, watch } = relayed
   const { confirmations, onTrouble } = options
   const recipient = options.recipient as Address // the configuration validated its form
@@ -144,7 +144,7 @@ function settling(options: EvmOptions, { token, reads, relayed }: EvmNetwork & R
  * Whether the scheme can be settled here: its contracts are on this chain, and the node simulates calls from the relayer. Also whether the token
  * takes signed approvals. Asked until the node has answered.
  */
-function contractsOn(options: EvmOptions, { reads, token, relayed: { relayer } }: EvmNetwork & Relayed) {
+function contractsOn(options: EvmOptions, { reads, token, relayed: { relayer } }: EvmNetwork & RelayedNetwork) {
   let found: Promise<boolean> | null = null
   let approvals = false
   const recipient = options.recipient as Address // the configuration validated its form

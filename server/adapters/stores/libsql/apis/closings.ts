@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { Closing, ClosingStore } from '../../../../core/apis/closings'
+import type { ApiClosing, ClosingStore } from '../../../../core/apis/closings'
 import type { AuditEntry } from '../../../../core/audit'
 import type { ImportedName } from '../../../../core/catalog/operation'
 import type { AccountId } from '../../../../core/ids'
@@ -16,11 +16,11 @@ export class LibsqlClosings implements ClosingStore {
     this.db = db
   }
 
-  async all(): Promise<readonly Closing[]> {
+  async all(): Promise<readonly ApiClosing[]> {
     return this.db.select().from(apiClosings).orderBy(asc(apiClosings.at), asc(apiClosings.accountId))
   }
 
-  async add(closing: Closing): Promise<void> {
+  async add(closing: ApiClosing): Promise<void> {
     await this.db.batch([this.db.insert(apiClosings).values(closing).onConflictDoNothing()])
   }
 

@@ -1,5 +1,5 @@
 import type { KeyId } from '../../../../core/ids'
-import type { AppendOutcome, Fate, Journal, JournalRecord } from '../../../../core/ledger/journal'
+import type { AppendOutcome, GroupFate, Journal, JournalRecord } from '../../../../core/ledger/journal'
 import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { BestEffortWrites } from '../driver/best-effort-writes'
@@ -16,7 +16,7 @@ interface Waiting {
   readonly resolve: (outcome: AppendOutcome) => void
   readonly since: number
   /** The outcome of its group, while that is being written. */
-  fate: Promise<Fate> | null
+  fate: Promise<GroupFate> | null
 }
 
 export interface GroupCommitOptions {
@@ -143,7 +143,7 @@ export class GroupCommit implements Journal {
 
   /** Writes one group and answers its records when it is committed. Returns the error if it was certainly not written. */
   private async write(group: Group, items: readonly Waiting[]): Promise<DatabaseError | null> {
-    const { promise: fate, resolve: decide } = Promise.withResolvers<Fate>()
+    const { promise: fate, resolve: decide } = Promise.withResolvers<GroupFate>()
     for (const item of items) item.fate = fate
     const json = items.map((item) => item.json)
     const end = await this.options.sink.write(group, json)

@@ -17,11 +17,19 @@ export const NOTHING_STUCK = '0 0'
 export function stuckStatements(record: JournalRecord, source: StuckRecord['source'], reason: string): SqlStatement[] {
   const at = timeOf(record)
   const { ends } = record
-  const values = [makeId('stuck', at), at, accountOf(record), requestOf(record), source, reason, JSON.stringify(record)]
+  const values = [
+    makeId('stuck', at),
+    at,
+    accountOfRecord(record),
+    requestOf(record),
+    source,
+    reason,
+    JSON.stringify(record),
+  ]
   return [{ sql: INSERT, args: values }, ...(ends ? [{ sql: END_HOLD, args: [ends] }] : [])]
 }
 
-export function accountOf({ call, undoes, keeps, change, entries }: JournalRecord): AccountId | null {
+export function accountOfRecord({ call, undoes, keeps, change, entries }: JournalRecord): AccountId | null {
   const account = (call ?? undoes)?.accountId ?? change?.accountId ?? keeps?.hold.account
   return account ?? entries?.[0]?.accountId ?? null
 }

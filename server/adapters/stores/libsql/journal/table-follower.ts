@@ -6,7 +6,7 @@ import type { Applied, ApplyRequest, UnappliedGroups } from '../driver/worker-wi
 import { type Group, groupRows, TOGETHER } from './group-statements'
 import { LogDamaged } from './log-format'
 import { type GroupsRead, LogReader } from './log-reader'
-import { accountOf, NOTHING_STUCK, STUCK_STATE, stuckStatements } from './stuck-statements'
+import { accountOfRecord, NOTHING_STUCK, STUCK_STATE, stuckStatements } from './stuck-statements'
 import { StuckUndone } from './stuck-undone'
 
 const NO_BEST_EFFORT: Pick<Group, 'notes' | 'lastUsed'> = { notes: [], lastUsed: [] }
@@ -89,7 +89,7 @@ export class TableFollower {
 
   private writeOrPutAside(records: readonly JournalRecord[]): void {
     const refused = this.writeHalves(this.undone.withoutPairs(records))
-    const accounts = new Set(refused.map(({ record }) => accountOf(record)))
+    const accounts = new Set(refused.map(({ record }) => accountOfRecord(record)))
     if (accounts.size > MAX_ACCOUNTS) throw refused[0]?.error
     for (const { record, error } of refused)
       for (const { sql, args } of stuckStatements(record, 'log', reasonOf(error))) this.db.run(sql, args)
