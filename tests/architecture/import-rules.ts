@@ -47,6 +47,8 @@ const OPERATION = 'server/core/catalog/operation.ts'
 const USAGE_EVENT = 'server/core/usage/call-record.ts'
 /** What is observed of calls. */
 const TELEMETRY = 'server/core/telemetry/**'
+const KEY_SIZES = 'server/core/credentials/key-sizes.ts'
+const SAVED_VIEWS = 'server/core/accounts/account-settings.ts'
 const PASSWORD = 'server/core/accounts/password.ts'
 const PASSAGES = 'server/adapters/websearch/passages/**'
 const IDENTITY_SCHEMA = [
@@ -527,6 +529,12 @@ export const RULES: readonly Rule[] = [
   // dashboard: pages -> features -> api, ui. A feature imports no other feature.
   { files: ['dashboard/src/*'], may: ['dashboard/src/**'], packages: REACT },
   {
+    // It searches for keys by name.
+    files: ['dashboard/src/shell/palette.tsx'],
+    may: ['dashboard/src/navigation.ts', 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, KEY_SIZES],
+    packages: REACT,
+  },
+  {
     // The layout around the pages, with a dialog to sign in again.
     files: ['dashboard/src/shell/**'],
     may: [
@@ -569,9 +577,22 @@ export const RULES: readonly Rule[] = [
       'dashboard/src/ui/**',
       ...TEXT,
       'server/core/credentials/a*.ts',
+      KEY_SIZES,
     ],
     packages: REACT,
   },
+  // How long the texts and lists of a key are is defined once, as is what a saved view may be.
+  {
+    files: ['dashboard/src/features/keys/typed-settings.ts'],
+    may: ['dashboard/src/api/**', ...TEXT, KEY_SIZES],
+  },
+  {
+    files: ['dashboard/src/features/views/views-dialog.tsx'],
+    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, SAVED_VIEWS],
+    packages: REACT,
+  },
+  { files: ['dashboard/src/messages/keys.ts'], may: [KEY_SIZES] },
+  { files: ['dashboard/src/messages/views.ts'], may: [SAVED_VIEWS] },
   // The compiler checks the list of endpoints against the server's.
   { files: ['dashboard/src/features/keys/form/endpoints.ts'], types: ['server/core/catalog/operation.ts'] },
   {

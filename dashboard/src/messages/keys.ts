@@ -1,3 +1,5 @@
+import { KEY_SIZES } from '../../../server/core/credentials/key-sizes.ts'
+
 const RATE_LIMIT = {
   hint: "Leave empty to use your tier's limit. A key's own limit can only be lower.",
   wrong: 'Enter a whole number above 0, or leave it empty.',
@@ -74,7 +76,7 @@ export const KEY_TEXT = {
   name: 'Name',
   nameHint: 'For example, the app or environment that uses it.',
   nameNeeded: 'Enter a name.',
-  nameLong: 'Use at most 64 characters.',
+  nameLong: `Use at most ${KEY_SIZES.name} characters.`,
   refused: (setting: string, rule: string) => `The ${setting} ${rule}.`,
   limit: 'Spending limit (USD)',
   limitNone: 'No limit',
@@ -115,25 +117,25 @@ export const KEY_TEXT = {
     note: {
       label: 'Note',
       hint: 'For example, who uses the key. Only you can see it.',
-      wrong: 'Use at most 500 characters.',
+      wrong: `Use at most ${KEY_SIZES.note} characters.`,
       none: null,
     },
     tags: {
       label: 'Tags',
       hint: 'Separated by commas, for example: production, team search. Filter keys and group usage by them.',
-      wrong: 'Enter at most 10 tags of at most 32 characters each.',
+      wrong: `Enter at most ${KEY_SIZES.tags} tags of at most ${KEY_SIZES.tag} characters each.`,
       none: null,
     },
     allowed_models: {
       label: 'Allowed models',
       hint: 'Model IDs, one per line. Leave empty to allow all.',
-      wrong: 'Enter at most 100.',
+      wrong: `Enter at most ${KEY_SIZES.models}.`,
       none: 'All',
     },
     pinned_operations: {
       label: 'Pinned MCP tools',
       hint: 'Operations of APIs, one per line, such as weather.forecast. Each remains a separate tool at /mcp, even if there are more than 40.',
-      wrong: 'Enter at most 40.',
+      wrong: `Enter at most ${KEY_SIZES.pinnedOperations}.`,
       none: null,
     },
     rpm_limit: { label: 'Requests per minute', ...RATE_LIMIT },

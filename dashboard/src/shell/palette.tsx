@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { type KeyboardEvent, useId, useState } from 'react'
+import { KEY_SIZES } from '../../../server/core/credentials/key-sizes.ts'
 import { accountQuery } from '../api/account/account.ts'
 import { keysQuery } from '../api/keys.ts'
 import { SHELL_TEXT as TEXT } from '../messages/shell.ts'
@@ -12,8 +13,6 @@ import { INPUT } from '../ui/field.tsx'
 const REQUEST_ID = /^req_[0-9a-f]{32}$/
 /** The shortest text that names a request: a status. */
 const MIN_SEARCH = 3
-/** The longest name of a key. */
-const MAX_NAME = 64
 
 interface Entry {
   readonly id: string
@@ -88,8 +87,8 @@ function useEntries(typed: string, onClose: () => void): readonly Entry[] {
   const navigate = useNavigate()
   const account = useQuery(accountQuery).data
   const keys =
-    useInfiniteQuery({ ...keysQuery({ q: typed }), enabled: typed !== '' && typed.length <= MAX_NAME }).data?.pages[0]
-      ?.keys ?? []
+    useInfiniteQuery({ ...keysQuery({ q: typed }), enabled: typed !== '' && typed.length <= KEY_SIZES.name }).data
+      ?.pages[0]?.keys ?? []
   const going = (go: () => void) => () => {
     onClose()
     go()

@@ -12,6 +12,10 @@ export interface SavedView {
 /** The pages whose filters can be saved. */
 export const VIEW_PAGES = ['keys', 'usage'] as const
 
+export const MAX_VIEWS = 30
+/** In characters. */
+export const MAX_VIEW_NAME = 40
+
 /** An owner's settings for the dashboard. */
 export interface AccountSettings {
   /** An IANA time zone, or null for the browser's. */

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import { type AccountSettings, VIEW_PAGES } from '../../core/accounts/account-settings'
+import { type AccountSettings, MAX_VIEW_NAME, MAX_VIEWS, VIEW_PAGES } from '../../core/accounts/account-settings'
 import type { SecondFactors, SessionLine } from '../../core/accounts/identity'
 import { readEmail } from '../../core/accounts/mails/email-change'
 import { isoTime } from '../../core/clock'
@@ -27,12 +27,12 @@ const SETTINGS = {
   timezone: orNull(timeZone("An IANA time zone; null means the browser's."), "the browser's"),
   saved_views: listOf(
     form('A page of the dashboard with filters.', {
-      name: line('Its name.', 40),
+      name: line('Its name.', MAX_VIEW_NAME),
       page: oneOf(VIEW_PAGES, 'The page.'),
       query: line("The search part of the page's address, without the question mark.", 1000),
     }),
     'The views that the owner saved, all of them.',
-    { maxItems: 30 },
+    { maxItems: MAX_VIEWS },
   ),
 }
 

@@ -7,9 +7,10 @@ import {
   keyStatus,
   type SpendPool,
 } from '../../core/credentials/api-key'
+import { KEY_SIZES } from '../../core/credentials/key-sizes'
 import type { AccountId } from '../../core/ids'
 import { PAGE_QUERY, refuseCursor } from '../middleware/input/list-query'
-import { type KeyRecordParts, MAX_TAG, tagOf } from './record'
+import { type KeyRecordParts, tagOf } from './record'
 
 const MAX_LISTED_TAGS = 200
 
@@ -33,7 +34,7 @@ export const KEY_QUERY = {
     in: 'query',
     kind: 'text',
     min: 1,
-    max: MAX_TAG,
+    max: KEY_SIZES.tag,
     description: 'Only keys with this tag.',
     example: 'production',
   },

@@ -9,6 +9,7 @@ import { isSold, SOLD } from '../../core/catalog/operations'
 import { isoTime } from '../../core/clock'
 import { Allowlist, MAX_ALLOWED_IPS } from '../../core/credentials/allowlist'
 import { type ApiKey, KEY_STATUSES, keyStatus } from '../../core/credentials/api-key'
+import { KEY_SIZES } from '../../core/credentials/key-sizes'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
 import { MAX_KEYS } from '../../core/limits/tier'
@@ -37,11 +38,6 @@ import {
   yesOrNo,
 } from '../openapi/json-schema'
 
-const MAX_NAME = 64
-const MAX_LIST = 100
-const MAX_PINNED = 40
-const MAX_TAGS = 10
-export const MAX_TAG = 32
 /** The name of an API, a dot, the id of an operation. */
 export const MAX_SOLD_NAME = 105
 const SOLD_NAME = checked<SoldName>(
@@ -54,17 +50,17 @@ const SOLD_NAME = checked<SoldName>(
 )
 
 const TAG = checked<string>(
-  { type: 'string', description: 'A tag.', minLength: 1, maxLength: MAX_TAG, pattern: '^[^,]*$' },
+  { type: 'string', description: 'A tag.', minLength: 1, maxLength: KEY_SIZES.tag, pattern: '^[^,]*$' },
   (value) => {
     const tag = typeof value === 'string' ? tagOf(value) : ''
-    const isTag = tag !== '' && [...tag].length <= MAX_TAG && isPlainLine(tag) && !tag.includes(',')
+    const isTag = tag !== '' && [...tag].length <= KEY_SIZES.tag && isPlainLine(tag) && !tag.includes(',')
     return isTag ? null : 'must be a tag'
   },
 )
 
 /** The settings of a key, both in requests and in responses. */
 const SETTINGS = {
-  name: line('A name; unique among your keys that are not revoked.', MAX_NAME),
+  name: line('A name; unique among your keys that are not revoked.', KEY_SIZES.name),
   spending_limit: orNull(
     usd(
       'Total US dollars the key may spend, with at most 6 decimals; null means unlimited. The key stops at this amount.',
@@ -85,28 +81,30 @@ const SETTINGS = {
   allowed_endpoints: withRule(
     `must be a list of any of ${SOLD.join(', ')}, or operations of the catalog such as weather.forecast`,
     listOf(SOLD_NAME, 'The operations it may call. If empty, all are allowed.', {
-      maxItems: MAX_LIST,
+      maxItems: KEY_SIZES.models,
     }),
   ),
   allowed_models: withRule(
-    `must be a list of at most ${MAX_LIST} model ids`,
-    listOf(line('A model id.', 200), 'The models it may call. If empty, all are allowed.', { maxItems: MAX_LIST }),
+    `must be a list of at most ${KEY_SIZES.models} model ids`,
+    listOf(line('A model id.', 200), 'The models it may call. If empty, all are allowed.', {
+      maxItems: KEY_SIZES.models,
+    }),
   ),
   rpm_limit: orNull(
     whole("Requests per minute, at most the tier's limit; null means the tier's limit.", { minimum: 1 }),
   ),
   tpm_limit: orNull(whole("Tokens per minute, at most the tier's limit; null means the tier's limit.", { minimum: 1 })),
-  note: orNull(prose('A note, such as who uses the key. Visible only to you.', 500), 'no note'),
+  note: orNull(prose('A note, such as who uses the key. Visible only to you.', KEY_SIZES.note), 'no note'),
   tags: withRule(
-    `must be a list of at most ${MAX_TAGS} tags of 1 to ${MAX_TAG} characters without commas, and ${PLAIN_LINE_RULE}`,
-    listOf(TAG, 'Words to find keys and to add up their usage by, such as `production`.', { maxItems: MAX_TAGS }),
+    `must be a list of at most ${KEY_SIZES.tags} tags of 1 to ${KEY_SIZES.tag} characters without commas, and ${PLAIN_LINE_RULE}`,
+    listOf(TAG, 'Words to find keys and to add up their usage by, such as `production`.', { maxItems: KEY_SIZES.tags }),
   ),
   pinned_operations: withRule(
-    `must be a list of at most ${MAX_PINNED} operations of the catalog such as weather.forecast`,
+    `must be a list of at most ${KEY_SIZES.pinnedOperations} operations of the catalog such as weather.forecast`,
     listOf(
       SOLD_NAME,
       'Operations of APIs that `/mcp` offers as a tool each, also where there are too many for one tool each.',
-      { maxItems: MAX_PINNED },
+      { maxItems: KEY_SIZES.pinnedOperations },
     ),
   ),
   budget: orNull(

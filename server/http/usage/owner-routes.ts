@@ -1,6 +1,7 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
+import { KEY_SIZES } from '../../core/credentials/key-sizes'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { AccountStatements } from '../../core/ledger/account-statement'
@@ -8,7 +9,7 @@ import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, UsageReports } from '../../core/usage/reports'
-import { MAX_SOLD_NAME, MAX_TAG } from '../keys/record'
+import { MAX_SOLD_NAME } from '../keys/record'
 import { type AccountCaller, callersOf } from '../middleware/caller/callers'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { INSTANT, instantOf } from '../middleware/input/instant-parameter'
@@ -37,7 +38,7 @@ const CALL_FILTER = {
     in: 'query',
     kind: 'text',
     min: 1,
-    max: MAX_TAG,
+    max: KEY_SIZES.tag,
     description: 'Only calls of the keys that have this tag now, also of revoked ones.',
     example: 'production',
   },

@@ -1,8 +1,6 @@
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Field } from '../../ui/field.tsx'
-import { parseMicros } from '../../ui/format/money.ts'
-
-const MICROS = 1_000_000
+import { MICROS_PER_USD, parseMicros } from '../../ui/format/money.ts'
 
 /** The spending limit of an app; empty means no limit. */
 export function LimitField({
@@ -33,5 +31,5 @@ export function LimitField({
 export function parseLimit(typed: string): number | null | 'wrong' {
   if (typed.trim() === '') return null
   const amount = parseMicros(typed)
-  return amount === null || amount <= 0 ? 'wrong' : amount / MICROS
+  return amount === null || amount <= 0 ? 'wrong' : amount / MICROS_PER_USD
 }

@@ -4,10 +4,8 @@ import type { ApiKey } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Meter } from '../../ui/charts/meter.tsx'
-import { balanceUsd, costUsd } from '../../ui/format/money.ts'
+import { balanceUsd, costUsd, MICROS_PER_USD } from '../../ui/format/money.ts'
 import { formatUntil, useNow } from '../../ui/format/time.tsx'
-
-const MICROS = 1_000_000
 
 const TONES: Record<ApiKey['status'], Tone> = {
   active: 'ok',
@@ -41,7 +39,7 @@ export function KeySpend({ apiKey }: { apiKey: ApiKey }) {
   // Both keys of a rotation spend from the same limit: the sum is shown once.
   if (isReplaced(apiKey)) return <span className="small block min-w-32 text-muted">{TEXT.spentWithNew}</span>
   if (limit === null) return <span className="whitespace-nowrap">{TEXT.noLimit(costUsd(spent))}</span>
-  const limitMicros = Math.round(limit * MICROS)
+  const limitMicros = Math.round(limit * MICROS_PER_USD)
   const text = TEXT.spentOf(costUsd(spent), costUsd(limitMicros))
   return (
     <div className="grid min-w-32 gap-1">

@@ -1,3 +1,4 @@
+import { KEY_SIZES } from '../../../../server/core/credentials/key-sizes.ts'
 import type { ApiKey, KeySettings } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 
@@ -14,22 +15,20 @@ interface TypedSetting<K extends Kind> {
   /** The longest text, in characters, or the longest list. */
   readonly max?: number
   /** Where the form asks for it: with what every key has, or among what few keys have. */
-  readonly place: 'first' | 'more'
+  readonly section: 'first' | 'more'
 }
-
-const MAX_TAG = 32
 
 /**
  * The settings that are typed into one control each. Their text is in `KEY_TEXT.typed`; the form, its rules, the key's page, its
  * history and the server's refusals come from here.
  */
 const TYPED_SETTINGS = {
-  note: { kind: 'prose', max: 500, place: 'first' },
-  tags: { kind: 'tags', max: 10, place: 'first' },
-  allowed_models: { kind: 'list', max: 100, place: 'more' },
-  pinned_operations: { kind: 'list', max: 40, place: 'more' },
-  rpm_limit: { kind: 'count', place: 'more' },
-  tpm_limit: { kind: 'count', place: 'more' },
+  note: { kind: 'prose', max: KEY_SIZES.note, section: 'first' },
+  tags: { kind: 'tags', max: KEY_SIZES.tags, section: 'first' },
+  allowed_models: { kind: 'list', max: KEY_SIZES.models, section: 'more' },
+  pinned_operations: { kind: 'list', max: KEY_SIZES.pinnedOperations, section: 'more' },
+  rpm_limit: { kind: 'count', section: 'more' },
+  tpm_limit: { kind: 'count', section: 'more' },
 } as const satisfies { readonly [N in keyof KeySettings]?: TypedSetting<KindOf<KeySettings[N]>> }
 
 export type TypedName = keyof typeof TYPED_SETTINGS
@@ -37,8 +36,8 @@ export type TypedValues = Readonly<Record<TypedName, string>>
 
 export const TYPED_NAMES = Object.keys(TYPED_SETTINGS) as readonly TypedName[]
 
-export function typedNames(place: 'first' | 'more'): readonly TypedName[] {
-  return TYPED_NAMES.filter((name) => settingOf(name).place === place)
+export function typedNames(section: 'first' | 'more'): readonly TypedName[] {
+  return TYPED_NAMES.filter((name) => settingOf(name).section === section)
 }
 
 export function settingOf(name: TypedName): TypedSetting<Kind> {
@@ -59,7 +58,7 @@ export function typedError(name: TypedName, typed: string): string | undefined {
   const isWrong = {
     count: () => typed.trim() !== '' && !/^[1-9]\d{0,8}$/.test(typed.trim()),
     list: () => splitEntries(typed).length > max,
-    tags: () => splitTags(typed).length > max || splitTags(typed).some((tag) => [...tag].length > MAX_TAG),
+    tags: () => splitTags(typed).length > max || splitTags(typed).some((tag) => [...tag].length > KEY_SIZES.tag),
     prose: () => [...typed.trim()].length > max,
   }
   return isWrong[kind]() ? TEXT.typed[name].wrong : undefined

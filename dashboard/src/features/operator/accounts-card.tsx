@@ -11,7 +11,7 @@ import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
-import { costUsd, grouped } from '../../ui/format/money.ts'
+import { costUsd, grouped, MICROS_PER_USD } from '../../ui/format/money.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { SearchBox } from '../../ui/layout/search-box.tsx'
@@ -21,7 +21,6 @@ import { MoreMenu } from '../../ui/menus/more-menu.tsx'
 const AccountDialog = lazyPart(() => import('./account-dialogs.tsx').then(({ AccountDialog }) => AccountDialog))
 
 const { accountColumns: HEADS } = TEXT
-const MICROS = 1_000_000
 type OpenDialog = { what: 'grant' | 'limits'; account: AccountLine } | null
 
 /** All accounts, with search and the operator's actions; support has none here. */
@@ -76,7 +75,7 @@ function limitsOf({ limits }: AccountLine): string {
 }
 
 function balanceOf({ balance_usd: balance }: AccountLine): string {
-  return costUsd(Math.round(Number(balance) * MICROS))
+  return costUsd(Math.round(Number(balance) * MICROS_PER_USD))
 }
 
 function AccountName({ account }: { account: AccountLine }) {

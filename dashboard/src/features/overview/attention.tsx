@@ -4,7 +4,7 @@ import { type ApiKey, keysQuery } from '../../api/keys.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { buttonClass } from '../../ui/button.tsx'
-import { percent } from '../../ui/format/money.ts'
+import { MICROS_PER_USD, percent } from '../../ui/format/money.ts'
 import { formatUntil, useNow } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 
@@ -12,7 +12,6 @@ const HOUR_SECONDS = 3_600
 const DAY_MS = 86_400_000
 const NEAR_LIMIT = 0.8
 const MANY_REFUSED = 0.05
-const MICROS = 1_000_000
 
 interface Notice {
   readonly id: string
@@ -57,7 +56,7 @@ function noticesOf(key: ApiKey, now: number): readonly Notice[] {
   })
   if (status === 'exhausted') return [notice('exhausted', TEXT.exhausted(name))]
   if (status !== 'active') return []
-  const limitMicros = limit === null ? null : limit * MICROS
+  const limitMicros = limit === null ? null : limit * MICROS_PER_USD
   const soon = (at: string) => Date.parse(at) - now < 7 * DAY_MS
   const recentlyUsed = key.last_used_at !== null && now - Date.parse(key.last_used_at) < DAY_MS
   return [

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { defaultParseSearch, Link, useLocation } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
+import { MAX_VIEW_NAME, MAX_VIEWS } from '../../../../server/core/accounts/account-settings.ts'
 import { changeSettings, type SavedView, settingsQuery } from '../../api/account/settings.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { VIEWS_TEXT as TEXT } from '../../messages/views.ts'
@@ -11,9 +12,6 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Loading } from '../../ui/feedback/states.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Field } from '../../ui/field.tsx'
-
-const MAX_NAME = 40
-const MAX_VIEWS = 30
 
 /** The saved views of a page, and a form to save the current one. */
 export function ViewsDialog({ page, onClose }: { page: SavedView['page']; onClose: () => void }) {
@@ -67,7 +65,7 @@ function NewView({ page, isFull, onSave }: NewViewProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const trimmed = name.trim()
-    if (trimmed === '' || [...trimmed].length > MAX_NAME) return setError(TEXT.nameWrong)
+    if (trimmed === '' || [...trimmed].length > MAX_VIEW_NAME) return setError(TEXT.nameWrong)
     // A view with this name is replaced.
     setError(undefined)
     onSave(

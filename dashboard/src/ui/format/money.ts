@@ -1,4 +1,4 @@
-const MICROS = 1_000_000
+export const MICROS_PER_USD = 1_000_000
 
 /** Formats a balance: cents, rounded down, so that it never shows more than there is. */
 export function balanceUsd(micros: number): string {
@@ -9,22 +9,22 @@ export function balanceUsd(micros: number): string {
 /** Formats a cost: cents, plus up to four more decimals if needed. */
 export function costUsd(micros: number): string {
   const size = Math.abs(micros)
-  const digits = pad(size % MICROS, 6).replace(/0{1,4}$/, '')
-  return `${micros < 0 ? '-' : ''}$${grouped(Math.floor(size / MICROS))}.${digits}`
+  const digits = pad(size % MICROS_PER_USD, 6).replace(/0{1,4}$/, '')
+  return `${micros < 0 ? '-' : ''}$${grouped(Math.floor(size / MICROS_PER_USD))}.${digits}`
 }
 
 /** Parses an amount of USD into micro-USD; null unless it is an amount with at most two decimals. */
 export function typedUsd(text: string): number | null {
   const match = /^\s*\$?(\d{1,7})(?:\.(\d{1,2}))?\s*$/.exec(text)
   if (!match) return null
-  return Number(match[1]) * MICROS + Number((match[2] ?? '').padEnd(2, '0')) * 10_000
+  return Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? '').padEnd(2, '0')) * 10_000
 }
 
 /** Parses an amount of USD into micro-USD; null unless it is an amount with at most six decimals. */
 export function parseMicros(text: string): number | null {
   const match = /^\s*\$?(\d{1,9})(?:\.(\d{1,6}))?\s*$/.exec(text)
   if (!match) return null
-  return Number(match[1]) * MICROS + Number((match[2] ?? '').padEnd(6, '0'))
+  return Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? '').padEnd(6, '0'))
 }
 
 /** Formats a count: exact below a million, then in millions. Show the exact one beside it or as a title. */

@@ -2,26 +2,24 @@ import type { ApiKey } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { operationName } from '../../../messages/requests.ts'
 import { Meter } from '../../../ui/charts/meter.tsx'
-import { costUsd, grouped } from '../../../ui/format/money.ts'
+import { costUsd, grouped, MICROS_PER_USD } from '../../../ui/format/money.ts'
 import { formatDateTime, formatDay, formatUntil, TimeAgo, useNow } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
 import { FactList, type Facts } from '../../../ui/layout/fact-list.tsx'
 import { KeyTags } from '../key-tags.tsx'
 import { TYPED_NAMES, type TypedName } from '../typed-settings.ts'
 
-const MICROS = 1_000_000
-
 /** The settings of a key. */
 export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
   const { spending_limit: limit, budget, allowed_ips: ips, expires_at: expires, allowed_endpoints: endpoints } = apiKey
   const rows: Facts = [
-    [TEXT.limit, limit === null ? TEXT.limitNone : costUsd(Math.round(limit * MICROS))],
+    [TEXT.limit, limit === null ? TEXT.limitNone : costUsd(Math.round(limit * MICROS_PER_USD))],
     [
       TEXT.budget,
       budget === null
         ? TEXT.budgetNone
         : TEXT.budgetOf(
-            costUsd(Math.round(budget.limit_usd * MICROS)),
+            costUsd(Math.round(budget.limit_usd * MICROS_PER_USD)),
             TEXT.budgetPeriods[budget.period],
             budget.timezone,
           ),
@@ -82,7 +80,7 @@ function BudgetBar({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
   const { budget, budget_window: window } = apiKey
   if (budget === null || window === null) return null
-  const limitMicros = Math.round(budget.limit_usd * MICROS)
+  const limitMicros = Math.round(budget.limit_usd * MICROS_PER_USD)
   const text = TEXT.spentOf(costUsd(window.spent_micros_usd), costUsd(limitMicros))
   return (
     <div className="grid max-w-xs gap-1">

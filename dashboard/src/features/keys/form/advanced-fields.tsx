@@ -21,7 +21,7 @@ export function AdvancedFields(props: KeyFieldsProps) {
       <div className="grid gap-4 pt-4">
         <BudgetFields {...props} />
         <EndpointFields {...props} />
-        <TypedFields {...props} place="more" />
+        <TypedFields {...props} section="more" />
       </div>
     </details>
   )

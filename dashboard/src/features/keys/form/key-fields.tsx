@@ -29,7 +29,7 @@ export function KeyFields(props: KeyFieldsProps) {
       <LimitFields {...props} />
       <IpField {...props} />
       <ExpiryFields {...props} />
-      <TypedFields {...props} place="first" />
+      <TypedFields {...props} section="first" />
       <AdvancedFields {...props} />
     </>
   )

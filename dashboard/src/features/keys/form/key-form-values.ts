@@ -1,7 +1,8 @@
 import { Allowlist, MAX_ALLOWED_IPS } from '../../../../../server/core/credentials/allowlist.ts'
+import { KEY_SIZES } from '../../../../../server/core/credentials/key-sizes.ts'
 import type { ApiKey, KeySettings } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
-import { parseMicros } from '../../../ui/format/money.ts'
+import { MICROS_PER_USD, parseMicros } from '../../../ui/format/money.ts'
 import {
   splitEntries,
   TYPED_NAMES,
@@ -12,9 +13,8 @@ import {
 } from '../typed-settings.ts'
 import type { Endpoint } from './endpoints.ts'
 
-const MICROS = 1_000_000
 const DAY_MS = 24 * 60 * 60 * 1000
-const MAX_MICROS = 1_000_000 * MICROS
+const MAX_MICROS = 1_000_000 * MICROS_PER_USD
 
 export const BUDGET_PERIODS = ['day', 'week', 'month'] as const
 type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
@@ -45,7 +45,7 @@ export function validateKey(values: KeyFormValues): KeyErrors {
   const name = values.name.trim()
   const errors: KeyErrors = {}
   if (name === '') errors.name = TEXT.nameNeeded
-  else if ([...name].length > 64) errors.name = TEXT.nameLong
+  else if ([...name].length > KEY_SIZES.name) errors.name = TEXT.nameLong
   if (values.limited && !isAmount(values.limit)) errors.limit = TEXT.limitWrong
   const ips = parseIps(values.ips)
   const parsed = Allowlist.parse(ips)
@@ -106,7 +106,7 @@ function isAmount(text: string): boolean {
 }
 
 function toUsd(text: string): number {
-  return (parseMicros(text) ?? 0) / MICROS
+  return (parseMicros(text) ?? 0) / MICROS_PER_USD
 }
 
 function expiryOf({ expires, expiresDate }: KeyFormValues): string | null {

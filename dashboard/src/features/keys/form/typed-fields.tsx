@@ -5,8 +5,8 @@ import { settingOf, type TypedName, typedNames } from '../typed-settings.ts'
 import type { KeyFieldsProps } from './key-fields-props.ts'
 
 /** The settings that are typed into one control each; short ones stand beside each other. */
-export function TypedFields({ place, ...props }: KeyFieldsProps & { place: 'first' | 'more' }) {
-  const names = typedNames(place)
+export function TypedFields({ section, ...props }: KeyFieldsProps & { section: 'first' | 'more' }) {
+  const names = typedNames(section)
   if (names.length === 0) return null
   return (
     <div className="grid items-start gap-x-3 gap-y-4 sm:grid-cols-2">
