@@ -20,7 +20,7 @@ test('no timer is left, however the work ends', async () => {
   try {
     await inTime(Promise.resolve(), 60_000, late)
     await inTime(Promise.reject(new Error('no')), 60_000, late).catch(() => undefined)
-    expect(clear.mock.calls.map(([timer]) => timer)).toEqual(set.mock.results.map(({ value }) => value))
+    expect<unknown>(clear.mock.calls.map(([timer]) => timer)).toEqual(set.mock.results.map(({ value }) => value))
     expect(set).toHaveBeenCalledTimes(2)
   } finally {
     set.mockRestore()

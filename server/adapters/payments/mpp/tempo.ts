@@ -27,7 +27,6 @@ import {
 } from 'viem/actions'
 import { tempoLocalnet } from 'viem/chains'
 import { Abis, Transaction } from 'viem/tempo'
-import { MINUTE_MS } from '../../../core/clock'
 import { jsonText } from '../../../core/json'
 import { formatUsd } from '../../../core/money'
 import { PAYMENT_YIELD } from '../../../core/payments/event-loop-yield'
