@@ -141,7 +141,7 @@ test('books that do not agree, and an old copy, are found', async () => {
 test('data that was moved to another database is found, and where it is', async () => {
   const file = join(h.folder, 'closed.db')
   await writeMigratedDatabase(file)
-  const moved = { id: 'm', kind: 'moved', place: 'libsql://db.internal:8080', at: h.clock.now() } as const
+  const moved = { id: 'm', kind: 'moved', location: 'libsql://db.internal:8080', at: h.clock.now() } as const
   for (const { sql, args } of markStatements(moved)) await executeOn(file, sql, args)
   const diagnosis = await doctor({ DATABASE_URL: `file:${file}` })
   expect(of(diagnosis, 'books')[0]).toMatchObject({

@@ -1,4 +1,4 @@
-import { isFilePlace, move, ownIndex, reopenPlace } from '../../compose/backup/move'
+import { isFileUrl, move, ownIndex, reopenDatabase } from '../../compose/backup/move'
 import { cellStorage, storageSettings } from '../../config'
 import { MoveProblem, type MoveProgress, type MoveReport } from '../../core/backup/move'
 import { parsedWith } from '../command'
@@ -32,7 +32,7 @@ The old place stays as it was, closed: no gateway starts on it. Delete it once t
 `
 
 /** They say where the data is, and change with it. */
-const OF_THE_PLACE = new Set(['DATABASE_URL', 'DATABASE_AUTH_TOKEN', 'TARGET_DATABASE_AUTH_TOKEN'])
+const OF_THE_LOCATION = new Set(['DATABASE_URL', 'DATABASE_AUTH_TOKEN', 'TARGET_DATABASE_AUTH_TOKEN'])
 const PLACE = /^(file:|libsql:\/\/|https?:\/\/)./
 
 /** Moves data between databases while no gateway runs. */
@@ -57,21 +57,21 @@ export async function moveCommand(args: readonly string[], { err }: Pick<Termina
     const token = values.cell === undefined ? storageSettings().databaseAuthToken : cellStorage().authToken
     const targetToken = storageSettings().targetAuthToken ?? token
     if (values.reopen !== undefined) {
-      const place = placeOf('--reopen', values.reopen, token)
-      return await reopened(place, targetToken, values['target-is-gone'] === true)
+      const location = locationOf('--reopen', values.reopen, token)
+      return await reopened(location, targetToken, values['target-is-gone'] === true)
     }
     if (values.cell !== undefined && values.from !== undefined)
       throw new UsageError('--cell says where the data is, by CELL_DATABASE_URLS: leave --from out; see --help')
     const cell = values.cell === undefined ? null : cellOf(values.cell)
-    const from = placeOf('--from', cell?.url ?? values.from, token)
+    const from = locationOf('--from', cell?.url ?? values.from, token)
     const asked = { isRehearsal: values['dry-run'] === true, isJson: values.json === true, cell }
-    return await moved(from, placeOf('--to', values.to, targetToken), asked, err)
+    return await moved(from, locationOf('--to', values.to, targetToken), asked, err)
   } catch (error) {
     throw error instanceof MoveProblem ? new Refused(error.message) : error
   }
 }
 
-function placeOf(option: string, value: string | undefined, authToken: string | null) {
+function locationOf(option: string, value: string | undefined, authToken: string | null) {
   if (value === undefined || !PLACE.test(value) || !(value.startsWith('file:') || URL.canParse(value)))
     throw new UsageError(`${option} takes file:/path/gateway.db or libsql://host; see --help`)
   return { url: value, authToken }
@@ -90,7 +90,7 @@ function cellOf(name: string) {
   return { name, url, control: { url: databaseUrl, authToken: databaseAuthToken } }
 }
 
-type Place = ReturnType<typeof placeOf>
+type Location = ReturnType<typeof locationOf>
 
 interface Asked {
   readonly isRehearsal: boolean
@@ -99,12 +99,12 @@ interface Asked {
 }
 
 async function moved(
-  from: Place,
-  to: Place,
+  from: Location,
+  to: Location,
   { isRehearsal, isJson, cell }: Asked,
   tell: Terminal['err'],
 ): Promise<string> {
-  if (isFilePlace(from.url) && isFilePlace(to.url))
+  if (isFileUrl(from.url) && isFileUrl(to.url))
     throw new UsageError('both places are files, which are copied by "gateway operator backup"')
   const progress = progressLines(tell)
   const onProgress = ({ step, rows, total }: MoveProgress) => progress({ step, bytes: rows, total })
@@ -147,17 +147,17 @@ function text(report: MoveReport, index: string | null, cell: string | null): st
       (name) => `  ${name}${name === 'SECRET_KEY' ? ', or the file secret_key in DATA_DIR' : ''}`,
     ),
     ...(index === null ? [] : [`Bring ${index} too, into the DATA_DIR of each node: it has documents of your own.`]),
-    `Then start the gateway with DATABASE_URL=${to}${isFilePlace(to) ? ' and without NODE_URL' : `, its token in DATABASE_AUTH_TOKEN, and for many nodes a NODE_URL each`}.`,
+    `Then start the gateway with DATABASE_URL=${to}${isFileUrl(to) ? ' and without NODE_URL' : `, its token in DATABASE_AUTH_TOKEN, and for many nodes a NODE_URL each`}.`,
     '',
   ].join('\n')
 }
 
 function secretNames({ keyVariables }: MoveReport): readonly string[] {
   const names = new Set([...storageSettings().secrets, ...keyVariables])
-  return [...names].filter((name) => !OF_THE_PLACE.has(name))
+  return [...names].filter((name) => !OF_THE_LOCATION.has(name))
 }
 
-async function reopened(place: Place, authToken: string | null, isTargetGone: boolean): Promise<string> {
-  const { name, target } = await reopenPlace({ place, authToken, isTargetGone, now: Date.now() })
+async function reopened(location: Location, authToken: string | null, isTargetGone: boolean): Promise<string> {
+  const { name, target } = await reopenDatabase({ location, authToken, isTargetGone, now: Date.now() })
   return `${name} is open again. What ${target} did is not in it: start the gateway for yourself alone, and run "gateway operator reconcile" before customers use it.\n`
 }

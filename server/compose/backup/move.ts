@@ -18,13 +18,13 @@ export function move(options: Move, isRehearsal: boolean): Promise<MoveReport> {
   return (isRehearsal ? rehearseMove : moveData)({ ...options, requireRoom })
 }
 
-/** Opens a place again whose data was moved. Resolves to its address, and where the data was moved to. Throws `MoveProblem`. */
-export function reopenPlace(reopening: Reopening): Promise<{ readonly name: string; readonly target: string }> {
+/** Reopens a database whose data was moved. Resolves to its address and the address that the data was moved to. Throws `MoveProblem`. */
+export function reopenDatabase(reopening: Reopening): Promise<{ readonly name: string; readonly target: string }> {
   return reopen(reopening)
 }
 
-/** Whether a place is a file, and not a database server. */
-export const isFilePlace = (url: string): boolean => databaseFile(url) !== null
+/** Whether the URL names a file rather than a database server. */
+export const isFileUrl = (url: string): boolean => databaseFile(url) !== null
 
 /** The search index if the operator added documents to it: a move does not bring it. Null for one that is built anywhere. */
 export async function ownIndex(dataDir: string): Promise<string | null> {

@@ -59,7 +59,7 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
       (error: Error) => error.message,
     )
   const reopened = (place: string, isTargetGone = false) =>
-    reopen({ place: placeOf(place), authToken: null, isTargetGone, now: NOW })
+    reopen({ location: placeOf(place), authToken: null, isTargetGone, now: NOW })
   /** What a start does first. */
   const start = (file: string) =>
     refusal(openHarness({ env: { DATABASE_URL: `file:${file}` } }).then((gateway) => gateway.close()))
@@ -284,7 +284,7 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
     const broken = await openDatabaseProxy(target.url)
     broken.set('late', 'DROP TABLE data_move')
     expect(await refusal(move(other, broken.url))).toMatch(
-      /is closed, and .* is not open yet: .*Run this again with the same places$/,
+      /is closed, and .* is not open yet: .*Run this again with the same databases$/,
     )
     expect(await start(other)).toContain('this data was moved to')
     expect(
@@ -448,7 +448,7 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
         if (step === 'comparing' && rows > 0) void refusal(leases.join(node, {})).then((told) => (said ||= told))
       },
     })
-    expect(said).toContain('this data is just being moved')
+    expect(said).toContain('this data is being moved')
     const { leases: taken, nodes, secrets } = { leases: 0, nodes: 0, secrets: 0, ...(await countsOf(back)) }
     expect([taken, nodes, secrets]).toEqual([0, 0, 0])
     await leases.close()

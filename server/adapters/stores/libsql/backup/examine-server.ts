@@ -4,7 +4,7 @@ import { reasonOf } from '../../../../core/result'
 import { cellOf, NOW } from '../cluster/lease-tables'
 import { assertSyncedCommits } from '../driver/synced-commits'
 import type { Connection } from '../driver/worker/worker-connection'
-import { lookAt, type Place, placeName } from '../move/place'
+import { type DatabaseLocation, locationName, lookAt } from '../move/database-location'
 import { refuseMoved } from '../move/standing'
 import { appliedSchema, SCHEMA_TIME } from '../upgrade'
 import { booksOf } from './snapshot'
@@ -40,8 +40,8 @@ interface DataFacts {
 }
 
 /** Reads a database server. Changes nothing. Throws if it does not answer. */
-export async function examineServer(place: Place, isSyncPromised: boolean): Promise<ServerFacts> {
-  const facts = await lookAt(place, async (reader) => {
+export async function examineServer(location: DatabaseLocation, isSyncPromised: boolean): Promise<ServerFacts> {
+  const facts = await lookAt(location, async (reader) => {
     const sentAt = Date.now()
     const [row] = await reader.rows(`SELECT ${NOW}`)
     const answerMs = Date.now() - sentAt
@@ -52,15 +52,15 @@ export async function examineServer(place: Place, isSyncPromised: boolean): Prom
     const moved = await refuseMoved((sql) => reader.rows(sql)).then(() => null, reasonOf)
     let unsaid: string | null = null
     const sync = {
-      url: place.url,
+      url: location.url,
       isPromised: isSyncPromised,
       onTrouble: (_: string, reason: string) => (unsaid = reason),
     }
     const unsynced = await assertSyncedCommits(reader, sync).then(() => null, reasonOf)
     const data = age === 'current' && moved === null ? await dataIn(reader) : null
-    return { name: placeName(place.url), answerMs, ...clock, moved, unsynced, unsaid, age, data } as const
+    return { name: locationName(location.url), answerMs, ...clock, moved, unsynced, unsaid, age, data } as const
   })
-  if (!facts) throw new Error(`${placeName(place.url)} is not a database server`)
+  if (!facts) throw new Error(`${locationName(location.url)} is not a database server`)
   return facts
 }
 

@@ -1,7 +1,7 @@
 import { MoveProblem, type MoveProgress } from '../../../../core/backup/move'
 import type { Connection } from '../driver/worker/worker-connection'
 import type { SqlStatement } from '../driver/worker-wire'
-import type { OpenPlace } from './place'
+import type { OpenLocation } from './database-location'
 import { countsOf, inMessages } from './row-counts'
 import { insertLines, RunningSum, TableReader, type TableShape, type TableSum, tablesOf } from './row-text'
 import { assertMove, MOVE_TABLE, MOVE_TRIGGER, type Standing, triggerStatement } from './standing'
@@ -9,15 +9,15 @@ import { assertMove, MOVE_TABLE, MOVE_TRIGGER, type Standing, triggerStatement }
 /** What a condition on `sqlite_master` chooses: tables that are neither of the database itself nor the mark of a move. */
 export const OTHER_TABLES = `type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'libsql\\_%' ESCAPE '\\' AND name <> '${MOVE_TABLE}'`
 
-/** Which nodes run where, and the keys between them: of a place, not of the data. */
-const OF_THE_PLACE = new Set(['nodes', 'leases', 'secrets'])
+/** The nodes of this deployment and the keys between them. They belong to the location, not to the data. */
+const NOT_COPIED = new Set(['nodes', 'leases', 'secrets'])
 
 /** Whether the rows of a table are copied. */
-export const isCopied = (name: string) => name !== MOVE_TABLE && !OF_THE_PLACE.has(name) && !name.startsWith('libsql_')
+export const isCopied = (name: string) => name !== MOVE_TABLE && !NOT_COPIED.has(name) && !name.startsWith('libsql_')
 
 interface CopyParts {
   readonly source: Connection
-  readonly target: OpenPlace
+  readonly target: OpenLocation
   /** The mark of this copy in the target, which every transaction there asserts. */
   readonly id: string
   readonly onProgress: (progress: MoveProgress) => void
@@ -35,7 +35,7 @@ export class DatabaseCopy {
   }
 
   /** Makes the tables, copies their rows, and makes their indexes and triggers, which see none of the inserts. */
-  async make(mark: Pick<Standing, 'kind' | 'place' | 'at'>): Promise<void> {
+  async make(mark: Pick<Standing, 'kind' | 'location' | 'at'>): Promise<void> {
     const { source } = this.parts
     const schema = await schemaOf(source)
     const made = (types: readonly string[]) =>
@@ -53,7 +53,7 @@ export class DatabaseCopy {
       else
         await this.copyTable(shape, (more) => {
           rows += more
-          this.tell('copying', rows)
+          this.report('copying', rows)
         })
     }
     const sequences = await sequencesOf(source)
@@ -94,7 +94,7 @@ export class DatabaseCopy {
       const sum = this.sums.get(shape.name)
       const found = await new TableReader(target.reader, shape).sum((more) => {
         rows += more
-        this.tell('comparing', rows)
+        this.report('comparing', rows)
       })
       if (found.rows !== sum?.rows) throw differentRows(shape.name, found.rows, sum?.rows)
       if (found.digest !== sum.digest) throw different(`the content of ${shape.name}`)
@@ -117,7 +117,7 @@ export class DatabaseCopy {
     this.sums.set(shape.name, sum.end())
   }
 
-  private tell(step: MoveProgress['step'], rows: number): void {
+  private report(step: MoveProgress['step'], rows: number): void {
     this.parts.onProgress({ step, rows, total: this.total })
   }
 
@@ -132,7 +132,7 @@ function different(what: string): MoveProblem {
 }
 
 function differentRows(table: string, found: number, copied: number | undefined): MoveProblem {
-  return different(`${table}: it has ${found} rows in place of ${copied}`)
+  return different(`${table}: it has ${found} rows instead of ${copied}`)
 }
 
 interface Made {

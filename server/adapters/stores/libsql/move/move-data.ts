@@ -14,18 +14,18 @@ import type { SqlStatement } from '../driver/worker-wire'
 import { replay } from '../journal/replay'
 import { appliedSchema, SCHEMA_TIME } from '../upgrade'
 import { DatabaseCopy, isCopied, OTHER_TABLES } from './database-copy'
-import { requireCell, termStatements } from './moved-cells'
 import {
-  type CellPlace,
-  isSamePlace,
+  type CellLocation,
+  type DatabaseLocation,
+  isSameLocation,
+  locationName,
   lookAt,
-  type OpenPlace,
+  type OpenLocation,
   openSource,
   openTarget,
-  type Place,
-  placeName,
   refuseNodes,
-} from './place'
+} from './database-location'
+import { requireCell, termStatements } from './moved-cells'
 import { countsOf, inMessages } from './row-counts'
 import { quoted, tablesOf } from './row-text'
 import {
@@ -41,10 +41,10 @@ import {
 } from './standing'
 
 export interface MoveOptions {
-  readonly from: Place
-  readonly to: Place
+  readonly from: DatabaseLocation
+  readonly to: DatabaseLocation
   /** Of a cell other than `main`. */
-  readonly cell?: CellPlace | null | undefined
+  readonly cell?: CellLocation | null | undefined
   readonly now: number
   readonly onProgress: (progress: MoveProgress) => void
   /** What the operator should know, such as an unfinished line of the log. */
@@ -64,7 +64,7 @@ const CONSOLE = { kind: 'operator', id: 'console', address: null } as const
  */
 export async function moveData(options: MoveOptions): Promise<MoveReport> {
   const { from, to } = options
-  if (isSamePlace(from.url, to.url)) throw new MoveProblem(`${placeName(to.url)} is where the data is already`)
+  if (isSameLocation(from.url, to.url)) throw new MoveProblem(`${locationName(to.url)} is where the data is already`)
   const source = await openSource(from, options.cell)
   try {
     const { name } = source
@@ -79,7 +79,7 @@ export async function moveData(options: MoveOptions): Promise<MoveReport> {
       if (!isOfDatabase(error)) throw error
       const left = closed ? 'is still closed' : 'was not closed and can serve'
       throw new MoveProblem(
-        `the move ended half-way: ${error.message}. ${name} ${left}. Run this again with the same places`,
+        `the move ended half-way: ${error.message}. ${name} ${left}. Run this again with the same databases`,
       )
     } finally {
       await target.close()
@@ -93,14 +93,14 @@ export async function moveData(options: MoveOptions): Promise<MoveReport> {
 /** Whether the move could begin, and what it would take. Changes nothing. */
 export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
   const { from, to } = options
-  if (isSamePlace(from.url, to.url)) throw new MoveProblem(`${placeName(to.url)} is where the data is already`)
+  if (isSameLocation(from.url, to.url)) throw new MoveProblem(`${locationName(to.url)} is where the data is already`)
   const file = databaseFile(from.url)
   if (file === null) await refuseNodes(options.cell?.control ?? from)
   const found = await lookAt(from, async (reader) => {
-    const name = placeName(from.url)
+    const name = locationName(from.url)
     const closed = await closedFor(reader, name, options)
     const state = await stateOf(to, { name, closed })
-    if (state === 'other') throw notEmpty(placeName(to.url), null)
+    if (state === 'other') throw notEmpty(locationName(to.url), null)
     refuseLost({ name, closed }, state)
     await requireRoom(options, reader)
     await lookAt(to, (target) => requireSync(options, target))
@@ -113,7 +113,7 @@ export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
 /** How an earlier run closed the original for this target; null if it serves. Throws for data that cannot be moved there. */
 async function closedFor(reader: Connection, name: string, { to, cell }: MoveOptions): Promise<Standing | null> {
   const standing = await standingOf((sql) => reader.rows(sql))
-  if (standing?.kind === 'unfinished' || (standing && !isSamePlace(standing.place, to.url)))
+  if (standing?.kind === 'unfinished' || (standing && !isSameLocation(standing.location, to.url)))
     throw new MoveProblem(`${name}: ${refusalOf(standing)}`)
   const schema = await appliedSchema(reader)
   if (schema === null) throw new MoveProblem(`${name} has no data of a gateway`)
@@ -136,16 +136,16 @@ interface Original {
   readonly closed: Standing | null
 }
 
-async function stateOf(to: Place, original: Original): Promise<TargetState> {
+async function stateOf(to: DatabaseLocation, original: Original): Promise<TargetState> {
   return (await lookAt(to, (reader) => stateIn(reader, original))) ?? 'absent'
 }
 
 async function stateIn(reader: Connection, { name, closed }: Original): Promise<TargetState> {
   const standing = await standingOf((sql) => reader.rows(sql))
-  // Its data went on to a third place.
+  // Its data went on to a third database.
   if (standing?.kind === 'moved') return 'other'
   // A copy of somebody else's data is nobody's yet, and whatever was there before is gone.
-  if (standing) return standing.place === name ? 'unfinished' : 'absent'
+  if (standing) return standing.location === name ? 'unfinished' : 'absent'
   const [tables] = await reader.rows(`SELECT count(*) FROM sqlite_master WHERE ${OTHER_TABLES}`)
   if (Number(tables?.[0]) === 0) return 'absent'
   const [log] = await reader.rows("SELECT 1 FROM sqlite_master WHERE name = 'audit_log'")
@@ -159,20 +159,20 @@ async function stateIn(reader: Connection, { name, closed }: Original): Promise<
 function refuseLost({ name, closed }: Original, state: TargetState): void {
   if (!closed || state !== 'absent') return
   throw new MoveProblem(
-    `${name} was moved to ${closed.place} at ${isoTime(closed.at)}, and nothing of it is there any more: what was served there is lost. To go on with the older data, run --reopen ${name} --target-is-gone, and move it then`,
+    `${name} was moved to ${closed.location} at ${isoTime(closed.at)}, and nothing of it is there any more: what was served there is lost. To go on with the older data, run --reopen ${name} --target-is-gone, and move it then`,
   )
 }
 
-async function copied(options: MoveOptions, source: OpenPlace, target: OpenPlace, closed: Standing | null) {
+async function copied(options: MoveOptions, source: OpenLocation, target: OpenLocation, closed: Standing | null) {
   const { now, onTrouble, onProgress } = options
   await requireRoom(options, source.reader)
   await requireSync(options, target.reader)
   const id = newId()
-  await begin(target, { id, kind: 'unfinished', place: source.name, at: now })
+  await begin(target, { id, kind: 'unfinished', location: source.name, at: now })
   // An original that is closed has no owner, and its log is in its tables.
   const epoch = closed ? null : await own(source, options)
   const copy = new DatabaseCopy({ source: source.reader, target, id, onProgress })
-  await copy.make({ kind: 'unfinished', place: source.name, at: now })
+  await copy.make({ kind: 'unfinished', location: source.name, at: now })
   await copy.compare()
   onProgress({ step: 'checking', rows: 0, total: 0 })
   const [original, books] = await Promise.all([booksOf(source.reader), booksOf(target.reader)])
@@ -182,7 +182,7 @@ async function copied(options: MoveOptions, source: OpenPlace, target: OpenPlace
     )
   if (books.problems.length > 0) onTrouble('books', 'they disagree, as those of the original do')
   source.requireHeld()
-  const move = closed ?? { id: newId(), kind: 'moved', place: target.name, at: now }
+  const move = closed ?? { id: newId(), kind: 'moved', location: target.name, at: now }
   if (epoch !== null) await close(source, epoch, move)
   const terms = await termStatements((sql) => source.reader.rows(sql))
   await complete(target, { copy: id, move, from: source.name, now, terms })
@@ -191,7 +191,7 @@ async function copied(options: MoveOptions, source: OpenPlace, target: OpenPlace
 const newId = () => randomBytes(12).toString('hex')
 
 /** Marks the target, which must be empty, or have a copy that did not end. From here on no gateway starts on it. */
-async function begin(target: OpenPlace, mark: Standing): Promise<void> {
+async function begin(target: OpenLocation, mark: Standing): Promise<void> {
   const standing = await standingOf((sql) => target.reader.rows(sql))
   if (standing?.kind === 'moved') throw new MoveProblem(`${target.name}: ${refusalOf(standing)}`)
   if (standing) return takeOver(target, mark)
@@ -206,11 +206,11 @@ function notEmpty(name: string, schema: number | null): MoveProblem {
 }
 
 /** Begins anew. What an earlier run still sends is refused, because the mark is another one. */
-async function takeOver({ reader, writer }: OpenPlace, { id, place, at }: Standing): Promise<void> {
+async function takeOver({ reader, writer }: OpenLocation, { id, location, at }: Standing): Promise<void> {
   await write(writer, [
     {
       sql: `UPDATE ${MOVE_TABLE} SET id = ?1, asserted = ?1, place = ?2, at = ?3 WHERE kind = 'unfinished'`,
-      args: [id, place, at],
+      args: [id, location, at],
     },
   ])
   const found = await reader.rows(`SELECT name FROM sqlite_master WHERE ${OTHER_TABLES}`)
@@ -225,7 +225,7 @@ async function takeOver({ reader, writer }: OpenPlace, { id, place, at }: Standi
 }
 
 /** Makes this process the owner of the original, as a start does: no other one commits anything, and what the log has is in the tables. */
-async function own({ writer, reader, lease }: OpenPlace, { from, now, onTrouble }: MoveOptions): Promise<number> {
+async function own({ writer, reader, lease }: OpenLocation, { from, now, onTrouble }: MoveOptions): Promise<number> {
   const epoch = await raiseEpoch(writer, now, lease)
   const file = databaseFile(from.url)
   if (file === null) return epoch
@@ -240,14 +240,14 @@ async function own({ writer, reader, lease }: OpenPlace, { from, now, onTrouble 
 }
 
 /** Closes the original: no gateway becomes its owner. Fails if another process became its owner meanwhile. */
-async function close(source: OpenPlace, epoch: number, move: Standing): Promise<void> {
+async function close(source: OpenLocation, epoch: number, move: Standing): Promise<void> {
   const assertOwner = { sql: 'UPDATE owner SET asserted = ? WHERE id = 1', args: [epoch] }
   const statements = [assertOwner, ...markStatements(move), triggerStatement(move)]
   await write(source.writer, statements).catch(async (error: unknown) => {
     const standing = await standingOf((sql) => source.reader.rows(sql)).catch(() => null)
     if (standing?.id === move.id) return
     throw new MoveProblem(
-      `${source.name} could not be closed, so the copy was not opened: ${reasonOf(error)}. Run this again with the same places`,
+      `${source.name} could not be closed, so the copy was not opened: ${reasonOf(error)}. Run this again with the same databases`,
     )
   })
 }
@@ -261,14 +261,14 @@ interface Completion {
 }
 
 /** Opens the copy, in one transaction: it has an epoch above every one of the original. */
-async function complete(target: OpenPlace, { copy, move, from, now, terms }: Completion): Promise<void> {
+async function complete(target: OpenLocation, { copy, move, from, now, terms }: Completion): Promise<void> {
   const entry = auditEntry({ at: now, actor: CONSOLE, action: 'data.move', detail: { move: move.id, from } })
   const statements = [assertMove(copy), DROP_TRIGGER, epochRaise(now, null), auditStatement(entry), ...terms, DROP_MARK]
   await write(target.writer, statements).catch(async (error: unknown) => {
     const state = await stateIn(target.reader, { name: from, closed: move }).catch(() => null)
     if (state === 'complete') return
     throw new MoveProblem(
-      `${from} is closed, and ${target.name} is not open yet: ${reasonOf(error)}. Nothing is lost. Run this again with the same places`,
+      `${from} is closed, and ${target.name} is not open yet: ${reasonOf(error)}. Nothing is lost. Run this again with the same databases`,
     )
   })
 }
@@ -282,7 +282,7 @@ function auditStatement(entry: ReturnType<typeof auditEntry>): SqlStatement {
 
 /** How a closed original may open again. */
 export interface Reopening {
-  readonly place: Place
+  readonly location: DatabaseLocation
   /** The target's access, if it is a database server. */
   readonly authToken: string | null
   /** The operator says that the target can never be served again. */
@@ -291,13 +291,13 @@ export interface Reopening {
 }
 
 /** Opens a closed original again. Refuses while its target has the data, or may have it. Resolves to both addresses. */
-export async function reopen({ place, authToken, isTargetGone, now }: Reopening) {
-  const source = await openSource(place)
+export async function reopen({ location, authToken, isTargetGone, now }: Reopening) {
+  const source = await openSource(location)
   try {
     const standing = await standingOf((sql) => source.reader.rows(sql))
     if (standing?.kind !== 'moved')
       throw new MoveProblem(standing ? `${source.name}: ${refusalOf(standing)}` : `${source.name} is not closed`)
-    const target: Place = { ...place, url: standing.place, authToken }
+    const target: DatabaseLocation = { ...location, url: standing.location, authToken }
     const state = await stateOf(target, { name: source.name, closed: standing }).catch((error: unknown) => {
       if (isTargetGone) return 'absent'
       throw new MoveProblem(
@@ -306,11 +306,11 @@ export async function reopen({ place, authToken, isTargetGone, now }: Reopening)
     })
     if (state === 'complete' || state === 'other')
       throw new MoveProblem(
-        `${standing.place} has the data now, or had it and moved it on. To come back, stop its gateways and move it into a new database; opened here again, the same balances would be spent twice`,
+        `${standing.location} has the data now, or had it and moved it on. To come back, stop its gateways and move it into a new database; opened here again, the same balances would be spent twice`,
       )
     if (state === 'absent' && !isTargetGone)
       throw new MoveProblem(
-        `${standing.place} has nothing of it, seen from here. If it never will be again, add --target-is-gone: what was served there is lost`,
+        `${standing.location} has nothing of it, seen from here. If it never will be again, add --target-is-gone: what was served there is lost`,
       )
     // A move that still runs somewhere cannot complete it any more.
     if (state === 'unfinished') await retire(target)
@@ -318,17 +318,17 @@ export async function reopen({ place, authToken, isTargetGone, now }: Reopening)
       at: now,
       actor: CONSOLE,
       action: 'data.reopen',
-      detail: { move: standing.id, from: standing.place },
+      detail: { move: standing.id, from: standing.location },
     })
     await write(source.writer, [assertMove(standing.id), DROP_TRIGGER, DROP_MARK, auditStatement(entry)])
-    return { name: source.name, target: standing.place }
+    return { name: source.name, target: standing.location }
   } finally {
     await source.close()
   }
 }
 
-async function retire(place: Place): Promise<void> {
-  const target = await openTarget(place)
+async function retire(location: DatabaseLocation): Promise<void> {
+  const target = await openTarget(location)
   try {
     const sql = `UPDATE ${MOVE_TABLE} SET id = ?1, asserted = ?1 WHERE kind = 'unfinished'`
     await write(target.writer, [{ sql, args: [newId()] }])
@@ -348,7 +348,7 @@ async function report(
   const file = databaseFile(from.url)
   const waitingBytes = outcome === 'rehearsed' && file !== null ? Bun.file(`${file}.log`).size : 0
   return {
-    ...{ from: placeName(from.url), to: placeName(to.url), tables, waitingBytes },
+    ...{ from: locationName(from.url), to: locationName(to.url), tables, waitingBytes },
     ...{ problems: problems.length, keyVariables, outcome },
   }
 }

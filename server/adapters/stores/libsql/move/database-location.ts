@@ -15,7 +15,7 @@ import { Connection } from '../driver/worker/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker/worker-threads'
 
 /** A database, and what opens it. */
-export interface Place {
+export interface DatabaseLocation {
   readonly url: string
   /** For a database server. */
   readonly authToken: string | null
@@ -23,13 +23,13 @@ export interface Place {
 }
 
 /** A cell other than `main`: the leases and the nodes are in the control database, so who moves the cell keeps nodes from that. */
-export interface CellPlace {
+export interface CellLocation {
   readonly name: CellName
-  readonly control: Place
+  readonly control: DatabaseLocation
 }
 
-/** A place that is open. */
-export interface OpenPlace {
+/** A database that is open. */
+export interface OpenLocation {
   readonly name: string
   readonly reader: Connection
   readonly writer: Connection
@@ -41,7 +41,7 @@ export interface OpenPlace {
 }
 
 /** The address of a database without a token or password. */
-export function placeName(url: string): string {
+export function locationName(url: string): string {
   const file = databaseFile(url)
   if (file !== null) return `file:${file}`
   const { protocol, host, pathname } = new URL(url)
@@ -49,36 +49,39 @@ export function placeName(url: string): string {
 }
 
 /** Whether two addresses are certainly of one database. */
-export function isSamePlace(one: string, other: string): boolean {
-  const withoutScheme = (url: string) => placeName(url).replace(/^(libsql|https?):/, '')
+export function isSameLocation(one: string, other: string): boolean {
+  const withoutScheme = (url: string) => locationName(url).replace(/^(libsql|https?):/, '')
   return withoutScheme(one) === withoutScheme(other)
 }
 
 /** Opens the database that data is taken from, and keeps gateways from it. */
-export async function openSource(place: Place, cell: CellPlace | null = null): Promise<OpenPlace> {
-  const file = databaseFile(place.url)
-  if (file === null) return openServer(place, cell)
+export async function openSource(location: DatabaseLocation, cell: CellLocation | null = null): Promise<OpenLocation> {
+  const file = databaseFile(location.url)
+  if (file === null) return openServer(location, cell)
   if (!hasContent(file)) throw new MoveProblem(`there is no database at ${file}`)
-  return openFile(place, file)
+  return openFile(location, file)
 }
 
 /** Opens the database that data is put into, and makes the file of one that is a file. */
-export async function openTarget(place: Place): Promise<OpenPlace> {
-  const file = databaseFile(place.url)
-  if (file === null) return connected(place, null, NO_HOLD)
+export async function openTarget(location: DatabaseLocation): Promise<OpenLocation> {
+  const file = databaseFile(location.url)
+  if (file === null) return connected(location, null, NO_HOLD)
   const folder = dirname(file)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (!hasContent(file)) await refuseRemains(folder, basename(file))
-  return openFile(place, file)
+  return openFile(location, file)
 }
 
 /** Reads a database without keeping anybody from it. Null if it is a file that is not there. */
-export async function lookAt<T>(place: Place, look: (reader: Connection) => Promise<T>): Promise<T | null> {
-  const file = databaseFile(place.url)
+export async function lookAt<T>(
+  location: DatabaseLocation,
+  look: (reader: Connection) => Promise<T>,
+): Promise<T | null> {
+  const file = databaseFile(location.url)
   if (file !== null && !hasContent(file)) return null
-  const reader = await Connection.open({ role: 'reader', ...addressOf(place, file) }, () => undefined)
+  const reader = await Connection.open({ role: 'reader', ...addressOf(location, file) }, () => undefined)
   try {
-    if (file === null) await requireAnswer(reader, place)
+    if (file === null) await requireAnswer(reader, location)
     return await look(reader)
   } finally {
     await reader.close()
@@ -97,14 +100,14 @@ async function refuseRemains(folder: string, file: string): Promise<void> {
     throw new MoveProblem(`${folder} has ${other}, which belongs to another database. Choose another folder`)
 }
 
-async function openFile(place: Place, file: string): Promise<OpenPlace> {
+async function openFile(location: DatabaseLocation, file: string): Promise<OpenLocation> {
   const lock = await lockDatabaseFile(file).catch((error: unknown) => {
     throw new MoveProblem(reasonOf(error))
   })
-  return connected(place, file, { ...NO_HOLD, release: async () => lock.release() })
+  return connected(location, file, { ...NO_HOLD, release: async () => lock.release() })
 }
 
-/** What keeps others from a place. */
+/** What keeps others from a database. */
 interface Hold {
   readonly lease: HeldLease | null
   readonly requireHeld: () => void
@@ -112,50 +115,50 @@ interface Hold {
 }
 const NO_HOLD: Hold = { lease: null, requireHeld: () => undefined, release: async () => undefined }
 
-function addressOf({ url, authToken, threads = OWN_THREADS }: Place, file: string | null) {
+function addressOf({ url, authToken, threads = OWN_THREADS }: DatabaseLocation, file: string | null) {
   const address = file === null ? url : `file:${encodeURI(file).replaceAll(/[?#]/g, encodeURIComponent)}`
   return { url: address, authToken, threads }
 }
 
-async function connected(place: Place, file: string | null, hold: Hold): Promise<OpenPlace> {
+async function connected(location: DatabaseLocation, file: string | null, hold: Hold): Promise<OpenLocation> {
   const connections: Connection[] = []
   const close = async () => {
     for (const connection of connections) await connection.close()
     await hold.release()
   }
   const connect = async (role: 'reader' | 'writer') => {
-    const connection = await Connection.open({ role, ...addressOf(place, file) }, () => undefined)
+    const connection = await Connection.open({ role, ...addressOf(location, file) }, () => undefined)
     connections.push(connection)
     return connection
   }
   try {
     const writer = await connect('writer')
     const reader = await connect('reader')
-    if (file === null) await requireAnswer(reader, place)
+    if (file === null) await requireAnswer(reader, location)
     const { lease, requireHeld } = hold
-    return { name: placeName(place.url), reader, writer, lease, requireHeld, close }
+    return { name: locationName(location.url), reader, writer, lease, requireHeld, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function requireAnswer(reader: Connection, { url }: Place): Promise<void> {
+async function requireAnswer(reader: Connection, { url }: DatabaseLocation): Promise<void> {
   await reader.rows('SELECT 1').catch((error: unknown) => {
     const reason = reasonOf(error)
-    throw new MoveProblem(`${placeName(url)} does not answer: ${reason}. Check the address and its token`)
+    throw new MoveProblem(`${locationName(url)} does not answer: ${reason}. Check the address and its token`)
   })
 }
 
 /** A database server is kept by the lease of `main`, which no node can take meanwhile; without it no node starts. */
-async function openServer(place: Place, cell: CellPlace | null): Promise<OpenPlace> {
-  const control = cell?.control ?? place
+async function openServer(location: DatabaseLocation, cell: CellLocation | null): Promise<OpenLocation> {
+  const control = cell?.control ?? location
   await refuseNodes(control)
   const leases = new LibsqlLeases(control)
   try {
-    const hold = await holdLease(leases, placeName(control.url))
+    const hold = await holdLease(leases, locationName(control.url))
     // The lease is not in the database of the cell, which cannot assert it.
-    return await connected(place, null, cell ? { ...hold, lease: null } : hold)
+    return await connected(location, null, cell ? { ...hold, lease: null } : hold)
   } catch (error) {
     await leases.close()
     throw error
@@ -163,17 +166,17 @@ async function openServer(place: Place, cell: CellPlace | null): Promise<OpenPla
 }
 
 /** Throws if nodes live on a database server. */
-export async function refuseNodes(place: Place): Promise<void> {
-  const user = await lookAt(place, async (reader) => {
+export async function refuseNodes(location: DatabaseLocation): Promise<void> {
+  const user = await lookAt(location, async (reader) => {
     const rows = (sql: string) => reader.rows(sql)
     const [known] = await rows("SELECT 1 FROM sqlite_master WHERE name = 'leases'")
-    if (!known) throw new MoveProblem(`${placeName(place.url)} has no data of this version of the gateway`)
+    if (!known) throw new MoveProblem(`${locationName(location.url)} has no data of this version of the gateway`)
     const [live] = await rows(`SELECT url FROM nodes WHERE ${LIVES} LIMIT 1`)
     return (await liveOwner(rows)) ?? (live ? String(live[0]) : null)
   })
   if (user === null) return
   throw new MoveProblem(
-    `${placeName(place.url)} is in use by ${user}. Stop all nodes, wait ${LEASE_MS / 1000} seconds and run this again`,
+    `${locationName(location.url)} is in use by ${user}. Stop all nodes, wait ${LEASE_MS / 1000} seconds and run this again`,
   )
 }
 
