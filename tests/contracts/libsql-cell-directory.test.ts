@@ -5,7 +5,7 @@ import { accountId, NOON, openTestStores } from '../support/ledger-parts'
 test('a user, an account and their cell are known from the row that precedes the account', async () => {
   const { directory, cells, close } = await openTestStores()
   const id = accountId()
-  await directory.place({ accountId: id, userId: 'ada', mayBeOperator: false, createdAt: NOON, cells: ['main'] })
+  await directory.assignHome({ accountId: id, userId: 'ada', mayBeOperator: false, createdAt: NOON, cells: ['main'] })
   expect(await cells.ofUser('ada')).toBe('main')
   expect(await cells.ofAccount(id)).toBe('main')
   expect(await cells.ofUser('bob')).toBeNull()

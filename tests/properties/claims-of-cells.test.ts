@@ -164,7 +164,7 @@ describe('with the accounts in two databases', () => {
     const log = { info: () => undefined, error: (_: string, more?: object) => said.push(more ?? {}) }
     const here = await c2.account()
     const place = { userId: `user of ${here}`, mayBeOperator: false, createdAt: NOON, cells: ['main'] }
-    await main.directory.place({ accountId: accountId(), ...place })
+    await main.directory.assignHome({ accountId: accountId(), ...place })
     await directoryTeller({ cell: 'c2', contents: c2.contents, told: main.told, log })()
     expect(said).toContainEqual({ cell: 'c2', what: 'accounts', count: 1, first: here })
   })

@@ -102,7 +102,7 @@ describe('with the accounts in two databases', () => {
     // A process that starts now counts what is there.
     await stores.main.db.insert(accountDirectory).values({ accountId: accountId(), userId: 'x', createdAt: NOON })
     const place = (userId: string) =>
-      new LibsqlDirectory(stores.main.db).place({
+      new LibsqlDirectory(stores.main.db).assignHome({
         ...{ accountId: accountId(), userId, mayBeOperator: false, createdAt: NOON, cells: CELLS },
       })
     expect([(await place('y')).cell, (await place('z')).cell]).toEqual(['c2', 'main'])

@@ -4,7 +4,7 @@ import type { AccountId } from '../ids'
 import type { StaffRole } from './account'
 
 /** An account that a user gets. */
-export interface Place {
+export interface AccountHome {
   readonly accountId: AccountId
   readonly role: StaffRole | null
   readonly createdAt: number
@@ -18,7 +18,7 @@ export interface UserOfAccount {
   readonly userId: string
 }
 
-export interface NewPlace {
+export interface NewAccountHome {
   readonly accountId: AccountId
   readonly userId: string
   /** Whether its owner becomes operator if it is the first account, which the statement decides. */
@@ -34,9 +34,9 @@ export interface NewPlace {
  */
 export interface AccountDirectory {
   /** The account of the user: the one given, unless the user has one already. Durable when it resolves. */
-  place(place: NewPlace): Promise<Place>
+  assignHome(home: NewAccountHome): Promise<AccountHome>
   /** The account of the user, as `place` decided; null before it did. */
-  placeOf(userId: string): Promise<Place | null>
+  homeOf(userId: string): Promise<AccountHome | null>
   /**
    * Accounts of all cells whose owner's email address or name contains `text`, in any letter case, newest first, from the one after `after`.
    */

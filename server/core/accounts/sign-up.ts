@@ -8,7 +8,7 @@ import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, micros } from '../money'
 import type { Account } from './account'
-import type { AccountDirectory, Place } from './directory'
+import type { AccountDirectory, AccountHome } from './directory'
 import type { SignupCredit, SignupCreditStore } from './signup-credit'
 import type { SetupToken } from './staff/setup-token'
 import type { AccountStore } from './store'
@@ -29,7 +29,7 @@ const UNKNOWN_ORIGIN: SignUpOrigin = { address: null, isFromThisMachine: false }
 
 interface Parts {
   readonly accounts: AccountStore
-  readonly directory: Pick<AccountDirectory, 'place' | 'placeOf'>
+  readonly directory: Pick<AccountDirectory, 'assignHome' | 'homeOf'>
   /** The cell of `accounts` and `ledger`. */
   readonly cell: CellName
   /** The open cells, `main` first. */
@@ -80,7 +80,7 @@ export class SignUp {
         if (cell !== MAIN_CELL) await this.settleCredit(known)
         return known
       }
-      const before = await directory.placeOf(userId)
+      const before = await directory.homeOf(userId)
       if (cell !== MAIN_CELL) {
         if (before?.cell !== cell) return null
         return this.open(userId, before, await this.parts.credits.of(userId), origin)
@@ -88,15 +88,15 @@ export class SignUp {
       if (before && before.cell !== cell) return null
       const at = this.parts.clock.now()
       const credit = await this.decide(userId, origin, at)
-      const place = await this.place(userId, origin, at)
-      return place.cell === cell ? this.open(userId, place, credit, origin) : null
+      const home = await this.assignHome(userId, origin, at)
+      return home.cell === cell ? this.open(userId, home, credit, origin) : null
     })
   }
 
   /** Whether the account of this user is another cell's, open or not. */
   async isElsewhere(userId: string): Promise<boolean> {
-    const place = await this.parts.directory.placeOf(userId)
-    return place !== null && place.cell !== this.parts.cell
+    const home = await this.parts.directory.homeOf(userId)
+    return home !== null && home.cell !== this.parts.cell
   }
 
   /**
@@ -144,15 +144,15 @@ export class SignUp {
     return this.newcomers.delete(userId)
   }
 
-  private place(userId: string, { isFromThisMachine }: SignUpOrigin, at: number): Promise<Place> {
+  private assignHome(userId: string, { isFromThisMachine }: SignUpOrigin, at: number): Promise<AccountHome> {
     const { directory, firstIsOperator, cells } = this.parts
     const mayBeOperator = firstIsOperator && isFromThisMachine
-    return directory.place({ accountId: makeId('acct', at), userId, mayBeOperator, createdAt: at, cells })
+    return directory.assignHome({ accountId: makeId('acct', at), userId, mayBeOperator, createdAt: at, cells })
   }
 
   private async open(
     userId: string,
-    { accountId: id, role, createdAt }: Place,
+    { accountId: id, role, createdAt }: AccountHome,
     credit: SignupCredit | null,
     origin: SignUpOrigin,
   ): Promise<Account | null> {

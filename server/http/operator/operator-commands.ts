@@ -243,7 +243,7 @@ async function findAccountId(
   const id = name as AccountId // as above
   if (await directory.has(id)) return ok(id)
   const user = name.includes('@') ? await identity.userByEmail(name) : null
-  const place = user && (await directory.placeOf(user.id))
+  const place = user && (await directory.homeOf(user.id))
   if (!place) return err(noAccount(name))
   if (user.emailConfirmed) return ok(place.accountId)
   const rule = 'This email address was never confirmed, so it does not prove whose account this is'

@@ -24,7 +24,13 @@ async function folder(): Promise<string> {
 test('a user has one account, whoever asks and how often, and only the first of all may be operator', async () => {
   const stores = await openTestStores()
   const place = (userId: string) =>
-    stores.directory.place({ accountId: accountId(), userId, mayBeOperator: true, createdAt: NOON, cells: ['main'] })
+    stores.directory.assignHome({
+      accountId: accountId(),
+      userId,
+      mayBeOperator: true,
+      createdAt: NOON,
+      cells: ['main'],
+    })
   const [first, ...others] = await Promise.all(['a', 'a', 'b', 'c', 'a'].map(place))
   expect(others.map(({ accountId: id }) => id === first?.accountId)).toEqual([true, false, false, true])
   expect([first, ...others].map((one) => one?.role)).toEqual(['operator', 'operator', null, null, 'operator'])
@@ -59,7 +65,7 @@ test('a role outlives a restart, and one that was taken does not come back', asy
   const stores = await openTestStores({ folder: data })
   const ids = [accountId(), accountId()] as const
   for (const [i, id] of ids.entries())
-    await stores.directory.place({
+    await stores.directory.assignHome({
       accountId: id,
       userId: `user ${i}`,
       mayBeOperator: true,

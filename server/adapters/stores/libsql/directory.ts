@@ -1,7 +1,7 @@
 import { and, count, desc, eq, gt, isNotNull, lt, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { closedEmail, type StaffRole } from '../../../core/accounts/account'
-import type { AccountDirectory, NewPlace, Place, UserOfAccount } from '../../../core/accounts/directory'
+import type { AccountDirectory, AccountHome, NewAccountHome, UserOfAccount } from '../../../core/accounts/directory'
 import type { AuditEntry } from '../../../core/audit'
 import type { CellName } from '../../../core/cluster/cells'
 import type { AccountId } from '../../../core/ids'
@@ -35,26 +35,26 @@ export class LibsqlDirectory implements AccountDirectory {
     }
   }
 
-  async place({ accountId, userId, mayBeOperator, createdAt, cells }: NewPlace): Promise<Place> {
+  async assignHome({ accountId, userId, mayBeOperator, createdAt, cells }: NewAccountHome): Promise<AccountHome> {
     const cell = await this.taken(cells)
     const role = sql`iif(${mayBeOperator ? 1 : 0} AND NOT EXISTS (SELECT 1 FROM ${directory}), 'operator', NULL)`
     await this.db
       .insert(directory)
       .select(sql`SELECT ${accountId}, ${userId}, ${role}, ${createdAt}, ${cell}`)
       .onConflictDoNothing()
-    const placed = await this.placeOf(userId)
-    if (!placed) throw new Error('the account of a user was not stored')
+    const known = await this.homeOf(userId)
+    if (!known) throw new Error('the account of a user was not stored')
     // An older row may have another role by now. Nobody else has one at first.
-    if (placed.accountId !== accountId || placed.role === null) return placed
-    this.remember(accountId, placed.role)
+    if (known.accountId !== accountId || known.role === null) return known
+    this.remember(accountId, known.role)
     // Changes nothing; a change of a role is what other gateways are told of.
-    await this.db.update(directory).set({ role: placed.role }).where(eq(directory.accountId, accountId))
-    return placed
+    await this.db.update(directory).set({ role: known.role }).where(eq(directory.accountId, accountId))
+    return known
   }
 
-  async placeOf(userId: string): Promise<Place | null> {
-    const [placed] = await this.db.select().from(directory).where(eq(directory.userId, userId))
-    return placed ?? null
+  async homeOf(userId: string): Promise<AccountHome | null> {
+    const [known] = await this.db.select().from(directory).where(eq(directory.userId, userId))
+    return known ?? null
   }
 
   async search(text: string, limit: number, after: AccountId | null): Promise<readonly AccountId[]> {

@@ -18,7 +18,7 @@ interface Parts {
   /** Undefined: there is one cell. */
   readonly place: CellPlace | undefined
   readonly accounts: Pick<AccountStore, 'byUser'>
-  readonly directory: Pick<AccountDirectory, 'placeOf'>
+  readonly directory: Pick<AccountDirectory, 'homeOf'>
   readonly events: EventPublisher
   readonly appGrants: Pick<AppGrants, 'disconnect'>
   readonly grants: Pick<OAuthGrants, 'disconnect'>
@@ -37,7 +37,7 @@ export class UsersOfCells {
   /** Null for a user without an account. */
   readonly accountIdOf = async (userId: string): Promise<AccountId | null> => {
     const { accounts, directory } = this.parts
-    return (await accounts.byUser(userId))?.id ?? (await directory.placeOf(userId))?.accountId ?? null
+    return (await accounts.byUser(userId))?.id ?? (await directory.homeOf(userId))?.accountId ?? null
   }
 
   /** Open pages of the user notice it at once; those of a cell that cannot be reached, at their next request. */
@@ -78,7 +78,7 @@ export class UsersOfCells {
 
   private async tellCellOf(userId: string, message: CellMessage): Promise<void> {
     const { place, directory, log } = this.parts
-    const cell = place && (await directory.placeOf(userId))?.cell
+    const cell = place && (await directory.homeOf(userId))?.cell
     if (!place || !cell || cell === place.name) return
     await place.messages.tell(cell, message).catch((error: unknown) => {
       log.warn('another cell could not be told', { cell, what: message.kind, reason: reasonOf(error) })

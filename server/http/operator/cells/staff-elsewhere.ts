@@ -10,11 +10,11 @@ import { Failed, isFailureCode } from '../../middleware/response/failures'
  * The account of an operator of another cell: its gateway opens it if need be, and says whether it is suspended. The role is the directory's.
  */
 export function accountElsewhere(
-  directory: Pick<AccountDirectory, 'placeOf' | 'roleOf'>,
+  directory: Pick<AccountDirectory, 'homeOf' | 'roleOf'>,
   calls: CellCalls,
 ): AccountElsewhere {
   return async ({ userId }, { request }) => {
-    const place = await directory.placeOf(userId)
+    const place = await directory.homeOf(userId)
     if (!place || place.cell === MAIN_CELL) return null
     const { headers, signal } = request
     const kept = { cookie: headers.get('cookie') ?? '' }

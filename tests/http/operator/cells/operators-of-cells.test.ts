@@ -111,8 +111,8 @@ describe('an operator whose session is in main', () => {
 describe('an operator whose account is in another cell', () => {
   const place = (cell: string) => {
     const { directory } = cells.main.core.stores
-    const before = directory.placeOf.bind(directory)
-    directory.placeOf = async (user) => {
+    const before = directory.homeOf.bind(directory)
+    directory.homeOf = async (user) => {
       const known = await before(user)
       return known && { ...known, cell }
     }
