@@ -13,8 +13,14 @@ import { composeBackups } from './compose/backup/backup-schedule'
 import { startCell } from './compose/cell-work'
 import { closing } from './compose/closing'
 import { withMessages } from './compose/cluster/calls/cell-messages'
-import { brakeShareOf, type CellPlace, configOf, ownsControl, shareOf } from './compose/cluster/cells/cell-place'
-import { fewPlaces } from './compose/cluster/cells/few-places'
+import {
+  brakeShareOf,
+  type CellMembership,
+  configOf,
+  ownsControl,
+  shareOf,
+} from './compose/cluster/cells/cell-membership'
+import { lowConcurrency } from './compose/cluster/cells/low-concurrency'
 import { receiver, setupTokenOf, UsersOfCells } from './compose/cluster/cells/other-cells'
 import { followControl } from './compose/cluster/follow-control'
 import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
@@ -99,7 +105,7 @@ export interface Surroundings {
   /** The built dashboard, if it is already loaded: the gateways of a process share it. */
   readonly dashboard?: DashboardFiles
   /** One of several cells; without it the gateway is alone (ADR 52). */
-  readonly cell?: CellPlace
+  readonly cell?: CellMembership
   /** When it owns the accounts; at once if it does not say. */
   readonly opening?: Opening
   /** The worker threads of the stores, for tests. */
@@ -141,7 +147,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
 async function composeGateway(config: Config, surroundings: Surroundings) {
   const { clock, log, cell: place, stopwatch = STOPWATCH, opening = AT_ONCE } = surroundings
   const core = await composeCore(config, surroundings)
-  const { stores, accounts, reloadModels, tellDirectory } = core
+  const { stores, accounts, reloadModels, syncDirectory } = core
   const shares = { shareOf: shareOf(place), brakeShareOf: brakeShareOf(place) }
   const ofCell = { ...shares, hasOtherCells: (place?.all.length ?? 1) > 1, place }
   const later = () => ({ pipeline, models, billing, readiness, backups })
@@ -209,7 +215,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
     /** Has done once what the first calls would wait for: the threads of searches, and the handler of requests. */
     warm: () => Promise.all([providers.context.ready(), web.fetch(new Request('http://localhost/health'))]),
     load: () => cellLoad({ stores, accounts, openCalls: pipeline.openCalls }),
-    ...{ stopping, reloadModels, tellDirectory, index, users, takeOffSale: imported.takeOffSale },
+    ...{ stopping, reloadModels, syncDirectory, index, users, takeOffSale: imported.takeOffSale },
     close: closing([[work, backups], [imported.upstreamPayments, providers, models, observed], [linked]], core),
   }
 }
@@ -240,7 +246,7 @@ function composeReadiness({ dataDir }: Config, parts: ReadinessParts) {
   const { core, providers, models, backups, stopping, surroundings } = parts
   const { sources, context } = providers
   const index = new SearchIndex(indexSources(dataDir), () => context.ready())
-  const places = () => fewPlaces(surroundings.cell, { apis: core.apis.routes.apis, models: core.catalog.list() })
+  const places = () => lowConcurrency(surroundings.cell, { apis: core.apis.routes.apis, models: core.catalog.list() })
   const readiness = new Readiness({
     ...{ ...models, ...nodeReadiness({ ...core.checks, search: () => index.problem() }, surroundings.node) },
     sources: sources ?? (async () => ({ search: await context.ready() })),
@@ -298,7 +304,7 @@ async function coreOf(
   return {
     ...{ stores, isResealed, ...control, setupToken },
     ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal },
-    ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck, tellDirectory: cell.tellDirectory },
+    ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck, syncDirectory: cell.syncDirectory },
     paying: await openUpstreamWallet(config, stores.upstreamPayments, { clock, opening }),
     /** Requests to addresses that strangers supply. */
     strangers: guardedFetch(config, outbound),

@@ -40,7 +40,7 @@ export class HandOver {
   answer(request: Request): Promise<Response> | null {
     const { pathname } = new URL(request.url)
     if (pathname === ANNOUNCE) return this.announced(request)
-    return pathname === LEAVE ? this.told() : null
+    return pathname === LEAVE ? this.leaveRequested() : null
   }
 
   private async announced(request: Request): Promise<Response> {
@@ -64,7 +64,7 @@ export class HandOver {
     return Response.json(terms)
   }
 
-  private async told(): Promise<Response> {
+  private async leaveRequested(): Promise<Response> {
     if (this.absence) clearTimeout(this.absence)
     // Right after the event loop accepted all connections that came: those that the kernel still has when the port closes are reset.
     setImmediate(() => {

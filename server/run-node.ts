@@ -56,8 +56,8 @@ export async function runNode(parts: NodeProcess) {
       },
     }
   }
-  const tellOtherNodes = async () => opened.tellOtherNodes()
-  const cells = await openCells(config, { onFatal: end, tellOtherNodes })
+  const notifyOtherNodes = async () => opened.notifyOtherNodes()
+  const cells = await openCells(config, { onFatal: end, notifyOtherNodes })
   const opened: Opened = await openNode(config, {
     ...{ nodeUrl: parts.nodeUrl, log, several: cells?.several, onStuck: end },
     ...openers<Gateway, CellSurroundings>({

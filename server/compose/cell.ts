@@ -12,8 +12,8 @@ import { LimitRequests } from '../core/accounts/staff/limit-requests'
 import { isSold } from '../core/catalog/operations'
 import type { Clock } from '../core/clock'
 import { CellClaims } from '../core/cluster/cells'
+import { DirectoryCompleteness } from '../core/cluster/directory-completeness'
 import { AT_ONCE, type Opening } from '../core/cluster/opening'
-import { ToldCells } from '../core/cluster/told-cells'
 import { announcedJournal } from '../core/events/announced-journal'
 import { assertClock } from '../core/ledger/clock-check'
 import { Ledger, type UndecidedCharge } from '../core/ledger/ledger'
@@ -22,8 +22,8 @@ import { WatchedJournal } from '../core/ledger/watched-journal'
 import { Limiter } from '../core/limits/limiter'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
 import type { Log } from '../log'
-import type { CellPlace } from './cluster/cells/cell-place'
-import { askToTell, directoryTeller, withoutAdding } from './cluster/cells/directory-teller'
+import type { CellMembership } from './cluster/cells/cell-membership'
+import { directorySync, readOnlyRecords, requestSync } from './cluster/cells/directory-sync'
 import { MoneyLog } from './observing/money-log'
 import { timedJournal } from './observing/timed-journal'
 import { eventWriter } from './webhooks'
@@ -35,9 +35,9 @@ interface CellNeeds {
   /** What the cell's accounts are in. Closing `opened` closes the cell first, then the database. */
   readonly database: Database
   readonly opened: Opened
-  readonly control: Pick<ControlStores, 'directory' | 'userAddresses' | 'cells' | 'told'>
+  readonly control: Pick<ControlStores, 'directory' | 'userAddresses' | 'cells' | 'directoryRecords'>
   /** Absent: the only cell. */
-  readonly cell?: Pick<CellPlace, 'name' | 'all' | 'messages' | 'witness'> | undefined
+  readonly cell?: Pick<CellMembership, 'name' | 'all' | 'messages' | 'witness'> | undefined
   readonly clock: Clock
   /** Monotonic. */
   readonly stopwatch: Clock
@@ -72,14 +72,14 @@ export async function openCell(needs: CellNeeds) {
   }
   const claims = claimsOf(needs)
   const stores = await openCellStores({ database, control, claims, counters: holds, opening }, options, opened)
-  const tellDirectory = tellerOf(needs, stores)
+  const syncDirectory = syncOf(needs, stores)
   const compareClock = async () => {
     if (!needs.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
   }
   // The owner that still serves has told it. What it has not keeps this from being prepared.
   const compare = opening.isAhead
-    ? tellerOf({ ...needs, control: { ...control, told: withoutAdding(control.told) } }, stores)
-    : tellDirectory
+    ? syncOf({ ...needs, control: { ...control, directoryRecords: readOnlyRecords(control.directoryRecords) } }, stores)
+    : syncDirectory
   await Promise.all([compare(), compareClock()])
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
@@ -100,7 +100,7 @@ export async function openCell(needs: CellNeeds) {
   return {
     ...{ stores, holds, events, journal, money, ledger, accounts, credentials, claims },
     /** Adds to the directory what it lacks of this cell. Nothing to do for the only one. */
-    tellDirectory,
+    syncDirectory,
     stuck: new StuckRecords({ store: stores.stuck, journal, holds, clock }),
     apps: new LibsqlAppGrants(database.db, (reason) =>
       log.warn('the last use of an app could not be saved', { reason }),
@@ -119,14 +119,19 @@ function claimsOf({ control, cell, stopwatch }: Pick<CellNeeds, 'control' | 'cel
   if (!cell || cell.all.length < 2) return null
   const { name, all, messages, witness } = cell
   const others = all.filter((other) => other !== name)
-  const told = new ToldCells({ others, ask: askToTell(messages), monotonic: () => stopwatch.now(), witness })
-  return new CellClaims(control.cells, name, told)
+  const completeness = new DirectoryCompleteness({
+    others,
+    ask: requestSync(messages),
+    monotonic: () => stopwatch.now(),
+    witness,
+  })
+  return new CellClaims(control.cells, name, completeness)
 }
 
-function tellerOf(
+function syncOf(
   { control, cell, log }: Pick<CellNeeds, 'control' | 'cell' | 'log'>,
   { contents }: Awaited<ReturnType<typeof openCellStores>>,
 ): () => Promise<void> {
   if (!cell || cell.all.length < 2) return async () => undefined
-  return directoryTeller({ cell: cell.name, contents, told: control.told, log })
+  return directorySync({ cell: cell.name, contents, records: control.directoryRecords, log })
 }

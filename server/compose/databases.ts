@@ -21,7 +21,7 @@ import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Log } from '../log'
 import { upgradeCopy } from './backup/upgrade-copy'
 import { type Cell, openCell } from './cell'
-import type { CellPlace } from './cluster/cells/cell-place'
+import type { CellMembership } from './cluster/cells/cell-membership'
 import type { NodeSurroundings } from './cluster/gateway-node'
 
 const CONTROL_WAIT_MS = MINUTE_MS
@@ -35,7 +35,7 @@ interface Surroundings {
   readonly onFatal: (reason: string) => void
   readonly node?: NodeSurroundings
   readonly latencies: RecentLatencies | null
-  readonly cell?: CellPlace
+  readonly cell?: CellMembership
   readonly threads?: WorkerThreads
   readonly opening?: Opening
 }

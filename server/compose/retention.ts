@@ -4,7 +4,7 @@ import type { Opening } from '../core/cluster/opening'
 import type { KeptDirectory, RetentionStore } from '../core/usage/retention'
 import { startRetention } from '../jobs/retention'
 import type { Log } from '../log'
-import { type CellPlace, ownsControl } from './cluster/cells/cell-place'
+import { type CellMembership, ownsControl } from './cluster/cells/cell-membership'
 
 /** Removes old rows as long as the gateway runs. */
 export function composeRetention(
@@ -17,7 +17,7 @@ export function composeRetention(
     ...clocks
   }: {
     readonly stores: { readonly retention: RetentionStore; readonly cells: KeptDirectory }
-    readonly place?: Pick<CellPlace, 'name'> | undefined
+    readonly place?: Pick<CellMembership, 'name'> | undefined
     readonly clock: Clock
     readonly stopwatch: Clock
     readonly log: Log

@@ -213,7 +213,7 @@ describe('with accounts in two cells', () => {
     cells.unreachable = true
     await identity.disconnectApps(ada.userId, '127.0.0.1', 'new_password')
     cells.unreachable = false
-    expect(cells.main.logged.join('')).toContain('another cell could not be told')
+    expect(cells.main.logged.join('')).toContain('could not notify another cell')
   })
 
   test('a closed account leaves nothing of its owner in either database', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { brakeShareOf } from '../../server/compose/cluster/cells/cell-place'
+import { brakeShareOf } from '../../server/compose/cluster/cells/cell-membership'
 import { openMailers } from '../../server/compose/owner-mail'
 import { openLog } from '../../server/log'
 import { FakeClock, readTestConfig } from '../support/harness'

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { withoutAdding } from '../../server/compose/cluster/cells/directory-teller'
+import { readOnlyRecords } from '../../server/compose/cluster/cells/directory-sync'
 import { openControl } from '../../server/compose/control'
 import { LaterOpening } from '../../server/core/cluster/opening'
-import { tellDirectory } from '../../server/core/cluster/tell-directory'
+import { syncDirectory } from '../../server/core/cluster/sync-directory'
 import { readTestConfig } from '../support/harness'
 import { NOON, openTestStores } from '../support/ledger-parts'
 
@@ -41,14 +41,14 @@ describe('a gateway that is prepared', () => {
       holders: async () => new Map([['known', 'c2']]),
       add: async (rows: readonly unknown[]) => void added.push(rows) as never,
     }
-    const { keys } = withoutAdding({ keys: part, payments: part, accounts: part as never })
+    const { keys } = readOnlyRecords({ keys: part, payments: part, accounts: part as never })
     const contents = (name: string) => {
       const row = { name, shown: name, keepUntil: null }
       return { newest: async (before: unknown) => (before ? [] : [row]) }
     }
-    expect(await tellDirectory('c2', contents('known'), keys)).toEqual({ added: 0, disputed: [] })
-    expect(await tellDirectory('c2', contents('new'), keys).catch(String)).toBe(
-      'Error: the directory lacks what this cell has',
+    expect(await syncDirectory('c2', contents('known'), keys)).toEqual({ added: 0, disputed: [] })
+    expect(await syncDirectory('c2', contents('new'), keys).catch(String)).toBe(
+      'Error: the directory lacks records of this cell',
     )
     expect(added).toEqual([])
   })

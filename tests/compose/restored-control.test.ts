@@ -94,7 +94,7 @@ describe('after a restore of an older control database', () => {
   test('once it has, its keys work, and made-up ones are unknown', async () => {
     await cells.openC2()
     await cells.c2.gateway.rail.open()
-    expect(cells.c2.logged.join('\n')).toContain('the directory lacked what this cell has')
+    expect(cells.c2.logged.join('\n')).toContain('added missing records of this cell to the directory')
     cells.clock.advance(1_000)
     // Remembered as one of `main`, which knows better than to call it unknown.
     expect((await send(IMAGES_CALL, bearer(made.secret))).status).toBe(503)

@@ -3,33 +3,38 @@ import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { LibsqlCredentials } from '../../server/adapters/stores/libsql/credentials'
 import { LibsqlPaymentClaims } from '../../server/adapters/stores/libsql/payment-claims'
-import { directoryTeller } from '../../server/compose/cluster/cells/directory-teller'
+import { directorySync } from '../../server/compose/cluster/cells/directory-sync'
 import { CellClaims, type CellName } from '../../server/core/cluster/cells'
-import { ToldCells } from '../../server/core/cluster/told-cells'
+import { DirectoryCompleteness } from '../../server/core/cluster/directory-completeness'
 import { makeId } from '../../server/core/ids'
 import type { NewClaim } from '../../server/core/payments/claim'
 import type { LinkAttempt } from '../../server/core/social/session'
 import { accountId, apiKey, audit, NOON, openTestStores, type TestStores } from '../support/ledger-parts'
 import { newClaim } from '../support/payments/payment-claim'
 
-/** All other cells have told what they have. */
-const TOLD = { all: async () => undefined }
+/** All other cells confirm that the directory has their records. */
+const COMPLETE = { confirm: async () => undefined }
 const QUIET = { info: () => undefined, error: () => undefined }
 
 describe('with the accounts in two databases', () => {
   let main: TestStores
   let c2: TestStores
   let payments: Record<string, LibsqlPaymentClaims>
-  let tellOfMain: () => Promise<void>
+  let syncMain: () => Promise<void>
   let mainAnswers = false
   beforeAll(async () => {
     main = await openTestStores()
-    tellOfMain = directoryTeller({ cell: 'main', contents: main.contents, told: main.told, log: QUIET })
+    syncMain = directorySync({ cell: 'main', contents: main.contents, records: main.directoryRecords, log: QUIET })
     let now = 0
-    const ask = async () => (mainAnswers ? tellOfMain() : unreachable())
-    const askMain = new ToldCells({ others: ['main'], ask, monotonic: () => (now += 10_000), witness: null })
+    const ask = async () => (mainAnswers ? syncMain() : unreachable())
+    const askMain = new DirectoryCompleteness({
+      others: ['main'],
+      ask,
+      monotonic: () => (now += 10_000),
+      witness: null,
+    })
     c2 = await openTestStores({ control: main.stores, claims: new CellClaims(main.cells, 'c2', askMain) })
-    const claims = new CellClaims(main.cells, 'main', TOLD)
+    const claims = new CellClaims(main.cells, 'main', COMPLETE)
     payments = { main: new LibsqlPaymentClaims(main.db, claims), c2: c2.paymentClaims }
   })
   afterAll(async () => {
@@ -53,7 +58,7 @@ describe('with the accounts in two databases', () => {
       await main.paymentClaims.settled(key, 'tx', NOON)
       await main.paymentClaims.served(key, NOON)
     }
-    // Not before main has told all it took.
+    // Not before main has confirmed the records of what it took.
     expect(await take('c2', served).catch((error: unknown) => error)).toMatchObject({ unavailable: true })
     mainAnswers = true
     for (const claim of [served, open]) expect(await take('c2', claim)).toEqual({ kind: 'refused', why: 'in_use' })
@@ -87,7 +92,7 @@ describe('with the accounts in two databases', () => {
   test('a payment is not taken while the directory cannot be asked', async () => {
     const broken = { ofKey: unreachable, claimKey: unreachable, claimPayment: unreachable }
     const claim = newClaim()
-    const store = new LibsqlPaymentClaims(c2.db, new CellClaims(broken, 'c2', TOLD))
+    const store = new LibsqlPaymentClaims(c2.db, new CellClaims(broken, 'c2', COMPLETE))
     expect(await store.take(claim, NOON).catch((error: unknown) => error)).toBeInstanceOf(Unreachable)
     expect(await store.find(claim.key)).toBeNull()
   })
@@ -99,7 +104,7 @@ describe('with the accounts in two databases', () => {
     await c2.credentials.rotate(next, { ...key, replacedBy: next.id }, audit())
     for (const one of [key, next]) expect(await main.cells.ofKey(one.hash)).toBe('c2')
     expect(await main.cells.ofKey((await main.key(await main.account())).hash)).toBeNull()
-    await new CellClaims(main.cells, 'main', TOLD).key('hash of main')
+    await new CellClaims(main.cells, 'main', COMPLETE).key('hash of main')
     expect(await main.cells.ofKey('hash of main')).toBeNull()
   })
 
@@ -117,7 +122,7 @@ describe('with the accounts in two databases', () => {
   test('what the directory lost comes back, and what two cells have is named and not decided', async () => {
     const said: unknown[] = []
     const log = { info: () => undefined, error: (line: string, more?: object) => said.push([line, more]) }
-    const tell = directoryTeller({ cell: 'c2', contents: c2.contents, told: main.told, log })
+    const sync = directorySync({ cell: 'c2', contents: c2.contents, records: main.directoryRecords, log })
     const mine = await c2.account()
     const [lost, disputed] = [await c2.key(mine), await c2.key(mine)]
     const [paid, twice] = [newClaim(), newClaim()]
@@ -129,21 +134,21 @@ describe('with the accounts in two databases', () => {
     await main.db.run(sql`DELETE FROM payment_directory`)
     await main.cells.claimKey(disputed.hash, 'c3', null)
     expect(await take('main', twice)).toMatchObject({ kind: 'fresh' })
-    const before = await main.cells.told()
-    await tell()
-    expect(await main.cells.told()).toBeGreaterThan(before)
+    const before = await main.cells.revision()
+    await sync()
+    expect(await main.cells.revision()).toBeGreaterThan(before)
     const keys = [lost, disputed, revoked].map(({ hash }) => main.cells.ofKey(hash))
     expect(await Promise.all(keys)).toEqual(['c2', 'c3', null])
     expect(await main.cells.ofAccount(mine)).toBe('c2')
     expect(await take('main', paid)).toEqual({ kind: 'refused', why: 'in_use' })
-    const line = 'another cell has what this cell has'
+    const line = 'two cells claim the same record'
     expect(said).toEqual([
       [line, { cell: 'c2', what: 'payments', count: 1, first: twice.id }],
       [line, { cell: 'c2', what: 'keys', count: 1, first: disputed.id }],
     ])
   })
 
-  test('keys behind tens of thousands that were revoked are told, too, and those are not', async () => {
+  test('keys behind tens of thousands that were revoked are added too, and those are not', async () => {
     const mine = await c2.account()
     const first = await c2.key(mine)
     const many = sql.raw(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
@@ -154,8 +159,8 @@ describe('with the accounts in two databases', () => {
     )
     await c2.db.run(sql`INSERT INTO keys (${columns}, created_at, revoked_at) ${many}`)
     await main.db.run(sql`DELETE FROM key_directory`)
-    const tell = directoryTeller({ cell: 'c2', contents: c2.contents, told: main.told, log: QUIET })
-    await tell()
+    const sync = directorySync({ cell: 'c2', contents: c2.contents, records: main.directoryRecords, log: QUIET })
+    await sync()
     expect([await main.cells.ofKey(first.hash), await main.cells.ofKey('revoked 7')]).toEqual(['c2', null])
   })
 
@@ -165,7 +170,7 @@ describe('with the accounts in two databases', () => {
     const here = await c2.account()
     const place = { userId: `user of ${here}`, mayBeOperator: false, createdAt: NOON, cells: ['main'] }
     await main.directory.assignHome({ accountId: accountId(), ...place })
-    await directoryTeller({ cell: 'c2', contents: c2.contents, told: main.told, log })()
+    await directorySync({ cell: 'c2', contents: c2.contents, records: main.directoryRecords, log })()
     expect(said).toContainEqual({ cell: 'c2', what: 'accounts', count: 1, first: here })
   })
 
@@ -179,12 +184,8 @@ describe('with the accounts in two databases', () => {
     expect(await create(c2.credentials, key)).toBe('failed')
     expect([await main.cells.ofKey(key.hash), await c2.credentials.byHash(key.hash)]).toEqual(['c2', null])
     const broken = { ofKey: unreachable, claimKey: unreachable, claimPayment: unreachable }
-    const claims = new CellClaims(broken, 'c2', TOLD)
-    const store = new LibsqlCredentials(c2.db, {
-      ...{ groups: c2.journal, applied: c2.applied },
-      settled: async () => undefined,
-      claims,
-    })
+    const claims = new CellClaims(broken, 'c2', COMPLETE)
+    const store = new LibsqlCredentials(c2.db, { groups: c2.journal, applied: c2.applied, claims })
     const other = apiKey(await c2.account())
     expect(await create(store, other)).toBe('failed')
     const rows = await c2.db.all<unknown>(sql`SELECT 1 FROM keys WHERE hash = ${other.hash}`)

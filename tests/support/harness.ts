@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose, DASHBOARD, readDashboard, type Surroundings } from '../../server/compose'
-import type { CellPlace } from '../../server/compose/cluster/cells/cell-place'
+import type { CellMembership } from '../../server/compose/cluster/cells/cell-membership'
 import { readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
@@ -107,7 +107,7 @@ interface HarnessOptions {
   /** How the gateway reaches others, and who asks it for operators, as one of several cells. */
   readonly cells?: Pick<Surroundings, 'others' | 'staffOf'>
   /** One of several cells, whose clock is that of the others. */
-  readonly cell?: CellPlace
+  readonly cell?: CellMembership
   readonly clock?: FakeClock
   /** Where a clock that stands begins. */
   readonly now?: number

@@ -13,7 +13,7 @@ import type { Json } from '../../core/json'
 import type { Journal } from '../../core/ledger/journal'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { tryOperation } from '../../pipeline/apis/try-operation'
-import { type CellPlace, ownsControl } from '../cluster/cells/cell-place'
+import { type CellMembership, ownsControl } from '../cluster/cells/cell-membership'
 import { type ApiNeeds, composeApis } from './apis'
 import { closedToAll, takeOffSaleAt } from './off-sale'
 import { followUpstreamPayments } from './upstream-payments'
@@ -38,7 +38,7 @@ export async function composeImported(
       /** Requests to addresses that strangers supply. */
       readonly strangers: OutboundFetch
       /** Undefined: there is one cell. */
-      readonly place: CellPlace | undefined
+      readonly place: CellMembership | undefined
       readonly opening: Opening
     },
 ) {

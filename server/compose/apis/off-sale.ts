@@ -4,7 +4,7 @@ import type { CellMessage } from '../../core/cluster/cell-messages'
 import { MAIN_CELL } from '../../core/cluster/cells'
 import { reasonOf } from '../../core/result'
 import type { Log } from '../../log'
-import { type CellPlace, ownsControl } from '../cluster/cells/cell-place'
+import { type CellMembership, ownsControl } from '../cluster/cells/cell-membership'
 
 type OffSale = Omit<Extract<CellMessage, { readonly kind: 'api_off_sale' }>, 'kind'>
 
@@ -17,7 +17,7 @@ export function closedToAll({ name, id }: ApiOperation): OffSale {
 }
 
 /** The gateway that owns the control database does it; every other one asks that. */
-export function takeOffSaleAt(place: CellPlace | undefined, catalog: ApiCatalog, log: Log): TakeOffSale {
+export function takeOffSaleAt(place: CellMembership | undefined, catalog: ApiCatalog, log: Log): TakeOffSale {
   const failed = ({ api, operation }: OffSale, reason: string) => {
     log.error('an operation could not be disabled', {
       operation: operation === null ? api : `${api}.${operation}`,
@@ -33,7 +33,7 @@ export function takeOffSaleAt(place: CellPlace | undefined, catalog: ApiCatalog,
     return done.ok || failed(what, done.error.message)
   }
   const atMain = async (what: OffSale) => {
-    await place?.messages.tell(MAIN_CELL, { kind: 'api_off_sale', ...what })
+    await place?.messages.send(MAIN_CELL, { kind: 'api_off_sale', ...what })
     return true
   }
   const take = ownsControl(place) ? here : atMain

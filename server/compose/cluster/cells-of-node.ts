@@ -7,7 +7,7 @@ import { ChangesHere } from '../../core/cluster/control-changes'
 import { startJob } from '../../jobs/job'
 import { roomForBodies } from '../room-for-bodies'
 import { messagesOver } from './calls/cell-messages'
-import type { CellPlace } from './cells/cell-place'
+import type { CellMembership } from './cells/cell-membership'
 import { openRouter } from './cells/cell-router'
 import type { NodeSurroundings } from './gateway-node'
 
@@ -23,13 +23,13 @@ function cellNames({ cellDatabaseUrls }: Pick<Config, 'cellDatabaseUrls'>): read
 }
 
 interface SurroundingsOfCell extends Pick<NodeSurroundings, 'staffOf'> {
-  readonly cell: CellPlace
+  readonly cell: CellMembership
 }
 
 /** What the gateways of one process have together where there are several cells, and how each finds its place. */
 export async function openCellsOfNode(
   config: Config,
-  { onFatal, tellOtherNodes }: { onFatal: (reason: string) => void; tellOtherNodes: () => Promise<void> },
+  { onFatal, notifyOtherNodes }: { onFatal: (reason: string) => void; notifyOtherNodes: () => Promise<void> },
 ) {
   const { cellDatabaseUrls, cellDatabaseAuthToken, databaseUrl, databaseAuthToken } = config
   const all = cellNames(config)
@@ -39,7 +39,7 @@ export async function openCellsOfNode(
     return url === undefined ? null : { url, authToken: cellDatabaseAuthToken }
   }
   const opened = new Opened()
-  const changes = new ChangesHere(tellOtherNodes)
+  const changes = new ChangesHere(notifyOtherNodes)
   const place = { url: databaseUrl, authToken: databaseAuthToken }
   const control = await openSharedDatabase({ ...place, changes, onFatal }, opened)
   const bodies = roomForBodies()

@@ -57,7 +57,7 @@ interface NodeParts {
   readonly router?: CellRouter | undefined
   /** Where there are several cells: reads what the control database says now, in all gateways of this process, also those that open. */
   readonly refresh?: (() => Promise<void>) | undefined
-  /** Why the cell of a request is not known. */
+  /** Why the cell of a request cannot be determined. */
   readonly onTrouble?: (reason: string) => void
   /** A request that another node forwarded failed for no reason of its own. */
   readonly onFault?: (reason: string) => void

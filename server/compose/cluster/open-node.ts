@@ -65,13 +65,13 @@ export async function openNode(config: Config, { nodeUrl, log, open, prepare, se
   const hopTime = () => Math.round(Date.now() - role.aheadMs)
   const findOwner: FindOwner = async (after, signal) =>
     (await role.of(after.cell)?.until(() => successor(after), signal)) ?? null
-  const tell = sayWhy((reason) => log.warn('a request could not be forwarded to the owner', { reason }))
-  const tellUnknown = sayWhy((reason) => log.error('the cell of a request is not known', { reason }))
+  const warnUnforwarded = sayWhy((reason) => log.warn('a request could not be forwarded to the owner', { reason }))
+  const reportUnknownCell = sayWhy((reason) => log.error('the cell of a request cannot be determined', { reason }))
   const compareZones = zoneComparison(self, log)
   const forwarding = new Forwarder({
     ...{ signer, now: hopTime, findOwner },
     refuse(request, call, missing) {
-      if (missing.outcome !== 'late body' && !request.signal.aborted) tell(missing.reason)
+      if (missing.outcome !== 'late body' && !request.signal.aborted) warnUnforwarded(missing.reason)
       return notForwarded(request, call, missing)
     },
   })
@@ -105,7 +105,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, prepare, se
   const node = new GatewayNode({
     ...{ nodeId, role, leases, forwarding, now, addressOf: clientAddresses(config, log) },
     hopOf: (request, isMeant) => hopOf(request, signer, hopTime(), isMeant),
-    ...{ router: several?.router, refresh: several?.refresh, onTrouble: tellUnknown },
+    ...{ router: several?.router, refresh: several?.refresh, onTrouble: reportUnknownCell },
     onFault: (reason) => log.error('request failed', { reason }),
   })
   const messages = messagesOver(node.surroundings.calls)
@@ -114,7 +114,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, prepare, se
   return {
     ...{ node, role, forwarding },
     /** Resolves when no other node serves with older copies of the control database. Never rejects. */
-    tellOtherNodes: () => changes.tellOtherNodes(REFRESH),
+    notifyOtherNodes: () => changes.notifyOtherNodes(REFRESH),
     /** Call last: the node is gone. */
     async close() {
       await undecided.close()

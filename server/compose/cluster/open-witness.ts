@@ -4,7 +4,7 @@ import { DirectoryWitness, type WitnessStore } from '../../core/cluster/director
 import { RENEW_MS } from '../../core/cluster/leases'
 import { startJob } from '../../jobs/job'
 import type { Log } from '../../log'
-import { askToTell } from './cells/directory-teller'
+import { requestSync } from './cells/directory-sync'
 
 interface Needs {
   readonly nodeId: string
@@ -16,8 +16,9 @@ interface Needs {
 
 /** The witness of this node, which looks as often as the node renews its leases. Close it before the node leaves. */
 export function openWitness({ nodeId, cells, leases, messages, log }: Needs) {
-  const onLoss = () => log.error('the control database lost what this node had written; each cell tells it again', {})
-  const witness = new DirectoryWitness({ nodeId, cells, store: leases, ask: askToTell(messages), onLoss })
+  const onLoss = () =>
+    log.error('the control database lost writes of this node; every cell is resending its records', {})
+  const witness = new DirectoryWitness({ nodeId, cells, store: leases, ask: requestSync(messages), onLoss })
   // A control database that does not answer is logged by those who read the leases.
   const looking = startJob(() => witness.look(), { everyMs: RENEW_MS, firstMs: 0, onError: () => undefined })
   return Object.assign(witness, { close: () => looking.close() })

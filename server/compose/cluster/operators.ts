@@ -6,12 +6,12 @@ import { OperatorCells, type OtherCells } from '../../http/operator/cells/operat
 import { otherBooks } from '../../http/operator/cells/other-books'
 import { accountElsewhere } from '../../http/operator/cells/staff-elsewhere'
 import { RELAY } from './calls/cell-messages'
-import type { CellPlace } from './cells/cell-place'
+import type { CellMembership } from './cells/cell-membership'
 import type { NodeSurroundings } from './gateway-node'
 
 interface Surroundings {
   readonly others?: OtherCells
-  readonly cell?: Pick<CellPlace, 'name' | 'all'>
+  readonly cell?: Pick<CellMembership, 'name' | 'all'>
   readonly node?: Pick<NodeSurroundings, 'calls'>
 }
 

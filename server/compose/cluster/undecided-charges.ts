@@ -54,7 +54,7 @@ export class UndecidedCharges {
     this.isOver = true
     const ids = [...this.groups.values()].flatMap(({ charges }) => charges.map(({ call }) => call.id))
     if (ids.length > 0)
-      log.error('charges of unknown outcome are left, whose callers got 503', {
+      log.error('this node ends with charges of unknown outcome, whose callers got 503', {
         count: ids.length,
         requests: ids.join(' '),
       })
@@ -70,13 +70,12 @@ export class UndecidedCharges {
       if (this.isOver) return
       const some = charges.slice(0, MAX_CHARGES)
       try {
-        if (!(await messages.tell(cell, { kind: 'undecided_charges', term, charges: some })))
+        if (!(await messages.send(cell, { kind: 'undecided_charges', term, charges: some })))
           throw new Error(`the cell ${cell} has no later owner yet`)
         charges.splice(0, some.length)
       } catch (error) {
         const reason = reasonOf(error)
-        if (reason !== lastReason)
-          log.warn('the next owner of a cell could not be told of undecided charges', { reason })
+        if (reason !== lastReason) log.warn('could not send undecided charges to the next owner of a cell', { reason })
         lastReason = reason
         await sleep(RETRY_MS)
       }
@@ -96,7 +95,7 @@ export function reverseUndecided(parts: {
       for (const charge of charges) if (await parts.ledger.reverse(charge)) reversed.push(charge.call.id)
     } finally {
       if (reversed.length > 0)
-        parts.log.warn('charges were reversed whose callers got 503', {
+        parts.log.warn('reversed charges whose callers got 503', {
           count: reversed.length,
           requests: reversed.join(' '),
         })

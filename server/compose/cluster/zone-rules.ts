@@ -22,10 +22,11 @@ export function zoneRules(zones: readonly string[] = Intl.supportedValuesOf('tim
 
 /** Logs once for each owner whose rules of time zones are not those of this node. */
 export function zoneComparison({ id, zones }: Pick<NodeFacts, 'id' | 'zones'>, log: Pick<Log, 'warn'>) {
-  let told: string | null = null
+  let reported: string | null = null
   return (owner: CellOwner | null): void => {
-    if (!owner || owner.nodeId === id || owner.nodeId === told || owner.zones === null || owner.zones === zones) return
-    told = owner.nodeId
-    log.warn("this node's rules of time zones are not the owner's", { owner: owner.url })
+    if (!owner || owner.nodeId === id || owner.nodeId === reported || owner.zones === null || owner.zones === zones)
+      return
+    reported = owner.nodeId
+    log.warn("this node's time zone rules differ from the owner's", { owner: owner.url })
   }
 }

@@ -32,7 +32,7 @@ interface Watch {
   /** What the other nodes had written when it began. */
   readonly others: ReadonlyMap<string, Words>
   /** The cells that told the directory since then. */
-  readonly told: Set<CellName>
+  readonly synced: Set<CellName>
   isComplete: boolean
 }
 
@@ -70,13 +70,13 @@ export class DirectoryWitness {
   async look(): Promise<void> {
     const watch = await this.attest()
     if (watch.isComplete) return
-    const silent = this.parts.cells.filter((cell) => !watch.told.has(cell))
+    const silent = this.parts.cells.filter((cell) => !watch.synced.has(cell))
     const asked = silent.map(async (cell) => {
       await this.parts.ask(cell)
-      watch.told.add(cell)
+      watch.synced.add(cell)
     })
     await Promise.allSettled(asked)
-    watch.isComplete ||= watch.told.size === this.parts.cells.length
+    watch.isComplete ||= watch.synced.size === this.parts.cells.length
   }
 
   /** Whether the directory lacks nothing for certain, as the control database is now. False if nobody can say. */
@@ -105,7 +105,7 @@ export class DirectoryWitness {
     const isThere = own !== undefined && before.includes(own.text)
     if (!watch || !isThere || !own.isRecent) {
       if (watch && !isThere) onLoss()
-      const begun: Watch = { written: anew, pending: null, others: found, told: new Set(), isComplete: false }
+      const begun: Watch = { written: anew, pending: null, others: found, synced: new Set(), isComplete: false }
       this.watch = begun
       return begun
     }

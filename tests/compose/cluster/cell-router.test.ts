@@ -245,12 +245,12 @@ describe('a router', () => {
     userOfToken: async () => null,
   }
 
-  let told = 0
+  let revision = 0
   function routerOver(answers: Partial<CellDirectory>, cells = CELLS) {
     const none = async () => null
     const claims = { claimKey: async () => undefined, claimPayment: async () => 'main' }
     const directory = { ofKey: none, ofUser: none, ofAccount: none, ...claims, ...answers }
-    return new DirectoryRouter({ cells, directory, users: nobody, told: async () => told })
+    return new DirectoryRouter({ cells, directory, users: nobody, revision: async () => revision })
   }
 
   test('of one cell asks nobody and makes nobody wait', () => {
@@ -286,7 +286,7 @@ describe('a router', () => {
     cell = 'c2'
     await router.refresh()
     expect(router.cellOf(request(known))).toBe('main')
-    told++
+    revision++
     await router.refresh()
     slow.resolve(null)
     expect([await asking, await router.cellOf(request(known))]).toEqual(['main', 'c2'])

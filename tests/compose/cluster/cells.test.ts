@@ -165,7 +165,7 @@ describe('cells', () => {
       2,
       { main: 'a', c2: 'a' },
     ])
-    expect(lines).toContain('a error: this node does not own the accounts any more')
+    expect(lines).toContain('a error: this node no longer owns the accounts')
   })
 
   test('that a node cannot open are taken by another one, which keeps them while that goes on', async () => {

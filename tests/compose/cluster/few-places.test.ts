@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { fewPlaces } from '../../../server/compose/cluster/cells/few-places'
+import { lowConcurrency } from '../../../server/compose/cluster/cells/low-concurrency'
 import type { Model } from '../../../server/core/models/model'
 import { keyBench } from '../../http/owner-bench'
 import { type ApiUpstream, openApiUpstream } from '../../support/api-upstream'
@@ -68,13 +68,16 @@ test('the APIs and upstreams with too few places are named, those that are off o
   const models = [{ upstreams: [upstreamOf('few.example', 2), upstreamOf('many.example', 3)] }]
   const api = (name: string, concurrency: number, enabled = true) => ({ name, concurrency, enabled })
   const apis = [api('one', 1), api('off', 1, false), api('enough', 3)]
-  expect(fewPlaces(place, { apis, models })).toBe(
+  expect(lowConcurrency(place, { apis, models })).toBe(
     'the API one allows 1 at once, and accounts in c2, c3 get 429; ' +
       'the upstream openai few.example KEY allows 2 at once, and accounts in c3 get 429: ' +
       'set concurrency to at least 3, the number of cells',
   )
-  expect(fewPlaces(place, { apis: [api('enough', 3)], models: [] })).toBeNull()
-  expect([fewPlaces(undefined, { apis, models }), fewPlaces({ all: ['main'] }, { apis, models })]).toEqual([null, null])
+  expect(lowConcurrency(place, { apis: [api('enough', 3)], models: [] })).toBeNull()
+  expect([lowConcurrency(undefined, { apis, models }), lowConcurrency({ all: ['main'] }, { apis, models })]).toEqual([
+    null,
+    null,
+  ])
   const many = Array.from({ length: 9 }, (_, i) => api(`a${i}`, 1))
-  expect(fewPlaces(place, { apis: many, models })).toContain('; 5 more are like that: set concurrency')
+  expect(lowConcurrency(place, { apis: many, models })).toContain('; 5 more are like that: set concurrency')
 })

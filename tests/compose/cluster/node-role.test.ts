@@ -202,6 +202,6 @@ describe('a node', () => {
     expect(twin.role.problem()).toBe(
       'another node has the same NODE_URL, http://a; give each node an address of its own',
     )
-    expect(lines.filter((line) => line === 'twin error: NODE_URL is not of this node alone')).toHaveLength(1)
+    expect(lines.filter((line) => line === 'twin error: NODE_URL is also used by another node')).toHaveLength(1)
   })
 })

@@ -98,10 +98,10 @@ describe('the next owner of a cell', () => {
         false,
         true,
       ])
-      expect(lines.filter((line) => /prepared/.test(line))).toEqual([
+      expect(lines.filter((line) => /prepare/.test(line))).toEqual([
         fault === 'unprepared'
-          ? 'b info: a cell could not be prepared; it is opened when it is taken'
-          : 'b warn: what was prepared of a cell cannot be used; it is opened anew',
+          ? 'b info: could not prepare a cell; it will be opened when this node takes it'
+          : 'b warn: a prepared cell cannot be used; it is opened from scratch',
       ])
     }
   })

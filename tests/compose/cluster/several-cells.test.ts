@@ -290,7 +290,7 @@ describe('a node of several cells', () => {
     })
     const told = async (ms: number) => {
       let isTold = false
-      const telling = changes.tellOtherNodes(REFRESH).then(() => (isTold = true))
+      const telling = changes.notifyOtherNodes(REFRESH).then(() => (isTold = true))
       await time.pass(ms)
       return { isTold: () => isTold, telling }
     }
@@ -318,7 +318,7 @@ describe('a node of several cells', () => {
     // It takes the cell again, and reads what is new.
     await time.pass(3_000)
     expect([older?.isClosed, granting().includes('b')]).toEqual([true, true])
-    expect(lines).toContain('the owner of a cell did not take a change over, and loses the cell')
+    expect(lines).toContain('the owner of a cell did not apply a change in time; its lease is revoked')
     // One that dies meanwhile is waited for as long as its lease runs.
     const dead = await told(1_000)
     b.link.isCut = true

@@ -19,7 +19,7 @@ function openNode(answer: (cell: string, message: Told) => boolean | Error | Pro
   const lines: string[] = []
   const log = { warn: (line: string) => lines.push(line), error: (line: string) => lines.push(line) }
   const messages = {
-    async tell(cell: string, message: CellMessage) {
+    async send(cell: string, message: CellMessage) {
       const given = await answer(cell, message as Told)
       if (given instanceof Error) throw given
       if (given) told.push([cell, message as Told])
@@ -58,7 +58,7 @@ describe('charges that a node left undecided', () => {
     await turns(20)
     expect(told).toHaveLength(1)
     // One line for each cause.
-    expect(lines).toEqual(Array(2).fill('the next owner of a cell could not be told of undecided charges'))
+    expect(lines).toEqual(Array(2).fill('could not send undecided charges to the next owner of a cell'))
   })
 
   test('of one cell do not wait for the owner of another', async () => {
@@ -77,7 +77,7 @@ describe('charges that a node left undecided', () => {
     const { lines, node } = openNode(() => new CellSilent('nobody'))
     node.add({ cell: 'c2', term: 3 }, undecidedCharge())
     await node.close()
-    expect(lines).toContain('charges of unknown outcome are left, whose callers got 503')
+    expect(lines).toContain('this node ends with charges of unknown outcome, whose callers got 503')
   })
 })
 
@@ -97,7 +97,7 @@ describe('an owner that gets undecided charges', () => {
     const nothing = async () => undefined
     const receive = receiver({
       ...{ users: { receive: nothing }, setupToken: { use: async () => true }, takeOffSale: nothing as never },
-      ...{ tellDirectory: nothing, reverseUndecided: reversing, term: () => term },
+      ...{ syncDirectory: nothing, reverseUndecided: reversing, term: () => term },
     })
     return { warned, receive }
   }

@@ -34,7 +34,7 @@ test("a node whose rules are not the owner's logs it once for each owner", () =>
   compare(owner('node_e', 'other'))
   expect(lines).toEqual(
     ['node_d', 'node_e'].map((id) => [
-      "this node's rules of time zones are not the owner's",
+      "this node's time zone rules differ from the owner's",
       { owner: `http://${id}` },
     ]),
   )

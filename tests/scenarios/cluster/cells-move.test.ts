@@ -91,7 +91,7 @@ describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called
     await until(async () => Object.values(await owners()).every((url) => url === b.url))
     for (const { secret } of spenders) await until(async () => (await search(b, secret)).status === 200)
     process.kill(a.pid, 'SIGCONT')
-    await until(() => a.output().includes('this node does not own the accounts any more'), a.output)
+    await until(() => a.output().includes('this node no longer owns the accounts'), a.output)
     await until(async () => new Set(Object.values(await owners())).size === 2, owners)
     for (const { secret } of spenders) for (const node of nodes) expect((await search(node, secret)).status).toBe(200)
   }, 90_000)

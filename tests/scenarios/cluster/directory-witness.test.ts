@@ -6,7 +6,7 @@ import { hasSqld } from '../../support/databases/sqld'
 import { control } from '../../support/servers/server-process'
 import { until } from '../../support/until'
 
-const LOST = 'the control database lost what this node had written'
+const LOST = 'the control database lost writes of this node'
 
 /** ADR 61: what one silent cell costs the others when `main` is opened anew. */
 describe.skipIf(!hasSqld)('two nodes with two cells, of which one database is silent', () => {

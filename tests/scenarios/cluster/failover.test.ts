@@ -78,7 +78,7 @@ describe.skipIf(!hasSqld)('two nodes on one database:', () => {
     const meanwhile = await Promise.all(Array.from({ length: 20 }, () => search(next, spender.secret)))
     expect(counted(meanwhile)).toEqual({ 200: 20 })
     process.kill(frozen.pid, 'SIGCONT')
-    await until(() => frozen.output().includes('this node does not own the accounts any more'), frozen.output)
+    await until(() => frozen.output().includes('this node no longer owns the accounts'), frozen.output)
     // From here on it forwards.
     const before = direct.outcomes.length
     await until(() => direct.outcomes.slice(before).filter(({ status }) => status === 200).length > 40)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { LibsqlCellDirectory } from '../../../server/adapters/stores/libsql/cluster/cell-directory'
 import { Opened } from '../../../server/adapters/stores/libsql/driver/opened'
 import { openSharedDatabase } from '../../../server/adapters/stores/libsql/shared-database'
-import type { CellPlace } from '../../../server/compose/cluster/cells/cell-place'
+import type { CellMembership } from '../../../server/compose/cluster/cells/cell-membership'
 import { roomForBodies } from '../../../server/compose/room-for-bodies'
 import { type CellMessages, CellSilent } from '../../../server/core/cluster/cell-messages'
 import { type CellCalls, type CellName, MAIN_CELL } from '../../../server/core/cluster/cells'
@@ -40,7 +40,7 @@ export async function openCells(
     return gateway
   }
   const messages: CellMessages = {
-    async tell(cell, message) {
+    async send(cell, message) {
       if (made.unreachable) throw new CellSilent('the cell is away')
       return gatewayOf(cell).gateway.receive(message)
     },
@@ -74,7 +74,7 @@ export async function openCells(
   }
   const staffOf = (headers: Headers) => JSON.parse(headers.get(staffHeader) ?? 'null')
   const others = { directory: new LibsqlCellDirectory(control.db), calls }
-  const open = async (name: CellName, folder: string, apart: CellPlace['apart']) => {
+  const open = async (name: CellName, folder: string, apart: CellMembership['apart']) => {
     const cells = { staffOf, others: { own: name, ...others } }
     gateways.set(name, await openHarness({ env, folder, clock, cells, cell: { ...common, name, apart } }))
   }

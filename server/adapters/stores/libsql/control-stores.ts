@@ -4,7 +4,7 @@ import { LibsqlApis } from './apis/api-store'
 import { LibsqlClosings } from './apis/closings'
 import { LibsqlSealedApis } from './apis/sealed-apis'
 import { LibsqlCellDirectory } from './cluster/cell-directory'
-import { toldParts } from './cluster/told-directory'
+import { directoryRecords } from './cluster/directory-records'
 import { LibsqlDirectory } from './directory'
 import { LibsqlSignupCredits } from './ledger/signup-credits'
 import { LibsqlModels } from './models'
@@ -39,7 +39,7 @@ export async function openControlStores({ db }: Pick<ControlDatabase, 'db'>, opt
     /** What is in memory of all this, and of what callers add. */
     copies,
     cells: new LibsqlCellDirectory(db),
-    told: toldParts(db),
+    directoryRecords: directoryRecords(db),
     apis: new LibsqlApis(db),
     apiClosings: new LibsqlClosings(db),
     sealedApis: new LibsqlSealedApis(db),

@@ -85,7 +85,7 @@ export class LibsqlCredentials implements CredentialStore {
     if (known) return known
     const row = await this.rows.of(hash)
     if (row) return this.keyOf(row)
-    await this.claims?.assertNobodys(hash)
+    await this.claims?.assertUnclaimed(hash)
     return null
   }
 

@@ -32,13 +32,13 @@ export class CellChanges {
    * Runs a command in the gateways of all other nodes. Resolves when each has run it, or serves no more: an owner that does not answer loses
    * its lease, at most 30 s later. Who takes a cell after the call reads what is new. Never rejects.
    */
-  async tellOtherNodes(command: string): Promise<void> {
+  async notifyOtherNodes(command: string): Promise<void> {
     const owners = await this.owners()
     const elsewhere = owners.filter(({ nodeId }) => nodeId !== this.parts.nodeId)
-    await Promise.all(elsewhere.map((owner) => this.tell(owner, command)))
+    await Promise.all(elsewhere.map((owner) => this.notify(owner, command)))
   }
 
-  private async tell(owner: CellOwner, command: string): Promise<void> {
+  private async notify(owner: CellOwner, command: string): Promise<void> {
     const { leases, log, monotonic } = this.parts
     const until = monotonic() + PATIENCE_MS
     let problem = await this.problemOf(owner, command)
@@ -49,7 +49,11 @@ export class CellChanges {
     }
     if (problem === null) return
     const { cell, url } = owner
-    log.error('the owner of a cell did not take a change over, and loses the cell', { cell, url, reason: problem })
+    log.error('the owner of a cell did not apply a change in time; its lease is revoked', {
+      cell,
+      url,
+      reason: problem,
+    })
     await leases.evict(owner).catch(() => undefined)
     const end = monotonic() + LEASE_MS
     while (monotonic() < end && (await this.stillOwns(owner))) await this.pause(RETRY_MS)

@@ -35,7 +35,7 @@ export function withMessages(
 /** How the gateways of a node send messages to each other and to those of other nodes. */
 export function messagesOver(calls: Pick<NodeCellCalls, 'command'>): CellMessages {
   return {
-    async tell(cell, message) {
+    async send(cell, message) {
       const answer = await calls.command(cell, CELL_MESSAGE, JSON.stringify(message))
       await answer.body?.cancel()
       if (!answer.ok && answer.status !== REFUSED) throw new CellSilent(`the cell ${cell} answered ${answer.status}`)

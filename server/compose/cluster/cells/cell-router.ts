@@ -20,11 +20,11 @@ import { keysTakenFrom } from '../../../http/middleware/request-context'
 import { isGated } from '../../../http/routing/endpoint-table'
 import { KnownCells } from './known-cells'
 
-/** The longest that a request waits for the directory. */
+/** How long a request waits for the directory. */
 const MAX_WAIT_MS = 5_000
 const MAX_KNOWN = 50_000
 
-/** Whose sessions and access tokens those in requests are. */
+/** Finds the users of the sessions and access tokens in requests. */
 export interface UsersOfRequests {
   sessionIn(headers: Headers): string | null
   tokenIn(token: string): string
@@ -32,35 +32,35 @@ export interface UsersOfRequests {
   userOfToken(stored: string): Promise<string | null>
 }
 
-/** What the cell of a request follows from. */
+/** The part of a request that determines its cell. */
 interface Trace {
-  /** Never leads to another cell than it once did. */
+  /** Always leads to the same cell. */
   readonly name: string
-  /** Null: nobody has it, so far. */
+  /** Null: no cell has it so far. */
   find(): Promise<CellName | null>
 }
 
 const LINK_ID = /^link_[0-9a-f]{32}$/
 const ACCOUNT_ID = /^acct_[0-9a-f]{32}$/
 
-/** Paths of `/api` that are not the account's: sign-in, operators, the processor's messages, and a link that is opened without a session. */
+/** Paths of `/api` that do not belong to an account: sign-in, operators, the card processor's webhooks, and a link that works without a session. */
 const AT_MAIN = /^\/api\/(?:(?:auth|operator)(?:\/|$)|webhooks\/stripe$|settings\/email\/confirm$)/
 
 /**
- * Finds the cell of each request by what it carries, as the gateway of the cell will read it, and by the directory. It grants nothing: the gateway
- * authenticates the request itself. A name leads to one cell forever, so it is asked for once; unless the directory had lost keys (`refresh`).
+ * Finds the cell of each request by its credential, read as the gateway of the cell will read it, and by the directory. It grants nothing: that gateway
+ * authenticates the request itself. A name leads to one cell forever, so it is looked up once, unless the directory had lost keys (`refresh`).
  */
 export class DirectoryRouter implements CellRouter {
   private readonly parts: {
     readonly cells: readonly CellName[]
     readonly directory: CellDirectory
     readonly users: UsersOfRequests
-    /** A number that rises when keys were added that the directory had lost. */
-    readonly told: () => Promise<number>
+    /** Rises when lost keys are added to the directory again. */
+    readonly revision: () => Promise<number>
   }
   private readonly known = new KnownCells(MAX_KNOWN)
-  /** The number of what is known. */
-  private told: number | null = null
+  /** The directory's revision that `known` belongs to. */
+  private directoryRevision: number | null = null
   private readonly asked = new Map<string, Promise<CellName>>()
 
   constructor(parts: DirectoryRouter['parts']) {
@@ -73,22 +73,22 @@ export class DirectoryRouter implements CellRouter {
     return trace === null ? MAIN_CELL : (this.known.get(trace.name) ?? this.ask(trace))
   }
 
-  /** Forgets what it knows, if keys were added that no cell seemed to have. Rejects while the directory does not answer. */
+  /** Forgets the known cells if lost keys were added to the directory. Rejects while the directory does not answer. */
   async refresh(): Promise<void> {
-    const told = await this.parts.told()
-    if (told === this.told) return
-    this.told = told
+    const revision = await this.parts.revision()
+    if (revision === this.directoryRevision) return
+    this.directoryRevision = revision
     this.known.clear()
   }
 
-  /** Requests that arrive together ask once. */
+  /** Concurrent requests with the same name share one look-up. */
   private ask({ name, find }: Trace): Promise<CellName> {
-    const { told } = this
+    const revision = this.directoryRevision
     const asking =
       this.asked.get(name) ??
       inTime(find(), MAX_WAIT_MS, () => new Error('it did not answer in time'))
         .then((cell) => {
-          if (cell !== null && told === this.told) this.known.keep(name, cell)
+          if (cell !== null && revision === this.directoryRevision) this.known.keep(name, cell)
           return cell ?? MAIN_CELL
         })
         .catch((error: unknown) => {
@@ -124,7 +124,7 @@ export class DirectoryRouter implements CellRouter {
     return session === null ? null : this.ofUser(`session ${session}`, () => users.userOfSession(session))
   }
 
-  /** A browser that returns from a social network, or confirms what it approved there. */
+  /** A browser that returns from a social network or confirms a permission granted there. */
   private socialIn({ pathname, searchParams }: URL): Trace | null {
     if (!pathname.startsWith('/apis/v1/social/oauth_callback')) return null
     const [state, link] = [searchParams.get('state'), searchParams.get('link')]
@@ -132,13 +132,13 @@ export class DirectoryRouter implements CellRouter {
     return link !== null && LINK_ID.test(link) ? this.claimed(link) : null
   }
 
-  /** Whoever shows a payment in `Authorization` tops up the account that it names, also if a key stands in another header. */
+  /** A payment in `Authorization` tops up the account that it names, even if another header has a key. */
   private payeeIn(headers: Headers, path: string): Trace | null {
     const text = path === '/v1/wallet/topups' ? paymentText(headers) : null
     return text === null ? null : this.accountIn(accountNamedIn(text))
   }
 
-  /** What no other cell claimed is of `main`, or of nobody. */
+  /** What no other cell claimed belongs to `main` or does not exist. */
   private claimed(hash: string): Trace {
     return { name: `key ${hash}`, find: async () => (await this.parts.directory.ofKey(hash)) ?? MAIN_CELL }
   }
@@ -157,7 +157,7 @@ export class DirectoryRouter implements CellRouter {
   }
 }
 
-/** The router over a connection to the control database, which this process need not own. */
+/** The router on a connection to the control database, which this process need not own. */
 export function openRouter(
   { secretKey, baseUrl }: Pick<Config, 'secretKey' | 'baseUrl'>,
   cells: readonly CellName[],
@@ -165,5 +165,5 @@ export function openRouter(
 ): DirectoryRouter {
   const users = new RequestUsers({ db, secret: secretKey, baseUrl })
   const directory = new LibsqlCellDirectory(db)
-  return new DirectoryRouter({ cells, directory, users, told: () => directory.told() })
+  return new DirectoryRouter({ cells, directory, users, revision: () => directory.revision() })
 }

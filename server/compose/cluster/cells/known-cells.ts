@@ -1,16 +1,16 @@
 import type { CellName } from '../../../core/cluster/cells'
 
 /**
- * A bounded memory of cells by name. What was asked for twice is kept longest, so that names that are made up, which come once each, push nothing
- * out that is in use.
+ * A bounded cache of cells by name. Names that were requested twice are kept longest, so that invented names, which come once each, do not displace
+ * those in use.
  */
 export class KnownCells {
   private readonly max: number
-  /** Asked for once, and more than once; the longest unused first. */
+  /** Names requested once, and more than once; the longest unused first. */
   private readonly once = new Map<string, CellName>()
   private readonly often = new Map<string, CellName>()
 
-  /** `max`: how many of each kind. */
+  /** `max`: how many names of each kind. */
   constructor(max: number) {
     this.max = max
   }

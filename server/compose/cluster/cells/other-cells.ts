@@ -12,11 +12,11 @@ import { reasonOf } from '../../../core/result'
 import type { WebhookStore } from '../../../core/webhooks/webhook'
 import type { Log } from '../../../log'
 import type { TakeOffSale } from '../../apis/off-sale'
-import { type CellPlace, ownsControl } from './cell-place'
+import { type CellMembership, ownsControl } from './cell-membership'
 
 interface Parts {
-  /** Undefined: there is one cell. */
-  readonly place: CellPlace | undefined
+  /** Undefined with a single cell. */
+  readonly place: CellMembership | undefined
   readonly accounts: Pick<AccountStore, 'byUser'>
   readonly directory: Pick<AccountDirectory, 'homeOf'>
   readonly events: EventPublisher
@@ -26,7 +26,7 @@ interface Parts {
   readonly log: Log
 }
 
-/** What sign-in causes in the account of a user, which may be in another cell: all users sign in at `main`. */
+/** Applies sign-in events to the account of a user, which may be in another cell: all users sign in at `main`. */
 export class UsersOfCells {
   private readonly parts: Parts
 
@@ -40,15 +40,15 @@ export class UsersOfCells {
     return (await accounts.byUser(userId))?.id ?? (await directory.homeOf(userId))?.accountId ?? null
   }
 
-  /** Open pages of the user notice it at once; those of a cell that cannot be reached, at their next request. */
+  /** Open pages of the user notice it immediately, or at their next request if the account's cell cannot be reached. */
   readonly sessionEnded = async (userId: string): Promise<void> => {
     const { accounts, events } = this.parts
     const account = await accounts.byUser(userId)
     if (account) events.publish(account.id, { type: 'session' })
-    else await this.tellCellOf(userId, { kind: 'session_ended', userId })
+    else await this.notifyCellOf(userId, { kind: 'session_ended', userId })
   }
 
-  /** Disconnects all apps. No token is valid when it resolves, also if the account's cell cannot be reached. */
+  /** Disconnects all apps. No token is valid once it resolves, even if the account's cell cannot be reached. */
   readonly disconnectApps = async (userId: string, address: string | null, because: AppsEnd): Promise<void> => {
     const { accounts, appGrants, grants } = this.parts
     const account = await accounts.byUser(userId)
@@ -58,17 +58,17 @@ export class UsersOfCells {
       return
     }
     await grants.disconnect(userId, 'all')
-    await this.tellCellOf(userId, { kind: 'apps_ended', userId, address, because })
+    await this.notifyCellOf(userId, { kind: 'apps_ended', userId, address, because })
   }
 
-  /** An app without a token gets no more events. */
+  /** An app without a token receives no more events. */
   readonly appLeft = async ({ userId, clientId }: TokenHolder): Promise<void> => {
     const { accounts, webhooks } = this.parts
     if (await accounts.byUser(userId)) await webhooks.pauseOfApp({ userId, clientId })
-    else await this.tellCellOf(userId, { kind: 'app_left', userId, clientId })
+    else await this.notifyCellOf(userId, { kind: 'app_left', userId, clientId })
   }
 
-  /** What another gateway tells this one about its users. */
+  /** Handles a message of another gateway about a user of this cell. */
   async receive(message: Extract<CellMessage, { readonly userId: string }>): Promise<void> {
     if ((await this.parts.accounts.byUser(message.userId)) === null) return
     if (message.kind === 'session_ended') await this.sessionEnded(message.userId)
@@ -76,33 +76,33 @@ export class UsersOfCells {
     else await this.disconnectApps(message.userId, message.address, message.because)
   }
 
-  private async tellCellOf(userId: string, message: CellMessage): Promise<void> {
+  private async notifyCellOf(userId: string, message: CellMessage): Promise<void> {
     const { place, directory, log } = this.parts
     const cell = place && (await directory.homeOf(userId))?.cell
     if (!place || !cell || cell === place.name) return
-    await place.messages.tell(cell, message).catch((error: unknown) => {
-      log.warn('another cell could not be told', { cell, what: message.kind, reason: reasonOf(error) })
+    await place.messages.send(cell, message).catch((error: unknown) => {
+      log.warn('could not notify another cell', { cell, what: message.kind, reason: reasonOf(error) })
     })
   }
 }
 
-/** What the gateway of one cell does about messages of the others. Resolves to whether it accepts what the message says. */
+/** Handles messages from the gateways of other cells. Resolves to whether it accepts the message. */
 export function receiver(parts: {
   readonly users: Pick<UsersOfCells, 'receive'>
   readonly setupToken: Pick<SetupTokenUse, 'use'>
   readonly takeOffSale: TakeOffSale
-  readonly tellDirectory: () => Promise<void>
+  readonly syncDirectory: () => Promise<void>
   readonly reverseUndecided: (charges: readonly UndecidedCharge[]) => Promise<void>
-  /** The number of this node's ownership of the cell; null for a process alone. */
+  /** The term under which this node owns the cell; null for a single process. */
   readonly term: () => number | null
 }) {
-  const { users, setupToken, takeOffSale, tellDirectory, reverseUndecided, term } = parts
+  const { users, setupToken, takeOffSale, syncDirectory, reverseUndecided, term } = parts
   return async (message: CellMessage): Promise<boolean> => {
     if (message.kind === 'setup_token') return setupToken.use(message.token)
     if (message.kind === 'api_off_sale') await takeOffSale(message)
-    else if (message.kind === 'tell_directory') await tellDirectory()
+    else if (message.kind === 'tell_directory') await syncDirectory()
     else if (message.kind === 'undecided_charges') {
-      // Only a later owner knows that nothing of the earlier one is still on its way.
+      // Only for a later owner is it certain that no write of the earlier one is still in flight.
       const own = term()
       if (own === null || own <= message.term) return false
       await reverseUndecided(message.charges)
@@ -111,12 +111,12 @@ export function receiver(parts: {
   }
 }
 
-/** The one-time token that makes an account the operator. `main` printed it: the gateway of another cell asks that. */
-export function setupTokenOf(place: CellPlace | undefined, own: SetupTokenUse): SetupTokenUse {
+/** The one-time token that makes an account the operator. `main` printed it, so the gateways of other cells ask `main`. */
+export function setupTokenOf(place: CellMembership | undefined, own: SetupTokenUse): SetupTokenUse {
   if (ownsControl(place)) return own
   return {
     issue: () => own.issue(),
     withdraw: () => own.withdraw(),
-    use: async (token) => (await place?.messages.tell(MAIN_CELL, { kind: 'setup_token', token })) ?? false,
+    use: async (token) => (await place?.messages.send(MAIN_CELL, { kind: 'setup_token', token })) ?? false,
   }
 }

@@ -68,7 +68,7 @@ export class CellRole<G extends OwnedGateway> {
     const { askDatabase, monotonic, log } = parts
     const onChange = (problem: string | null) => {
       if (problem !== null) log.error('the database of a cell does not answer', { cell, reason: problem })
-      waiting.tell()
+      waiting.notify()
     }
     const isAsked = askDatabase && cell !== MAIN_CELL
     this.reach = isAsked ? new DatabaseReach({ ask: () => askDatabase(cell), monotonic, onChange }) : null
@@ -167,7 +167,7 @@ export class CellRole<G extends OwnedGateway> {
     if (isOwn && isIdle) await leases.release(self.id, owner)
     const before = this.peer
     this.peer = isOwn ? null : owner
-    if (before?.term !== this.peer?.term) this.waiting.tell()
+    if (before?.term !== this.peer?.term) this.waiting.notify()
     return owner === null && isIdle
   }
 
@@ -191,7 +191,7 @@ export class CellRole<G extends OwnedGateway> {
     const { prepared } = this
     await prepared.ready().catch((error: unknown) => {
       if (this.prepared === prepared) this.prepared = null
-      log.info('a cell could not be prepared; it is opened when it is taken', {
+      log.info('could not prepare a cell; it will be opened when this node takes it', {
         ...{ cell: this.cell, reason: reasonOf(error) },
       })
     })
@@ -202,7 +202,7 @@ export class CellRole<G extends OwnedGateway> {
     if (!prepared || this.prepared !== prepared) return
     this.prepared = null
     await prepared.close().catch((error: unknown) => {
-      this.parts.log.warn('what was prepared of a cell could not be closed', {
+      this.parts.log.warn('a prepared cell could not be closed', {
         cell: this.cell,
         reason: reasonOf(error),
       })
@@ -240,7 +240,7 @@ export class CellRole<G extends OwnedGateway> {
     lease.drop()
     // A hand-over goes on: the fence refuses what comes too late.
     if (this.current === 'releasing') return
-    this.parts.log.error('this node does not own the accounts any more', { reason, ...this.named(lease) })
+    this.parts.log.error('this node no longer owns the accounts', { reason, ...this.named(lease) })
     this.lease = null
     this.gateway = null
     if (gateway) this.closing = this.closed(gateway, lease).finally(() => (this.closing = null))
@@ -289,10 +289,10 @@ export class CellRole<G extends OwnedGateway> {
     this.lease = null
     lease.drop()
     await leases.release(self.id, { cell: this.cell, term: lease.term }).catch((error: unknown) => {
-      log.warn('the lease was not given back; it ends by itself', { reason: reasonOf(error) })
+      log.warn('the lease was not released; it expires by itself', { reason: reasonOf(error) })
     })
     this.enter('standby')
-    log.info('this node gave the accounts back; another one takes them', this.named(lease))
+    log.info('this node released the accounts to another node', this.named(lease))
   }
 
   private async opened(lease: Lease): Promise<void> {
@@ -315,7 +315,10 @@ export class CellRole<G extends OwnedGateway> {
       if (error instanceof TermTooLow) {
         // The next term is above it, so this need not wait as after other failures.
         this.above = error.term
-        log.warn('the lease of a cell is older than its database; it is taken anew', { reason, ...this.named(lease) })
+        log.warn('the lease of a cell is older than its database; the node takes it again', {
+          reason,
+          ...this.named(lease),
+        })
       } else {
         this.failed = { reason, at: monotonic() }
         log.error('this node could not open the accounts', { reason, ...this.named(null) })
@@ -335,7 +338,7 @@ export class CellRole<G extends OwnedGateway> {
         return await prepared.begin(lease)
       } catch (error) {
         if (error instanceof TermTooLow || this.lease !== lease) throw error
-        log.warn('what was prepared of a cell cannot be used; it is opened anew', { cell, reason: reasonOf(error) })
+        log.warn('a prepared cell cannot be used; it is opened from scratch', { cell, reason: reasonOf(error) })
       }
     const onLost = (reason: string) => {
       if (this.lease === lease) this.lose(reason)
@@ -359,7 +362,7 @@ export class CellRole<G extends OwnedGateway> {
 
   private enter(role: Role): void {
     this.current = role
-    this.waiting.tell()
+    this.waiting.notify()
   }
 
   /** What a line of the log says: which ownership, and which cell if there are several. */

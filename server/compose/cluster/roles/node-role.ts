@@ -251,7 +251,7 @@ export class NodeRole<G extends OwnedGateway> {
         const reason = reasonOf(error)
         if (this.trouble === null) this.parts.log.error('the lease could not be read or renewed', { reason })
         this.trouble = reason
-        this.waiting.tell()
+        this.waiting.notify()
         isTrouble = true
       }
       for (const role of this.roles)
@@ -313,7 +313,7 @@ export class NodeRole<G extends OwnedGateway> {
 
   private saySharedUrl(): void {
     const reason = this.sharedUrl()
-    if (reason !== null && !this.isUrlSaid) this.parts.log.error('NODE_URL is not of this node alone', { reason })
+    if (reason !== null && !this.isUrlSaid) this.parts.log.error('NODE_URL is also used by another node', { reason })
     this.isUrlSaid = reason !== null
   }
 
@@ -336,8 +336,8 @@ export class NodeRole<G extends OwnedGateway> {
     if (!given || role?.name !== 'owner') return
     const { isPinned, ...said } = given
     if (!isPinned && !(await leases.plan(given.cell, given.to, false))) return
-    if (isPinned) log.info('this node gives a cell back to the one that an operator chose', said)
-    else log.info('this node gives a cell to one that has fewer', said)
+    if (isPinned) log.info('returning a cell to the node that an operator chose', said)
+    else log.info('handing a cell to a node that has fewer', said)
     void this.yieldTo(given.cell, sighting.offers.find(({ nodeId }) => nodeId === given.to) ?? null)
   }
 

@@ -28,10 +28,10 @@ export class PreparedCell<G> {
       },
     }
     const mayGrant = () => this.lease?.isHeld() ?? false
-    const told = (reason: string) => {
+    const reportLoss = (reason: string) => {
       if (!this.isOver) onLost(reason, this.lease)
     }
-    this.opening = prepare({ lease, mayGrant, onLost: told }, cell)
+    this.opening = prepare({ lease, mayGrant, onLost: reportLoss }, cell)
     // Told by `ready` and `begin`.
     this.opening.catch(() => undefined)
   }

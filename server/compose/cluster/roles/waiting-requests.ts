@@ -19,7 +19,7 @@ export class WaitingRequests {
   }
 
   /** Something changed: each that waits looks again. */
-  tell(): void {
+  notify(): void {
     this.changed.resolve()
     this.changed = Promise.withResolvers()
   }

@@ -1,28 +1,28 @@
 import { and, desc, gt, gte, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { PAYMENT_KEPT_MS } from '../../../../core/cluster/cells'
-import type { Contents, Told } from '../../../../core/cluster/tell-directory'
+import type { Contents, DirectoryRecord } from '../../../../core/cluster/sync-directory'
 import { type AccountId, idStart, type PaymentId } from '../../../../core/ids'
 import { accounts } from '../schema/accounts'
 import { keys } from '../schema/keys'
 import { entries } from '../schema/ledger'
 import { payments } from '../schema/payments'
 
-interface At extends Told {
+interface At extends DirectoryRecord {
   readonly at: number
 }
 
-/** Rows in the order in which they were committed, which no clock decides. */
+/** Rows in the order of their commits, independent of clocks. */
 const ROW = sql<number>`rowid`
 const FOR_GOOD = sql<null>`NULL`
-/** So many keys one statement reads, most of which may be revoked. */
+/** How many keys one statement reads, most of which may be revoked. */
 const KEYS_AT_ONCE = 50_000
 
-/** What the directory must have of a cell: keys that are not revoked, payments that somebody could present, references, and accounts. */
+/** The records of a cell that must be in the directory: keys that are not revoked, payments that could still be presented, references and accounts. */
 export function cellContents(db: LibSQLDatabase, now: () => number) {
   const liveKeys: Contents<At> = {
     async newest(before, limit) {
-      let end = before?.at ?? (await behindAllKeys())
+      let end = before?.at ?? (await afterAllKeys())
       for (; end > 0; end -= KEYS_AT_ONCE) {
         const live = await db
           .select({ name: keys.hash, shown: keys.id, keepUntil: FOR_GOOD, at: ROW })
@@ -35,11 +35,11 @@ export function cellContents(db: LibSQLDatabase, now: () => number) {
       return []
     },
   }
-  const behindAllKeys = async () => {
+  const afterAllKeys = async () => {
     const [last] = await db.select({ at: ROW }).from(keys).orderBy(desc(ROW)).limit(1)
     return (last?.at ?? 0) + 1
   }
-  const recent: Contents<Told & { readonly shown: PaymentId }> = {
+  const recent: Contents<DirectoryRecord & { readonly shown: PaymentId }> = {
     newest: (before, limit) => {
       const at = now()
       const start = idStart('pay', at - PAYMENT_KEPT_MS) as PaymentId
@@ -59,7 +59,7 @@ export function cellContents(db: LibSQLDatabase, now: () => number) {
       const rows = await db
         .select({ reference, at: seq })
         .from(entries)
-        // The plus keeps the order of commits from deciding the plan, which would read every charge.
+        // With the plus, SQLite does not plan the query by the order of commits, which would read every charge.
         .where(and(isNotNull(reference), or(isOfOperators), before ? sql`+${seq} < ${before.at}` : undefined))
         .orderBy(desc(sql`+${seq}`))
         .limit(limit)

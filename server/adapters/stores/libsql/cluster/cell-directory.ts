@@ -8,7 +8,7 @@ import { accountDirectory, cells, keyDirectory, paymentDirectory } from '../sche
 /** The directory of keys, accounts and payments in the control database. */
 export class LibsqlCellDirectory implements CellDirectory {
   private readonly db: LibSQLDatabase
-  /** Anybody can make keys and accounts up. */
+  /** Gathered, because anybody can invent keys and accounts. */
   private readonly byKey: GatheredLookups<CellName>
   private readonly byAccount: GatheredLookups<CellName>
 
@@ -46,20 +46,20 @@ export class LibsqlCellDirectory implements CellDirectory {
     const [row] = await this.db
       .insert(paymentDirectory)
       .values({ claim, cell, keepUntil })
-      // Writes what is there, so that the statement also returns a row that it did not insert.
+      // Writes the value that is there already, so that the statement also returns a row that it did not insert.
       .onConflictDoUpdate({ target: paymentDirectory.claim, set: { claim } })
       .returning({ cell: paymentDirectory.cell })
     if (!row) throw new Error('a payment was not stored in the directory')
     return row.cell
   }
 
-  /** A number that rises when keys were added that the directory had lost: who looked one up before may have been told that no cell has it. */
-  async told(): Promise<number> {
-    const [row] = await this.db.select({ told: sum(cells.told) }).from(cells)
-    return Number(row?.told ?? 0)
+  /** Rises when lost keys are added again: an earlier look-up may have found that no cell has them. */
+  async revision(): Promise<number> {
+    const [row] = await this.db.select({ revision: sum(cells.revision) }).from(cells)
+    return Number(row?.revision ?? 0)
   }
 
-  /** Lets keys be forgotten, which lead nowhere any more: whoever shows one is told by `main` that nobody has it. */
+  /** Lets `prune` remove keys that no longer lead anywhere: `main` answers that they are unknown. */
   async endKeys(hashes: readonly string[], now: number): Promise<void> {
     const all = JSON.stringify(hashes)
     await this.db
@@ -68,7 +68,7 @@ export class LibsqlCellDirectory implements CellDirectory {
       .where(sql`${keyDirectory.hash} IN (SELECT value FROM json_each(${all}))`)
   }
 
-  /** Forgets at most so many rows of each kind that are kept no longer. Returns whether more may be left. */
+  /** Removes at most `maxRows` expired rows of each kind. Returns whether more may be left. */
   async prune(now: number, maxRows: number): Promise<boolean> {
     const oldKeys = this.db.select({ hash: keyDirectory.hash }).from(keyDirectory)
     const oldPayments = this.db.select({ claim: paymentDirectory.claim }).from(paymentDirectory)
@@ -84,7 +84,7 @@ export class LibsqlCellDirectory implements CellDirectory {
   }
 }
 
-/** The cells of those accounts that the directory has, in one statement. */
+/** The cells of the accounts that the directory knows, in one statement. */
 export async function cellsOfAccounts(
   db: LibSQLDatabase,
   accounts: readonly string[],

@@ -56,7 +56,7 @@ export const cells = sqliteTable('cells', {
   databaseId: text('database_id').notNull().unique('cells_database'),
   openedAt: instant('opened_at').notNull(),
   /** How often the cell told the directory keys that were missing there. Whoever remembers what the directory said looks at it. */
-  told: integer().notNull().default(0),
+  revision: integer('told').notNull().default(0),
 })
 
 /** One number that rises with each change of what gateways keep copies of: models, prices, APIs, closings and roles. No row before the first. */

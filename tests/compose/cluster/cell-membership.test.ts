@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { brakeShareOf, configOf, shareOf } from '../../../server/compose/cluster/cells/cell-place'
+import { brakeShareOf, configOf, shareOf } from '../../../server/compose/cluster/cells/cell-membership'
 import { readConfig } from '../../../server/config'
 import { ApiSlots } from '../../../server/pipeline/apis/api-slots'
 
@@ -51,7 +51,7 @@ test("a cell's gateway has its own database, a part of the anonymous limit, and 
     },
     {},
   )
-  const place = { all: ['main', 'c2', 'c3', 'c4'], messages: { tell: async () => undefined } } as unknown as Parameters<
+  const place = { all: ['main', 'c2', 'c3', 'c4'], messages: { send: async () => undefined } } as unknown as Parameters<
     typeof configOf
   >[1] &
     object

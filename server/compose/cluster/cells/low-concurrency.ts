@@ -1,8 +1,8 @@
 import type { Api } from '../../../core/apis/api'
 import { type Model, upstreamName } from '../../../core/models/model'
-import { type CellPlace, shareOf } from './cell-place'
+import { type CellMembership, shareOf } from './cell-membership'
 
-/** The most that is named: an operator mends one after the other. */
+/** How many are named: an operator fixes one after the other. */
 const MAX_NAMED = 5
 
 interface Limited {
@@ -10,10 +10,13 @@ interface Limited {
   readonly models: readonly Pick<Model, 'upstreams'>[]
 }
 
-/** What allows fewer calls at once than there are cells, so that accounts of some cells get none; null if nothing does. */
-export function fewPlaces(place: Pick<CellPlace, 'all'> | undefined, { apis, models }: Limited): string | null {
-  if (!place || place.all.length === 1) return null
-  const { all } = place
+/** Names what allows fewer concurrent calls than there are cells, so that accounts of some cells get none; null if nothing does. */
+export function lowConcurrency(
+  membership: Pick<CellMembership, 'all'> | undefined,
+  { apis, models }: Limited,
+): string | null {
+  if (!membership || membership.all.length === 1) return null
+  const { all } = membership
   const caps = new Map<string, number>()
   for (const { name, enabled, concurrency } of apis) if (enabled) caps.set(`the API ${name}`, concurrency)
   for (const { upstreams } of models)

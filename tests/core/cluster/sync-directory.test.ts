@@ -1,19 +1,19 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type DirectoryPart, type Told, tellDirectory } from '../../../server/core/cluster/tell-directory'
+import { type DirectoryPart, type DirectoryRecord, syncDirectory } from '../../../server/core/cluster/sync-directory'
 
 /** The rows of a cell in the order of their commits, in pages of few rows. */
 function world(names: readonly string[], held: Map<string, string>, most = Number.POSITIVE_INFINITY) {
   let [reads, adds] = [0, 0]
   const rows = names.map((name) => ({ name, shown: `shown ${name}`, keepUntil: null }))
   const contents = {
-    async newest(before: Told | null, limit: number) {
+    async newest(before: DirectoryRecord | null, limit: number) {
       reads++
       const end = before === null ? rows.length : rows.findIndex(({ name }) => name === before.name)
       return rows.slice(0, end).toReversed().slice(0, limit)
     },
   }
-  const part: DirectoryPart<Told> = {
+  const part: DirectoryPart<DirectoryRecord> = {
     holders: async (asked) => new Map(asked.flatMap((name) => (held.has(name) ? [[name, held.get(name) ?? '']] : []))),
     async add(some, cell) {
       if (++adds > most) throw new Error('crash')
@@ -25,7 +25,7 @@ function world(names: readonly string[], held: Map<string, string>, most = Numbe
 }
 const named = (count: number) => Array.from({ length: count }, (_, i) => `n${i}`)
 
-test('what an older copy of the directory lacks is added, however often the telling dies in between', async () => {
+test('what an older copy of the directory lacks is added, however often the sync dies in between', async () => {
   const sizes = fc.record({
     all: fc.integer({ min: 0, max: 5_000 }),
     lost: fc.nat(5_000),
@@ -37,10 +37,10 @@ test('what an older copy of the directory lacks is added, however often the tell
       const held = new Map(names.slice(0, Math.max(0, all - lost)).map((name) => [name, 'c2']))
       for (const most of deaths) {
         const { contents, part } = world(names, held, most)
-        await tellDirectory('c2', contents, part).catch(() => undefined)
+        await syncDirectory('c2', contents, part).catch(() => undefined)
       }
       const { contents, part } = world(names, held)
-      expect((await tellDirectory('c2', contents, part)).disputed).toEqual([])
+      expect((await syncDirectory('c2', contents, part)).disputed).toEqual([])
       expect(held.size).toBe(all)
     }),
     { numRuns: 60 },
@@ -50,7 +50,7 @@ test('what an older copy of the directory lacks is added, however often the tell
 test('a directory that lacks nothing costs one read of a page, however much there is', async () => {
   const names = named(50_000)
   const { contents, part, reads } = world(names, new Map(names.map((name) => [name, 'c2'])))
-  expect(await tellDirectory('c2', contents, part)).toEqual({ added: 0, disputed: [] })
+  expect(await syncDirectory('c2', contents, part)).toEqual({ added: 0, disputed: [] })
   expect(reads()).toBe(1)
 })
 
@@ -67,7 +67,7 @@ test('what another cell has is named and stays there, whether it was known befor
       return add(rows, cell)
     },
   }
-  const { added, disputed } = await tellDirectory('c2', contents, racing)
+  const { added, disputed } = await syncDirectory('c2', contents, racing)
   expect(disputed.toSorted()).toEqual(['shown n2000', 'shown n2999'])
   expect([added, held.get('n2000'), held.get('n2999'), held.size]).toEqual([1_498, 'main', 'c3', 3_000])
 })

@@ -1,25 +1,25 @@
 import { reasonOf } from '../result'
 import { type CellName, DirectoryUnavailable } from './cells'
 
-/** After a cell did not answer, nobody asks it again for so long. */
+/** How long to wait before a cell that did not answer is asked again. */
 const PAUSE_MS = 1_000
 
 interface Parts {
   readonly others: readonly CellName[]
-  /** Resolves when that cell has told all, and rejects soon if it does not answer. */
+  /** Resolves when the records of that cell are in the directory. Rejects soon if the cell does not answer. */
   readonly ask: (cell: CellName) => Promise<unknown>
   /** Milliseconds of a clock that never steps. */
   readonly monotonic: () => number
-  /** Who knows without asking; null if nobody does (`DirectoryWitness`). */
+  /** Can confirm for cells that do not answer (`DirectoryWitness`); null where there is none. */
   readonly witness: { readonly since: object | null; vouches(): Promise<boolean> } | null
 }
 
 /**
- * Whether the directory has all that the other cells have. It may be an older copy than their databases. So before a gateway takes a payment,
- * or `main` says that nobody has a key, each other cell has to say once that it has told the directory what it has. For one that does not answer,
- * a witness may vouch.
+ * Whether the directory has the records of all other cells. It may be an older copy than their databases. So before a gateway takes a payment or
+ * `main` calls a key unknown, every other cell must first confirm that its records are in the directory. If one does not answer, a node that has
+ * watched the directory without a gap may confirm instead.
  */
-export class ToldCells {
+export class DirectoryCompleteness {
   private readonly parts: Parts
   private waiting: Set<CellName>
   private since: object | null
@@ -33,10 +33,10 @@ export class ToldCells {
   }
 
   /**
-   * Resolves when all have, at once from then on, until the control database loses something. Rejects with `DirectoryUnavailable` while one has not,
-   * and nobody vouches for it.
+   * Resolves when all cells have confirmed; immediately from then on, until the control database loses something. Rejects with
+   * `DirectoryUnavailable` while a confirmation is missing and no witness replaces it.
    */
-  async all(): Promise<void> {
+  async confirm(): Promise<void> {
     const { witness, others, monotonic } = this.parts
     if (witness && witness.since !== this.since) {
       this.since = witness.since
@@ -60,7 +60,7 @@ export class ToldCells {
     if (!failure) return
     if (await witness?.vouches()) return waiting.clear()
     const cells = [...waiting].join(' and ')
-    const why = `${cells} did not say what the directory lacks: ${reasonOf(failure.reason)}`
+    const why = `${cells} did not confirm that the directory is complete: ${reasonOf(failure.reason)}`
     const error = new DirectoryUnavailable(why, failure.reason)
     this.failed = { at: monotonic(), error }
     throw error

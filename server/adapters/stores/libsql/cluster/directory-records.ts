@@ -1,13 +1,13 @@
 import { eq, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { CellName } from '../../../../core/cluster/cells'
-import type { DirectoryPart, Told } from '../../../../core/cluster/tell-directory'
+import type { DirectoryPart, DirectoryRecord } from '../../../../core/cluster/sync-directory'
 import type { AccountId } from '../../../../core/ids'
 import { accountDirectory, cells, keyDirectory, paymentDirectory } from '../schema/directory'
 import { cellsOfAccounts } from './cell-directory'
 
-/** An account as its cell has it. */
-export interface ToldAccount extends Told {
+/** An account as its cell stores it. */
+export interface AccountRecord extends DirectoryRecord {
   readonly name: AccountId
   readonly userId: string
   readonly createdAt: number
@@ -19,13 +19,13 @@ interface Held {
 }
 
 /** Keys, or payments and references, in the directory. */
-class LibsqlToldNames implements DirectoryPart<Told> {
+class LibsqlNameRecords implements DirectoryPart<DirectoryRecord> {
   private readonly db: LibSQLDatabase
   private readonly table: typeof keyDirectory | typeof paymentDirectory
   private readonly column: SQL
 
-  /** `column`: that of the names. */
-  constructor(db: LibSQLDatabase, table: LibsqlToldNames['table'], column: 'hash' | 'claim') {
+  /** `column`: the one with the names. */
+  constructor(db: LibSQLDatabase, table: LibsqlNameRecords['table'], column: 'hash' | 'claim') {
     this.db = db
     this.table = table
     this.column = sql`${sql.identifier(column)}`
@@ -38,23 +38,23 @@ class LibsqlToldNames implements DirectoryPart<Told> {
     return new Map(rows.map(({ name, cell }) => [name, cell]))
   }
 
-  /** Says in the same commit that who asked before may have got a wrong answer (`LibsqlCellDirectory.told`). */
-  async add(rows: readonly Told[], cell: CellName): Promise<readonly string[]> {
+  /** Raises the revision in the same commit: earlier answers may be wrong (`LibsqlCellDirectory.revision`). */
+  async add(rows: readonly DirectoryRecord[], cell: CellName): Promise<readonly string[]> {
     const all = JSON.stringify(rows.map(({ name, keepUntil }) => [name, keepUntil]))
     const added = sql`INSERT INTO ${this.table} (${this.column}, cell, keep_until)
       SELECT value->>0, ${cell}, value->>1 FROM json_each(${all}) WHERE true
       ON CONFLICT (${this.column}) DO UPDATE SET keep_until = keep_until RETURNING ${this.column} AS name, cell`
-    const told = this.db
+    const raised = this.db
       .update(cells)
-      .set({ told: sql`${cells.told} + 1` })
+      .set({ revision: sql`${cells.revision} + 1` })
       .where(eq(cells.name, cell))
-    const [held] = await this.db.batch([this.db.all<Held>(added), told])
+    const [held] = await this.db.batch([this.db.all<Held>(added), raised])
     return held.flatMap((row) => (row.cell === cell ? [] : row.name))
   }
 }
 
-/** The accounts in the directory. One that it lacks has no role, and its owner may be lost: users are in the control database. */
-class LibsqlToldAccounts implements DirectoryPart<ToldAccount> {
+/** The accounts in the directory. A missing one has no role, and its owner may be lost: users are in the control database. */
+class LibsqlAccountRecords implements DirectoryPart<AccountRecord> {
   private readonly db: LibSQLDatabase
 
   constructor(db: LibSQLDatabase) {
@@ -65,8 +65,8 @@ class LibsqlToldAccounts implements DirectoryPart<ToldAccount> {
     return cellsOfAccounts(this.db, accounts)
   }
 
-  /** An account whose user has another one in the directory is another's, too: that user is led to the other one. */
-  async add(rows: readonly ToldAccount[], cell: CellName): Promise<readonly string[]> {
+  /** An account also counts as another cell's if its user has a different account in the directory: the user is routed to that one. */
+  async add(rows: readonly AccountRecord[], cell: CellName): Promise<readonly string[]> {
     const all = JSON.stringify(rows.map(({ name, userId, createdAt }) => [name, userId, createdAt]))
     await this.db
       .insert(accountDirectory)
@@ -77,18 +77,18 @@ class LibsqlToldAccounts implements DirectoryPart<ToldAccount> {
   }
 }
 
-/** What cells tell the directory, by kind. */
-export function toldParts(db: LibSQLDatabase): ToldParts {
+/** The records of cells in the directory, by kind. */
+export function directoryRecords(db: LibSQLDatabase): DirectoryRecords {
   return {
-    keys: new LibsqlToldNames(db, keyDirectory, 'hash'),
-    payments: new LibsqlToldNames(db, paymentDirectory, 'claim'),
-    accounts: new LibsqlToldAccounts(db),
+    keys: new LibsqlNameRecords(db, keyDirectory, 'hash'),
+    payments: new LibsqlNameRecords(db, paymentDirectory, 'claim'),
+    accounts: new LibsqlAccountRecords(db),
   }
 }
 
-export interface ToldParts {
-  readonly keys: DirectoryPart<Told>
-  /** References, too. */
-  readonly payments: DirectoryPart<Told>
-  readonly accounts: DirectoryPart<ToldAccount>
+export interface DirectoryRecords {
+  readonly keys: DirectoryPart<DirectoryRecord>
+  /** And references. */
+  readonly payments: DirectoryPart<DirectoryRecord>
+  readonly accounts: DirectoryPart<AccountRecord>
 }

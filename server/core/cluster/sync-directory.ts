@@ -1,48 +1,48 @@
 import type { CellName } from './cells'
 
-/** So many rows are compared, or added, at once. */
+/** How many rows are compared or added at once. */
 const AT_ONCE = 1_000
 
-/** Something of a cell that must be in the directory. */
-export interface Told {
-  /** What the directory has it under. */
+/** A record of a cell that must be in the directory. */
+export interface DirectoryRecord {
+  /** Its key in the directory. */
   readonly name: string
-  /** What a person may read of it. */
+  /** How logs name it: `name` may be secret. */
   readonly shown: string
-  /** Until when the directory keeps it, in milliseconds; null: for good. */
+  /** Until when the directory keeps it, in milliseconds; null: forever. */
   readonly keepUntil: number | null
 }
 
-/** What a cell has of one kind, newest first, in the order in which it was committed. */
-export interface Contents<T extends Told> {
-  /** From the one behind `before`: at most `limit`, and none only if there are no more. */
+/** The records of one kind in a cell, the last committed first. */
+export interface Contents<T extends DirectoryRecord> {
+  /** At most `limit` records older than `before`; none only if there are no more. */
   newest(before: T | null, limit: number): Promise<readonly T[]>
 }
 
-/** Where the directory has one kind. */
-export interface DirectoryPart<T extends Told> {
-  /** The cells that have these names, as far as it knows. */
+/** The part of the directory that holds one kind of record. */
+export interface DirectoryPart<T extends DirectoryRecord> {
+  /** The cells that have these names, as far as the directory knows. */
   holders(names: readonly string[]): Promise<ReadonlyMap<string, CellName>>
-  /** Adds what is missing, durably. Returns the names that another cell has. */
+  /** Adds missing records, durably. Returns the names that another cell has. */
   add(rows: readonly T[], cell: CellName): Promise<readonly string[]>
 }
 
-export interface Telling {
+export interface SyncResult {
   readonly added: number
-  /** What another cell has, too, as `shown`. It is left as it is. */
+  /** Records that another cell has too, as `shown`. They are left unchanged. */
   readonly disputed: readonly string[]
 }
 
 /**
- * Adds to the directory what a cell has and the directory lacks. A cell writes a row before it commits what the row leads to, so what is missing, as after
- * a restore of an older copy, is the newest: a page without anything missing ends the comparison. It is added oldest first, so that this also holds after
- * a crash in between.
+ * Adds the records of a cell that the directory lacks. A cell writes a row before it commits what the row leads to. So the missing records, such as
+ * after a restore of an older copy, are the newest ones, and the first page without a missing record ends the comparison. They are added oldest first,
+ * so that this is also true after a crash in between.
  */
-export async function tellDirectory<T extends Told>(
+export async function syncDirectory<T extends DirectoryRecord>(
   cell: CellName,
   contents: Contents<T>,
   part: DirectoryPart<T>,
-): Promise<Telling> {
+): Promise<SyncResult> {
   const missing: T[] = []
   const disputed = new Set<string>()
   let before: T | null = null
