@@ -161,7 +161,7 @@ async function stopNode(parts: Stopping, signal: string, hurry: Promise<unknown>
   log.info(`${signal}: stopping this node`, { notice_seconds: config.drainNoticeSeconds })
   if (config.drainNoticeSeconds > 0) await Promise.race([Bun.sleep(config.drainNoticeSeconds * 1000), hurry])
   await role.leave(drainMs)
-  // What another node sends to a port that closes is of unknown outcome.
+  // A request sent to a closing port may or may not have run.
   await node.links.ended(LAST_RESPONSES_MS)
   web.closePort()
   await forwarding.ended(drainMs)

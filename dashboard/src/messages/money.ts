@@ -76,7 +76,7 @@ export const MONEY_TEXT = {
     refund: 'A refund differs',
     dispute: 'A dispute differs',
     unknown_there: 'A top-up is unknown to the processor',
-    doubtful: 'What the processor says cannot be right',
+    doubtful: "The processor's data is inconsistent",
     transfer_missing: 'A payment has no transfer on the chain',
     amount_differs: 'A transfer has a different amount',
     not_booked: 'A refused payment went through later',

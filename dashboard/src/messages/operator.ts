@@ -86,7 +86,7 @@ export const OPERATOR_TEXT = {
     columns: { who: 'Account', what: 'Record', usd: 'Amount', why: 'Refused by', at: 'Made', act: 'Actions' },
     kinds: { charge: 'Charge', reversal: 'Reversal of a charge', other: 'No money' },
     retry: 'Book it',
-    retryText: 'Mend the cause first. If the tables still refuse it, nothing changes.',
+    retryText: 'Fix the cause first. If the tables still refuse it, nothing changes.',
     retried: 'Record booked.',
     discard: 'Give it up',
     discardText:

@@ -16,7 +16,7 @@ export const MONEY_HELP = `  after-restore [--taken-at TIME] [--cell NAME] [--lo
                                             which one if it is not that of main
   revenue [--by day|operation|model|account|rail] [--from DAY] [--to DAY] [--csv]
                                             show what calls brought in and cost, credit given and used, and what is owed to
-                                            customers; of the last 30 days unless told otherwise (days are UTC)
+                                            customers; defaults to the last 30 days (days are UTC)
   books MONTH                               print the books of a month such as 2026-11 as CSV: opening balances, every
                                             entry, closing balances
   statement MONTH [--csv]                   show what each ledger account had, got and has; with --csv, also of each customer
@@ -163,7 +163,7 @@ function restored({ restored: from, applied, keys, lost, reconciled: found, ...c
           `${lost.new_keys} keys and ${lost.new_accounts} accounts were made since. They are unknown here.`,
         ]
       : [
-          'Keys that were revoked since work again, and which they are cannot be known without the lost database (--lost).',
+          'Keys revoked after the copy work again. To list them, pass the lost database with --lost.',
           `${counts.live_keys} keys work${counts.live_keys > keys.length ? '; the oldest' : ''}:`,
           ...keys.map(({ id, account, shown, name }) => `  - ${id}  ${shown}  ${account}  ${name}`),
         ]),

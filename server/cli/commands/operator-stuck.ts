@@ -7,7 +7,7 @@ import { moreRows } from './operator-views'
 export const STUCK_HELP = `  stuck list                                list records of the ledger that the tables refuse, oldest first, 50 at a time; calls of
                                             their accounts get 503 until each is decided
   stuck show ID                             show one
-  stuck retry ID                            book it, once its cause is mended
+  stuck retry ID                            book it, once its cause is fixed
   stuck discard ID --note TEXT              give it up: what its caller was served becomes an overrun, which the gateway bears`
 
 interface Options {

@@ -89,7 +89,7 @@ function secretLines({ secrets, secretMark: mark }: CopyManifest): string {
     missing.length > 0 ? [`Not set yet, and needed with the values of the original: ${missing.join(', ')}`] : []
   if (key !== null && key !== mark)
     lines.push(
-      'SECRET_KEY is another one than that of the copy: it signs everybody out, and what was sealed with it stays sealed.',
+      "SECRET_KEY differs from the copy's: everyone is signed out, and secrets sealed with the old key stay unreadable.",
     )
   return lines.map((line) => `${line}\n`).join('')
 }

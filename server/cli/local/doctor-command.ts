@@ -115,10 +115,10 @@ async function checkGateway(dataDir: string): Promise<readonly Found[]> {
   }
   const warnings = Object.values(answer.warnings ?? {})
   if (answer.status === 'ready' && warnings.length > 0)
-    return warnings.map((text) => warn(`it serves and charges, but ${text}`, 'Mend what it names'))
+    return warnings.map((text) => warn(`it serves and charges, but ${text}`, 'Fix what it names'))
   if (answer.status === 'ready') return [ok('it runs, and can serve and charge')]
   const what = `it runs and is ${answer.status}: ${JSON.stringify(answer.problems ?? null)}`
-  return [fail(what, 'Mend what it names; if it is silent, start it again')]
+  return [fail(what, 'Fix what it names; if it does not respond, restart it')]
 }
 
 /** Opens the database, which makes files beside it: only as its own user. */

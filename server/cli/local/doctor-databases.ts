@@ -94,7 +94,6 @@ function cellProblems(cell: string, { data }: ServerFacts, control: ServerFacts 
     return [fail('it is not the database that this cell had before', 'Name the same databases in the same order')]
   const [highest = 0, given = highest] = [data.terms.get(cell), control?.data?.terms.get(cell)]
   if (given >= highest) return []
-  const advice =
-    'Nothing: each try to open it raises its term by one. Look whether keys that were made since are unknown'
+  const advice = 'Nothing: each try to open it raises its term by one. Check whether keys created since then still work'
   return [warn(`the control database is older than it, by ${highest - given} owners`, advice)]
 }

@@ -89,7 +89,7 @@ export function nextOwners(
   return next
 }
 
-/** The node that is to have a free cell, if it lives and can take it, as far as nodes say: with one cell they do not. */
+/** The node that should take a free cell; null if none can. With one cell, nodes do not say what they can take. */
 function successorOf(cell: CellName, { plans, offers, at }: ShareView['sighting']): string | null {
   const plan = plans.get(cell)
   if (!plan || !(plan.isPinned || isOpen(plan, at))) return null

@@ -45,7 +45,7 @@ export class StuckRecords {
     return stuck ? ok(stuck) : err(failure('resource_not_found', `There is no stuck record ${id.slice(0, 100)}.`))
   }
 
-  /** Books it as it is, once its cause is mended. Refused while the tables still refuse it. */
+  /** Books it as it is, once its cause is fixed. Refused while the tables still refuse it. */
   retry(actor: Actor, id: StuckId): Promise<Result<StuckRecord, Failure>> {
     return this.decided(id, async (stuck) => {
       if (!isDue(stuck))

@@ -49,7 +49,7 @@ export const LimitRequestRecord = named(
     workspace_id: text('Id of the account that asked.'),
     status: oneOf(LIMIT_REQUEST_STATES, 'The status of the request.'),
     ...REQUESTED,
-    reason: orNull(text('What the operator said to it.')),
+    reason: orNull(text("The operator's reason.")),
     created_at: instant('When it was sent.'),
     decided_at: orNull(instant('When it was decided; null while it is pending.')),
   }),

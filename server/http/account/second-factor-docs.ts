@@ -251,7 +251,7 @@ export const SECOND_FACTOR_DOCS = {
     post: {
       ...{ id: 'removePasskey', tag: 'Sign-in', access: 'session' },
       summary: 'Remove a passkey',
-      description: `It signs in no more. ${RECENT_NOTE} ${PASSKEYS_NEED}`,
+      description: `The passkey can no longer be used to sign in. ${RECENT_NOTE} ${PASSKEYS_NEED}`,
       body: body('The passkey.', passkeyId, { id: PASSKEY.id }),
       answers: answer('Removed.', done, { status: true }),
       failures: [...WRITES, ...RECENT, ...PASSKEY_FAILURES],

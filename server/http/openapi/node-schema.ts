@@ -2,7 +2,7 @@ import { instant, listOf, oneOf, orNull, record, text, whole } from './json-sche
 
 /** A node as operators see it. */
 export const NODE = record('One node.', {
-  id: text('Its id, made anew by each start.'),
+  id: text('Node ID. Changes at every start.'),
   url: text('How other nodes reach it.'),
   version: text('Its version.'),
   role: oneOf(

@@ -54,7 +54,7 @@ const NEEDS_KEY = failure(
 )
 const CLOSED = failure(
   'upstream_unavailable',
-  'The upstream of this operation reported higher costs than it may. The operation is closed until the operator has checked it.',
+  'The upstream charged more than its maximum price. The operation is closed until the operator has checked it.',
 )
 
 /** The work of an imported operation: one upstream request, charged by its declared price. */
@@ -304,10 +304,14 @@ function keyOf(body: ApiInput['body']): unknown {
 
 function noSlot(why: NoSlot): Failure {
   if (why === 'caller_full')
-    return failure('rate_limit_exceeded', 'Your calls take half of the places of this API. Wait for one to finish.', {
-      ...{ retryAfterSeconds: 1, limitSource: 'account' },
-    })
-  const isForGood = why === 'no_slots'
+    return failure(
+      'rate_limit_exceeded',
+      "Your account already uses half of this API's concurrency. Wait for a call to finish.",
+      {
+        ...{ retryAfterSeconds: 1, limitSource: 'account' },
+      },
+    )
+  const isForGood = why === 'no_places'
   const message = isForGood
     ? 'This API allows so few calls at once that none are left for your account. Ask the operator of the gateway to allow more; repeating the call does not help. You were not charged.'
     : 'This API is handling as many calls as it can. Your own limits were not reached. Wait, then send the call again. You were not charged.'

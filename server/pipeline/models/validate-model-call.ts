@@ -135,7 +135,7 @@ function untranslatable(wire: ModelWire, request: ModelRequest, model: Model): F
   if (param === null || model.upstreams.some((upstream) => serves(upstream, wire, request))) return null
   return failure(
     'unsupported_parameter',
-    `${param} is not available for ${model.id}: its upstream speaks only chat completions, which cannot express it. Remove it and send the request again.`,
+    `${param} is not available for ${model.id}: its upstream supports chat completions only, which have no such parameter. Remove it and send the request again.`,
     { param },
   )
 }

@@ -115,7 +115,7 @@ describe('a charge of a group that the tables refuse', () => {
 })
 
 describe('an operator who decides', () => {
-  test('books it once its cause is mended: tables and counters agree, and the account spends again', async () => {
+  test('books it once its cause is fixed: tables and counters agree, and the account spends again', async () => {
     const { account, key } = await stuckCharge()
     const id = await onlyStuck()
     const early = await decisions().retry(OPERATOR, id)

@@ -105,7 +105,7 @@ describe('gateway operator', () => {
     const debit = ['debit', id, '5', '--note', 'A wrong grant', '--reference', 'd1']
     expect((await changed(...debit))[0]).toBe('account.debit')
     expect(await refused(...debit)).toContain('already booked')
-    expect(await refused('debit', id, '500', '--note', 'Too much')).toContain('USD are available')
+    expect(await refused('debit', id, '500', '--note', 'Too much')).toContain('USD is available; the rest is held')
     const [refundAction, refundText] = await changed('refund', id, call, '--note', 'Our fault')
     expect([refundAction, refundText]).toEqual(['account.charge_refund', expect.stringMatching(/0\.005 +succeeded/)])
     expect(await refused('refund', id, call, '--note', 'Our fault')).toContain('already refunded')

@@ -114,9 +114,7 @@ export class Operator {
       return err(failure('invalid_state', `A debit with reference ${reference} was already booked.`))
     if (booked.error !== 'insufficient') return err(notBooked('debit'))
     const available = formatUsd((await this.ledger.balance(id))?.available ?? ZERO)
-    return err(
-      failure('invalid_state', `Only ${available} USD are available: what calls in progress hold cannot be taken.`),
-    )
+    return err(failure('invalid_state', `Only ${available} USD is available; the rest is held by calls in progress.`))
   }
 
   /** Gives back what a call was charged, all of it or `amount`; once per call. */

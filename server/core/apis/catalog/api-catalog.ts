@@ -68,7 +68,7 @@ export class ApiCatalog {
   create(actor: Actor, form: ApiForm): Answer<Changed> {
     return this.exclusive(async () => {
       if (this.byName(form.name))
-        return err(failure('invalid_state', `There is an API ${form.name} already. Change it.`))
+        return err(failure('invalid_state', `An API named ${form.name} already exists. Update it instead.`))
       const api = await this.assembled(form, null)
       return api.ok ? this.saved(actor, 'api.create', api.value, null, []) : api
     })

@@ -9,7 +9,7 @@ const KEY_HEADERS = ['x-api-key', 'x-goog-api-key', 'api-key']
 
 interface RequestParts {
   readonly path: string
-  /** What stands in other places (`otherSecrets`). */
+  /** Secrets found outside `Authorization` (`otherSecrets`). */
   readonly others: readonly string[]
   readonly route: Route
 }
@@ -75,7 +75,7 @@ function bearerOf(authorization: string): string {
   return /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
 }
 
-/** What stands where a key may be, beside `Authorization`. Repeated headers arrive as one, joined by commas. */
+/** Secrets found outside `Authorization`. Repeated headers arrive as one, joined by commas. */
 export function otherSecrets(headers: Headers, queryKeys: readonly string[]): readonly string[] {
   const found: string[] = []
   for (const name of KEY_HEADERS) {

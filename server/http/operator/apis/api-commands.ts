@@ -80,7 +80,9 @@ export class ApiCommands {
       return err(wrongParameters([wrong('operations', 'is needed, or openapi, but not both', '')]))
     if (operations) return this.described(await this.catalog.create(actor, apiForm({ ...rest, operations })))
     if (this.catalog.byName(sent.name))
-      return err(failure('invalid_state', `There is an API ${sent.name} already. Import its document again instead.`))
+      return err(
+        failure('invalid_state', `An API named ${sent.name} already exists. Import its document again instead.`),
+      )
     const document = {
       document: openapi ?? '',
       ...(only && { only }),

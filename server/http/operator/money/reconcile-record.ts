@@ -31,7 +31,7 @@ const Cards = record('Card payments against their processor.', {
     record('What the processor has and the ledger has not, or the other way round.', {
       what: oneOf(
         ['payment', 'refund', 'dispute', 'unknown_there', 'doubtful'],
-        '`payment`: paid, and not booked here. `unknown_there`: booked here, and unknown to the processor. `doubtful`: what the processor says cannot be right (another currency, no amount, a refund of more than was paid); never booked.',
+        "`payment`: paid, and not booked here. `unknown_there`: booked here, and unknown to the processor. `doubtful`: the processor's data is inconsistent (another currency, no amount, a refund of more than was paid); never booked.",
       ),
       id: text("The processor's id of it."),
       payment: text('Id of the top-up.'),
@@ -121,10 +121,10 @@ export const Reconciliations = record('The last comparisons, and what waits for 
   ),
   last: orNull(Reconciled, 'none has run'),
   unknown_pages: listOf(
-    record('A payment page that the card processor told of and that is unknown here.', {
+    record('A payment page reported by the card processor but missing here.', {
       page: text("The processor's id of it."),
       payment: orNull(text('Id of its top-up.')),
-      messages: whole('How often it was told of.', { minimum: 1 }),
+      messages: whole('Number of reports received.', { minimum: 1 }),
       first_at: instant('When first.'),
       last_at: instant('When last.'),
     }),

@@ -26,7 +26,7 @@ export const REVENUE_QUERY = {
     kind: 'enum',
     values: REVENUE_GROUPINGS,
     default: 'day',
-    description: 'What a row is of.',
+    description: 'What each row groups by.',
   },
 } as const satisfies ParameterTable
 
@@ -46,7 +46,7 @@ const SUMS = {
 export const Revenue = record('What calls brought in and cost.', {
   from: text('The first day (UTC).'),
   to: text('The last day (UTC).'),
-  group_by: oneOf(REVENUE_GROUPINGS, 'What a row is of.'),
+  group_by: oneOf(REVENUE_GROUPINGS, 'What each row groups by.'),
   rows: listOf(
     record('The calls of one day, operation, model, account or rail.', {
       name: text(

@@ -39,7 +39,7 @@ export const BackupCopy = record('A complete copy.', {
   taken_at: instant('When it was taken.'),
   bytes: count('Its size.'),
   version: text('The version of the gateway that made it.'),
-  problems: count('In how many places its books disagree, as those of the original did.'),
+  problems: count('Number of mismatches in the ledger, copied from the original.'),
   files: listOf(text('A file.'), 'Its files.'),
   secrets: listOf(text('The name of a setting.'), 'Settings with secrets that it needs and does not contain.'),
 })

@@ -37,7 +37,7 @@ export interface ModelWire extends UpstreamWire {
   readonly route: ModelRoute
   /** Validates what the gateway must know of a call. The vendor validates the rest. */
   read(bytes: Uint8Array<ArrayBuffer>, path: WirePath): Result<ModelRequest, Failure>
-  /** How an upstream that speaks only chat completions serves the same calls. */
+  /** How an upstream that supports chat completions only serves the same calls. */
   readonly overChat?: UpstreamWire
   /** The event that reports a failure after a stream's 200 and `sent` events, made from `failureBody`'s JSON. */
   errorEvent(body: string, path: WirePath, sent: number): string

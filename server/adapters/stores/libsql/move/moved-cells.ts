@@ -9,7 +9,7 @@ type Rows = (sql: string) => Promise<readonly (readonly unknown[])[]>
 interface Meant {
   /** The original's address. */
   readonly name: string
-  /** Where it shall go. */
+  /** The target database. */
   readonly to: string
   /** The cell that is meant. */
   readonly cell: CellName
