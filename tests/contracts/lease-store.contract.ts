@@ -99,7 +99,7 @@ export function leaseStoreContract(openLeases: () => Promise<OpenLeases>): void 
     expect(await leases.join(B, { SECRET_KEY: 'other', BASE_URL: 'same' })).toEqual([])
     expect(await leases.join(A, { SECRET_KEY: 'one' })).toEqual(['SECRET_KEY'])
     // A was away, and still has the old one.
-    expect(leases.take(A)).rejects.toThrow('SECRET_KEY of the other nodes changed while this one was away')
+    expect(leases.take(A)).rejects.toThrow('SECRET_KEY of the other nodes changed while this node was disconnected')
     expect((await leases.look()).owner).toBeNull()
     expect(await leases.take(B)).toBe(1)
   })
@@ -141,7 +141,7 @@ export function leaseStoreContract(openLeases: () => Promise<OpenLeases>): void 
     await leases.join(B, {})
     const attest = async (node: NodeFacts, before: readonly string[], at: string) =>
       Object.fromEntries(
-        [...(await leases.attest(node.id, before, { kept: `kept ${at}`, anew: `anew ${at}` }))].map(
+        [...(await leases.attest(node.id, before, { kept: `kept ${at}`, restarted: `anew ${at}` }))].map(
           ([id, { text, isRecent }]) => [id, isRecent ? text : `long ago: ${text}`],
         ),
       )

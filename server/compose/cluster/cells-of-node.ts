@@ -11,13 +11,13 @@ import type { CellMembership } from './cells/cell-membership'
 import { openRouter } from './cells/cell-router'
 import type { NodeSurroundings } from './gateway-node'
 
-/** A database that answers, answers this in milliseconds. */
+/** A healthy database answers within milliseconds. */
 const ANSWER_MS = 2_000
 
-/** How soon a node notices that the directory had lost keys. Until then whoever shows one gets 503. */
+/** How soon a node notices that lost keys were added to the directory again. Until then, requests with such a key get 503. */
 const LOOK_MS = 5_000
 
-/** The names of all cells, `main` first: the others are numbered in the order of their databases. */
+/** The names of all cells, `main` first. The others are numbered in the order of their databases. */
 function cellNames({ cellDatabaseUrls }: Pick<Config, 'cellDatabaseUrls'>): readonly CellName[] {
   return [MAIN_CELL, ...cellDatabaseUrls.map((_, i) => `c${i + 2}`)]
 }
@@ -26,7 +26,7 @@ interface SurroundingsOfCell extends Pick<NodeSurroundings, 'staffOf'> {
   readonly cell: CellMembership
 }
 
-/** What the gateways of one process have together where there are several cells, and how each finds its place. */
+/** What the gateways of one process share when there are several cells, and the membership of each. */
 export async function openCellsOfNode(
   config: Config,
   { onFatal, notifyOtherNodes }: { onFatal: (reason: string) => void; notifyOtherNodes: () => Promise<void> },
@@ -34,28 +34,28 @@ export async function openCellsOfNode(
   const { cellDatabaseUrls, cellDatabaseAuthToken, databaseUrl, databaseAuthToken } = config
   const all = cellNames(config)
   /** Null for the database of `main`. */
-  const apartOf = (name: CellName) => {
+  const databaseOf = (name: CellName) => {
     const url = cellDatabaseUrls[all.indexOf(name) - 1]
     return url === undefined ? null : { url, authToken: cellDatabaseAuthToken }
   }
   const opened = new Opened()
   const changes = new ChangesHere(notifyOtherNodes)
-  const place = { url: databaseUrl, authToken: databaseAuthToken }
-  const control = await openSharedDatabase({ ...place, changes, onFatal }, opened)
+  const location = { url: databaseUrl, authToken: databaseAuthToken }
+  const control = await openSharedDatabase({ ...location, changes, onFatal }, opened)
   const bodies = roomForBodies()
   const router = openRouter(config, all, control.db)
-  // Until the first node has made the tables, there is nothing to read, and nothing known. A request that is refused meanwhile says why.
+  // Before the first node has created the tables there is nothing to read. Requests that are refused meanwhile log the reason.
   const looking = startJob(() => router.refresh(), { everyMs: LOOK_MS, onError: () => undefined })
   opened.add(() => looking.close())
   return {
     several: {
       ...{ cells: all, router, refresh: () => changes.changedHere() },
-      askDatabase: (name: CellName) => problemOfServer(apartOf(name) ?? place, ANSWER_MS),
+      askDatabase: (name: CellName) => problemOfServer(databaseOf(name) ?? location, ANSWER_MS),
     },
-    /** Of the gateway of one cell. */
+    /** The surroundings of the gateway of one cell. */
     surroundings(node: NodeSurroundings): SurroundingsOfCell {
       const { cell: name } = node.lease
-      const own = apartOf(name)
+      const own = databaseOf(name)
       const { calls, witness, staffOf } = node
       const cell = {
         name,

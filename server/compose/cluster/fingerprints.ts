@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Config } from '../../config'
 import type { Peer } from '../../core/cluster/hop'
 
-/** What must be equal on all nodes, by the names of the settings. Not reversible: the key of each is SECRET_KEY. */
+/** Fingerprints of the settings that must be equal on all nodes, by name. Not reversible: they are keyed with SECRET_KEY. */
 export function fingerprints({
   secretKey,
   sealingKeys,
@@ -23,7 +23,7 @@ export function fingerprints({
   }
 }
 
-/** Which of the different fingerprints are the cause: SECRET_KEY is in all of them, and BASE_URL in the realm of payments. */
+/** Which differing fingerprints are the cause: SECRET_KEY is part of all, and BASE_URL is part of the realm of payments. */
 export function causesOf(different: readonly string[]): readonly string[] {
   if (different.includes('SECRET_KEY')) return ['SECRET_KEY']
   return different.includes('BASE_URL') ? different.filter((name) => name !== 'PAYMENTS') : different
@@ -35,21 +35,21 @@ function plain(_name: string, value: unknown): unknown {
   return value instanceof Set || value instanceof Map ? [...value] : value
 }
 
-/** The key with which nodes sign hops: a copy of the database is not enough to know it. */
+/** The key with which nodes sign hops. A copy of the database is not enough to derive it. */
 export function hopSecret(secretKey: string, value: string): Uint8Array {
   return createHmac('sha256', secretKey).update(`hop key\n${value}`).digest()
 }
 
 /**
- * A new id for a node at this address, which proves that its maker has SECRET_KEY. Without that proof, somebody who can only write to the
- * database could name an address of their own as the owner's, and get callers' requests with their keys.
+ * A new id for a node at this address. It proves that its creator has SECRET_KEY. Without that proof, anybody with write access to the database could
+ * register their own address as the owner's, and receive callers' requests with their keys.
  */
 export function newNodeId(secretKey: string, url: string): string {
   const random = randomBytes(8).toString('hex')
   return `node_${random}${proofOf(secretKey, random, url)}`
 }
 
-/** Whether a node with this SECRET_KEY named itself so at this address. */
+/** Whether a node with this SECRET_KEY created this id for this address. */
 export function isGenuine(secretKey: string, { nodeId, url }: Pick<Peer, 'nodeId' | 'url'>): boolean {
   const [, random = '', given = ''] = /^node_([0-9a-f]{16})([0-9a-f]{24})$/.exec(nodeId) ?? []
   return given !== '' && timingSafeEqual(Buffer.from(given), Buffer.from(proofOf(secretKey, random, url)))

@@ -6,8 +6,8 @@ import type { Log } from '../../log'
 const LOOK_MS = 5_000
 
 /**
- * Keeps the copies of a gateway beside others as new as the control database. Every change is pushed; this finds the one that was committed while the
- * gateway started, and one whose writer never learnt that it was.
+ * Keeps the in-memory copies of one of several gateways up to date with the control database. Every change is pushed; this finds changes that were
+ * committed while the gateway started, and changes whose writer did not learn that they were committed.
  */
 export async function followControl(copies: Pick<ControlCopies, 'refresh'>, log: Log): Promise<Job> {
   await copies.refresh()

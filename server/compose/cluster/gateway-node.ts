@@ -29,12 +29,12 @@ import type { NodeRole } from './roles/node-role'
 import type { OwnedGateway, Ownership } from './roles/owned-gateway'
 
 const MAX_REACH_MS = 2_000
-/** So long after a cell was served its next owner is awaited: by then the lease of a dead one has run out, and requests wait longer still. */
+/** How long after a cell was last served its next owner is expected: by then the lease of a dead owner has expired, and requests wait even longer. */
 const AWAITED_MS = LEASE_MS + RENEW_MS
-/** How long a caller may be silent who has the rest of a response to read. */
+/** How long a caller may be silent that still has to read the rest of a response. */
 const IDLE_SECONDS = 60
 
-/** The command by which a node asks the others to read the control database again. */
+/** The command that makes other nodes reload the control database. */
 export const REFRESH = 'refresh'
 
 /** The connections of this node's server. */
@@ -48,34 +48,34 @@ interface NodeParts {
   readonly nodeId: string
   readonly leases: Pick<LeaseStore, 'nodes' | 'look' | 'plan'>
   readonly forwarding: Forwarding
-  /** What a hop says of a request to this owner, the response that ends it, or null if it came from a caller. */
+  /** The content of the hop of a request to this owner, a response that refuses it, or null if it came from a caller. */
   readonly hopOf: (request: Request, isMeant: IsMeant) => Hopped | Response | null
-  /** Determines callers' addresses, as a gateway alone does. */
+  /** Determines callers' addresses, as a single gateway does. */
   readonly addressOf: ContextDeps['addressOf']
   readonly now: () => number
-  /** Where there are several cells. */
+  /** Only with several cells. */
   readonly router?: CellRouter | undefined
-  /** Where there are several cells: reads what the control database says now, in all gateways of this process, also those that open. */
+  /** Only with several cells: reloads the control database in all gateways of this process, including those that are opening. */
   readonly refresh?: (() => Promise<void>) | undefined
-  /** Why the cell of a request cannot be determined. */
+  /** Called with the reason when the cell of a request cannot be determined. */
   readonly onTrouble?: (reason: string) => void
-  /** A request that another node forwarded failed for no reason of its own. */
+  /** Called when a forwarded request failed through no fault of its own. */
   readonly onFault?: (reason: string) => void
 }
 
-/** What a gateway of a node knows about the node. */
+/** What a gateway knows about its node. */
 export interface NodeSurroundings {
   readonly lease: Ownership['lease']
-  /** Whether this node has the lease of the accounts now. */
+  /** Whether this node holds the lease of the accounts now. */
   readonly mayGrant: () => boolean
-  /** Where a request came from, and what its id is, also if another node forwarded it. */
+  /** The origin and id of a request, even if another node forwarded it. */
   readonly callers: Callers
-  /** The operator whom the gateway of `main` checked, for a request of another cell; null if there is none. */
+  /** The operator whom the gateway of `main` authenticated for a request in another cell; null if there is none. */
   readonly staffOf: (headers: Headers) => StaffClaim | null
   readonly calls: Pick<NodeCellCalls, 'ask' | 'cells' | 'command'>
   /** Null with one cell. */
   readonly witness: Pick<DirectoryWitness, 'since' | 'vouches'> | null
-  /** Takes a charge that this gateway could not decide, to tell the next owner of its cell. */
+  /** Takes a charge whose outcome this gateway could not determine, and sends it to the next owner of its cell. */
   readonly leaveUndecided: (charge: UndecidedCharge) => void
   /** What prevents the node from being ready, apart from the gateway. */
   readonly problem: () => string | null
@@ -83,24 +83,24 @@ export interface NodeSurroundings {
   readonly cells: () => Promise<CellReport>
 }
 
-/** What `/ready` of an owner also says; only that of `main` asks the other cells. */
+/** The node's part of an owner's `/ready`; only the owner of `main` asks the other cells. */
 export function nodeReadiness<C extends object>(checks: C, node: NodeSurroundings | undefined) {
   if (!node) return { checks }
-  const areCellsSaid = node.lease.cell === MAIN_CELL && node.calls.cells().length > 1
+  const reportsCells = node.lease.cell === MAIN_CELL && node.calls.cells().length > 1
   return {
     checks: { ...checks, node: async () => node.problem() },
     nodes: node.report,
-    ...(areCellsSaid && { cells: node.cells }),
+    ...(reportsCells && { cells: node.cells }),
   }
 }
 
-/** Whether it is `/health` or `/ready`. Most URLs are not parsed for that. */
+/** Whether it is `/health` or `/ready`. Most URLs need no parsing for that. */
 function asksForHealth(request: Request): boolean {
   const { url } = request
   return (url.includes('/ready') || url.includes('/health')) && isProbe(pathOf(request))
 }
 
-/** One of many nodes: it handles every request, here if it owns the accounts of its cell, else by the owner. */
+/** One of many nodes. It handles every request: here if it owns the accounts of the request's cell, otherwise through the owner. */
 export class GatewayNode {
   private readonly parts: NodeParts
   private readonly inside: InsideHeaders
@@ -108,10 +108,10 @@ export class GatewayNode {
   private readonly cellCommands: CellCommands
   /** Since when the owner of each cell, by its term, has been out of reach. */
   private readonly unreachedSince = new Map<CellName, { readonly term: number; readonly at: number }>()
-  /** Since when this node has seen nobody who serves a cell; null while somebody does. Without the cells that nobody served yet. */
+  /** Since when no node has served a cell, as far as this node sees; null while one does. Without cells that were never served. */
   private readonly unservedSince = new Map<CellName, number | null>()
   private isAnnounced = false
-  /** What other nodes forward on connections that carry many calls. */
+  /** Connections on which other nodes forward many calls. */
   readonly links: IncomingLinks
   /** Set once the server listens. */
   connections: Connections | null = null
@@ -128,7 +128,7 @@ export class GatewayNode {
     })
   }
 
-  /** For the gateways of this node: what the first node determined, if there is one. */
+  /** For the gateways of this node: what the forwarding node determined, if there is one. */
   get callers(): Callers {
     return this.inside.callers
   }
@@ -152,7 +152,7 @@ export class GatewayNode {
     return asksForHealth(request) ? this.probed(pathOf(request)) : this.elsewhere(request, role.main)
   }
 
-  /** Handles an operator's command of this node's control socket. */
+  /** Handles an operator's command from this node's control socket. */
   readonly control = async (request: Request): Promise<Response> => {
     const command = pathOf(request).slice(1)
     if (command === 'nodes') return Response.json(await this.report())
@@ -160,7 +160,7 @@ export class GatewayNode {
     return answer ?? this.calls.command(MAIN_CELL, command, await request.bytes())
   }
 
-  /** From here on `/ready` of a standby says `draining`. */
+  /** From now on, `/ready` of a standby answers `draining`. */
   announceStop(): void {
     this.isAnnounced = true
   }
@@ -171,14 +171,14 @@ export class GatewayNode {
     return nodeReport(sighting, await leases.nodes())
   }
 
-  /** An owner that gives its cell back takes no requests. It must know of changes as long as its calls run. */
+  /** An owner that is releasing its cell accepts no requests, but must apply changes as long as its calls run. */
   private meantFor({ url }: Request): IsMeant {
     const { role } = this.parts
     if (url.endsWith(COMMAND_PATH + REFRESH)) return (cell, term) => role.of(cell)?.held?.term === term
     return (cell, term) => role.of(cell)?.isMeant(term) ?? false
   }
 
-  /** A request that another node forwarded to this owner. */
+  /** Handles a request that another node forwarded to this owner. */
   private async fromNode(request: Request, hop: Hopped): Promise<Response> {
     const { refresh } = this.parts
     if (refresh && hop.address === OPERATOR && pathOf(request) === COMMAND_PATH + REFRESH) {
@@ -198,7 +198,7 @@ export class GatewayNode {
     }
     const probed = probeAnswer(request, hop)
     if (probed) return probed
-    // It may be about to open the accounts.
+    // This node may be about to open the accounts.
     const look = () => role?.owned() ?? (role && role.term !== null ? null : 'lost')
     const own = look() ?? (await this.parts.role.until(look, request.signal))
     if (!role || own === null || own === 'lost' || request.signal.aborted) return refused(request, hop)
@@ -216,7 +216,7 @@ export class GatewayNode {
     return role.during(() => own.fetch(request))
   }
 
-  /** A caller's request, where each account is in one of several cells. No promise for one whose cell is known. */
+  /** Handles a caller's request when there are several cells. Returns no promise if the cell is known. */
   private routed(request: Request, router: CellRouter): Response | Promise<Response> {
     if (asksForHealth(request)) return this.probed(pathOf(request))
     const cell = router.cellOf(request)
@@ -241,7 +241,7 @@ export class GatewayNode {
     return refused(request, this.callOf(request, formatAddress(UNKNOWN_ADDRESS)))
   }
 
-  /** A caller's request, while this node does not own the accounts of the cell. No promise is made here if the owner is known. */
+  /** Handles a caller's request for a cell that this node does not own. Creates no promise if the owner is known. */
   private elsewhere(request: Request, role: CellRole<OwnedGateway>): Response | Promise<Response> {
     const owner = role.owner()
     const { signal } = request
@@ -255,12 +255,12 @@ export class GatewayNode {
 
   private async whenOwned(request: Request, role: CellRole<OwnedGateway>): Promise<Response> {
     const found = await role.found(request.signal)
-    // Who left is not charged for a call that has not begun.
+    // A caller that hung up is not charged for a call that has not begun.
     if (!found || request.signal.aborted) return refused(request, this.callerOf(request), reasonFor(role))
     return 'fetch' in found ? role.during(() => found.fetch(request)) : this.sentOn(request, found)
   }
 
-  /** A caller's request, with the address that this node determines. */
+  /** The call of a caller, with the address that this node determines. */
   private callerOf(request: Request): ForwardedCall {
     const socket: Address = parseAddress(this.connections?.requestIP(request)?.address ?? '') ?? UNKNOWN_ADDRESS
     return this.callOf(request, formatAddress(this.parts.addressOf(socket, request.headers)))
@@ -285,8 +285,8 @@ export class GatewayNode {
   }
 
   /**
-   * Which part prevents it from being ready, and the cells whose accounts nobody serves now. It is not ready if no cell is served, except for the
-   * time in which requests wait for the next owner: else a balancer would refuse them all at each hand-over.
+   * Which part prevents the node from being ready, and the cells that no node serves now. It is not ready if no cell is served, except while requests wait
+   * for the next owner: otherwise a balancer would refuse them all at each hand-over.
    */
   private async readiness(): Promise<{ readonly code: string | null; readonly missing: readonly CellName[] }> {
     const { role } = this.parts
@@ -301,9 +301,9 @@ export class GatewayNode {
   }
 
   /**
-   * Whether the accounts of a cell are served, as far as this node sees. `unreachable`: by a node that lives for others, but not for this one.
-   * While its lease may be that of a dead node, all see the same, and a balancer must not take all of them out. `unready`: it is here, and
-   * cannot serve.
+   * Whether the accounts of a cell are served, as far as this node sees. `unreachable`: other nodes reach the owner, but this one does not. While the
+   * lease may belong to a dead node, all nodes see the same, and a balancer must not remove all of them. `unready`: the owner is this node, and cannot
+   * serve.
    */
   private async stateOf(cell: CellName): Promise<'served' | 'missing' | 'unready' | 'unreachable'> {
     const { role, now } = this.parts

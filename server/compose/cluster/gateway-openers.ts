@@ -3,7 +3,7 @@ import type { NodeSurroundings } from './gateway-node'
 import type { PreparedGateway } from './roles/owned-gateway'
 
 interface Openable {
-  /** Has done once what its first calls would wait for. */
+  /** Does in advance what the first calls would otherwise wait for. */
   warm(): Promise<unknown>
   close(): Promise<void>
 }
@@ -11,11 +11,11 @@ interface Openable {
 interface OpenerParts<G, S> {
   readonly compose: (surroundings: S, onLost: (reason: string) => void, opening: Opening) => Promise<G>
   readonly surroundingsOf: (node: NodeSurroundings) => S
-  /** From here on the gateway owns its cell. */
+  /** Called once the gateway owns its cell. */
   readonly owned: (gateway: G, surroundings: S) => G
 }
 
-/** How gateways of a node are opened: at once, or in two parts (ADR 62). */
+/** Opens the gateways of a node: completely, or in two steps (ADR 62). */
 export function openers<G extends Openable, S>({ compose, surroundingsOf, owned }: OpenerParts<G, S>) {
   return {
     async open(node: NodeSurroundings, onLost: (reason: string) => void): Promise<G> {

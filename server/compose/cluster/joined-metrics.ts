@@ -4,7 +4,7 @@ interface CellMetrics {
   readonly text: string
 }
 
-/** The metrics of several gateways as one text: each sample names its cell, and those of one metric follow each other, as the format asks. */
+/** The metrics of several gateways as one text. Each sample names its cell, and the samples of a metric are consecutive, as the format requires. */
 export function joinedMetrics(gateways: readonly CellMetrics[]): string {
   const families = new Map<string, { readonly about: Set<string>; readonly samples: string[] }>()
   for (const { cell, text } of gateways) {
@@ -22,7 +22,7 @@ export function joinedMetrics(gateways: readonly CellMetrics[]): string {
   return [...families.values()].flatMap(({ about, samples }) => [...about, ...samples, '']).join('\n')
 }
 
-/** The value of a label may have braces and spaces, a name has neither. */
+/** The value of a label may contain braces and spaces; a metric's name contains neither. */
 function labelled(sample: string, cell: string): string {
   const end = sample.search(/[{ ]/)
   const rest = sample.slice(end)

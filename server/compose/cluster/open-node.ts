@@ -27,7 +27,7 @@ import type { OwnedGateway, Ownership, PreparedGateway } from './roles/owned-gat
 import { UndecidedCharges } from './undecided-charges'
 import { zoneComparison, zoneRules } from './zone-rules'
 
-/** Every node has read a new key before any signs with it. */
+/** By then, every node has read a new key: only then is it used for signing. */
 const KEY_SETTLES_MS = 30_000
 const MAX_KEY_AGE_MS = DAY_MS
 const SAY_EVERY_MS = 10_000
@@ -35,16 +35,16 @@ const SAY_EVERY_MS = 10_000
 interface NodeNeeds {
   readonly nodeUrl: string
   readonly log: Log
-  /** Opens the accounts of a cell in this process. `onLost`: another process owns them, or an essential part died. */
+  /** Opens the accounts of a cell in this process. `onLost` is called when another process owns them or an essential part died. */
   readonly open: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<OwnedGateway>
-  /** The same in two parts: what needs no ownership, and later the rest. */
+  /** The same in two steps: first what needs no ownership, later the rest. */
   readonly prepare: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<PreparedGateway<OwnedGateway>>
-  /** All cells, `main` first, and who finds the cell of a request; without it, there is `main` alone. */
+  /** All cells, `main` first, and the router that finds the cell of a request. Without it, `main` is the only cell. */
   readonly several?:
     | {
         readonly cells: readonly CellName[]
         readonly router: CellRouter
-        /** Resolves when no gateway of this process has older copies of the control database. */
+        /** Resolves when no gateway of this process has outdated copies of the control database. */
         readonly refresh: () => Promise<void>
         /** Why the database of a cell does not answer this node now; null if it does. */
         readonly askDatabase: (cell: CellName) => Promise<string | null>
@@ -53,7 +53,7 @@ interface NodeNeeds {
   readonly onStuck: (reason: string) => void
 }
 
-/** Makes this process one of the nodes on its database. Throws if its secrets are not those of the others. */
+/** Makes this process one of the nodes on its database. Throws if its secrets differ from the other nodes'. */
 export async function openNode(config: Config, { nodeUrl, log, open, prepare, several, onStuck }: NodeNeeds) {
   const leases = new LibsqlLeases({ url: config.databaseUrl, authToken: config.databaseAuthToken })
   const self = { id: newNodeId(config.secretKey, nodeUrl), url: nodeUrl, version: VERSION, zones: zoneRules() }
@@ -61,7 +61,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, prepare, se
   const keys = new SharedKeys(leases, config.secretKey)
   const signer = await keys.signer()
   const now = () => Date.now()
-  // Hops have the database's time: they reach the owner also from a node whose clock is off, and one whose clock is off as the owner.
+  // Hops carry the database's time, so that they are valid even if the clock of the sender or the owner is wrong.
   const hopTime = () => Math.round(Date.now() - role.aheadMs)
   const findOwner: FindOwner = async (after, signal) =>
     (await role.of(after.cell)?.until(() => successor(after), signal)) ?? null
@@ -94,7 +94,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, prepare, se
   })
   const nodeId = self.id
   const changes = new CellChanges({ nodeId, leases, forwarding, log, now, monotonic: () => performance.now() })
-  /** The next owner; this node too can be it, and is then reached as the others are. */
+  /** The next owner. It can also be this node, which is then reached like the others. */
   const successor = (after: Peer): Peer | null => {
     const { cell } = after
     const owning = role.of(cell)
@@ -113,9 +113,9 @@ export async function openNode(config: Config, { nodeUrl, log, open, prepare, se
   const witness = several ? openWitness({ nodeId, cells: several.cells, leases, messages, log }) : null
   return {
     ...{ node, role, forwarding },
-    /** Resolves when no other node serves with older copies of the control database. Never rejects. */
+    /** Resolves when no other node serves with outdated copies of the control database. Never rejects. */
     notifyOtherNodes: () => changes.notifyOtherNodes(REFRESH),
-    /** Call last: the node is gone. */
+    /** Call it last: the node leaves. */
     async close() {
       await undecided.close()
       await witness?.close()
@@ -145,7 +145,7 @@ async function join(leases: LeaseStore, self: Omit<NodeFacts, 'skewMs'>, config:
   )
 }
 
-/** Says why requests are refused, not once for each of them. */
+/** Logs why requests are refused, but not for each of them. */
 function sayWhy(say: (reason: string) => void): (reason: string) => void {
   let last = Number.NEGATIVE_INFINITY
   return (reason) => {
@@ -156,7 +156,7 @@ function sayWhy(say: (reason: string) => void): (reason: string) => void {
   }
 }
 
-/** The keys of hops that all nodes read from the database. */
+/** The keys for hops, which all nodes read from the database. */
 class SharedKeys {
   private readonly leases: LeaseStore
   private readonly secretKey: string
@@ -176,7 +176,7 @@ class SharedKeys {
     return this.headers
   }
 
-  /** Follows a change of the keys, which the owner makes once a day. */
+  /** Applies changed keys. The owner adds a new one once a day. */
   saw({ hopKeys, at }: Sighting, isOwner: boolean): void {
     const keys = this.keysOf(hopKeys, at)
     const inUse = [keys.signing, ...keys.accepted].map(({ id }) => id).join()

@@ -14,12 +14,12 @@ interface Needs {
   readonly log: Pick<Log, 'error'>
 }
 
-/** The witness of this node, which looks as often as the node renews its leases. Close it before the node leaves. */
+/** The witness of this node. It checks as often as the node renews its leases. Close it before the node leaves. */
 export function openWitness({ nodeId, cells, leases, messages, log }: Needs) {
   const onLoss = () =>
     log.error('the control database lost writes of this node; every cell is resending its records', {})
   const witness = new DirectoryWitness({ nodeId, cells, store: leases, ask: requestSync(messages), onLoss })
-  // A control database that does not answer is logged by those who read the leases.
+  // If the control database does not answer, the loop that reads the leases logs it.
   const looking = startJob(() => witness.look(), { everyMs: RENEW_MS, firstMs: 0, onError: () => undefined })
   return Object.assign(witness, { close: () => looking.close() })
 }

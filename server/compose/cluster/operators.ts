@@ -15,7 +15,7 @@ interface Surroundings {
   readonly node?: Pick<NodeSurroundings, 'calls'>
 }
 
-/** How this gateway reaches those of other cells; undefined if there is one cell. */
+/** How this gateway reaches the gateways of other cells; undefined with one cell. */
 export function othersOf(
   { others, cell, node }: Surroundings,
   { cells: directory }: { readonly cells: CellDirectory },
@@ -24,7 +24,7 @@ export function othersOf(
   return { own: cell.name, directory, calls: node.calls }
 }
 
-/** What billing does about the accounts, the books and the relayer of other cells, and whether this node may still send from the relayer. */
+/** How billing reaches the accounts, books and relayer of other cells, and whether this node may still send from the relayer. */
 export function billingBeside(others: OtherCells | undefined, node: Pick<NodeSurroundings, 'mayGrant'> | undefined) {
   const sending = node && { maySend: node.mayGrant }
   if (!others) return { ...sending }
@@ -41,7 +41,7 @@ interface Parts {
   readonly stores: { readonly directory: AccountDirectory }
 }
 
-/** What the gateway of `main` has to reach the other cells for operators; nothing in any other gateway. */
+/** How the gateway of `main` reaches the other cells for operators; nothing in any other gateway. */
 export function operatorsOfCells(others: OtherCells | undefined, { identity, stores: { directory: roles } }: Parts) {
   if (others?.own !== MAIN_CELL) return { cells: null, elsewhere: null }
   return { cells: new OperatorCells({ ...others, identity, roles }), elsewhere: accountElsewhere(roles, others.calls) }

@@ -5,14 +5,14 @@ import { reasonOf } from '../../core/result'
 import type { Log } from '../../log'
 
 const RETRY_MS = 1_000
-/** A node that ends tries so long to find the owner. */
+/** How long a stopping node tries to reach the owner. */
 const LAST_TRY_MS = 3_000
-/** In one message. */
+/** How many charges one message carries. */
 const MAX_CHARGES = 50
 
 interface Left {
   readonly cell: CellName
-  /** The number of the ownership under which they were left. */
+  /** The term of the ownership under which they were left. */
   readonly term: number
 }
 
@@ -24,12 +24,12 @@ interface Parts {
 }
 
 /**
- * The charges that gateways of this node left undecided when they lost their database. Their callers got 503, so the next owner of the cell gives
- * back those that were written. This node tells it until it has; if the process dies before, the log has their ids.
+ * Charges whose outcome gateways of this node could not determine when they lost their database. Their callers got 503, so the next owner of the cell
+ * reverses those that were written. This node sends them until the owner has handled them; if the process ends before, the log has their ids.
  */
 export class UndecidedCharges {
   private readonly parts: Parts
-  /** What is not sent yet, by cell and ownership. */
+  /** Unsent charges, by cell and ownership. */
   private readonly groups = new Map<string, { readonly charges: UndecidedCharge[]; readonly sent: Promise<void> }>()
   private isOver = false
 
@@ -46,7 +46,7 @@ export class UndecidedCharges {
     this.groups.set(name, { charges, sent })
   }
 
-  /** Waits for the owners a little longer, then names in the log what is left. */
+  /** Waits a little longer for the owners, then logs what is left. */
   async close(): Promise<void> {
     const { sleep = Bun.sleep, log } = this.parts
     const groups = [...this.groups.values()]
@@ -60,11 +60,11 @@ export class UndecidedCharges {
       })
   }
 
-  /** Sends those of one ownership. `onSent` is called in the same turn in which none is left. */
+  /** Sends the charges of one ownership. Calls `onSent` in the same tick in which none is left. */
   private async send({ cell, term }: Left, charges: UndecidedCharge[], onSent: () => void): Promise<void> {
     const { sleep = Bun.sleep, log, messages } = this.parts
     let lastReason = ''
-    // Those of one commit are left together.
+    // The charges of one commit are added together, in the same tick.
     await Promise.resolve()
     while (charges.length > 0) {
       if (this.isOver) return
@@ -84,7 +84,7 @@ export class UndecidedCharges {
   }
 }
 
-/** What the next owner does about them. Rejects while it does not know the outcome of one of them; what it gave back stays so. */
+/** Reverses the charges at the next owner. Rejects while the outcome of one of them is unknown; reversals that were made remain. */
 export function reverseUndecided(parts: {
   readonly ledger: { reverse(charge: UndecidedCharge): Promise<boolean> }
   readonly log: Pick<Log, 'warn'>

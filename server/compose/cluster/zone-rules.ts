@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import type { CellOwner, NodeFacts } from '../../core/cluster/leases'
 import type { Log } from '../../log'
 
-/** The years whose rules are compared: the same ones by every node, whenever it started. */
+/** The years whose rules are compared: the same on every node, whenever it was started. */
 const FROM = Date.UTC(2025, 0)
 const TO = Date.UTC(2036, 0)
 
 /**
- * A fingerprint of the time zones that this runtime knows and of when their clocks change: days and budgets of owners end by them. It is of
- * the rules themselves, because a runtime does not say which version of tzdata it has. Takes some 20 ms.
+ * A fingerprint of the time zones that this runtime knows and of their clock changes, which decide when days and budgets of accounts end. It covers the
+ * rules themselves, because a runtime does not report its version of tzdata. Takes about 20 ms.
  */
 export function zoneRules(zones: readonly string[] = Intl.supportedValuesOf('timeZone')): string {
   const changes: string[] = []
@@ -20,7 +20,7 @@ export function zoneRules(zones: readonly string[] = Intl.supportedValuesOf('tim
   return createHash('sha256').update(changes.join('')).digest('hex').slice(0, 16)
 }
 
-/** Logs once for each owner whose rules of time zones are not those of this node. */
+/** Logs once for each owner whose time zone rules differ from this node's. */
 export function zoneComparison({ id, zones }: Pick<NodeFacts, 'id' | 'zones'>, log: Pick<Log, 'warn'>) {
   let reported: string | null = null
   return (owner: CellOwner | null): void => {

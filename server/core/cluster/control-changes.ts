@@ -1,25 +1,19 @@
-/** What the gateway of one cell keeps in memory of the control database. */
+/** The copies of the control database that the gateway of one cell keeps in memory. */
 export interface Refreshable {
-  /** Reads what changed. Rejects while the database does not answer. */
+  /** Reads the changes. Rejects while the database does not answer. */
   refresh(): Promise<void>
 }
 
-/** Tells the gateways of all cells that models, prices, imported APIs, closings or roles changed (ADR 52). */
+/** Announces changes of models, prices, imported APIs, closings or roles to the gateways of all cells (ADR 52). */
 export interface ControlChanges {
-  /** Resolves when no gateway serves with older copies: each has read them again, or may not serve any more. Never rejects. */
+  /** Resolves when no gateway serves with older copies: each has reloaded them or may no longer serve. Never rejects. */
   changed(): Promise<void>
-  /** The same after a write that failed: it may have been committed nevertheless. */
-  doubted(): Promise<void>
-  /** `copies` are refreshed from now on with every change. Returns how to leave. */
+  /** From now on, refreshes `copies` with every change. Returns a function that ends this. */
   join(copies: Refreshable): () => void
 }
 
-/** With one cell there is nobody to tell. */
-export const NO_OTHER_COPIES: ControlChanges = {
-  changed: async () => undefined,
-  doubted: async () => undefined,
-  join: () => () => undefined,
-}
+/** With one cell there are no other gateways. */
+export const NO_OTHER_COPIES: ControlChanges = { changed: async () => undefined, join: () => () => undefined }
 
 const RETRY_MS = 250
 
@@ -29,7 +23,7 @@ export class ChangesHere implements ControlChanges {
   private readonly elsewhere: () => Promise<void>
   private readonly pause: (ms: number) => Promise<void>
 
-  /** `elsewhere` tells all other nodes, as `changed` does. */
+  /** `elsewhere` notifies all other nodes, as `changed` does. */
   constructor(
     elsewhere: () => Promise<void> = async () => undefined,
     pause: (ms: number) => Promise<void> = Bun.sleep,
@@ -42,11 +36,7 @@ export class ChangesHere implements ControlChanges {
     await Promise.all([this.changedHere(), this.elsewhere()])
   }
 
-  doubted(): Promise<void> {
-    return this.changed()
-  }
-
-  /** What another node asks: as `changed`, for the gateways of this process. */
+  /** Like `changed`, for the gateways of this process only. Called when another node announces a change. */
   async changedHere(): Promise<void> {
     await Promise.all([...this.joined].map((copies) => this.refreshed(copies)))
   }

@@ -1,14 +1,14 @@
 import { KeyedMutex } from '../keyed-mutex'
 
-/** Something of the control database that a gateway keeps in memory. */
+/** A part of the control database that a gateway keeps in memory. */
 export interface ControlCopy {
-  /** Reads it. What it resolves to takes it over, in one step. */
+  /** Reads it. Resolves to a function that applies what was read, in one step. */
   read(): Promise<() => void>
 }
 
 /**
- * What a gateway has in memory of the control database while other gateways change it, too (ADR 52). It is at least as new as the version that it
- * had when `refresh` was called last.
+ * The parts of the control database that a gateway keeps in memory while other gateways change them (ADR 52). They are at least as new as the database
+ * was at the last call of `refresh`.
  */
 export class ControlCopies {
   private readonly version: () => Promise<number>
@@ -16,7 +16,7 @@ export class ControlCopies {
   private readonly mutex = new KeyedMutex()
   private known: number
 
-  /** `known`: the version from before the copies were read first. */
+  /** `known`: the version before the copies were first read. */
   constructor(version: () => Promise<number>, known: number) {
     this.version = version
     this.known = known
@@ -26,13 +26,13 @@ export class ControlCopies {
     this.copies.push(...copies)
   }
 
-  /** Reads the copies again if the version rose. Rejects if the database does not answer; the copies are then as they were. */
+  /** Reads the copies again if the version rose. Rejects if the database does not answer; the copies then stay as they were. */
   refresh(): Promise<void> {
     return this.mutex.take('copies', async () => {
       const version = await this.version()
       if (version === this.known) return
       const read = await Promise.all(this.copies.map((copy) => copy.read()))
-      for (const takeOver of read) takeOver()
+      for (const apply of read) apply()
       this.known = version
     })
   }

@@ -6,49 +6,49 @@ export interface Peer {
   readonly nodeId: string
   /** Its NODE_URL: an origin, without a trailing slash. */
   readonly url: string
-  /** The number of its ownership. The owner refuses a hop that names another one. */
+  /** The number of its ownership. The owner refuses a hop with a different number. */
   readonly term: number
 }
 
-/** What the first node found out about a request, for the owner. */
+/** What the node that a caller reached determined about the request, for the owner. */
 export interface ForwardedCall {
-  /** The caller's address as `formatAddress` writes it, judged by the node that the caller reached; `OPERATOR` for an operator's command. */
+  /** The caller's address as `formatAddress` writes it, determined by the node that the caller reached; `OPERATOR` for an operator's command. */
   readonly address: string
   readonly requestId: string
-  /** An operator whom the gateway of `main` checked, and who stands in place of a session. */
+  /** An operator whom the gateway of `main` authenticated. Replaces a session. */
   readonly staff?: StaffClaim | undefined
-  /** Lets the caller's connection be silent for as long as the call takes, or no longer. */
+  /** Allows the caller's connection to be silent while the call runs, or ends that. */
   readonly allowSilence?: (isAllowed: boolean) => void
 }
 
-/** In place of an address: a command of a node's control socket. No caller has this address. */
+/** The address of a command from a node's control socket. No caller has it. */
 export const OPERATOR = 'operator'
 
-/** The header of a hop. Each node removes it from a request that did not come from another node. */
+/** The header of a hop. Each node removes it from requests that did not come from another node. */
 export const HOP_HEADER = 'x-gateway-hop'
 
-/** Sends requests to the owner, each at most once. An adapter gets `findOwner` when it is made. */
+/** Sends requests to the owner, each at most once. An adapter receives `findOwner` in its constructor. */
 export interface Forwarding {
   /**
-   * The owner's response, streamed. If the owner cannot be connected to, or answers 421 (it owns nothing, and read nothing of the body), asks
-   * `findOwner` once and sends the request there. Otherwise, and when that fails too, a 503 with Retry-After. Never rejects.
+   * The owner's response, streamed. If the owner is unreachable or answers 421 (it is not the owner, and has not read the body), asks `findOwner` once
+   * and sends the request there. Otherwise, and if that fails too, a 503 with Retry-After. Never rejects.
    */
   forward(request: Request, to: Peer, call: ForwardedCall): Promise<Response>
-  /** The answer of this node and no other; null if the request did not reach it, or was not for it. Never rejects. */
+  /** The answer of exactly this node; null if the request did not reach it or it is not the owner. Never rejects. */
   send(request: Request, to: Peer, call: ForwardedCall): Promise<Response | null>
-  /** Resolves when no forwarded request is in progress, bodies of responses included. Aborts those that still run after `maxMs`. */
+  /** Resolves when no forwarded request is in progress, response bodies included. Aborts those still running after `maxMs`. */
   ended(maxMs: number): Promise<void>
-  /** Soon ends what still waits for an owner of this cell of an earlier term than this: it owns the cell no more, and may never answer. */
+  /** Soon ends requests that wait for an owner of this cell with an earlier term: it no longer owns the cell, and may never answer. */
   abandon(cell: CellName, beforeTerm: number): void
   close(): Promise<void>
 }
 
-/** Who owns the same cell now that `after` does not: waits for a successor. Null when none came in time, or the caller hung up (`signal`). */
+/** The owner of the same cell after `after`: waits for a successor. Null if none comes in time or the caller hangs up (`signal`). */
 export type FindOwner = (after: Peer, signal: AbortSignal) => Promise<Peer | null>
 
-/** What a valid hop header says of a request. */
+/** What a valid hop header says about a request. */
 export interface Hopped extends ForwardedCall {
-  /** The cell whose owner is meant. */
+  /** The cell whose owner should answer. */
   readonly cell: CellName
   readonly term: number
 }
@@ -56,16 +56,16 @@ export interface Hopped extends ForwardedCall {
 /** What is signed for one hop. */
 export interface HopClaim extends Hopped {
   readonly method: string
-  /** The path with the query, as it is sent. */
+  /** The path with the query, as sent. */
   readonly target: string
-  /** How long the first node waits for the response to begin. */
+  /** How long the forwarding node waits for the response to begin. */
   readonly deadlineMs?: number
 }
 
-/** Signs and verifies the header that says who forwards. It never says who calls: the owner authenticates the call itself. */
+/** Signs and verifies the header that proves which node forwards. It does not prove who calls: the owner authenticates the call itself. */
 export interface HopSigner {
   /** The value of the header, good for one request. */
   sign(claim: HopClaim, now: number): string
-  /** What the header says; null without the header; `forged` if it is of no valid key, of another request, or too old. */
+  /** The header's content; null without the header; `forged` if its key is not valid, it belongs to another request, or it is too old. */
   verified(request: Request, now: number): Hopped | 'forged' | null
 }

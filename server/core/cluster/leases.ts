@@ -4,23 +4,23 @@ import type { Peer } from './hop'
 
 /** How long a lease lasts without being renewed, by the database's clock. */
 export const LEASE_MS = 10_000
-/** How often a node renews its lease, and says that it lives. */
+/** How often a node renews its lease and reports that it is alive. */
 export const RENEW_MS = 3_000
-/** How long an owner trusts a renewal, counted from before it was sent. Less than LEASE_MS: it stops before another node can take the lease. */
+/** How long an owner trusts a renewal, counted from just before sending it. Less than LEASE_MS, so that it stops before another node can take the lease. */
 export const HELD_MS = 9_000
 /** How long a plan to hand a cell over is open. */
 export const PLAN_MS = 30_000
-/** A node whose clock differs more from the database's is not ready. */
+/** A node whose clock differs more than this from the database's is not ready. */
 export const MAX_SKEW_MS = 1_000
-/** So many measurements in a row count: a slow response alone does not. */
+/** How many deviating measurements in a row count: one slow response does not. */
 const SKEWED_LOOKS = 3
 
-/** What a node says about itself. */
+/** What a node reports about itself. */
 export interface NodeFacts {
   readonly id: string
   readonly url: string
   readonly version: string
-  /** A fingerprint of the rules of time zones that it knows; null for a node that does not say. */
+  /** A fingerprint of the time zone rules that it knows; null for a node that does not report it. */
   readonly zones: string | null
   /** How far its clock is ahead of the database's. */
   readonly skewMs: number
@@ -46,14 +46,14 @@ export interface CellOwner extends Peer, Pick<NodeFacts, 'zones'> {
   readonly takenAt: number
 }
 
-/** A node that lives, and the cells that it can take. */
+/** A live node and the cells that it can take. */
 export interface Offer {
   readonly nodeId: string
   readonly url: string
   readonly cells: readonly CellName[]
 }
 
-/** Which node is to have a cell next, or while it lives. */
+/** Which node should take a cell next, or keep it as long as it is alive. */
 export interface Plan {
   readonly nodeId: string
   /** An operator chose the node: the cell stays there. */
@@ -62,15 +62,15 @@ export interface Plan {
   readonly madeAt: number
 }
 
-/** What the database said at one time. */
+/** What the database returned at one time. */
 export interface Sighting {
   /** The database's clock. */
   readonly at: number
-  /** Of each cell whose lease runs. The others are free. */
+  /** The owner of each cell whose lease is running. Other cells are free. */
   readonly owners: ReadonlyMap<CellName, CellOwner>
-  /** Of nodes that live, without those whose lease of a cell ran out. Empty while there is one cell. */
+  /** Of live nodes, except those that let a lease expire. Empty with one cell. */
   readonly offers: readonly Offer[]
-  /** Pins of nodes that live, and all other plans. */
+  /** All plans, except pins of nodes that are gone. */
   readonly plans: ReadonlyMap<CellName, Plan>
   /** The newest first, at most two. */
   readonly hopKeys: readonly HopKey[]
@@ -83,75 +83,75 @@ export interface HeldCell {
 }
 
 /**
- * The leases of the cells, and the nodes that live. Every method is one statement or one transaction, which reads the database's own clock. A
- * lease says who tries; the epoch in the cell's database decides (ADR 45 decision 14). Rejects when the database does not answer.
+ * The leases of the cells, and the live nodes. Every method is one statement or one transaction, which reads the database's own clock. A lease only
+ * decides which node tries to open a cell; the epoch in the cell's database decides which one may write (ADR 45 decision 14). Rejects when the database
+ * does not answer.
  */
 export interface LeaseStore extends WitnessStore {
   /**
-   * Makes the tables if they are missing, and registers the node. Returns the names of the fingerprints that differ from those of the nodes
-   * that live; the node is then not registered. With no other live node, its own fingerprints count from now on. Throws `DataMoved` where the
-   * data was moved away, or is being moved.
+   * Creates missing tables and registers the node. Returns the names of the fingerprints that differ from those of the live nodes; the node is then not
+   * registered. With no other live node, its own fingerprints count from now on. Throws `DataMoved` if the data was moved away or is being moved.
    */
   join(node: NodeFacts, fingerprints: Readonly<Record<string, string>>): Promise<readonly string[]>
   /** All leases, in one statement. */
   look(): Promise<Sighting>
-  /** Says that the node lives, and where there are several cells, which of them it can take. */
+  /** Reports that the node is alive and, with several cells, which of them it can take. */
   beat(node: NodeFacts, offer?: readonly CellName[]): Promise<void>
-  /** Takes the lease of a cell if it is free: its term, which is above every term before and above `above`, or null. Throws if the fingerprints of the nodes are not those with which this one joined. */
+  /** Takes the lease of a cell if it is free. Returns its term, which is above every earlier term and above `above`, or null. Throws if the fingerprints have changed since this node joined. */
   take(cell: CellName, node: Pick<NodeFacts, 'id' | 'url'>, above?: number): Promise<number | null>
-  /** Renews all leases of a node: those that are still its own, and not released or evicted, run for LEASE_MS from now. Returns their cells. */
+  /** Renews all leases of a node: those that it still has, and that are neither released nor evicted, run for LEASE_MS from now. Returns their cells. */
   renew(nodeId: string, held: readonly HeldCell[]): Promise<ReadonlySet<CellName>>
-  /** Keeps a lease from being renewed: its owner notices, or it runs out. Until then nobody else takes it. */
+  /** Prevents a lease from being renewed: its owner notices, or the lease expires. Until then no other node can take it. */
   evict(held: HeldCell): Promise<void>
-  /** Gives a lease back, so that another node can take it at once. */
+  /** Releases a lease, so that another node can take it immediately. */
   release(nodeId: string, held: HeldCell): Promise<void>
   /**
-   * Says which node is to have a cell next; it takes the cell when it is free, whatever its share. Without `isPinned` only one such plan of all
-   * nodes is open at a time, for at most PLAN_MS: false if there is another one. A pin counts until its node is gone.
+   * Sets which node should take a cell next; it takes the cell when it is free, regardless of its share. Without `isPinned`, only one plan across all
+   * nodes is open at a time, for at most PLAN_MS: false if there is another one. A pin is valid until its node is gone.
    */
   plan(cell: CellName, nodeId: string, isPinned: boolean): Promise<boolean>
   /** Adds a key for hops, and removes all but the newest two. */
   addHopKey(key: Pick<HopKey, 'id' | 'value'>): Promise<void>
-  /** All nodes that were seen within the last hour, the newest first. */
+  /** All nodes seen within the last hour, the newest first. */
   nodes(): Promise<readonly NodeState[]>
-  /** Removes the node: it ends. */
+  /** Removes the node, which is stopping. */
   leave(nodeId: string): Promise<void>
   close(): Promise<void>
 }
 
 export function otherFingerprints(names: readonly string[]): Error {
   return new Error(
-    `${names.join(' and ')} of the other nodes changed while this one was away; set the same and restart it`,
+    `${names.join(' and ')} of the other nodes changed while this node was disconnected; set the same values and restart it`,
   )
 }
 
-/** The database of a cell was opened under `term` before, and no lower one opens it: a successor was faster, or the leases are an older copy. */
+/** The database of a cell was already opened under `term`, and refuses lower terms: a successor was faster, or the leases are an older copy. */
 export class TermTooLow extends Error {
   readonly term: number
 
   constructor(term: number) {
     super(
-      `another node took the lease meanwhile, or the control database is an older copy: it was opened as term ${term}`,
+      `another node has taken the lease, or the control database is an older copy: the cell was already opened under term ${term}`,
     )
     this.term = term
   }
 }
 
-/** A lease that this node took. `monotonic` never goes back, and is not the time of day. */
+/** A lease that this node took. `monotonic` never goes back and is not the time of day. */
 export class Lease {
   readonly term: number
   private readonly monotonic: () => number
   private heldUntil: number
   private isDropped = false
 
-  /** `sentAt`: `monotonic` from before the statement was sent that took it. */
+  /** `sentAt`: the value of `monotonic` before the statement was sent that took the lease. */
   constructor(term: number, sentAt: number, monotonic: () => number) {
     this.term = term
     this.monotonic = monotonic
     this.heldUntil = sentAt + HELD_MS
   }
 
-  /** Whether this node may decide now. No other node can have the lease while it is true, unless this process freezes right after. */
+  /** Whether this node may decide now. While true, no other node can have the lease, unless this process freezes right afterwards. */
   readonly isHeld = (): boolean => !this.isDropped && this.monotonic() < this.heldUntil
 
   /** When it should be renewed, by `monotonic`. */
@@ -159,12 +159,12 @@ export class Lease {
     return this.heldUntil - HELD_MS + RENEW_MS
   }
 
-  /** A renewal succeeded that was sent at `sentAt`. */
+  /** A renewal that was sent at `sentAt` succeeded. */
   renewed(sentAt: number): void {
     this.heldUntil = Math.max(this.heldUntil, sentAt + HELD_MS)
   }
 
-  /** From here on it is not held, whatever the database says, also of a renewal that is on its way. */
+  /** From now on the lease is not held, whatever the database says, even if a renewal in flight succeeds. */
   drop(): void {
     this.isDropped = true
   }
@@ -184,7 +184,7 @@ export class ClockSkew {
     this.ahead = Math.min(Math.max(this.ahead, this.latest - uncertain), this.latest + uncertain)
   }
 
-  /** How far this clock is ahead for certain: nearer to the truth with every measurement, and never away from it by a slow one. */
+  /** How far this clock is certainly ahead. Every measurement can improve the value; a slow one never makes it worse. */
   get certainMs(): number {
     return this.ahead
   }
@@ -193,7 +193,7 @@ export class ClockSkew {
     return this.latest
   }
 
-  /** Whether the last measurement was beyond: such a node takes nothing. */
+  /** Whether the last measurement exceeded the limit: such a node takes no cell. */
   get isOff(): boolean {
     return this.beyond > 0
   }

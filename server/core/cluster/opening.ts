@@ -1,25 +1,25 @@
-/** Something that runs by the clock. */
+/** A job that runs at intervals. */
 interface Startable {
   run(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * When a gateway does what only the owner of the accounts may do: write, read what the owner before it may still change, and start jobs. At once, unless
- * it is prepared while another node owns them (ADR 62).
+ * Decides when a gateway does what only the owner of the accounts may do: write, read what the previous owner may still change, and start jobs.
+ * Immediately, unless it is prepared while another node owns the accounts (ADR 62).
  */
 export interface Opening {
   /** Whether another node may own the accounts until this gateway begins. */
   readonly isAhead: boolean
-  /** Makes the process the owner. Everything else waits for it. */
+  /** Makes the process the owner. All other steps wait for it. */
   own(step: () => Promise<void>): Promise<void>
-  /** Takes a step when the process is the owner. In a gateway that is prepared, what follows must not need its result, nor other steps. */
+  /** Runs a step once the process is the owner. In a prepared gateway, later code must not need its result, and steps must not need each other. */
   whenOwned(step: () => Promise<void>): Promise<void>
-  /** Starts a job when all steps are taken. */
+  /** Starts a job once all steps have run. */
   job<J extends Startable>(start: () => J): Startable
 }
 
-/** Of a process that owns the accounts, or takes them as the first step. */
+/** For a process that owns the accounts, or takes them as its first step. */
 export const AT_ONCE: Opening = {
   isAhead: false,
   own: (step) => step(),
@@ -27,7 +27,7 @@ export const AT_ONCE: Opening = {
   job: (start) => start(),
 }
 
-/** Of a gateway that is made before its node owns the accounts. */
+/** For a gateway that is created before its node owns the accounts. */
 export class LaterOpening implements Opening {
   readonly isAhead = true
   private owning: (() => Promise<void>) | null = null
@@ -58,8 +58,8 @@ export class LaterOpening implements Opening {
   }
 
   /**
-   * Makes the process the owner, takes all steps together, since most of them wait for the database, and starts the jobs. Call it once, when the node has
-   * the lease. Rejects, when all steps have ended, as the first one does that fails; then no job is started.
+   * Makes the process the owner, runs all steps concurrently, since most of them wait for the database, and starts the jobs. Call it once, when the node
+   * has the lease. If a step fails, rejects with the first failure after all steps have ended, and starts no job.
    */
   async begin(): Promise<void> {
     await this.owning?.()

@@ -1,17 +1,17 @@
 import type { CellName } from './cells'
 import { type Offer, PLAN_MS, type Plan, type Sighting } from './leases'
 
-/** After this time without an owner a cell is anybody's who can take it, whatever its share. */
+/** After this time without an owner, any node may take a cell, regardless of its share. */
 const PATIENCE_MS = 2_000
 
-/** What one node knows of the cells and of the other nodes. */
+/** What one node knows about the cells and the other nodes. */
 interface ShareView {
   readonly nodeId: string
   readonly cells: readonly CellName[]
   readonly sighting: Pick<Sighting, 'at' | 'owners' | 'offers' | 'plans'>
 }
 
-/** Whether a node that has `own` cells takes this one, which it has seen without an owner for `freeMs`. */
+/** Whether a node that owns `own` cells should take this one, which has had no owner for `freeMs`. */
 export function takesNow(cell: CellName, view: ShareView, own: number, freeMs: number): boolean {
   if (freeMs >= PATIENCE_MS) return true
   const { nodeId, sighting } = view
@@ -24,14 +24,14 @@ export function takesNow(cell: CellName, view: ShareView, own: number, freeMs: n
 interface HandOver {
   readonly cell: CellName
   readonly to: string
-  /** An operator chose that node: nothing more is to be planned. */
+  /** An operator chose that node: no further plan is needed. */
   readonly isPinned: boolean
 }
 
 /**
- * The cell that a node hands over, and to whom. First one that is pinned to another node, which could not take it when it was free. Then one of a node that
- * has more than its share, to one that has at least two fewer: what a node gives so, it never takes back by the same rule, because the difference
- * is smaller then. Null while any other cell is on its way.
+ * The cell that a node should hand over, and the node that should get it. First a cell that is pinned to another node, which could not take it when it was
+ * free. Then, if this node has more than its share, a cell for a node that has at least two fewer: the same rule never moves it back, because the
+ * difference is smaller afterwards. Null while any other cell is being moved.
  */
 export function surplus({ nodeId, cells, sighting }: ShareView): HandOver | null {
   const { owners, plans, at } = sighting
@@ -43,8 +43,8 @@ export function surplus({ nodeId, cells, sighting }: ShareView): HandOver | null
   if (cells.some(isMoving)) return null
   for (const cell of cells) {
     const plan = plans.get(cell)
-    const isAway = plan?.isPinned && plan.nodeId !== nodeId && owners.get(cell)?.nodeId === nodeId
-    const to = isAway ? successorOf(cell, sighting) : null
+    const isElsewhere = plan?.isPinned && plan.nodeId !== nodeId && owners.get(cell)?.nodeId === nodeId
+    const to = isElsewhere ? successorOf(cell, sighting) : null
     if (to !== null) return { cell, to, isPinned: true }
   }
   const count = (id: string) => cells.filter((cell) => owners.get(cell)?.nodeId === id).length
@@ -53,7 +53,7 @@ export function surplus({ nodeId, cells, sighting }: ShareView): HandOver | null
   const receivers = offers
     .filter((offer) => offer.nodeId !== nodeId && count(offer.nodeId) <= own - 2)
     .sort((a, b) => count(a.nodeId) - count(b.nodeId) || (a.nodeId < b.nodeId ? -1 : 1))
-  // `main` goes last: all sign-ins wait while it moves.
+  // `main` moves last: all sign-ins wait meanwhile.
   const movable = cells.filter((cell) => owners.get(cell)?.nodeId === nodeId && !plans.get(cell)?.isPinned)
   for (const { nodeId: to, cells: takes } of receivers) {
     const cell = movable.findLast((each) => takes.includes(each))
@@ -62,12 +62,12 @@ export function surplus({ nodeId, cells, sighting }: ShareView): HandOver | null
   return null
 }
 
-/** A node that can take cells; null: any. */
+/** A node that can take these cells; null: any cell. */
 export interface Successor extends Pick<Offer, 'nodeId' | 'url'> {
   readonly cells: readonly CellName[] | null
 }
 
-/** Who probably takes each of these cells when their owner stops: whom a plan names, otherwise who has fewest by then. */
+/** The node that will probably take each of these cells when their owner stops: the planned one, otherwise the one with the fewest cells. */
 export function nextOwners(
   cells: readonly CellName[],
   others: readonly Successor[],

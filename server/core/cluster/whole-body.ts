@@ -1,4 +1,4 @@
-/** Of a larger body that is sent after an await, Bun makes a system call for each part of each header. */
+/** For a larger body sent after an await, Bun makes a system call for each part of each header (facts/performance). */
 const CORKED_BYTES = 15_000
 const WHOLE = Symbol('whole body')
 
@@ -6,21 +6,21 @@ interface Marked extends Response {
   [WHOLE]?: string | Uint8Array<ArrayBuffer>
 }
 
-/** Remembers of a response what its body is, so that it can be sent to another node without a stream, which costs more than the rest. */
+/** Attaches the body to a response, so that it can be sent to another node without a stream, which would cost more than everything else. */
 export function withWholeBody(response: Response, body: string | Uint8Array<ArrayBuffer>): Response {
   ;(response as Marked)[WHOLE] = body
   return response
 }
 
-/** The body of a response, if `withWholeBody` has seen it. */
+/** The body that `withWholeBody` attached, if any. */
 export function wholeBodyOf(response: Response): string | Uint8Array<ArrayBuffer> | undefined {
   return (response as Marked)[WHOLE]
 }
 
-/** A body from which to make a response, so that Bun sends it together with the headers: itself, or one direct stream, which has no length. */
+/** Wraps a body so that Bun sends it together with the headers: the body itself, or a direct stream, which has no length. */
 export function corked(body: string | Uint8Array<ArrayBuffer>): string | Uint8Array<ArrayBuffer> | ReadableStream {
   if (body.length < CORKED_BYTES) return body
-  // A source type of Bun's that the DOM types do not include.
+  // A stream source of Bun that the DOM types do not include.
   const direct = {
     type: 'direct',
     async pull(controller: { write(chunk: string | Uint8Array): void; close(): void }) {

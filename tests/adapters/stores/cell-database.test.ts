@@ -58,10 +58,10 @@ describe('the databases of cells', () => {
     ]
     await registerCell(main.db, main.db, 'main', 1)
     await registerCell(c2.db, main.db, 'c2', 1)
-    await expect(refuseOtherCell(c2.rows, { name: 'c3', all: ALL })).rejects.toThrow('is that of c2')
-    await expect(refuseOtherCell(main.rows, { name: 'c2', all: ALL })).rejects.toThrow('is that of main')
+    await expect(refuseOtherCell(c2.rows, { name: 'c3', all: ALL })).rejects.toThrow('belongs to c2')
+    await expect(refuseOtherCell(main.rows, { name: 'c2', all: ALL })).rejects.toThrow('belongs to main')
     await expect(refuseOtherCell(c2.rows, { name: 'main', all: ALL })).rejects.toThrow('is the database of the cell c2')
-    await expect(registerCell(new2.db, main.db, 'c2', 1)).rejects.toThrow('another database for c2 than before')
+    await expect(registerCell(new2.db, main.db, 'c2', 1)).rejects.toThrow('a different database for c2 than before')
     await stranger.client.execute(
       "INSERT INTO account_directory (account_id, user_id, created_at, cell) VALUES ('acct_1', 'user', 1, 'main')",
     )

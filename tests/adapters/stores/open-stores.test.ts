@@ -143,8 +143,8 @@ describe('the owner fence', () => {
     }
     expect([await opens('node_a', 3), await opens('node_b', 4)]).toEqual(['opened', 'opened'])
     // It froze before it opened the database, and another one took the cell meanwhile.
-    expect(await opens('node_a', 3)).toContain('another node took the lease meanwhile')
-    expect(await opens('node_a', 4)).toContain('another node took the lease meanwhile')
+    expect(await opens('node_a', 3)).toContain('another node has taken the lease')
+    expect(await opens('node_a', 4)).toContain('another node has taken the lease')
     const low = await errorOf(openTestStores({ folder, lease: { cell: 'c2', nodeId: 'node_c', term: 1 } }))
     expect(low).toMatchObject({ name: 'Error', term: 4 })
     expect([await opens('node_b', 4), await opens('node_a', 5)]).toEqual(['opened', 'opened'])

@@ -199,9 +199,7 @@ describe('a node', () => {
     await time.pass(5_000)
     expect(twin.role.problem()).toBeNull()
     await time.pass(10_000)
-    expect(twin.role.problem()).toBe(
-      'another node has the same NODE_URL, http://a; give each node an address of its own',
-    )
+    expect(twin.role.problem()).toBe('another node has the same NODE_URL, http://a; give each node its own address')
     expect(lines.filter((line) => line === 'twin error: NODE_URL is also used by another node')).toHaveLength(1)
   })
 })

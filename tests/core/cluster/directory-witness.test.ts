@@ -31,10 +31,10 @@ function world() {
     })
   /** What the database says now, and the way back to it. */
   const copy = async () => {
-    const said = await database.attest('copier', [], { kept: '', anew: '' })
+    const said = await database.attest('copier', [], { kept: '', restarted: '' })
     return async () => {
       database = rows()
-      for (const [node, { text }] of said) await database.attest(node, [], { kept: '', anew: text })
+      for (const [node, { text }] of said) await database.attest(node, [], { kept: '', restarted: text })
     }
   }
   return { ...{ join, copy, silent, asked, lost, faults }, gone: (nodeId: string) => database.leave(nodeId) }
@@ -110,7 +110,7 @@ test('what is put back while all nodes are stopped is believed by none of the ne
   expect(await Promise.all(nodes.map((node) => node.vouches()))).toEqual([false, false])
 })
 
-test('a node that could not look for 10 s begins anew, because a copy may have been made and put back meanwhile', async () => {
+test('a node that could not look for 10 s starts over, because a copy may have been made and put back meanwhile', async () => {
   const { join, silent, lost, faults, asked } = world()
   const a = join('a')
   await a.look()

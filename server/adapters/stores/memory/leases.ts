@@ -114,12 +114,12 @@ export class MemoryLeases implements LeaseStore {
     return true
   }
 
-  async attest(...[nodeId, before, { kept, anew }]: Parameters<LeaseStore['attest']>) {
+  async attest(...[nodeId, before, { kept, restarted }]: Parameters<LeaseStore['attest']>) {
     const now = this.clock.now()
     const isRecent = (at: number) => Math.abs(now - at) <= LEASE_MS
     const found = new Map([...this.witnesses].map(([node, { text, at }]) => [node, { text, isRecent: isRecent(at) }]))
     const own = found.get(nodeId)
-    this.witnesses.set(nodeId, { text: own?.isRecent && before.includes(own.text) ? kept : anew, at: now })
+    this.witnesses.set(nodeId, { text: own?.isRecent && before.includes(own.text) ? kept : restarted, at: now })
     return found
   }
 

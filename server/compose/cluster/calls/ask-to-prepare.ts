@@ -4,7 +4,7 @@ import type { Forwarding } from '../../../core/cluster/hop'
 import type { Offer, Sighting } from '../../../core/cluster/leases'
 import { commandCall } from './cell-calls'
 
-/** Longer is of no use: the node opens the cell when it takes it. */
+/** Waiting longer is useless: the node opens the cell when it takes it. */
 const MAX_PREPARE_MS = 5_000
 
 interface AskParts {
@@ -13,7 +13,7 @@ interface AskParts {
   readonly now: () => number
 }
 
-/** Asks the next owner of a cell to prepare it. Resolves to whether it has: not if it cannot, or takes too long. Never rejects. */
+/** Asks the next owner of a cell to prepare it. Resolves to false if it cannot or takes too long. Never rejects. */
 export function askToPrepare({ forwarding, sighting, now }: AskParts) {
   return async (cell: CellName, { nodeId, url }: Pick<Offer, 'nodeId' | 'url'>): Promise<boolean> => {
     const signal = AbortSignal.timeout(MAX_PREPARE_MS)

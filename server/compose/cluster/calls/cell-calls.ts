@@ -9,7 +9,7 @@ import { reasonFor, refused } from './not-forwarded'
 /** The JSON of a command; empty for none. */
 export type CommandBody = string | Uint8Array<ArrayBuffer>
 
-/** An operator's command on its way to an owner. Only a node can send it: it signs the hop as `OPERATOR`. */
+/** The path of an operator's command that is sent to an owner. Only a node can send it: it signs the hop as `OPERATOR`. */
 export const COMMAND_PATH = '/internal/command/'
 
 interface CellCallParts {
@@ -19,7 +19,7 @@ interface CellCallParts {
   readonly now: () => number
 }
 
-/** Sends what a gateway asks of another cell to the owner of that cell, which may be this node. */
+/** Sends a gateway's requests for another cell to the owner of that cell, which may be this node. */
 export class NodeCellCalls implements CellCalls {
   private readonly parts: CellCallParts
 
@@ -31,7 +31,7 @@ export class NodeCellCalls implements CellCalls {
     return this.parts.role.cells
   }
 
-  /** Changes the headers of the request, and uses its body up. The address is the caller's of a request that was forwarded, or that of `staff`. */
+  /** Changes the headers of the request and consumes its body. The address is that of `staff`, or the caller's of a forwarded request. */
   async ask(cell: CellName, request: Request, staff?: StaffClaim): Promise<Response> {
     const { role, forwarding, inside } = this.parts
     const known = inside.taken(request)
@@ -63,12 +63,12 @@ export class NodeCellCalls implements CellCalls {
   }
 }
 
-/** What a hop with a command says: no caller has this address. */
+/** The call of a hop that carries a command: no caller has this address. */
 export function commandCall(now: number): ForwardedCall {
   return { requestId: makeId('req', now), address: OPERATOR }
 }
 
-/** A command as a gateway here gets it, or as it is sent to the node that owns the cell. */
+/** A command as a gateway of this process receives it, or as it is sent to the node that owns the cell. */
 export function commandRequest(to: 'here' | 'hop', command: string, given: CommandBody, signal?: AbortSignal): Request {
   const url = to === 'here' ? `http://gateway/${command}` : `http://owner.internal${COMMAND_PATH}${command}`
   const body = typeof given === 'string' ? new TextEncoder().encode(given) : given
@@ -76,7 +76,7 @@ export function commandRequest(to: 'here' | 'hop', command: string, given: Comma
   return new Request(url, { method: 'POST', headers, body, ...(signal && { signal }) })
 }
 
-/** A request that was made here does not say how long its body is. */
+/** A request created in this process has no content length. */
 async function withLength(request: Request): Promise<Request> {
   const { headers, body } = request
   if (body === null || headers.has('content-length') || headers.has('transfer-encoding')) return request

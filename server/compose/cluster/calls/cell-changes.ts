@@ -4,7 +4,7 @@ import { reasonOf } from '../../../core/result'
 import type { Log } from '../../../log'
 import { commandCall, commandRequest } from './cell-calls'
 
-/** How long an owner may take to do it, before it loses the cell. */
+/** How long an owner may take to apply a change before its lease is revoked. */
 const PATIENCE_MS = 10_000
 const ANSWER_MS = 5_000
 const RETRY_MS = 250
@@ -20,7 +20,7 @@ interface CellChangesParts {
   readonly sleep?: (ms: number) => Promise<unknown>
 }
 
-/** Makes sure that no gateway goes on with what the control database said before. */
+/** Makes sure that no gateway keeps serving with outdated copies of the control database. */
 export class CellChanges {
   private readonly parts: CellChangesParts
 
@@ -29,8 +29,8 @@ export class CellChanges {
   }
 
   /**
-   * Runs a command in the gateways of all other nodes. Resolves when each has run it, or serves no more: an owner that does not answer loses
-   * its lease, at most 30 s later. Who takes a cell after the call reads what is new. Never rejects.
+   * Runs a command in the gateways of all other nodes. Resolves when each has run it or no longer serves: an owner that does not answer loses its lease
+   * within 30 s. A node that takes a cell after the call reads the new data. Never rejects.
    */
   async notifyOtherNodes(command: string): Promise<void> {
     const owners = await this.owners()
@@ -77,7 +77,7 @@ export class CellChanges {
     return owner?.nodeId === nodeId && owner.term === term
   }
 
-  /** All owners. Without an answer of the database for as long as a lease is believed, there are none. */
+  /** All owners. None if the database does not answer for as long as a lease is trusted. */
   private async owners(): Promise<readonly CellOwner[]> {
     const { leases, monotonic } = this.parts
     const until = monotonic() + HELD_MS

@@ -11,12 +11,12 @@ import type { CellRole } from '../roles/cell-role'
 import type { NodeRole } from '../roles/node-role'
 import type { OwnedGateway } from '../roles/owned-gateway'
 
-/** Asks the owner of a cell how much there is to do. */
+/** Asks the owner of a cell for its load. */
 const STATUS_PATH = '/internal/cell/status'
 /** Asks the owner of a cell to hand it over to the node in the query. */
 const GIVE_PATH = '/internal/cell/give'
 const MAX_STATUS_MS = 2_000
-/** How long the cell's database may take to say it. */
+/** How long the cell's database may take to report its load. */
 const MAX_LOAD_MS = 1_500
 
 interface CellCommandParts {
@@ -27,7 +27,7 @@ interface CellCommandParts {
   readonly now: () => number
 }
 
-/** What only the owner of a cell knows of it. */
+/** What only the owner of a cell knows about it. */
 type Load = Omit<OneCell, 'name' | 'owner' | 'since' | 'is_pinned'>
 
 const UNKNOWN: Load = {
@@ -35,7 +35,7 @@ const UNKNOWN: Load = {
   ...{ stuck_records: null, commit_wait_ms: null, database_ms: null },
 }
 
-/** What operators do with cells, on any node. */
+/** Operators' commands about cells, on any node. */
 export class CellCommands {
   private readonly parts: CellCommandParts
 
@@ -43,7 +43,7 @@ export class CellCommands {
     this.parts = parts
   }
 
-  /** The answer to an operator's command; null if it is none about cells. */
+  /** The answer to an operator's command; null if the command is not about cells. */
   async answer(command: string, request: Request): Promise<Response | null> {
     if (command === 'cells') return Response.json(await this.report())
     if (command !== 'cells-move') return null
@@ -52,7 +52,7 @@ export class CellCommands {
     return this.move(`${cell}`, `${to}`.replace(/\/$/, ''))
   }
 
-  /** What another node asks of this owner; null for any other path. */
+  /** Answers a request of another node to this owner; null for any other path. */
   async fromNode(role: CellRole<OwnedGateway>, request: Request): Promise<Response | null> {
     const { pathname, searchParams } = new URL(request.url, 'http://localhost')
     if (pathname === STATUS_PATH) return Response.json(await loadOf(role))
@@ -79,7 +79,7 @@ export class CellCommands {
       owner: owner?.url ?? null,
       since: owner ? isoTime(owner.takenAt) : null,
       is_pinned: plan?.isPinned === true && plan.nodeId === owner?.nodeId,
-      // An owner of an older version knows less.
+      // An owner of an older version reports less.
       ...UNKNOWN,
       ...load,
     }
@@ -90,32 +90,32 @@ export class CellCommands {
     if (role && owner.nodeId === this.parts.nodeId) return loadOf(role)
     const answer = await this.hop(owner, STATUS_PATH, AbortSignal.timeout(MAX_STATUS_MS))
     if (!answer.ok) throw new Error('the owner did not answer')
-    return (await answer.json()) as Load // our own record, of a node that proved the same secret
+    return (await answer.json()) as Load // our own record, from a node that proved that it has the same secret
   }
 
   /** Hands a cell over to the node at this URL, and waits until it serves there. */
   private async move(cell: CellName, url: string): Promise<Response> {
     const { role, leases, nodeId } = this.parts
     const owning = role.of(cell)
-    if (!owning) return this.refusal(`There is no cell "${cell}". There are ${role.cells.join(', ')}.`)
-    if (role.cells.length === 1) return this.refusal('There is one cell, which moves when its owner stops.')
+    if (!owning) return this.refusal(`There is no cell "${cell}". The cells are ${role.cells.join(', ')}.`)
+    if (role.cells.length === 1) return this.refusal('There is only one cell. It moves when its owner stops.')
     const { offers, owners } = await leases.look()
     const to = offers.find((offer) => offer.url === url)
-    if (!to) return this.refusal(`No node that can take cells is at "${url}". There are ${listed(offers)}.`)
-    if (!to.cells.includes(cell)) return this.refusal(`The node at ${url} could not open ${cell}; its log says why.`)
+    if (!to) return this.refusal(`No node at "${url}" can take cells. Nodes that can: ${listed(offers)}.`)
+    if (!to.cells.includes(cell)) return this.refusal(`The node at ${url} could not open ${cell}. See its log.`)
     const owner = owners.get(cell)
     if (!owner) await leases.plan(cell, to.nodeId, true)
     else if (owner.nodeId === nodeId) await role.give(cell, to)
     else if (!(await this.hop(owner, `${GIVE_PATH}?to=${to.nodeId}`)).ok)
-      return this.refusal(`The node at ${owner.url} did not give ${cell} away.`, 'service_unavailable')
+      return this.refusal(`The node at ${owner.url} did not hand ${cell} over.`, 'service_unavailable')
     const isThere = () => (to.nodeId === nodeId ? owning.owned() !== null : owning.owner()?.nodeId === to.nodeId)
     const isTaken = await role.until(() => isThere() || null)
     const peer = owning.owner()
-    // It answers once it has opened the accounts.
+    // The new owner answers once it has opened the accounts.
     const isServed = isTaken && (to.nodeId === nodeId || (peer !== null && (await this.hop(peer, STATUS_PATH)).ok))
     if (!isServed)
       return this.refusal(
-        `${cell} was given to ${url}, which does not serve it yet; look at its log.`,
+        `${cell} was handed to ${url}, which does not serve it yet. See its log.`,
         'service_unavailable',
       )
     return Response.json({ cell: await this.record(cell, await leases.look()) })

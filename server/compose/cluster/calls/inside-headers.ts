@@ -5,10 +5,10 @@ import { parseAddress, UNKNOWN_ADDRESS } from '../../../core/credentials/address
 import type { ContextDeps } from '../../../http/middleware/request-context'
 import { ownId } from '../../../http/middleware/request-ids'
 
-/** Where a request came from, and what its id is. */
+/** The origin and the id of a request. */
 export type Callers = Required<Pick<ContextDeps, 'addressOf' | 'requestIdOf'>>
 
-/** Headers by which a node tells its own gateways what it knows of a request. Nobody else knows their names, so nobody else can send them. */
+/** Headers by which a node passes what it knows about a request to its own gateways. Their names are random, so nobody else can send them. */
 export class InsideHeaders {
   /** The id and the address that another node determined. */
   private readonly hopped = `x-hopped-${crypto.randomUUID()}`
@@ -20,16 +20,16 @@ export class InsideHeaders {
     this.addressOf = addressOf
   }
 
-  /** Says it of a request that a caller did not send to this process. */
+  /** Marks a request that no caller sent to this process. */
   mark({ headers }: Request, { requestId, address, staff }: ForwardedCall): void {
     headers.set(this.hopped, `${requestId} ${address}`)
     if (staff) headers.set(this.staff, staffText(staff))
     else headers.delete(this.staff)
-    // The socket is a node's, so it never came from this machine.
+    // The socket belongs to a node, so the request must not count as one from this machine.
     headers.append('via', '1.1 gateway')
   }
 
-  /** Removes what was said of a request, and returns it; null if nothing was. */
+  /** Removes the mark of a request and returns its content; null without one. */
   taken({ headers }: Request): ForwardedCall | null {
     const [requestId, address] = headers.get(this.hopped)?.split(' ') ?? []
     headers.delete(this.hopped)
@@ -43,11 +43,11 @@ export class InsideHeaders {
       if (hopped === null) return this.addressOf(socket, headers)
       return parseAddress(hopped.split(' ')[1] ?? '') ?? UNKNOWN_ADDRESS
     },
-    // A 503 of the first node, which does not know the outcome, has the id that is in the books.
+    // If the forwarding node answers 503 because the outcome is unknown, it uses the id that is in the books.
     requestIdOf: (headers) => ownId(headers.get(this.hopped)?.split(' ')[0] ?? ''),
   }
 
-  /** The operator whom the gateway of `main` checked for this request; null if there is none. */
+  /** The operator whom the gateway of `main` authenticated for this request; null if there is none. */
   readonly staffOf = (headers: Headers): StaffClaim | null => {
     const claim = headers.get(this.staff)
     return claim === null ? null : staffIn(claim)

@@ -3,7 +3,7 @@ import type { AccountStore } from '../../../core/accounts/store'
 import type { StuckStore } from '../../../core/ledger/stuck-record'
 import type { JournalState } from '../../../core/telemetry/telemetry'
 
-/** How much there is in a cell, and how its database keeps up. */
+/** The contents of a cell and the speed of its database. */
 export interface CellLoad {
   readonly accounts: number
   readonly longCalls: number
@@ -12,7 +12,7 @@ export interface CellLoad {
   readonly stuckRecords: number
   /** How long the oldest charge has waited for its commit. */
   readonly commitWaitMs: number
-  /** How long the database took to answer this. */
+  /** How long the database took to answer. */
   readonly databaseMs: number
 }
 
@@ -20,7 +20,7 @@ interface LoadParts {
   readonly accounts: Pick<AccountStore, 'count'>
   readonly openCalls: { readonly count: number }
   readonly stores: {
-    /** Of the cell's accounts. */
+    /** The database of the cell's accounts. */
     readonly db: Parameters<typeof openWork>[0]
     readonly stuck: Pick<StuckStore, 'counts'>
     journalState(): Pick<JournalState, 'waitingMs'>

@@ -8,36 +8,36 @@ import type { OwnedGateway, Ownership, PreparedGateway } from './owned-gateway'
 import { PreparedCell } from './prepared-cell'
 import type { WaitingRequests } from './waiting-requests'
 
-/** After a cell could not be opened, other nodes go first. */
+/** After this node failed to open a cell, it lets other nodes try first. */
 const BACK_OFF_MS = 5_000
-/** So long a node does not offer to take a cell that it could not open. */
+/** How long a node does not offer to take a cell that it could not open. */
 const UNWILLING_MS = 300_000
-/** What is prepared is closed if the node has not taken the cell by then. */
+/** A prepared cell is closed if the node has not taken it by then. */
 const PREPARED_MS = 30_000
-/** Closing waits for a database that does not answer, which has a limit of its own. */
+/** Longer than the database's own time limit, for which closing waits. */
 const MAX_CLOSE_MS = 20_000
 
 export type Role = 'standby' | 'taking' | 'owner' | 'releasing'
 
 export interface CellParts<G extends OwnedGateway> {
-  /** All cells, `main` first; without it, `main` alone. */
+  /** All cells, `main` first. Without it, `main` is the only cell. */
   readonly cells?: readonly CellName[]
   readonly self: Omit<NodeFacts, 'skewMs'>
   readonly leases: LeaseStore
-  /** Opens the accounts of a cell: raises the epoch, which fences every older owner. */
+  /** Opens the accounts of a cell. Raises the epoch, which fences every earlier owner. */
   readonly open: (ownership: Ownership, cell: CellName) => Promise<G>
-  /** Opens as much of a cell as can be while another node owns it. Without it, nothing is prepared. */
+  /** Opens a cell as far as possible while another node owns it. Without it, nothing is prepared. */
   readonly prepare?: (ownership: Ownership, cell: CellName) => Promise<PreparedGateway<G>>
-  /** Why the database of a cell does not answer this node now; null if it does. The leases are in the database of `main`, which so is not asked. */
+  /** Why the database of a cell does not answer this node now; null if it does. Not called for `main`: its database also has the leases. */
   readonly askDatabase?: (cell: CellName) => Promise<string | null>
-  /** The process must end: it cannot be trusted any more. */
+  /** The process must end: it can no longer be trusted. */
   readonly onStuck: (reason: string) => void
   readonly log: Log
   /** Milliseconds of a clock that never steps. */
   readonly monotonic: () => number
 }
 
-/** What a node is for one cell, and how it becomes its owner and stops being it (ADR 46). `NodeRole` says when. */
+/** A node's role for one cell: how it becomes the owner, and stops being it (ADR 46). `NodeRole` decides when. */
 export class CellRole<G extends OwnedGateway> {
   readonly cell: CellName
   private readonly parts: CellParts<G>
@@ -46,15 +46,15 @@ export class CellRole<G extends OwnedGateway> {
   private lease: Lease | null = null
   private gateway: G | null = null
   private peer: CellOwner | null = null
-  /** Why the accounts could not be opened the last time, and when. */
+  /** Why opening the accounts failed last time, and when. */
   private failed: { readonly reason: string; readonly at: number } | null = null
-  /** The highest term under which the database of the cell was opened, as far as it refused this node for it. */
+  /** The highest term of the cell's database that this node learned of by a refusal. */
   private above = 0
-  /** Resolves when what was lost is closed. */
   private readonly reach: DatabaseReach | null
+  /** Resolves when the lost gateway is closed. */
   private closing: Promise<void> | null = null
   private prepared: PreparedCell<G> | null = null
-  /** Whether the lease is asked for; another node may know first that this one has it. */
+  /** Set while the lease is requested. Another node may know first that this node has it. */
   private asking: Promise<unknown> | null = null
   private opening: Promise<void> | null = null
   private yielding: Promise<void> | null = null
@@ -78,12 +78,12 @@ export class CellRole<G extends OwnedGateway> {
     return this.current
   }
 
-  /** The number of this node's ownership, also while it opens the accounts; null if it does not own the cell, or stops owning it. */
+  /** The term of this node's ownership, also while it opens the accounts; null if it does not own the cell or is giving it up. */
   get term(): number | null {
     return this.current === 'taking' || this.owned() ? (this.lease?.term ?? null) : null
   }
 
-  /** Resolves when this node knows whether it has the lease that it asks for; null if it asks for none. */
+  /** Resolves when this node knows whether it got the lease that it requested; null if it requested none. */
   get decided(): Promise<unknown> | null {
     return this.asking?.catch(() => undefined) ?? null
   }
@@ -93,27 +93,27 @@ export class CellRole<G extends OwnedGateway> {
     return this.asking !== null || this.term === term
   }
 
-  /** The lease of the cell, if this node has it, also while it gives the cell back. */
+  /** The lease of the cell, if this node has it, also while it releases the cell. */
   get held(): Lease | null {
     return this.lease
   }
 
-  /** The requests that this node handles for the cell now. */
+  /** How many requests this node is handling for the cell. */
   get inProgress(): number {
     return this.inside
   }
 
-  /** Why the accounts could not be opened here; null if they could, or it was not tried. */
+  /** Why the accounts could not be opened here; null if they could or this was not tried. */
   get failure(): string | null {
     return this.silence ?? this.failed?.reason ?? null
   }
 
-  /** Why the database of the cell, which nobody owns, does not answer this node; null if it does, or was not asked. */
+  /** For a cell without an owner: why its database does not answer this node; null if it does or was not asked. */
   get silence(): string | null {
     return this.lease || this.peer ? null : (this.reach?.problem ?? null)
   }
 
-  /** Whether this node soon gets the cell. */
+  /** Whether this node will soon get the cell. */
   get isPrepared(): boolean {
     return this.prepared !== null
   }
@@ -134,12 +134,12 @@ export class CellRole<G extends OwnedGateway> {
     return this.peer
   }
 
-  /** The gateway of this node or the other node that owns the cell, as `until` finds it. */
+  /** The owner of the cell: the gateway of this node, or another node. Waits like `until`. */
   found(signal?: AbortSignal): Promise<G | Peer | null> {
     return this.until<G | Peer>(() => this.owned() ?? this.peer, signal)
   }
 
-  /** What `look` finds, as soon as it does; null if it finds nothing in time, or the database of the cell does not answer. */
+  /** Resolves to what `look` finds; null if it finds nothing in time or the database of the cell does not answer. */
   async until<T extends object>(look: () => T | null, signal?: AbortSignal): Promise<T | null> {
     const found = await this.waiting.until<T | 'silent'>(
       () => look() ?? (this.silence === null ? null : 'silent'),
@@ -148,7 +148,7 @@ export class CellRole<G extends OwnedGateway> {
     return found === 'silent' ? null : found
   }
 
-  /** Handles a request here. A hand-over waits for it. */
+  /** Counts a request as in progress while `handle` runs. A hand-over waits for it. */
   async during<T>(handle: () => T | Promise<T>): Promise<T> {
     this.inside++
     try {
@@ -158,12 +158,12 @@ export class CellRole<G extends OwnedGateway> {
     }
   }
 
-  /** What the lease says now. Returns whether the cell is free for this node to take. */
+  /** Applies the current owner according to the leases. Returns whether this node can take the cell. */
   async saw(owner: CellOwner | null): Promise<boolean> {
     const { leases, self } = this.parts
     const isOwn = owner?.nodeId === self.id
     const isIdle = this.lease === null && this.opening === null && this.closing === null
-    // The answer to taking it was lost: nobody knows how long it is held.
+    // The answer to taking the lease was lost, so it is unknown how long it is held.
     if (isOwn && isIdle) await leases.release(self.id, owner)
     const before = this.peer
     this.peer = isOwn ? null : owner
@@ -172,8 +172,8 @@ export class CellRole<G extends OwnedGateway> {
   }
 
   /**
-   * Opens as much of the cell as can be while another node owns it, so that this one serves it soon after that gives it away. Resolves when it is done.
-   * What fails is done when the cell is taken; so is what was not used in half a minute.
+   * Opens the cell as far as possible while another node owns it, so that this node serves it soon after the hand-over. Resolves when done. If this fails,
+   * or the cell is not taken within half a minute, the cell is opened when it is taken.
    */
   async prepare(): Promise<void> {
     const { prepare, self, log } = this.parts
@@ -197,7 +197,7 @@ export class CellRole<G extends OwnedGateway> {
     })
   }
 
-  /** Closes what was prepared, unless the node has taken the cell since. */
+  /** Closes the prepared cell, unless the node has taken it since. */
   private async discard(prepared = this.prepared): Promise<void> {
     if (!prepared || this.prepared !== prepared) return
     this.prepared = null
@@ -233,23 +233,23 @@ export class CellRole<G extends OwnedGateway> {
     }
   }
 
-  /** From here on another node may own the cell. Calls in progress get a 503, and commit nothing. */
+  /** From now on another node may own the cell. Calls in progress get a 503 and commit nothing. */
   lose(reason: string): void {
     const { lease, gateway } = this
     if (!lease) return
     lease.drop()
-    // A hand-over goes on: the fence refuses what comes too late.
+    // A hand-over continues: the fence refuses writes that come too late.
     if (this.current === 'releasing') return
     this.parts.log.error('this node no longer owns the accounts', { reason, ...this.named(lease) })
     this.lease = null
     this.gateway = null
     if (gateway) this.closing = this.closed(gateway, lease).finally(() => (this.closing = null))
-    // Requests need not wait for a node that takes it, if none can.
+    // If the database is silent, requests need not wait for a node to take the cell.
     void this.reach?.answers()
     this.enter('standby')
   }
 
-  /** Hands the cell over as `leave` does, while the node goes on with its other cells. Resolves when it is given back. */
+  /** Hands the cell over as `leave` does, while the node keeps its other cells. Resolves when the lease is released. */
   async yieldWithin(drainMs: number): Promise<void> {
     const { gateway, lease } = this
     if (!gateway || !lease || this.current !== 'owner') return
@@ -260,8 +260,8 @@ export class CellRole<G extends OwnedGateway> {
   }
 
   /**
-   * Grants nothing more, waits for the calls, closes the accounts, and gives the lease back: another node takes it at once. Requests that
-   * come meanwhile wait for that.
+   * Stops granting, waits for the calls, closes the accounts and releases the lease: another node takes it immediately. Requests that arrive meanwhile
+   * wait for that.
    */
   async leave(drainMs: number): Promise<void> {
     await this.discard()
@@ -313,7 +313,7 @@ export class CellRole<G extends OwnedGateway> {
       lease.drop()
       const reason = reasonOf(error)
       if (error instanceof TermTooLow) {
-        // The next term is above it, so this need not wait as after other failures.
+        // The next term will be higher, so there is no need to wait as after other failures.
         this.above = error.term
         log.warn('the lease of a cell is older than its database; the node takes it again', {
           reason,
@@ -328,7 +328,7 @@ export class CellRole<G extends OwnedGateway> {
     }
   }
 
-  /** The gateway that was prepared, or a new one. */
+  /** Opens the prepared gateway, or a new one. */
   private async openedWith(lease: Lease): Promise<G> {
     const { open, self, log } = this.parts
     const { cell, prepared } = this
@@ -348,13 +348,13 @@ export class CellRole<G extends OwnedGateway> {
 
   private async closed(gateway: G, lease: Lease): Promise<void> {
     const { leases, self, onStuck } = this.parts
-    const timer = setTimeout(() => onStuck('what this node lost could not be closed in time'), MAX_CLOSE_MS)
+    const timer = setTimeout(() => onStuck('the lost accounts could not be closed in time'), MAX_CLOSE_MS)
     try {
       gateway.stopping.drain()
       await gateway.streamsEnded(0)
       await gateway.close()
     } catch (error) {
-      onStuck(`what this node lost could not be closed: ${reasonOf(error)}`)
+      onStuck(`the lost accounts could not be closed: ${reasonOf(error)}`)
     }
     clearTimeout(timer)
     await leases.release(self.id, { cell: this.cell, term: lease.term }).catch(() => undefined)
@@ -365,7 +365,7 @@ export class CellRole<G extends OwnedGateway> {
     this.waiting.notify()
   }
 
-  /** What a line of the log says: which ownership, and which cell if there are several. */
+  /** Fields of log lines: the term, and the cell if there are several. */
   private named(lease: Lease | null) {
     const areSeveral = (this.parts.cells?.length ?? 1) > 1
     return { ...(lease && { term: lease.term }), ...(areSeveral && { cell: this.cell }) }

@@ -1,17 +1,17 @@
-/** The loop that renews the leases of all cells waits no longer for one database. */
+/** How long the loop that renews all leases waits for one database. */
 const PROMPT_MS = 50
-/** How long an answer counts, and a database that did not answer is left alone. */
+/** How long an answer counts, and how long a database that did not answer is not asked again. */
 const FRESH_MS = 1_000
 
 interface ReachParts {
-  /** Why the database does not answer now; null if it does. Ends by itself. */
+  /** Why the database does not answer now; null if it does. Has its own time limit. */
   readonly ask: () => Promise<string | null>
   readonly monotonic: () => number
-  /** `problem` is another one. */
+  /** Called when `problem` changes. */
   readonly onChange: (problem: string | null) => void
 }
 
-/** Whether this node reaches the database of a cell, before it takes the cell: who takes one that is silent keeps others from it. */
+/** Checks that this node reaches the database of a cell before it takes the cell: an owner that cannot reach it would block other nodes. */
 export class DatabaseReach {
   private readonly parts: ReachParts
   private asking: Promise<void> | null = null
@@ -21,12 +21,12 @@ export class DatabaseReach {
     this.parts = parts
   }
 
-  /** Why the database did not answer the last time; null if it did, or was not asked. */
+  /** Why the database did not answer last time; null if it did or was not asked. */
   get problem(): string | null {
     return this.last?.problem ?? null
   }
 
-  /** Whether the database answers: true only if it did just now. Never waits long: ask again. */
+  /** True only if the database has just answered. Does not wait long for an answer: call again. */
   async answers(): Promise<boolean> {
     const { last } = this
     if (last && this.parts.monotonic() - last.at < FRESH_MS) return last.problem === null

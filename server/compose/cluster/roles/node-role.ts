@@ -7,34 +7,34 @@ import { type CellParts, CellRole, type Role } from './cell-role'
 import type { OwnedGateway } from './owned-gateway'
 import { WaitingRequests } from './waiting-requests'
 
-/** How often a node looks at the leases, unless it has them all. */
+/** How often a node reads the leases, unless it has them all. */
 const LOOK_MS = 1_000
-/** While nobody owns a cell, or requests wait. */
+/** While a cell has no owner, or requests wait. */
 const SOON_MS = 100
-/** While requests wait, for the first second, or a cell is prepared: at a planned hand-over it is free within milliseconds. */
+/** During the first second in which requests wait, or while a cell is prepared: at a planned hand-over it becomes free within milliseconds. */
 const AT_ONCE_MS = 20
 const TURNS_AT_ONCE = 50
-/** While both is so. */
+/** While both are true. */
 const PREPARED_MS = 5
-/** After the database did not answer: several tries fit into a lease. */
+/** After the database did not answer. Several tries fit into the time of a lease. */
 const RETRY_MS = 300
-/** How long calls may take that are in progress when a node that goes on gives a cell to another one. */
+/** How long calls in progress may take when a running node hands a cell over. */
 const YIELD_MS = 10_000
 
 interface RoleParts<G extends OwnedGateway> extends CellParts<G> {
   readonly onSighting: (sighting: Sighting) => void
-  /** Whether a node with the secrets of this one named itself as the owner at this address. Nothing is sent to another. */
+  /** Whether the owner is a node with this node's secrets. Nothing is sent to any other. */
   readonly isGenuine: (owner: Peer) => boolean
   readonly now: () => number
-  /** Asks another node to prepare a cell that it gets soon. Resolves to whether it has: not if it cannot, or takes too long. Never rejects. */
+  /** Asks another node to prepare a cell that it will soon get. Resolves to false if it cannot or takes too long. Never rejects. */
   readonly askToPrepare?: (cell: CellName, at: Pick<Offer, 'nodeId' | 'url'>) => Promise<boolean>
   /** For tests. */
   readonly sleep?: (ms: number) => Promise<void>
 }
 
 /**
- * What this node is for each cell: a standby, or the owner of its accounts (ADR 46). It never decides by itself that another node is gone: the
- * leases do, by the database's clock.
+ * The role of this node for each cell: standby, or owner of its accounts (ADR 46). It never decides by itself that another node is gone: the leases
+ * decide, by the database's clock.
  */
 export class NodeRole<G extends OwnedGateway> {
   private readonly parts: RoleParts<G>
@@ -43,21 +43,21 @@ export class NodeRole<G extends OwnedGateway> {
   private readonly byCell: ReadonlyMap<CellName, CellRole<G>>
   private readonly roles: readonly CellRole<G>[]
   readonly main: CellRole<G>
-  /** Why the database could not be asked the last time. */
+  /** Why the database could not be read last time. */
   private trouble: string | null = null
   private latest: Sighting | null = null
   private mayTake = true
   private isOver = false
   private seenAt = Number.NEGATIVE_INFINITY
-  /** What this node offered to take the last time. */
+  /** The cells that this node last offered to take. */
   private offered = ''
   /** Since when each cell has been without an owner. */
   private readonly freeSince = new Map<CellName, number>()
   private readonly startedAt: number
-  private isUrlSaid = false
-  /** How many turns of the loop in a row found requests waiting. */
+  private isUrlReported = false
+  /** How many consecutive turns of the loop found waiting requests. */
   private turnsAwaited = 0
-  /** Cells of this node whose next owners prepare them. */
+  /** Cells of this node that are being handed over. */
   private readonly giving = new Set<CellName>()
   private looping: Promise<void> = Promise.resolve()
   private hurried = Promise.withResolvers<void>()
@@ -76,12 +76,12 @@ export class NodeRole<G extends OwnedGateway> {
     return this.roles.map(({ cell }) => cell)
   }
 
-  /** What this node is for a cell; null if there is no such cell. */
+  /** This node's role for a cell; null if there is no such cell. */
   of(cell: CellName): CellRole<G> | null {
     return this.byCell.get(cell) ?? null
   }
 
-  /** What the database said the last time that it answered. */
+  /** The last answer of the database. */
   get sighting(): Sighting | null {
     return this.latest
   }
@@ -90,12 +90,12 @@ export class NodeRole<G extends OwnedGateway> {
     return this.main.name
   }
 
-  /** How far this node's clock is ahead of the database's, for certain. */
+  /** How far this node's clock is certainly ahead of the database's. */
   get aheadMs(): number {
     return this.skew.certainMs
   }
 
-  /** The number of this node's ownership of `main`, also while it opens the accounts; null if it owns nothing, or ends. */
+  /** The term of this node's ownership of `main`, also while it opens the accounts; null if it does not own it or is giving it up. */
   get term(): number | null {
     return this.main.term
   }
@@ -117,15 +117,15 @@ export class NodeRole<G extends OwnedGateway> {
     return this.skew.problem() ?? this.trouble ?? failure ?? this.sharedUrl()
   }
 
-  /** The process before this one had the same address, and its lease may still run. */
+  /** The problem of an address that another node also uses; null without one. Ignored at first: the lease of this node's previous process may still run. */
   private sharedUrl(): string | null {
     const { self, monotonic } = this.parts
     const isSeen = this.roles.some((role) => role.owner()?.url === self.url)
     const isShared = isSeen && monotonic() - this.startedAt > LEASE_MS + RENEW_MS
-    return isShared ? `another node has the same NODE_URL, ${self.url}; give each node an address of its own` : null
+    return isShared ? `another node has the same NODE_URL, ${self.url}; give each node its own address` : null
   }
 
-  /** Takes part from now on. Resolves when each cell has an owner, or this node cannot help; to what prevents that if no cell has one. */
+  /** Starts taking part. Resolves when each cell has an owner or this node cannot take it: to null, or to the reason if no cell has an owner. */
   async start(): Promise<string | null> {
     this.looping = this.loop()
     const isKnown = (role: CellRole<G>) => role.owned() !== null || role.owner() !== null
@@ -133,51 +133,51 @@ export class NodeRole<G extends OwnedGateway> {
     const hasFailed = ({ name, failure }: CellRole<G>) => name !== 'taking' && failure !== null
     const isSettled = () =>
       this.roles.every((role) => isKnown(role) || hasFailed(role)) || (!isTaking() && this.problem() !== null)
-    // To open the accounts takes as long as an upgrade of their tables.
+    // Opening the accounts can take as long as an upgrade of their tables.
     do await this.until(() => isSettled() || null)
     while (isTaking())
     return this.roles.some(isKnown) ? null : (this.problem() ?? 'no node took the accounts in time')
   }
 
-  /** Handles a request of `main` here. A hand-over waits for it. */
+  /** Counts a request of `main` as in progress while `handle` runs. A hand-over waits for it. */
   during<T>(handle: () => T | Promise<T>): Promise<T> {
     return this.main.during(handle)
   }
 
-  /** What `look` finds, now or as soon as the role of this node for some cell changes; null if it finds nothing in time. */
+  /** Resolves to what `look` finds, now or after a change of this node's roles; null if it finds nothing in time. */
   until<T>(look: () => T | null, signal?: AbortSignal): Promise<T | null> {
     return this.waiting.until(look, signal)
   }
 
-  /** From here on this node takes no cell: it stops. What it owns it serves until `leave`. */
+  /** From now on this node takes no cells, because it stops. It serves those that it owns until `leave`. */
   withdraw(): void {
     this.mayTake = false
   }
 
   /**
-   * Stops taking part. An owner grants nothing more, waits for its calls, closes the accounts, and gives its leases back: other nodes take them
-   * at once. Requests that come here meanwhile wait for that.
+   * Stops taking part. An owner stops granting, waits for its calls, closes the accounts and releases its leases: other nodes take them immediately.
+   * Requests that arrive here meanwhile wait for that.
    */
   async leave(drainMs: number): Promise<void> {
     this.withdraw()
-    // The shares of the others are larger from now on.
+    // The other nodes' shares grow from now on.
     if (this.roles.length > 1) await this.beat().catch(() => undefined)
     await this.prepareSuccessors()
     await Promise.all(this.roles.map((role) => role.leave(drainMs)))
-    // What waits here goes to the next owners, if there is a node that can become it.
+    // Requests that wait here go to the next owners, if another node can become one.
     if (this.waiting.count > 0 && (await this.hasSuccessor()))
       await this.until(() => this.roles.every((role) => role.owner()) || null)
   }
 
-  /** Gives a cell of this node to another one, which keeps it as long as it lives. Resolves when the lease is given back. */
+  /** Hands a cell of this node to another one, which keeps it as long as it is alive. Resolves when the lease is released. */
   async give(cell: CellName, to: Offer): Promise<void> {
     await this.parts.leases.plan(cell, to.nodeId, true)
     if (to.nodeId !== this.parts.self.id) await this.yieldTo(cell, to)
   }
 
   /**
-   * Prepares a cell that another node gives away soon, and looks for it more often from now on. Resolves to whether it is prepared: not if it
-   * cannot be, or this node would not take it.
+   * Prepares a cell that another node is about to hand over, and reads the leases more often from now on. Resolves to false if the cell cannot be prepared
+   * or this node would not take it.
    */
   async prepare(cell: CellName): Promise<boolean> {
     const role = this.of(cell)
@@ -188,7 +188,7 @@ export class NodeRole<G extends OwnedGateway> {
     return role.isPrepared
   }
 
-  /** Gives a cell away once the next owner has prepared it: requests wait for that node only as long as it takes to begin. */
+  /** Hands a cell over once the next owner has prepared it: requests then wait only as long as that node takes to begin. */
   private async yieldTo(cell: CellName, to: Pick<Offer, 'nodeId' | 'url'> | null): Promise<void> {
     if (this.giving.has(cell)) return
     this.giving.add(cell)
@@ -200,7 +200,7 @@ export class NodeRole<G extends OwnedGateway> {
     }
   }
 
-  /** Has the nodes prepare the cells of this one that will probably take them: who has fewest takes the next. */
+  /** Asks the probable next owners to prepare the cells of this node: the node with the fewest cells gets the next one. */
   private async prepareSuccessors(): Promise<void> {
     const { askToPrepare, leases } = this.parts
     const owned = this.roles.filter(({ name }) => name === 'owner')
@@ -209,7 +209,7 @@ export class NodeRole<G extends OwnedGateway> {
     const successors = await this.successors()
     const next = nextOwners(cells, successors, this.latest)
     const prepared = await Promise.all([...next].map(([cell, to]) => askToPrepare(cell, to)))
-    // Of several cells each goes to who has fewest. The only one would go to whoever sees first that it is free.
+    // Several cells go to the nodes with the fewest. A single cell would go to the first node that sees that it is free.
     const [to] = next.values()
     if (to && prepared[0] && this.roles.length === 1 && successors.length > 1)
       await leases.plan(MAIN_CELL, to.nodeId, false).catch(() => undefined)
@@ -223,12 +223,12 @@ export class NodeRole<G extends OwnedGateway> {
     await this.parts.leases.leave(this.parts.self.id).catch(() => undefined)
   }
 
-  /** Whether another node can take what this one gives back. */
+  /** Whether another node can take the cells that this one releases. */
   private async hasSuccessor(): Promise<boolean> {
     return (await this.successors()).length > 0
   }
 
-  /** The other nodes that can take cells, and which; null for any. With one cell nodes do not say whether they stop, too. */
+  /** The other nodes that can take cells. With one cell, nodes do not report whether they are stopping too. */
   private async successors(): Promise<readonly Successor[]> {
     const { leases, self } = this.parts
     if (this.roles.length > 1) {
@@ -276,7 +276,7 @@ export class NodeRole<G extends OwnedGateway> {
     onSighting(sighting)
     if (this.roles.length > 1) await this.beat()
     for (const role of this.roles) await this.saw(role, sighting)
-    this.saySharedUrl()
+    this.reportSharedUrl()
     await this.yieldIfOff()
     await this.balance(sighting)
     await this.beat()
@@ -311,13 +311,14 @@ export class NodeRole<G extends OwnedGateway> {
     if (takesNow(cell, view, own, monotonic() - since)) await role.take()
   }
 
-  private saySharedUrl(): void {
+  private reportSharedUrl(): void {
     const reason = this.sharedUrl()
-    if (reason !== null && !this.isUrlSaid) this.parts.log.error('NODE_URL is also used by another node', { reason })
-    this.isUrlSaid = reason !== null
+    if (reason !== null && !this.isUrlReported)
+      this.parts.log.error('NODE_URL is also used by another node', { reason })
+    this.isUrlReported = reason !== null
   }
 
-  /** With a wrong clock budgets and limits count in the wrong time: a node with a right clock, if there is one, owns better. */
+  /** With a wrong clock, budgets and limits count at the wrong time: hands the cells to a node with a correct clock, if there is one. */
   private async yieldIfOff(): Promise<void> {
     const owned = this.roles.filter(({ name }) => name === 'owner')
     if (owned.length === 0 || this.skew.problem() === null || !(await this.hasSuccessor())) return
@@ -326,7 +327,7 @@ export class NodeRole<G extends OwnedGateway> {
     for (const { cell } of owned) void this.yieldTo(cell, to)
   }
 
-  /** Gives a cell away if this node has more than its share, or another one is to have it; one at a time among all nodes. */
+  /** Hands a cell over if this node has more than its share or another node should have it. All nodes together move one cell at a time. */
   private async balance(sighting: Sighting): Promise<void> {
     if (this.roles.length === 1 || !this.mayTake || this.roles.some(({ name }) => name === 'releasing')) return
     if (this.giving.size > 0) return
@@ -341,12 +342,12 @@ export class NodeRole<G extends OwnedGateway> {
     void this.yieldTo(given.cell, sighting.offers.find(({ nodeId }) => nodeId === given.to) ?? null)
   }
 
-  /** Whether this node takes cells: it does not stop, and its clock is right. */
+  /** Whether this node can take cells: it is not stopping, and its clock is correct. */
   private get isAble(): boolean {
     return this.mayTake && this.skew.problem() === null
   }
 
-  /** Says that this node lives, and at once if it can take other cells than before. */
+  /** Reports that this node is alive; immediately if the cells that it can take have changed. */
   private async beat(): Promise<void> {
     const { leases, self, monotonic } = this.parts
     const offer = this.isAble ? this.roles.filter(({ isWilling }) => isWilling).map(({ cell }) => cell) : []
@@ -359,12 +360,12 @@ export class NodeRole<G extends OwnedGateway> {
     this.offered = offer.join()
   }
 
-  /** Looks at the leases now. */
+  /** Makes the loop read the leases now. */
   private hurry(): void {
     this.hurried.resolve()
   }
 
-  /** Whether this node soon gets a cell. */
+  /** Whether this node will soon get a cell. */
   private get hasPrepared(): boolean {
     return this.roles.some(({ isPrepared }) => isPrepared)
   }
@@ -389,7 +390,7 @@ export class NodeRole<G extends OwnedGateway> {
 
   private async pause(ms: number): Promise<void> {
     const { sleep = Bun.sleep } = this.parts
-    // However many requests are in a hurry, the loop comes round no sooner.
+    // The loop never runs more often than this, however many requests are waiting.
     const soon = Math.min(ms, this.soonMs)
     await sleep(soon)
     if (ms === soon || this.isOver) return

@@ -6,14 +6,14 @@ export interface OwnedGateway {
   readonly fetch: (request: Request) => Response | Promise<Response>
   readonly control: (request: Request) => Promise<Response>
   readonly stopping: { drain(): void }
-  /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
+  /** Resolves when no call is in progress. Aborts those still running after `maxMs`. */
   streamsEnded(maxMs: number): Promise<void>
-  /** How much there is in the cell. */
+  /** The load of the cell. */
   readonly load?: () => Promise<CellLoad>
   close(): Promise<void>
 }
 
-/** What a gateway needs to know about the lease under which it runs, or will run: its term is known from then on. */
+/** What a gateway needs to know about the lease under which it runs. A prepared gateway learns the term when it begins. */
 export interface Ownership {
   readonly lease: HeldCell & { readonly nodeId: string }
   readonly mayGrant: () => boolean
@@ -21,9 +21,9 @@ export interface Ownership {
   readonly onLost: (reason: string) => void
 }
 
-/** A gateway that is ready but for what only the owner of the accounts may do. */
+/** A gateway that is ready except for what only the owner of the accounts may do. */
 export interface PreparedGateway<G> {
-  /** Does that, once the node has the lease. Rejects if the gateway cannot be used; it is closed then. */
+  /** Completes it once the node has the lease. Closes the gateway and rejects if it cannot be used. */
   begin(): Promise<G>
   close(): Promise<void>
 }

@@ -6,14 +6,14 @@ interface PreparedParts<G> {
   readonly cell: CellName
   readonly nodeId: string
   readonly prepare: (ownership: Ownership, cell: CellName) => Promise<PreparedGateway<G>>
-  /** It cannot be used any more: before it has a lease, nobody else notices. */
+  /** Called when it can no longer be used: before it has a lease, nothing else notices. */
   readonly onLost: (reason: string, lease: Lease | null) => void
 }
 
-/** The accounts of a cell, opened on a node as far as can be while another node owns them (ADR 62). */
+/** The accounts of a cell, opened as far as possible while another node owns them (ADR 62). */
 export class PreparedCell<G> {
   private lease: Lease | null = null
-  /** It is closed: what its parts say of their end concerns nobody. */
+  /** It is closed: losses that its parts report afterwards are ignored. */
   private isOver = false
   private readonly opening: Promise<PreparedGateway<G>>
 
@@ -32,7 +32,7 @@ export class PreparedCell<G> {
       if (!this.isOver) onLost(reason, this.lease)
     }
     this.opening = prepare({ lease, mayGrant, onLost: reportLoss }, cell)
-    // Told by `ready` and `begin`.
+    // `ready` and `begin` report the failure.
     this.opening.catch(() => undefined)
   }
 
@@ -52,7 +52,7 @@ export class PreparedCell<G> {
     }
   }
 
-  /** Closes what was opened, without `begin`. */
+  /** Closes what was opened without `begin`. */
   async close(): Promise<void> {
     this.isOver = true
     await this.opening.then(

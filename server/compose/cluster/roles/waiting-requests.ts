@@ -1,6 +1,6 @@
-/** How long a request waits for an owner. Another node owns a cell within this time after a crash. */
+/** How long a request waits for an owner. After a crash, another node owns the cell within this time. */
 const MAX_WAIT_MS = 15_000
-/** Beyond this many on a node, a request is refused at once. */
+/** With this many waiting on a node, further requests are refused immediately. */
 const MAX_WAITING = 10_000
 
 /** Requests that wait until a node of this gateway owns their cell. */
@@ -18,13 +18,13 @@ export class WaitingRequests {
     return this.waiting
   }
 
-  /** Something changed: each that waits looks again. */
+  /** Makes all waiting requests check again. */
   notify(): void {
     this.changed.resolve()
     this.changed = Promise.withResolvers()
   }
 
-  /** What `look` finds, now or as soon as something changes; null if it finds nothing in time. */
+  /** Resolves to what `look` finds, now or after a change; null if it finds nothing in time. */
   async until<T>(look: () => T | null, signal?: AbortSignal): Promise<T | null> {
     const found = look()
     if (found !== null || this.waiting >= MAX_WAITING || signal?.aborted) return found

@@ -20,23 +20,23 @@ import { refuseMoved, refuseWhileMoving } from '../move/standing'
 import { cellOf, LEASE_TABLES, LIVES, leaseOf, MAIN_LEASE, NOW, RUNS } from './lease-tables'
 import { WriteLock } from './write-lock'
 
-/** Less than the time between two renewals: a request that hangs must not use up the lease. */
+/** Less than the time between two renewals, so that a hanging request does not use up the lease. */
 const DEADLINE_MS = 2_500
-/** Nodes that were not seen for an hour are of no interest any more. */
-const FORGET_MS = HOUR_MS
+/** Nodes that were not seen for an hour are removed. */
+const FORGET_MS = 60 * 60_000
 const HOP_KEY = 'hop/'
 const FINGERPRINT = 'equal/'
-/** The rules of time zones of each node, which may differ. */
+/** The time zone rules of each node, which may differ. */
 const ZONES = 'zones/'
-/** The cells that each node can take, as JSON; only where there are several. */
+/** The cells that each node can take, as JSON. Only with several cells. */
 const OFFER = 'offer/'
-/** What each node wrote to notice an older copy of the database; only where there are several cells. */
+/** The text by which each node notices an older copy of the database. Only with several cells. */
 const WITNESS = 'witness/'
-/** By cell: the node that is to have it, and whether it is pinned there. */
+/** By cell: the node that should have it, and whether it is pinned there. */
 const PLAN = 'plan/'
 const PINNED = ' pinned'
 
-/** The names of the fingerprints, given as JSON, that are others by now: the node was away when the other ones were started anew. */
+/** The names of the fingerprints, given as JSON, that have changed: the other nodes were restarted while this one was disconnected. */
 const changed = (given: string) => `SELECT substr(s.name, ${FINGERPRINT.length + 1}) AS name FROM secrets s
   JOIN json_each(${given}) g ON s.name = '${FINGERPRINT}' || g.key WHERE s.value <> g.value`
 const TAKE = `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at)
@@ -44,7 +44,7 @@ const TAKE = `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at
   ON CONFLICT (name) DO UPDATE SET node_id = ?1, url = ?2, term = max(term, ?5) + 1, taken_at = ${NOW}, expires_at = ${NOW} + ${LEASE_MS}
   WHERE NOT (${RUNS}) RETURNING term`
 const EVICTED = 'evicted/'
-/** A renewal that arrives behind the release must not undo it. */
+/** A renewal that arrives after the release must not undo it. */
 const RENEW = `UPDATE leases SET expires_at = ${NOW} + ${LEASE_MS} WHERE node_id = ?1 AND expires_at > 0
   AND NOT EXISTS (SELECT 1 FROM secrets s WHERE s.name = '${EVICTED}' || leases.name AND s.value = CAST(leases.term AS TEXT))
   AND (name, term) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?2)) RETURNING name`
@@ -52,7 +52,7 @@ const RELEASE = 'UPDATE leases SET expires_at = 0 WHERE name = ?3 AND node_id = 
 const BEAT = `INSERT INTO nodes (id, url, version, skew_ms, started_at, seen_at) VALUES (?1, ?2, ?3, ?4, ${NOW}, ${NOW})
   ON CONFLICT (id) DO UPDATE SET skew_ms = ?4, seen_at = ${NOW}`
 const NAMES_CELL = `(name = '${MAIN_LEASE}' OR name LIKE '${MAIN_LEASE}/%')`
-/** A node that let a lease run out is gone, or will be. */
+/** A node that let a lease expire is gone, or soon will be. */
 const OFFERING = `${LIVES} AND NOT EXISTS (SELECT 1 FROM leases WHERE node_id = n.id AND expires_at BETWEEN 1 AND ${NOW})`
 const LOOK = `SELECT ${NOW} AS at,
   (SELECT json_group_array(json_object('cell', name, 'nodeId', node_id, 'url', url, 'term', term, 'takenAt', taken_at,
@@ -65,7 +65,7 @@ const LOOK = `SELECT ${NOW} AS at,
       OR EXISTS (SELECT 1 FROM nodes n WHERE n.id || '${PINNED}' = s.value AND ${LIVES}))) AS plans`
 const HOP_KEYS = `SELECT substr(name, ${HOP_KEY.length + 1}) AS id, value, created_at AS createdAt FROM secrets
   WHERE name LIKE '${HOP_KEY}%' ORDER BY created_at DESC, name DESC LIMIT 2`
-/** Also what earlier processes left at the same address: a node that crashes at each start would leave thousands. */
+/** Also rows of earlier processes at the same address: a node that crashes at each start would leave thousands. */
 const FORGET = `DELETE FROM nodes WHERE seen_at < ${NOW} - ${FORGET_MS} OR (url = ?2 AND id <> ?1 AND NOT (${LIVES}))`
 const FORGET_ZONES = `DELETE FROM secrets WHERE name LIKE '${ZONES}%' AND substr(name, ${ZONES.length + 1}) NOT IN (SELECT id FROM nodes)`
 const FORGET_OFFERS = `DELETE FROM secrets WHERE name LIKE '${OFFER}%' AND substr(name, ${OFFER.length + 1}) NOT IN (SELECT id FROM nodes)`
@@ -75,7 +75,7 @@ const PIN = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1
 const OPEN_PLAN = `INSERT OR REPLACE INTO secrets (name, value, created_at) SELECT ?1, ?2, ${NOW} WHERE NOT EXISTS (
   SELECT 1 FROM secrets WHERE name LIKE '${PLAN}%' AND value NOT LIKE '%${PINNED}' AND created_at BETWEEN ${NOW} - ${PLAN_MS} AND ${NOW})
   RETURNING name`
-/** The node of ?2 has the lease ?1, so what was planned is done. */
+/** The node ?2 has the lease ?1, so the plan is done. */
 const END_PLAN = `DELETE FROM secrets WHERE name = ?3 AND value NOT LIKE '%${PINNED}'
   AND EXISTS (SELECT 1 FROM leases WHERE name = ?1 AND node_id = ?2 AND ${RUNS})`
 const IS_RECENT = `created_at BETWEEN ${NOW} - ${LEASE_MS} AND ${NOW} + ${LEASE_MS}`
@@ -83,13 +83,13 @@ const WITNESSES = `SELECT substr(name, ${WITNESS.length + 1}) AS node, value, ${
 const ATTEST = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?4, ${NOW}) ON CONFLICT (name) DO UPDATE SET created_at = ${NOW},
   value = CASE WHEN ${IS_RECENT} AND secrets.value IN (SELECT b.value FROM json_each(?2) b) THEN ?3 ELSE ?4 END`
 const SAY = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
-/** With another node that lives, its fingerprint stays. */
+/** If another node is alive, the existing fingerprint stays. */
 const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW}) ON CONFLICT (name) DO UPDATE SET value = ?2, created_at = ${NOW}
   WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE id <> ?3 AND ${LIVES})`
 
 /**
- * The leases of the cells in a libSQL database, over a connection of its own: it must not wait behind the writes of calls. Its own writes wait
- * for each other.
+ * The leases of the cells in a libSQL database. It has its own connection, so that it does not wait for the writes of calls. Its own writes run one at
+ * a time.
  */
 export class LibsqlLeases implements LeaseStore {
   private readonly client: Client
@@ -170,8 +170,8 @@ export class LibsqlLeases implements LeaseStore {
     return made !== undefined
   }
 
-  async attest(...[nodeId, before, { kept, anew }]: Parameters<LeaseStore['attest']>) {
-    const attested = one(ATTEST, WITNESS + nodeId, JSON.stringify(before), kept, anew)
+  async attest(...[nodeId, before, { kept, restarted }]: Parameters<LeaseStore['attest']>) {
+    const attested = one(ATTEST, WITNESS + nodeId, JSON.stringify(before), kept, restarted)
     const [rows = []] = await this.write([one(WITNESSES), attested])
     return new Map(
       rows.map((row) => [String(row['node']), { text: String(row['value']), isRecent: row['is_recent'] === 1 }]),
@@ -224,7 +224,7 @@ function beat({ id, url, version, skewMs }: NodeFacts) {
   return one(BEAT, id, url, version, skewMs)
 }
 
-/** A list that a statement made as JSON. */
+/** A list that a statement returned as JSON. */
 function listIn<T>(row: Row | undefined, column: string): T[] {
   const list = row?.[column]
   return typeof list === 'string' ? JSON.parse(list) : []

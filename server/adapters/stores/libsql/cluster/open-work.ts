@@ -3,7 +3,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { IS_UNFINISHED, payments } from '../schema/payments'
 import { keptHolds } from '../schema/usage'
 
-/** What has been begun in a cell and has not ended: holds of streams, and payments. */
+/** Unfinished work in a cell: holds of streams, and payments. */
 export async function openWork(
   db: LibSQLDatabase,
 ): Promise<{ readonly keptHolds: number; readonly unfinishedPayments: number }> {
