@@ -64,7 +64,7 @@ test('a running gateway is copied to a bucket, its loss restored on another mach
   const restored = await operator({ DATA_DIR }, 'restore', 's3://backups/prod')
   expect({ code: restored.code, err: restored.err, out: restored.out }).toMatchObject({ code: 0 })
   expect(restored.out).toContain('its books agree')
-  expect(restored.out).toContain('Not set yet, and needed with the values of the original: SECRET_KEY')
+  expect(restored.out).toContain("Not set, but needed with the original's values: SECRET_KEY")
   await addSmallIndex(DATA_DIR)
   const again = await startServer(DATA_DIR, { SECRET_KEY, ...s3.env })
   expect((await search(again.url)).status).toBe(200)

@@ -166,7 +166,7 @@ describe.skipIf(!hasSqld)('migrate-database', () => {
     const { code, err } = await first.ended
     expect(code).toBe(1)
     expect(err.trimEnd().split('\n').at(-1)).toMatch(
-      /^gateway: the move ended half-way: .* was not closed and can serve\. Run this again with the same databases$/,
+      /^gateway: the move was interrupted: .* was not closed and can serve\. Run this again with the same databases$/,
     )
     expect(await refused(2)).toContain('is an unfinished copy of http://')
     await database.start()

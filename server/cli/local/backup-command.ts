@@ -16,8 +16,8 @@ import type { Terminal } from '../terminal'
 type Output = Pick<Terminal, 'err'>
 
 /**
- * Backups without the server: restoring and verifying, and the others while no gateway runs. Null for what the running server does, and for
- * every other command.
+ * Backup commands that need no server: restore and verify, and the others while no gateway runs. Null for what the running server does, and for other
+ * commands.
  */
 export async function localBackupCommand(args: readonly string[], { err }: Output): Promise<string | null> {
   if (args.includes('--help') || args.includes('-h')) return null
@@ -48,45 +48,44 @@ function one(command: string, args: readonly string[]): string {
   return copy
 }
 
-/** Someone who names a copy wants to verify it, not to put another one inside it. */
+/** Anybody who names a copy wants to verify it, not to put another copy inside it. */
 function refuseCopy(location: string | undefined): void {
   if (isCopyName(location?.replace(/\/+$/, '').split('/').at(-1) ?? ''))
     throw new UsageError(`${location} is a copy. Did you mean "operator backup verify ${location}"?`)
 }
 
-/** Where copies are read, which needs no other settings than the store's: a new machine may have none yet. */
-function backupSource(): BackupSource {
+/** The settings to read copies. Only storage settings are needed: a new machine may have no others yet. */
+function readingLocation(): BackupPlace {
   const { dataDir, databaseUrl, access } = storageSettings()
   return { dataDir, databaseUrl, backup: { access, secrets: [], secretMark: '' } }
 }
 
-/** `PLACE/NAME`, or a place, for its newest copy. */
+/** `LOCATION/NAME`, or a location, for its newest copy. */
 async function named(text: string): Promise<{ readonly target: BackupTarget; readonly copy: CopyManifest }> {
   const location = text.startsWith('s3:') ? text.replace(/\/+$/, '') : resolve(text)
   const at = location.lastIndexOf('/')
   const last = location.slice(at + 1)
-  const target = backupTarget(isCopyName(last) ? location.slice(0, at) : location, backupSource())
+  const target = backupTarget(isCopyName(last) ? location.slice(0, at) : location, readingLocation())
   return { target, copy: await findCopy(target, isCopyName(last) ? last : null) }
 }
 
 async function restored(text: string, isJson: boolean, tell: Output['err']): Promise<string> {
   const { target, copy } = await named(text)
-  const { dataDir, databaseUrl } = backupSource()
+  const { dataDir, databaseUrl } = readingLocation()
   await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(tell) })
   if (isJson) return asJson(copyRecord(copy))
-  return `${dataDir} has the data of ${copy.name} now, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway; then run "gateway operator after-restore", before customers use it.\n`
+  return `${dataDir} now has the data of ${copy.name}, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway, then run "gateway operator after-restore" before customers use it.\n`
 }
 
 function booksOf({ problems }: CopyManifest): string {
-  return problems === 0 ? 'its books agree' : `its books disagree in ${problems} places, as those of the original did`
+  return problems === 0 ? 'its books agree' : `its ledger has ${problems} mismatches, copied from the original`
 }
 
 function secretLines({ secrets, secretMark: mark }: CopyManifest): string {
   const given = storageSettings().secrets
   const key = currentMark()
   const missing = secrets.filter((name) => (name === 'SECRET_KEY' ? key === null : !given.includes(name)))
-  const lines =
-    missing.length > 0 ? [`Not set yet, and needed with the values of the original: ${missing.join(', ')}`] : []
+  const lines = missing.length > 0 ? [`Not set, but needed with the original's values: ${missing.join(', ')}`] : []
   if (key !== null && key !== mark)
     lines.push(
       "SECRET_KEY differs from the copy's: everyone is signed out, and secrets sealed with the old key stay unreadable.",
@@ -98,26 +97,26 @@ function currentMark(): string | null {
   try {
     return secretMark(readConfig().secretKey)
   } catch {
-    return null // other settings are not there yet
+    return null // other settings may not be set yet
   }
 }
 
 async function verified(text: string, isJson: boolean, tell: Output['err']): Promise<string> {
   const { target, copy } = await named(text)
-  await backupWork(backupSource()).verify(target, copy, progressLines(tell))
+  await backupWork(readingLocation()).verify(target, copy, progressLines(tell))
   return isJson ? asJson(copyRecord(copy)) : `${copy.name} is complete, it opens, and ${booksOf(copy)}.\n`
 }
 
 async function listed(text: string | undefined, isJson: boolean): Promise<string> {
-  const target = backupTarget(text ?? configuredPlace(), backupSource())
+  const target = backupTarget(text ?? configuredLocation(), readingLocation())
   const list = { location: target.location, copies: (await target.copies()).map(copyRecord) }
   return isJson ? asJson(list) : listText(list)
 }
 
-function configuredPlace(): string {
+function configuredLocation(): string {
   const { backupTo } = storageSettings()
   if (backupTo !== null) return backupTo
-  throw new UsageError('say which place, or set BACKUP_TO')
+  throw new UsageError('name a location, or set BACKUP_TO')
 }
 
 async function backedUp(
@@ -127,7 +126,7 @@ async function backedUp(
   tell: Output['err'],
 ): Promise<string> {
   const config = readConfig()
-  const target = backupTarget(text ?? configuredPlace(), config)
+  const target = backupTarget(text ?? configuredLocation(), config)
   const backups = new Backups({ ...backupWork(config), clock: { now: () => Date.now() } })
   const order = { target, verify, keep: text === undefined ? config.backup.keep : null }
   const { copy } = await backups.start(order, progressLines(tell)).result

@@ -2,7 +2,7 @@ import { configuredModels } from '../../compose/configured-models'
 import { examinedConfig } from '../../config'
 import type { Terminal } from '../terminal'
 
-/** All that is wrong with the settings, and with the files that a start with them would read. */
+/** Everything that is wrong with the settings and with the files that a start would read. */
 export async function checkedSettings(env: Terminal['env']) {
   const examined = examinedConfig(env)
   if (examined.models === null) return examined

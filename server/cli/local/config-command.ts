@@ -12,11 +12,11 @@ import { checkedSettings } from './checked-settings'
 
 const CONFIG_HELP = `Usage: bun run gateway config COMMAND
 
-Looks at the settings that a start with this environment would use: variables, and the configuration file (docs/configuration.md).
+Shows the settings that a start in this environment would use: variables and the configuration file (docs/configuration.md).
 
-  check     say everything that is wrong with them, and with the models of MODELS_FILE
-  print     show which settings are set, their values, and where they come from. Secrets are not shown
-    --all   show the defaults of the others too
+  check     list everything that is wrong with them and with the models in MODELS_FILE
+  print     show the settings that are set, their values, and where they come from. Secrets are hidden
+    --all   also show the defaults of all other settings
   schema    print the JSON Schema of the configuration file, for editors
 
   --json    print the result as JSON
@@ -40,7 +40,7 @@ export async function configCommand(
   const rows = printed(givenOrRefused(env), values.all ?? false)
   if (values.json) return asJson(rows)
   return rows.length === 0
-    ? 'No setting is set: all have their defaults. See --all.\n'
+    ? 'No settings are set: all have their defaults. See --all.\n'
     : table(
         ['SETTING', 'VALUE', 'FROM'],
         rows.map(({ name, value, from }) => [name, value ?? '', from]),
@@ -77,7 +77,7 @@ function givenOrRefused(env: Env): GivenSettings {
 
 interface Row {
   readonly name: string
-  /** Null for a setting without value. */
+  /** Null for a setting without a value. */
   readonly value: string | null
   readonly from: string
 }

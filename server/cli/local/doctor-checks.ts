@@ -36,14 +36,14 @@ export const warn = (message: string, advice: string): Found => ({ status: 'warn
 export const fail = (message: string, advice: string): Found => ({ status: 'fail', message, advice })
 
 const MIB = 1024 * 1024
-/** While the tables are stuck, the log of charges takes this much. */
+/** The log of charges needs this much while the tables cannot be written. */
 const MIN_FREE = 256 * MIB
 const MIN_FILES = 1_000
 const MIN_OPEN_FILES = 4_096
 const MIN_MEMORY = 512 * MIB
 const OTHERS = 0o077
 
-/** Whether this user, and nobody else, can read and write the data. */
+/** Whether only this user can read and write the data. */
 export async function checkPermissions(dataDir: string): Promise<readonly Found[]> {
   const uid = process.getuid?.()
   const found: Found[] = []
@@ -65,26 +65,29 @@ export async function checkPermissions(dataDir: string): Promise<readonly Found[
     () => false,
   )
   if (!isWritable) found.push(fail(`${dataDir} cannot be written`, 'Mount it writable, or change its mode'))
-  return found.length > 0 ? found : [ok(`${dataDir} is this user's alone`)]
+  return found.length > 0 ? found : [ok(`only this user can access ${dataDir}`)]
 }
 
-/** Whether there is room for charges, and for a copy of the data. */
+/** Whether there is room for charges and for a copy of the data. */
 export async function checkDisk(dataDir: string, databaseBytes: number): Promise<readonly Found[]> {
   const { bytes, files } = await diskOf(dataDir)
   const left = `${dataDir} has ${Math.floor(bytes / MIB)} MiB left`
-  if (bytes < MIN_FREE) return [fail(left, 'Free some now: when the disk is full, no call can be charged')]
+  if (bytes < MIN_FREE) return [fail(left, 'Free space now: when the disk is full, no call can be charged')]
   if (files < MIN_FILES) return [fail(`${dataDir} has room for ${files} more files`, 'Free some inodes')]
   if (bytes < databaseBytes * 1.2)
     return [
-      warn(`${left}, less than the database has`, 'Backups and upgrades need a copy of the database: enlarge the disk'),
+      warn(
+        `${left}, less than the size of the database`,
+        'Backups and upgrades need a copy of the database: enlarge the disk',
+      ),
     ]
   return [ok(left)]
 }
 
-/** Whether the clock can be right: budgets, sessions and prices depend on it. */
+/** Whether the clock is plausible: budgets, sessions and prices depend on it. */
 export function checkClock(now: number, last: LastTimes): readonly Found[] {
   const problem = clockProblem(now, last)
-  if (problem !== null) return [fail(problem, 'Let NTP keep the clock: timedatectl set-ntp true')]
+  if (problem !== null) return [fail(problem, 'Synchronize the clock with NTP: timedatectl set-ntp true')]
   const timedatectl = Bun.which('timedatectl')
   const said = timedatectl && Bun.spawnSync([timedatectl, 'show', '--property=NTPSynchronized', '--value']).stdout
   if (said?.toString().trim() === 'no')
@@ -92,7 +95,7 @@ export function checkClock(now: number, last: LastTimes): readonly Found[] {
   return [ok(`${isoTime(now)}, which fits the last entries of the data`)]
 }
 
-/** The limits of this shell; a service has those of its unit. */
+/** The limits of this shell. A service has the limits of its unit. */
 export async function checkLimits(): Promise<readonly Found[]> {
   const text = await readFile('/proc/self/limits', 'utf8').catch(() => '')
   const soft = (name: string) => new RegExp(`^${name} +(\\S+)`, 'm').exec(text)?.[1] ?? 'unlimited'
@@ -103,14 +106,14 @@ export async function checkLimits(): Promise<readonly Found[]> {
       warn(`at most ${files} files and sockets may be open`, 'ulimit -n 65536, or LimitNOFILE=65536 in the unit'),
     )
   const size = soft('Max file size')
-  if (size !== 'unlimited') found.push(fail(`a file may have at most ${size} bytes`, 'ulimit -f unlimited'))
+  if (size !== 'unlimited') found.push(fail(`files are limited to ${size} bytes`, 'ulimit -f unlimited'))
   const memory = process.constrainedMemory()
   if (memory > 0 && memory < MIN_MEMORY)
     found.push(warn(`at most ${Math.floor(memory / MIB)} MiB of memory`, 'Give it 512 MiB or more'))
-  return found.length > 0 ? found : [ok(`${files} open files, files of any size`)]
+  return found.length > 0 ? found : [ok(`${files} open files, unlimited file size`)]
 }
 
-/** Whether the ports are free, or served by the gateway that runs. */
+/** Whether the ports are free or in use by the running gateway. */
 export async function checkPorts(
   config: Pick<Config, 'host' | 'port' | 'metrics'>,
   isRunning: boolean,
@@ -131,7 +134,7 @@ export async function checkPorts(
   })
 }
 
-/** The code of the system's error; null if a server could listen there. */
+/** The system's error code; null if a server could listen there. */
 function listenProblem(hostname: string, port: number): string | null {
   try {
     Bun.listen({ hostname, port, socket: { data: () => undefined } }).stop(true)
@@ -153,22 +156,22 @@ export function checkBooks({ age, problems, logBytes }: DataHealth): readonly Fo
   if (first)
     return [
       fail(
-        `the books do not agree in ${problems?.length} places: ${first.what} (${first.subject}: ${first.one} and ${first.other})`,
+        `the books have ${problems?.length} mismatches; the first: ${first.what} (${first.subject}: ${first.one} and ${first.other})`,
         'Run "gateway operator reconcile", and compare with a copy from before',
       ),
     ]
-  return [ok(`the books agree; the log of charges has ${logBytes} bytes and can be read`)]
+  return [ok(`the books agree; the log of charges has ${logBytes} bytes and is readable`)]
 }
 
-/** Whether copies are made. */
+/** Whether backups are made. */
 export async function checkBackups(backup: Config['backup'], now: number): Promise<readonly Found[]> {
   if (backup.to === null) return [warn('no backups are scheduled', 'Set BACKUP_TO: see docs/operating.md')]
   const { writeProblem, newestAt: newest } = await examineCopies(backup.to, backup)
   if (writeProblem !== null)
     return [warn(`no copy can be written: ${writeProblem}`, 'Mount it writable or change its owner, or set BACKUP_TO')]
-  const advice = 'The log of the gateway says why. "gateway operator backup" tries it now'
+  const advice = 'See the log of the gateway. "gateway operator backup" makes a copy now'
   if (newest === null) return [warn(`${backup.to} has no copy yet`, advice)]
   if (now - newest > 2 * backup.everyMs)
     return [warn(`the newest copy in ${backup.to} is ${((now - newest) / DAY_MS).toFixed(1)} days old`, advice)]
-  return [ok(`the newest copy in ${backup.to} is of ${isoTime(newest)}`)]
+  return [ok(`the newest copy in ${backup.to} was made at ${isoTime(newest)}`)]
 }

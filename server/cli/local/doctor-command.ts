@@ -28,8 +28,8 @@ import { checkDatabases, checkServerBooks, examineServers } from './doctor-datab
 
 const DOCTOR_HELP = `Usage: bun run gateway doctor [--json]
 
-Checks what a gateway needs: settings, permissions, database servers, books, disk, clock, limits, ports and backups. Says what to do about what it finds. It changes
-nothing, whether the gateway runs or not. Run it as the user and with the settings of the gateway.
+Checks what a gateway needs: settings, permissions, database servers, books, disk, clock, limits, ports and backups, and says how to fix what
+it finds. It changes nothing, whether or not the gateway is running. Run it as the gateway's user, with the gateway's settings.
 
   --json   print the findings as JSON
   --help   print this help
@@ -77,7 +77,7 @@ async function examined(env: Environment, now: number): Promise<readonly Finding
   const settings: Config[] = []
   await check('configuration', () => checkSettings(env, settings))
   if (!existsSync(dataDir)) {
-    const advice = 'Start the gateway once, or set DATA_DIR as the gateway has it'
+    const advice = 'Start the gateway once, or set DATA_DIR to the value that the gateway uses'
     await check('data', () => [fail(`there is no folder ${dataDir}`, advice)])
     return findings
   }
@@ -103,7 +103,7 @@ async function checkSettings(env: Environment, valid: Config[]): Promise<readonl
   return found.length === 0 ? [ok('every setting is valid')] : found
 }
 
-/** What a gateway that runs says of itself. */
+/** What the running gateway reports about itself. */
 async function checkGateway(dataDir: string): Promise<readonly Found[]> {
   const answer = (await askServer('ready', {}, dataDir).catch((error: unknown) => {
     if (error instanceof Refused) return { status: 'silent', problems: [error.message] }
@@ -121,7 +121,7 @@ async function checkGateway(dataDir: string): Promise<readonly Found[]> {
   return [fail(what, 'Fix what it names; if it does not respond, restart it')]
 }
 
-/** Opens the database, which makes files beside it: only as its own user. */
+/** Opens the database, which creates files next to it, so only as the gateway's own user. */
 async function checkData(check: RunCheck, env: Environment, now: number, isOwn: boolean): Promise<void> {
   const storage = readableStorage(env)
   if (storage === null) {
@@ -147,7 +147,7 @@ async function checkData(check: RunCheck, env: Environment, now: number, isOwn: 
   await check('clock', () => checkClock(now, last))
 }
 
-/** Null if the settings cannot be read, which is a finding of its own. */
+/** Null if the settings cannot be read, which is reported separately. */
 function readableStorage(env: Environment) {
   try {
     return storageSettings(env)

@@ -12,26 +12,26 @@ const HELP = `Usage: gateway operator migrate-database --from PLACE --to PLACE [
        gateway operator migrate-database --reopen PLACE [--cell CELL] [--target-is-gone]
 
 Moves the data of a stopped gateway into an empty database: from a file to a libSQL server, back, or from one server to another. PLACE is
-file:/path/gateway.db or libsql://host (http: or https: too). DATABASE_AUTH_TOKEN is the token of servers, TARGET_DATABASE_AUTH_TOKEN, or
-the file that TARGET_DATABASE_AUTH_TOKEN_FILE names, has that of the new place if it is another one. DATABASE_SYNC=promised says that
-their disks have what they acknowledge.
+file:/path/gateway.db or libsql://host (or http:, https:). DATABASE_AUTH_TOKEN is the servers' token. If the target's token differs, set
+TARGET_DATABASE_AUTH_TOKEN, or TARGET_DATABASE_AUTH_TOKEN_FILE to a file with it. DATABASE_SYNC=promised promises that the servers
+acknowledge only what is on their disks.
 
-Stop the gateway first, or all nodes. What waits in the log of charges is applied, every table is copied and compared row by row, the books
-are compared, the old place is closed, and the new one opens. At no moment both can be served. If this is interrupted before the old
-place is closed, the old place serves on and the new one is refused; run the same command again, which begins the copy anew.
+Stop the gateway, or all nodes, first. The command applies the log of charges, copies every table and compares it row by row, compares the
+books, closes the old database and opens the new one. The two can never be served at the same time. If it is interrupted before the old
+database is closed, the old one still works and the new one is refused; run the same command again to restart the copy.
 
-The old place stays as it was, closed: no gateway starts on it. Delete it once the new one has a backup.
+The old database keeps its data but stays closed: no gateway starts on it. Delete it once the new one has a backup.
 
   --cell CELL       move a cell other than main, such as c2, to another server. Needs the settings of the nodes: DATABASE_URL, where the
-                    nodes are known, CELL_DATABASE_URLS, and CELL_DATABASE_AUTH_TOKEN. main of several cells goes by --from to another server
-  --dry-run         check both places and say what would be copied; change nothing
-  --reopen PLACE    open a closed place again. Refused while the new place has the data: the same balances would be spent
-                    twice. To come back, move the data back, into a new database
-  --target-is-gone  the new place is lost for good. What was served there is lost with it: reconcile after the start
+                    nodes are known, CELL_DATABASE_URLS, and CELL_DATABASE_AUTH_TOKEN. With several cells, move main with --from, to another server
+  --dry-run         check both databases and say what would be copied; change nothing
+  --reopen PLACE    reopen a closed database. Refused while the new one has the data: the same balances could be spent twice.
+                    To go back, move the data back into a new database
+  --target-is-gone  the new database is lost for good, with everything that was served there: reconcile after the start
   --json            print what moved as JSON
 `
 
-/** They say where the data is, and change with it. */
+/** Settings that say where the data is, and change when it moves. */
 const OF_THE_LOCATION = new Set(['DATABASE_URL', 'DATABASE_AUTH_TOKEN', 'TARGET_DATABASE_AUTH_TOKEN'])
 const PLACE = /^(file:|libsql:\/\/|https?:\/\/)./
 
@@ -61,7 +61,7 @@ export async function moveCommand(args: readonly string[], { err }: Pick<Termina
       return await reopened(location, targetToken, values['target-is-gone'] === true)
     }
     if (values.cell !== undefined && values.from !== undefined)
-      throw new UsageError('--cell says where the data is, by CELL_DATABASE_URLS: leave --from out; see --help')
+      throw new UsageError('--cell takes the source from CELL_DATABASE_URLS: omit --from; see --help')
     const cell = values.cell === undefined ? null : cellOf(values.cell)
     const from = locationOf('--from', cell?.url ?? values.from, token)
     const asked = { isRehearsal: values['dry-run'] === true, isJson: values.json === true, cell }
@@ -77,14 +77,14 @@ function locationOf(option: string, value: string | undefined, authToken: string
   return { url: value, authToken }
 }
 
-/** A cell other than `main`, by the settings of the nodes. */
+/** A cell other than `main`, according to the settings of the nodes. */
 function cellOf(name: string) {
   const { urls } = cellStorage()
   const names = urls.map((_, i) => `c${i + 2}`)
   const url = urls[names.indexOf(name)]
   if (url === undefined)
     throw new UsageError(
-      `there is no cell "${name}" that has a database of its own: CELL_DATABASE_URLS names ${names.join(', ') || 'none'}`,
+      `there is no cell "${name}" with its own database: CELL_DATABASE_URLS names ${names.join(', ') || 'none'}`,
     )
   const { databaseUrl, databaseAuthToken } = storageSettings()
   return { name, url, control: { url: databaseUrl, authToken: databaseAuthToken } }
@@ -105,7 +105,7 @@ async function moved(
   tell: Terminal['err'],
 ): Promise<string> {
   if (isFileUrl(from.url) && isFileUrl(to.url))
-    throw new UsageError('both places are files, which are copied by "gateway operator backup"')
+    throw new UsageError('both databases are files: copy them with "gateway operator backup"')
   const progress = progressLines(tell)
   const onProgress = ({ step, rows, total }: MoveProgress) => progress({ step, bytes: rows, total })
   const onTrouble = (what: string, reason: string) => tell(`${what}: ${reason}\n`)
@@ -122,31 +122,31 @@ function text(report: MoveReport, index: string | null, cell: string | null): st
   const { from, to, tables, outcome, problems, waitingBytes } = report
   const rows = tables.reduce((sum, table) => sum + table.rows, 0)
   const what = `${tables.length} tables with ${rows.toLocaleString('en')} rows`
-  const books =
-    problems === 0 ? 'its books agree' : `its books disagree in ${problems} places, as those of the original do`
+  const books = problems === 0 ? 'its books agree' : `its ledger has ${problems} mismatches, like the original`
   if (outcome === 'rehearsed') {
-    const waiting = waitingBytes > 0 ? ` The log of charges has ${waitingBytes} bytes, which are applied first.` : ''
+    const waiting =
+      waitingBytes > 0 ? ` The log of charges has ${waitingBytes} bytes, which will be applied first.` : ''
     return `${from} can be moved to ${to}: ${what}, and ${books}.${waiting} Nothing was changed.\n`
   }
   const done = [
     outcome === 'moved'
       ? `${to} has the data of ${from}: ${what}, each compared with the original, and ${books}.`
       : `${to} has the data of ${from} since an earlier run.`,
-    `${from} is closed: no gateway starts on it. Delete it once the new place has a backup. Never start a copy of it that you made before.`,
+    `${from} is closed: no gateway starts on it. Delete it once the new database has a backup. Never start a copy of it that you made before.`,
   ]
   if (cell !== null)
     return [
       ...done,
-      `Then start all nodes with ${to} in CELL_DATABASE_URLS, in the place of ${cell}: keep the order.`,
+      `Then start all nodes with ${to} in CELL_DATABASE_URLS, at the position of ${cell}: keep the order.`,
       '',
     ].join('\n')
   return [
     ...done,
-    'The data has no secrets. Bring these settings, with the same values:',
+    'The data contains no secrets. Bring these settings, with the same values:',
     ...secretNames(report).map(
       (name) => `  ${name}${name === 'SECRET_KEY' ? ', or the file secret_key in DATA_DIR' : ''}`,
     ),
-    ...(index === null ? [] : [`Bring ${index} too, into the DATA_DIR of each node: it has documents of your own.`]),
+    ...(index === null ? [] : [`Also copy ${index} into the DATA_DIR of each node: it has your own documents.`]),
     `Then start the gateway with DATABASE_URL=${to}${isFileUrl(to) ? ' and without NODE_URL' : `, its token in DATABASE_AUTH_TOKEN, and for many nodes a NODE_URL each`}.`,
     '',
   ].join('\n')
@@ -159,5 +159,5 @@ function secretNames({ keyVariables }: MoveReport): readonly string[] {
 
 async function reopened(location: Location, authToken: string | null, isTargetGone: boolean): Promise<string> {
   const { name, target } = await reopenDatabase({ location, authToken, isTargetGone, now: Date.now() })
-  return `${name} is open again. What ${target} did is not in it: start the gateway for yourself alone, and run "gateway operator reconcile" before customers use it.\n`
+  return `${name} is open again, without what was served from ${target}. Start the gateway without public access, and run "gateway operator reconcile" before customers use it.\n`
 }

@@ -93,17 +93,17 @@ describe.skipIf(!hasSqld)('the databases of two cells', () => {
       failing('--cell', 'c9', '--to', urls.newC2),
       failing('--cell', 'c2', '--from', urls.c2, '--to', urls.newC2),
     ])
-    expect(ofC2).toMatch(/^1 .* is the database of the cell c2: move it by --cell c2/)
-    expect(intoFile).toMatch(/^1 .*accounts are divided into cells \(c2 beside main\)/)
+    expect(ofC2).toMatch(/^1 .* is the database of the cell c2: move it with --cell c2/)
+    expect(intoFile).toMatch(/^1 .*accounts are divided into cells \(main and c2\)/)
     expect(c2IntoFile).toMatch(/^1 .*accounts are divided into cells/)
     expect(other).toMatch(/^2 .*there is no cell "c9".*CELL_DATABASE_URLS names c2/)
-    expect(both).toMatch(/^2 .*leave --from out/)
+    expect(both).toMatch(/^2 .*omit --from/)
   }, 60_000)
 
   test('are moved to other servers, one after the other, and their accounts are served there at once', async () => {
     const terms = await termsIn(urls.main)
     const c2 = await run('--cell', 'c2', '--to', urls.newC2)
-    expect(c2).toMatchObject({ code: 0, out: expect.stringContaining('in CELL_DATABASE_URLS, in the place of c2') })
+    expect(c2).toMatchObject({ code: 0, out: expect.stringContaining('in CELL_DATABASE_URLS, at the position of c2') })
     urls.c2 = urls.newC2
     const [from, to] = [gated(urls.main, 'old token'), gated(urls.newMain, 'new token')]
     tokens = { DATABASE_AUTH_TOKEN: 'old token' }

@@ -6,7 +6,7 @@ import { countsOf, inMessages } from './row-counts'
 import { insertLines, RunningSum, TableReader, type TableShape, type TableSum, tablesOf } from './row-text'
 import { assertMove, MOVE_TABLE, MOVE_TRIGGER, type Standing, triggerStatement } from './standing'
 
-/** What a condition on `sqlite_master` chooses: tables that are neither of the database itself nor the mark of a move. */
+/** A condition on `sqlite_master`: tables that are neither internal nor the mark of a move. */
 export const OTHER_TABLES = `type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'libsql\\_%' ESCAPE '\\' AND name <> '${MOVE_TABLE}'`
 
 /** The nodes of this deployment and the keys between them. They belong to the location, not to the data. */
@@ -18,12 +18,12 @@ export const isCopied = (name: string) => name !== MOVE_TABLE && !NOT_COPIED.has
 interface CopyParts {
   readonly source: Connection
   readonly target: OpenLocation
-  /** The mark of this copy in the target, which every transaction there asserts. */
+  /** The id of this copy's mark in the target, which every transaction there asserts. */
   readonly id: string
   readonly onProgress: (progress: MoveProgress) => void
 }
 
-/** Copies all tables of a database that nobody writes into an empty one, table by table, in pages. */
+/** Copies all tables of a database that no process writes to into an empty one: table by table, in pages. */
 export class DatabaseCopy {
   private readonly parts: CopyParts
   private readonly sums = new Map<string, TableSum>()
@@ -34,7 +34,7 @@ export class DatabaseCopy {
     this.parts = parts
   }
 
-  /** Makes the tables, copies their rows, and makes their indexes and triggers, which see none of the inserts. */
+  /** Creates the tables, copies their rows, and then creates indexes and triggers, so that these do not see the inserts. */
   async make(mark: Pick<Standing, 'kind' | 'location' | 'at'>): Promise<void> {
     const { source } = this.parts
     const schema = await schemaOf(source)
@@ -74,7 +74,7 @@ export class DatabaseCopy {
     await this.write(made(['trigger', 'view']))
   }
 
-  /** Reads the copy back, and throws unless it has the same tables, indexes, triggers and rows as the original. */
+  /** Reads the copy back. Throws unless it has the same tables, indexes, triggers and rows as the original. */
   async compare(): Promise<void> {
     const { source, target } = this.parts
     const [schema, copied] = [await schemaOf(source), await schemaOf(target.reader)]
@@ -121,7 +121,7 @@ export class DatabaseCopy {
     this.parts.onProgress({ step, rows, total: this.total })
   }
 
-  /** Without foreign keys, whose tables come in any order: what was copied is compared in the end. */
+  /** Foreign keys are off, because tables come in any order. The copy is compared in the end. */
   private async write(statements: readonly SqlStatement[]): Promise<void> {
     await this.parts.target.writer.send({ op: 'migrate', statements: [assertMove(this.parts.id), ...statements] })
   }
@@ -142,7 +142,7 @@ interface Made {
   readonly sql: string
 }
 
-/** What makes the tables, indexes and triggers of a database, in the order in which they were made. */
+/** The statements that create the tables, indexes and triggers of a database, in the order of their creation. */
 async function schemaOf(connection: Connection): Promise<readonly Made[]> {
   const found = await connection.rows(
     `SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
@@ -154,7 +154,7 @@ async function schemaOf(connection: Connection): Promise<readonly Made[]> {
   }))
 }
 
-/** The last numbers that were given to rows, as text: rows that are gone must not get their numbers back. */
+/** The last row numbers that were assigned, as text: the numbers of deleted rows must not be reused. */
 async function sequencesOf(connection: Connection): Promise<readonly (readonly string[])[]> {
   const found = await connection.rows('SELECT name, CAST(seq AS TEXT) FROM sqlite_sequence ORDER BY name')
   return found.map((row) => row.map(String))

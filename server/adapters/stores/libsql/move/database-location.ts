@@ -14,7 +14,7 @@ import type { HeldLease } from '../driver/raise-epoch'
 import { Connection } from '../driver/worker/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker/worker-threads'
 
-/** A database, and what opens it. */
+/** The address of a database, and what is needed to open it. */
 export interface DatabaseLocation {
   readonly url: string
   /** For a database server. */
@@ -22,7 +22,7 @@ export interface DatabaseLocation {
   readonly threads?: WorkerThreads | undefined
 }
 
-/** A cell other than `main`: the leases and the nodes are in the control database, so who moves the cell keeps nodes from that. */
+/** A cell other than `main`. Leases and nodes are in the control database, so moving the cell keeps nodes out of that one. */
 export interface CellLocation {
   readonly name: CellName
   readonly control: DatabaseLocation
@@ -33,9 +33,9 @@ export interface OpenLocation {
   readonly name: string
   readonly reader: Connection
   readonly writer: Connection
-  /** The lease that keeps nodes from a database server; null where there is none. */
+  /** The lease that keeps nodes out of a database server; null without one. */
   readonly lease: HeldLease | null
-  /** Throws if another process may have it by now. */
+  /** Throws if another process may have taken it. */
   requireHeld(): void
   close(): Promise<void>
 }
@@ -48,13 +48,13 @@ export function locationName(url: string): string {
   return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
 }
 
-/** Whether two addresses are certainly of one database. */
+/** Whether two addresses certainly name the same database. */
 export function isSameLocation(one: string, other: string): boolean {
   const withoutScheme = (url: string) => locationName(url).replace(/^(libsql|https?):/, '')
   return withoutScheme(one) === withoutScheme(other)
 }
 
-/** Opens the database that data is taken from, and keeps gateways from it. */
+/** Opens the source database, and keeps gateways out of it. */
 export async function openSource(location: DatabaseLocation, cell: CellLocation | null = null): Promise<OpenLocation> {
   const file = databaseFile(location.url)
   if (file === null) return openServer(location, cell)
@@ -62,7 +62,7 @@ export async function openSource(location: DatabaseLocation, cell: CellLocation 
   return openFile(location, file)
 }
 
-/** Opens the database that data is put into, and makes the file of one that is a file. */
+/** Opens the target database. Creates its folder and file if it is a file. */
 export async function openTarget(location: DatabaseLocation): Promise<OpenLocation> {
   const file = databaseFile(location.url)
   if (file === null) return connected(location, null, NO_HOLD)
@@ -72,7 +72,7 @@ export async function openTarget(location: DatabaseLocation): Promise<OpenLocati
   return openFile(location, file)
 }
 
-/** Reads a database without keeping anybody from it. Null if it is a file that is not there. */
+/** Reads a database without locking it. Null if its file does not exist. */
 export async function lookAt<T>(
   location: DatabaseLocation,
   look: (reader: Connection) => Promise<T>,
@@ -92,7 +92,7 @@ function hasContent(file: string): boolean {
   return existsSync(file) && statSync(file).size > 0
 }
 
-/** Files of another database, such as a log of charges, that a gateway would take for those of the new one. */
+/** Refuses leftovers of another database, such as a log of charges, which a gateway would treat as part of the new one. */
 async function refuseRemains(folder: string, file: string): Promise<void> {
   const own = ['', '.lock', '.lock-journal'].map((end) => file + end)
   const other = (await readdir(folder)).find((name) => name.startsWith(file) && !own.includes(name))
@@ -107,7 +107,7 @@ async function openFile(location: DatabaseLocation, file: string): Promise<OpenL
   return connected(location, file, { ...NO_HOLD, release: async () => lock.release() })
 }
 
-/** What keeps others from a database. */
+/** What keeps other processes out of a database. */
 interface Hold {
   readonly lease: HeldLease | null
   readonly requireHeld: () => void
@@ -150,14 +150,14 @@ async function requireAnswer(reader: Connection, { url }: DatabaseLocation): Pro
   })
 }
 
-/** A database server is kept by the lease of `main`, which no node can take meanwhile; without it no node starts. */
+/** The lease of `main` protects a database server: no node can take it meanwhile, and without it no node starts. */
 async function openServer(location: DatabaseLocation, cell: CellLocation | null): Promise<OpenLocation> {
   const control = cell?.control ?? location
   await refuseNodes(control)
   const leases = new LibsqlLeases(control)
   try {
     const hold = await holdLease(leases, locationName(control.url))
-    // The lease is not in the database of the cell, which cannot assert it.
+    // The lease is not in the cell's own database, which therefore cannot assert it.
     return await connected(location, null, cell ? { ...hold, lease: null } : hold)
   } catch (error) {
     await leases.close()
@@ -165,7 +165,7 @@ async function openServer(location: DatabaseLocation, cell: CellLocation | null)
   }
 }
 
-/** Throws if nodes live on a database server. */
+/** Throws if live nodes use a database server. */
 export async function refuseNodes(location: DatabaseLocation): Promise<void> {
   const user = await lookAt(location, async (reader) => {
     const rows = (sql: string) => reader.rows(sql)
@@ -183,7 +183,7 @@ export async function refuseNodes(location: DatabaseLocation): Promise<void> {
 async function holdLease(leases: LibsqlLeases, name: string): Promise<Hold> {
   const id = `move_${randomBytes(8).toString('hex')}`
   const term = await leases.take(MAIN_CELL, { id, url: MOVING_URL })
-  if (term === null) throw new MoveProblem(`${name} is in use by another process that has just begun`)
+  if (term === null) throw new MoveProblem(`${name} is in use by another process that has just started`)
   const lease = { cell: MAIN_CELL, term }
   let isLost = false
   const renewal = setInterval(() => {
@@ -191,14 +191,14 @@ async function holdLease(leases: LibsqlLeases, name: string): Promise<Hold> {
       (held) => {
         isLost ||= held.size === 0
       },
-      // The next try may succeed. Who takes the lease raises the epoch, which the end of the move asserts.
+      // The next try may succeed. A node that takes the lease raises the epoch, which the end of the move asserts.
       () => undefined,
     )
   }, RENEW_MS)
   return {
     lease: { nodeId: id, term },
     requireHeld() {
-      if (isLost) throw new MoveProblem(`another process took ${name} meanwhile; nothing in it was changed`)
+      if (isLost) throw new MoveProblem(`another process has taken ${name}; nothing in it was changed`)
     },
     async release() {
       clearInterval(renewal)

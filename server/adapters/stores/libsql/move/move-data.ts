@@ -43,24 +43,24 @@ import {
 export interface MoveOptions {
   readonly from: DatabaseLocation
   readonly to: DatabaseLocation
-  /** Of a cell other than `main`. */
+  /** For a cell other than `main`. */
   readonly cell?: CellLocation | null | undefined
   readonly now: number
   readonly onProgress: (progress: MoveProgress) => void
-  /** What the operator should know, such as an unfinished line of the log. */
+  /** Reports what the operator should know, such as an unfinished line of the log. */
   readonly onTrouble: (what: string, reason: string) => void
-  /** Whether the operator promises that a server's disk has what the server acknowledges. */
+  /** Whether the operator promises that the server acknowledges only what is on its disk. */
   readonly isSyncPromised: boolean
-  /** Throws unless there is room for so many bytes where a file is. */
+  /** Throws unless there is room for so many bytes next to `file`. */
   readonly requireRoom: (file: string, bytes: number) => Promise<void>
 }
 
 const CONSOLE = { kind: 'operator', id: 'console', address: null } as const
 
 /**
- * Moves the data of a stopped gateway into an empty database (ADR 50). At no moment can both be served: the original is closed after the
- * copy was compared with it, and the copy opens after that. Throws `MoveProblem`; the original then serves on, unless the message says
- * that it is closed.
+ * Moves the data of a stopped gateway into an empty database (ADR 50). The two can never be served at the same time: the original is closed after the
+ * copy was compared with it, and the copy is opened after that. Throws `MoveProblem`; the original can then still be served, unless the message says that
+ * it is closed.
  */
 export async function moveData(options: MoveOptions): Promise<MoveReport> {
   const { from, to } = options
@@ -79,7 +79,7 @@ export async function moveData(options: MoveOptions): Promise<MoveReport> {
       if (!isOfDatabase(error)) throw error
       const left = closed ? 'is still closed' : 'was not closed and can serve'
       throw new MoveProblem(
-        `the move ended half-way: ${error.message}. ${name} ${left}. Run this again with the same databases`,
+        `the move was interrupted: ${error.message}. ${name} ${left}. Run this again with the same databases`,
       )
     } finally {
       await target.close()
@@ -90,7 +90,7 @@ export async function moveData(options: MoveOptions): Promise<MoveReport> {
   }
 }
 
-/** Whether the move could begin, and what it would take. Changes nothing. */
+/** Checks whether the move can begin, and reports what it would copy. Changes nothing. */
 export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
   const { from, to } = options
   if (isSameLocation(from.url, to.url)) throw new MoveProblem(`${locationName(to.url)} is where the data is already`)
@@ -110,7 +110,7 @@ export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
   return found
 }
 
-/** How an earlier run closed the original for this target; null if it serves. Throws for data that cannot be moved there. */
+/** The mark with which an earlier run closed the original for this target; null if the original can be served. Throws for data that cannot be moved there. */
 async function closedFor(reader: Connection, name: string, { to, cell }: MoveOptions): Promise<Standing | null> {
   const standing = await standingOf((sql) => reader.rows(sql))
   if (standing?.kind === 'unfinished' || (standing && !isSameLocation(standing.location, to.url)))
@@ -127,10 +127,10 @@ async function closedFor(reader: Connection, name: string, { to, cell }: MoveOpt
   return standing
 }
 
-/** What is in a target. `complete`: the data of this move. `unfinished`: a copy of this original. */
+/** What a target contains. `complete`: the data of this move. `unfinished`: an unfinished copy of this original. */
 type TargetState = 'absent' | 'unfinished' | 'complete' | 'other'
 
-/** An original, and how it was closed; `closed` is null while it is not. */
+/** An original, and the mark that closed it; null while it is open. */
 interface Original {
   readonly name: string
   readonly closed: Standing | null
@@ -142,9 +142,9 @@ async function stateOf(to: DatabaseLocation, original: Original): Promise<Target
 
 async function stateIn(reader: Connection, { name, closed }: Original): Promise<TargetState> {
   const standing = await standingOf((sql) => reader.rows(sql))
-  // Its data went on to a third database.
+  // Its data was moved on to a third database.
   if (standing?.kind === 'moved') return 'other'
-  // A copy of somebody else's data is nobody's yet, and whatever was there before is gone.
+  // An unfinished copy of other data is not in use, and may be replaced.
   if (standing) return standing.location === name ? 'unfinished' : 'absent'
   const [tables] = await reader.rows(`SELECT count(*) FROM sqlite_master WHERE ${OTHER_TABLES}`)
   if (Number(tables?.[0]) === 0) return 'absent'
@@ -155,11 +155,11 @@ async function stateIn(reader: Connection, { name, closed }: Original): Promise<
   return result?.rows.length === 1 ? 'complete' : 'other'
 }
 
-/** A target is marked before its original is closed. If the mark and the data are gone, so is what was served there. */
+/** A target is marked before its original is closed. If both the mark and the data are gone, what was served there is lost. */
 function refuseLost({ name, closed }: Original, state: TargetState): void {
   if (!closed || state !== 'absent') return
   throw new MoveProblem(
-    `${name} was moved to ${closed.location} at ${isoTime(closed.at)}, and nothing of it is there any more: what was served there is lost. To go on with the older data, run --reopen ${name} --target-is-gone, and move it then`,
+    `${name} was moved to ${closed.location} at ${isoTime(closed.at)}, and is no longer there: what was served there is lost. To continue with the older data, run --reopen ${name} --target-is-gone, and move it then`,
   )
 }
 
@@ -169,7 +169,7 @@ async function copied(options: MoveOptions, source: OpenLocation, target: OpenLo
   await requireSync(options, target.reader)
   const id = newId()
   await begin(target, { id, kind: 'unfinished', location: source.name, at: now })
-  // An original that is closed has no owner, and its log is in its tables.
+  // A closed original has no owner, and its log was already applied to its tables.
   const epoch = closed ? null : await own(source, options)
   const copy = new DatabaseCopy({ source: source.reader, target, id, onProgress })
   await copy.make({ kind: 'unfinished', location: source.name, at: now })
@@ -190,11 +190,11 @@ async function copied(options: MoveOptions, source: OpenLocation, target: OpenLo
 
 const newId = () => randomBytes(12).toString('hex')
 
-/** Marks the target, which must be empty, or have a copy that did not end. From here on no gateway starts on it. */
+/** Marks the target, which must be empty or have an unfinished copy. From now on no gateway starts on it. */
 async function begin(target: OpenLocation, mark: Standing): Promise<void> {
   const standing = await standingOf((sql) => target.reader.rows(sql))
   if (standing?.kind === 'moved') throw new MoveProblem(`${target.name}: ${refusalOf(standing)}`)
-  if (standing) return takeOver(target, mark)
+  if (standing) return restart(target, mark)
   const [other] = await target.reader.rows(`SELECT name FROM sqlite_master WHERE ${OTHER_TABLES} LIMIT 1`)
   if (other) throw notEmpty(target.name, await appliedSchema(target.reader))
   await write(target.writer, markStatements(mark, `SELECT count(*) FROM sqlite_master WHERE ${OTHER_TABLES}`))
@@ -205,8 +205,8 @@ function notEmpty(name: string, schema: number | null): MoveProblem {
   return new MoveProblem(`${name} is not empty${what}. Move into a new database`)
 }
 
-/** Begins anew. What an earlier run still sends is refused, because the mark is another one. */
-async function takeOver({ reader, writer }: OpenLocation, { id, location, at }: Standing): Promise<void> {
+/** Starts the copy again. Late writes of an earlier run are refused, because the mark has changed. */
+async function restart({ reader, writer }: OpenLocation, { id, location, at }: Standing): Promise<void> {
   await write(writer, [
     {
       sql: `UPDATE ${MOVE_TABLE} SET id = ?1, asserted = ?1, place = ?2, at = ?3 WHERE kind = 'unfinished'`,
@@ -224,7 +224,7 @@ async function takeOver({ reader, writer }: OpenLocation, { id, location, at }: 
     })
 }
 
-/** Makes this process the owner of the original, as a start does: no other one commits anything, and what the log has is in the tables. */
+/** Makes this process the owner of the original, as a start does: no other process can commit, and the log is applied to the tables. */
 async function own({ writer, reader, lease }: OpenLocation, { from, now, onTrouble }: MoveOptions): Promise<number> {
   const epoch = await raiseEpoch(writer, now, lease)
   const file = databaseFile(from.url)
@@ -239,7 +239,7 @@ async function own({ writer, reader, lease }: OpenLocation, { from, now, onTroub
   return epoch
 }
 
-/** Closes the original: no gateway becomes its owner. Fails if another process became its owner meanwhile. */
+/** Closes the original: no gateway can become its owner. Fails if another process has become its owner. */
 async function close(source: OpenLocation, epoch: number, move: Standing): Promise<void> {
   const assertOwner = { sql: 'UPDATE owner SET asserted = ? WHERE id = 1', args: [epoch] }
   const statements = [assertOwner, ...markStatements(move), triggerStatement(move)]
@@ -260,7 +260,7 @@ interface Completion {
   readonly terms: readonly SqlStatement[]
 }
 
-/** Opens the copy, in one transaction: it has an epoch above every one of the original. */
+/** Opens the copy in one transaction. Its epoch is above every epoch of the original. */
 async function complete(target: OpenLocation, { copy, move, from, now, terms }: Completion): Promise<void> {
   const entry = auditEntry({ at: now, actor: CONSOLE, action: 'data.move', detail: { move: move.id, from } })
   const statements = [assertMove(copy), DROP_TRIGGER, epochRaise(now, null), auditStatement(entry), ...terms, DROP_MARK]
@@ -280,17 +280,17 @@ function auditStatement(entry: ReturnType<typeof auditEntry>): SqlStatement {
   }
 }
 
-/** How a closed original may open again. */
+/** A request to reopen a closed original. */
 export interface Reopening {
   readonly location: DatabaseLocation
-  /** The target's access, if it is a database server. */
+  /** The target's token, if it is a database server. */
   readonly authToken: string | null
   /** The operator says that the target can never be served again. */
   readonly isTargetGone: boolean
   readonly now: number
 }
 
-/** Opens a closed original again. Refuses while its target has the data, or may have it. Resolves to both addresses. */
+/** Reopens a closed original. Refuses while its target has the data, or may have it. Resolves to both addresses. */
 export async function reopen({ location, authToken, isTargetGone, now }: Reopening) {
   const source = await openSource(location)
   try {
@@ -306,13 +306,13 @@ export async function reopen({ location, authToken, isTargetGone, now }: Reopeni
     })
     if (state === 'complete' || state === 'other')
       throw new MoveProblem(
-        `${standing.location} has the data now, or had it and moved it on. To come back, stop its gateways and move it into a new database; opened here again, the same balances would be spent twice`,
+        `${standing.location} has the data now, or had it and moved it on. To move back, stop its gateways and move the data into a new database. If this one were reopened, the same balances could be spent twice`,
       )
     if (state === 'absent' && !isTargetGone)
       throw new MoveProblem(
-        `${standing.location} has nothing of it, seen from here. If it never will be again, add --target-is-gone: what was served there is lost`,
+        `${standing.location} has none of the data, as seen from here. If it never will again, add --target-is-gone: what was served there is lost`,
       )
-    // A move that still runs somewhere cannot complete it any more.
+    // Afterwards a move that is still running elsewhere cannot complete the target.
     if (state === 'unfinished') await retire(target)
     const entry = auditEntry({
       at: now,
@@ -360,7 +360,7 @@ async function requireRoom(options: MoveOptions, reader: Connection): Promise<vo
   await options.requireRoom(file, Number(row?.[0] ?? 0))
 }
 
-/** The original is closed once the server says that it has the copy: a power failure there must not lose it then. */
+/** The original is closed once the server acknowledges the copy, so a power failure there must not lose the copy. */
 async function requireSync({ to, isSyncPromised, onTrouble }: MoveOptions, target: Connection): Promise<void> {
   if (databaseFile(to.url) !== null) return
   await assertSyncedCommits(target, { url: to.url, isPromised: isSyncPromised, onTrouble }).catch((error: unknown) => {
@@ -372,7 +372,7 @@ function write(writer: Connection, statements: readonly SqlStatement[]) {
   return writer.send({ op: 'batch', mode: 'write', statements })
 }
 
-/** Whether a database failed, and not the code. */
+/** Whether the error comes from a database rather than from the code. */
 function isOfDatabase(error: unknown): error is Error {
   return error instanceof DatabaseError || error instanceof LibsqlError
 }

@@ -11,11 +11,11 @@ interface Meant {
   readonly name: string
   /** The target database. */
   readonly to: string
-  /** The cell that is meant. */
+  /** The cell to move. */
   readonly cell: CellName
 }
 
-/** Throws if the data is another cell's than the one that is meant, or cannot be served where it shall go. */
+/** Throws if the data belongs to a different cell, or cannot be served from the target. */
 export async function requireCell(rows: Rows, { name, to, cell }: Meant): Promise<void> {
   const [known] = await rows("SELECT 1 FROM sqlite_master WHERE name = 'cells'")
   const names = known ? (await rows('SELECT name FROM cells ORDER BY name')).map(([one]) => String(one)) : []
@@ -23,20 +23,20 @@ export async function requireCell(rows: Rows, { name, to, cell }: Meant): Promis
   if (own !== cell)
     throw new MoveProblem(
       own === MAIN_CELL
-        ? `${name} is the database of main, and not of ${cell}`
-        : `${name} is the database of the cell ${own}: move it by --cell ${own}, with the settings of the nodes`,
+        ? `${name} is the database of main, not of ${cell}`
+        : `${name} is the database of the cell ${own}: move it with --cell ${own} and the settings of the nodes`,
     )
   if (databaseFile(to) === null) return
   const others = names.filter((one) => one !== MAIN_CELL)
   if (others.length > 0)
     throw new MoveProblem(
-      `accounts are divided into cells (${others.join(', ')} beside main), which nodes serve from libSQL servers and no process from a file: move ${name} into another server`,
+      `accounts are divided into cells (main and ${others.join(', ')}), which need libSQL servers and cannot be served from a file: move ${name} to another server`,
     )
 }
 
 /**
- * What a new control database must know of the leases that were given in the old one: the term of each cell other than `main`, which rises
- * from there. The databases of the cells refuse a lower one.
+ * Copies the terms of leases to a new control database, for each cell other than `main`. Later terms must be higher: the databases of the cells refuse
+ * lower ones.
  */
 export async function termStatements(rows: Rows): Promise<readonly SqlStatement[]> {
   const leases = await rows(`SELECT name, term FROM leases WHERE name <> '${MAIN_LEASE}'`)

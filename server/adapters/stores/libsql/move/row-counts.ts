@@ -1,10 +1,10 @@
 import type { Connection } from '../driver/worker/worker-connection'
 import { quoted } from './row-text'
 
-/** What changes tables with fewer rows goes in one message: for each, a server reads the whole schema, and the answer takes its way back. */
+/** Tables with fewer rows are changed in one message: each message makes a server read the whole schema and costs a round trip. */
 const FEW_ROWS = 1_000
 
-/** How many rows each of these tables has. One message counts all small ones; a large one has a message, and its time limit, of its own. */
+/** How many rows each of these tables has. One message counts all small tables; a large one has its own message and time limit. */
 export async function countsOf(
   connection: Pick<Connection, 'send' | 'rows'>,
   tables: readonly string[],
@@ -23,7 +23,7 @@ export async function countsOf(
   return counts
 }
 
-/** What is done to tables, in its order, as messages: neighbours whose tables are small go in one. */
+/** Groups changes of tables into messages, in order: consecutive changes of small tables share one. */
 export function inMessages<T extends { readonly table: string }>(
   changes: readonly T[],
   counts: ReadonlyMap<string, number>,

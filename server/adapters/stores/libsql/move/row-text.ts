@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto'
 import type { Connection } from '../driver/worker/worker-connection'
 import type { SqlStatement } from '../driver/worker-wire'
 
-/** Bytes of the rows of a page as stored, if it has more than one. A libSQL server answers with at most 10 MB. */
+/** The stored size of a page's rows, if it has more than one. A libSQL server answers with at most 10 MB. */
 const PAGE_BYTES = 512 * 1024
 const PAGE_ROWS = 2_000
 
-/** A table, as far as copying it goes. */
+/** What is needed to copy a table. */
 export interface TableShape {
   readonly name: string
-  /** What is copied, in order; with `rowid` where rows have one that is no column. */
+  /** The columns to copy, in order; includes `rowid` if rows have one that is not a column. */
   readonly columns: readonly string[]
-  /** Sorts the rows, and is different for each. */
+  /** The columns that sort and identify the rows. */
   readonly key: readonly string[]
 }
 
-/** The rows of a table that were read, written or compared. */
+/** Count and digest of the rows that were read, written or compared. */
 export interface TableSum {
   readonly rows: number
   /** SHA-256 of all rows in the order of their key. */
@@ -30,14 +30,13 @@ interface Page {
 }
 
 /**
- * A value as text without loss: type and content, whatever the driver makes of integers above 2^53, of text with NUL or of bytes that are no
- * text.
+ * A value as lossless text: its type and content, however the driver treats integers above 2^53, text with NUL, or bytes that are not text.
  */
 const textOf = (value: string) =>
   `CASE typeof(${value}) WHEN 'integer' THEN CAST(${value} AS TEXT) WHEN 'text' THEN 't' || hex(${value}) WHEN 'null' THEN 'n'
     WHEN 'blob' THEN 'b' || hex(${value}) ELSE 'r' || printf('%!.17g', ${value}) END`
 
-/** The value that this text represents. */
+/** The value that a text represents. */
 const valueFrom = (text: string) =>
   `CASE substr(${text}, 1, 1) WHEN 't' THEN CAST(unhex(substr(${text}, 2)) AS TEXT) WHEN 'n' THEN NULL
     WHEN 'b' THEN unhex(substr(${text}, 2)) WHEN 'r' THEN iif(${text} LIKE '%Inf', iif(${text} LIKE '%-%', -9e999, 9e999), CAST(substr(${text}, 2) AS REAL))
@@ -71,7 +70,7 @@ export async function tablesOf(
   })
 }
 
-/** Reads a table page by page. Nobody else may write it meanwhile. */
+/** Reads a table page by page. No other process may write to it meanwhile. */
 export class TableReader {
   private readonly connection: Pick<Connection, 'send'>
   private readonly table: TableShape
@@ -81,7 +80,7 @@ export class TableReader {
     this.table = table
   }
 
-  /** The rows after a key; null behind the last one. */
+  /** The rows after a key; null after the last one. */
   async page(after: string | null): Promise<Page | null> {
     const [[end] = []] = await this.rows(this.endSql(after !== null), keyArgs(after))
     if (end === undefined) return null
@@ -105,7 +104,7 @@ export class TableReader {
     return result?.rows ?? []
   }
 
-  /** The key of the last row that fits into a page, or of the first one. */
+  /** The key of the last row that fits into a page; at least the first one. */
   private endSql(isLater: boolean): string {
     const { name, columns, key } = this.table
     const aliases = key.map((_, at) => `k${at}`)
