@@ -2,7 +2,7 @@ import type { CellName, StaffClaim } from '../../core/cluster/cells'
 import type { ForwardedCall, Hopped, Peer } from '../../core/cluster/hop'
 import { type OutgoingBody, passedHeaders } from './outgoing-request'
 
-/** What a node says of a request on a link, and the request without its body. The link proves who says it, so nothing is signed. */
+/** A forwarded request on a link, without its body, and what the node knows about it. The link authenticates the node, so nothing is signed. */
 export interface CallHead {
   readonly method: string
   readonly url: string
@@ -10,7 +10,7 @@ export interface CallHead {
   readonly hop: Hopped
 }
 
-/** The length of what a HEAD would get is only known to HTTP, and no `Request` can be made of TRACE. */
+/** Without HEAD, whose content length only HTTP can carry, and TRACE, for which `Request` does not exist. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 type Written = readonly [
@@ -24,7 +24,7 @@ type Written = readonly [
   staff: StaffClaim | null,
 ]
 
-/** Null if the request cannot be made again from what its head says. */
+/** Null if the request cannot be reconstructed from its head. */
 export function callHeadText(
   request: Request,
   { cell, term }: Peer,
@@ -32,7 +32,7 @@ export function callHeadText(
   body: OutgoingBody & { kind: 'whole' },
 ): string | null {
   const { method, url } = request
-  // The server of HTTP also takes a host of which there is no URL.
+  // The HTTP server also accepts hosts that are not valid in a URL.
   if (!METHODS.has(method) || !URL.canParse(url)) return null
   const fragment = url.indexOf('#')
   const target = fragment < 0 ? url : url.slice(0, fragment)
@@ -40,7 +40,7 @@ export function callHeadText(
   return JSON.stringify([method, target, headers, cell, term, address, requestId, staff ?? null] satisfies Written)
 }
 
-/** Throws if it is no head. */
+/** Throws if the text is not a head. */
 export function callHeadIn(text: string): CallHead {
   const [method, url, headers, cell, term, address, requestId, staff] = JSON.parse(text) as Written
   if (typeof url !== 'string' || typeof term !== 'number' || typeof address !== 'string')

@@ -6,24 +6,24 @@ import { WHOLE_BYTES } from './link-frames'
 import type { Exchange } from './peer-connection'
 import type { ResponseHead } from './response-head'
 
-/** How much of a stream waits here for a caller that reads slowly. */
+/** How much of a stream is buffered here for a caller that reads slowly. */
 const AHEAD_BYTES = 256 * 1024
 /** A caller's connection closes after 60 s of silence, unless it is allowed. */
 const SILENCE_MS = 20_000
-/** A caller that takes less than what waits here in this time, some 4 KB a second, must not hold a connection between nodes. */
+/** A caller that does not read what is buffered here within this time, about 4 KB a second, must not keep a connection between nodes busy. */
 const STALLED_MS = 120_000
-/** An owner that gave its cell back has answered what it took, and refuses what came too late: both may be on their way for so long. */
+/** An owner that released its cell has answered or refused every request. Its responses may be in flight for this long. */
 const REPLACED_MS = 1_000
 
-/** What became of a request. */
+/** The outcome of a forwarded request. */
 export type Outcome =
   | { readonly kind: 'answered'; readonly response: Response }
-  /** It did not arrive, or the other node is not the owner: nothing happened. */
+  /** It did not arrive, or the other node is not the owner: it did not run. */
   | { readonly kind: 'not done'; readonly reason: string }
-  /** It may have arrived, so nobody knows what happened. */
+  /** It may have arrived, so it is unknown whether it ran. */
   | { readonly kind: 'lost'; readonly reason: string }
 
-/** The connection of an exchange, or its part of one. */
+/** The connection of an exchange, or its share of one. */
 export interface Carrier {
   /** The other node sends no more of the response until `resume`. */
   pause(): void
@@ -46,7 +46,7 @@ export class ForwardedExchange implements Exchange {
   private filled = 0
   private stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null
   private isSilenceAllowed = false
-  /** Since when the caller has not taken what waits here. */
+  /** Since when the caller has not read what is buffered here. */
   private stalledSince: number | null = null
   /** Since when another node owns the accounts. */
   private replacedAt: number | null = null
@@ -80,7 +80,7 @@ export class ForwardedExchange implements Exchange {
         start: (controller) => {
           this.stream = controller
         },
-        // Afterwards the connection is another request's.
+        // Once it is over, the connection belongs to another request.
         pull: () => {
           this.stalledSince = null
           if (!this.isOver) this.carrier.resume()
@@ -113,7 +113,7 @@ export class ForwardedExchange implements Exchange {
     this.over()
     if (this.stream) {
       this.stream.close()
-      // The caller still has to read what waits here.
+      // The caller still has to read what is buffered here.
       this.call.allowSilence?.(false)
       return
     }
@@ -125,7 +125,7 @@ export class ForwardedExchange implements Exchange {
 
   cut(reason: string, wasSent: boolean): void {
     this.over()
-    // The caller sees that it did not get everything.
+    // Shows the caller that the response is incomplete.
     if (this.stream) return void this.stream.error()
     this.settle({ kind: wasSent ? 'lost' : 'not done', reason })
   }
@@ -138,24 +138,24 @@ export class ForwardedExchange implements Exchange {
     this.settle({ kind: 'lost', reason: 'the caller has hung up' })
   }
 
-  /** Ends it from here: the owner answers no more. */
+  /** Ends it from this side: the owner will not answer any more. */
   abandon(reason: string): void {
     if (this.isOver) return
     this.carrier.destroy()
     this.cut(reason, true)
   }
 
-  /** Another node owns the accounts: the older owner has a moment to answer. */
+  /** Another node owns the accounts now: the previous owner has a moment left to answer. */
   replaced(now: number): void {
     this.replacedAt ??= now
   }
 
-  /** Part of the body arrived: the time to wait begins anew. */
+  /** Part of the body was sent: restarts the time limit. */
   uploaded(): void {
     this.startedAt = performance.now()
   }
 
-  /** Looks at the time. A stream has its limits from the owner, unless the caller does not read it. */
+  /** Checks time limits. The owner limits streams, except when the caller does not read. */
   check(now: number, deadlineMs: number, stalledMs = STALLED_MS): void {
     if (this.replacedAt !== null && now - this.replacedAt > REPLACED_MS) {
       this.abandon('another node owns the accounts now')

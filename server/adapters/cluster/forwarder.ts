@@ -16,29 +16,29 @@ import { NO_BODY, type OutgoingBody, outgoingBody, outgoingHead, outgoingPath } 
 import type { PeerConnection } from './peer-connection'
 import { PeerConnections } from './peer-connections'
 
-/** Longer than any wait for a model's first byte (300 s by default): the owner answers for a late upstream itself. */
+/** Longer than any wait for a model's first byte (300 s by default): the owner itself answers when an upstream is late. */
 const DEADLINE_MS = 330_000
-/** A small body that takes longer is not sent on. */
+/** A small body that takes longer is not forwarded. */
 const SMALL_BODY_MS = 30_000
-/** Bodies in memory of requests that wait for an owner. Beyond it, one with a body is refused at once. */
+/** The limit for bodies of requests that wait for an owner. Beyond it, requests with a body are refused immediately. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
 const SWEEP_MS = 500
 
 /** Why the owner's response is missing. */
 export interface Missing {
-  /** `unknown`: it may have run, so only its `Idempotency-Key` makes it safe to send again. */
+  /** `unknown`: the request may have run, so only its `Idempotency-Key` makes it safe to send again. */
   readonly outcome: 'did not run' | 'unknown' | 'late body'
   readonly reason: string
 }
 
 export interface ForwarderParts {
   readonly signer: HopSigner
-  /** The time of day that all nodes have, in milliseconds. */
+  /** The time of day that all nodes agree on, in milliseconds. */
   readonly now: () => number
   readonly findOwner: FindOwner
-  /** The response of this node where there is none of the owner: 503 with `Retry-After`, in the shape of the path. */
+  /** This node's response when the owner's is missing: 503 with `Retry-After`, in the format of the path. */
   readonly refuse: (request: Request, call: ForwardedCall, missing: Missing) => Response
-  /** Shorter times and a smaller room, for tests. */
+  /** Shorter times and less memory, for tests. */
   readonly deadlineMs?: number
   readonly silentMs?: number
   readonly stalledMs?: number
@@ -46,13 +46,13 @@ export interface ForwarderParts {
 }
 
 /**
- * Sends requests on to the owner, streamed both ways, and sends none twice: the first one may have been charged (ADR 39). Only one that did
- * not arrive, or that a node refused because it is not the owner, is sent again, once, to whoever owns then.
+ * Forwards requests to the owner, streamed both ways, and sends none twice, because it may have been charged (ADR 39). Only a request that did not arrive,
+ * or that a node refused because it is not the owner, is sent once more, to the new owner.
  */
 export class Forwarder implements Forwarding {
   private readonly parts: ForwarderParts
   private readonly deadlineMs: number
-  /** By URL, with the ownership under which each was last asked for. */
+  /** By URL, with the owner for which each was last used. */
   private readonly peers = new Map<string, { readonly peer: PeerConnections; to: Peer }>()
   private readonly running = new Set<ForwardedExchange>()
   private readonly onEnd = (exchange: ForwardedExchange) => {
@@ -153,7 +153,7 @@ export class Forwarder implements Forwarding {
   ): Promise<Outcome> {
     let connection: PeerConnection
     try {
-      // Once a part of a stream is read it cannot be sent to another node.
+      // A stream cannot be sent to another node once part of it has been read.
       if (body.kind === 'stream' && !(await this.isOwner(peer, to, call)))
         return { kind: 'not done', reason: 'it is not the owner' }
       connection = peer.taken() ?? (await peer.connect())
@@ -177,7 +177,7 @@ export class Forwarder implements Forwarding {
     })
   }
 
-  /** Sends the request among others; null if there is no link that takes it. */
+  /** Sends the request on a link with others; null if no link can take it. */
   private onLink(
     request: Request,
     peer: PeerConnections,
@@ -190,15 +190,15 @@ export class Forwarder implements Forwarding {
     const head = link && callHeadText(request, to, call, body)
     if (!link || head === null) return null
     return new Promise((settle) => {
-      const place = link.place()
-      const exchange = this.exchange(place, to, call, settle)
+      const linked = link.newCall()
+      const exchange = this.exchange(linked, to, call, settle)
       if (request.signal.aborted) return exchange.callerGone()
       request.signal.addEventListener('abort', () => exchange.callerGone())
-      place.begin(exchange, head, body.bytes)
+      linked.begin(exchange, head, body.bytes)
     })
   }
 
-  /** Asks a node whether it is the owner. Throws if it cannot be connected to. */
+  /** Asks a node whether it is the owner. Throws if the node is unreachable. */
   private async isOwner(peer: PeerConnections, to: Peer, call: ForwardedCall): Promise<boolean> {
     const outcome = await this.probe(peer.taken() ?? (await peer.connect()), peer, to, call)
     return outcome.kind === 'answered' && outcome.response.status === 204
@@ -217,7 +217,7 @@ export class Forwarder implements Forwarding {
     })
   }
 
-  /** Rejects if the node does not answer, whatever it is. */
+  /** Rejects if the node does not answer, whether or not it is the owner. */
   private async ask(peer: PeerConnections, to: Peer): Promise<void> {
     const connection = await peer.connect(true)
     const outcome = await this.probe(connection, peer, to, { address: OPERATOR, requestId: 'watch' })
@@ -244,7 +244,7 @@ export class Forwarder implements Forwarding {
 
   private peer(to: Peer): PeerConnections {
     const known = this.peers.get(to.url)
-    // One that said that it stops may have been started anew.
+    // A node that announced its stop may have been restarted.
     if (known && !(known.peer.hasLeft && known.to.nodeId !== to.nodeId)) {
       known.to = to
       return known.peer
@@ -270,7 +270,7 @@ export class Forwarder implements Forwarding {
   }
 }
 
-/** Passes a body on as it comes, at the speed at which the other node takes it. */
+/** Passes a body on as it arrives, as fast as the other node accepts it. */
 async function upload(
   { stream, length }: Extract<OutgoingBody, { kind: 'stream' }>,
   connection: PeerConnection,
@@ -278,7 +278,7 @@ async function upload(
 ): Promise<void> {
   let sent = 0
   const reader = stream.getReader()
-  // The owner has answered without the rest, or is gone. Cancelling fails if the body has ended already.
+  // The owner answered without reading the rest, or is gone. Cancelling fails if the body has already ended.
   exchange.whenOver = () => void reader.cancel().catch(() => undefined)
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -291,7 +291,7 @@ async function upload(
     return exchange.callerGone()
   }
   if (exchange.isOver) return
-  // A body that is cut off must not look whole.
+  // A body that was cut off must not look complete.
   if (length !== null && sent !== length) return exchange.callerGone()
   if (length === null) await connection.send(LAST_CHUNK)
   connection.endUpload()
@@ -300,7 +300,7 @@ async function upload(
 const LAST_CHUNK = Buffer.from('0\r\n\r\n')
 const LINE_END = Buffer.from('\r\n')
 
-/** Nothing for no bytes: an empty chunk is the end. */
+/** Returns no bytes for no bytes: an empty chunk would end the body. */
 function asChunk(bytes: Uint8Array): Uint8Array {
   const size = Buffer.from(`${bytes.byteLength.toString(16)}\r\n`)
   return bytes.byteLength === 0 ? bytes : Buffer.concat([size, bytes, LINE_END])
@@ -310,7 +310,7 @@ function withBody(head: Buffer, body: Uint8Array): Uint8Array {
   return body.byteLength === 0 ? head : Buffer.concat([head, body])
 }
 
-/** Rejects if the caller breaks off, or takes too long. */
+/** Rejects if the caller hangs up or takes too long. */
 async function smallBody(request: Request): Promise<OutgoingBody> {
   const late = () => new Error('the body did not arrive in time')
   return { kind: 'whole', bytes: await inTime(request.bytes(), SMALL_BODY_MS, late) }

@@ -5,9 +5,9 @@ import { formatAddress, parseAddress } from '../../core/credentials/address'
 
 /** How old a header may be. */
 const MAX_AGE_MS = 5_000
-/** How far the clock of another node may be ahead: a node that differs by more is not ready. */
+/** How far the clock of another node may be ahead. A node that differs by more is not ready. */
 const MAX_AHEAD_MS = 1_000
-/** Separates what is signed from everything else that a key might sign. */
+/** Distinguishes these signatures from anything else that the key might sign. */
 const PURPOSE = 'gateway-hop/1'
 const MIN_KEY_BYTES = 32
 
@@ -16,22 +16,22 @@ export interface HopKey {
   readonly secret: Uint8Array
 }
 
-/** During a change two keys are valid: every node accepts the new one before any node signs with it. */
+/** During a key change two keys are valid: every node accepts the new one before any node signs with it. */
 export interface HopKeys {
   readonly signing: HopKey
   readonly accepted: readonly HopKey[]
 }
 
 /**
- * Signs what a node says about a request that it forwards (ADR 45 decision 4): HMAC-SHA256 over method, path, cell, term, address,
- * request id, deadline, time, and the operator whom `main` checked. A header is good once, for 5 s, for that request only. It says who forwards, not who calls: the owner authenticates the
- * caller itself.
+ * Signs what a node knows about a request that it forwards (ADR 45 decision 4): HMAC-SHA256 over method, path, cell, term, address, request id, deadline,
+ * time, and the operator whom `main` authenticated. A header is valid once, for 5 s, for that request only. It proves which node forwards, not who calls:
+ * the owner authenticates the caller itself.
  */
 export class HopHeaders implements HopSigner {
   private hashers: ReadonlyMap<string, Bun.CryptoHasher> = new Map()
   private signing = ''
   private readonly used = new UsedOnce(MAX_AGE_MS + MAX_AHEAD_MS)
-  /** Makes two headers of one millisecond differ, of two nodes too. */
+  /** Makes headers differ within the same millisecond, also between nodes. */
   private count = randomInt(2 ** 47)
 
   constructor(keys: HopKeys) {
@@ -56,7 +56,7 @@ export class HopHeaders implements HopSigner {
   sign(claim: HopClaim, now: number): string {
     const { cell, deadlineMs = MAX_AGE_MS, requestId, address, staff } = claim
     this.count++
-    // A hop to `main` is one that nodes understand which know no other cell.
+    // Hops to `main` keep the format that nodes without other cells understand.
     const term = cell === MAIN_CELL ? claim.term : `${cell}/${claim.term}`
     const operator = staff ? `;${staffText(staff)}` : ''
     const fields = `${this.signing};${term};${now};${this.count};${deadlineMs};${requestId};${address}${operator}`
@@ -79,13 +79,13 @@ export class HopHeaders implements HopSigner {
     return { cell: cell ?? MAIN_CELL, term: Number(term), address, requestId, ...operator }
   }
 
-  /** In hex; null for a key that is not accepted. No field has a line break, so the lines cannot be read as another request. */
+  /** In hex; null for a key that is not accepted. No field contains a line break, so the text cannot match a different request. */
   private mac(keyId: string, method: string, path: string, fields: string): string | null {
     return this.hashers.get(keyId)?.copy().update(`${PURPOSE}\n${method}\n${path}\n${fields}`).digest('hex') ?? null
   }
 }
 
-/** Key, cell unless it is `main`, term, time, count, deadline, request id, address, operator; then the signature of what is before it. */
+/** Key, cell unless it is `main`, term, time, count, deadline, request id, address, operator; then their signature. */
 const CLAIM =
   /^(([\w-]{1,32});(?:([a-z][a-z0-9-]{0,31})\/)?(\d{1,15});(\d{1,15});\d{1,16};(\d{1,9});([\w-]{1,64});([0-9a-f.:]{2,45}|unknown|operator)(?:;([\w-]{1,8000}))?);([0-9a-f]{64})$/
 
@@ -94,7 +94,7 @@ export function staffText(staff: StaffClaim): string {
   return Buffer.from(JSON.stringify(staff)).toString('base64url')
 }
 
-/** The claim in a header that is known to be a node's. */
+/** The claim in a header that is known to come from a node. */
 export function staffIn(text: string): StaffClaim {
   return JSON.parse(Buffer.from(text, 'base64url').toString())
 }
@@ -105,14 +105,14 @@ function isAddress(text: string): boolean {
   return address !== null && formatAddress(address) === text
 }
 
-/** The path and query of a request's URL, which Bun gives as a bare path if the `Host` is not usable. Without a fragment. */
+/** The path and query of a request's URL, without the fragment. Bun's URL is a bare path if the `Host` is not usable. */
 export function requestPath(url: string): string {
   const from = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   const end = url.indexOf('#')
   return from < 0 ? '/' : url.slice(from, end < 0 ? undefined : end)
 }
 
-/** Remembers what was used within a time, and for at most twice that time. */
+/** Remembers used names for the given time, and at most twice as long. */
 class UsedOnce {
   private readonly withinMs: number
   private recent = new Set<string>()
@@ -128,7 +128,7 @@ class UsedOnce {
   }
 
   isFirst(name: string, now: number): boolean {
-    // A clock that was set back makes what was used too far ahead.
+    // Also counts time after the clock was set back.
     const passed = Math.abs(now - this.since)
     if (passed > this.withinMs) {
       this.older = passed > 2 * this.withinMs ? new Set() : this.recent

@@ -5,12 +5,12 @@ import { type CallHead, callHeadIn } from './call-head'
 import { FEW_CALLS, FRAME, type FrameKind, FrameWriter, readFrames, WHOLE_BYTES, WINDOW_BYTES } from './link-frames'
 import { responseHeadText } from './response-head'
 
-/** A WebSocket library drops a message beyond this, which would leave a call without an end; the windows keep it far below. */
+/** Beyond this, the WebSocket library drops messages, so that a call would never end. The windows keep the buffer far below. */
 const MAX_BUFFERED_BYTES = 1024 ** 3
-/** Beyond this, parts of responses wait until the other node has taken what is on its way. */
+/** Beyond this, parts of responses wait until the other node has received what is in flight. */
 const FULL_BYTES = 4 * 1024 * 1024
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
-/** A ping is sent meanwhile: a link closes only if the other node is gone. */
+/** Pings are sent before that, so a link only closes if the other node is gone. */
 const IDLE_SECONDS = 30
 
 interface IncomingParts {
@@ -20,7 +20,7 @@ interface IncomingParts {
 }
 
 type LinkSocket = Bun.ServerWebSocket<undefined>
-/** What a server does that opens links. */
+/** The part of a server that opens links. */
 export type LinkServer = Pick<Bun.Server<undefined>, 'upgrade'>
 
 /** The links that other nodes have opened to this one (ADR 57). */
@@ -34,7 +34,7 @@ export class IncomingLinks {
     this.parts = parts
   }
 
-  /** For the server that has the port. */
+  /** The handler for the server that listens on the port. */
   readonly websocket: Bun.WebSocketHandler<undefined> = {
     perMessageDeflate: false,
     maxPayloadLength: MAX_MESSAGE_BYTES,
@@ -55,15 +55,14 @@ export class IncomingLinks {
     },
   }
 
-  /** Makes a link of a request whose hop header proved that another node sent it. */
+  /** Turns a request into a link. Its hop header has proved that another node sent it. */
   accept(request: Request, server: LinkServer): Response {
     // The server sends nothing more once the connection is a link.
     return new Response(null, { status: server.upgrade(request) ? 200 : 426 })
   }
 
   /**
-   * Says that this node stops. Resolves when the other nodes have every answer and send nothing more, after `maxMs` at the latest: then the port
-   * can close.
+   * Announces that this node stops. Resolves when the other nodes have every answer and send nothing more, or after `maxMs`: then the port can be closed.
    */
   async ended(maxMs: number): Promise<void> {
     this.isEnding = true
@@ -99,7 +98,7 @@ class IncomingLink {
         else if (kind === FRAME.more) call?.allow(Number(text))
       })
     } catch (error) {
-      this.parts.onFault(`a message of another node cannot be read: ${reasonOf(error)}`)
+      this.parts.onFault(`a message from another node cannot be read: ${reasonOf(error)}`)
       this.socket?.terminate()
     }
   }
@@ -176,7 +175,7 @@ class IncomingCall {
     this.link = link
   }
 
-  /** Aborted when the caller has hung up. Only made when somebody asks for it. */
+  /** Aborted when the caller hangs up. Created on first use. */
   get signal(): AbortSignal {
     this.abort ??= new AbortController()
     if (this.isLeft) this.abort.abort()
@@ -195,13 +194,13 @@ class IncomingCall {
     this.whenAllowed?.()
   }
 
-  /** Sends the response, as fast as the other node takes it. */
+  /** Sends the response, as fast as the other node accepts it. */
   async send(response: Response): Promise<void> {
     const { id, link } = this
     if (this.isLeft) return void response.body?.cancel().catch(() => undefined)
     const head = responseHeadText(response)
     const whole = wholeBytes(response)
-    // In one frame: of one that is cut in two messages the other node makes a stream.
+    // In one frame: a response in two messages becomes a stream at the other node.
     if (whole && whole.byteLength <= WHOLE_BYTES && !link.isFull) return link.answer(id, head, whole)
     link.write(FRAME.head, id, head)
     if (whole) await this.sendPart(whole)
@@ -231,7 +230,7 @@ class IncomingCall {
   }
 }
 
-/** The body of a response, if it is known without a stream. */
+/** The body of a response, if it is available without a stream. */
 function wholeBytes(response: Response): Uint8Array | null {
   const whole = wholeBodyOf(response)
   if (whole !== undefined) return typeof whole === 'string' ? Buffer.from(whole) : whole
@@ -240,7 +239,7 @@ function wholeBytes(response: Response): Uint8Array | null {
 
 const NO_BYTES = new Uint8Array()
 
-/** A request whose signal is only made when somebody asks for it. */
+/** A request whose signal is created on first use. */
 class LinkedRequest extends Request {
   private readonly call: IncomingCall
 
@@ -254,7 +253,7 @@ class LinkedRequest extends Request {
   }
 }
 
-/** Null if a caller's headers are such that no request can be made of them: that must not end the calls of others. */
+/** Null if a caller's headers are not valid for a request: that must not affect other calls. */
 function requestOf({ method, url, headers }: CallHead, body: Buffer<ArrayBuffer>, call: IncomingCall): Request | null {
   try {
     return new LinkedRequest(call, url, body.byteLength > 0 ? { method, headers, body } : { method, headers })

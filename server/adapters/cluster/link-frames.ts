@@ -1,41 +1,41 @@
-/** What a frame says. The numbers are on the wire, so a frame of another meaning needs another path than `LINK_PATH`. */
+/** The kinds of frames. The numbers are on the wire: a changed meaning needs a path other than `LINK_PATH`. */
 export const FRAME = {
-  /** A request: its `CallHead` and its whole body. */
+  /** A request: its `CallHead` and its complete body. */
   call: 1,
-  /** The caller has hung up, or the first node gave up. */
+  /** The caller has hung up, or the forwarding node gave up. */
   cancel: 2,
-  /** So many more bytes of the response may be sent. */
+  /** How many more bytes of the response may be sent. */
   more: 3,
   /** Status and headers of a response that comes in parts. */
   head: 4,
-  /** A part of its body. */
+  /** A part of that response's body. */
   part: 5,
-  /** It is whole. */
+  /** The response is complete. */
   end: 6,
-  /** It breaks off. */
+  /** The response is cut off. */
   broken: 7,
-  /** Of no call: the node takes no new ones on this link. */
+  /** Belongs to no call: the node accepts no new calls on this link. */
   last: 8,
-  /** A whole response: status and headers, and its body. */
+  /** A complete response: status, headers and body. */
   answer: 9,
 } as const
 export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
 
-/** How many bytes of one response may be on their way before the first node asks for more. */
+/** How many bytes of one response may be in flight before the forwarding node asks for more. */
 export const WINDOW_BYTES = 256 * 1024
-/** Responses up to this size are sent and passed on as a whole, which costs less than a stream. */
+/** Responses up to this size are sent and passed on in one piece, which costs less than a stream. */
 export const WHOLE_BYTES = 64 * 1024
-/** So few calls share nothing, so their frames need not wait for others. */
+/** With this few calls, frames are not batched. */
 export const FEW_CALLS = 2
 
 /** Length of the text, length of the bytes, number of the call: 4 bytes each, little-endian; and the kind. */
 const HEADER_BYTES = 13
-/** A whole window and more. What is more goes out before the turn ends; a frame that is larger has a buffer of its own. */
+/** More than a whole window. When it is full, it is sent before the turn ends; a larger frame gets its own buffer. */
 const BUFFER_BYTES = WINDOW_BYTES + 64 * 1024
 const MAX_ID = 0xffff_ffff
 const NO_BYTES = new Uint8Array()
 
-/** The number of the next call on a link. Numbers come again after four thousand million calls, which a busy link carries in ten days. */
+/** The number of the next call on a link. Numbers repeat after four billion calls, which takes a busy link ten days. */
 export function nextId(last: number, isInUse: (id: number) => boolean): number {
   let id = last
   do id = id >= MAX_ID ? 1 : id + 1
@@ -43,7 +43,7 @@ export function nextId(last: number, isInUse: (id: number) => boolean): number {
   return id
 }
 
-/** Collects the frames of one turn of the event loop, and sends them as one message: a message costs more than a call in it. No frame is split. */
+/** Collects the frames of one turn of the event loop and sends them as one message, because a message costs more than a call in it. Frames are never split. */
 export class FrameWriter {
   private readonly send: (message: Uint8Array) => void
   private buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES)
@@ -55,7 +55,7 @@ export class FrameWriter {
     this.send = send
   }
 
-  /** Adds a frame, and sends it at once if it is urgent, unless others of this turn are waiting already. */
+  /** Adds a frame. Sends it immediately if it is urgent, unless others of this turn are already waiting. */
   add(kind: FrameKind, id: number, text = '', bytes: Uint8Array = NO_BYTES, isUrgent = false): void {
     this.makeRoom(text, bytes)
     const { buffer, used } = this
@@ -71,8 +71,8 @@ export class FrameWriter {
   }
 
   /**
-   * Sends nothing before this turn ends. Not in a microtask: what Bun's server sends in one, while it hands over a message, stays behind until the
-   * next one is sent.
+   * Delays sending until this turn ends. Not in a microtask: what Bun's server sends in one while it delivers a message is held back until the next
+   * send.
    */
   wait(): void {
     if (this.isScheduled) return
@@ -94,7 +94,7 @@ export class FrameWriter {
   }
 
   /**
-   * Sends what waits if a frame does not fit behind it. To make larger buffers for each burst of responses would cost more than another
+   * Sends the waiting frames if another does not fit into the buffer. Allocating a larger buffer for each burst of responses would cost more than another
    * message.
    */
   makeRoom(text: string, bytes: Uint8Array): void {
@@ -120,14 +120,14 @@ export function readFrames(message: Buffer<ArrayBuffer>, each: (frame: Frame) =>
   while (at < message.byteLength) {
     const from = at + HEADER_BYTES
     if (from > message.byteLength) throw new Error('a message ends within a frame')
-    const behindText = from + message.readUInt32LE(at)
-    const end = behindText + message.readUInt32LE(at + 4)
+    const textEnd = from + message.readUInt32LE(at)
+    const end = textEnd + message.readUInt32LE(at + 4)
     if (end > message.byteLength) throw new Error('a message ends within a frame')
     each({
       kind: message[at + 12] ?? 0,
       id: message.readUInt32LE(at + 8),
-      text: behindText === from ? '' : message.toString('utf8', from, behindText),
-      bytes: message.subarray(behindText, end),
+      text: textEnd === from ? '' : message.toString('utf8', from, textEnd),
+      bytes: message.subarray(textEnd, end),
     })
     at = end
   }

@@ -4,12 +4,12 @@ import { FEW_CALLS, FRAME, FrameWriter, nextId, readFrames, WINDOW_BYTES } from 
 import type { Exchange } from './peer-connection'
 import { type ResponseHead, responseHeadIn } from './response-head'
 
-/** Calls on one link at once. */
+/** The maximum of concurrent calls on a link. */
 const MAX_CALLS = 4096
-/** With so much unsent, further requests take connections of their own. */
+/** With this much unsent, further requests use separate connections. */
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024
 
-/** Bun's client, of which the types of browsers know less. */
+/** Bun's client, which has more than the DOM types include. */
 interface LinkSocket extends Omit<WebSocket, 'binaryType' | 'send'> {
   binaryType: string
   send(message: Uint8Array): void
@@ -20,25 +20,25 @@ const LinkClient = WebSocket as unknown as new (
   options: { readonly headers: Readonly<Record<string, string>> },
 ) => LinkSocket
 
-/** Who gets to know what becomes of a link. */
+/** Is notified about a link. */
 export interface LinkOwner {
-  /** A message came: the other node is there. */
+  /** A message arrived: the other node is alive. */
   heard(): void
-  /** The other node said that it stops. */
+  /** The other node announced that it stops. */
   left(): void
-  /** Whether it stays open without calls: what a node that stops is sent beside it must arrive. `retire` asks again. */
+  /** Whether it stays open without calls: requests to a stopping node on other connections must still arrive. `retire` checks again. */
   isNeeded(): boolean
   closed(link: OutgoingLink): void
 }
 
-/** A connection to another node that carries many calls at once (ADR 57). Calls go out and come in in messages of many frames. */
+/** A connection to another node that carries many calls at once (ADR 57). Messages in both directions contain many frames. */
 export class OutgoingLink {
   private readonly socket: LinkSocket
   private readonly owner: LinkOwner
   private readonly calls = new Map<number, LinkedCall>()
   private readonly frames: FrameWriter
   private lastId = 0
-  /** Calls of which the other node can have nothing yet. */
+  /** Calls that cannot have reached the other node yet. */
   private unsent: LinkedCall[] = []
   private isRetired = false
   private isClosed = false
@@ -54,7 +54,7 @@ export class OutgoingLink {
     })
   }
 
-  /** Opens one with a signed header. Rejects if the node, or a proxy before it, has no links, or does not answer within `withinMs`. */
+  /** Opens a link with a signed header. Rejects if the node, or a proxy in front of it, supports no links or does not answer within `withinMs`. */
   static open(url: URL, hop: string, owner: LinkOwner, withinMs: number): Promise<OutgoingLink> {
     const socket = new LinkClient(`${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${LINK_PATH}`, {
       headers: { [HOP_HEADER]: hop },
@@ -72,20 +72,20 @@ export class OutgoingLink {
     return promise.finally(() => clearTimeout(timer))
   }
 
-  /** How many calls it carries now. */
+  /** The number of calls in progress. */
   get size(): number {
     return this.calls.size
   }
 
-  /** Whether it carries further calls. */
+  /** Whether it accepts further calls. */
   get takes(): boolean {
     return (
       !this.isClosed && !this.isRetired && this.calls.size < MAX_CALLS && this.socket.bufferedAmount < MAX_UNSENT_BYTES
     )
   }
 
-  /** A place for a call, which `begin` sends. */
-  place(): LinkedCall {
+  /** A new call, which `begin` sends. */
+  newCall(): LinkedCall {
     return new LinkedCall(this)
   }
 
@@ -94,7 +94,7 @@ export class OutgoingLink {
     const id = nextId(this.lastId, (used) => this.calls.has(used))
     this.lastId = id
     this.calls.set(id, call)
-    // What goes out before it does not make it one that was sent.
+    // Send earlier frames first, so that they do not mark this call as sent.
     this.frames.makeRoom(head, body)
     this.unsent.push(call)
     this.frames.add(FRAME.call, id, head, body, this.calls.size <= FEW_CALLS)
@@ -113,13 +113,13 @@ export class OutgoingLink {
     if (this.calls.has(id)) this.frames.add(FRAME.more, id, `${bytes}`)
   }
 
-  /** Carries no further calls, and closes when those that it carries are over. */
+  /** Accepts no further calls, and closes once those in progress are over. */
   retire(): void {
     this.isRetired = true
     this.closeIfDone()
   }
 
-  /** Closes it: what it carries is lost. */
+  /** Closes the link: calls in progress are lost. */
   ended(reason: string): void {
     if (this.isClosed) return
     this.isClosed = true
@@ -163,7 +163,7 @@ export class OutgoingLink {
 
   private closeIfDone(): void {
     if (!this.isRetired || this.isClosed || this.calls.size > 0 || this.owner.isNeeded()) return
-    // What was cancelled last must arrive.
+    // The last cancellation must arrive.
     this.frames.flush()
     this.isClosed = true
     this.socket.close()
@@ -171,19 +171,19 @@ export class OutgoingLink {
   }
 }
 
-/** One call on a link: what carries an exchange. */
+/** One call on a link: the carrier of an exchange. */
 export class LinkedCall {
   private readonly link: OutgoingLink
   private id = 0
-  /** Whether the other node may have got it. */
+  /** Whether the other node may have received it. */
   isSent = false
   private exchange: Exchange | null = null
   private begun: ResponseHead | null = null
-  /** Of a response that may still come as a whole. */
+  /** Parts of a response that may still arrive as a whole. */
   private parts: Buffer<ArrayBuffer>[] = []
   private isStream = false
   private isPaused = false
-  /** Received since the other node was told that it may send more. */
+  /** Bytes received since the other node was last allowed to send more. */
   private received = 0
 
   constructor(link: OutgoingLink) {
@@ -195,7 +195,7 @@ export class LinkedCall {
     this.id = this.link.add(this, head, body)
   }
 
-  /** The other node sends at most what is on its way by then. */
+  /** The other node then sends at most what its window allows. */
   pause(): void {
     this.isPaused = true
   }
@@ -231,7 +231,7 @@ export class LinkedCall {
     this.allowMore()
   }
 
-  /** The message ended before the response did, so the rest comes when there is more. */
+  /** The message ended before the response did: streams the response, since the rest comes later. */
   stream(): void {
     if (this.isStream || !this.exchange || !this.begun) return
     this.isStream = true

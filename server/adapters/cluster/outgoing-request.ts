@@ -1,28 +1,28 @@
 import { HOP_HEADER } from '../../core/cluster/hop'
 import { requestPath } from './hop-header'
 
-/** A body up to this size is sent as a whole, so that it can be sent again if nobody read it. */
+/** A body up to this size is buffered, so that it can be sent again if no node has read it. */
 const WHOLE_BODY_BYTES = 64 * 1024
 
 /** The body of a request on its way to another node. */
 export type OutgoingBody =
   | { readonly kind: 'whole'; readonly bytes: Uint8Array }
-  /** Passed on as it comes. `length`: null if only its end says so. */
+  /** Passed on as it arrives. `length`: null if unknown until its end. */
   | { readonly kind: 'stream'; readonly stream: ReadableStream<Uint8Array>; readonly length: number | null }
 
-/** Of one connection only, or set anew for the next one (RFC 9110 section 7.6.1). */
+/** Headers of a single connection, or set again for the next one (RFC 9110 section 7.6.1). */
 const NOT_PASSED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding'],
   ...['upgrade', 'expect', 'content-length'],
-  // What comes from outside proves nothing.
+  // A hop header from outside proves nothing.
   HOP_HEADER,
 ])
 export const NO_BODY: OutgoingBody & { kind: 'whole' } = { kind: 'whole', bytes: new Uint8Array() }
 
-/** The body that the request's framing announces; `small` if it is read as a whole first. */
+/** The body that the request's framing announces; `small` if it is buffered first. */
 export function outgoingBody(request: Request): OutgoingBody | 'small' {
   const { headers, method } = request
-  // Bun drops the body of these.
+  // Bun drops the body of these methods.
   if (method === 'GET' || method === 'HEAD') return NO_BODY
   const length = headers.get('content-length')
   if (length === '0' || (length === null && !headers.has('transfer-encoding'))) return NO_BODY
@@ -31,7 +31,7 @@ export function outgoingBody(request: Request): OutgoingBody | 'small' {
   return request.body ? { kind: 'stream', stream: request.body, length: known } : NO_BODY
 }
 
-/** The path and query as they are sent: what the owner's URL gives again. */
+/** The path and query to send, which parse to the same URL at the owner. */
 export function outgoingPath(url: string): string {
   const path = requestPath(url)
   if (/^[\x21-\x7e]+$/.test(path)) return path
@@ -39,7 +39,7 @@ export function outgoingPath(url: string): string {
   return pathname + search
 }
 
-/** The headers of a request as they are on a link. */
+/** The headers of a request, as sent on a link. */
 export function passedHeaders(request: Request, body: OutgoingBody & { kind: 'whole' }): Record<string, string> {
   const headers: Record<string, string> = request.headers.toJSON()
   const dropped = namedByConnection(headers['connection'])
@@ -49,7 +49,7 @@ export function passedHeaders(request: Request, body: OutgoingBody & { kind: 'wh
   return passed
 }
 
-/** Request line and headers, as the caller sent them but for those of the connection. */
+/** Request line and headers as the caller sent them, except those of the connection. */
 export function outgoingHead(
   request: Request,
   to: { readonly path: string; readonly host: string; readonly hop: string },
@@ -72,15 +72,15 @@ function framing(method: string, body: OutgoingBody): string {
   return hasLength(method, length) ? `content-length: ${length}\r\n` : ''
 }
 
-/** Whether a request says how long its body is. */
+/** Whether a request carries a content length. */
 function hasLength(method: string, length: number): boolean {
   return length > 0 || method === 'POST' || method === 'PUT' || method === 'PATCH'
 }
 
-/** The headers that the caller declares to be of its connection; null for the usual two words. */
+/** The headers that the caller's `Connection` names; null for the two usual values. */
 function namedByConnection(value: string | readonly string[] | undefined): readonly string[] | null {
   if (value === undefined || value === 'keep-alive' || value === 'close') return null
-  // Without the host it is another request.
+  // `host` must stay: without it, it would be a different request.
   const named = `${value}`
     .toLowerCase()
     .split(',')

@@ -2,13 +2,13 @@ import { ResponseReader, type ResponseSink } from './response-reader'
 
 /** One request and its response. */
 export interface Exchange extends ResponseSink {
-  /** The connection broke before the response was whole. `wasSent`: whether the other node may have got any byte of the request. */
+  /** The connection broke before the response was complete. `wasSent`: whether the other node may have received any byte of the request. */
   cut(reason: string, wasSent: boolean): void
 }
 
-/** Who gets a connection back. */
+/** The pool that a connection returns to. */
 export interface ConnectionOwner {
-  /** Bytes came: the other node is there. */
+  /** Bytes arrived: the other node is alive. */
   heard(): void
   /** The exchange is over on both sides: the connection is free. */
   freed(connection: PeerConnection): void
@@ -33,7 +33,7 @@ export class PeerConnection {
   private reader: ResponseReader | null = null
   private unsent: Uint8Array = NO_BYTES
   private whenDrained: (() => void) | null = null
-  /** Of TLS; rejected when the connection breaks. */
+  /** The TLS handshake; rejected when the connection breaks. */
   private readonly handshake = Promise.withResolvers<void>()
   private isBroken = false
   private isWhole = true
@@ -46,7 +46,7 @@ export class PeerConnection {
 
   private constructor(owner: ConnectionOwner) {
     this.owner = owner
-    // Nobody waits for it without TLS.
+    // Without TLS nothing awaits it.
     this.handshake.promise.catch(() => undefined)
   }
 
@@ -69,7 +69,7 @@ export class PeerConnection {
       if (isHttps) await Promise.race([connection.handshake.promise, late.promise])
       if (connection.isBroken) throw new Error('the connection broke')
       socket.setNoDelay(true)
-      // A machine that is gone without a word is noticed.
+      // Detects machines that disappear without closing the connection.
       socket.setKeepAlive(true, 5_000)
       connection.socket = socket
       return connection
@@ -88,7 +88,7 @@ export class PeerConnection {
     return this.socket !== null
   }
 
-  /** Sends the head of a request, and as much of its body as is there. `isMore`: the rest follows by `send`. */
+  /** Sends the head of a request and the available part of its body. `isMore`: the rest follows through `send`. */
   begin(exchange: Exchange, request: { isHead: boolean; bytes: Uint8Array; isMore: boolean }): void {
     this.exchange = exchange
     this.isUploading = request.isMore
@@ -109,13 +109,13 @@ export class PeerConnection {
     this.write(request.bytes)
   }
 
-  /** Sends more of the body; resolves when the other node takes more. */
+  /** Sends more of the body. Resolves when the other node accepts more. */
   async send(bytes: Uint8Array): Promise<void> {
     this.write(bytes)
     if (this.unsent.byteLength > 0 && this.socket) await new Promise<void>((resolve) => (this.whenDrained = resolve))
   }
 
-  /** The body of the request is whole. */
+  /** The body of the request is complete. */
   endUpload(): void {
     this.isUploading = false
   }
@@ -133,7 +133,7 @@ export class PeerConnection {
     this.socket?.resume()
   }
 
-  /** Closes it; the other node sees that the caller has hung up. */
+  /** Closes the connection; the other node sees that the caller has hung up. */
   destroy(): void {
     this.exchange = null
     this.ended('closed here')
@@ -202,9 +202,9 @@ export class PeerConnection {
     if (!this.isWhole || !this.exchange) return
     this.exchange = null
     this.reader = null
-    // The owner answered without the rest of the body, as it does when it is too large.
+    // The owner answered before it had the whole body, for example because the body is too large.
     const isAhead = this.isUploading || this.unsent.byteLength > 0
-    if (!this.mayKeep || isAhead) return void this.ended('it is not kept')
+    if (!this.mayKeep || isAhead) return void this.ended('the connection is not reusable')
     this.owner.freed(this)
   }
 }

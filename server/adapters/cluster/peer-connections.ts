@@ -3,20 +3,20 @@ import { OutgoingLink } from './outgoing-link'
 import { type ConnectionOwner, PeerConnection } from './peer-connection'
 
 const CONNECT_MS = 2_000
-/** A stream or a live page holds a connection each. */
+/** Each stream or live page uses a connection. */
 const MAX_OPEN = 4096
-/** Half of what the other node waits before it closes an idle connection, so that it never closes one that we begin to use. */
+/** Half of the time after which the other node closes an idle connection, so that it never closes one that is about to be used. */
 const MAX_IDLE_MS = 30_000
-/** After so much silence, a node that should answer is asked whether it is there. It has three quarters of that to say so. */
+/** After this much silence, a node that should answer is probed. It must answer within three quarters of this time. */
 const SILENT_MS = 4_000
 const MAX_SILENCES = 2
 const NO_ANSWER = 'the owner does not answer'
 const LEAVES = 'it stops'
-/** An older version, and a proxy that passes no upgrade, have no links: they are asked again after this time. */
+/** When to try again to open a link: older versions, and proxies without upgrades, have none. */
 const LINK_AGAIN_MS = 10_000
-/** After one that was there has closed. */
+/** The same after an open link has closed. */
 const LINK_SOON_MS = 1_000
-/** So long after a node said that it stops, others may take it for the owner of a cell. */
+/** How long after its announcement others may still treat a stopping node as an owner. */
 const LEAVING_MS = 15_000
 
 /** The kept-alive connections to one node, and the link that carries most calls. */
@@ -24,7 +24,7 @@ export class PeerConnections implements ConnectionOwner {
   private readonly url: URL
   private readonly now: () => number
   private readonly silentMs: number
-  /** The last one freed is used first: the others become idle and close. */
+  /** The last freed connection is used first, so that the others become idle and close. */
   private readonly free: PeerConnection[] = []
   private readonly open = new Set<PeerConnection>()
   private opening = 0
@@ -33,11 +33,11 @@ export class PeerConnections implements ConnectionOwner {
   private linkTriedAt = Number.NEGATIVE_INFINITY
   private linkUsedAt = 0
   private isClosed = false
-  /** When anything came from it, or nothing was awaited. */
+  /** When the node last sent anything, or nothing was expected of it. */
   private heardAt: number
   private isAsked = false
   private silences = 0
-  /** When the node said that it stops. */
+  /** When the node announced that it stops. */
   private leftAt: number | null = null
 
   /** `now`: milliseconds of a clock that never steps. */
@@ -48,7 +48,7 @@ export class PeerConnections implements ConnectionOwner {
     this.heardAt = now()
   }
 
-  /** For requests that have no `Host` of their own. */
+  /** For requests without a `Host`. */
   get host(): string {
     return this.url.host
   }
@@ -57,17 +57,17 @@ export class PeerConnections implements ConnectionOwner {
     return this.open.size + this.opening + (this.link || this.isLinking ? 1 : 0)
   }
 
-  /** Whether the node said that it stops: it is sent nothing more. */
+  /** Whether the node announced that it stops: nothing more is sent to it. */
   get hasLeft(): boolean {
     return this.leftAt !== null
   }
 
-  /** Whether nobody needs to know of it. */
+  /** Whether this object can be dropped. */
   get isForgettable(): boolean {
     return this.size === 0 && (this.leftAt === null || this.now() - this.leftAt > LEAVING_MS)
   }
 
-  /** The link, if it carries one more call. Without one, it is opened for later calls; `hop` signs for it. */
+  /** The link, if it can carry another call. If there is none, opens one for later calls; `hop` signs the request for it. */
   usableLink(hop: () => string): OutgoingLink | null {
     if (this.link) {
       this.linkUsedAt = this.now()
@@ -88,14 +88,14 @@ export class PeerConnections implements ConnectionOwner {
       this.linkUsedAt = this.now()
       if (this.isClosed) this.link.retire()
     } catch {
-      // Calls take connections of their own.
+      // Calls then use separate connections.
     }
     this.isLinking = false
   }
 
   /**
-   * The node stops: it closes its port once the link is closed. What would arrive there then would be of unknown outcome, so it is sent nothing more, and
-   * the link closes last.
+   * The node stops: it closes its port once the link is closed. A request that arrived then would have an unknown outcome, so nothing more is sent, and the
+   * link is closed last.
    */
   private left(): void {
     this.leftAt = this.now()
@@ -116,7 +116,7 @@ export class PeerConnections implements ConnectionOwner {
     return null
   }
 
-  /** A new one. Throws if the node cannot be reached, or stops. `isExtra`: neither that nor the maximum matters. */
+  /** A new connection. Throws if the node is unreachable, or is stopping or at the maximum unless `isExtra`. */
   async connect(isExtra = false): Promise<PeerConnection> {
     if (this.size >= MAX_OPEN && !isExtra) throw new Error(`${MAX_OPEN} connections to it are in use`)
     const requireStaying = () => {
@@ -136,7 +136,7 @@ export class PeerConnections implements ConnectionOwner {
     }
   }
 
-  /** Closes what has been idle for too long. */
+  /** Closes connections that were idle for too long. */
   sweep(): void {
     const oldest = this.now() - MAX_IDLE_MS
     if (this.link?.size === 0 && this.linkUsedAt <= oldest) this.link.retire()
@@ -144,8 +144,8 @@ export class PeerConnections implements ConnectionOwner {
   }
 
   /**
-   * Breaks all connections if the node is silent while it should answer, and `ask`, a question on a connection of its own, gets no answer
-   * either, twice: a network that drops everything is noticed by TCP after a quarter of an hour.
+   * Breaks all connections if the node is silent while it should answer, and two probes (`ask`, on a separate connection) also get no answer. TCP would
+   * need a quarter of an hour to notice a network that drops everything.
    */
   watch(ask: () => Promise<unknown>): void {
     const now = this.now()
@@ -174,7 +174,7 @@ export class PeerConnections implements ConnectionOwner {
     this.heard()
   }
 
-  /** Closes free connections now, and the others when they become free. */
+  /** Closes free connections now, and the others once they are free. */
   retire(): void {
     this.isClosed = true
     this.link?.retire()
@@ -199,7 +199,7 @@ export class PeerConnections implements ConnectionOwner {
     for (const connection of this.free.splice(0)) connection.destroy()
   }
 
-  /** Closes the link of a node that stops once nothing else is open. */
+  /** Closes the link to a stopping node once no other connection is open. */
   private endLink(): void {
     if (this.hasLeft) this.link?.retire()
   }

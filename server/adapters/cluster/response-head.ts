@@ -2,13 +2,13 @@
 export interface ResponseHead {
   readonly status: number
   readonly headers: Headers
-  /** The length of the body; null if only its end says so. */
+  /** The length of the body; null if it is unknown until its end. */
   readonly length: number | null
   /** Whether the connection may be used again once the body has ended. */
   readonly keepsConnection: boolean
 }
 
-/** Of one connection only, and how the body is framed: the next server decides anew. */
+/** Headers of a single connection, including the framing of the body, which the next server decides itself. */
 const OF_CONNECTION: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'te', 'trailer', 'transfer-encoding'],
   'upgrade',
@@ -19,27 +19,27 @@ const NOT_ON_LINK: readonly string[] = [...OF_CONNECTION, 'content-length']
 type Fields = Record<string, string | readonly string[]>
 type Written = readonly [status: number, headers: Fields]
 
-/** Whether a header of a response is passed on by the node that got it. */
+/** Whether a node passes on this response header. */
 export function isPassed(name: string): boolean {
   return !OF_CONNECTION.has(name)
 }
 
-/** Status and headers as they are on a link: those that are passed on. */
+/** Status and passed-on headers, as sent on a link. */
 export function responseHeadText({ status, headers }: Response): string {
   const fields: Fields = headers.toJSON()
   for (const name of NOT_ON_LINK) if (fields[name] !== undefined) delete fields[name]
   return JSON.stringify([status, fields] satisfies Written)
 }
 
-/** Throws if it is none. */
+/** Throws if the text is not a head. */
 export function responseHeadIn(text: string): ResponseHead {
   const [status, fields] = JSON.parse(text) as Written
-  // One by one: Bun takes longer to read an object.
+  // One by one: in Bun this is faster than passing an object.
   const headers = new Headers()
   for (const name in fields) {
     const value = fields[name] ?? ''
     if (typeof value === 'string') headers.set(name, value)
-    // Only a cookie has a line for each of its values.
+    // Only cookies have one line per value.
     else for (const line of value) headers.append(name, line)
   }
   return { status, headers, length: null, keepsConnection: true }

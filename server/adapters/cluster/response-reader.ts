@@ -1,14 +1,14 @@
 import { isPassed, type ResponseHead } from './response-head'
 
-/** Gets a response, piece by piece, in this order. */
+/** Receives a response piece by piece, in this order. */
 export interface ResponseSink {
   head(head: ResponseHead): void
-  /** Bytes of the body, as they came. */
+  /** Bytes of the body, as they arrived. */
   body(bytes: Uint8Array<ArrayBuffer>): void
   end(): void
 }
 
-/** What came is not a response of HTTP/1.1. */
+/** The received bytes are not an HTTP/1.1 response. */
 class BadResponse extends Error {}
 
 const MAX_HEAD_BYTES = 256 * 1024
@@ -22,9 +22,9 @@ export class ResponseReader {
   private readonly isHead: boolean
   private readonly sink: ResponseSink
   private step: Step = 'head'
-  /** Bytes of a line or head that has not ended. */
+  /** Bytes of an unfinished line or head. */
   private rest: Buffer<ArrayBuffer> | null = null
-  /** Of the body or chunk. */
+  /** Bytes left in the body or chunk. */
   private remaining = 0
 
   /** `isHead`: the request was a HEAD, so there is no body, whatever the headers say. */
@@ -33,7 +33,7 @@ export class ResponseReader {
     this.sink = sink
   }
 
-  /** Reads what came. Throws if it is not HTTP, or goes on behind its end. */
+  /** Reads received bytes. Throws if they are not HTTP or continue after the end of the response. */
   read(bytes: Buffer<ArrayBuffer>): void {
     let input = this.rest ? Buffer.concat([this.rest, bytes]) : bytes
     this.rest = null
@@ -47,12 +47,12 @@ export class ResponseReader {
     }
   }
 
-  /** The connection was closed: of a response without a length or chunks that is the end. */
+  /** The connection was closed, which ends a response that has neither a length nor chunks. */
   close(): void {
     if (this.step === 'until close') this.finish()
   }
 
-  /** Takes one part off the front, and gives its length; null if it is not there as a whole. */
+  /** Reads one part from the front and returns its length; null if the part is incomplete. */
   private take(input: Buffer<ArrayBuffer>): number | null {
     switch (this.step) {
       case 'head':
@@ -70,7 +70,7 @@ export class ResponseReader {
       case 'trailers':
         return this.takeTrailer(input)
       case 'ended':
-        throw new BadResponse('bytes behind the end of the response')
+        throw new BadResponse('bytes after the end of the response')
     }
   }
 
@@ -111,7 +111,7 @@ export class ResponseReader {
     this.step = !hasBody ? 'ended' : isChunked ? 'chunk line' : length === null ? 'until close' : 'counted'
     this.remaining = length ?? 0
     const keepsConnection = !named.includes('close') && this.step !== 'until close'
-    // Bun sets the length of a body itself. Of a response without one it is what a GET would get.
+    // Bun sets the length of a body itself. In a response without a body, it is the length that a GET would get.
     if (!hasBody && length !== null && status !== 204) headers.set('content-length', `${length}`)
     this.sink.head({ status, headers, length: hasBody ? length : 0, keepsConnection })
     if (this.step === 'ended' || (this.step === 'counted' && this.remaining === 0)) this.finish()
@@ -146,7 +146,7 @@ export class ResponseReader {
     return LINE_END.byteLength
   }
 
-  /** Trailers are not passed on: nothing of ours sends them, and HTTP/1.1 allows to drop them. */
+  /** Trailers are dropped, as HTTP/1.1 allows: no node sends any. */
   private takeTrailer(input: Buffer<ArrayBuffer>): number | null {
     const end = lineEnd(input)
     if (end === null) return null

@@ -189,7 +189,7 @@ describe('a link between two nodes', () => {
     const sent: boolean[] = []
     const exchange = { head: ignore, body: ignore, end: ignore, cut: (_: string, was: boolean) => void sent.push(was) }
     // The first two go out at once; four of the others fill a message.
-    for (let i = 0; i < 7; i++) link.place().begin(exchange, '', new Uint8Array(64 * 1024))
+    for (let i = 0; i < 7; i++) link.newCall().begin(exchange, '', new Uint8Array(64 * 1024))
     link.ended('the connection broke')
     expect(sent).toEqual([true, true, true, true, true, true, false])
     await server.stop(true)
@@ -263,7 +263,7 @@ describe('a link between two nodes', () => {
     await http.close()
   })
 
-  test('only a node opens one: a request without a header that it has just signed is refused', async () => {
+  test('only a node opens one: a request without a freshly signed header is refused', async () => {
     const hop = (address: string, age = 0) =>
       nodes.signer.sign(
         { method: 'GET', target: '/internal/link/2', cell: 'main', term: 7, address, requestId: 'req_1' },
