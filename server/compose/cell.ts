@@ -45,7 +45,7 @@ interface CellNeeds {
   readonly log: Log
   /** Whether this process may grant; always, if it is not one of many nodes. */
   readonly mayGrant: (() => boolean) | null
-  /** Tells the next owner of a charge that this one could not decide. */
+  /** Sends a charge whose outcome is unknown to the next owner. */
   readonly onUndecided?: ((charge: UndecidedCharge) => void) | undefined
   readonly onFatal: (reason: string) => void
   /** Null without metrics. */
@@ -76,7 +76,7 @@ export async function openCell(needs: CellNeeds) {
   const compareClock = async () => {
     if (!needs.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
   }
-  // The owner that still serves has told it. What it has not keeps this from being prepared.
+  // The owner that still serves has synced the directory. If it lacks records, the cell cannot be prepared.
   const compare = opening.isAhead
     ? syncOf({ ...needs, control: { ...control, directoryRecords: readOnlyRecords(control.directoryRecords) } }, stores)
     : syncDirectory
@@ -99,7 +99,7 @@ export async function openCell(needs: CellNeeds) {
   const { accounts, credentials } = stores
   return {
     ...{ stores, holds, events, journal, money, ledger, accounts, credentials, claims },
-    /** Adds to the directory what it lacks of this cell. Nothing to do for the only one. */
+    /** Adds the records of this cell that the directory lacks. Does nothing for the only cell. */
     syncDirectory,
     stuck: new StuckRecords({ store: stores.stuck, journal, holds, clock }),
     apps: new LibsqlAppGrants(database.db, (reason) =>

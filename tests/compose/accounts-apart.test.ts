@@ -209,7 +209,7 @@ describe('with accounts in two cells', () => {
     expect(await apps.live(account.id, connected.clientId)).toBeNull()
     const trail = await stores.audit.ofAccount(account.id, 1, null)
     expect(trail?.rows[0]).toMatchObject({ action: 'connection.end', detail: { because: 'new_password' } })
-    // Its cell is away: nobody is told, and the reset goes on.
+    // Its cell is away: no message arrives, and the reset goes on.
     cells.unreachable = true
     await identity.disconnectApps(ada.userId, '127.0.0.1', 'new_password')
     cells.unreachable = false

@@ -44,7 +44,7 @@ export class IncomingLinks {
       socket.binaryType = 'nodebuffer'
       const link = new IncomingLink(socket, this.parts)
       this.open.set(socket, link)
-      if (this.isEnding) link.sayLast()
+      if (this.isEnding) link.announceStop()
     },
     message: (socket, message) => this.open.get(socket)?.received(message as Buffer<ArrayBuffer>),
     drain: (socket) => this.open.get(socket)?.drained(),
@@ -66,7 +66,7 @@ export class IncomingLinks {
    */
   async ended(maxMs: number): Promise<void> {
     this.isEnding = true
-    for (const link of this.open.values()) link.sayLast()
+    for (const link of this.open.values()) link.announceStop()
     if (this.open.size === 0) return
     const gone = Promise.withResolvers<void>()
     this.onGone = gone.resolve
@@ -115,7 +115,7 @@ class IncomingLink {
     for (const call of this.calls.values()) call.hangUp()
   }
 
-  sayLast(): void {
+  announceStop(): void {
     this.frames.add(FRAME.last, 0)
   }
 
@@ -149,7 +149,7 @@ class IncomingLink {
       await call.send(request ? await this.parts.answer(request, head.hop) : new Response(null, { status: 400 }))
     } catch (error) {
       this.write(FRAME.broken, call.id)
-      if (!call.isLeft) this.parts.onFault(reasonOf(error))
+      if (!call.hasHungUp) this.parts.onFault(reasonOf(error))
     } finally {
       this.calls.delete(call.id)
     }
@@ -165,7 +165,7 @@ class IncomingCall {
   private readonly link: IncomingLink
   private abort: AbortController | null = null
   /** Whether the caller has hung up. */
-  isLeft = false
+  hasHungUp = false
   private credit = WINDOW_BYTES
   private whenAllowed: (() => void) | null = null
   private reader: ReadableStreamDefaultReader<Uint8Array> | null = null
@@ -178,12 +178,12 @@ class IncomingCall {
   /** Aborted when the caller hangs up. Created on first use. */
   get signal(): AbortSignal {
     this.abort ??= new AbortController()
-    if (this.isLeft) this.abort.abort()
+    if (this.hasHungUp) this.abort.abort()
     return this.abort.signal
   }
 
   hangUp(): void {
-    this.isLeft = true
+    this.hasHungUp = true
     this.abort?.abort()
     this.allow(0)
     void this.reader?.cancel().catch(() => undefined)
@@ -197,7 +197,7 @@ class IncomingCall {
   /** Sends the response, as fast as the other node accepts it. */
   async send(response: Response): Promise<void> {
     const { id, link } = this
-    if (this.isLeft) return void response.body?.cancel().catch(() => undefined)
+    if (this.hasHungUp) return void response.body?.cancel().catch(() => undefined)
     const head = responseHeadText(response)
     const whole = wholeBytes(response)
     // In one frame: a response in two messages becomes a stream at the other node.
@@ -205,7 +205,7 @@ class IncomingCall {
     link.write(FRAME.head, id, head)
     if (whole) await this.sendPart(whole)
     else if (response.body) await this.sendStream(response.body)
-    if (!this.isLeft) link.write(FRAME.end, id)
+    if (!this.hasHungUp) link.write(FRAME.end, id)
   }
 
   private async sendStream(body: ReadableStream<Uint8Array>): Promise<void> {
@@ -217,7 +217,7 @@ class IncomingCall {
   private async sendPart(bytes: Uint8Array): Promise<void> {
     const { id, link } = this
     let rest = bytes
-    while (rest.byteLength > 0 && !this.isLeft) {
+    while (rest.byteLength > 0 && !this.hasHungUp) {
       if (link.isFull) await link.drain
       else if (this.credit <= 0) await new Promise<void>((resolve) => (this.whenAllowed = resolve))
       else {

@@ -69,10 +69,10 @@ async function named(text: string): Promise<{ readonly target: BackupTarget; rea
   return { target, copy: await findCopy(target, isCopyName(last) ? last : null) }
 }
 
-async function restored(text: string, isJson: boolean, tell: Output['err']): Promise<string> {
+async function restored(text: string, isJson: boolean, print: Output['err']): Promise<string> {
   const { target, copy } = await named(text)
   const { dataDir, databaseUrl } = readingLocation()
-  await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(tell) })
+  await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(print) })
   if (isJson) return asJson(copyRecord(copy))
   return `${dataDir} now has the data of ${copy.name}, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway, then run "gateway operator after-restore" before customers use it.\n`
 }
@@ -101,9 +101,9 @@ function currentMark(): string | null {
   }
 }
 
-async function verified(text: string, isJson: boolean, tell: Output['err']): Promise<string> {
+async function verified(text: string, isJson: boolean, print: Output['err']): Promise<string> {
   const { target, copy } = await named(text)
-  await backupWork(readingLocation()).verify(target, copy, progressLines(tell))
+  await backupWork(readingLocation()).verify(target, copy, progressLines(print))
   return isJson ? asJson(copyRecord(copy)) : `${copy.name} is complete, it opens, and ${booksOf(copy)}.\n`
 }
 
@@ -123,12 +123,12 @@ async function backedUp(
   text: string | undefined,
   verify: boolean,
   isJson: boolean,
-  tell: Output['err'],
+  print: Output['err'],
 ): Promise<string> {
   const config = readConfig()
   const target = backupTarget(text ?? configuredLocation(), config)
   const backups = new Backups({ ...backupWork(config), clock: { now: () => Date.now() } })
   const order = { target, verify, keep: text === undefined ? config.backup.keep : null }
-  const { copy } = await backups.start(order, progressLines(tell)).result
+  const { copy } = await backups.start(order, progressLines(print)).result
   return isJson ? asJson(copyRecord(copy)) : copyText(copyRecord(copy), target.location)
 }

@@ -89,8 +89,8 @@ export function checkClock(now: number, last: LastTimes): readonly Found[] {
   const problem = clockProblem(now, last)
   if (problem !== null) return [fail(problem, 'Synchronize the clock with NTP: timedatectl set-ntp true')]
   const timedatectl = Bun.which('timedatectl')
-  const said = timedatectl && Bun.spawnSync([timedatectl, 'show', '--property=NTPSynchronized', '--value']).stdout
-  if (said?.toString().trim() === 'no')
+  const ntpState = timedatectl && Bun.spawnSync([timedatectl, 'show', '--property=NTPSynchronized', '--value']).stdout
+  if (ntpState?.toString().trim() === 'no')
     return [warn('the clock is not synchronized by NTP', 'timedatectl set-ntp true')]
   return [ok(`${isoTime(now)}, which fits the last entries of the data`)]
 }

@@ -102,13 +102,13 @@ async function moved(
   from: Location,
   to: Location,
   { isRehearsal, isJson, cell }: Asked,
-  tell: Terminal['err'],
+  print: Terminal['err'],
 ): Promise<string> {
   if (isFileUrl(from.url) && isFileUrl(to.url))
     throw new UsageError('both databases are files: copy them with "gateway operator backup"')
-  const progress = progressLines(tell)
+  const progress = progressLines(print)
   const onProgress = ({ step, rows, total }: MoveProgress) => progress({ step, bytes: rows, total })
-  const onTrouble = (what: string, reason: string) => tell(`${what}: ${reason}\n`)
+  const onTrouble = (what: string, reason: string) => print(`${what}: ${reason}\n`)
   const { isSyncPromised, dataDir } = storageSettings()
   const report = await move({ from, to, cell, now: Date.now(), isSyncPromised, onProgress, onTrouble }, isRehearsal)
   return isJson ? asJson(recordOf(report)) : text(report, cell ? null : await ownIndex(dataDir), cell?.name ?? null)

@@ -30,7 +30,7 @@ import { zoneComparison, zoneRules } from './zone-rules'
 /** By then, every node has read a new key: only then is it used for signing. */
 const KEY_SETTLES_MS = 30_000
 const MAX_KEY_AGE_MS = DAY_MS
-const SAY_EVERY_MS = 10_000
+const REPORT_EVERY_MS = 10_000
 
 interface NodeNeeds {
   readonly nodeUrl: string
@@ -65,8 +65,8 @@ export async function openNode(config: Config, { nodeUrl, log, open, prepare, se
   const hopTime = () => Math.round(Date.now() - role.aheadMs)
   const findOwner: FindOwner = async (after, signal) =>
     (await role.of(after.cell)?.until(() => successor(after), signal)) ?? null
-  const warnUnforwarded = sayWhy((reason) => log.warn('a request could not be forwarded to the owner', { reason }))
-  const reportUnknownCell = sayWhy((reason) => log.error('the cell of a request cannot be determined', { reason }))
+  const warnUnforwarded = rateLimited((reason) => log.warn('a request could not be forwarded to the owner', { reason }))
+  const reportUnknownCell = rateLimited((reason) => log.error('the cell of a request cannot be determined', { reason }))
   const compareZones = zoneComparison(self, log)
   const forwarding = new Forwarder({
     ...{ signer, now: hopTime, findOwner },
@@ -146,13 +146,13 @@ async function join(leases: LeaseStore, self: Omit<NodeFacts, 'skewMs'>, config:
 }
 
 /** Logs why requests are refused, but not for each of them. */
-function sayWhy(say: (reason: string) => void): (reason: string) => void {
+function rateLimited(report: (reason: string) => void): (reason: string) => void {
   let last = Number.NEGATIVE_INFINITY
   return (reason) => {
     const now = performance.now()
-    if (now - last < SAY_EVERY_MS) return
+    if (now - last < REPORT_EVERY_MS) return
     last = now
-    say(reason)
+    report(reason)
   }
 }
 

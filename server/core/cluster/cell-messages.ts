@@ -7,7 +7,7 @@ export type CellMessage =
   | { readonly kind: 'session_ended'; readonly userId: string }
   /** All apps lost their tokens. */
   | { readonly kind: 'apps_ended'; readonly userId: string; readonly address: string | null; readonly because: AppsEnd }
-  /** An app gave its last token back. */
+  /** An app revoked its last token. */
   | { readonly kind: 'app_left'; readonly userId: string; readonly clientId: string }
   /** For `main`: only `main` changes what is on sale. */
   | { readonly kind: 'api_off_sale'; readonly api: string; readonly operation: string | null; readonly by: string }

@@ -275,7 +275,7 @@ describe('a router', () => {
     expect(asked).toBe(2)
   })
 
-  test('asks again for a key that no cell had once the directory was told what it had lost, also if it was being asked', async () => {
+  test('asks again for a key that no cell had once lost keys were added to the directory again, also if it was being asked', async () => {
     let cell: string | null = null
     const [known, asked] = [secret(), secret()]
     const slow = Promise.withResolvers<null>()

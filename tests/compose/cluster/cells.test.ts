@@ -225,7 +225,7 @@ describe('cells', () => {
       const owner = [a].find(({ role }) => role.of(cell)?.owned())
       const offer = (await allLeases.look()).offers.find(({ nodeId }) => nodeId === to)
       if (!owner || !offer) throw new Error('no such move')
-      const given = owner.role.give(cell, offer)
+      const given = owner.role.handOver(cell, offer)
       await pass(5_000)
       await given
     }
@@ -250,7 +250,7 @@ describe('cells', () => {
       const offer = (await allLeases.look()).offers.find(({ nodeId }) => nodeId === to)
       const owner = nodes[owners()[cell] ?? '']
       if (!owner || !offer) throw new Error('no such move')
-      const given = owner.role.give(cell, offer)
+      const given = owner.role.handOver(cell, offer)
       await pass(5_000)
       await given
     }

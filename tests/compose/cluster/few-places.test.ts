@@ -57,7 +57,7 @@ test('an API that is full is 429 upstream_rate_limit; one without a place in the
 test('the operator is told what allows fewer calls at once than there are cells', async () => {
   const answer = await cells.main.gateway.control(new Request('http://gateway/ready', { method: 'POST' }))
   expect(Object(await answer.json()).warnings.places).toContain(
-    'the API weather allows 1 at once, and accounts in c2 get 429',
+    'the API weather has a concurrency of 1, so accounts in c2 get 429',
   )
 })
 
@@ -69,8 +69,8 @@ test('the APIs and upstreams with too few places are named, those that are off o
   const api = (name: string, concurrency: number, enabled = true) => ({ name, concurrency, enabled })
   const apis = [api('one', 1), api('off', 1, false), api('enough', 3)]
   expect(lowConcurrency(place, { apis, models })).toBe(
-    'the API one allows 1 at once, and accounts in c2, c3 get 429; ' +
-      'the upstream openai few.example KEY allows 2 at once, and accounts in c3 get 429: ' +
+    'the API one has a concurrency of 1, so accounts in c2, c3 get 429; ' +
+      'the upstream openai few.example KEY has a concurrency of 2, so accounts in c3 get 429: ' +
       'set concurrency to at least 3, the number of cells',
   )
   expect(lowConcurrency(place, { apis: [api('enough', 3)], models: [] })).toBeNull()
@@ -79,5 +79,5 @@ test('the APIs and upstreams with too few places are named, those that are off o
     null,
   ])
   const many = Array.from({ length: 9 }, (_, i) => api(`a${i}`, 1))
-  expect(lowConcurrency(place, { apis: many, models })).toContain('; 5 more are like that: set concurrency')
+  expect(lowConcurrency(place, { apis: many, models })).toContain('; 5 more are affected: set concurrency')
 })

@@ -235,7 +235,7 @@ describe('cells of nodes', () => {
     if (!to) throw new Error('no offer')
     const mine = opened.filter(({ node, isClosed }) => node === 'a' && !isClosed).map(({ cell }) => cell)
     const [cell = ''] = mine
-    const given = a.role.give(cell, to)
+    const given = a.role.handOver(cell, to)
     await time.pass(500)
     await given
     expect(prepared.at(-1)).toMatchObject({ node: 'b', cell })

@@ -34,7 +34,7 @@ const turns = async (count: number) => {
 }
 
 describe('charges that a node left undecided', () => {
-  test('are told to the owner of each cell, at most fifty at once, with the ownership under which they were left', async () => {
+  test('are sent to the owner of each cell, at most fifty at once, with the ownership under which they were left', async () => {
     const { told, lines, node } = openNode(() => true)
     const charges = Array.from({ length: 60 }, undecidedCharge)
     for (const charge of charges) node.add({ cell: 'c2', term: 3 }, charge)
@@ -51,7 +51,7 @@ describe('charges that a node left undecided', () => {
     expect(lines).toEqual([])
   })
 
-  test('are told again until a later owner has taken them', async () => {
+  test('are sent again until a later owner has taken them', async () => {
     const answers = [new CellSilent('nobody'), new CellSilent('nobody'), false, true]
     const { told, lines, node } = openNode(() => answers.shift() ?? true)
     node.add({ cell: 'c2', term: 3 }, undecidedCharge())

@@ -69,7 +69,7 @@ describe.skipIf(!hasSqld)('two nodes with two cells, of which one database is si
     a = fresh
   }, 120_000)
 
-  test('an older control database is noticed: both get 503 again until the cell has told what it has', async () => {
+  test('an older control database is noticed: both get 503 again until the cell has synced the directory', async () => {
     await client.execute("UPDATE secrets SET value = 'older' WHERE name LIKE 'witness/%'")
     await until(() => a.output().includes(LOST), a.output)
     expect(await answers(a, 'put back')).toEqual([503, 'service_unavailable'])

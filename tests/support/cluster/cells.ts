@@ -87,7 +87,7 @@ export async function openCells(
     get c2() {
       return gatewayOf(C2)
     },
-    /** Whether no gateway can be told anything. */
+    /** Whether no gateway can be reached. */
     unreachable: false,
     /** What a gateway gets for a command to another one, in place of the answer of `run`; undefined: that answer. */
     lost: (_command: string, _body: string, _run: () => Promise<Response>): Promise<Response> | undefined => undefined,

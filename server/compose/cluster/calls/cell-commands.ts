@@ -14,7 +14,7 @@ import type { OwnedGateway } from '../roles/owned-gateway'
 /** Asks the owner of a cell for its load. */
 const STATUS_PATH = '/internal/cell/status'
 /** Asks the owner of a cell to hand it over to the node in the query. */
-const GIVE_PATH = '/internal/cell/give'
+const HAND_OVER_PATH = '/internal/cell/give'
 const MAX_STATUS_MS = 2_000
 /** How long the cell's database may take to report its load. */
 const MAX_LOAD_MS = 1_500
@@ -56,11 +56,11 @@ export class CellCommands {
   async fromNode(role: CellRole<OwnedGateway>, request: Request): Promise<Response | null> {
     const { pathname, searchParams } = new URL(request.url, 'http://localhost')
     if (pathname === STATUS_PATH) return Response.json(await loadOf(role))
-    if (pathname !== GIVE_PATH) return null
+    if (pathname !== HAND_OVER_PATH) return null
     const { offers } = await this.parts.leases.look()
     const to = offers.find(({ nodeId }) => nodeId === searchParams.get('to'))
     if (!to) return new Response(null, { status: 404 })
-    await this.parts.role.give(role.cell, to)
+    await this.parts.role.handOver(role.cell, to)
     return new Response(null, { status: 204 })
   }
 
@@ -105,8 +105,8 @@ export class CellCommands {
     if (!to.cells.includes(cell)) return this.refusal(`The node at ${url} could not open ${cell}. See its log.`)
     const owner = owners.get(cell)
     if (!owner) await leases.plan(cell, to.nodeId, true)
-    else if (owner.nodeId === nodeId) await role.give(cell, to)
-    else if (!(await this.hop(owner, `${GIVE_PATH}?to=${to.nodeId}`)).ok)
+    else if (owner.nodeId === nodeId) await role.handOver(cell, to)
+    else if (!(await this.hop(owner, `${HAND_OVER_PATH}?to=${to.nodeId}`)).ok)
       return this.refusal(`The node at ${owner.url} did not hand ${cell} over.`, 'service_unavailable')
     const isThere = () => (to.nodeId === nodeId ? owning.owned() !== null : owning.owner()?.nodeId === to.nodeId)
     const isTaken = await role.until(() => isThere() || null)

@@ -23,10 +23,10 @@ export function lowConcurrency(
     for (const upstream of upstreams) caps.set(`the upstream ${upstreamName(upstream)}`, upstream.concurrency)
   const few = [...caps].filter(([, cap]) => cap < all.length)
   if (few.length === 0) return null
-  const said = few.slice(0, MAX_NAMED).map(([name, cap]) => {
+  const named = few.slice(0, MAX_NAMED).map(([name, cap]) => {
     const without = all.filter((cell) => shareOf({ name: cell, all })(cap) === 0)
-    return `${name} allows ${cap} at once, and accounts in ${without.join(', ')} get 429`
+    return `${name} has a concurrency of ${cap}, so accounts in ${without.join(', ')} get 429`
   })
-  const more = few.length - said.length
-  return `${said.join('; ')}${more > 0 ? `; ${more} more are like that` : ''}: set concurrency to at least ${all.length}, the number of cells`
+  const more = few.length - named.length
+  return `${named.join('; ')}${more > 0 ? `; ${more} more are affected` : ''}: set concurrency to at least ${all.length}, the number of cells`
 }

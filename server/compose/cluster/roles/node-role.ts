@@ -58,7 +58,7 @@ export class NodeRole<G extends OwnedGateway> {
   /** How many consecutive turns of the loop found waiting requests. */
   private turnsAwaited = 0
   /** Cells of this node that are being handed over. */
-  private readonly giving = new Set<CellName>()
+  private readonly handingOver = new Set<CellName>()
   private looping: Promise<void> = Promise.resolve()
   private hurried = Promise.withResolvers<void>()
 
@@ -170,7 +170,7 @@ export class NodeRole<G extends OwnedGateway> {
   }
 
   /** Hands a cell of this node to another one, which keeps it as long as it is alive. Resolves when the lease is released. */
-  async give(cell: CellName, to: Offer): Promise<void> {
+  async handOver(cell: CellName, to: Offer): Promise<void> {
     await this.parts.leases.plan(cell, to.nodeId, true)
     if (to.nodeId !== this.parts.self.id) await this.yieldTo(cell, to)
   }
@@ -190,13 +190,13 @@ export class NodeRole<G extends OwnedGateway> {
 
   /** Hands a cell over once the next owner has prepared it: requests then wait only as long as that node takes to begin. */
   private async yieldTo(cell: CellName, to: Pick<Offer, 'nodeId' | 'url'> | null): Promise<void> {
-    if (this.giving.has(cell)) return
-    this.giving.add(cell)
+    if (this.handingOver.has(cell)) return
+    this.handingOver.add(cell)
     try {
       if (to) await this.parts.askToPrepare?.(cell, to)
       await this.of(cell)?.yieldWithin(YIELD_MS)
     } finally {
-      this.giving.delete(cell)
+      this.handingOver.delete(cell)
     }
   }
 
@@ -330,15 +330,15 @@ export class NodeRole<G extends OwnedGateway> {
   /** Hands a cell over if this node has more than its share or another node should have it. All nodes together move one cell at a time. */
   private async balance(sighting: Sighting): Promise<void> {
     if (this.roles.length === 1 || !this.mayTake || this.roles.some(({ name }) => name === 'releasing')) return
-    if (this.giving.size > 0) return
+    if (this.handingOver.size > 0) return
     const { leases, self, log } = this.parts
     const given = surplus({ nodeId: self.id, cells: this.cells, sighting })
     const role = given && this.of(given.cell)
     if (!given || role?.name !== 'owner') return
-    const { isPinned, ...said } = given
+    const { isPinned, ...fields } = given
     if (!isPinned && !(await leases.plan(given.cell, given.to, false))) return
-    if (isPinned) log.info('returning a cell to the node that an operator chose', said)
-    else log.info('handing a cell to a node that has fewer', said)
+    if (isPinned) log.info('returning a cell to the node that an operator chose', fields)
+    else log.info('handing a cell to a node that has fewer', fields)
     void this.yieldTo(given.cell, sighting.offers.find(({ nodeId }) => nodeId === given.to) ?? null)
   }
 

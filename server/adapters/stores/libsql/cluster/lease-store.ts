@@ -82,7 +82,7 @@ const IS_RECENT = `created_at BETWEEN ${NOW} - ${LEASE_MS} AND ${NOW} + ${LEASE_
 const WITNESSES = `SELECT substr(name, ${WITNESS.length + 1}) AS node, value, ${IS_RECENT} AS is_recent FROM secrets WHERE name LIKE '${WITNESS}%'`
 const ATTEST = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?4, ${NOW}) ON CONFLICT (name) DO UPDATE SET created_at = ${NOW},
   value = CASE WHEN ${IS_RECENT} AND secrets.value IN (SELECT b.value FROM json_each(?2) b) THEN ?3 ELSE ?4 END`
-const SAY = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
+const PUT_SECRET = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
 /** If another node is alive, the existing fingerprint stays. */
 const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW}) ON CONFLICT (name) DO UPDATE SET value = ?2, created_at = ${NOW}
   WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE id <> ?3 AND ${LIVES})`
@@ -111,7 +111,7 @@ export class LibsqlLeases implements LeaseStore {
       beat(node),
       { sql: FORGET, args: [node.id, node.url] },
       ...[FORGET_ZONES, FORGET_OFFERS, FORGET_WITNESSES, FORGET_PLANS].map((sql) => one(sql)),
-      ...(node.zones === null ? [] : [one(SAY, ZONES + node.id, node.zones)]),
+      ...(node.zones === null ? [] : [one(PUT_SECRET, ZONES + node.id, node.zones)]),
       ...given.map(([name, value]) => ({ sql: AGREE, args: [FINGERPRINT + name, value, node.id] })),
       { sql: `SELECT name, value FROM secrets WHERE name LIKE '${FINGERPRINT}%'`, args: [] },
     ])
@@ -136,7 +136,7 @@ export class LibsqlLeases implements LeaseStore {
   }
 
   async beat(node: NodeFacts, offer?: readonly CellName[]): Promise<void> {
-    await this.write([beat(node), ...(offer ? [one(SAY, OFFER + node.id, JSON.stringify(offer))] : [])])
+    await this.write([beat(node), ...(offer ? [one(PUT_SECRET, OFFER + node.id, JSON.stringify(offer))] : [])])
   }
 
   async take(cell: CellName, { id, url }: Pick<NodeFacts, 'id' | 'url'>, above = 0): Promise<number | null> {
@@ -158,7 +158,7 @@ export class LibsqlLeases implements LeaseStore {
   }
 
   async evict({ cell, term }: HeldCell): Promise<void> {
-    await this.write([one(SAY, EVICTED + leaseOf(cell), `${term}`)])
+    await this.write([one(PUT_SECRET, EVICTED + leaseOf(cell), `${term}`)])
   }
 
   async release(nodeId: string, { cell, term }: HeldCell): Promise<void> {

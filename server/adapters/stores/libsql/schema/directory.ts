@@ -55,7 +55,7 @@ export const cells = sqliteTable('cells', {
   name: text().$type<CellName>().primaryKey(),
   databaseId: text('database_id').notNull().unique('cells_database'),
   openedAt: instant('opened_at').notNull(),
-  /** How often the cell told the directory keys that were missing there. Whoever remembers what the directory said looks at it. */
+  /** Rises when missing records of the cell are added to the directory. Caches of the directory's answers compare it. */
   revision: integer('told').notNull().default(0),
 })
 
