@@ -6,7 +6,7 @@ import { readLog } from '../../adapters/stores/libsql/backup/read-log'
 import { type CopyFacts, examineCopy, withConnection } from '../../adapters/stores/libsql/backup/snapshot'
 import { databaseFile } from '../../adapters/stores/libsql/driver/file/database-file'
 import { OWN_THREADS, type WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
-import { refuseMoved } from '../../adapters/stores/libsql/move/standing'
+import { refuseMoved } from '../../adapters/stores/libsql/move/move-mark'
 import { SCHEMA_TIME } from '../../adapters/stores/libsql/upgrade'
 import type { BackupSettings } from '../../config/backups'
 

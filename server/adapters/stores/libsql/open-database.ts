@@ -21,7 +21,7 @@ import { Connection, databaseError } from './driver/worker/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from './driver/worker/worker-threads'
 import { WriteQueue } from './driver/write-queue'
 import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
-import { refuseMoved, refuseWhileMoving } from './move/standing'
+import { refuseMoved, refuseWhileMoving } from './move/move-mark'
 import { refuseOtherSchema, type UpgradeOptions, upgradeDatabase } from './upgrade'
 
 const ONLY_CELL: CellOfAll = { name: MAIN_CELL, all: [MAIN_CELL] }

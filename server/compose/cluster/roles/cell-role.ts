@@ -14,7 +14,7 @@ const BACK_OFF_MS = 5_000
 const UNWILLING_MS = 300_000
 /** A prepared cell is closed if the node has not taken it by then. */
 const PREPARED_MS = 30_000
-/** Longer than the database's own time limit, for which closing waits. */
+/** Closing may wait for a silent database, which has its own time limit. */
 const MAX_CLOSE_MS = 20_000
 
 export type Role = 'standby' | 'taking' | 'owner' | 'releasing'

@@ -5,7 +5,7 @@ import { cellOf, NOW } from '../cluster/lease-tables'
 import { assertSyncedCommits } from '../driver/synced-commits'
 import type { Connection } from '../driver/worker/worker-connection'
 import { type DatabaseLocation, locationName, lookAt } from '../move/database-location'
-import { refuseMoved } from '../move/standing'
+import { refuseMoved } from '../move/move-mark'
 import { appliedSchema, SCHEMA_TIME } from '../upgrade'
 import { booksOf } from './snapshot'
 

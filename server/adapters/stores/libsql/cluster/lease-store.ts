@@ -16,7 +16,7 @@ import {
   type Sighting,
 } from '../../../../core/cluster/leases'
 import { type DatabaseAddress, serverClient } from '../driver/network/server-client'
-import { refuseMoved, refuseWhileMoving } from '../move/standing'
+import { refuseMoved, refuseWhileMoving } from '../move/move-mark'
 import { cellOf, LEASE_TABLES, LIVES, leaseOf, MAIN_LEASE, NOW, RUNS } from './lease-tables'
 import { WriteLock } from './write-lock'
 

@@ -2,9 +2,9 @@ import { MoveProblem, type MoveProgress } from '../../../../core/backup/move'
 import type { Connection } from '../driver/worker/worker-connection'
 import type { SqlStatement } from '../driver/worker-wire'
 import type { OpenLocation } from './database-location'
+import { assertMove, MOVE_TABLE, MOVE_TRIGGER, type MoveMark, triggerStatement } from './move-mark'
 import { countsOf, inMessages } from './row-counts'
 import { insertLines, RunningSum, TableReader, type TableShape, type TableSum, tablesOf } from './row-text'
-import { assertMove, MOVE_TABLE, MOVE_TRIGGER, type Standing, triggerStatement } from './standing'
 
 /** A condition on `sqlite_master`: tables that are neither internal nor the mark of a move. */
 export const OTHER_TABLES = `type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'libsql\\_%' ESCAPE '\\' AND name <> '${MOVE_TABLE}'`
@@ -35,7 +35,7 @@ export class DatabaseCopy {
   }
 
   /** Creates the tables, copies their rows, and then creates indexes and triggers, so that these do not see the inserts. */
-  async make(mark: Pick<Standing, 'kind' | 'location' | 'at'>): Promise<void> {
+  async make(mark: Pick<MoveMark, 'kind' | 'location' | 'at'>): Promise<void> {
     const { source } = this.parts
     const schema = await schemaOf(source)
     const made = (types: readonly string[]) =>

@@ -25,20 +25,20 @@ import {
   openTarget,
   refuseNodes,
 } from './database-location'
-import { requireCell, termStatements } from './moved-cells'
-import { countsOf, inMessages } from './row-counts'
-import { quoted, tablesOf } from './row-text'
 import {
   assertMove,
   DROP_MARK,
   DROP_TRIGGER,
   MOVE_TABLE,
+  type MoveMark,
   markStatements,
+  moveMarkOf,
   refusalOf,
-  type Standing,
-  standingOf,
   triggerStatement,
-} from './standing'
+} from './move-mark'
+import { requireCell, termStatements } from './moved-cells'
+import { countsOf, inMessages } from './row-counts'
+import { quoted, tablesOf } from './row-text'
 
 export interface MoveOptions {
   readonly from: DatabaseLocation
@@ -111,10 +111,10 @@ export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
 }
 
 /** The mark with which an earlier run closed the original for this target; null if the original can be served. Throws for data that cannot be moved there. */
-async function closedFor(reader: Connection, name: string, { to, cell }: MoveOptions): Promise<Standing | null> {
-  const standing = await standingOf((sql) => reader.rows(sql))
-  if (standing?.kind === 'unfinished' || (standing && !isSameLocation(standing.location, to.url)))
-    throw new MoveProblem(`${name}: ${refusalOf(standing)}`)
+async function closedFor(reader: Connection, name: string, { to, cell }: MoveOptions): Promise<MoveMark | null> {
+  const mark = await moveMarkOf((sql) => reader.rows(sql))
+  if (mark?.kind === 'unfinished' || (mark && !isSameLocation(mark.location, to.url)))
+    throw new MoveProblem(`${name}: ${refusalOf(mark)}`)
   const schema = await appliedSchema(reader)
   if (schema === null) throw new MoveProblem(`${name} has no data of a gateway`)
   if (schema > SCHEMA_TIME)
@@ -124,7 +124,7 @@ async function closedFor(reader: Connection, name: string, { to, cell }: MoveOpt
       `an older version of the gateway wrote ${name}. Start this version on it once, which upgrades it; stop it, and run this again`,
     )
   await requireCell((sql) => reader.rows(sql), { name, to: to.url, cell: cell?.name ?? MAIN_CELL })
-  return standing
+  return mark
 }
 
 /** What a target contains. `complete`: the data of this move. `unfinished`: an unfinished copy of this original. */
@@ -133,7 +133,7 @@ type TargetState = 'absent' | 'unfinished' | 'complete' | 'other'
 /** An original, and the mark that closed it; null while it is open. */
 interface Original {
   readonly name: string
-  readonly closed: Standing | null
+  readonly closed: MoveMark | null
 }
 
 async function stateOf(to: DatabaseLocation, original: Original): Promise<TargetState> {
@@ -141,11 +141,11 @@ async function stateOf(to: DatabaseLocation, original: Original): Promise<Target
 }
 
 async function stateIn(reader: Connection, { name, closed }: Original): Promise<TargetState> {
-  const standing = await standingOf((sql) => reader.rows(sql))
+  const mark = await moveMarkOf((sql) => reader.rows(sql))
   // Its data was moved on to a third database.
-  if (standing?.kind === 'moved') return 'other'
+  if (mark?.kind === 'moved') return 'other'
   // An unfinished copy of other data is not in use, and may be replaced.
-  if (standing) return standing.location === name ? 'unfinished' : 'absent'
+  if (mark) return mark.location === name ? 'unfinished' : 'absent'
   const [tables] = await reader.rows(`SELECT count(*) FROM sqlite_master WHERE ${OTHER_TABLES}`)
   if (Number(tables?.[0]) === 0) return 'absent'
   const [log] = await reader.rows("SELECT 1 FROM sqlite_master WHERE name = 'audit_log'")
@@ -163,7 +163,7 @@ function refuseLost({ name, closed }: Original, state: TargetState): void {
   )
 }
 
-async function copied(options: MoveOptions, source: OpenLocation, target: OpenLocation, closed: Standing | null) {
+async function copied(options: MoveOptions, source: OpenLocation, target: OpenLocation, closed: MoveMark | null) {
   const { now, onTrouble, onProgress } = options
   await requireRoom(options, source.reader)
   await requireSync(options, target.reader)
@@ -191,10 +191,10 @@ async function copied(options: MoveOptions, source: OpenLocation, target: OpenLo
 const newId = () => randomBytes(12).toString('hex')
 
 /** Marks the target, which must be empty or have an unfinished copy. From now on no gateway starts on it. */
-async function begin(target: OpenLocation, mark: Standing): Promise<void> {
-  const standing = await standingOf((sql) => target.reader.rows(sql))
-  if (standing?.kind === 'moved') throw new MoveProblem(`${target.name}: ${refusalOf(standing)}`)
-  if (standing) return restart(target, mark)
+async function begin(target: OpenLocation, mark: MoveMark): Promise<void> {
+  const before = await moveMarkOf((sql) => target.reader.rows(sql))
+  if (before?.kind === 'moved') throw new MoveProblem(`${target.name}: ${refusalOf(before)}`)
+  if (before) return restart(target, mark)
   const [other] = await target.reader.rows(`SELECT name FROM sqlite_master WHERE ${OTHER_TABLES} LIMIT 1`)
   if (other) throw notEmpty(target.name, await appliedSchema(target.reader))
   await write(target.writer, markStatements(mark, `SELECT count(*) FROM sqlite_master WHERE ${OTHER_TABLES}`))
@@ -206,7 +206,7 @@ function notEmpty(name: string, schema: number | null): MoveProblem {
 }
 
 /** Starts the copy again. Late writes of an earlier run are refused, because the mark has changed. */
-async function restart({ reader, writer }: OpenLocation, { id, location, at }: Standing): Promise<void> {
+async function restart({ reader, writer }: OpenLocation, { id, location, at }: MoveMark): Promise<void> {
   await write(writer, [
     {
       sql: `UPDATE ${MOVE_TABLE} SET id = ?1, asserted = ?1, place = ?2, at = ?3 WHERE kind = 'unfinished'`,
@@ -240,12 +240,12 @@ async function own({ writer, reader, lease }: OpenLocation, { from, now, onTroub
 }
 
 /** Closes the original: no gateway can become its owner. Fails if another process has become its owner. */
-async function close(source: OpenLocation, epoch: number, move: Standing): Promise<void> {
+async function close(source: OpenLocation, epoch: number, move: MoveMark): Promise<void> {
   const assertOwner = { sql: 'UPDATE owner SET asserted = ? WHERE id = 1', args: [epoch] }
   const statements = [assertOwner, ...markStatements(move), triggerStatement(move)]
   await write(source.writer, statements).catch(async (error: unknown) => {
-    const standing = await standingOf((sql) => source.reader.rows(sql)).catch(() => null)
-    if (standing?.id === move.id) return
+    const mark = await moveMarkOf((sql) => source.reader.rows(sql)).catch(() => null)
+    if (mark?.id === move.id) return
     throw new MoveProblem(
       `${source.name} could not be closed, so the copy was not opened: ${reasonOf(error)}. Run this again with the same databases`,
     )
@@ -254,7 +254,7 @@ async function close(source: OpenLocation, epoch: number, move: Standing): Promi
 
 interface Completion {
   readonly copy: string
-  readonly move: Standing
+  readonly move: MoveMark
   readonly from: string
   readonly now: number
   readonly terms: readonly SqlStatement[]
@@ -294,11 +294,11 @@ export interface Reopening {
 export async function reopen({ location, authToken, isTargetGone, now }: Reopening) {
   const source = await openSource(location)
   try {
-    const standing = await standingOf((sql) => source.reader.rows(sql))
-    if (standing?.kind !== 'moved')
-      throw new MoveProblem(standing ? `${source.name}: ${refusalOf(standing)}` : `${source.name} is not closed`)
-    const target: DatabaseLocation = { ...location, url: standing.location, authToken }
-    const state = await stateOf(target, { name: source.name, closed: standing }).catch((error: unknown) => {
+    const mark = await moveMarkOf((sql) => source.reader.rows(sql))
+    if (mark?.kind !== 'moved')
+      throw new MoveProblem(mark ? `${source.name}: ${refusalOf(mark)}` : `${source.name} is not closed`)
+    const target: DatabaseLocation = { ...location, url: mark.location, authToken }
+    const state = await stateOf(target, { name: source.name, closed: mark }).catch((error: unknown) => {
       if (isTargetGone) return 'absent'
       throw new MoveProblem(
         `${reasonOf(error)}. It may have the data and serve it. If it never will again, add --target-is-gone: what was served there is lost`,
@@ -306,11 +306,11 @@ export async function reopen({ location, authToken, isTargetGone, now }: Reopeni
     })
     if (state === 'complete' || state === 'other')
       throw new MoveProblem(
-        `${standing.location} has the data now, or had it and moved it on. To move back, stop its gateways and move the data into a new database. If this one were reopened, the same balances could be spent twice`,
+        `${mark.location} has the data now, or had it and moved it on. To move back, stop its gateways and move the data into a new database. If this one were reopened, the same balances could be spent twice`,
       )
     if (state === 'absent' && !isTargetGone)
       throw new MoveProblem(
-        `${standing.location} has none of the data, as seen from here. If it never will again, add --target-is-gone: what was served there is lost`,
+        `${mark.location} has none of the data, as seen from here. If it never will again, add --target-is-gone: what was served there is lost`,
       )
     // Afterwards a move that is still running elsewhere cannot complete the target.
     if (state === 'unfinished') await retire(target)
@@ -318,10 +318,10 @@ export async function reopen({ location, authToken, isTargetGone, now }: Reopeni
       at: now,
       actor: CONSOLE,
       action: 'data.reopen',
-      detail: { move: standing.id, from: standing.location },
+      detail: { move: mark.id, from: mark.location },
     })
-    await write(source.writer, [assertMove(standing.id), DROP_TRIGGER, DROP_MARK, auditStatement(entry)])
-    return { name: source.name, target: standing.location }
+    await write(source.writer, [assertMove(mark.id), DROP_TRIGGER, DROP_MARK, auditStatement(entry)])
+    return { name: source.name, target: mark.location }
   } finally {
     await source.close()
   }

@@ -3,14 +3,14 @@ import { liveOwner, MOVING_URL } from '../cluster/lease-tables'
 import type { SqlStatement } from '../driver/worker-wire'
 
 /**
- * Marks a database that must not serve: a move put its data elsewhere, or has not ended. The table and its trigger are not
+ * Marks a database that must not serve: its data was moved away, or a move into it has not ended. The table and its trigger are not
  * part of the schema, because a database that serves has neither (ADR 50).
  */
 export const MOVE_TABLE = 'data_move'
 export const MOVE_TRIGGER = 'data_move_refuses_owners'
 
 /** Why a database must not serve. */
-export interface Standing {
+export interface MoveMark {
   /** `moved`: another database has its data. `unfinished`: a copy into it has not ended. */
   readonly kind: 'moved' | 'unfinished'
   /** The id of the move, which both databases have. */
@@ -25,8 +25,8 @@ export class DataMoved extends Error {}
 
 type Rows = (sql: string) => Promise<readonly (readonly unknown[])[]>
 
-/** Null for a database that may serve. */
-export async function standingOf(rows: Rows): Promise<Standing | null> {
+/** The mark of a database; null if the database may serve. */
+export async function moveMarkOf(rows: Rows): Promise<MoveMark | null> {
   const [known] = await rows(`SELECT 1 FROM sqlite_master WHERE name = '${MOVE_TABLE}'`)
   if (!known) return null
   const [row] = await rows(`SELECT kind, id, place, at FROM ${MOVE_TABLE}`)
@@ -42,8 +42,8 @@ export async function standingOf(rows: Rows): Promise<Standing | null> {
 
 /** Throws `DataMoved` for a database that must not serve. */
 export async function refuseMoved(rows: Rows): Promise<void> {
-  const standing = await standingOf(rows)
-  if (standing) throw new DataMoved(refusalOf(standing))
+  const mark = await moveMarkOf(rows)
+  if (mark) throw new DataMoved(refusalOf(mark))
 }
 
 /** Throws `DataMoved` for a database server whose data is being moved. */
@@ -55,7 +55,7 @@ export async function refuseWhileMoving(rows: Rows): Promise<void> {
 }
 
 /** Why a gateway does not open the database, and what to do. */
-export function refusalOf({ kind, location, at }: Pick<Standing, 'kind' | 'location' | 'at'>): string {
+export function refusalOf({ kind, location, at }: Pick<MoveMark, 'kind' | 'location' | 'at'>): string {
   return kind === 'moved'
     ? `this data was moved to ${location} at ${isoTime(at)} and is served from there. Start the gateway on that database. If it is lost, see "gateway operator migrate-database --help"`
     : `this database is an unfinished copy of ${location}, started at ${isoTime(at)}. Run "gateway operator migrate-database" with the same databases again, or use another database`
@@ -65,8 +65,8 @@ export function refusalOf({ kind, location, at }: Pick<Standing, 'kind' | 'locat
  * The statements that mark a database. Once they are committed, no process of any version can become its owner: a trigger refuses to raise the
  * epoch. An owner of an earlier epoch is refused as before. `others`: an expression that must be 0.
  */
-export function markStatements(standing: Standing, others = '0'): SqlStatement[] {
-  const { id, kind, location, at } = standing
+export function markStatements(mark: MoveMark, others = '0'): SqlStatement[] {
+  const { id, kind, location, at } = mark
   return [
     {
       sql: `CREATE TABLE ${MOVE_TABLE} (id TEXT NOT NULL, kind TEXT NOT NULL, place TEXT NOT NULL, at INTEGER NOT NULL,
@@ -78,8 +78,8 @@ export function markStatements(standing: Standing, others = '0'): SqlStatement[]
 }
 
 /** The statement that makes the trigger; `owner` must exist. */
-export function triggerStatement(standing: Pick<Standing, 'kind' | 'location' | 'at'>): SqlStatement {
-  const text = refusalOf(standing).replaceAll("'", "''")
+export function triggerStatement(mark: Pick<MoveMark, 'kind' | 'location' | 'at'>): SqlStatement {
+  const text = refusalOf(mark).replaceAll("'", "''")
   return {
     sql: `CREATE TRIGGER ${MOVE_TRIGGER} BEFORE UPDATE ON owner WHEN NEW.asserted = NEW.epoch BEGIN SELECT RAISE(ABORT, '${text}'); END`,
     args: [],
