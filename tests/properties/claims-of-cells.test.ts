@@ -185,7 +185,11 @@ describe('with the accounts in two databases', () => {
     expect([await main.cells.ofKey(key.hash), await c2.credentials.byHash(key.hash)]).toEqual(['c2', null])
     const broken = { ofKey: unreachable, claimKey: unreachable, claimPayment: unreachable }
     const claims = new CellClaims(broken, 'c2', COMPLETE)
-    const store = new LibsqlCredentials(c2.db, { groups: c2.journal, applied: c2.applied, claims })
+    const store = new LibsqlCredentials(c2.db, {
+      ...{ groups: c2.journal, applied: c2.applied },
+      settled: async () => undefined,
+      claims,
+    })
     const other = apiKey(await c2.account())
     expect(await create(store, other)).toBe('failed')
     const rows = await c2.db.all<unknown>(sql`SELECT 1 FROM keys WHERE hash = ${other.hash}`)

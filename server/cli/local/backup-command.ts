@@ -55,7 +55,7 @@ function refuseCopy(location: string | undefined): void {
 }
 
 /** The settings to read copies. Only storage settings are needed: a new machine may have no others yet. */
-function readingLocation(): BackupPlace {
+function backupSource(): BackupSource {
   const { dataDir, databaseUrl, access } = storageSettings()
   return { dataDir, databaseUrl, backup: { access, secrets: [], secretMark: '' } }
 }
@@ -65,13 +65,13 @@ async function named(text: string): Promise<{ readonly target: BackupTarget; rea
   const location = text.startsWith('s3:') ? text.replace(/\/+$/, '') : resolve(text)
   const at = location.lastIndexOf('/')
   const last = location.slice(at + 1)
-  const target = backupTarget(isCopyName(last) ? location.slice(0, at) : location, readingLocation())
+  const target = backupTarget(isCopyName(last) ? location.slice(0, at) : location, backupSource())
   return { target, copy: await findCopy(target, isCopyName(last) ? last : null) }
 }
 
 async function restored(text: string, isJson: boolean, print: Output['err']): Promise<string> {
   const { target, copy } = await named(text)
-  const { dataDir, databaseUrl } = readingLocation()
+  const { dataDir, databaseUrl } = backupSource()
   await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(print) })
   if (isJson) return asJson(copyRecord(copy))
   return `${dataDir} now has the data of ${copy.name}, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway, then run "gateway operator after-restore" before customers use it.\n`
@@ -103,12 +103,12 @@ function currentMark(): string | null {
 
 async function verified(text: string, isJson: boolean, print: Output['err']): Promise<string> {
   const { target, copy } = await named(text)
-  await backupWork(readingLocation()).verify(target, copy, progressLines(print))
+  await backupWork(backupSource()).verify(target, copy, progressLines(print))
   return isJson ? asJson(copyRecord(copy)) : `${copy.name} is complete, it opens, and ${booksOf(copy)}.\n`
 }
 
 async function listed(text: string | undefined, isJson: boolean): Promise<string> {
-  const target = backupTarget(text ?? configuredLocation(), readingLocation())
+  const target = backupTarget(text ?? configuredLocation(), backupSource())
   const list = { location: target.location, copies: (await target.copies()).map(copyRecord) }
   return isJson ? asJson(list) : listText(list)
 }

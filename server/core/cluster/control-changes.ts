@@ -8,12 +8,18 @@ export interface Refreshable {
 export interface ControlChanges {
   /** Resolves when no gateway serves with older copies: each has reloaded them or may no longer serve. Never rejects. */
   changed(): Promise<void>
+  /** The same after a write that failed: it may have been committed nevertheless. */
+  doubted(): Promise<void>
   /** From now on, refreshes `copies` with every change. Returns a function that ends this. */
   join(copies: Refreshable): () => void
 }
 
 /** With one cell there are no other gateways. */
-export const NO_OTHER_COPIES: ControlChanges = { changed: async () => undefined, join: () => () => undefined }
+export const NO_OTHER_COPIES: ControlChanges = {
+  changed: async () => undefined,
+  doubted: async () => undefined,
+  join: () => () => undefined,
+}
 
 const RETRY_MS = 250
 
@@ -34,6 +40,10 @@ export class ChangesHere implements ControlChanges {
 
   async changed(): Promise<void> {
     await Promise.all([this.changedHere(), this.elsewhere()])
+  }
+
+  doubted(): Promise<void> {
+    return this.changed()
   }
 
   /** Like `changed`, for the gateways of this process only. Called when another node announces a change. */

@@ -1,4 +1,4 @@
-/** For a larger body sent after an await, Bun makes a system call for each part of each header (facts/performance). */
+/** For a larger body sent after an await, Bun makes a system call for each part of each header. */
 const CORKED_BYTES = 15_000
 const WHOLE = Symbol('whole body')
 

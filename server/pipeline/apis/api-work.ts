@@ -311,7 +311,7 @@ function noSlot(why: NoSlot): Failure {
         ...{ retryAfterSeconds: 1, limitSource: 'account' },
       },
     )
-  const isForGood = why === 'no_places'
+  const isForGood = why === 'no_slots'
   const message = isForGood
     ? 'This API allows so few calls at once that none are left for your account. Ask the operator of the gateway to allow more; repeating the call does not help. You were not charged.'
     : 'This API is handling as many calls as it can. Your own limits were not reached. Wait, then send the call again. You were not charged.'

@@ -23,7 +23,7 @@ import { WriteLock } from './write-lock'
 /** Less than the time between two renewals, so that a hanging request does not use up the lease. */
 const DEADLINE_MS = 2_500
 /** Nodes that were not seen for an hour are removed. */
-const FORGET_MS = 60 * 60_000
+const FORGET_MS = HOUR_MS
 const HOP_KEY = 'hop/'
 const FINGERPRINT = 'equal/'
 /** The time zone rules of each node, which may differ. */
