@@ -162,6 +162,7 @@ function keptTo({
   answer = (_baton: string | null): Response | Promise<Response> | null => null,
 }) {
   const sent: string[] = []
+  const time = { now: 0 }
   const result = { cols: [], rows: [], affected_row_count: 0, last_insert_rowid: null }
   const stream = new KeptStream(
     async (request) => {
@@ -175,12 +176,12 @@ function keptTo({
         answer(baton ?? null) ?? Response.json({ baton: requests.length > 1 ? null : 'b', base_url: baseUrl, results })
       )
     },
-    () => 0,
+    () => time.now,
   )
-  return { client: createClient({ url: 'http://database.test', fetch: stream.fetch }), sent }
+  return { client: createClient({ url: 'http://database.test', fetch: stream.fetch }), sent, time }
 }
 
-test('a server that lost a stream and does not say so as sqld does gets whole requests from then on', async () => {
+test('a server that lost a stream and does not say so as sqld does gets whole requests for a minute', async () => {
   const answer = (baton: string | null) => (baton === null ? null : new Response('stream not found', { status: 404 }))
   const { client, sent } = keptTo({ answer })
   await client.execute('SELECT 1')
@@ -201,9 +202,26 @@ test('a batch that failed is answered at once, whether or not the server closes 
   expect(sent.at(-1)).toBe('close')
 })
 
-test('a server that sends streams to another address gets whole requests from then on', async () => {
+test('a server that sends streams to another address gets whole requests for a minute', async () => {
   const { client, sent } = keptTo({ baseUrl: 'http://elsewhere.test' })
   await client.execute('SELECT 1')
   await client.execute('SELECT 1')
   expect(sent).toEqual(['execute', 'execute,close'])
+})
+
+test.each([
+  ['one 404', () => new Response('not found', { status: 404 })],
+  ['one HTML page with status 200', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
+])('after %s, as of a proxy, streams are kept again a minute later', async (_what, page) => {
+  let isPage = false
+  const { client, sent, time } = keptTo({ answer: () => (isPage ? page() : null) })
+  await client.execute('SELECT 1')
+  isPage = true
+  await expect(client.execute('SELECT 1')).rejects.toThrow()
+  isPage = false
+  for (const now of [0, 59_999, 60_000, 60_001]) {
+    time.now = now
+    await client.execute('SELECT 1')
+  }
+  expect(sent.slice(2)).toEqual(['execute,close', 'execute,close', 'execute', 'execute'])
 })

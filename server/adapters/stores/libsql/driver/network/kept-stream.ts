@@ -6,6 +6,8 @@ import { ranWhole } from './step-errors'
 const MAX_IDLE_MS = 5_000
 /** After this time a stream is closed, so that none stays with a server that the address does not name any more. */
 const MAX_AGE_MS = MINUTE_MS
+/** How long no stream is kept after an answer that does not allow it. It may be of a proxy, for a moment. */
+const OFF_MS = MINUTE_MS
 /** The body of a request that opens a stream and closes it, without what lies between. */
 const [OPENING, CLOSING] = ['{"requests":[', ',{"type":"close"}]}']
 /** The text of a statement that a batch refers to by its number. */
@@ -43,8 +45,8 @@ export class KeptStream {
   private readonly now: () => number
   private kept: Stream | null = null
   private isBusy = false
-  /** The server wants requests of a stream at another address. */
-  private isOff = false
+  /** Until when none is kept, because the server lost one, or wants its requests at another address. */
+  private offUntil = Number.NEGATIVE_INFINITY
 
   /** `now`: monotonic, in milliseconds. */
   constructor(send: Send, now: () => number) {
@@ -54,7 +56,8 @@ export class KeptStream {
 
   /** Sends what the client would send, in the kept stream. A second request at the same time gets a stream of its own. */
   readonly fetch: Send = async (request) => {
-    if (this.isBusy || this.isOff || !request.url.endsWith('/v2/pipeline')) return this.send(request)
+    const isOff = this.now() < this.offUntil
+    if (this.isBusy || isOff || !request.url.endsWith('/v2/pipeline')) return this.send(request)
     this.isBusy = true
     try {
       return await this.exchange(request)
@@ -77,7 +80,7 @@ export class KeptStream {
       const ending = isLast ? CLOSING : `${forgetting}]}`
       const answer = await say(`{"baton":"${kept.baton}","requests":[${asked.requests}${ending}`)
       // So other kinds of servers say that they lost a stream, and do not promise that nothing ran.
-      if (answer.status === 404) this.isOff = true
+      if (answer.status === 404) this.turnOff()
       if (answer.status !== 400) return isLast ? answer : this.keptOpen(answer, asked, kept.openedAt, say)
       const refusal = await answer.text()
       // Any other failure is the client's to see.
@@ -97,15 +100,19 @@ export class KeptStream {
     const text = await answer.text()
     const baton = HEAD.exec(text)?.[1]
     const ending = `${FORGOTTEN.repeat(stored.length)}]}`
-    this.isOff = baton === undefined || !text.endsWith(ending)
-    if (baton !== undefined && !this.isOff) {
-      // A transaction that it could not end would be in the way of whatever comes next.
-      if (isBatch && !ranWhole(text)) close(baton, say)
-      else this.kept = { baton, openedAt, usedAt: this.now() }
-    }
     const { status, headers } = answer
-    const told = this.isOff ? closedLater(text, stored.length) : `${text.slice(0, -ending.length)},${CLOSED}]}`
-    return new Response(told, { status, headers })
+    if (baton === undefined || !text.endsWith(ending)) {
+      this.turnOff()
+      return new Response(closedLater(text, stored.length), { status, headers })
+    }
+    // A transaction that it could not end would be in the way of whatever comes next.
+    if (isBatch && !ranWhole(text)) close(baton, say)
+    else this.kept = { baton, openedAt, usedAt: this.now() }
+    return new Response(`${text.slice(0, -ending.length)},${CLOSED}]}`, { status, headers })
+  }
+
+  private turnOff(): void {
+    this.offUntil = this.now() + OFF_MS
   }
 }
 
