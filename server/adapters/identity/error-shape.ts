@@ -73,6 +73,11 @@ const INTERNAL: StatusRow = {
   code: 'internal_error',
   message: 'Something went wrong on our side. Contact the operator and quote the request ID.',
 }
+const UNAVAILABLE: StatusRow = {
+  type: 'api_error',
+  code: 'service_unavailable',
+  message: 'The database is not responding. Try again.',
+}
 
 const BY_STATUS: ReadonlyMap<number, StatusRow> = new Map([
   [
@@ -89,19 +94,23 @@ const BY_STATUS: ReadonlyMap<number, StatusRow> = new Map([
   [413, { type: INVALID, code: 'payload_too_large', message: 'The body is too large.' }],
   [415, { type: INVALID, code: 'unsupported_media_type', message: 'The body must be application/json.' }],
   [429, { type: 'rate_limit_error', code: 'rate_limit_exceeded', message: 'Too many requests. Try again later.' }],
+  [500, INTERNAL],
+  [503, UNAVAILABLE],
 ])
 
 /**
- * Gives any refusal the service's error shape. A 5xx includes the request id but not its cause; a 429 always
- * has one code and a `Retry-After` of at least one second.
+ * Gives any refusal the service's error shape. A 5xx includes the request id but not its cause; a 429 and a 503 always
+ * have one code and a `Retry-After` of at least one second.
  */
 export function shapeError(refusal: Refusal, requestId: string): ShapedError {
-  const status = refusal.status >= 400 && refusal.status < 500 ? refusal.status : 500
-  const row = status === 500 ? INTERNAL : (BY_STATUS.get(status) ?? OTHER_CLIENT_ERROR)
-  const fixed = status === 500 || status === 429
+  const isKnown = (refusal.status >= 400 && refusal.status < 500) || refusal.status === 503
+  const status = isKnown ? refusal.status : 500
+  const row = BY_STATUS.get(status) ?? OTHER_CLIENT_ERROR
+  const waits = status === 429 || status === 503
+  const fixed = waits || status === 500
   const code = fixed ? row.code : (publicCode(refusal.code) ?? row.code)
   const message = fixed ? row.message : (MESSAGES[refusal.message ?? ''] ?? (refusal.message || row.message))
-  const retryAfter = status === 429 ? Math.max(1, Math.ceil(refusal.retryAfterSeconds ?? 1)) : null
+  const retryAfter = waits ? Math.max(1, Math.ceil(refusal.retryAfterSeconds ?? 1)) : null
   return {
     status,
     headers: {

@@ -21,7 +21,7 @@ import { UsedCodes } from './sign-in/used-codes'
 import { userDirectory } from './user-directory'
 import { userSessions } from './user-sessions'
 import { isTakenEmail, userSettings } from './user-settings'
-import { answered, noteLoggedError, noteSecondFactor, type Visit } from './visit'
+import { answered, noteLoggedError, noteSecondFactor, noteUnavailable, type Visit } from './visit'
 
 /** The cause of a failed response. Safe to log: contains no token, password or SQL parameter. */
 export interface IdentityFault {
@@ -58,7 +58,7 @@ export interface IdentityOptions {
   readonly onResetRequest?: (user: SignedUpUser, token: string) => Promise<void>
   /** Called after a password was reset with such a token; every session has ended by then. */
   readonly onPasswordReset?: (user: SignedUpUser, context: { readonly address: string | null }) => Promise<void>
-  /** Receives every failure behind a 500 and every failed onSignUp. Default: one line on stderr. */
+  /** Receives every failure behind a 500 or 503, and every failed onSignUp. Default: one line on stderr. */
   readonly onFault?: (fault: IdentityFault) => void
   /** Fetches the metadata documents of apps, from addresses that strangers choose. Absent: apps must register. */
   readonly fetchDocument?: OutboundFetch
@@ -192,9 +192,10 @@ function handler({ oauth, guard, run, report, origin, trusted, hidesTaken }: Han
     if (oauth.speaks(request)) return oauth.answer(request, caller)
     let finish: Finish | null = null
     const broken = async (error: unknown) => {
+      const status = isUnavailable(error) ? 503 : 500
       report({ requestId, reason: safeReason(error) })
-      await finish?.({ status: 500, startedFor: null, isPasswordRight: null })
-      return refusalResponse({ status: 500, code: null, message: null, retryAfterSeconds: null }, requestId)
+      await finish?.({ status, startedFor: null, isPasswordRight: null })
+      return refusalResponse({ status, code: null, message: null, retryAfterSeconds: null }, requestId)
     }
     try {
       const accepted = await authRequest(request, address, { origin, trusted })
@@ -280,6 +281,7 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
       store: {
         hash: secretHash(options.secret),
         uses,
+        onFailure: (error) => noteUnavailable(visits.getStore(), error),
         registration: () => visits.getStore()?.registration ?? undefined,
         onSecondFactorRead: (row) => noteSecondFactor(visits.getStore(), row, opens),
         onSecondFactorLocked: (userId) => guard.secondFactorLocked(userId, visits.getStore()?.address ?? null),

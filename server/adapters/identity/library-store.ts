@@ -8,6 +8,8 @@ import type { CodeUses } from './sign-in/code-uses'
 export interface LibraryStoreParts {
   readonly hash: SecretHash
   readonly uses: CodeUses
+  /** A statement failed. The library ignores some failures: it takes a session that it cannot read for deleted. */
+  readonly onFailure: (error: unknown) => void
   /** The metadata of the app that is being registered. */
   readonly registration: () => Registration | undefined
   /** The library reads the authenticator app of a user. */
@@ -29,7 +31,7 @@ export function libraryStore(library: DBAdapterInstance, parts: LibraryStorePart
   // Changed in place: what the library hands out as its transaction is this same object.
   return (options: BetterAuthOptions) => {
     const adapter = library(options)
-    const plain = { ...adapter }
+    const plain = noting(adapter, parts.onFailure)
     const replaced: Replaced = new Map()
     return Object.assign(
       adapter,
@@ -38,6 +40,20 @@ export function libraryStore(library: DBAdapterInstance, parts: LibraryStorePart
       rotating(plain, parts, replaced),
     )
   }
+}
+
+/** A copy whose failures are noted, and thrown as before. */
+function noting(adapter: DBAdapter, onFailure: LibraryStoreParts['onFailure']): DBAdapter {
+  const noted = Object.entries(adapter).map(([name, member]: [string, unknown]) => {
+    if (typeof member !== 'function') return [name, member]
+    const act = (...args: unknown[]): unknown => {
+      const result: unknown = member(...args)
+      if (result instanceof Promise) result.catch(onFailure)
+      return result
+    }
+    return [name, act]
+  })
+  return Object.fromEntries(noted) as DBAdapter
 }
 
 /** For reads: returns the secret as the caller passed it, not its hash. */

@@ -45,7 +45,7 @@ export async function answered(visit: Visit, run: () => Promise<Response>): Prom
     response = await run()
   } catch (error) {
     const refusal = visit.refusal ?? (visit.unreadableApp ? UNREADABLE_APP : null)
-    if (!refusal || visit.hidden || isOfDatabase(error)) throw error
+    if (!refusal || visit.hidden || isOfDatabase(error)) throw causeOf(visit, error)
     return refused(refusal)
   }
   if (visit.refusal && !visit.hidden && response.status >= 400) return refused(visit.refusal)
@@ -57,17 +57,27 @@ export async function answered(visit: Visit, run: () => Promise<Response>): Prom
   return new Response(response.body, { status: response.status, headers })
 }
 
+/** The library logs a failure of the database, and throws an error of its own. */
+function causeOf({ hidden }: Visit, thrown: unknown): unknown {
+  return hidden && !isUnavailable(thrown) ? hidden.error : thrown
+}
+
 function refused({ status, code, message }: Refused): Response {
   return Response.json({ code, message }, { status })
 }
 
-/** Notes what the library logged as an error, and may hide in its response. */
+/** Notes what the library logged as an error, and may hide in its response. Nothing takes the place of a database that does not respond. */
 export function noteLoggedError(visit: Visit | undefined, message: string, details: readonly unknown[]): void {
   const error = details.find((detail) => detail instanceof Error && detail.name !== 'APIError')
   if (visit === undefined || error === undefined) return
   const refusal = PASSKEY_FAILURES[message]
   if (refusal && !isOfDatabase(error)) visit.refusal = refusal
-  else visit.hidden = { error }
+  else if (!isUnavailable(visit.hidden?.error)) visit.hidden = { error }
+}
+
+/** Notes that the database does not respond, which the library may hide. */
+export function noteUnavailable(visit: Visit | undefined, error: unknown): void {
+  if (visit && isUnavailable(error)) visit.hidden = { error }
 }
 
 /** Notes what the library does not say of a second factor that it reads: until when it is locked, and that its secret does not open. */

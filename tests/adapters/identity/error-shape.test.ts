@@ -17,6 +17,7 @@ describe('the shared error shape (spec-answers 2)', () => {
     [422, 'invalid_request_error', 'invalid_request'],
     [429, 'rate_limit_error', 'rate_limit_exceeded'],
     [500, 'api_error', 'internal_error'],
+    [503, 'api_error', 'service_unavailable'],
   ])('gives a bare %i a type, a code and a message', (status, type, code) => {
     const shaped = shape(status, '')
     expect(shaped.status).toBe(status)
@@ -53,7 +54,7 @@ describe('the shared error shape (spec-answers 2)', () => {
   test('reveals nothing about an internal failure', () => {
     for (const status of [500, 502, 503, 599, 302]) {
       const shaped = shape(status, { code: 'FAILED_TO_GET_SESSION', message: 'SQLITE_BUSY at /var/db' })
-      expect(shaped.status).toBe(500)
+      expect(shaped.status).toBe(status === 503 ? 503 : 500)
       expect(JSON.stringify(shaped)).not.toMatch(/SQLITE|FAILED|failed_to/)
     }
   })

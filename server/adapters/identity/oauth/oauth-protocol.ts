@@ -1,5 +1,6 @@
 import type { IdentityCaller } from '../../../core/accounts/identity'
 import type { TokenGrant } from '../../../core/credentials/oauth-grant'
+import { isUnavailable } from '../../../core/unavailable'
 import { addressHeader, BASE_PATH, pathUnder } from '../auth-request'
 import type { CodeUses } from '../sign-in/code-uses'
 import { introspected } from './oauth-introspection'
@@ -58,12 +59,13 @@ export function openProtocol({ origin, run, uses, onFault, upkeep, byToken, now 
           const context = { byToken, issuer: origin + BASE_PATH, now: now() }
           return openToAll(Response.json(await introspected(introspection, await response.json(), context)))
         }
-        const status = fault === null ? response.status : 500
+        const status = fault === null ? response.status : brokenStatus(fault)
         const problem = protocolError(status, await response.text(), response.headers.get('x-retry-after'))
         return protocolResponse(problem, problem.wait)
       } catch (error) {
         onFault(caller.requestId, error)
-        return protocolResponse(protocolError(500, '', null))
+        const problem = protocolError(brokenStatus(error), '', null)
+        return protocolResponse(problem, problem.wait)
       }
     },
 
@@ -76,6 +78,10 @@ export function openProtocol({ origin, run, uses, onFault, upkeep, byToken, now 
       return servedMetadata(Object(await response.json()), origin)
     },
   }
+}
+
+function brokenStatus(fault: unknown): 500 | 503 {
+  return isUnavailable(fault) ? 503 : 500
 }
 
 function openToAll(response: Response): Response {

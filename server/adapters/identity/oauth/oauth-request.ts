@@ -87,6 +87,8 @@ export async function protocolRequest(
 export function protocolError(status: number, body: string, retryAfter: string | null): OAuthError & { wait: number } {
   const wait = Math.max(1, Math.ceil(Number(retryAfter) || 1))
   if (status === 429) return { status, error: 'temporarily_unavailable', description: 'Too many requests.', wait }
+  if (status === 503)
+    return { status, error: 'temporarily_unavailable', description: 'The database is not responding. Try again.', wait }
   if (status >= 500) return { status: 500, error: 'server_error', description: 'Something broke on our side.', wait }
   const error = parsedError(body)
   return {
@@ -99,7 +101,7 @@ export function protocolError(status: number, body: string, retryAfter: string |
 
 export function protocolResponse({ status, error, description }: OAuthError, wait: number | null = null): Response {
   const headers = new Headers({ ...OPEN_TO_ALL, 'content-type': 'application/json', 'cache-control': 'no-store' })
-  if (status === 429 && wait !== null) headers.set('retry-after', String(wait))
+  if ((status === 429 || status === 503) && wait !== null) headers.set('retry-after', String(wait))
   if (status === 401) headers.set('www-authenticate', 'Basic realm="gateway"')
   return new Response(JSON.stringify({ error, error_description: description }), { status, headers })
 }
