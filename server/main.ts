@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { compose, readDashboard } from './compose'
 import { isInUse, takeDataFolder } from './compose/data-folder'
 import { logSelfCheck } from './compose/self-check'
+import { startProblem } from './compose/start-problem'
 import { type Config, changedSettings, dataFolder, givenNow, logFormat, validConfig } from './config'
 import { ConfigError } from './config/config-error'
 import { reasonOf } from './core/result'
@@ -252,7 +253,7 @@ async function main(): Promise<void> {
   const log = openLog(config.logLevel, output.write, undefined, config.logFormat)
   const { nodeUrl } = config
   const starting = nodeUrl === null ? start(config, log, started) : startNode(config, nodeUrl, log, started)
-  await starting.catch((error: unknown) => end(reasonOf(error)))
+  await starting.catch((error: unknown) => end(startProblem(config, error)))
 }
 
 void main()

@@ -32,6 +32,11 @@ export function shownName(text: string, maxLength: number): string {
   return chars.length > maxLength ? `${chars.slice(0, maxLength - 1).join('')}…` : chars.join('')
 }
 
+/** Text with the mark at its end that it may lack. */
+export function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`
+}
+
 /** A value as indented JSON with hidden characters escaped: safe to print, and it parses to the same value. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(HIDDEN_ALL, (char) =>

@@ -470,6 +470,7 @@ export const RULES: readonly Rule[] = [
       'server/waiting-room.ts',
       'server/compose/data-folder.ts',
       'server/compose/self-check.ts',
+      'server/compose/start-problem.ts',
       'server/welcome.ts',
       'server/http/operator/control.ts',
       // Checked before every start.

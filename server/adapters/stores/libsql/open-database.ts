@@ -10,6 +10,7 @@ import { liveOwner } from './cluster/lease-tables'
 import { announcingWrites } from './control-version'
 import { databaseFile } from './driver/file/database-file'
 import { lockDatabaseFile } from './driver/file/database-file-lock'
+import { databaseName, namedProblem, shownReason } from './driver/named-problem'
 import { problemOfServer } from './driver/network/problem-of-server'
 import type { Opened } from './driver/opened'
 import { type HeldLease, raiseEpoch } from './driver/raise-epoch'
@@ -65,7 +66,13 @@ export interface Database {
 }
 
 /** Locks a database file for this process alone; when owned, migrates the schema and takes ownership by raising the epoch. */
-export async function openDatabase(options: DatabaseOptions, opened: Opened): Promise<Database> {
+export function openDatabase(options: DatabaseOptions, opened: Opened): Promise<Database> {
+  return owned(options, opened).catch((error: unknown) => {
+    throw namedProblem(options.url, error)
+  })
+}
+
+async function owned(options: DatabaseOptions, opened: Opened): Promise<Database> {
   const { url, authToken, threads = OWN_THREADS, opening = AT_ONCE } = options
   const file = databaseFile(url)
   const lock = file === null ? null : await lockDatabaseFile(file)
@@ -156,9 +163,9 @@ async function firstAnswer(reader: Connection, url: string): Promise<void> {
   try {
     await reader.rows('SELECT 1')
   } catch (failure) {
-    const reason = reasonOf(failure)
+    const reason = shownReason(reasonOf(failure))
     throw new Error(
-      `The database at ${URL.parse(url)?.host ?? 'DATABASE_URL'} does not answer: ${reason}. Check DATABASE_URL, such as DATABASE_URL=libsql://db.example.com, and DATABASE_AUTH_TOKEN`,
+      `The database at ${databaseName(url)} does not answer: ${reason} Check DATABASE_URL, such as DATABASE_URL=libsql://db.example.com, and DATABASE_AUTH_TOKEN`,
     )
   }
 }

@@ -10,6 +10,7 @@ import { LibsqlLeases } from '../cluster/lease-store'
 import { LIVES, liveOwner, MOVING_URL } from '../cluster/lease-tables'
 import { databaseFile } from '../driver/file/database-file'
 import { lockDatabaseFile } from '../driver/file/database-file-lock'
+import { shownReason } from '../driver/named-problem'
 import type { HeldLease } from '../driver/raise-epoch'
 import { Connection } from '../driver/worker/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker/worker-threads'
@@ -145,8 +146,8 @@ async function connected(location: DatabaseLocation, file: string | null, hold: 
 
 async function requireAnswer(reader: Connection, { url }: DatabaseLocation): Promise<void> {
   await reader.rows('SELECT 1').catch((error: unknown) => {
-    const reason = reasonOf(error)
-    throw new MoveProblem(`${locationName(url)} does not answer: ${reason}. Check the address and its token`)
+    const reason = shownReason(reasonOf(error))
+    throw new MoveProblem(`${locationName(url)} does not answer: ${reason} Check the address and its token`)
   })
 }
 

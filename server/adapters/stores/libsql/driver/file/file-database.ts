@@ -1,6 +1,7 @@
 import type { InStatement, InValue, Value } from '@libsql/client'
 import Database from 'libsql'
 import type { WireResult } from '../worker-wire'
+import { fileProblem } from './file-problem'
 
 /** How long a statement waits for a lock that another connection holds. */
 const BUSY_TIMEOUT_MS = 5000
@@ -28,7 +29,16 @@ export class FileDatabase {
    * read back, because charges would be lost if SQLite silently ignored one.
    */
   constructor(file: string, role: 'writer' | 'reader' | 'copier') {
-    this.db = new Database(file, { timeout: BUSY_TIMEOUT_MS })
+    this.db = opened(file)
+    try {
+      this.set(role)
+    } catch (error) {
+      this.db.close()
+      throw fileProblem(file, error)
+    }
+  }
+
+  private set(role: 'writer' | 'reader' | 'copier'): void {
     this.rows(`PRAGMA cache_size = -${CACHE}`)
     // SQLite takes VACUUM INTO, which only reads the database, for a write.
     if (role === 'copier') return
@@ -123,6 +133,14 @@ export class FileDatabase {
     const [oldest] = this.prepared.size > MAX_PREPARED ? this.prepared.keys() : []
     if (oldest !== undefined) this.prepared.delete(oldest)
     return made
+  }
+}
+
+function opened(file: string): Database.Database {
+  try {
+    return new Database(file, { timeout: BUSY_TIMEOUT_MS })
+  } catch (error) {
+    throw fileProblem(file, error)
   }
 }
 

@@ -1,4 +1,5 @@
-import { createClient } from '@libsql/client'
+import { type Client, createClient } from '@libsql/client'
+import { fileProblem } from './file-problem'
 
 /** Another process has locked the file. */
 export class FileHeld extends Error {}
@@ -11,20 +12,22 @@ const held = new Set<unknown>()
  * releases the lock when the process ends in any way, so there are no stale locks. A frozen process keeps it.
  */
 export async function holdFile(path: string): Promise<{ release(): void }> {
-  const client = createClient({ url: `file:${path}`, concurrency: 1, timeout: 0 })
+  let client: Client | null = null
   try {
-    const transaction = await client.transaction('write')
+    const opened = createClient({ url: `file:${path}`, concurrency: 1, timeout: 0 })
+    client = opened
+    const transaction = await opened.transaction('write')
     held.add(transaction)
     return {
       release() {
         held.delete(transaction)
         transaction.close()
-        client.close()
+        opened.close()
       },
     }
   } catch (error) {
-    client.close()
+    client?.close()
     if (error instanceof Error && /SQLITE_BUSY|locked/.test(error.message)) throw new FileHeld(path)
-    throw error
+    throw fileProblem(path, error)
   }
 }
