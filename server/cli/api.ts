@@ -1,4 +1,5 @@
 import { Refused, UsageError } from './control-client'
+import { PROGRAM } from './program'
 import { withRetries } from './retry'
 import { type Session, SessionStore } from './session-store'
 import { refreshed } from './sign-in'
@@ -79,7 +80,7 @@ export class Api {
   private async credential(): Promise<string> {
     if (this.key) return this.key
     if (!this.session || this.session.url !== this.url)
-      throw new UsageError(`not signed in to ${this.url}. Run "gateway login", or set GATEWAY_API_KEY`)
+      throw new UsageError(`not signed in to ${this.url}. Run "${PROGRAM} login", or set GATEWAY_API_KEY`)
     const soon = this.session.expiresAt - RENEW_BEFORE_MS <= this.terminal.now()
     return soon ? this.renewed(this.session.accessToken) : this.session.accessToken
   }
@@ -88,7 +89,7 @@ export class Api {
   private renewed(expired: string): Promise<string> {
     return this.store.locked(async () => {
       const stored = await this.store.read()
-      if (!stored) throw new Refused('signed out by another command. Run "gateway login"')
+      if (!stored) throw new Refused(`signed out by another command. Run "${PROGRAM} login"`)
       const session = stored.accessToken === expired ? await refreshed(stored, this.terminal) : stored
       if (session !== stored) await this.store.write(session)
       this.session = session

@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from './control-client'
+import { PROGRAM } from './program'
 import type { Terminal } from './terminal'
 
 /** A command. To add one, create a file in `commands/` and add a line to `commands.ts`. */
 export interface Command {
   readonly name: string
   readonly summary: string
-  /** The text of `--help` after `Usage: gateway NAME`. */
+  /** The text of `--help` after the name of the program and `name`. */
   readonly usage: string
   /** The words that may follow, for shell completion. */
   readonly words?: readonly string[]
@@ -26,7 +27,7 @@ export const COMMON_USAGE = `  --url URL     the gateway's URL (default: GATEWAY
   --json        print the response as JSON
   --no-retry    fail at the first 429 instead of retrying
 
-Uses the API key in GATEWAY_API_KEY if it is set, otherwise the sign-in of "gateway login".
+Uses the API key in GATEWAY_API_KEY if it is set, otherwise the sign-in of "${PROGRAM} login".
 `
 
 /** Parses the words and flags of a command. Throws `UsageError` for unknown flags. */

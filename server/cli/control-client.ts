@@ -43,7 +43,7 @@ async function ask(
   folder = resolve(process.env['DATA_DIR'] || 'data'),
 ): Promise<Response> {
   if (!hasServer(folder))
-    throw new Refused(`no gateway is running on ${folder}. Start it with "bun run up", or set DATA_DIR`)
+    throw new Refused(`no gateway is running on ${folder}. Start it, or set DATA_DIR to its folder`)
   const answer = await fetch(`http://gateway/${command}`, {
     unix: join(folder, SOCKET),
     method: 'POST',

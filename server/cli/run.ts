@@ -2,6 +2,7 @@ import { printable } from '../core/plain-text'
 import { VERSION } from '../core/version'
 import type { Command } from './command'
 import { Refused, UsageError } from './control-client'
+import { PROGRAM } from './program'
 import type { Terminal } from './terminal'
 
 /** Runs the command line. Resolves to the exit code: 0 success, 1 refused by the gateway, 2 wrong usage (nothing was sent). */
@@ -23,7 +24,7 @@ export async function run(
     const command = commands.find((one) => one.name === name)
     if (!command) throw new UsageError(`unknown command "${name}"; see --help`)
     const asksForHelp = command.usage !== '' && (rest.includes('--help') || rest.includes('-h'))
-    if (asksForHelp) terminal.out(`Usage: gateway ${command.name} ${command.usage}`)
+    if (asksForHelp) terminal.out(`Usage: ${PROGRAM} ${command.name} ${command.usage}`)
     else await command.run(rest, terminal)
     return 0
   } catch (error) {
@@ -45,11 +46,11 @@ function guarded(terminal: Terminal): Terminal {
 
 function help(commands: readonly Command[]): string {
   const widest = Math.max(...commands.map(({ name }) => name.length))
-  return `Usage: gateway COMMAND
+  return `Usage: ${PROGRAM} COMMAND
 
 ${commands.map(({ name, summary }) => `  ${name.padEnd(widest)}   ${summary}`).join('\n')}
 
-Run "gateway COMMAND --help" for the options of a command, and "gateway --version" for its version.
+Run "${PROGRAM} COMMAND --help" for the options of a command, and "${PROGRAM} --version" for its version.
 
 Exit codes: 0 success, 1 refused by the gateway, 2 wrong usage (nothing was sent).
 `

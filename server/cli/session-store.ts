@@ -3,6 +3,7 @@ import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { Refused } from './control-client'
+import { PROGRAM } from './program'
 import type { Terminal } from './terminal'
 
 /** A sign-in: the gateway's URL and the tokens. Never printed. */
@@ -42,7 +43,7 @@ export class SessionStore {
     const stored = JSON.parse(text) as Partial<Session> & { readonly keychain?: true }
     if (!stored.keychain) return stored as Session
     const secret = await Bun.secrets.get({ service: SERVICE, name: this.account }).catch(() => null)
-    if (secret === null) throw new Refused('the sign-in cannot be read from the keychain. Run "gateway login" again')
+    if (secret === null) throw new Refused(`the sign-in cannot be read from the keychain. Run "${PROGRAM} login" again`)
     return JSON.parse(secret) as Session
   }
 

@@ -1,5 +1,6 @@
 import * as oauth from 'openid-client'
 import { Refused } from './control-client'
+import { PROGRAM } from './program'
 import type { Session } from './session-store'
 import type { Terminal } from './terminal'
 
@@ -94,7 +95,7 @@ export async function signInByDevice(url: string, scope: string, terminal: Termi
 export async function refreshed(old: Session, terminal: Terminal): Promise<Session> {
   const config = await discovered(old.url, terminal)
   const tokens = await oauth.refreshTokenGrant(config, old.refreshToken).catch((error: unknown) => {
-    throw new Refused(`the sign-in has ended (${reason(error)}). Run "gateway login"`)
+    throw new Refused(`the sign-in has ended (${reason(error)}). Run "${PROGRAM} login"`)
   })
   return session(old.url, tokens, terminal)
 }

@@ -93,6 +93,7 @@ describe.skipIf(!canIsolate)(
       await utimes(String(drafts[0]), 0, 0)
       await writeFile(join(root, 'data/gateway.yaml'), 'LOG_LEVEL: info\n', { mode: 0o644 })
       expect((await run('config', 'check')).output).toContain('valid (environment and /data/gateway.yaml)')
+      expect((await run('doctor', '--help')).output).toStartWith('Usage: gateway-server doctor ')
       let server = await serve()
       const dashboard = await fetch(url, { headers: { accept: 'text/html' } })
       expect(await dashboard.text()).toContain('<div id="root">')

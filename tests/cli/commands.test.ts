@@ -127,7 +127,7 @@ describe('an access token', () => {
     const actor = { kind: 'owner', id: account.userId, address: null } as const
     await gateway.core.appGrants.disconnect(account, 'gateway-cli', actor)
     const { code, err } = await cli.run('balance')
-    expect([code, err]).toEqual([1, expect.stringContaining('Run "gateway login"')])
+    expect([code, err]).toEqual([1, expect.stringContaining('Run "bun run gateway login"')])
   })
 })
 
@@ -291,7 +291,7 @@ describe('exit codes', () => {
     await using cli = await openCli(gateway)
     for (const words of [[], ['--help'], ['keys', '--help'], ['mcp', '-h']]) {
       const { code, out } = await cli.run(...words)
-      expect([code, out.startsWith('Usage: gateway')]).toEqual([0, true])
+      expect([code, out.startsWith('Usage: bun run gateway')]).toEqual([0, true])
     }
     expect(cli.sent).toEqual([])
   })

@@ -3,6 +3,7 @@ import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
 import { UsageError } from '../control-client'
 import { asJson, printed, usd } from '../print'
+import { PROGRAM } from '../program'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
 
@@ -38,7 +39,7 @@ export const KEYS: Command = {
   set KEY SETTING=VALUE...                change any setting, such as note="for Ada" or rpm_limit=30
 
 KEY is an id (key_...) or a name. SETTING is a name in the API. VALUE is JSON, or else text; null removes the setting.
-Requires "gateway login": API keys cannot manage keys.
+Requires "${PROGRAM} login": API keys cannot manage keys.
 
 ${COMMON_USAGE}`,
   words: SUBCOMMANDS,

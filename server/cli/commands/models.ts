@@ -3,6 +3,7 @@ import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
 import { Refused, UsageError } from '../control-client'
 import { asJson, printed, usd } from '../print'
+import { PROGRAM } from '../program'
 import { table } from '../table'
 import { unitPrice } from './operator-model'
 
@@ -36,7 +37,7 @@ export const CHAT: Command = {
   summary: 'ask a model and stream its answer',
   usage: `PROMPT... [--model MODEL] [--system TEXT] [--max-tokens N]
 
-Piped text is put before the prompt. The default model is the first of "gateway models" that can chat.
+Piped text is put before the prompt. The default model is the first of "${PROGRAM} models" that can chat.
 
 ${COMMON_USAGE}`,
   async run(args, terminal) {

@@ -5,6 +5,7 @@ import type { Revenue } from '../../http/operator/money/revenue-record'
 import type { AfterRestore, AfterRestoreCommand } from '../../http/operator/restore/after-restore-record'
 import { askServer, readFromServer, UsageError } from '../control-client'
 import { asJson, usd } from '../print'
+import { PROGRAM } from '../program'
 import { table } from '../table'
 
 export const MONEY_HELP = `  after-restore [--taken-at TIME] [--cell NAME] [--lost DATABASE] [--disable-keys] [--apply]
@@ -174,7 +175,7 @@ function restored({ restored: from, applied, keys, lost, reconciled: found, ...c
     : 'Nobody has completed this check yet: run it with --apply.\n'
   const books = found
     ? reconciled(found)
-    : `Compare the books of all cells: gateway operator reconcile --from ${from.taken_at} --apply\n`
+    : `Compare the books of all cells: ${PROGRAM} operator reconcile --from ${from.taken_at} --apply\n`
   return lines.join('\n') + books + last
 }
 

@@ -11,13 +11,14 @@ import type { ExplainedRequest, TransactionPage, UsageReport } from '../../http/
 import { parsedWith } from '../command'
 import { askServer, UsageError } from '../control-client'
 import { asJson, usd } from '../print'
+import { PROGRAM } from '../program'
 import { table } from '../table'
 import { customerCommand, refundTable } from './operator-customer'
 
 export const VIEWS_HELP = `  customer VIEW ACCOUNT                     look at one account: requests with their reasons, limits, grants and debits,
                                             payments, keys, usage, audit ("customer --help" lists them)`
 
-const VIEWS_USAGE = `Usage: bun run gateway operator customer VIEW ACCOUNT
+const VIEWS_USAGE = `Usage: ${PROGRAM} operator customer VIEW ACCOUNT
 
 Shows one account of the server that runs on DATA_DIR (default: data), as the operator's page of the customer does.
 

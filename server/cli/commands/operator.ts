@@ -23,6 +23,7 @@ import type {
 import { parsedWith } from '../command'
 import { askServer, Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
+import { PROGRAM } from '../program'
 import { table } from '../table'
 import { API_HELP, apiCommand, applyCommand, type Confirm } from './operator-api'
 import { BACKUP_HELP, backupCommand, type Tell } from './operator-backup'
@@ -34,7 +35,7 @@ import { STUCK_HELP, stuckCommand } from './operator-stuck'
 import { customerViewCommand, moreRows, VIEWS_HELP } from './operator-views'
 import { OPERATOR_WEBHOOK_HELP, OPERATOR_WEBHOOKS_USAGE, operatorWebhookCommand } from './webhooks'
 
-const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
+const OPERATOR_HELP = `Usage: ${PROGRAM} operator COMMAND
 
 Manages the server that runs on DATA_DIR (default: data).
 

@@ -3,6 +3,7 @@ import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed } from '../command'
 import { Refused, UsageError } from '../control-client'
 import { printed, usd } from '../print'
+import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
 
 const POLL_MS = 2_000
@@ -18,7 +19,7 @@ export const TOPUP: Command = {
   --method    card opens a payment page; sandbox adds test money (default: the first method that the gateway offers)
   --no-wait   do not wait for the payment
 
-Requires "gateway login": API keys cannot open payment pages.
+Requires "${PROGRAM} login": API keys cannot open payment pages.
 
 ${COMMON_USAGE}`,
   words: ['--method', '--no-wait'],

@@ -3,6 +3,7 @@ import { Api } from '../api'
 import { COMMON_USAGE, type Command, type Flags, parsed, words } from '../command'
 import { UsageError } from '../control-client'
 import { asJson } from '../print'
+import { PROGRAM } from '../program'
 import { table } from '../table'
 import { operatorWebhooks, ownWebhooks, type WebhookClient } from '../webhook-client'
 
@@ -50,7 +51,7 @@ export const WEBHOOKS: Command = {
   usage: `COMMAND
 
 ${WEBHOOK_USAGE}
-Requires "gateway login": API keys cannot manage webhooks.
+Requires "${PROGRAM} login": API keys cannot manage webhooks.
 
 ${COMMON_USAGE}`,
   words: SUBCOMMANDS,
@@ -72,7 +73,7 @@ export const OPERATOR_WEBHOOK_HELP = `  webhooks COMMAND [--account ACCOUNT]    
                                             "webhooks --help" lists the commands`
 
 /** The help of `operator webhooks`. */
-export const OPERATOR_WEBHOOKS_USAGE = `Usage: bun run gateway operator webhooks COMMAND [--account ACCOUNT] [--json]
+export const OPERATOR_WEBHOOKS_USAGE = `Usage: ${PROGRAM} operator webhooks COMMAND [--account ACCOUNT] [--json]
 
 ${WEBHOOK_USAGE}
 ACCOUNT is the id or email address of an operator. Without it, the only operator of the gateway.

@@ -11,6 +11,7 @@ import { parsedWith } from '../command'
 import { copyText, listText, progressLines } from '../commands/operator-backup'
 import { hasServer, Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
+import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
 
 type Output = Pick<Terminal, 'err'>
@@ -74,7 +75,7 @@ async function restored(text: string, isJson: boolean, print: Output['err']): Pr
   const { dataDir, databaseUrl } = backupSource()
   await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(print) })
   if (isJson) return asJson(copyRecord(copy))
-  return `${dataDir} now has the data of ${copy.name}, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway, then run "gateway operator after-restore" before customers use it.\n`
+  return `${dataDir} now has the data of ${copy.name}, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway, then run "${PROGRAM} operator after-restore" before customers use it.\n`
 }
 
 function booksOf({ problems }: CopyManifest): string {

@@ -6,11 +6,12 @@ import type { GivenSettings } from '../../config/sources/given-settings'
 import { parsedWith } from '../command'
 import { Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
+import { PROGRAM } from '../program'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
 import { checkedSettings } from './checked-settings'
 
-const CONFIG_HELP = `Usage: bun run gateway config COMMAND
+const CONFIG_HELP = `Usage: ${PROGRAM} config COMMAND
 
 Shows the settings that a start in this environment would use: variables and the configuration file (docs/configuration.md).
 

@@ -5,6 +5,7 @@ import { type DataHealth, diskOf, examineCopies } from '../../compose/backup/dat
 import type { Config } from '../../config'
 import { DAY_MS, isoTime } from '../../core/clock'
 import { clockProblem, type LastTimes } from '../../core/ledger/clock-check'
+import { PROGRAM } from '../program'
 
 /** What is checked. */
 export type Check =
@@ -157,7 +158,7 @@ export function checkBooks({ age, problems, logBytes }: DataHealth): readonly Fo
     return [
       fail(
         `the books have ${problems?.length} mismatches; the first: ${first.what} (${first.subject}: ${first.one} and ${first.other})`,
-        'Run "gateway operator reconcile", and compare with a copy from before',
+        `Run "${PROGRAM} operator reconcile", and compare with a copy from before`,
       ),
     ]
   return [ok(`the books agree; the log of charges has ${logBytes} bytes and is readable`)]
@@ -169,7 +170,7 @@ export async function checkBackups(backup: Config['backup'], now: number): Promi
   const { writeProblem, newestAt: newest } = await examineCopies(backup.to, backup)
   if (writeProblem !== null)
     return [warn(`no copy can be written: ${writeProblem}`, 'Mount it writable or change its owner, or set BACKUP_TO')]
-  const advice = 'See the log of the gateway. "gateway operator backup" makes a copy now'
+  const advice = `See the log of the gateway. "${PROGRAM} operator backup" makes a copy now`
   if (newest === null) return [warn(`${backup.to} has no copy yet`, advice)]
   if (now - newest > 2 * backup.everyMs)
     return [warn(`the newest copy in ${backup.to} is ${((now - newest) / DAY_MS).toFixed(1)} days old`, advice)]

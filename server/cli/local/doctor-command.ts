@@ -7,6 +7,7 @@ import { reasonOf } from '../../core/result'
 import { parsedWith } from '../command'
 import { askServer, hasServer, Refused } from '../control-client'
 import { asJson } from '../print'
+import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
 import { checkedSettings } from './checked-settings'
 import {
@@ -26,7 +27,7 @@ import {
 } from './doctor-checks'
 import { checkDatabases, checkServerBooks, examineServers } from './doctor-databases'
 
-const DOCTOR_HELP = `Usage: bun run gateway doctor [--json]
+const DOCTOR_HELP = `Usage: ${PROGRAM} doctor [--json]
 
 Checks what a gateway needs: settings, permissions, database servers, books, disk, clock, limits, ports and backups, and says how to fix what
 it finds. It changes nothing, whether or not the gateway is running. Run it as the gateway's user, with the gateway's settings.
@@ -97,7 +98,7 @@ async function checkSettings(env: Environment, valid: Config[]): Promise<readonl
   const { config, problems, warnings } = await checkedSettings(env)
   if (config) valid.push(config)
   const found = [
-    ...problems.map((text) => fail(text, 'Change it; "gateway config print" shows where each setting comes from')),
+    ...problems.map((text) => fail(text, `Change it; "${PROGRAM} config print" shows where each setting comes from`)),
     ...warnings.map((text) => warn(text, 'Change it')),
   ]
   return found.length === 0 ? [ok('every setting is valid')] : found

@@ -3,6 +3,7 @@ import { cellStorage, type storageSettings } from '../../config'
 import { MAIN_CELL } from '../../core/cluster/cells'
 import { MAX_SKEW_MS } from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
+import { PROGRAM } from '../program'
 import { type Found, fail, ok, warn } from './doctor-checks'
 
 /** What was found about the database of one cell. `problem`: why it could not be read. */
@@ -62,7 +63,7 @@ export function checkServerBooks(examined: readonly Examined[]): readonly Found[
     return [
       fail(
         `the books of ${cell} have ${facts.data.problems.length} mismatches; the first: ${first.what} (${first.subject}: ${first.one} and ${first.other})`,
-        'Run "gateway operator reconcile", and compare with a copy from before',
+        `Run "${PROGRAM} operator reconcile", and compare with a copy from before`,
       ),
     ]
   })

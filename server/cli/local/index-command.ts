@@ -9,10 +9,11 @@ import { secureFolder } from '../../setup/secure-folder'
 import { parsedWith } from '../command'
 import { Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
+import { PROGRAM } from '../program'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
 
-const INDEX_HELP = `Usage: bun run gateway index COMMAND
+const INDEX_HELP = `Usage: ${PROGRAM} index COMMAND
 
 Manages the documents of the "local" search provider. Works whether or not the gateway is running. Searches see each change
 completely or not at all.
@@ -195,7 +196,7 @@ function firstProblem({ unreadable: [first] }: Report): string {
 }
 
 function listing(sources: Awaited<ReturnType<Documents['list']>>): string {
-  if (sources.length === 0) return 'Nothing was added yet. Add documents with: bun run gateway index add PATH|URL\n'
+  if (sources.length === 0) return `Nothing was added yet. Add documents with: ${PROGRAM} index add PATH|URL\n`
   return table(
     ['NUMBER', 'LOCATION', 'SITE', 'URL', 'FILES', 'PAGES', 'IMAGES', 'READ'],
     sources.map(({ id, location, settings, files, documents, images, readAt }) => [

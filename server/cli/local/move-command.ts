@@ -5,11 +5,12 @@ import { parsedWith } from '../command'
 import { progressLines } from '../commands/operator-backup'
 import { Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
+import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
 
-const HELP = `Usage: gateway operator migrate-database --from PLACE --to PLACE [--dry-run] [--json]
-       gateway operator migrate-database --cell CELL --to PLACE [--dry-run] [--json]
-       gateway operator migrate-database --reopen PLACE [--cell CELL] [--target-is-gone]
+const HELP = `Usage: ${PROGRAM} operator migrate-database --from PLACE --to PLACE [--dry-run] [--json]
+       ${PROGRAM} operator migrate-database --cell CELL --to PLACE [--dry-run] [--json]
+       ${PROGRAM} operator migrate-database --reopen PLACE [--cell CELL] [--target-is-gone]
 
 Moves the data of a stopped gateway into an empty database: from a file to a libSQL server, back, or from one server to another. PLACE is
 file:/path/gateway.db or libsql://host (or http:, https:). DATABASE_AUTH_TOKEN is the servers' token. If the target's token differs, set
@@ -105,7 +106,7 @@ async function moved(
   print: Terminal['err'],
 ): Promise<string> {
   if (isFileUrl(from.url) && isFileUrl(to.url))
-    throw new UsageError('both databases are files: copy them with "gateway operator backup"')
+    throw new UsageError(`both databases are files: copy them with "${PROGRAM} operator backup"`)
   const progress = progressLines(print)
   const onProgress = ({ step, rows, total }: MoveProgress) => progress({ step, bytes: rows, total })
   const onTrouble = (what: string, reason: string) => print(`${what}: ${reason}\n`)
@@ -159,5 +160,5 @@ function secretNames({ keyVariables }: MoveReport): readonly string[] {
 
 async function reopened(location: Location, authToken: string | null, isTargetGone: boolean): Promise<string> {
   const { name, target } = await reopenDatabase({ location, authToken, isTargetGone, now: Date.now() })
-  return `${name} is open again, without what was served from ${target}. Start the gateway without public access, and run "gateway operator reconcile" before customers use it.\n`
+  return `${name} is open again, without what was served from ${target}. Start the gateway without public access, and run "${PROGRAM} operator reconcile" before customers use it.\n`
 }

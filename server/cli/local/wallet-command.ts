@@ -9,8 +9,9 @@ import { Abis, Actions } from 'viem/tempo'
 import { PUBLISHED_ACCOUNTS } from '../../core/payments/published-accounts'
 import { parsedWith } from '../command'
 import { askServer, Refused, UsageError } from '../control-client'
+import { PROGRAM } from '../program'
 
-const WALLET_HELP = `Usage: bun run gateway wallet COMMAND
+const WALLET_HELP = `Usage: ${PROGRAM} wallet COMMAND
 
 A test wallet on the sandbox chain of the server that runs on DATA_DIR (default: data). Its money is worthless.
 
