@@ -1,122 +1,55 @@
 import { join } from 'node:path'
-import { closedUsers } from './adapters/identity/closed-users'
-import { type IdentityOptions, openIdentity } from './adapters/identity/identity'
-import { openGuardedFetch } from './adapters/outbound/guarded-fetch'
-import type { WorkerThreads } from './adapters/stores/libsql/driver/worker/worker-threads'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
-import { agentInterfaces, composeAgents } from './compose/agents'
+import { agentInterfaces } from './compose/agents'
 import { composeImported } from './compose/apis/imported-apis'
-import { openUpstreamWallet } from './compose/apis/upstream-payments'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
 import { startCell } from './compose/cell-work'
 import { closing } from './compose/closing'
 import { withMessages } from './compose/cluster/calls/cell-messages'
-import {
-  brakeShareOf,
-  type CellMembership,
-  configOf,
-  ownsControl,
-  shareOf,
-} from './compose/cluster/cells/cell-membership'
+import { brakeShareOf, configOf, shareOf } from './compose/cluster/cells/cell-membership'
 import { lowConcurrency } from './compose/cluster/cells/low-concurrency'
-import { receiver, setupTokenOf, UsersOfCells } from './compose/cluster/cells/other-cells'
+import { receiver } from './compose/cluster/cells/other-cells'
 import { followControl } from './compose/cluster/follow-control'
-import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
+import { nodeReadiness } from './compose/cluster/gateway-node'
 import { billingBeside, operatorsOfCells, othersOf } from './compose/cluster/operators'
 import { cellLoad } from './compose/cluster/roles/cell-load'
 import { reverseUndecided } from './compose/cluster/undecided-charges'
-import { openControl } from './compose/control'
-import { openDatabases } from './compose/databases'
+import { type ComposedCore, composeCore, STOPWATCH } from './compose/core'
 import { composeGuide } from './compose/guide'
+import { composeIdentity } from './compose/identity'
 import { composeModels } from './compose/models'
 import { clientAddresses } from './compose/observing/client-addresses'
 import { faultLog } from './compose/observing/fault-log'
 import { composeTelemetry } from './compose/observing/telemetry'
-import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
-import { resealSecrets } from './compose/resealing'
-import { roomForBodies } from './compose/room-for-bodies'
+import { ownerSettings } from './compose/owner-mail'
 import { indexSources } from './compose/search/index-sources'
 import { SearchIndex } from './compose/search/search-index'
 import { openWebsearch } from './compose/search/websearch'
+import { securedBy } from './compose/secured-by'
 import { openSocial } from './compose/social'
 import { StopState } from './compose/stop-state'
-import { eventWriter } from './compose/webhooks'
+import type { ClosableProviders, Surroundings } from './compose/surroundings'
 import type { Config } from './config'
-import { Keys } from './core/accounts/keys'
-import { SignUp } from './core/accounts/sign-up'
-import { AccountSearch } from './core/accounts/staff/account-search'
-import { Operator } from './core/accounts/staff/operator'
-import { type Clock, isoTime } from './core/clock'
-import { MAIN_CELL } from './core/cluster/cells'
-import { AT_ONCE, type Opening } from './core/cluster/opening'
+import { AT_ONCE } from './core/cluster/opening'
 import { TIER_LIMITS } from './core/limits/tier'
-import { MAIL_FAILED } from './core/mail/mailer'
-import type { OutboundFetch } from './core/outbound/outbound-fetch'
 import type { Telemetry } from './core/telemetry/telemetry'
-import { RecentLatencies } from './core/usage/recent-latencies'
-import { PRODUCT } from './core/version'
 import { OwnerSessions } from './http/middleware/caller/owner-session'
-import { Cors } from './http/middleware/cors'
 import { Gate } from './http/middleware/gate'
-import { Intake } from './http/middleware/input/intake'
-import { normalizeUrl } from './http/middleware/normalize-url'
-import { type DataProviders, PricedCalls, pricedRoutes } from './http/middleware/priced'
+import type { Intake } from './http/middleware/input/intake'
+import { PricedCalls, pricedRoutes } from './http/middleware/priced'
 import type { ContextDeps } from './http/middleware/request-context'
-import { CompressedResponses, isCompressible } from './http/middleware/response/compressed-response'
-import { securedResponse } from './http/middleware/response/secured-response'
-import type { OtherCells } from './http/operator/cells/operator-cells'
 import { controlHandler } from './http/operator/control'
 import { Thumbnails } from './http/search/thumbnails'
-import { type DashboardFiles, loadDashboard } from './http/system/dashboard-files'
+import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
-import type { Log } from './log'
 
 const ROOT = join(import.meta.dir, '..')
 /** Where the build puts the dashboard. */
 export const DASHBOARD = join(ROOT, 'dashboard', 'dist')
 /** Reads the built dashboard. */
 export const readDashboard = () => loadDashboard(DASHBOARD)
-
-export interface Surroundings {
-  readonly clock: Clock
-  /** Whether a clock is believed that is far from the last entry's time. */
-  readonly acceptsClock: boolean
-  /** A monotonic clock, for tests. */
-  readonly stopwatch?: Clock
-  readonly log: Log
-  /** Called when the process must end: another one owns the database, or an essential worker died. */
-  readonly onFatal: (reason: string) => void
-  /** Of one node of many (ADR 46). */
-  readonly node?: NodeSurroundings
-  /** If there are several cells (ADR 45): how this gateway reaches the others. */
-  readonly others?: OtherCells
-  /** If there are several cells: the operator for whom `main` asks this gateway. */
-  readonly staffOf?: NonNullable<ContextDeps['staffOf']>
-  /** Requests to untrusted URLs, for tests. */
-  readonly outbound?: OutboundFetch
-  /** The ping interval of live connections, for tests. */
-  readonly pingMs?: number
-  /** Search providers, for tests. */
-  readonly providers?: ClosableProviders
-  /** A hash of passwords that takes no time, for tests. */
-  readonly passwordHash?: IdentityOptions['passwordHash']
-  /** The built dashboard, if it is already loaded: the gateways of a process share it. */
-  readonly dashboard?: DashboardFiles
-  /** One of several cells; without it the gateway is alone (ADR 52). */
-  readonly cell?: CellMembership
-  /** When it owns the accounts; at once if it does not say. */
-  readonly opening?: Opening
-  /** The worker threads of the stores, for tests. */
-  readonly threads?: WorkerThreads
-}
-
-interface ClosableProviders extends DataProviders {
-  /** Whether each provider can respond now, by name, for `/ready`. */
-  sources?(): Promise<Readonly<Record<string, boolean>>>
-  close?(): Promise<void>
-}
 
 /** The gateway, or the one of a cell beside those of others. Does not listen yet. */
 export async function compose(config: Config, surroundings: Surroundings) {
@@ -225,16 +158,12 @@ function searchProviders(config: Config, { clock, log }: Surroundings, telemetry
   return openWebsearch(config, indexSources(config.dataDir).indexPath, { clock, telemetry, onTrouble })
 }
 
-function guardedFetch({ baseUrl }: Config, given: OutboundFetch | undefined): OutboundFetch {
-  return given ?? openGuardedFetch({ userAgent: `${PRODUCT} (+${baseUrl})` })
-}
-
 function anonymousLimits({ anonymousRpm }: Config) {
   return { ...TIER_LIMITS.free, rpm: anonymousRpm }
 }
 
 interface ReadinessParts {
-  readonly core: Pick<Awaited<ReturnType<typeof composeCore>>, 'checks' | 'stuck' | 'apis' | 'catalog'>
+  readonly core: Pick<ComposedCore, 'checks' | 'stuck' | 'apis' | 'catalog'>
   readonly providers: ClosableProviders
   readonly models: ReturnType<typeof composeModels>
   readonly backups: Pick<ReturnType<typeof composeBackups>, 'warning'>
@@ -261,140 +190,4 @@ function contextsOf(config: Config, surroundings: Surroundings, intake: Intake):
   // With one cell nobody asks for operators, and no request is looked at for it.
   const staffOf = surroundings.staffOf ?? (cell && node?.staffOf)
   return { clock, intake, addressOf: clientAddresses(config, log), ...node?.callers, ...(staffOf && { staffOf }) }
-}
-
-/** Normalizes the URL of each request, adds security headers to each response and compresses those that may be. */
-function securedBy({ baseUrl, corsOrigins }: Config, answer: (request: Request) => Response | Promise<Response>) {
-  const isHttps = baseUrl.startsWith('https:')
-  const compressed = new CompressedResponses()
-  const cors = new Cors(corsOrigins)
-  return async (original: Request): Promise<Response> => {
-    const request = normalizeUrl(original)
-    const answered = cors.preflight(request) ?? cors.open(request, await answer(request))
-    const response = securedResponse(answered, request.url, isHttps)
-    return isCompressible(request) ? compressed.of(request, response) : response
-  }
-}
-
-const STOPWATCH: Clock = { now: () => performance.now() }
-
-/** Money, keys and limits. Closes the databases if one of them cannot be made: a node tries again in the same process. */
-async function composeCore(config: Config, surroundings: Surroundings) {
-  const { clock, stopwatch = STOPWATCH } = surroundings
-  const latencies = config.metrics && new RecentLatencies(clock)
-  const opened = await openDatabases(config, { ...surroundings, stopwatch, latencies })
-  try {
-    return { latencies, ...(await coreOf(config, { ...surroundings, stopwatch }, opened)) }
-  } catch (error) {
-    await opened.close()
-    throw error
-  }
-}
-
-async function coreOf(
-  config: Config,
-  { clock, stopwatch, log, outbound, cell: place, opening = AT_ONCE }: Surroundings & { readonly stopwatch: Clock },
-  { stores, cell, close }: Awaited<ReturnType<typeof openDatabases>>,
-) {
-  const isResealed = await resealSecrets(config, stores.sealedTexts, { log, opening })
-  const control = await openControl(config, stores, { clock, opening })
-  const { accounts, credentials, holds, events, ledger, journal, writeEvent } = cell
-  const { apis, catalog, prices } = control
-  const setupToken = setupTokenOf(place, control.setupToken)
-  return {
-    ...{ stores, isResealed, ...control, setupToken },
-    ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal },
-    ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck, syncDirectory: cell.syncDirectory },
-    paying: await openUpstreamWallet(config, stores.upstreamPayments, { clock, opening }),
-    /** Requests to addresses that strangers supply. */
-    strangers: guardedFetch(config, outbound),
-    audit: stores.audit,
-    checks: { database: () => stores.problem(), charges: () => cell.chargesProblem() },
-    ...{ reports: stores.reports, operationUsage: stores.operationUsage, statements: stores.statements },
-    ...(await composeAgents(config, {
-      stores,
-      apps: cell.apps,
-      holds,
-      clock,
-      opening,
-      ownsControl: ownsControl(place),
-    })),
-    intake: new Intake(place?.bodies ?? roomForBodies(), stopwatch),
-    keys: new Keys({
-      ...{ credentials, holds, clock, events },
-      isOnSale: (name) => apis.routes.byName(name) !== null,
-      isModel: (id) => catalog.byId(id) !== null,
-    }),
-    operator: new Operator({
-      ...{ accounts, prices, ledger, clock, events },
-      ...{ audit: stores.audit, isClosed: closedUsers(stores.controlDb) },
-      hasOperatorBeside: (account) => stores.directory.hasOperatorBeside(account),
-      recordsBooks: ownsControl(place),
-      claimReference: async (reference) => (await cell.claims?.reference(reference)) ?? true,
-    }),
-    limitRequests: cell.limitRequests,
-    signUp: new SignUp({
-      ...{ accounts, directory: stores.directory, ledger, clock, setupToken, credits: stores.signupCredits },
-      ...{ cell: place?.name ?? MAIN_CELL, cells: place?.all ?? [MAIN_CELL] },
-      firstIsOperator: config.firstAccountIsOperator,
-      confirms: config.mail !== null,
-      production: config.production,
-      secret: config.secretKey,
-      onCreditRefused(brake) {
-        log.warn('an account opened without signup credit', { brake })
-        writeEvent('signup.blocked', `${brake}_${isoTime(clock.now()).slice(0, 13)}`, { brake })
-      },
-    }),
-    /** Finishes pending writes, then closes the databases. */
-    closeDatabases: close,
-  }
-}
-
-function composeIdentity(
-  config: Config,
-  { clock, log, passwordHash, cell: place }: Surroundings,
-  { stores, signUp, accounts, appGrants, grants, events, strangers }: Awaited<ReturnType<typeof composeCore>>,
-) {
-  const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
-  const ownOrigins = new Set([config.baseUrl, ...loopbacks])
-  const mailers = openMailers(config, { clock, log, brakeShareOf: brakeShareOf(place) })
-  const { mailer, linkMailer } = mailers
-  const { directory } = stores
-  const users = new UsersOfCells({
-    place,
-    accounts,
-    directory,
-    events,
-    appGrants,
-    grants,
-    webhooks: stores.webhooks,
-    log,
-  })
-  const { accountIdOf, disconnectApps } = users
-  const parts = { accountIdOf, signUp, audit: stores.audit, clock }
-  const identity = openIdentity({
-    ...passwordResets({ ...parts, mailer: linkMailer, baseUrl: config.baseUrl, disconnectApps }),
-    signInEvents: signInEvents({
-      ...{ ...parts, mailer, writeEvent: eventWriter(stores.webhooks, clock, log) },
-      onMailFailure: (reason) => log.error(MAIL_FAILED, { reason }),
-    }),
-    confirmation: signUpConfirmation({ mailer: linkMailer, config, signUp, clock }),
-    db: stores.controlDb,
-    secret: config.secretKey,
-    baseUrl: config.baseUrl,
-    trustedOrigins: [...ownOrigins],
-    signUpPerMinute: config.signUpRpm,
-    production: config.production,
-    onSignUp: async ({ id }, { address, isFromThisMachine }) => {
-      if (!(await signUp.openAccount(id, { address, isFromThisMachine })) && !(await signUp.isElsewhere(id)))
-        throw new Error('the account could not be saved')
-    },
-    onSessionEnd: users.sessionEnded,
-    fetchDocument: strangers,
-    onFault: ({ requestId, reason }) => log.error('sign-in', { requestId, reason }),
-    clock,
-    passwordHash,
-  })
-  const search = new AccountSearch({ accounts, directory: stores.directory, finder: stores.finder })
-  return { people: { identity, search, notes: stores.notes, directory: stores.directory }, users, ownOrigins, mailers }
 }

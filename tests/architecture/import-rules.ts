@@ -449,7 +449,7 @@ export const RULES: readonly Rule[] = [
       'server/stopping.ts',
       'server/http/operator/control.ts',
     ],
-    types: ['server/compose.ts', 'server/config.ts', 'server/log.ts'],
+    types: ['server/compose.ts', 'server/compose/surroundings.ts', 'server/config.ts', 'server/log.ts'],
     packages: ['node:path'],
   },
   {

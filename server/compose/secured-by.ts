@@ -1,0 +1,21 @@
+import type { Config } from '../config'
+import { Cors } from '../http/middleware/cors'
+import { normalizeUrl } from '../http/middleware/normalize-url'
+import { CompressedResponses, isCompressible } from '../http/middleware/response/compressed-response'
+import { securedResponse } from '../http/middleware/response/secured-response'
+
+/** Normalizes the URL of each request, adds security headers to each response and compresses those that may be. */
+export function securedBy(
+  { baseUrl, corsOrigins }: Config,
+  answer: (request: Request) => Response | Promise<Response>,
+) {
+  const isHttps = baseUrl.startsWith('https:')
+  const compressed = new CompressedResponses()
+  const cors = new Cors(corsOrigins)
+  return async (original: Request): Promise<Response> => {
+    const request = normalizeUrl(original)
+    const answered = cors.preflight(request) ?? cors.open(request, await answer(request))
+    const response = securedResponse(answered, request.url, isHttps)
+    return isCompressible(request) ? compressed.of(request, response) : response
+  }
+}
