@@ -8,3 +8,8 @@ export async function inTime<T>(work: Promise<T>, maxMs: number, late: () => Err
     clearTimeout(timer)
   }
 }
+
+/** What `work` gives; null if it fails, or takes longer than `maxMs`. The work itself goes on. */
+export function inTimeOrNull<T>(work: Promise<T>, maxMs: number): Promise<T | null> {
+  return inTime(work, maxMs, () => new Error('late')).catch(() => null)
+}

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { readSources } from './import-graph'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** They know no core: they run before anything is installed, without the server, or in a thread of their own. */
@@ -12,12 +13,11 @@ const BY_HAND = [
   /new Date\((?!document)[^()]+\)\.toISOString\(\)/,
 ]
 
-test('lengths of time and ISO times of the server are written with core/clock.ts', async () => {
+test('lengths of time and ISO times of the server are written with core/clock.ts', () => {
   const found: string[] = []
-  for await (const file of new Bun.Glob('server/**/*.ts').scan(ROOT)) {
+  for (const [file, source] of readSources(ROOT, ['server'])) {
     if (OTHERS.test(file)) continue
-    const lines = (await Bun.file(join(ROOT, file)).text()).split('\n')
-    for (const [i, line] of lines.entries())
+    for (const [i, line] of source.split('\n').entries())
       if (BY_HAND.some((one) => one.test(line))) found.push(`${file}:${i + 1}: ${line.trim()}`)
   }
   expect(found).toEqual([])

@@ -83,7 +83,7 @@ describe('after a restore of an older control database', () => {
   const grant = (account: string) =>
     cells.main.control('grant', { account, usd: '1', note: 'once', reference: 'bank 7' })
 
-  test('nobody is told that a key does not exist, and no payment is taken, before the other cell has synced the directory', async () => {
+  test('no key is called unknown, and no payment is taken, before the other cell has synced the directory', async () => {
     for (const headers of [bearer(made.secret), bearer(newSecret().secret)])
       expect(await refusalOf(send(IMAGES_CALL, headers))).toMatchObject({ status: 503, code: 'service_unavailable' })
     const calls = cells.main.images.asked.length

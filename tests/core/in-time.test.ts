@@ -1,5 +1,5 @@
 import { expect, spyOn, test } from 'bun:test'
-import { inTime } from '../../server/core/in-time'
+import { inTime, inTimeOrNull } from '../../server/core/in-time'
 
 const late = () => new Error('late')
 
@@ -13,6 +13,12 @@ test('work that is late is given up, and goes on', async () => {
   await expect(inTime(promise, 1, late)).rejects.toThrow('late')
   resolve()
   await promise
+})
+
+test('work that fails or is late gives null, where both come to the same', async () => {
+  expect(await inTimeOrNull(Promise.resolve(1), 60_000)).toBe(1)
+  expect(await inTimeOrNull(Promise.reject(new Error('no')), 60_000)).toBeNull()
+  expect(await inTimeOrNull(Promise.withResolvers<number>().promise, 1)).toBeNull()
 })
 
 test('no timer is left, however the work ends', async () => {

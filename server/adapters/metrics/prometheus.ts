@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type MetricType, Registry } from 'prom-client'
 import type { BackupReading } from '../../core/backup/backups'
-import { inTime } from '../../core/in-time'
+import { inTimeOrNull } from '../../core/in-time'
 import { ENTRY_KINDS } from '../../core/ledger/entry'
 import type { EndedCall } from '../../core/telemetry/ended-call'
 import {
@@ -184,7 +184,7 @@ function registerMoney(
     ...{ name: 'gateway_books_readable', registers },
     help: '1 if the sums of the ledger could be read; while they cannot, they are missing here',
     async collect() {
-      this.set((await readOrNull(books())) ? 1 : 0)
+      this.set((await inTimeOrNull(books(), READ_MS)) ? 1 : 0)
     },
   })
   new Counter({
@@ -192,7 +192,7 @@ function registerMoney(
     help: 'Sum of all ledger entries in micro-USD, by kind; what customers paid for calls is charge minus reversal, plus payment',
     async collect() {
       this.reset()
-      const sums = await readOrNull(books())
+      const sums = await inTimeOrNull(books(), READ_MS)
       if (sums) for (const kind of ENTRY_KINDS) this.inc({ kind }, sums[kind] ?? 0)
     },
   })
@@ -271,7 +271,7 @@ function registerProcess(registry: Registry, { isReady }: MetricReadings, loop: 
   new Gauge({
     ...{ name: 'gateway_ready', registers, help: '1 while calls can be served and charged' },
     async collect() {
-      this.set((await readOrNull(isReady())) ? 1 : 0)
+      this.set((await inTimeOrNull(isReady(), READ_MS)) ? 1 : 0)
     },
   })
 }
@@ -307,11 +307,6 @@ function counter(registry: Registry, name: string, help: string, read: () => num
       this.inc(read())
     },
   })
-}
-
-/** What is read, or null if it cannot be read in time. */
-async function readOrNull<T>(reading: Promise<T>): Promise<T | null> {
-  return inTime(reading, READ_MS, () => new Error('late')).catch(() => null)
 }
 
 function watchLoop(loop: Durations): ReturnType<typeof setInterval> {

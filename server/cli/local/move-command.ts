@@ -33,7 +33,7 @@ The old database keeps its data but stays closed: no gateway starts on it. Delet
 `
 
 /** Settings that say where the data is, and change when it moves. */
-const OF_THE_LOCATION = new Set(['DATABASE_URL', 'DATABASE_AUTH_TOKEN', 'TARGET_DATABASE_AUTH_TOKEN'])
+const LOCATION_SETTINGS = new Set(['DATABASE_URL', 'DATABASE_AUTH_TOKEN', 'TARGET_DATABASE_AUTH_TOKEN'])
 const PLACE = /^(file:|libsql:\/\/|https?:\/\/)./
 
 /** Moves data between databases while no gateway runs. */
@@ -155,7 +155,7 @@ function text(report: MoveReport, index: string | null, cell: string | null): st
 
 function secretNames({ keyVariables }: MoveReport): readonly string[] {
   const names = new Set([...storageSettings().secrets, ...keyVariables])
-  return [...names].filter((name) => !OF_THE_LOCATION.has(name))
+  return [...names].filter((name) => !LOCATION_SETTINGS.has(name))
 }
 
 async function reopened(location: Location, authToken: string | null, isTargetGone: boolean): Promise<string> {

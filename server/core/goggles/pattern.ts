@@ -111,7 +111,7 @@ function firstEnd(text: string, segment: Segment, from: number): number {
   // Each character before the run takes one of the text, for the run is not at its end: only one position fits each find.
   const { run, runAt } = segment
   for (let found = text.indexOf(run, from + runAt); found >= 0; found = nextOf(text, run, found)) {
-    // A run ends at a `^` or with its segment: most positions are none for what stands beside them.
+    // A run ends at a `^` or with its segment: the character on either side rules most finds out.
     if (runAt > 0 && !isSeparator(text.charCodeAt(found - 1))) continue
     const after = found + run.length
     const endsHere = runAt + run.length === segment.text.length

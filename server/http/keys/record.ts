@@ -81,7 +81,7 @@ const SETTINGS = {
   allowed_endpoints: withRule(
     `must be a list of any of ${SOLD.join(', ')}, or operations of the catalog such as weather.forecast`,
     listOf(SOLD_NAME, 'The operations it may call. If empty, all are allowed.', {
-      maxItems: KEY_SIZES.models,
+      maxItems: KEY_SIZES.endpoints,
     }),
   ),
   allowed_models: withRule(

@@ -243,12 +243,12 @@ async function findAccountId(
   const id = name as AccountId // as above
   if (await directory.has(id)) return ok(id)
   const user = name.includes('@') ? await identity.userByEmail(name) : null
-  const place = user && (await directory.homeOf(user.id))
-  if (!place) return err(noAccount(name))
-  if (user.emailConfirmed) return ok(place.accountId)
+  const home = user && (await directory.homeOf(user.id))
+  if (!home) return err(noAccount(name))
+  if (user.emailConfirmed) return ok(home.accountId)
   const rule = 'This email address was never confirmed, so it does not prove whose account this is'
   return err(
-    failure('invalid_parameter', `${rule}. If you know that ${place.accountId} is the right one, use that id.`, {
+    failure('invalid_parameter', `${rule}. If you know that ${home.accountId} is the right one, use that id.`, {
       param: 'account',
     }),
   )

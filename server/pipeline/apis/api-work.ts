@@ -307,9 +307,7 @@ function noSlot(why: NoSlot): Failure {
     return failure(
       'rate_limit_exceeded',
       "Your account already uses half of this API's concurrency. Wait for a call to finish.",
-      {
-        ...{ retryAfterSeconds: 1, limitSource: 'account' },
-      },
+      { retryAfterSeconds: 1, limitSource: 'account' },
     )
   const isForGood = why === 'no_slots'
   const message = isForGood

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { boundedFetch } from '../../../server/adapters/stores/libsql/driver/network/bounded-fetch'
-import type { ApiKey } from '../../../server/core/credentials/api-key'
 import { openDatabaseProxy, type WireFault } from '../../support/databases/database-proxy'
 import { hasSqld, openSqld } from '../../support/databases/sqld'
 import { openHarness } from '../../support/harness'
@@ -33,24 +32,22 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
   }
   const credit = async (stores: TestStores, id: string) =>
     Number((await stores.db.all<{ credit: number }>(`SELECT credit FROM accounts WHERE id = '${id}'`))[0]?.credit)
-  /** Appends a charge of 10 whose request meets the fault; the wire is whole again once it did. */
-  async function chargedUnder(stores: TestStores, id: `acct_${string}`, fault: WireFault) {
+  /** Does what sends a request that meets the fault, the first or the first with this text; the wire is whole again once it did. */
+  async function under<T>(fault: WireFault, act: () => Promise<T>, text?: string): Promise<T> {
     const before = proxy.seen.length
-    proxy.set(fault)
-    const outcome = stores.journal.append(charge(id, 10))
-    await until(() => proxy.seen.slice(before).includes(fault))
-    proxy.set('none')
+    proxy.set(fault, text)
+    const [outcome] = await Promise.all([
+      act(),
+      until(() => proxy.seen.slice(before).includes(fault)).then(() => proxy.set('none')),
+    ])
     return outcome
   }
-
-  /** Changes a key while what becomes of the write is as `fault` says. */
-  async function keyUnder(stores: TestStores, key: ApiKey, fault: 'answer lost' | 'late') {
-    const before = proxy.seen.length
-    proxy.set(fault, 'audit_log')
-    const changing = stores.credentials.update({ key }, audit()).catch((error: unknown) => error)
-    await until(() => proxy.seen.slice(before).includes(fault))
-    proxy.set('none')
-    expect(await changing).toBeInstanceOf(Error)
+  /** Appends a charge of 10. */
+  const chargedUnder = (stores: TestStores, id: `acct_${string}`, fault: WireFault) =>
+    under(fault, () => stores.journal.append(charge(id, 10)))
+  /** Does what writes to the audit log, and fails by the fault. */
+  async function changedUnder(fault: 'answer lost' | 'late', change: () => Promise<unknown>): Promise<void> {
+    expect(await under(fault, () => change().catch((error: unknown) => error), 'audit_log')).toBeInstanceOf(Error)
   }
 
   test('a key whose change was committed and whose answer was lost is as in the database from then on', async () => {
@@ -58,7 +55,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     const key = await stores.key(await stores.account(100))
     const disabled = { ...key, disabledAt: 1 }
     await stores.credentials.update({ key: disabled }, audit())
-    await keyUnder(stores, key, 'answer lost')
+    await changedUnder('answer lost', () => stores.credentials.update({ key }, audit()))
     // The owner disables it again: it must not count as disabled already.
     expect((await stores.credentials.byHash(key.hash))?.disabledAt).toBeNull()
     expect((await stores.credentials.byId(key.id))?.disabledAt).toBeNull()
@@ -69,7 +66,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
   test('a change of a key that was refused is never committed, so that it undoes no later one', async () => {
     const stores = await open()
     const key = await stores.key(await stores.account(100))
-    await keyUnder(stores, key, 'late')
+    await changedUnder('late', () => stores.credentials.update({ key }, audit()))
     await stores.credentials.update({ key: { ...key, revokedAt: 1 } }, audit())
     expect((await proxy.letThrough()).join()).toContain('owner_epoch_is_current')
     expect(await stores.db.all(`SELECT revoked_at FROM keys WHERE id = '${key.id}'`)).toMatchObject([{ revoked_at: 1 }])
@@ -80,14 +77,8 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     const account = await stores.accounts.byId(await stores.account(100))
     if (!account) throw new Error('no account')
     const suspension = { reason: 'Fraud.', at: 1, by: 'test' }
-    const before = proxy.seen.length
-    proxy.set('answer lost', 'audit_log')
-    const changing = stores.accounts
-      .update({ ...account, suspension } as typeof account, audit())
-      .catch((e: unknown) => e)
-    await until(() => proxy.seen.slice(before).includes('answer lost'))
-    proxy.set('none')
-    expect(await changing).toBeInstanceOf(Error)
+    const suspended = { ...account, suspension } as typeof account
+    await changedUnder('answer lost', () => stores.accounts.update(suspended, audit()))
     expect((await stores.accounts.byId(account.id))?.suspension).toMatchObject({ reason: 'Fraud.' })
   })
 
@@ -95,13 +86,8 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     const gateway = await openHarness({ env: { DATABASE_URL: proxy.url, DATABASE_SYNC: 'promised' } })
     const account = await gateway.account()
     const { directory } = gateway.core.stores
-    const before = proxy.seen.length
-    proxy.set('answer lost', 'audit_log')
-    const made = gateway.core.operator.setRole({ kind: 'operator', id: 'test', address: null }, account.id, 'support')
-    const failed = made.catch((error: unknown) => error)
-    await until(() => proxy.seen.slice(before).includes('answer lost'))
-    proxy.set('none')
-    expect(await failed).toBeInstanceOf(Error)
+    const actor = { kind: 'operator', id: 'test', address: null } as const
+    await changedUnder('answer lost', () => gateway.core.operator.setRole(actor, account.id, 'support'))
     await until(() => directory.roleOf(account.id) === 'support')
     expect((await gateway.core.accounts.byId(account.id))?.support).toBe(true)
     await gateway.close()
@@ -174,12 +160,10 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
   test('an answer that decompresses to a gigabyte is refused before it is decompressed', async () => {
     const stores = await open()
     const account = await stores.account(100)
-    proxy.set('bomb')
-    const seen = proxy.seen.length
-    const outcome = stores.journal.append(charge(account, 10))
-    await until(() => proxy.seen.slice(seen).includes('bomb'))
-    proxy.set('none')
-    expect(await outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('encoding gzip') })
+    expect(await chargedUnder(stores, account, 'bomb')).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('encoding gzip'),
+    })
   })
 
   test('an answer without end is read up to its limit, and one that never comes is abandoned', async () => {

@@ -4,7 +4,6 @@ import type { Clock } from '../../../core/clock'
 import { MAIN_CELL } from '../../../core/cluster/cells'
 import { type ControlChanges, NO_OTHER_COPIES } from '../../../core/cluster/control-changes'
 import { AT_ONCE, type Opening } from '../../../core/cluster/opening'
-import { reasonOf } from '../../../core/result'
 import { type CellOfAll, refuseOtherCell } from './cluster/cell-database'
 import { liveOwner } from './cluster/lease-tables'
 import { announcingWrites } from './control-version'
@@ -163,7 +162,7 @@ async function firstAnswer(reader: Connection, url: string): Promise<void> {
   try {
     await reader.rows('SELECT 1')
   } catch (failure) {
-    const reason = shownReason(reasonOf(failure))
+    const reason = shownReason(failure)
     throw new Error(
       `The database at ${databaseName(url)} does not answer: ${reason} Check DATABASE_URL, such as DATABASE_URL=libsql://db.example.com, and DATABASE_AUTH_TOKEN`,
     )

@@ -4,7 +4,7 @@ import { type Forwarding, OPERATOR, type Peer } from '../../../core/cluster/hop'
 import type { LeaseStore, Offer, Sighting } from '../../../core/cluster/leases'
 import { failure } from '../../../core/failure'
 import { makeId } from '../../../core/ids'
-import { inTime } from '../../../core/in-time'
+import { inTimeOrNull } from '../../../core/in-time'
 import { FAILURES, failureBody } from '../../../http/middleware/response/failures'
 import type { CellReport, OneCell } from '../../../http/operator/nodes/cell-record'
 import type { CellRole } from '../roles/cell-role'
@@ -136,11 +136,7 @@ export class CellCommands {
 }
 
 async function loadOf(role: CellRole<OwnedGateway>): Promise<Load> {
-  const more = await inTime(
-    role.owned()?.load?.() ?? Promise.resolve(null),
-    MAX_LOAD_MS,
-    () => new Error('late'),
-  ).catch(() => null)
+  const more = await inTimeOrNull(role.owned()?.load?.() ?? Promise.resolve(null), MAX_LOAD_MS)
   return {
     accounts: more?.accounts ?? null,
     requests: role.inProgress,

@@ -1,6 +1,6 @@
 import { type CellName, MAIN_CELL } from '../../../core/cluster/cells'
 import { failure } from '../../../core/failure'
-import { inTime } from '../../../core/in-time'
+import { inTimeOrNull } from '../../../core/in-time'
 import { Failed } from '../../middleware/response/failures'
 import type { AllCells } from './cell-routing'
 import { type Asked, type Cells, csvRecords, csvText, lineRecords } from './files'
@@ -47,8 +47,7 @@ export async function answerOfAll(cells: readonly CellName[], target: AllCells, 
 
 /** Null if it does not answer in time. */
 async function answerOf(cell: CellName, question: Question): Promise<Response | null> {
-  const late = () => new Error('late')
-  return inTime(unlessDown(cell, question), MAX_MS, late).catch(() => null)
+  return inTimeOrNull(unlessDown(cell, question), MAX_MS)
 }
 
 /** The answer of a cell. Rejects some seconds after the question if the cell's database does not answer: a query would wait for it much longer. */
@@ -89,9 +88,7 @@ async function reportOf(
   { asked }: Question,
 ): Promise<Response> {
   const answering = cells.filter((cell) => !missing.includes(cell))
-  const read = await Promise.all(
-    answers.map((answer) => inTime(answer.json(), MAX_MS, () => new Error('late')).catch(() => null)),
-  )
+  const read = await Promise.all(answers.map((answer) => inTimeOrNull(answer.json(), MAX_MS)))
   const cut = answering.filter((_, at) => read[at] === null)
   const bodies = read.filter((body) => body !== null)
   if (bodies.length === 0) return nobody()

@@ -14,15 +14,15 @@ export function accountElsewhere(
   calls: CellCalls,
 ): AccountElsewhere {
   return async ({ userId }, { request }) => {
-    const place = await directory.homeOf(userId)
-    if (!place || place.cell === MAIN_CELL) return null
+    const home = await directory.homeOf(userId)
+    if (!home || home.cell === MAIN_CELL) return null
     const { headers, signal } = request
     const kept = { cookie: headers.get('cookie') ?? '' }
     const ask = new Request(new URL('/api/account', request.url), { headers: kept, signal })
-    const answer = await calls.ask(place.cell, ask)
+    const answer = await calls.ask(home.cell, ask)
     if (!answer.ok) throw refusal(await answer.json().catch(() => null))
     await answer.body?.cancel()
-    return { id: place.accountId, ...roleFlags(directory.roleOf(place.accountId)) }
+    return { id: home.accountId, ...roleFlags(directory.roleOf(home.accountId)) }
   }
 }
 

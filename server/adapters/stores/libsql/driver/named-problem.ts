@@ -1,4 +1,5 @@
 import { sentence, shownName } from '../../../../core/plain-text'
+import { reasonOf } from '../../../../core/result'
 import { databaseFile } from './file/database-file'
 import { UNOPENABLE } from './file/file-problem'
 import { DatabaseError } from './worker/worker-connection'
@@ -11,16 +12,16 @@ export function databaseName(url: string): string {
   return databaseFile(url) ?? URL.parse(url)?.host ?? 'DATABASE_URL'
 }
 
-/** A reason of a driver or a server as one sentence, to be followed by another one. */
-export function shownReason(reason: string): string {
-  return sentence(shownName(reason, MAX_REASON))
+/** What a driver or a server threw as one sentence, to be followed by another one. */
+export function shownReason(thrown: unknown): string {
+  return sentence(shownName(reasonOf(thrown), MAX_REASON))
 }
 
 /** The same error, or one that says which database it is of. For who starts a gateway, and reads nothing else. */
 export function namedProblem(url: string, error: unknown): unknown {
   const problem = error instanceof Error && 'params' in error ? error.cause : error
   if (!(problem instanceof DatabaseError) || problem.code === UNOPENABLE) return error
-  const reason = shownReason(problem.message)
+  const reason = shownReason(problem)
   const text =
     databaseFile(url) === null
       ? `The database at ${databaseName(url)} failed: ${reason} Check its log, the space on its disk, and any proxy before it`

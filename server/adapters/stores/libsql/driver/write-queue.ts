@@ -43,12 +43,12 @@ export class WriteQueue {
 
   /** A management change: atomic, durable when it resolves. If the database did not refuse it, no later write goes before it is certain. */
   batch(statements: readonly SqlStatement[]): Promise<readonly WireResult[]> {
-    return this.fenced(this.usual, 'asserted = ?', [], statements)
+    return this.fenced(this.usual, {}, statements)
   }
 
   /** Writes a ledger group and its number in one transaction, so that its outcome can be looked up. */
   group(number: number, statements: readonly SqlStatement[]): Promise<readonly WireResult[]> {
-    return this.fenced(this.urgent, 'asserted = ?, last_group = ?', [number], statements)
+    return this.fenced(this.urgent, { last_group: number }, statements)
   }
 
   /** Applies one batch of the log. No response waits for it. */
@@ -109,18 +109,18 @@ export class WriteQueue {
     if (this.busy) await new Promise<void>((resolve) => this.idle.push(resolve))
   }
 
-  /** A write before it whose outcome is unknown is either committed by then, or never. */
+  /** A write before it whose outcome is unknown is either committed by then, or never. `noted`: more columns of the fence. */
   private fenced(
     queue: QueuedWrite[],
-    assignments: string,
-    args: number[],
+    noted: Readonly<Record<string, number>>,
     statements: readonly SqlStatement[],
   ): Promise<readonly WireResult[]> {
     return this.afterEarlier(queue, async () => {
       if (this.isUnsettled) await this.raise()
-      const returned = assignments.replaceAll(' = ?', '')
-      const sql = `UPDATE owner SET ${assignments} WHERE id = 1 RETURNING ${returned}`
-      return this.send([{ sql, args: [this.epoch, ...args] }, ...statements])
+      const fence = { asserted: this.epoch, ...noted }
+      const columns = Object.keys(fence)
+      const sql = `UPDATE owner SET ${columns.map((name) => `${name} = ?`).join(', ')} WHERE id = 1 RETURNING ${columns.join(', ')}`
+      return this.send([{ sql, args: Object.values(fence) }, ...statements])
     })
   }
 

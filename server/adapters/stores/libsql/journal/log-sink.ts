@@ -1,4 +1,4 @@
-import { inTime } from '../../../../core/in-time'
+import { inTimeOrNull } from '../../../../core/in-time'
 import { DatabaseError } from '../driver/worker/worker-connection'
 import type { GroupSink, WriteEnd } from './group-sink'
 import type { Group } from './group-statements'
@@ -63,16 +63,13 @@ export class LogSink implements GroupSink {
   /** Runs between two appends, so that no group is added between the last applied one and the emptying of the log. */
   private async keepUp(): Promise<void> {
     const isLong = this.log.size > this.emptyAbove
-    if (this.applier.unappliedBytes > (isLong ? LITTLE_BYTES : this.lag)) await waitBriefly(this.applier.step())
+    if (this.applier.unappliedBytes > (isLong ? LITTLE_BYTES : this.lag))
+      await inTimeOrNull(this.applier.step(), MAX_WAIT_MS)
     if (!isLong || this.applier.unappliedBytes > LITTLE_BYTES) return
-    await waitBriefly(this.applier.applied())
+    // The applier goes on, and reports how it ends. Meanwhile the log grows.
+    await inTimeOrNull(this.applier.applied(), MAX_WAIT_MS)
     if (this.applier.lastApplied !== this.log.lastNumber) return
     await this.log.empty()
     this.applier.emptied()
   }
-}
-
-/** Waits for the applier, which goes on, and reports how it ends. Meanwhile the log grows. */
-async function waitBriefly(work: Promise<void>): Promise<void> {
-  await inTime(work, MAX_WAIT_MS, () => new Error('late')).catch(() => undefined)
 }

@@ -146,8 +146,7 @@ async function connected(location: DatabaseLocation, file: string | null, hold: 
 
 async function requireAnswer(reader: Connection, { url }: DatabaseLocation): Promise<void> {
   await reader.rows('SELECT 1').catch((error: unknown) => {
-    const reason = shownReason(reasonOf(error))
-    throw new MoveProblem(`${locationName(url)} does not answer: ${reason} Check the address and its token`)
+    throw new MoveProblem(`${locationName(url)} does not answer: ${shownReason(error)} Check the address and its token`)
   })
 }
 

@@ -12,22 +12,28 @@ const held = new Set<unknown>()
  * releases the lock when the process ends in any way, so there are no stale locks. A frozen process keeps it.
  */
 export async function holdFile(path: string): Promise<{ release(): void }> {
-  let client: Client | null = null
+  const client = opened(path)
   try {
-    const opened = createClient({ url: `file:${path}`, concurrency: 1, timeout: 0 })
-    client = opened
-    const transaction = await opened.transaction('write')
+    const transaction = await client.transaction('write')
     held.add(transaction)
     return {
       release() {
         held.delete(transaction)
         transaction.close()
-        opened.close()
+        client.close()
       },
     }
   } catch (error) {
-    client?.close()
+    client.close()
     if (error instanceof Error && /SQLITE_BUSY|locked/.test(error.message)) throw new FileHeld(path)
+    throw fileProblem(path, error)
+  }
+}
+
+function opened(path: string): Client {
+  try {
+    return createClient({ url: `file:${path}`, concurrency: 1, timeout: 0 })
+  } catch (error) {
     throw fileProblem(path, error)
   }
 }

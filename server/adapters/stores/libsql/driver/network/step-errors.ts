@@ -3,11 +3,17 @@ import type { Send } from './bounded-fetch'
 const ERRORS = '"step_errors":['
 const NO_ERRORS = /(?:null,?)*\]/y
 
-/** Whether every step of a batch ran, by the text of its answer. Inside of a value the quotes would be escaped. */
-export function ranWhole(text: string): boolean {
+/** Whether every step of a batch ran, by the text of its answer; null if that is not one to a batch. Inside of a value the quotes would be escaped. */
+function ranAllSteps(text: string): boolean | null {
   const at = text.lastIndexOf(ERRORS)
+  if (at < 0) return null
   NO_ERRORS.lastIndex = at + ERRORS.length
-  return at >= 0 && NO_ERRORS.test(text)
+  return NO_ERRORS.test(text)
+}
+
+/** Whether it is the answer to a batch of which every step ran. */
+export function ranWhole(text: string): boolean {
+  return ranAllSteps(text) === true
 }
 
 /**
@@ -20,8 +26,7 @@ export function firstStepErrorOnly(send: Send): Send {
     const answer = await send(request)
     if (!answer.ok) return answer
     const text = await answer.text()
-    const isAsItWas = !text.includes(ERRORS) || ranWhole(text)
-    return new Response(isAsItWas ? text : withFirstErrors(text), answer)
+    return new Response(ranAllSteps(text) === false ? withFirstErrors(text) : text, answer)
   }
 }
 

@@ -110,12 +110,12 @@ export class ResponseEvents implements ChatTranslator {
 
   private closePart(message: OpenMessage): string {
     const { kind, text, parts } = message
-    const outputIndex = positionOf(message)
+    const position = positionOf(message)
     const part = partOf(kind, text)
     const whole = kind === 'refusal' ? { refusal: text } : { text, logprobs: [] }
     const events =
-      this.event(`${TEXT_EVENT[kind]}.done`, { ...outputIndex, ...whole }) +
-      this.event('response.content_part.done', { ...outputIndex, part })
+      this.event(`${TEXT_EVENT[kind]}.done`, { ...position, ...whole }) +
+      this.event('response.content_part.done', { ...position, part })
     parts.push(part)
     return events
   }
