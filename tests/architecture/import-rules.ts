@@ -50,6 +50,7 @@ const TELEMETRY = 'server/core/telemetry/**'
 const KEY_SIZES = 'server/core/credentials/key-sizes.ts'
 const SAVED_VIEWS = 'server/core/accounts/account-settings.ts'
 const PASSWORD = 'server/core/accounts/password.ts'
+const DOCUMENT_SIZE = 'server/core/apis/document-size.ts'
 const PASSAGES = 'server/adapters/websearch/passages/**'
 const IDENTITY_SCHEMA = [
   'server/adapters/stores/libsql/schema/identity.ts',
@@ -519,7 +520,7 @@ export const RULES: readonly Rule[] = [
     // What is safe to print is what a name may contain.
     may: [
       ...['server/cli/*.ts', 'server/cli/commands/**'],
-      ...['server/core/plain-text.ts', 'server/core/json.ts', 'server/core/version.ts'],
+      ...['server/core/plain-text.ts', 'server/core/json.ts', 'server/core/version.ts', DOCUMENT_SIZE],
     ],
     // The types of the server's answers come from the server.
     types: ['server/app.ts', ...RECORDS],
@@ -612,6 +613,18 @@ export const RULES: readonly Rule[] = [
       'dashboard/src/features/settings/notice-mail-card.tsx',
     ],
     may: ['dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, 'server/core/webhooks/event.ts'],
+    packages: REACT,
+  },
+  {
+    // So is the size of a document that can be imported.
+    files: ['dashboard/src/features/operator/apis/document-fields.tsx'],
+    may: [
+      'dashboard/src/features/operator/apis/*',
+      'dashboard/src/api/**',
+      'dashboard/src/ui/**',
+      ...TEXT,
+      DOCUMENT_SIZE,
+    ],
     packages: REACT,
   },
   {

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { ImportDocument, ImportOptions } from '../../core/apis/catalog/imported'
+import { MAX_DOCUMENT_BYTES } from '../../core/apis/document-size'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
 import type { LoadExternal } from './documents'
 import type { FromImporter, ImportResult, ToImporter } from './import-messages'
-import { MAX_DOCUMENT_BYTES } from './read-document'
 
 const FETCH_TIMEOUT_MS = 10_000
 const MAX_FETCHED_BYTES = 50 * 1024 * 1024
@@ -29,7 +29,7 @@ export async function importWithin(limits: ImportLimits, text: string, options: 
   const plain = { ...(only && { only }), ...(origin !== undefined && { origin }) }
   const bytes = Buffer.byteLength(text)
   if (bytes > MAX_DOCUMENT_BYTES) {
-    return err({ message: `The document is larger than ${MAX_DOCUMENT_BYTES / 1024 / 1024} MB.` })
+    return err({ message: `The document is larger than ${MAX_DOCUMENT_BYTES / 1e6} MB.` })
   }
   const load = fetchExternal ? loader(fetchExternal) : null
   return new ImportProcess(limits, load).run(text, { kind: 'import', options: plain, fetches: load !== null })

@@ -1,9 +1,9 @@
 import { parseDocument } from 'yaml'
+import { MAX_DOCUMENT_BYTES } from '../../core/apis/document-size'
 import { isJson, type Json } from '../../core/json'
 import { isValueWithin, type JsonBounds, JsonScan } from '../../core/json-bounds'
 import { err, ok, type Result } from '../../core/result'
 
-export const MAX_DOCUMENT_BYTES = 20 * 1024 * 1024
 const MAX_ALIASES = 1_000
 const PIECE = 64 * 1024
 const BOUNDS: JsonBounds = { depth: 100, parts: 5_000_000 }
@@ -11,7 +11,7 @@ const BOUNDS: JsonBounds = { depth: 100, parts: 5_000_000 }
 /** Parses an untrusted JSON or YAML document. The error follows the document's name. */
 export function readDocument(text: string): Result<Json, string> {
   const bytes = Buffer.byteLength(text)
-  if (bytes > MAX_DOCUMENT_BYTES) return err(`is larger than ${MAX_DOCUMENT_BYTES / 1024 / 1024} MB`)
+  if (bytes > MAX_DOCUMENT_BYTES) return err(`is larger than ${MAX_DOCUMENT_BYTES / 1e6} MB`)
   const plain = text.startsWith('\ufeff') ? text.slice(1) : text
   const parsed = plain.trimStart().startsWith('{') ? readJson(plain) : readYaml(plain)
   if (!parsed.ok) return parsed

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { MAX_DOCUMENT_BYTES } from '../../core/apis/document-size'
 import { Refused, UsageError } from '../control-client'
 
-const MAX_BYTES = 20_000_000
 const FETCH_MS = 30_000
 
 /** The text of a file or of an http(s) URL. */
@@ -39,6 +39,6 @@ async function fetched(url: string): Promise<string> {
   })
   if (!answer.ok) throw new Refused(`${url} answered ${answer.status}`)
   const text = await answer.text()
-  if (text.length > MAX_BYTES) throw new Refused(`${url} is larger than ${MAX_BYTES} bytes`)
+  if (text.length > MAX_DOCUMENT_BYTES) throw new Refused(`${url} is larger than ${MAX_DOCUMENT_BYTES} bytes`)
   return text
 }

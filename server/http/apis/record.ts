@@ -4,6 +4,7 @@ import { API_LIMITS, MAX_DESCRIPTION, MAX_OPERATIONS, MAX_TITLE } from '../../co
 import type { ApiForm, ApiChange as CoreChange, ImportForm } from '../../core/apis/catalog/catalog-form'
 import type { ImportPlan as CoreImportPlan, CatalogPlan as CorePlan } from '../../core/apis/catalog/catalog-plan'
 import type { ApiClosing } from '../../core/apis/closings'
+import { MAX_DOCUMENT_BYTES } from '../../core/apis/document-size'
 import { isoTime } from '../../core/clock'
 import { isJson } from '../../core/json'
 import { formatUsd } from '../../core/money'
@@ -37,8 +38,6 @@ import {
 } from './operation-record'
 import { Price, Prices, priceOf } from './price-record'
 
-/** The longest document that an import takes. */
-export const MAX_DOCUMENT = 20_000_000
 const MAX_APIS = 1000
 
 const NAME = text('The name in paths and operation names, such as `weather`.', {
@@ -78,7 +77,10 @@ const OPERATIONS = listOf(NewOperation, 'Its operations.', { maxItems: MAX_OPERA
 const ONLY = listOf(text('`GET /v1/forecast`, or an id.', { minLength: 1, maxLength: 600 }), 'Only these operations.', {
   maxItems: MAX_OPERATIONS,
 })
-const DOCUMENT = text('An OpenAPI 3.0 or 3.1 document, as JSON or YAML.', { minLength: 1, maxLength: MAX_DOCUMENT })
+const DOCUMENT = text('An OpenAPI 3.0 or 3.1 document, as JSON or YAML.', {
+  minLength: 1,
+  maxLength: MAX_DOCUMENT_BYTES,
+})
 const CONFIRM = text('The `confirm` of the plan, to do exactly what it shows.', { maxLength: 100 })
 
 /** An API of a catalog file. */

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { ApiFigures, ApiReport as CoreReport } from '../../core/apis/api-report'
+import { MAX_DOCUMENT_BYTES } from '../../core/apis/document-size'
 import { form, listOf, microsUsd, named, oneOf, orNull, record, text, whole } from '../openapi/json-schema'
-import { MAX_DOCUMENT } from './record'
 
 const COUNT = { minimum: 0 }
 
@@ -60,7 +60,7 @@ export const NewDocumentFetch = form('A document to fetch.', {
   url: text('Its URL.', { minLength: 1, maxLength: 2000 }),
 })
 export const FetchedDocument = record('A document that was fetched.', {
-  document: text('Its text.', { maxLength: MAX_DOCUMENT }),
+  document: text('Its text.', { maxLength: MAX_DOCUMENT_BYTES }),
 })
 export type FetchedDocument = Static<typeof FetchedDocument>
 

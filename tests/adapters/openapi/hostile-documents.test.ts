@@ -5,6 +5,7 @@ import { importDocument } from '../../../server/adapters/openapi/import-document
 import { importWithin } from '../../../server/adapters/openapi/import-openapi'
 import { OPERATION_ID } from '../../../server/core/apis/api'
 import type { ImportedDocument } from '../../../server/core/apis/catalog/imported'
+import { MAX_DOCUMENT_BYTES } from '../../../server/core/apis/document-size'
 
 type Part = Readonly<Record<string, unknown>>
 
@@ -240,7 +241,7 @@ describe("a hostile document affects only the importer's process:", () => {
   })
 
   test('more than 20 MB is not parsed at all', async () => {
-    const text = `{"openapi":"3.1.0","x":"${'x'.repeat(20 * 1024 * 1024)}"}`
+    const text = `{"openapi":"3.1.0","x":"${'x'.repeat(MAX_DOCUMENT_BYTES)}"}`
     expect(await importWithin({ timeoutMs: 1, maxMemoryBytes: 1 }, text, {})).toEqual({
       ok: false,
       error: { message: 'The document is larger than 20 MB.' },

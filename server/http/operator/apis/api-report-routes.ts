@@ -1,8 +1,8 @@
 import { wrong } from '../../../core/accounts/submitted'
+import { MAX_DOCUMENT_BYTES } from '../../../core/apis/document-size'
 import { type Failure, wrongParameters } from '../../../core/failure'
 import type { OutboundFetch, OutboundProblemKind } from '../../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../../core/result'
-import { MAX_DOCUMENT } from '../../apis/record'
 import { type ApiReport, type FetchedDocument, NewDocumentFetch } from '../../apis/report-record'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
@@ -41,7 +41,7 @@ export function operatorApiReportRoutes({ owners, fetchDocument, ...needs }: Api
 
 async function fetched(fetchDocument: OutboundFetch, url: string): Promise<Result<FetchedDocument, Failure>> {
   const refused = (rule: string) => err(wrongParameters([wrong('url', rule, '')]))
-  const answer = await fetchDocument({ url, timeoutMs: FETCH_MS, maxBytes: MAX_DOCUMENT, maxRedirects: 3 })
+  const answer = await fetchDocument({ url, timeoutMs: FETCH_MS, maxBytes: MAX_DOCUMENT_BYTES, maxRedirects: 3 })
   if (!answer.ok) return refused(`could not be fetched: ${PROBLEMS[answer.error.kind]}`)
   const { status, body } = answer.value
   if (status !== 200) return refused(`answered with status ${status} instead of a document`)

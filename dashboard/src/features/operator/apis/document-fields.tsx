@@ -1,7 +1,8 @@
 import { useState } from 'react'
+import { MAX_DOCUMENT_BYTES } from '../../../../../server/core/apis/document-size.ts'
 import { IMPORT_TEXT as TEXT } from '../../../messages/import-api.ts'
 import { Choice, Choices, Field } from '../../../ui/field.tsx'
-import { type ImportErrors, type ImportValues, MAX_DOCUMENT_BYTES, SOURCES, withHints } from './import-values.ts'
+import { type ImportErrors, type ImportValues, SOURCES, withHints } from './import-values.ts'
 
 /** Where the OpenAPI document comes from: a file, a URL that the gateway fetches, or pasted text. */
 export function DocumentFields({ values, errors, onChange }: DocumentFieldsProps) {

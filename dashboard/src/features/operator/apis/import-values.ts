@@ -3,7 +3,6 @@ import { IMPORT_TEXT as TEXT } from '../../../messages/import-api.ts'
 import { type AuthErrors, type AuthValues, authValues, toAuth, validateAuth } from './auth-values.ts'
 import { type PriceErrors, type PriceValues, priceValues, toPrice, validatePrice } from './price-values.ts'
 
-export const MAX_DOCUMENT_BYTES = 20_000_000
 /** The beginning of a YAML document, where its title and servers are. */
 const MAX_HEAD = 50_000
 
