@@ -53,11 +53,11 @@ export const readDashboard = () => loadDashboard(DASHBOARD)
 
 /** The gateway, or the one of a cell beside those of others. Does not listen yet. */
 export async function compose(config: Config, surroundings: Surroundings) {
-  const { cell: place, log, node } = surroundings
-  const gateway = await composeGateway(configOf(config, place), surroundings)
+  const { cell: membership, log, node } = surroundings
+  const gateway = await composeGateway(configOf(config, membership), surroundings)
   const { ledger, stores } = gateway.core
   const following =
-    place &&
+    membership &&
     (await followControl(stores.copies, log).catch(async (error: unknown) => {
       await gateway.close()
       throw error
@@ -78,11 +78,11 @@ export async function compose(config: Config, surroundings: Surroundings) {
 
 /** The only place that chooses adapters and passes them to the core. */
 async function composeGateway(config: Config, surroundings: Surroundings) {
-  const { clock, log, cell: place, stopwatch = STOPWATCH, opening = AT_ONCE } = surroundings
+  const { clock, log, cell: membership, stopwatch = STOPWATCH, opening = AT_ONCE } = surroundings
   const core = await composeCore(config, surroundings)
   const { stores, accounts, reloadModels, syncDirectory } = core
-  const shares = { shareOf: shareOf(place), brakeShareOf: brakeShareOf(place) }
-  const ofCell = { ...shares, hasOtherCells: (place?.all.length ?? 1) > 1, place }
+  const shares = { shareOf: shareOf(membership), brakeShareOf: brakeShareOf(membership) }
+  const ofCell = { ...shares, hasOtherCells: (membership?.all.length ?? 1) > 1, membership }
   const later = () => ({ pipeline, models, billing, readiness, backups })
   const { telemetry, ...observed } = await composeTelemetry(config, { log, clock, stopwatch, opening, core, later })
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
@@ -175,11 +175,12 @@ function composeReadiness({ dataDir }: Config, parts: ReadinessParts) {
   const { core, providers, models, backups, stopping, surroundings } = parts
   const { sources, context } = providers
   const index = new SearchIndex(indexSources(dataDir), () => context.ready())
-  const places = () => lowConcurrency(surroundings.cell, { apis: core.apis.routes.apis, models: core.catalog.list() })
+  const tooFewCalls = () =>
+    lowConcurrency(surroundings.cell, { apis: core.apis.routes.apis, models: core.catalog.list() })
   const readiness = new Readiness({
     ...{ ...models, ...nodeReadiness({ ...core.checks, search: () => index.problem() }, surroundings.node) },
     sources: sources ?? (async () => ({ search: await context.ready() })),
-    warnings: { backups: backups.warning, stuck: () => core.stuck.warning(), places: async () => places() },
+    warnings: { backups: backups.warning, stuck: () => core.stuck.warning(), concurrency: async () => tooFewCalls() },
     isDraining: stopping.isAnnounced,
   })
   return { index, readiness }

@@ -40,14 +40,21 @@ export async function composeCore(config: Config, surroundings: Surroundings) {
 
 async function coreOf(
   config: Config,
-  { clock, stopwatch, log, outbound, cell: place, opening = AT_ONCE }: Surroundings & { readonly stopwatch: Clock },
+  {
+    clock,
+    stopwatch,
+    log,
+    outbound,
+    cell: membership,
+    opening = AT_ONCE,
+  }: Surroundings & { readonly stopwatch: Clock },
   { stores, cell, close }: Awaited<ReturnType<typeof openDatabases>>,
 ) {
   const isResealed = await resealSecrets(config, stores.sealedTexts, { log, opening })
   const control = await openControl(config, stores, { clock, opening })
   const { accounts, credentials, holds, events, ledger, journal, writeEvent } = cell
   const { apis, catalog, prices } = control
-  const setupToken = setupTokenOf(place, control.setupToken)
+  const setupToken = setupTokenOf(membership, control.setupToken)
   return {
     ...{ stores, isResealed, ...control, setupToken },
     ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal },
@@ -64,9 +71,9 @@ async function coreOf(
       holds,
       clock,
       opening,
-      ownsControl: ownsControl(place),
+      ownsControl: ownsControl(membership),
     })),
-    intake: new Intake(place?.bodies ?? roomForBodies(), stopwatch),
+    intake: new Intake(membership?.bodies ?? roomForBodies(), stopwatch),
     keys: new Keys({
       ...{ credentials, holds, clock, events },
       isOnSale: (name) => apis.routes.byName(name) !== null,
@@ -76,13 +83,13 @@ async function coreOf(
       ...{ accounts, prices, ledger, clock, events },
       ...{ audit: stores.audit, isClosed: closedUsers(stores.controlDb) },
       hasOperatorBeside: (account) => stores.directory.hasOperatorBeside(account),
-      recordsBooks: ownsControl(place),
+      recordsBooks: ownsControl(membership),
       claimReference: async (reference) => (await cell.claims?.reference(reference)) ?? true,
     }),
     limitRequests: cell.limitRequests,
     signUp: new SignUp({
       ...{ accounts, directory: stores.directory, ledger, clock, setupToken, credits: stores.signupCredits },
-      ...{ cell: place?.name ?? MAIN_CELL, cells: place?.all ?? [MAIN_CELL] },
+      ...{ cell: membership?.name ?? MAIN_CELL, cells: membership?.all ?? [MAIN_CELL] },
       firstIsOperator: config.firstAccountIsOperator,
       confirms: config.mail !== null,
       production: config.production,

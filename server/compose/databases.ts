@@ -45,24 +45,24 @@ interface Surroundings {
  * this fails.
  */
 export async function openDatabases(config: Config, surroundings: Surroundings) {
-  const { clock, log, onFatal, node, threads, cell: place, opening = AT_ONCE } = surroundings
+  const { clock, log, onFatal, node, threads, cell: membership, opening = AT_ONCE } = surroundings
   const opened = new Opened()
-  const changes = place?.changes ?? new OnlyCopies()
+  const changes = membership?.changes ?? new OnlyCopies()
   const onTrouble = (what: string, reason: string) => log.error(`database: ${what}`, { reason })
   try {
     const options = {
       ...{ url: config.databaseUrl, authToken: config.databaseAuthToken, clock, onFatal, onTrouble },
       ...{ isSyncPromised: config.databaseSyncPromised, opening },
       ...{ ...(node && { lease: node.lease }), ...(threads && { threads }) },
-      ...{ beforeUpgrade: upgradeCopy(config, surroundings), changes, cell: place },
+      ...{ beforeUpgrade: upgradeCopy(config, surroundings), changes, cell: membership },
     }
-    const apart = place?.apart ?? null
+    const apart = membership?.apart ?? null
     if (apart) await untilControlOpened(apart.control, node?.mayGrant)
     // Changes of the control database are announced, and no others.
     const home = await openDatabase(apart ? { ...options, changes: undefined } : options, opened)
     const shared: ControlDatabase = apart?.control ?? home
     // A cell that is not registered yet is refused here if this is only prepared: its database cannot be written.
-    if (place) await registerCell(home.db, shared.db, place.name, clock.now())
+    if (membership) await registerCell(home.db, shared.db, membership.name, clock.now())
     const control = await openControlStores(shared, { signupBrakes: config.signupBrakes, onTrouble })
     const { copies } = control
     const refresh = async () => {
@@ -87,7 +87,8 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
       operatorActs: operatorActs(home.db),
       /** Why a database does not respond now; null if all do. */
       problem: async () => (await home.problem()) ?? (apart && (await shared.problem())),
-      eventCopies: place && apart ? exchangedEvents(place.name, shared, home, cell.stores.webhooks, clock) : [],
+      eventCopies:
+        membership && apart ? exchangedEvents(membership.name, shared, home, cell.stores.webhooks, clock) : [],
       sealedTexts: apart ? [cell.stores.sealedWebhooks] : [cell.stores.sealedWebhooks, control.sealedApis],
     }
     return { stores, cell, close: () => opened.closeInTime(onTrouble) }

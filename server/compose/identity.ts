@@ -12,16 +12,16 @@ import { eventWriter } from './webhooks'
 /** Who signs in, by which mail they are reached, and which accounts they have. */
 export function composeIdentity(
   config: Config,
-  { clock, log, passwordHash, cell: place }: Surroundings,
+  { clock, log, passwordHash, cell: membership }: Surroundings,
   { stores, signUp, accounts, appGrants, grants, events, strangers }: ComposedCore,
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
-  const mailers = openMailers(config, { clock, log, brakeShareOf: brakeShareOf(place) })
+  const mailers = openMailers(config, { clock, log, brakeShareOf: brakeShareOf(membership) })
   const { mailer, linkMailer } = mailers
   const { directory } = stores
   const users = new UsersOfCells({
-    place,
+    membership,
     accounts,
     directory,
     events,

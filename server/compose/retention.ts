@@ -11,19 +11,19 @@ export function composeRetention(
   { retention: days }: Config,
   {
     stores,
-    place,
+    membership,
     log,
     opening,
     ...clocks
   }: {
     readonly stores: { readonly retention: RetentionStore; readonly cells: KeptDirectory }
-    readonly place?: Pick<CellMembership, 'name'> | undefined
+    readonly membership?: Pick<CellMembership, 'name'> | undefined
     readonly clock: Clock
     readonly stopwatch: Clock
     readonly log: Log
     readonly opening: Opening
   },
 ) {
-  const directory = ownsControl(place) ? stores.cells : null
+  const directory = ownsControl(membership) ? stores.cells : null
   return opening.job(() => startRetention({ store: stores.retention, directory, days, ...clocks }, log))
 }

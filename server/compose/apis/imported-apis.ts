@@ -38,11 +38,11 @@ export async function composeImported(
       /** Requests to addresses that strangers supply. */
       readonly strangers: OutboundFetch
       /** Undefined: there is one cell. */
-      readonly place: CellMembership | undefined
+      readonly membership: CellMembership | undefined
       readonly opening: Opening
     },
 ) {
-  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, paying, place, opening } = needs
+  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, paying, membership, opening } = needs
   const hasWallet = paying !== null
   const parts = {
     store: stores.apis,
@@ -54,14 +54,14 @@ export async function composeImported(
     hasWallet,
   }
   const apiCatalog = openCatalog(config, parts)
-  const takeOffSale = takeOffSaleAt(place, apiCatalog, log)
+  const takeOffSale = takeOffSaleAt(membership, apiCatalog, log)
   const selling = composeApis(config, { ...needs, onOverruns: (operation) => void takeOffSale(closedToAll(operation)) })
   // The process may have ended after the last closing was stored and before the operation was disabled.
   const endClosed = () => {
     for (const { operation } of apis.routes.operations)
       if (closings.isClosedToAll(operation)) void takeOffSale(closedToAll(operation))
   }
-  if (ownsControl(place)) {
+  if (ownsControl(membership)) {
     await opening.whenOwned(async () => endClosed())
     stores.copies.add({ read: async () => endClosed })
   }

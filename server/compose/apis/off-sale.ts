@@ -17,7 +17,7 @@ export function closedToAll({ name, id }: ApiOperation): OffSale {
 }
 
 /** The gateway that owns the control database does it; every other one asks that. */
-export function takeOffSaleAt(place: CellMembership | undefined, catalog: ApiCatalog, log: Log): TakeOffSale {
+export function takeOffSaleAt(membership: CellMembership | undefined, catalog: ApiCatalog, log: Log): TakeOffSale {
   const failed = ({ api, operation }: OffSale, reason: string) => {
     log.error('an operation could not be disabled', {
       operation: operation === null ? api : `${api}.${operation}`,
@@ -33,9 +33,9 @@ export function takeOffSaleAt(place: CellMembership | undefined, catalog: ApiCat
     return done.ok || failed(what, done.error.message)
   }
   const atMain = async (what: OffSale) => {
-    await place?.messages.send(MAIN_CELL, { kind: 'api_off_sale', ...what })
+    await membership?.messages.send(MAIN_CELL, { kind: 'api_off_sale', ...what })
     return true
   }
-  const take = ownsControl(place) ? here : atMain
+  const take = ownsControl(membership) ? here : atMain
   return (what) => take(what).catch((error: unknown) => failed(what, reasonOf(error)))
 }

@@ -16,7 +16,7 @@ import { type CellMembership, ownsControl } from './cell-membership'
 
 interface Parts {
   /** Undefined with a single cell. */
-  readonly place: CellMembership | undefined
+  readonly membership: CellMembership | undefined
   readonly accounts: Pick<AccountStore, 'byUser'>
   readonly directory: Pick<AccountDirectory, 'homeOf'>
   readonly events: EventPublisher
@@ -77,10 +77,10 @@ export class UsersOfCells {
   }
 
   private async notifyCellOf(userId: string, message: CellMessage): Promise<void> {
-    const { place, directory, log } = this.parts
-    const cell = place && (await directory.homeOf(userId))?.cell
-    if (!place || !cell || cell === place.name) return
-    await place.messages.send(cell, message).catch((error: unknown) => {
+    const { membership, directory, log } = this.parts
+    const cell = membership && (await directory.homeOf(userId))?.cell
+    if (!membership || !cell || cell === membership.name) return
+    await membership.messages.send(cell, message).catch((error: unknown) => {
       log.warn('could not notify another cell', { cell, what: message.kind, reason: reasonOf(error) })
     })
   }
@@ -112,11 +112,11 @@ export function receiver(parts: {
 }
 
 /** The one-time token that makes an account the operator. `main` printed it, so the gateways of other cells ask `main`. */
-export function setupTokenOf(place: CellMembership | undefined, own: SetupTokenUse): SetupTokenUse {
-  if (ownsControl(place)) return own
+export function setupTokenOf(membership: CellMembership | undefined, own: SetupTokenUse): SetupTokenUse {
+  if (ownsControl(membership)) return own
   return {
     issue: () => own.issue(),
     withdraw: () => own.withdraw(),
-    use: async (token) => (await place?.messages.send(MAIN_CELL, { kind: 'setup_token', token })) ?? false,
+    use: async (token) => (await membership?.messages.send(MAIN_CELL, { kind: 'setup_token', token })) ?? false,
   }
 }

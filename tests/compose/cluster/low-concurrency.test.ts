@@ -56,28 +56,28 @@ test('an API that is full is 429 upstream_rate_limit; one without a place in the
 
 test('the operator is told what allows fewer calls at once than there are cells', async () => {
   const answer = await cells.main.gateway.control(new Request('http://gateway/ready', { method: 'POST' }))
-  expect(Object(await answer.json()).warnings.places).toContain(
+  expect(Object(await answer.json()).warnings.concurrency).toContain(
     'the API weather has a concurrency of 1, so accounts in c2 get 429',
   )
 })
 
-test('the APIs and upstreams with too few places are named, those that are off or have enough are not', () => {
-  const place = { all: ['main', 'c2', 'c3'] }
+test('the APIs and upstreams that allow fewer calls than there are cells are named, those that are off or allow enough are not', () => {
+  const membership = { all: ['main', 'c2', 'c3'] }
   const upstreamOf = (host: string, concurrency: number) =>
     ({ kind: 'openai', baseUrl: `https://${host}/v1`, keyEnv: 'KEY', concurrency }) as Model['upstreams'][number]
   const models = [{ upstreams: [upstreamOf('few.example', 2), upstreamOf('many.example', 3)] }]
   const api = (name: string, concurrency: number, enabled = true) => ({ name, concurrency, enabled })
   const apis = [api('one', 1), api('off', 1, false), api('enough', 3)]
-  expect(lowConcurrency(place, { apis, models })).toBe(
+  expect(lowConcurrency(membership, { apis, models })).toBe(
     'the API one has a concurrency of 1, so accounts in c2, c3 get 429; ' +
       'the upstream openai few.example KEY has a concurrency of 2, so accounts in c3 get 429: ' +
       'set concurrency to at least 3, the number of cells',
   )
-  expect(lowConcurrency(place, { apis: [api('enough', 3)], models: [] })).toBeNull()
+  expect(lowConcurrency(membership, { apis: [api('enough', 3)], models: [] })).toBeNull()
   expect([lowConcurrency(undefined, { apis, models }), lowConcurrency({ all: ['main'] }, { apis, models })]).toEqual([
     null,
     null,
   ])
   const many = Array.from({ length: 9 }, (_, i) => api(`a${i}`, 1))
-  expect(lowConcurrency(place, { apis: many, models })).toContain('; 5 more are affected: set concurrency')
+  expect(lowConcurrency(membership, { apis: many, models })).toContain('; 5 more are affected: set concurrency')
 })
