@@ -154,11 +154,28 @@ describe('the chat of the playground', () => {
     await left(tab, [/Failed to load resource: the server responded with a status of (400|402|403|502)/])
   })
 
+  test('sends as soon as it is known which key pays', async () => {
+    const known = Promise.withResolvers<void>()
+    const isOfKeys = ({ href }: URL) => decodeURIComponent(href).includes('status=active')
+    await dashboard.browser.route(isOfKeys, async (route) => {
+      await known.promise
+      await route.continue()
+    })
+    const { tab, page } = await atChat()
+    await say(page, 'In a hurry.')
+    known.resolve()
+    await said(page).getByText('In a hurry.').nth(1).waitFor()
+    await dashboard.browser.unrouteAll({ behavior: 'wait' })
+    await left(tab)
+  })
+
   test('works with a pasted key, which is neither in the code nor in the address', async () => {
     const { tab, page, secret } = await atChat()
     await page.getByLabel('Another key').check()
-    await page.getByLabel('API key', { exact: true }).fill(secret)
     await say(page, 'Whoever pays.')
+    await page.getByText('Enter an API key.').waitFor()
+    await page.getByLabel('API key', { exact: true }).fill(secret)
+    await page.getByLabel('Your message').press('Control+Enter')
     await said(page).getByText('Whoever pays.').nth(1).waitFor()
     await page.getByText('Nothing charged', { exact: true }).waitFor()
     const code = page.getByRole('region', { name: 'The request as code' })

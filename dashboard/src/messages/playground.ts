@@ -33,6 +33,7 @@ export const PLAYGROUND_TEXT = {
   pasted: 'Another key',
   pastedKey: 'API key',
   pastedHint: 'Kept only in the memory of this page.',
+  pastedNeeded: 'Enter an API key.',
   nobody: 'No key: show the 402 challenge',
   noKeys: 'You have no active keys.',
   send: (price: string | null) => (price === null ? 'Send request' : `Send request · ${price}`),

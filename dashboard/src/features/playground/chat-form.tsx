@@ -8,7 +8,7 @@ import { type ChatSettings, maxTokensLabel, maxTokensProblem, temperatureProblem
 
 /** The form of a message. Ctrl+Enter or Cmd+Enter sends it; while a response arrives, the button stops it. */
 export function ChatForm(props: ChatFormProps) {
-  const { model, settings, draft, shown, busy, onSettings } = props
+  const { model, settings, draft, shown, ready, busy, onSettings } = props
   const submit = (event: FormEvent) => {
     event.preventDefault()
     props.onSend()
@@ -54,7 +54,7 @@ export function ChatForm(props: ChatFormProps) {
             <p className="text-muted text-sm">{TEXT.stopHint}</p>
           </>
         ) : (
-          <Button type="submit" tone="primary">
+          <Button type="submit" tone="primary" busy={!ready}>
             {props.sendWords}
           </Button>
         )}
@@ -69,6 +69,8 @@ type ChatFormProps = {
   draft: string
   /** Whether to show the errors of missing fields. */
   shown: boolean
+  /** Whether it is known who pays. */
+  ready: boolean
   busy: boolean
   sendWords: string
   /** The choice of the model and of the payer. */

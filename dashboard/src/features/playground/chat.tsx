@@ -22,7 +22,7 @@ import {
   typesOf,
 } from './chat-settings.ts'
 import { ModelChoice } from './model-choice.tsx'
-import { DEFAULT_PAYER, PayerField, toPayer, usePayerKeys } from './payer-field.tsx'
+import { DEFAULT_PAYER, PayerField, toPayer, usePayerKeys, useSendWhenReady } from './payer-field.tsx'
 import { useChat } from './use-chat.ts'
 
 /** A conversation with a model, charged to a key like any other call. */
@@ -51,7 +51,7 @@ function Conversation({ models, model, onModel }: ConversationProps) {
   const [payerChoice, setCharging] = useState(DEFAULT_PAYER)
   const [shown, setShown] = useState(false)
   const chat = useChat()
-  const { chosen: keyId, allowedModels } = usePayerKeys(payerChoice)
+  const { chosen: keyId, allowedModels, ready } = usePayerKeys(payerChoice)
   const payer = toPayer(payerChoice, keyId)
   const type = typeOf(model, settings.type)
   const request = chatRequest(model, settings, [...chat.messages, { role: 'user', text: draft.trim() || NO_MESSAGE }])
@@ -71,6 +71,7 @@ function Conversation({ models, model, onModel }: ConversationProps) {
     // If there was no response, puts the message back into the form, unless something else was typed meanwhile.
     if (!accepted) setDraft((now) => (now === '' ? message : now))
   }
+  const sendWhenReady = useSendWhenReady(ready, () => void send())
   const forbidden = payerChoice.kind === 'account_key' && allowedModels.length > 0 && !allowedModels.includes(model.id)
   return (
     <div className="grid min-w-0 grid-cols-1 gap-6 xl:grid-cols-2">
@@ -79,6 +80,7 @@ function Conversation({ models, model, onModel }: ConversationProps) {
         settings={settings}
         draft={draft}
         shown={shown}
+        ready={ready}
         busy={busy}
         sendWords={maxCost === 0 ? TEXT.sendFree : TEXT.send(maxCost === null ? null : costUsd(maxCost))}
         choice={
@@ -86,13 +88,13 @@ function Conversation({ models, model, onModel }: ConversationProps) {
         }
         payerField={
           <>
-            <PayerField keysOnly payerChoice={payerChoice} onChange={setCharging} />
+            <PayerField keysOnly payerChoice={payerChoice} shown={shown} onChange={setCharging} />
             {forbidden && <p className="small text-warn">{TEXT.notAllowed}</p>}
           </>
         }
         onSettings={setSettings}
         onDraft={setDraft}
-        onSend={() => void send()}
+        onSend={sendWhenReady}
         onStop={chat.stop}
       />
       <div className="grid min-w-0 grid-cols-1 content-start gap-6">

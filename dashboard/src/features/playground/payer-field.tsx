@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
 import { accountQuery } from '../../api/account/account.ts'
 import { keyNamesQuery, keysQuery } from '../../api/keys.ts'
 import { excludesAddress } from '../../api/own-address.ts'
@@ -28,11 +29,24 @@ export function usePayerKeys(payerChoice: PayerChoice) {
   const keys = [...known].map(([value, text]) => ({ value, text }))
   // Of a key that is not among the newest, the server knows.
   const allowedModels = active?.find(({ id }) => id === chosen)?.allowed_models ?? []
-  return { keys, chosen, allowedModels, isPending, isKnown: active !== undefined }
+  /** Whether it is known which key pays, if one of the owner's does. */
+  const ready = payerChoice.kind !== 'account_key' || !isPending
+  return { keys, chosen, allowedModels, ready, isKnown: active !== undefined }
+}
+
+/** Sends now, or as soon as it is known who pays: nothing that was typed quickly is lost. */
+export function useSendWhenReady(ready: boolean, send: () => void): () => void {
+  const [asked, setAsked] = useState(false)
+  useEffect(() => {
+    if (!asked || !ready) return
+    setAsked(false)
+    send()
+  }, [asked, ready, send])
+  return () => (ready ? send() : setAsked(true))
 }
 
 /** The choice of the payer. "No key" is offered only for endpoints that accept payments. */
-export function PayerField({ payerChoice, onChange, keysOnly = false }: PayerFieldProps) {
+export function PayerField({ payerChoice, shown, onChange, keysOnly = false }: PayerFieldProps) {
   const { keys, chosen, isKnown } = usePayerKeys(payerChoice)
   const choice = (kind: PayerChoice['kind'], label: string) => (
     <Choice
@@ -58,7 +72,11 @@ export function PayerField({ payerChoice, onChange, keysOnly = false }: PayerFie
         ))}
       {choice('pasted_key', TEXT.pasted)}
       {payerChoice.kind === 'pasted_key' && (
-        <Field label={TEXT.pastedKey} hint={TEXT.pastedHint}>
+        <Field
+          label={TEXT.pastedKey}
+          hint={TEXT.pastedHint}
+          error={shown && payerChoice.secret === '' ? TEXT.pastedNeeded : undefined}
+        >
           {(control) => (
             <input
               {...control}
@@ -75,7 +93,13 @@ export function PayerField({ payerChoice, onChange, keysOnly = false }: PayerFie
   )
 }
 
-type PayerFieldProps = { payerChoice: PayerChoice; onChange: (payerChoice: PayerChoice) => void; keysOnly?: boolean }
+type PayerFieldProps = {
+  payerChoice: PayerChoice
+  /** Whether to show the error of a missing key. */
+  shown: boolean
+  onChange: (payerChoice: PayerChoice) => void
+  keysOnly?: boolean
+}
 
 /** The payer to send; null if it is not complete. */
 export function toPayer({ kind, secret }: PayerChoice, keyId: string | null): Payer | null {

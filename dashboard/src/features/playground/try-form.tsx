@@ -60,7 +60,7 @@ export function TryForm(props: TryFormProps) {
             <div className="grid gap-4 pt-3">{more.map(input)}</div>
           </details>
         )}
-        <PayerField payerChoice={payerChoice} onChange={props.onPayerChoice} />
+        <PayerField payerChoice={payerChoice} shown={shown} onChange={props.onPayerChoice} />
         <Button type="submit" tone="primary" busy={!ready || busy || waitSeconds > 0}>
           {busy ? TEXT.sending : waitSeconds > 0 ? TEXT.wait(waitSeconds) : TEXT.send(price.words)}
         </Button>

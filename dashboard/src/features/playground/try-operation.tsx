@@ -10,7 +10,7 @@ import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Loading } from '../../ui/feedback/states.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { validateField } from './form-values.ts'
-import { DEFAULT_PAYER, type PayerChoice, toPayer, usePayerKeys } from './payer-field.tsx'
+import { DEFAULT_PAYER, type PayerChoice, toPayer, usePayerKeys, useSendWhenReady } from './payer-field.tsx'
 import { TryForm } from './try-form.tsx'
 import { preloadResult, TryResult } from './try-result.tsx'
 
@@ -25,7 +25,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
   const [body, setBody] = useState(operation.exampleBody ?? '')
   const [payerChoice, setCharging] = useState(DEFAULT_PAYER)
   const [shown, setShown] = useState(false)
-  const { chosen, isPending } = usePayerKeys(payerChoice)
+  const { chosen, ready } = usePayerKeys(payerChoice)
   const countdown = useCountdown()
   const call = callOf(operation, values, body, files)
   const payer = toPayer(payerChoice, chosen)
@@ -40,6 +40,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
     void preloadResult()
     trying.mutate({ ...call, payer })
   }
+  const sendWhenReady = useSendWhenReady(ready, send)
   return (
     <div className="grid min-w-0 grid-cols-1 gap-6 xl:grid-cols-2">
       <TryForm
@@ -50,14 +51,14 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
         bodyWrong={call === null}
         payerChoice={payerChoice}
         shown={shown}
-        ready={payerChoice.kind !== 'account_key' || !isPending}
+        ready={ready}
         busy={trying.isPending}
         waitSeconds={countdown.left}
         onValues={onValues}
         onFiles={setFiles}
         onBody={setBody}
         onPayerChoice={setCharging}
-        onSend={send}
+        onSend={sendWhenReady}
       />
       <div className="grid min-w-0 grid-cols-1 content-start gap-6">
         <TryResult response={trying.data ?? null} failure={failureFrom(trying)} />
