@@ -157,7 +157,9 @@ async function removeSurplus(target: BackupTarget, newest: CopyManifest, keep: n
   )
   for (const copy of surplus)
     await target.remove(copy).catch((error: unknown) => {
-      throw new BackupProblem(`the copy ${newest.name} was made, but ${copy.name} could not be removed: ${error}`)
+      throw new BackupProblem(
+        `the copy ${newest.name} was made, but ${copy.name} could not be removed: ${reasonOf(error)}`,
+      )
     })
   return surplus.map(({ name }) => name)
 }

@@ -1,4 +1,5 @@
 import { MINUTE_MS } from '../clock'
+import { reasonOf } from '../result'
 import type { Claim } from './claim'
 import type { PaymentFate, PaymentMethod } from './method'
 import type { PaymentParts } from './payment'
@@ -29,7 +30,7 @@ export async function finishOpen(parts: FinishParts, credit: Credit): Promise<nu
     for (let claim = queue.shift(); claim; claim = queue.shift()) {
       const { id, key, looks } = claim
       const isEnded = await finish(parts, claim, credit).catch((error: unknown) => {
-        onTrouble('payment', `${id}: ${error}`)
+        onTrouble('payment', `${id}: ${reasonOf(error)}`)
         return false
       })
       if (!isEnded) await claims.postpone(key, clock.now() + pauseAfter(looks))

@@ -11,7 +11,7 @@ import type { AccountId } from '../../core/ids'
 import { type Money, ZERO } from '../../core/money'
 import type { OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
-import { err, ok, type Result } from '../../core/result'
+import { err, ok, type Result, reasonOf } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import type { ByteCache } from '../byte-cache'
 import { type AuthenticatedCall, originOf } from '../call'
@@ -139,7 +139,7 @@ async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<Wo
   const onCharged = () =>
     payment.sold().catch((error: unknown) =>
       // The next check of open payments finds the charge.
-      deps.onTrouble(`api ${sale.match.api.name}`, `a payment stays open: ${error}`),
+      deps.onTrouble(`api ${sale.match.api.name}`, `a payment stays open: ${reasonOf(error)}`),
     )
   return { ...result, onCharged }
 }
@@ -265,7 +265,7 @@ async function closed(deps: ApiDeps, operation: ApiOperation, account: AccountId
     if (toAll) deps.onOverruns(operation)
   } catch (error) {
     // It is closed in this process, so the call goes on.
-    deps.onTrouble(`api ${operation.name}`, `its closing could not be stored: ${error}`)
+    deps.onTrouble(`api ${operation.name}`, `its closing could not be stored: ${reasonOf(error)}`)
   }
 }
 

@@ -14,6 +14,7 @@ import type {
 } from '../../payments/card-checkout'
 import type { Claim, ClaimStore } from '../../payments/claim'
 import type { PaymentFate } from '../../payments/method'
+import { reasonOf } from '../../result'
 import { isUnavailable } from '../../unavailable'
 import { type TopUps, topUpClaim } from '../top-ups'
 
@@ -161,7 +162,7 @@ export class CardTopUps {
       } catch (error) {
         if (!isUnavailable(error)) throw error
         isComplete = false
-        this.onTrouble('card', `the page ${page}, which is unknown here, could not be read: ${error}`)
+        this.onTrouble('card', `the page ${page}, which is unknown here, could not be read: ${reasonOf(error)}`)
       }
     }
     return { pages, isComplete }
@@ -225,7 +226,7 @@ export class CardTopUps {
         failedInARow = 0
       } catch (error) {
         sums.failed++
-        this.onTrouble('card', `${claim.id} could not be compared with the card processor: ${error}`)
+        this.onTrouble('card', `${claim.id} could not be compared with the card processor: ${reasonOf(error)}`)
         if (++failedInARow === MAX_FAILURES_IN_A_ROW) return { ...sums, complete: false }
       }
       if (++sums.compared % PAGE_SIZE === 0) onProgress(sums.compared)
