@@ -21,7 +21,7 @@ export const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
 /** The failure of calls that are still open when the process ends. */
 export const SHUTTING_DOWN = failure(
   'service_unavailable',
-  'The gateway is shutting down and could not finish this call. You were not charged; send the request again.',
+  'The gateway is shutting down and could not finish this call. You were not charged. Send the request again.',
   { retryAfterSeconds: 1 },
 )
 

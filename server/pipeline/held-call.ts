@@ -33,6 +33,13 @@ interface HeldCallParts {
   readonly first: FirstCaller | null
 }
 
+/** What the contract answers with these codes; 502 with all others with which a stream fails after its headers. */
+const STATUS_OF_BROKEN: Readonly<Record<string, number>> = {
+  gateway_shutdown: 503,
+  service_unavailable: 503,
+  upstream_unavailable: 503,
+  upstream_timeout: 504,
+}
 /** A signal that never aborts. */
 const NEVER = new AbortController().signal
 const DONE = Promise.resolve()
@@ -110,9 +117,10 @@ export class HeldCall implements OpenCall {
     const { incoming, caller } = this.authenticated
     if (overrun > 0) deps.onOverrun(incoming.id, work.model ?? work.operation, overrun)
     incoming.trace?.step('capture')
+    const status = stored === 'cut' ? 200 : stored.status
     const captured = await this.reservation.capture({
       amount: charged.cost,
-      record: caller.kind === 'anonymous' ? null : this.record(charge),
+      record: caller.kind === 'anonymous' ? null : this.record(charge, status),
       overrun,
       upstreamCost,
       ...(first && {
@@ -125,7 +133,7 @@ export class HeldCall implements OpenCall {
       const giving = this.giveBack(tokens ? tokens.input + tokens.output : 0, captured.ok)
       if (giving !== null) await giving
     }
-    if (captured.ok) this.streamEnded(200, charge.code ?? null)
+    if (captured.ok) this.streamEnded(status ?? 200, charge.code ?? null)
     else this.streamEnded(503, captured.error.code)
     return captured
   }
@@ -143,7 +151,8 @@ export class HeldCall implements OpenCall {
     return { provider, waitingMs, upstreamMs: Math.max(0, now - askedAt) }
   }
 
-  note(status: number, code: string, message: string): void {
+  note(code: string, message: string): void {
+    const status = STATUS_OF_BROKEN[code] ?? 502
     this.streamEnded(status, code)
     const { deps, work } = this.parts
     const now = deps.clock.now()
@@ -205,13 +214,13 @@ export class HeldCall implements OpenCall {
     reportEnd(deps.telemetry, trace, { ...ended, ms: Math.max(0, deps.clock.now() - at) })
   }
 
-  private record({ charged, code = null, tokens, usageSource, upstreamCost }: Charge): CallRecord {
+  private record({ charged, code = null, tokens, usageSource, upstreamCost }: Charge, status = 200): CallRecord {
     const { deps, work } = this.parts
     const now = deps.clock.now()
     const upstream = this.upstreamUse(now)
     const { model, quote } = work
     const held = quote.fixed ? undefined : quote.maxCost
-    const end = { status: 200, code, charged, held, upstreamCost, now, tokens, model, usageSource, upstream }
+    const end = { status, code, charged, held, upstreamCost, now, tokens, model, usageSource, upstream }
     return callRecord(this.authenticated, work.operation, end)
   }
 }

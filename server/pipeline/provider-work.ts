@@ -43,9 +43,9 @@ async function ask<I>(
   const stop = source.isLocal ? hangUp : null
   open.asked(source.name)
   const answer = await callUpstream(source, input, originOf(authenticated), { timeoutMs, stop, telemetry, onTrouble })
-  if (!answer.ok) return { kind: 'failed', ...answer.error }
   // A hang-up may abort only a provider that costs nothing.
   if (source.isLocal && hangUp.aborted) return { kind: 'failed', failure: HUNG_UP, didNothing: true }
+  if (!answer.ok) return { kind: 'failed', ...answer.error }
   const { body, units = 1, ageSeconds, provider: answering, cost: upstreamCost } = answer.value
   if (ageSeconds !== undefined) open.asked('cache')
   else if (answering !== undefined) open.asked(answering)

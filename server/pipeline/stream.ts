@@ -333,8 +333,8 @@ class SettledStream {
 
   private uncharged(): 'uncharged' {
     const { message } = this.failure()
-    if (this.stopped === 'shutdown') this.open.note(503, 'gateway_shutdown', message)
-    else this.open.note(502, this.sale.hasBegun ? 'stream_cut' : 'upstream_error', message)
+    if (this.stopped === 'shutdown') this.open.note('gateway_shutdown', message)
+    else this.open.note(this.sale.hasBegun ? 'stream_cut' : 'upstream_error', message)
     return 'uncharged'
   }
 

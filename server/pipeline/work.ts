@@ -14,7 +14,7 @@ import type { Quote } from './quote'
 /** Which sources signup credit may buy. */
 export type CreditUse = 'all' | 'part' | 'nothing'
 
-/** How a call ended, logged with a status of 200. */
+/** How a charged call ended, in its row: null in full. The status is that of its answer. */
 export type EndCode = null | 'caller_hung_up' | 'stream_cut' | 'gateway_restarted' | 'gateway_shutdown'
 
 /**
@@ -149,7 +149,7 @@ export interface OpenCall {
   /** Says which provider is asked, for the usage row; the last one counts. The time of the upstream begins with the first. */
   asked(provider: string): void
   /** Writes the usage row of a call that failed after the headers of its stream. It is not charged. */
-  note(status: number, code: string, message: string): void
+  note(code: string, message: string): void
   /** Releases the hold, if it was not captured, and the slot. May be called repeatedly. Null if there is nothing to wait for. */
   giveBack(): Promise<unknown> | null
   /** Ends the call: releases what was not charged, and wakes repeats that wait for its key and a shutdown that waits for it. Null as above. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import type { Account } from '../../server/core/accounts/account'
 import { err, ok } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
@@ -22,6 +23,12 @@ describe('once the source is called, a hang-up changes nothing (spec-answers 4)'
     const balance = await gateway.core.ledger.balance(account.id)
     expect(Number(balance?.held)).toBe(0)
     return 2_000_000 - Number(balance?.posted)
+  }
+  /** Status and code of the account's latest row in the log. */
+  const lastRow = async () => {
+    await gateway.core.stores.journal.drained()
+    const rows = sql`SELECT status, code FROM requests WHERE account_id = ${account.id} ORDER BY id DESC LIMIT 1`
+    return gateway.core.stores.db.get(rows)
   }
   /** A search whose caller is gone as soon as the source has the question; `make` makes the call. */
   async function leftAlone(make: (signal: AbortSignal) => Promise<unknown>, succeeds = true) {
@@ -52,6 +59,7 @@ describe('once the source is called, a hang-up changes nothing (spec-answers 4)'
     }
     await gateway.as(key, IMAGES_CALL, { signal: AbortSignal.abort() }).catch(() => undefined)
     expect([asked, await spent()]).toEqual([0, 0])
+    expect(await lastRow()).toEqual({ status: 499, code: 'caller_hung_up' })
   })
 
   test('a hang-up that ends a free local search is no warning about it, and no failure of its source in the metrics', async () => {
@@ -69,6 +77,7 @@ describe('once the source is called, a hang-up changes nothing (spec-answers 4)'
       await gateway.gateway.metrics?.onOwnPort(new Request('http://localhost/metrics')).then((answer) => answer.text()),
     ).not.toContain('upstream="fixture",result="timeout"')
     expect(await spent()).toBe(0)
+    expect(await lastRow()).toEqual({ status: 499, code: 'caller_hung_up' })
   })
 
   test('a search that fails after its caller left costs nothing, as for a caller who waits', async () => {

@@ -363,7 +363,7 @@ const NOT_FOR_THIS_PRICE = 'The price of this request has changed. Pay with a ne
 const TOO_MANY_UNPAID: PaymentRefusal = {
   code: 'verification_failed',
   reason:
-    'Too many payments of this payer or address are open, or failed within the hour, to be taken after the answer. Nothing was charged. Use an API key, or try again later.',
+    'This payer or address has too many payments that are open or failed within the last hour. Nothing was charged. Use an API key, or try again later.',
 }
 
 function wornOut(claim: Claim | null): PaymentRefusal {

@@ -35,9 +35,10 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
     'The payment network is not responding. Nothing was charged and the credential stays valid. Try again later.',
   recharge_required: 'This model needs a first top-up: signup credit does not pay for it.',
   insufficient_api_key_balance: "What is left of the key's spending limit is below the price. Raise the limit.",
-  insufficient_balance: 'The account balance is below the price. Top up.',
+  insufficient_balance:
+    'The account balance, or the part of it that may pay for this call, is below the price. Top up.',
   ip_not_allowed: "The caller's IP address is not in the key's allowlist.",
-  insufficient_permissions: 'The credential is valid but is not allowed to do this.',
+  insufficient_permissions: 'The credential or token in the request does not allow this.',
   insufficient_scope:
     'The scope in `param` was not granted, by the owner to the app or by the linked social account to this gateway. Request it again.',
   social_session_required: 'No social account is linked to this key, or its access was withdrawn. Link one.',
@@ -66,7 +67,7 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   rate_limit_exceeded:
     'A limit of the key, app, account or address is reached. The message says which. Wait for Retry-After.',
   upstream_rate_limit:
-    'The upstream takes no more calls now, or none of yours until one of them ends. The limits of your key were not reached. Wait for Retry-After.',
+    'The upstream takes no more calls now, or none of yours for a while. The limits of your key were not reached. Wait for Retry-After.',
   quota_exceeded:
     "What is left of the key's daily, weekly or monthly budget is below the price. The budget resets after Retry-After.",
   internal_error: 'Something went wrong on our side. Contact support with the request id.',
@@ -77,5 +78,5 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   upstream_error: 'The upstream provider returned an error.',
   upstream_unavailable:
     'The operation cannot be served now: its upstream cannot be reached, is not configured, or is closed. The message says which.',
-  upstream_timeout: 'The upstream did not respond before the call ended.',
+  upstream_timeout: 'The upstream did not respond, or did not finish its response, in the time of the call.',
 }

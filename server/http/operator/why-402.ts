@@ -37,7 +37,7 @@ export async function whyPaidCallsFail(
     reasons.push(`Only ${formatUsd(balance.available)} USD are available. Calls that cost more are refused.`)
   if (balance && balance.toppedUp === 0)
     reasons.push(
-      'Only models that require a first top-up are refused (recharge_required): the account never topped up.',
+      'The account never topped up. What signup credit does not pay for is refused: models that require a first top-up, and providers and APIs that cost money.',
     )
   for (const key of await credentials.byAccount(account.id)) {
     if (keyState(key, now()) !== 'usable') continue

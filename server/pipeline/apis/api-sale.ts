@@ -14,7 +14,7 @@ export interface ApiSale {
 
 export const CALL_LOOP = failure(
   'upstream_unavailable',
-  'This request has passed through three gateways and is probably going in a circle. It was not sent on, and you were not charged.',
+  'This request has passed through three gateways and is probably going in a circle. It was not sent on. You were not charged.',
 )
 export const WRONG_ANSWER = failure(
   'upstream_error',

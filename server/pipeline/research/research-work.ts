@@ -212,7 +212,7 @@ class ResearchJob {
     const { open } = this
     const { state } = this.research
     if (problem && !this.isChargeable) {
-      open.note(502, problem === SHUTTING_DOWN ? 'gateway_shutdown' : problem.code, problem.message)
+      open.note(problem === SHUTTING_DOWN ? 'gateway_shutdown' : problem.code, problem.message)
       await open.giveBack()
       this.sendEvent({ kind: 'failed', failure: problem })
       return 'nothing'

@@ -108,6 +108,8 @@ describe('a call with a key', () => {
       expect(answer.status).toBe(201)
       expect(answer.headers.get('content-type')).toBe('image/png')
       expect([...new Uint8Array(await answer.arrayBuffer())]).toEqual([0xff, 0, 1])
+      const logged = await as(key, `/v1/usage/${answer.headers.get('x-request-id')}`)
+      expect(await logged.json()).toMatchObject({ status: 201 })
     }
     expect(again.headers.get('idempotency-replayed')).toBe('true')
     expect(await balance()).toBe(paid as never)

@@ -127,9 +127,10 @@ export function problemOf(error: unknown, requestId: string, onFault: OnFault): 
     return failure('service_unavailable', 'The database is not responding. Nothing was charged. Try again.', {
       retryAfterSeconds: 1,
     })
+  // Whether something was charged, nobody here knows: a payment may have been settled.
   return failure(
     'internal_error',
-    `Something went wrong on our side. Nothing was charged. If it happens again, contact support and quote ${requestId}.`,
+    `Something went wrong on our side. If it happens again, contact support and quote ${requestId}.`,
   )
 }
 

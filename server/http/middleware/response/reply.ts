@@ -6,6 +6,7 @@ import type { Readings } from '../../../core/limits/limiter'
 import { formatUsd } from '../../../core/money'
 import type { EndedCall } from '../../../core/telemetry/ended-call'
 import { reportEnd, type Telemetry } from '../../../core/telemetry/telemetry'
+import type { CallRecord } from '../../../core/usage/call-record'
 import { failureNote } from '../../../core/usage/failure-note'
 import { forbidden } from '../../../pipeline/auth/authenticate'
 import type {
@@ -17,6 +18,7 @@ import type {
   RefusedOutcome,
   Route,
 } from '../../../pipeline/call'
+import { HUNG_UP } from '../../../pipeline/call-upstream'
 import { callRecord, templateOf } from '../../../pipeline/record-call'
 import { idHeaders, type RequestIds } from '../request-ids'
 import { FAILURES, failureBody, failureResponse } from './failures'
@@ -113,10 +115,11 @@ export class Reply {
     problem: Failure,
     { readings, isCharged, upstream, held }: Omit<RefusedOutcome, 'kind' | 'failure'> = {},
   ): Response {
-    const status = problem.passThrough?.status ?? FAILURES[problem.code].status
+    const { status, code } = rowOf(problem)
     // If the database accepts no writes, a log row would only queue behind them, and its id may already exist.
-    if (!isCharged && problem.code !== 'service_unavailable') this.note(status, problem, { upstream, held })
-    this.report(status, problem.code, upstream?.provider)
+    if (!isCharged && problem.code !== 'service_unavailable')
+      this.note(status, code, { ...{ upstream, held }, failure: failureNote(problem, templateOf(this.incoming.route)) })
+    this.report(status, code, upstream?.provider)
     if (problem.offers) this.telemetry.payment('offered')
     const headers = this.headers({}, readings)
     if (this.incoming.route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
@@ -172,8 +175,8 @@ export class Reply {
 
   /** The response to an earlier request with the same `Idempotency-Key`, which was charged then. */
   private repeated({ status = 200, body, headers }: Ended<'repeated'>): Response {
-    this.note(200, null)
-    this.report(200, null)
+    this.note(status, null)
+    this.report(status, null)
     return this.send(status, body, { ...headers, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' })
   }
 
@@ -206,16 +209,22 @@ export class Reply {
     return { id, operation: operationOf(route), status, code, upstream, ms: Math.max(0, this.now() - at) }
   }
 
-  private note(status: number, problem: Failure | null, ended: Pick<RefusedOutcome, 'upstream' | 'held'> = {}): void {
+  private note(
+    status: number,
+    code: string | null,
+    ended: Pick<CallRecord, 'upstream' | 'held' | 'failure'> = {},
+  ): void {
     if (this.verdict.caller.kind === 'anonymous') return
     const { route } = this.incoming
-    const end = {
-      ...{ status, code: problem?.code ?? null, charged: null, now: this.now(), ...ended },
-      model: this.model ?? undefined,
-      failure: problem ? failureNote(problem, templateOf(route)) : undefined,
-    }
+    const end = { status, code, charged: null, now: this.now(), model: this.model ?? undefined, ...ended }
     this.journal.note(callRecord(this.verdict, operationOf(route), end))
   }
+}
+
+/** What log, metrics and traces say of a failure. One whose caller hung up is none of an upstream: nobody reads it, and proxies log it as 499. */
+function rowOf(problem: Failure): { readonly status: number; readonly code: string } {
+  if (problem === HUNG_UP) return { status: 499, code: 'caller_hung_up' }
+  return { status: problem.passThrough?.status ?? FAILURES[problem.code].status, code: problem.code }
 }
 
 /** The one scope that an app needs for this route. */

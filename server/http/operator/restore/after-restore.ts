@@ -161,7 +161,7 @@ async function restoredRecord({ restoreChecks }: AfterRestoreParts, note: Restor
 
 const NOT_RESTORED = failure(
   'invalid_state',
-  'This data was not restored from a copy: DATA_DIR has no restored.json. If its server restored the database, say with --taken-at TIME, in the past, when the copy was taken.',
+  'This data was not restored from a copy: DATA_DIR has no restored.json. If the database server itself restored the data, pass --taken-at TIME: when the copy was taken.',
 )
 
 export function afterRestoreRoutes(parts: AfterRestoreParts & { readonly owners: OwnerSessions }) {

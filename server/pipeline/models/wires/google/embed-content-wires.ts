@@ -84,7 +84,9 @@ function requestOf(
     if (named !== undefined && named !== null && named !== model && named !== `models/${model}`)
       return wrong(`${prefix}model`, `must be "models/${model.slice(0, 80)}", the model in the path`)
     if (!isJson(content))
-      return content === undefined ? missing(`${prefix}content`) : wrong(`${prefix}content`, 'must be a content')
+      return content === undefined
+        ? missing(`${prefix}content`)
+        : wrong(`${prefix}content`, 'must be an object with parts')
     textBytes += lengthOf(title)
     for (const part of manyOf(content['parts'])) textBytes += lengthOf(isJson(part) ? part['text'] : null)
   }

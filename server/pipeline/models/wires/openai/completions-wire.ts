@@ -72,7 +72,7 @@ export const COMPLETIONS: ModelWire = {
           param: 'prompt',
         }),
       )
-    if (typeof text !== 'string' || more.length > 0) return wrong('prompt', 'must be a text, or a list of one text')
+    if (typeof text !== 'string' || more.length > 0) return wrong('prompt', 'must be a string, or a list of one string')
     if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
     if (isJson(options) && !stream) return wrong('stream_options', 'is allowed only with stream: true')
     const cap = positive(json['max_tokens'])

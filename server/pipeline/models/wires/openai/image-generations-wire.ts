@@ -27,12 +27,12 @@ export const IMAGE_GENERATIONS: ModelWire = {
   read: (bytes) =>
     readUnitCall(bytes, MEMBERS, ['prompt'], ({ prompt, n, size = null, quality = null }) => {
       if (typeof prompt !== 'string' || prompt === '' || charactersOf(prompt) > MAX_PROMPT_CHARACTERS)
-        return ['prompt', `must be a text of 1 to ${MAX_PROMPT_CHARACTERS} characters`]
+        return ['prompt', `must be a string of 1 to ${MAX_PROMPT_CHARACTERS} characters`]
       const count = positive(n)
       if (count === undefined || (count ?? 1) > MAX_IMAGES)
         return ['n', `must be a whole number from 1 to ${MAX_IMAGES}`]
-      if (typeof size !== 'string' && size !== null) return ['size', 'must be a text such as 1024x1024']
-      if (typeof quality !== 'string' && quality !== null) return ['quality', 'must be a text such as hd']
+      if (typeof size !== 'string' && size !== null) return ['size', 'must be a string such as 1024x1024']
+      if (typeof quality !== 'string' && quality !== null) return ['quality', 'must be a string such as hd']
       return { unit: 'image', count: count ?? 1, size, quality }
     }),
   unitsOf: ({ data }) => listOf(data).filter(isImage).length,

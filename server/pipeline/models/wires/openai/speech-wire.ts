@@ -19,8 +19,8 @@ export const SPEECH: ModelWire = {
   isBinary: true,
   read: (bytes) =>
     readUnitCall(bytes, MEMBERS, ['input', 'voice'], ({ input, instructions = null }) => {
-      if (typeof input !== 'string' || input === '') return ['input', 'must be a text']
-      if (typeof instructions !== 'string' && instructions !== null) return ['instructions', 'must be a text']
+      if (typeof input !== 'string' || input === '') return ['input', 'must be a string']
+      if (typeof instructions !== 'string' && instructions !== null) return ['instructions', 'must be a string']
       // Instructions are read by the model like the text.
       const count = charactersOf(input) + charactersOf(instructions ?? '')
       return count > MAX_CHARACTERS
