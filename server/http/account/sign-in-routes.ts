@@ -10,7 +10,7 @@ import {
   type OwnerSessions,
   SIGNED_IN_AT_ANY_TIME,
   SIGNED_IN_JUST_NOW,
-  type Staff,
+  type SignedInUser,
 } from '../middleware/caller/owner-session'
 import { withTakenBody } from '../middleware/input/json-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
@@ -151,7 +151,7 @@ async function setUp(parts: SignInParts, context: RequestContext, handle: () => 
 
 async function securityChanged(
   { audit, tellSecurity, now }: SignInParts,
-  { accountId, actor, email }: Staff,
+  { accountId, actor, email }: SignedInUser,
   change: SecurityChange | 'second_factor_begun',
 ): Promise<void> {
   if (change === 'second_factor_begun') return
@@ -159,7 +159,7 @@ async function securityChanged(
   tellSecurity(email, change)
 }
 
-async function passwordChanged({ users, audit, now }: SignInParts, owner: Staff, keeps: boolean): Promise<void> {
+async function passwordChanged({ users, audit, now }: SignInParts, owner: SignedInUser, keeps: boolean): Promise<void> {
   const { userId, accountId, actor } = owner
   if (!keeps) await users.disconnectApps(userId, actor.address, 'new_password')
   await audit.write(auditEntry({ at: now(), actor, accountId, action: 'account.password' }))

@@ -2,17 +2,22 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { Actor } from '../../core/audit'
 import { type Failure, failure } from '../../core/failure'
 import type { Result } from '../../core/result'
-import { type OwnerSessions, SIGNED_IN_JUST_NOW, SIGNED_IN_TODAY, type Staff } from '../middleware/caller/owner-session'
+import {
+  type OwnerSessions,
+  SIGNED_IN_JUST_NOW,
+  SIGNED_IN_TODAY,
+  type SignedInUser,
+} from '../middleware/caller/owner-session'
 import { readBody } from '../middleware/input/validate-body'
 import type { RequestContext } from '../middleware/request-context'
 import { Failed, taken } from '../middleware/response/failures'
 
-type Gate = (context: RequestContext) => Promise<Staff>
+type Gate = (context: RequestContext) => Promise<SignedInUser>
 
 /** Restricts the actions of the operator's pages to operators or to all staff, and records them in the audit log. */
 export function operatorGate(owners: OwnerSessions) {
   /** Throws if the owner is not an operator, or for a write without a recent sign-in. */
-  const operator = async (context: RequestContext, writesWithinMs = SIGNED_IN_TODAY): Promise<Staff> => {
+  const operator = async (context: RequestContext, writesWithinMs = SIGNED_IN_TODAY): Promise<SignedInUser> => {
     const asking = await signedIn(owners, context, writesWithinMs)
     if (asking.role !== 'operator')
       throw new Failed(failure('insufficient_permissions', 'Only operators of this gateway can do this.'))
@@ -38,12 +43,12 @@ export function operatorGate(owners: OwnerSessions) {
   }
 }
 
-function signedIn(owners: OwnerSessions, context: RequestContext, writesWithinMs: number): Promise<Staff> {
+function signedIn(owners: OwnerSessions, context: RequestContext, writesWithinMs: number): Promise<SignedInUser> {
   const { method } = context.request
   return owners.staff(context, method === 'GET' || method === 'HEAD' ? undefined : writesWithinMs)
 }
 
-function asOperator({ actor }: Staff): Actor {
+function asOperator({ actor }: SignedInUser): Actor {
   return { ...actor, kind: 'operator' }
 }
 

@@ -21,13 +21,13 @@ export interface Owner extends KeyOwner {
   readonly sessionId: string
 }
 
-/** Who asks for something that only staff may see or do. The account may be of another cell. */
-export interface Staff {
+/** Somebody who is signed in to the dashboard, customer or staff. The account may be of another cell. */
+export interface SignedInUser {
   readonly userId: string
   readonly accountId: AccountId
   readonly email: string
   readonly name: string
-  /** Null for everybody else. */
+  /** Null for a customer. */
   readonly role: StaffRole | null
   readonly signedInAt: number
   readonly secondFactor: boolean
@@ -105,8 +105,8 @@ export class OwnerSessions {
    * Who asks, for a route of operators: as `owner`, and also somebody whose account is of another cell. A gateway that `main` asks for
    * somebody takes who that is from the node, in place of a session; only the routes of operators do.
    */
-  async staff(context: RequestContext, withinMs?: number): Promise<Staff> {
-    const staff = context.staff ? claimed(context.staff) : await this.signedInStaff(context)
+  async staff(context: RequestContext, withinMs?: number): Promise<SignedInUser> {
+    const staff = context.staff ? claimed(context.staff) : await this.signedInUser(context)
     requireRecent(staff.signedInAt, context, withinMs)
     if (withinMs !== undefined) await this.requireSecondFactor(staff, roleFlags(staff.role))
     context.countBodyOn(staff.accountId)
@@ -117,15 +117,15 @@ export class OwnerSessions {
    * Who changes how they sign in, or lets an app in: as `owner`, and for `main`, where everybody signs in, also somebody whose account is of
    * another cell.
    */
-  async user(context: RequestContext, withinMs?: number, isSettingUp = false): Promise<Staff> {
-    const user = await this.signedInStaff(context)
+  async user(context: RequestContext, withinMs?: number, isSettingUp = false): Promise<SignedInUser> {
+    const user = await this.signedInUser(context)
     requireRecent(user.signedInAt, context, withinMs)
     if (withinMs !== undefined) await this.requireSecondFactor(user, roleFlags(user.role), isSettingUp)
     context.countBodyOn(user.accountId)
     return user
   }
 
-  private async signedInStaff(context: RequestContext): Promise<Staff> {
+  private async signedInUser(context: RequestContext): Promise<SignedInUser> {
     const session = await this.sessionOf(context)
     const account = (await this.elsewhere?.(session, context)) ?? (await this.accountOf(session, context))
     const { userId, email, name, sessionCreatedAt: signedInAt, secondFactor } = session
@@ -215,6 +215,6 @@ function requireRecent(signedInAt: number, { at }: RequestContext, withinMs: num
   )
 }
 
-function claimed({ address, ...staff }: StaffClaim): Staff {
+function claimed({ address, ...staff }: StaffClaim): SignedInUser {
   return { ...staff, actor: { kind: 'owner', id: staff.userId, address } }
 }
