@@ -17,9 +17,10 @@ export function chartSlots(
 ): readonly ChartSlot[] {
   const seconds = (buckets[0]?.end_time ?? 0) - (buckets[0]?.start_time ?? 0)
   const form = seconds > 3_600 ? DAYS : seconds <= 60 ? MINUTES : buckets.length > 24 ? HOURS_OF_DAYS : HOURS
+  const format = new Intl.DateTimeFormat('en-GB', { ...form, timeZone: zone })
   return buckets.map(({ start_time: start, end_time: end }, at) => ({
     key: start,
-    label: new Date(start * 1000).toLocaleString('en-GB', { ...form, timeZone: zone }),
+    label: format.format(start * 1000),
     values: values(at),
     running: end * 1000 > nowMs && start * 1000 <= nowMs,
   }))

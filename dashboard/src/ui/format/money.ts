@@ -1,5 +1,8 @@
 export const MICROS_PER_USD = 1_000_000
 
+/** Made once: to make one takes much longer than to format with it. */
+const GROUPED = new Intl.NumberFormat('en-US')
+
 /** Formats a balance: cents, rounded down, so that it never shows more than there is. */
 export function balanceUsd(micros: number): string {
   const cents = Math.floor(micros / 10_000)
@@ -33,7 +36,7 @@ export function shortCount(count: number): string {
 }
 
 export function grouped(count: number): string {
-  return count.toLocaleString('en-US')
+  return GROUPED.format(count)
 }
 
 /** Formats a share as a percentage; a dash if the whole is 0. */
