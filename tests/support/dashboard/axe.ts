@@ -1,11 +1,13 @@
 import { createRequire } from 'node:module'
-import type { Page } from 'playwright-core'
+import type { CDPSession, Page } from 'playwright-core'
 import { type FoundInPage, type PageWithAxe, prepareAxe } from './axe-in-page'
 
 const SCRIPT = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 /** Kinds of text that axe found readable in some page: pages share one style sheet, so it need not read the same kind again. */
 const readable = new Set<string>()
+/** One for each tab, never detached: that would take away the passkeys that a test put into its tab. */
+const sessions = new WeakMap<Page, CDPSession>()
 
 /**
  * Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated.
@@ -16,8 +18,10 @@ const readable = new Set<string>()
 export async function runAxe(page: Page, isInAnotherTheme = false): Promise<string[]> {
   let found = await page.evaluate(readPage, isInAnotherTheme)
   if (found === null) {
-    // Half a megabyte, once for each document.
-    await page.evaluate(await Bun.file(SCRIPT).text())
+    // Half a megabyte, once for each document. As a script of its own it is compiled once for all of them.
+    const devtools = sessions.get(page) ?? (await page.context().newCDPSession(page))
+    sessions.set(page, devtools)
+    await devtools.send('Runtime.evaluate', { expression: await Bun.file(SCRIPT).text() })
     await page.evaluate(prepareAxe, [...readable])
     found = await page.evaluate(readPage, isInAnotherTheme)
   }

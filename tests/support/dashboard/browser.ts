@@ -242,6 +242,8 @@ export function scrolledSideways(page: Page): Promise<number> {
 
 /** How long a page may take to show what it will. */
 const SHOWN_MS = 30_000
+/** Each reading costs the page some milliseconds of processor time. */
+const POLL_MS = 50
 
 /**
  * Waits until a page reads as it should; what React has still to draw is no failure. Where it never does, fails with what it
@@ -251,7 +253,7 @@ export async function becomes<T>(read: () => Promise<T>, expected: T): Promise<v
   const end = performance.now() + SHOWN_MS
   let seen = await read()
   while (!Bun.deepEquals(seen, expected) && performance.now() < end) {
-    await Bun.sleep(10)
+    await Bun.sleep(POLL_MS)
     seen = await read()
   }
   expect<unknown>(seen).toEqual(expected)
