@@ -14,7 +14,7 @@ import { fits, fitsEverybody } from '../support/dashboard/page-checks'
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
 const DAY_MS = 86_400_000
 
-type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
+type Owner = Awaited<ReturnType<Dashboard['owner']>>
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -84,20 +84,6 @@ describe('the list of keys', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('treats a name that looks like a date as text, and refuses a duplicate name at its field', async () => {
-    const owner = await dashboard.signedIn()
-    await makeKey(owner, { name: '2026-11-21' })
-    const { page } = await dashboard.visit('/keys')
-    await row(page, '2026-11-21').waitFor()
-    await page.getByRole('button', { name: 'Create key' }).click()
-    const form = page.getByRole('dialog')
-    await form.getByLabel('Name').fill('2026-11-21')
-    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
-    await page.getByText('The name is already used by another of your keys.').waitFor()
-    expect(await form.getByLabel('Name').inputValue()).toBe('2026-11-21')
-    await page.close()
-  })
-
   test('shows all six states, each with its label and buttons, and passes axe in every theme and width', async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: 'in use', spending_limit: 5 })
@@ -143,55 +129,81 @@ describe('the list of keys', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('has its search, filters and sorting in the address, so that a link shows the same', async () => {
+  test('has its search, filters and sorting in the address, so that a link shows the same; a name may look like a date, and only one key has it', async () => {
     const owner = await dashboard.signedIn()
-    for (const name of ['alpha', 'beta', 'gamma']) await makeKey(owner, { name })
+    for (const name of ['2026-11-21', 'beta', 'gamma']) await makeKey(owner, { name })
     const { page } = await dashboard.visit('/keys')
     await page.getByRole('columnheader', { name: 'Name' }).getByRole('button').click()
     await page.waitForURL('**sort=name**')
-    await becomes(() => page.getByRole('rowheader').getByRole('link').allTextContents(), ['alpha', 'beta', 'gamma'])
+    await becomes(
+      () => page.getByRole('rowheader').getByRole('link').allTextContents(),
+      ['2026-11-21', 'beta', 'gamma'],
+    )
     await page.getByLabel('Search by name or last 4').fill('bet')
     await page.waitForURL('**q=bet**')
-    await row(page, 'alpha').waitFor({ state: 'detached' })
+    await row(page, '2026-11-21').waitFor({ state: 'detached' })
     await page.reload()
     await row(page, 'beta').waitFor()
-    expect(await row(page, 'alpha').count()).toBe(0)
+    expect(await row(page, '2026-11-21').count()).toBe(0)
     await page.getByLabel('Search by name or last 4').fill('nothing of that name')
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await row(page, 'gamma').waitFor()
+    await page.getByRole('button', { name: 'Create key' }).click()
+    const form = page.getByRole('dialog')
+    await form.getByLabel('Name').fill('2026-11-21')
+    await form.getByRole('button', { name: 'Create key' }).click()
+    await page.getByText('The name is already used by another of your keys.').waitFor()
+    expect(await form.getByLabel('Name').inputValue()).toBe('2026-11-21')
     await page.close()
   })
 })
 
 describe('actions on a key', () => {
-  test('raising the limit of an exhausted key makes it work at once', async () => {
+  test('one with a used-up limit or a past end works again once that is raised, and stops under a limit below what it spent', async () => {
     const owner = await dashboard.signedIn()
-    const { secret } = await makeKey(owner, { name: 'spent', spending_limit: 0.005 })
-    expect([await call(secret), await call(secret)]).toEqual([200, 402])
+    const raised = await makeKey(owner, { name: 'raised', spending_limit: 0.005 })
+    expect([await call(raised.secret), await call(raised.secret)]).toEqual([200, 402])
+    const lowered = await makeKey(owner, { name: 'lowered', spending_limit: 1 })
+    for (let calls = 0; calls < 3; calls++) expect(await call(lowered.secret)).toBe(200)
+    const overdue = await makeKey(owner, {
+      name: 'overdue',
+      expires_at: new Date(dashboard.clock.now() + 1_000).toISOString(),
+    })
+    dashboard.clock.advance(2_000)
+    expect(await call(overdue.secret)).toBe(401)
+    const kept = await makeKey(owner, { name: 'kept' })
+    await owner.api(`/api/keys/${kept.id}/rotate`, { grace_period_seconds: 3_000 })
     const { page } = await dashboard.visit('/keys')
-    await choose(page, 'spent', 'Raise limit')
     const amount = page.getByLabel('Amount in USD')
+    const save = () => page.getByRole('button', { name: 'Save changes' }).click()
+
+    await choose(page, 'raised', 'Raise limit')
     await amount.waitFor()
     await becomes(() => page.evaluate(() => document.activeElement?.getAttribute('name')), 'limit')
     await amount.fill('0.01')
-    await page.getByRole('button', { name: 'Save changes' }).click()
-    await row(page, 'spent').getByText('Active').waitFor()
-    expect([await call(secret), await call(secret)]).toEqual([200, 402])
-    await row(page, 'spent').getByText('Limit reached').waitFor()
-    await page.close()
-  })
+    await save()
+    await row(page, 'raised').getByText('Active').waitFor()
+    expect([await call(raised.secret), await call(raised.secret)]).toEqual([200, 402])
+    await row(page, 'raised').getByText('Limit reached').waitFor()
 
-  test('a limit below the amount spent is accepted with a warning, and stops the key', async () => {
-    const owner = await dashboard.signedIn()
-    const { secret } = await makeKey(owner, { name: 'warned', spending_limit: 1 })
-    for (let calls = 0; calls < 3; calls++) expect(await call(secret)).toBe(200)
-    const { page } = await dashboard.visit('/keys')
-    await choose(page, 'warned', 'Edit key')
-    await page.getByLabel('Amount in USD').fill('0.01')
+    await choose(page, 'lowered', 'Edit key')
+    await amount.fill('0.01')
     await page.getByText('This key has already spent $0.015 and will stop immediately.').waitFor()
-    await page.getByRole('button', { name: 'Save changes' }).click()
-    await row(page, 'warned').getByText('Limit reached').waitFor()
-    expect(await call(secret)).toBe(402)
+    await save()
+    await row(page, 'lowered').getByText('Limit reached').waitFor()
+    expect(await call(lowered.secret)).toBe(402)
+
+    await choose(page, 'overdue', 'Extend key')
+    await save()
+    await row(page, 'overdue').getByText('Active').waitFor()
+    expect(await call(overdue.secret)).toBe(200)
+    const { key } = await (await owner.api(`/api/keys/${overdue.id}`)).json()
+    expect(Math.round((Date.parse(key.expires_at) - dashboard.clock.now()) / DAY_MS)).toBe(30)
+
+    const replaced = page.getByRole('row').filter({ hasText: 'Replaced' })
+    await replaced.getByRole('button', { name: 'Actions for kept' }).click()
+    await page.getByRole('menuitem', { name: 'Keep old key longer' }).click()
+    await page.getByText(/Stops in [67] days/).waitFor()
     await page.close()
   })
 
@@ -281,18 +293,33 @@ describe('actions on a key', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('disabling shows and applies at once, and is undone from the toast', async () => {
+  test('disabling shows and applies at once, and is undone from the toast; deleting one in use requires its name, and its usage stays', async () => {
     const owner = await dashboard.signedIn()
-    const { secret } = await makeKey(owner, { name: 'switched' })
+    const switched = await makeKey(owner, { name: 'switched' })
+    const doomed = await makeKey(owner, { name: 'doomed' })
+    expect(await call(doomed.secret)).toBe(200)
     const { page, complaints } = await dashboard.visit('/keys')
     await choose(page, 'switched', 'Disable key')
     await page.getByText('Key disabled.').waitFor()
     expect(await axeFindings(page)).toEqual([])
-    expect(await call(secret)).toBe(401)
+    expect(await call(switched.secret)).toBe(401)
     await page.getByRole('button', { name: 'Undo' }).click()
     await row(page, 'switched').getByText('Active').waitFor()
     await page.getByText('Key enabled.').waitFor()
-    expect(await call(secret)).toBe(200)
+    expect(await call(switched.secret)).toBe(200)
+
+    await choose(page, 'doomed', 'Delete key')
+    const dialog = page.getByRole('alertdialog', { name: 'Delete key "doomed"?' })
+    await dialog.getByRole('button', { name: 'Delete key' }).click({ force: true })
+    expect(await call(doomed.secret)).toBe(200)
+    expect(await axeFindings(page)).toEqual([])
+    await screenshot(page, 'key-delete')
+    await dialog.getByLabel('Key name').fill('doomed')
+    await dialog.getByRole('button', { name: 'Delete key' }).click()
+    await row(page, 'doomed').waitFor({ state: 'detached' })
+    expect(await call(doomed.secret)).toBe(401)
+    const { requests } = await (await owner.api(`/api/requests?key=${doomed.id}`)).json()
+    expect(requests.length).toBeGreaterThan(0)
     await page.close()
     expect(complaints()).toEqual([])
   })
@@ -323,63 +350,10 @@ describe('actions on a key', () => {
     await page.close()
     expect(complaints()).toEqual([])
   })
-
-  test('the old key can be extended', async () => {
-    const owner = await dashboard.signedIn()
-    const { id } = await makeKey(owner, { name: 'kept' })
-    await owner.api(`/api/keys/${id}/rotate`, { grace_period_seconds: 3_000 })
-    const { page } = await dashboard.visit('/keys')
-    await page
-      .getByRole('row')
-      .filter({ hasText: 'Replaced' })
-      .getByRole('button', { name: 'Actions for kept' })
-      .click()
-    await page.getByRole('menuitem', { name: 'Keep old key longer' }).click()
-    await page.getByText(/Stops in [67] days/).waitFor()
-    await page.close()
-  })
-
-  test('an expired key is extended and works again', async () => {
-    const owner = await dashboard.signedIn()
-    const { secret } = await makeKey(owner, {
-      name: 'late',
-      expires_at: new Date(dashboard.clock.now() + 1_000).toISOString(),
-    })
-    dashboard.clock.advance(2_000)
-    expect(await call(secret)).toBe(401)
-    const { page } = await dashboard.visit('/keys')
-    await choose(page, 'late', 'Extend key')
-    await page.getByRole('button', { name: 'Save changes' }).click()
-    await row(page, 'late').getByText('Active').waitFor()
-    expect(await call(secret)).toBe(200)
-    const { key } = await (await owner.api('/api/keys')).json().then(({ keys }) => ({ key: keys[0] }))
-    expect(Math.round((Date.parse(key.expires_at) - dashboard.clock.now()) / DAY_MS)).toBe(30)
-    await page.close()
-  })
-
-  test('deleting a key in use requires its name; calls are refused afterwards and its usage stays', async () => {
-    const owner = await dashboard.signedIn()
-    const { id, secret } = await makeKey(owner, { name: 'doomed' })
-    expect(await call(secret)).toBe(200)
-    const { page } = await dashboard.visit('/keys')
-    await choose(page, 'doomed', 'Delete key')
-    const dialog = page.getByRole('alertdialog', { name: 'Delete key "doomed"?' })
-    await dialog.getByRole('button', { name: 'Delete key' }).click({ force: true })
-    expect(await call(secret)).toBe(200)
-    expect(await axeFindings(page)).toEqual([])
-    await screenshot(page, 'key-delete')
-    await dialog.getByLabel('Key name').fill('doomed')
-    await dialog.getByRole('button', { name: 'Delete key' }).click()
-    await page.getByText('No keys yet.').waitFor()
-    expect(await call(secret)).toBe(401)
-    const { requests } = await (await owner.api(`/api/requests?key=${id}`)).json()
-    expect(requests.length).toBeGreaterThan(0)
-    await page.close()
-  })
 })
 
 describe('the page of a key', () => {
-  test('shows its spending, settings and history', async () => {
+  test('shows its spending, settings and history; one of another account is not found', async () => {
     const owner = await dashboard.signedIn()
     const { id, secret } = await makeKey(owner, { name: 'worker', spending_limit: 1, rpm_limit: 30 })
     // To the start of a minute: at the end of one, the count would be gone before it is seen.
@@ -392,15 +366,9 @@ describe('the page of a key', () => {
     await page.getByText('Changed allowed IPs').waitFor()
     await page.getByText('Requests per minute: 1 of 30').waitFor()
     await fitsEverybody(page, 'key')
-    await page.close()
     expect(complaints()).toEqual([])
-  })
-
-  test('of another account is not found', async () => {
-    const stranger = await dashboard.signedIn()
-    const { id } = await makeKey(stranger, { name: 'theirs' })
-    await dashboard.signedIn()
-    const { page } = await dashboard.visit(`/keys/${id}`)
+    const theirs = await makeKey(await dashboard.owner(), { name: 'theirs' })
+    await page.evaluate((to) => history.pushState({}, '', to), `/keys/${theirs.id}`)
     await page.getByText('This key does not exist.').waitFor()
     expect(await page.content()).not.toContain('theirs')
     await page.close()
