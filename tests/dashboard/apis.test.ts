@@ -199,19 +199,19 @@ describe("the operator's APIs page", () => {
   test('imports one operation of a large published file, found by words', async () => {
     const watched = await tab.at(dashboard, '/operator/apis/import/new')
     const { page } = watched
-    const buffer = Buffer.from(publishedOpenApi('blockfrost.yaml'))
+    const buffer = Buffer.from(publishedOpenApi('stapi.json'))
     await page
       .getByRole('button', { name: 'File' })
-      .setInputFiles({ name: 'blockfrost.yaml', mimeType: 'text/yaml', buffer })
-    await becomes(() => page.getByLabel('Base URL').inputValue(), 'https://cardano-mainnet.blockfrost.io/api/v0')
-    await page.getByLabel('Name', { exact: true }).fill('blockfrost')
+      .setInputFiles({ name: 'stapi.json', mimeType: 'application/json', buffer })
+    await becomes(() => page.getByLabel('Base URL').inputValue(), 'http://stapi.co/api/v1/rest')
+    await page.getByLabel('Name', { exact: true }).fill('stapi')
     await page.getByRole('button', { name: 'Check document' }).click()
     await page.getByRole('button', { name: 'Select none' }).click()
-    await page.getByRole('searchbox', { name: 'Filter operations' }).fill('health/clock')
+    await page.getByRole('searchbox', { name: 'Filter operations' }).fill('post spacecraftclass')
     await page.getByRole('button', { name: 'Select all' }).click()
     await page.getByRole('button', { name: 'Import 1 operation' }).click()
-    await heading(page, 'Blockfrost.io ~ API Documentation')
-    expect((await stored('blockfrost')).operations).toMatchObject([{ path: '/health/clock' }])
+    await heading(page, 'STAPI')
+    expect((await stored('stapi')).operations).toMatchObject([{ method: 'POST', path: '/spacecraftClass/search' }])
     tab.rest(watched)
   })
 
