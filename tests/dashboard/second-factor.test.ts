@@ -136,7 +136,8 @@ describe('a passkey', () => {
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor({ state: 'detached' })
 
-    await page.goto(`${dashboard.origin}/settings`)
+    await page.keyboard.press('Escape')
+    await asked.waitFor({ state: 'detached' })
     await setUpApp(page, async () => undefined)
     await signOut(page, owner.email)
     await signIn(page, owner.email)
