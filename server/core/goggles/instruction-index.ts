@@ -9,6 +9,7 @@ const GRAM_NS = 60
 const INSTRUCTION_NS = 30
 /** The cost in nanoseconds of parsing an instruction and adding it to an index. */
 const BUILD_NS = 5_000
+const NO_GRAMS: ReadonlySet<string> = new Set()
 
 /** The texts of a result by target, in lower case. */
 export type Texts = Readonly<Record<Target, string>>
@@ -77,9 +78,10 @@ export class Page {
   gramsOf(target: Target): ReadonlySet<string> {
     const known = this.grams.get(target)
     if (known) return known
+    if (this.work.isTooMuch) return NO_GRAMS
     const text = this.texts[target]
     this.work.add(text.length * GRAM_NS)
-    const grams = new Set(gramsOf(text))
+    const grams = gramsOf(text)
     this.grams.set(target, grams)
     return grams
   }
@@ -102,6 +104,8 @@ function rarest({ runs }: Pattern, lists: ReadonlyMap<string, readonly Instructi
   return best
 }
 
-function gramsOf(text: string): string[] {
-  return Array.from({ length: Math.max(0, text.length - GRAM + 1) }, (_, at) => text.slice(at, at + GRAM))
+function gramsOf(text: string): ReadonlySet<string> {
+  const grams = new Set<string>()
+  for (let at = 0; at + GRAM <= text.length; at++) grams.add(text.slice(at, at + GRAM))
+  return grams
 }

@@ -160,7 +160,7 @@ test('goggles in separate books give the same result as in one', () => {
         expect(apart.looksAtContent).toBe(together.looksAtContent)
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   )
 })
 
@@ -194,7 +194,7 @@ describe('goggles that take more work than a search may', () => {
 
   test('are the same ones every time, and a few such patterns are accepted', () => {
     const size = (lines: number) => outcome('and^how^x$incontent\n'.repeat(lines)).ok
-    const sizes = [10, 50, 100, 1000, 2000]
+    const sizes = [10, 150, 2000]
     const first = sizes.map(size)
     expect(first[0]).toBe(true)
     expect(first.at(-1)).toBe(false)
