@@ -35,6 +35,8 @@ class Server {
 interface Call {
   readonly node: number
   readonly cell: number
+  /** When its next step is. */
+  time: number
   step: 'arrives' | 'at its node' | 'at its owner' | 'has its response' | 'is booked'
 }
 
@@ -55,15 +57,15 @@ export function simulate(layout: Layout, costs: CallCosts, seconds: number, seed
     return server
   }
   const events = new Events()
-  const newCall = (): Call => ({ node: some(layout.nodes), cell: some(layout.cells), step: 'arrives' })
+  const newCall = (): Call => ({ node: some(layout.nodes), cell: some(layout.cells), time: 0, step: 'arrives' })
   const callers = layout.nodes * (UPSTREAM_US / Math.min(costs.owner, costs.ownerOfForwarded) + WAITING_EACH)
   for (let i = 0; i < callers; i++) events.add(random() * UPSTREAM_US, newCall())
   const [from, until] = [WARM_SECONDS * 1e6, (WARM_SECONDS + seconds) * 1e6]
   let served = 0
   const busyAtStart: { nodes: number[]; databases: number[] } = { nodes: [], databases: [] }
   const busy = (servers: readonly Server[], now: number) => servers.map((server) => server.busyUntil(now))
-  for (let event = events.next(); event && event.time < until; event = events.next()) {
-    const { time, call } = event
+  for (let call = events.next(); call && call.time < until; call = events.next()) {
+    const { time } = call
     if (time >= from && busyAtStart.nodes.length === 0)
       Object.assign(busyAtStart, { nodes: busy(nodes, time), databases: busy(databases, time) })
     const owner = ownerOf[call.cell] ?? 0
@@ -106,45 +108,39 @@ function randomOf(seed: number): () => number {
   }
 }
 
-interface Event {
-  readonly time: number
-  readonly call: Call
-}
-
 /** What happens next: a heap by time. */
 class Events {
-  private readonly heap: Event[] = []
+  private readonly heap: Call[] = []
 
   add(time: number, call: Call): void {
     const { heap } = this
-    let at = heap.push({ time, call }) - 1
-    for (let parent = (at - 1) >> 1; at > 0 && this.isBefore(at, parent); parent = (at - 1) >> 1)
-      at = this.swap(at, parent)
+    call.time = time
+    let at = heap.length
+    for (;;) {
+      const above = (at - 1) >> 1
+      const parent = at > 0 ? heap[above] : undefined
+      if (!parent || parent.time <= time) break
+      heap[at] = parent
+      at = above
+    }
+    heap[at] = call
   }
 
-  next(): Event | undefined {
+  next(): Call | undefined {
     const { heap } = this
     const [first] = heap
     const last = heap.pop()
     if (!first || !last || heap.length === 0) return first
-    heap[0] = last
-    for (let at = 0; ; ) {
-      const [left, right] = [2 * at + 1, 2 * at + 2]
-      const child = right < heap.length && this.isBefore(right, left) ? right : left
-      if (child >= heap.length || !this.isBefore(child, at)) return first
-      at = this.swap(at, child)
+    let at = 0
+    for (;;) {
+      const left = heap[2 * at + 1]
+      const right = heap[2 * at + 2]
+      const child = left && right && right.time < left.time ? right : left
+      if (!child || child.time >= last.time) break
+      heap[at] = child
+      at = child === left ? 2 * at + 1 : 2 * at + 2
     }
-  }
-
-  private isBefore(one: number, other: number): boolean {
-    return (this.heap[one]?.time ?? 0) < (this.heap[other]?.time ?? 0)
-  }
-
-  /** Gives where the first one is now. */
-  private swap(from: number, to: number): number {
-    const { heap } = this
-    const [moved, other] = [heap[from], heap[to]]
-    if (moved && other) [heap[from], heap[to]] = [other, moved]
-    return to
+    heap[at] = last
+    return first
   }
 }
