@@ -1,10 +1,8 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { PageReader } from '../../../../server/adapters/websearch/searxng/page-reader'
 import type { FoundPage } from '../../../../server/adapters/websearch/searxng/page-wire'
 
 const never = new AbortController().signal
-let desk: PageReader
-afterEach(() => desk.close())
 
 function page(text: string, isHtml = true, charset: string | null = null): FoundPage {
   const bytes = new TextEncoder().encode(text)
@@ -13,8 +11,10 @@ function page(text: string, isHtml = true, charset: string | null = null): Found
 }
 
 describe('reading a page', () => {
+  const desk = new PageReader()
+  afterAll(() => desk.close())
+
   test('uses its main content, and its own metadata before that of the engine', async () => {
-    desk = new PageReader()
     const html = `<html><head><title>Own title</title><meta name="description" content="Own words">
       <meta property="og:site_name" content="The Site"><link rel="icon" href="/i.png"></head>
       <body><nav>menu menu</nav><article><h1>Quartz</h1><p>${'Quartz is a mineral of silicon and oxygen. '.repeat(8)}</p></article></body></html>`
@@ -32,7 +32,6 @@ describe('reading a page', () => {
   })
 
   test('falls back to the excerpt if there are no bytes, or nothing in them', async () => {
-    desk = new PageReader()
     const texts = async (found: FoundPage) => (await desk.read(found, never))?.page.passages.map(({ text }) => text)
     expect(await texts({ ...page(''), fetched: null })).toEqual(['The excerpt of the engine.'])
     expect(await texts(page('<html><body></body></html>'))).toEqual(['The excerpt of the engine.'])
@@ -44,7 +43,6 @@ describe('reading a page', () => {
   })
 
   test('decodes other alphabets by the server’s charset, the page’s, or UTF-8', async () => {
-    desk = new PageReader()
     const latin = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
     const body = 'Mülleimer überall in der Straße. '.repeat(5)
     const first = async (bytes: Uint8Array<ArrayBuffer>, charset: string | null) => {
@@ -57,19 +55,19 @@ describe('reading a page', () => {
   })
 
   test('plain text and Markdown are split as they are', async () => {
-    desk = new PageReader()
     const read = await desk.read(page('# Title\n\nSome words on <b>tags</b>.', false), never)
     expect(read?.page.passages[0]).toMatchObject({ heading: 'Title' })
   })
 
   test('elements nested a thousand deep are read as text, at once', async () => {
-    desk = new PageReader()
     const read = await desk.read(page(`<body>${'<div>'.repeat(1000)}The words at the bottom.</body>`), never)
     expect(read?.page.passages[0]?.text).toContain('The words at the bottom.')
   })
 })
 
 describe('the thread', () => {
+  let desk: PageReader
+  afterEach(() => desk.close())
   const hanging = new URL('./hanging-page-worker.ts', import.meta.url)
 
   test('a page that hangs it is abandoned, and another thread reads the next one', async () => {

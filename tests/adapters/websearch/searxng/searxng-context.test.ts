@@ -349,19 +349,30 @@ describe('freshness', () => {
     ['the only one that can finds pictures', [DEAF, { ...DUCKDUCKGO, name: 'other', categories: ['images'] }]],
     ['SearXNG does not say what its engines can do', null],
   ]
-  test.each(CONFIGS)(
-    '%s: an error, not an empty answer that costs money, and the source stays ready',
-    async (_, engines) => {
-      const fresh = bench.open()
-      bench.engines = engines
-      bench.find = () => ({ results: [] })
-      expect(await failure({ freshness: 'pw' }, fresh)).toMatchObject({ kind: 'error', isAboutRequest: true })
-      expect(await fresh.context.ready()).toBe(true)
-      bench.find = () => bench.found
-      expect(paths(await ask({}, 'quartz', fresh)).length).toBe(4)
-      await fresh.close()
-    },
-  )
+  describe('if', () => {
+    let fresh: typeof plug
+    let calls = 0
+    beforeAll(() => {
+      fresh = bench.open()
+    })
+    // It asks what engines can do at most once a minute.
+    beforeEach(() => {
+      bench.now += ++calls * 60_000
+    })
+    afterAll(() => fresh.close())
+
+    test.each(CONFIGS)(
+      '%s: an error, not an empty answer that costs money, and the source stays ready',
+      async (_, engines) => {
+        bench.engines = engines
+        bench.find = () => ({ results: [] })
+        expect(await failure({ freshness: 'pw' }, fresh)).toMatchObject({ kind: 'error', isAboutRequest: true })
+        expect(await fresh.context.ready()).toBe(true)
+        bench.find = () => bench.found
+        expect(paths(await ask({}, 'quartz', fresh)).length).toBe(4)
+      },
+    )
+  })
 
   test('nothing found by an engine that can search by age is an empty answer', async () => {
     bench.find = () => ({ results: [] })

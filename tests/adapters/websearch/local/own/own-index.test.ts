@@ -303,7 +303,7 @@ describe('the sources of every install', () => {
     expect(await own.totals()).toMatchObject({ built_in: 'no', documents: '3', images: '1' })
 
     writeFiles(sources.projectRoot, { 'docs/new.md': '# Walnut\n\nOf the project.\n' })
-    expect(await ensureIndex({ indexPath, ...sources })).toEqual({ documents: 3, passages: 3, images: 1 })
+    expect(await buildIndex({ indexPath, ...sources })).toEqual({ documents: 3, passages: 3, images: 1 })
     expect(await ensureIndex({ indexPath, ...sources, builtIn: false })).toBeNull()
     expect(await own.add({ location: docs })).toMatchObject({ unchanged: 3 })
 
@@ -337,7 +337,7 @@ describe('while the gateway serves', () => {
   test('added sources survive a rebuild of the rest', async () => {
     await own.add({ location: docs, baseUrl: 'https://docs.example/' })
     writeFiles(sources.projectRoot, { 'docs/new.md': '# New\n\nOf the project.\n' })
-    expect(await ensureIndex({ indexPath, ...sources })).not.toBeNull()
+    await buildIndex({ indexPath, ...sources })
     expect(urls(await ask('fermented honey'))).toEqual(['https://docs.example/plain.txt'])
     expect(await own.add({ location: docs })).toMatchObject({ unchanged: 3, added: 0, changed: 0 })
   })
