@@ -26,7 +26,7 @@ describe.skipIf(!canListOpenFiles)(
   () => {
     for (const role of ['writer', 'reader', 'copier'] as const)
       test(`of a ${role}`, async () => {
-        for (let i = 0; i < 12; i++) await useOnce(`${role}-${i}.db`, role, 1)
+        for (let i = 0; i < 4; i++) await useOnce(`${role}-${i}.db`, role, 1)
         expect(openFilesBelow(folder)).toEqual([])
       })
 

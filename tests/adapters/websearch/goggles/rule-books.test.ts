@@ -36,7 +36,7 @@ describe('rule books of hosted goggles', () => {
   })
 
   test('beside an inline rule that changes with each call, it is built once', () => {
-    const big = large('a')
+    const big = long('a')
     built([big])
     for (let call = 0; call < 50; call++) {
       expect(built([big, inline(`/p7/$boost=${1 + (call % 10)}\n/call${call}/`)]).slices).toBe(1)
@@ -97,7 +97,7 @@ describe('inline goggles of a request', () => {
   })
 
   test('do not evict what is stored for others', () => {
-    const big = large('a')
+    const big = long('a')
     built([big])
     for (let call = 0; call < 100; call++) built([inline(`/c${call}/\n!${'x'.repeat(99_000)}`)])
     expect(built([big]).slices).toBe(1)
