@@ -30,7 +30,9 @@ function nodesOf(root: unknown): object[] {
     if (found.length === MAX_NODES) break
     if (typeof value !== 'object' || value === null) continue
     if (!Array.isArray(value)) found.push(value)
-    values.push(...Object.values(value).slice(0, MAX_VALUES - values.length))
+    // The values of a long list as an object would take a second.
+    const parts = Array.isArray(value) ? value : Object.values(value)
+    values.push(...parts.slice(0, MAX_VALUES - values.length))
   }
   return found
 }
