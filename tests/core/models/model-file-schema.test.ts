@@ -103,9 +103,9 @@ describe('the schema of the models file', () => {
         else refused++
         expect(byEditor(one)).toBe(judged)
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     )
-    expect(Math.min(taken, refused)).toBeGreaterThan(100)
+    expect(Math.min(taken, refused)).toBeGreaterThan(50)
   })
 
   test('leaves to the validator what a schema cannot express: the form of an address, and the precision of a price', () => {
