@@ -18,23 +18,12 @@ const WORKER_BYTES = 2 * 1024 ** 3
 const WORKERS = Math.max(2, Math.min(availableParallelism() + 3, Math.floor(totalmem() / WORKER_BYTES)))
 const PARALLEL = [`--parallel=${WORKERS}`, '--no-isolate', '--timings=tests/timings.json'] as const
 
-/** Without the compiler for code that runs for long, which costs 7 % of the processor time: a file or a check is over before that pays. */
-const QUICK_TO_START = {
-  BUN_JSC_useFTLJIT: '0',
-  // Collects no garbage before there are 512 MB, and then when the heap has grown to four times of what lives, not two: 12 % less.
-  BUN_JSC_largeHeapSize: String(512 * 1024 ** 2),
-  BUN_JSC_smallHeapGrowthFactor: '4',
-  BUN_JSC_mediumHeapGrowthFactor: '4',
-  // Keeps free memory, which a thread of its own would look for and give back to the system: 4 to 8 % less.
-  MIMALLOC_PURGE_DELAY: '-1',
-}
-
 /**
  * Runs one script of package.json, in the time that the tests leave to it: they take longer than all checks. Its tools run on Bun as
  * well, so that it needs no Node.
  */
 export function runScript(root: string, name: string): Promise<ToolRun> {
-  return runBun(['--bun', 'run', '--silent', name], { folder: root, environment: QUICK_TO_START, background: true })
+  return runBun(['--bun', 'run', '--silent', name], { folder: root, background: true })
 }
 
 /**
@@ -49,7 +38,7 @@ export async function runTests(
   try {
     const run = await runBun(['test', ...PARALLEL, '--reporter=junit', `--reporter-outfile=${report}`], {
       folder,
-      environment: { TMPDIR: temporary, PATH: path, ...QUICK_TO_START },
+      environment: { TMPDIR: temporary, PATH: path },
       stream: true,
     })
     const written = await readFile(report, 'utf8').catch(() => null)
