@@ -35,71 +35,88 @@ export function StackedBars({ title, slots, series, format, leastStep, onOther }
     ),
   )
   const marks = axisMarks(Math.max(0, ...sums), leastStep)
+  // To draw it takes tens of milliseconds: not again for the same numbers, whenever the page around it changes.
+  const drawn = JSON.stringify([title, slots, series, [...hidden], marks.map(format)])
+  const plot = useMemo(() => <Plot {...{ title, slots, series, hidden, colors, marks, isCompared, format }} />, [drawn])
   return (
     <div className="grid min-w-0 gap-3">
-      {/* Until it has been measured it is drawn wider than a phone: the page must not move for that. */}
-      <div className="h-60 min-w-0 overflow-x-clip">
-        <ResponsiveContainer width="100%" height="100%" initialDimension={{ width: 600, height: 240 }}>
-          <ComposedChart
-            data={[...slots]}
-            accessibilityLayer
-            title={title}
-            barCategoryGap="15%"
-            margin={{ top: 8, right: 0, bottom: 0, left: 0 }}
-          >
-            <CartesianGrid vertical={false} stroke="var(--line)" />
-            <XAxis dataKey="label" minTickGap={80} tickLine={false} axisLine={{ stroke: 'var(--line)' }} tick={TICK} />
-            <YAxis
-              width={64}
-              ticks={marks}
-              tickLine={false}
-              axisLine={false}
-              tick={TICK}
-              tickFormatter={format}
-              domain={[0, marks.at(-1) ?? 0]}
-            />
-            <Tooltip
-              cursor={{ fill: 'var(--sunken)' }}
-              isAnimationActive={false}
-              content={({ active, label }) => {
-                const slot = active ? slots.find((one) => one.label === label) : undefined
-                return slot ? <SlotTip slot={slot} series={series} colors={colors} format={format} /> : null
-              }}
-            />
-            {series.map((name, at) => (
-              <Bar
-                key={name}
-                name={name}
-                dataKey={(slot: ChartSlot) => slot.values[at] ?? 0}
-                stackId="all"
-                hide={hidden.has(name)}
-                fill={colors[at]}
-                radius={1.5}
-                isAnimationActive={false}
-              >
-                {slots.map((slot) => (
-                  <Cell key={slot.key} fillOpacity={slot.running ? 0.55 : 1} />
-                ))}
-              </Bar>
-            ))}
-            {isCompared && (
-              <Line
-                name={TEXT.before}
-                dataKey={(slot: ChartSlot) => slot.before ?? 0}
-                stroke="var(--muted)"
-                strokeDasharray="4 3"
-                dot={false}
-                activeDot={false}
-                isAnimationActive={false}
-              />
-            )}
-          </ComposedChart>
-        </ResponsiveContainer>
-      </div>
+      {plot}
       <Legend series={series} colors={colors} hidden={hidden} onToggle={toggle} onOther={onOther} />
       {isCompared && <p className="small text-muted">{TEXT.beforeLine}</p>}
     </div>
   )
+}
+
+/** The bars themselves. Until they have been measured they are wider than a phone: the page must not move for that. */
+function Plot({ title, slots, series, hidden, colors, marks, isCompared, format }: PlotProps) {
+  return (
+    <div className="h-60 min-w-0 overflow-x-clip">
+      <ResponsiveContainer width="100%" height="100%" initialDimension={{ width: 600, height: 240 }}>
+        <ComposedChart
+          data={[...slots]}
+          accessibilityLayer
+          title={title}
+          barCategoryGap="15%"
+          margin={{ top: 8, right: 0, bottom: 0, left: 0 }}
+        >
+          <CartesianGrid vertical={false} stroke="var(--line)" />
+          <XAxis dataKey="label" minTickGap={80} tickLine={false} axisLine={{ stroke: 'var(--line)' }} tick={TICK} />
+          <YAxis
+            width={64}
+            ticks={marks}
+            tickLine={false}
+            axisLine={false}
+            tick={TICK}
+            tickFormatter={format}
+            domain={[0, marks.at(-1) ?? 0]}
+          />
+          <Tooltip
+            cursor={{ fill: 'var(--sunken)' }}
+            isAnimationActive={false}
+            content={({ active, label }) => {
+              const slot = active ? slots.find((one) => one.label === label) : undefined
+              return slot ? <SlotTip slot={slot} series={series} colors={colors} format={format} /> : null
+            }}
+          />
+          {series.map((name, at) => (
+            <Bar
+              key={name}
+              name={name}
+              dataKey={(slot: ChartSlot) => slot.values[at] ?? 0}
+              stackId="all"
+              hide={hidden.has(name)}
+              fill={colors[at]}
+              radius={1.5}
+              isAnimationActive={false}
+            >
+              {slots.map((slot) => (
+                <Cell key={slot.key} fillOpacity={slot.running ? 0.55 : 1} />
+              ))}
+            </Bar>
+          ))}
+          {isCompared && (
+            <Line
+              name={TEXT.before}
+              dataKey={(slot: ChartSlot) => slot.before ?? 0}
+              stroke="var(--muted)"
+              strokeDasharray="4 3"
+              dot={false}
+              activeDot={false}
+              isAnimationActive={false}
+            />
+          )}
+        </ComposedChart>
+      </ResponsiveContainer>
+    </div>
+  )
+}
+
+type PlotProps = Pick<StackedBarsProps, 'title' | 'slots' | 'series' | 'format'> & {
+  hidden: ReadonlySet<string>
+  colors: readonly string[]
+  /** Of the axis. */
+  marks: readonly number[]
+  isCompared: boolean
 }
 
 type StackedBarsProps = {
