@@ -5,23 +5,23 @@ import { anApi, anOperation, saving } from '../support/apis'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
 import { openFacilitator } from '../support/evm/facilitator'
 import { openTestStores } from '../support/ledger-parts'
+import type { Payer } from '../support/payments/paying-server'
 
 async function open() {
   const sandbox = await openEvmSandbox()
-  const buy = (challenged: Response) => sandbox.payer().createCredential(challenged)
-  return { ...sandbox, env: { ...sandbox.env, PAYMENTS: 'evm' }, header: 'authorization' as const, buy }
-}
-
-async function openX402() {
-  const sandbox = await open()
-  const buy = ({ headers }: Response) => sandbox.x402Signature(headers.get('payment-required') ?? '')
-  return { ...sandbox, header: 'payment-signature' as const, buy }
-}
-
-async function openX402V1() {
-  const sandbox = await open()
-  const buy = async (challenged: Response) => sandbox.x402V1Payment(await challenged.json())
-  return { ...sandbox, header: 'x-payment' as const, buy }
+  const x402: Payer = {
+    header: 'payment-signature',
+    buy: ({ headers }) => sandbox.x402Signature(headers.get('payment-required') ?? ''),
+  }
+  const x402V1: Payer = {
+    header: 'x-payment',
+    buy: async (challenged) => sandbox.x402V1Payment(await challenged.json()),
+  }
+  const evm: Payer = {
+    header: 'authorization',
+    buy: (challenged) => sandbox.payer().createCredential(challenged),
+  }
+  return { ...sandbox, env: { ...sandbox.env, PAYMENTS: 'evm' }, ...evm, others: { x402, 'x402 version 1': x402V1 } }
 }
 
 /** An API whose price follows from the answer, which costs more each time. */
@@ -54,31 +54,26 @@ async function openUpTo() {
 }
 
 paymentCrashes(
-  'evm',
+  'evm and x402',
   [
-    ['while the credential is validated', 'eth_call', false],
-    ['before the payment is sent', 'eth_sendRawTransaction', false],
-    ['after the payment, before its reply', 'eth_sendRawTransaction', true],
     ['while its block is waited for', 'eth_getTransactionReceipt', false],
+    ['after the payment, before its reply', 'eth_sendRawTransaction', true],
+    // These at a step alone: they name the public address, and a restart here listens on another port.
+    ['after the payment, before its reply', 'eth_sendRawTransaction', true, 'x402'],
+    ['after the payment, before its reply', 'eth_sendRawTransaction', true, 'x402 version 1'],
+    ['before the payment is sent', 'eth_sendRawTransaction', false],
+    ['while the credential is validated', 'eth_call', false],
   ],
   open,
 )
 
-// At a step alone: a payment names the public address, and a restart here listens on another port.
-paymentCrashes('x402', [['after the payment, before its reply', 'eth_sendRawTransaction', true]], openX402, 0)
-paymentCrashes(
-  'x402 version 1',
-  [['after the payment, before its reply', 'eth_sendRawTransaction', true]],
-  openX402V1,
-  0,
-)
 /** A server without a relayer, whose payments a facilitator settles. */
 async function openFacilitated() {
-  const sandbox = await openX402()
+  const { others, ...sandbox } = await open()
   const facilitator = await openFacilitator(sandbox)
   const { PAYMENTS_EVM_RELAYER_KEY: _, ...env } = sandbox.env
   return {
-    ...sandbox,
+    ...{ ...sandbox, ...others.x402 },
     env: { ...env, ...facilitator.env },
     freezeAt: (_method: string, after: boolean) => facilitator.freeze(after),
     async close() {
@@ -95,17 +90,17 @@ paymentCrashes(
     ['after the facilitator has settled, before its reply', 'settle', true],
   ],
   openFacilitated,
-  0,
+  { atAnyMoment: 0 },
 )
 
 // What was sent is found or sent again, although the answer would cost more by now.
 paymentCrashes(
   'upto',
   [
-    ['before the payment is sent', 'eth_sendRawTransaction', false],
-    ['after the payment, before its reply', 'eth_sendRawTransaction', true],
     ['while its block is waited for', 'eth_getTransactionReceipt', false],
+    ['after the payment, before its reply', 'eth_sendRawTransaction', true],
+    ['before the payment is sent', 'eth_sendRawTransaction', false],
   ],
   openUpTo,
-  0,
+  { atAnyMoment: 0 },
 )

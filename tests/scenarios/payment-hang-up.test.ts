@@ -26,7 +26,7 @@ test('a connection that closes during its payment: one upstream call, one paymen
   const credential = await server.bought()
   const gone = new AbortController()
   const sent = server.sandbox.freezeAt('eth_sendRawTransactionSync', true)
-  const lost = cutOff(server.paying(credential, gone.signal))
+  const lost = cutOff(server.paying(credential, server.sandbox, gone.signal))
   await sent
   gone.abort()
   expect(await lost).toBe('cut off')

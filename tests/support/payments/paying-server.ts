@@ -7,16 +7,22 @@ const PATH = '/apis/v1/websearch/images/search?q=card'
 /** The price of one call in the token's units. */
 export const PRICE = 5000n
 
-/** A network that a server can be paid over, and a payer. */
-export interface PaidNetwork {
-  /** What makes a server offer it. */
-  readonly env: Readonly<Record<string, string>>
-  /** What is paid for; an image search at `PRICE` if absent. */
-  readonly sold?: { readonly path: string; readonly price: bigint; prepare(folder: string): Promise<void> }
+/** How somebody pays. */
+export interface Payer {
   /** The header that a payment goes in. */
   readonly header: 'authorization' | 'payment-signature' | 'x-payment'
   /** The payment that answers a 402. */
   buy(challenged: Response): Promise<string>
+}
+
+/** A network that a server can be paid over, and a payer. */
+export interface PaidNetwork extends Payer {
+  /** Who pays over it in other ways, by name. */
+  readonly others?: Readonly<Record<string, Payer>>
+  /** What makes a server offer it. */
+  readonly env: Readonly<Record<string, string>>
+  /** What is paid for; an image search at `PRICE` if absent. */
+  readonly sold?: { readonly path: string; readonly price: bigint; prepare(folder: string): Promise<void> }
   freezeAt(method: string, after: boolean): Promise<void>
   balance(of: string): Promise<bigint>
   close(): Promise<void>
@@ -47,9 +53,9 @@ export async function openPayingServer(env: Record<string, string> = {}, open: (
     /** Where the server that runs now has this path. */
     addressOf: (path: string) => server.url + path,
     /** A credential for the call, as a payer makes it from the 402. */
-    bought: async () => sandbox.buy(await fetch(`${server.url}${path}`)),
-    paying: (credential: string, signal?: AbortSignal) =>
-      fetch(`${server.url}${path}`, { headers: { [sandbox.header]: credential }, ...(signal && { signal }) }),
+    bought: async ({ buy }: Payer = sandbox) => buy(await fetch(`${server.url}${path}`)),
+    paying: (credential: string, { header }: Pick<Payer, 'header'> = sandbox, signal?: AbortSignal) =>
+      fetch(`${server.url}${path}`, { headers: { [header]: credential }, ...(signal && { signal }) }),
     received: () => sandbox.balance(MERCHANT),
     /** How many payments the database has in each state, read past the server. */
     async states(): Promise<Record<string, number>> {
