@@ -9,7 +9,7 @@ import { reconcile } from '../support/reconcile'
 import { type Expected, extractRelease, SEARCH } from '../support/release-fixture'
 import { freePort } from '../support/servers/free-port'
 import { serverBinary } from '../support/servers/server-binary'
-import { SECRET_KEY, type ServerProcess, startProgram } from '../support/servers/server-process'
+import { SECRET_KEY, type ServerProcess, SHORT_LIVED, startProgram } from '../support/servers/server-process'
 
 /** Issues 23 and 24: with the binary alone, whose own folder is empty. */
 const README = join(import.meta.dir, '../../README.md')
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const place = (data: string) => ({
   cwd: join(folder, 'empty'),
-  env: { DATA_DIR: join(folder, data), PORT: '0', DATABASE_SYNC: 'promised' },
+  env: { ...SHORT_LIVED, DATA_DIR: join(folder, data), PORT: '0', DATABASE_SYNC: 'promised' },
 })
 async function start(data: string, env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
   const { cwd, env: own } = place(data)
@@ -109,8 +109,8 @@ test('install, the first paid call by the README, upgrade, backup, loss, restore
     }
     return start(data, { ...nodes, PORT, SECRET_KEY, PAYMENTS: 'off', SOCIAL_PROVIDER: 'none' })
   }
-  const owner = await node('node-1')
-  const standby = await node('node-2')
+  const owner = await node('elsewhere')
+  const standby = await node('beside')
   expect([(await search(owner.url)).status, (await search(standby.url)).status]).toEqual([200, 200])
   await owner.kill('SIGKILL')
   // As if its 10 seconds were over.
@@ -122,9 +122,9 @@ test('install, the first paid call by the README, upgrade, backup, loss, restore
 
   await forget()
   database.close()
-  const one = join(folder, 'one/gateway.db')
+  const one = join(folder, 'beside/gateway.db')
   expect(await migrated(url, `file:${one}`)).toContain('its books agree')
-  const back = await start('one', { SECRET_KEY })
+  const back = await start('beside', { SECRET_KEY })
   expect((await search(back.url)).status).toBe(200)
   expect((await search(back.url, old.revokedSecret)).status).toBe(401)
   expect(await back.kill('SIGTERM')).toBe(0)

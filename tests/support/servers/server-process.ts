@@ -48,7 +48,7 @@ export interface ServerProcess {
 }
 
 /** A server that lives for seconds is over before compiled code pays, or memory that is freed: without collecting it a start takes a seventh less. */
-const SHORT_LIVED = {
+export const SHORT_LIVED = {
   BUN_JSC_useGC: '0',
   BUN_JSC_useDFGJIT: '0',
   BUN_JSC_thresholdForJITAfterWarmUp: '2000',
