@@ -79,7 +79,7 @@ describe('one server, from start to stop', () => {
   })
 
   test('a second start on the same data folder is refused in one line', async () => {
-    await expect(startServer(folder, {}, SOURCE)).rejects.toThrow(
+    await expect(startServer(folder)).rejects.toThrow(
       /^the server ended: gateway: .* is in use by another gateway.*\n$/,
     )
     expect((await fetch(`${server.url}/ready`)).status).toBe(200)
@@ -138,7 +138,5 @@ describe('one server, from start to stop', () => {
 
 test('an invalid setting stops the start with one line that names it', async () => {
   const folder = join(import.meta.dir, 'never-made')
-  await expect(startServer(folder, { ANON_RPM: '0' }, SOURCE)).rejects.toThrow(
-    /^the server ended: gateway: ANON_RPM [^\n]*\n$/,
-  )
+  await expect(startServer(folder, { ANON_RPM: '0' })).rejects.toThrow(/^the server ended: gateway: ANON_RPM [^\n]*\n$/)
 })
