@@ -8,7 +8,7 @@ setDefaultTimeout(120_000)
 /** `bun run crash 50 --nodes 2`, and with `--cells 3`, does it fifty times, each with the whole time of a lease. */
 const KILLS = 2
 /** Enough for calls of each key to be under way at a kill. `bun run crash` calls with more, as fast as they are answered. */
-const LOAD = { callers: 3, pause: BUSY_MS }
+const LOAD = { callers: 3, pause: BUSY_MS, pauseAfterKill: { served: 200, refused: 200 } }
 
 describe.skipIf(!hasSqld)('two nodes', () => {
   test(`whose owner is killed ${KILLS} times under load lose no charge, exceed no limit, and serve again in time`, async () => {

@@ -172,25 +172,36 @@ export async function search(node: Pick<TestNode, 'url'>, secret: string): Promi
   }
 }
 
-/** How long a caller waits before it calls again: calls at full speed take the processor from the nodes, and from the tests beside these. */
-const PAUSE_MS = { served: 100, refused: 100 }
+/** How long a caller waits before it calls again, in ms. */
+export interface Pause {
+  readonly served: number
+  readonly refused: number
+}
+
+/** Calls at full speed take the processor from the nodes, and from the tests beside these. */
+const PAUSE_MS: Pause = { served: 100, refused: 100 }
 /** So that some of a few callers have a call under way at any moment, as where a node is killed. */
-export const BUSY_MS = { served: 10, refused: 100 }
+export const BUSY_MS: Pause = { served: 10, refused: 100 }
 
 /** Calls until it is stopped, so many callers at a time, at whatever node `pick` gives. */
 export function load(secret: string, atOnce: number, pick: () => Pick<TestNode, 'url'>, pause = PAUSE_MS) {
   const outcomes: Outcome[] = []
+  let rest = pause
   let isOver = false
   const caller = async () => {
     while (!isOver) {
       const outcome = await search(pick(), secret)
       outcomes.push(outcome)
-      await Bun.sleep(outcome.status === 200 ? pause.served : pause.refused)
+      await Bun.sleep(outcome.status === 200 ? rest.served : rest.refused)
     }
   }
   const callers = Array.from({ length: atOnce }, caller)
   return {
     outcomes,
+    /** Waits so long from here on. */
+    pace(next: Pause) {
+      rest = next
+    },
     async stop() {
       isOver = true
       await Promise.all(callers)

@@ -8,6 +8,7 @@ import {
   openSpender,
   otherThan,
   ownersOf,
+  type Pause,
   search,
   type TestNode,
   untilOwner,
@@ -41,8 +42,9 @@ interface NodeCrashes {
   readonly endsLease: boolean
   /** How many callers each key has. */
   readonly callers?: number
-  /** How long each caller waits after an answer. */
-  readonly pause?: { readonly served: number; readonly refused: number }
+  /** How long each caller waits after an answer, and after a kill: the cells that are served meanwhile need no load. */
+  readonly pause?: Pause
+  readonly pauseAfterKill?: Pause
 }
 
 /**
@@ -51,7 +53,7 @@ interface NodeCrashes {
  * lease ends at the kill, which saves its 10 seconds.
  */
 export async function nodeCrashRun(
-  { kills, nodes: size, cells = 1, endsLease, callers = 8, pause = FULL_SPEED }: NodeCrashes,
+  { kills, nodes: size, cells = 1, endsLease, callers = 8, pause = FULL_SPEED, pauseAfterKill = pause }: NodeCrashes,
   onLife: (life: number, gapMs: number) => void = () => undefined,
 ): Promise<NodeCrashReport> {
   const cluster = await openCluster({ moreCells: cells - 1 })
@@ -76,6 +78,7 @@ export async function nodeCrashRun(
       await Bun.sleep(Math.random() * MAX_LIFE_MS)
       const killedAt = performance.now()
       await dying.kill('SIGKILL')
+      for (const load of calls) load.pace(pauseAfterKill)
       if (endsLease) await cluster.endLease()
       for (const { secret } of spenders) while ((await search(next, secret)).status !== 200) await Bun.sleep(10)
       gapsMs.push(performance.now() - killedAt)
