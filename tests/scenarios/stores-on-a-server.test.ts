@@ -4,7 +4,7 @@ import { hasSqld } from '../support/databases/sqld'
 
 const ROOT = join(import.meta.dir, '../..')
 /** A choice of those of the stores. `TEST_DATABASE=sqld bun test tests/contracts tests/properties` runs all. */
-const STORES = ['journal', 'accounts', 'credentials', 'usage-reports', 'payment-claims', 'statements']
+const STORES = ['journal', 'accounts', 'credentials', 'payment-claims', 'statements']
 /** Real servers that are killed. */
 const CRASHES = ['crash', 'idempotency-crash']
 
