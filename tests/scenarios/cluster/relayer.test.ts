@@ -18,11 +18,10 @@ describe.skipIf(!hasSqld)('two nodes with a cell each and one relayer', () => {
   let nodes: TestNode[] = []
   /** A key of an account in `c2`, whose gateway takes the payments beside it. */
   let key = ''
-  let env: Readonly<Record<string, string>>
   beforeAll(async () => {
     sandbox = await openEvmSandbox()
     cluster = await openCluster({ moreCells: 1 })
-    env = { ...sandbox.env, PAYMENTS: 'evm', PAYMENTS_ATTEMPTS_RPM: '100000', ANON_RPM: '100000' }
+    const env = { ...sandbox.env, PAYMENTS: 'evm', PAYMENTS_ATTEMPTS_RPM: '100000', ANON_RPM: '100000' }
     nodes = await Promise.all([cluster.start(env), cluster.start(env)])
     await untilShared()
     const [a] = nodes as [TestNode]
@@ -83,34 +82,30 @@ describe.skipIf(!hasSqld)('two nodes with a cell each and one relayer', () => {
     expect((await sent()) - before[1]).toBe(1)
   }, 60_000)
 
-  test.each([
-    ['before it is sent', false],
-    ['after it was sent, before the answer', true],
-  ])(
-    'a payment in c2 whose settlement is written, and the owner of main is killed %s: it is sent once, and served once',
-    async (_, after) => {
-      const [victim, survivor] = [await ownerOf('main'), await ownerOf('c2')]
-      const before = [await sandbox.balance(MERCHANT), await sent()] as const
+  test('payments in c2 whose settlements are written, and the owner of main is killed before one is sent and after the other, before its answer: each is sent once, and served once', async () => {
+    const [victim, survivor] = [await ownerOf('main'), await ownerOf('c2')]
+    const before = [await sandbox.balance(MERCHANT), await sent()] as const
+    const payments: { payment: string; first: Promise<Response> }[] = []
+    for (const after of [true, false]) {
       const payment = await buy(survivor)
       const reached = sandbox.freezeAt('eth_sendRawTransaction', after)
-      const first = inC2(survivor, payment)
+      payments.push({ payment, first: inC2(survivor, payment) })
       await reached
-      await victim.kill('SIGKILL')
-      const status = (await first).status
-      expect([200, 503]).toContain(status)
-      nodes = [survivor]
-      await until(async () => (await owners())['main'] === survivor.url)
-      await until(async () => (await fetch(`${survivor.url}/ready`)).ok)
-      if (status === 503) await until(async () => (await inC2(survivor, payment)).status === 200)
+    }
+    await victim.kill('SIGKILL')
+    const statuses = await Promise.all(payments.map(async ({ first }) => (await first).status))
+    for (const status of statuses) expect([200, 503]).toContain(status)
+    nodes = [survivor]
+    await until(async () => (await owners())['main'] === survivor.url)
+    await until(async () => (await fetch(`${survivor.url}/ready`)).ok)
+    for (const [i, { payment }] of payments.entries()) {
+      if (statuses[i] === 503) await until(async () => (await inC2(survivor, payment)).status === 200)
       const again = await inC2(survivor, payment)
       expect(`${again.status} ${await codeOf(again)}`).toBe('402 invalid_challenge')
-      expect((await sandbox.balance(MERCHANT)) - before[0]).toBe(PRICE)
-      expect((await sent()) - before[1]).toBe(1)
-      nodes.push(await cluster.start(env))
-      await untilShared()
-      for (const { url } of [cluster.database, ...cluster.cellDatabases])
-        expect((await reconcile(url)).problems).toEqual([])
-    },
-    90_000,
-  )
+    }
+    expect((await sandbox.balance(MERCHANT)) - before[0]).toBe(2n * PRICE)
+    expect((await sent()) - before[1]).toBe(2)
+    for (const { url } of [cluster.database, ...cluster.cellDatabases])
+      expect((await reconcile(url)).problems).toEqual([])
+  }, 90_000)
 })
