@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createClient } from '@libsql/client'
+import type { StuckPage } from '../../../server/http/operator/money/stuck-record'
 import {
   BUSY_MS,
   counted,
@@ -14,6 +16,7 @@ import {
 } from '../../support/cluster/cluster'
 import { hasSqld } from '../../support/databases/sqld'
 import { reconcile } from '../../support/reconcile'
+import { control } from '../../support/servers/server-process'
 import { until } from '../../support/until'
 
 /** Calls are under way at every moment while a node serves. Nobody needs many that are refused. */
@@ -94,5 +97,36 @@ describe.skipIf(!hasSqld)('two nodes on one database:', () => {
     const outcomes = await calls.stop()
     expect(otherThan(outcomes, 200, 503)).toEqual([])
     await expectBooked(outcomes)
+  }, 60_000)
+
+  test('a charge that the tables refuse closes its account alone, on this node and on the one that takes over, until an operator gives it up', async () => {
+    const dying = await owner()
+    const next = other(dying)
+    const [poor, rich] = [await openSpender(dying, 'grace@example.com', null), spender]
+    const client = createClient({ url: cluster.database.url })
+    const credit = async (change: string) =>
+      client.execute({ sql: `UPDATE accounts SET credit = credit ${change} WHERE id = ?`, args: [poor.id] })
+    await credit('- 1002000000')
+    expect((await search(dying, poor.secret)).status).toBe(503)
+    await until(() => dying.output().includes('records of the ledger are stuck'))
+    const answer = await fetch(`${dying.url}/apis/v1/websearch/images/search?q=card`, {
+      headers: { authorization: `Bearer ${poor.secret}` },
+    })
+    expect(await answer.json()).toMatchObject({ error: { code: 'account_under_review' } })
+    expect((await search(dying, rich.secret)).status).toBe(200)
+    await dying.kill('SIGKILL')
+    await credit('+ 1002000000')
+    client.close()
+    await cluster.endLease()
+    await untilOwner(next)
+    expect([(await search(next, poor.secret)).status, (await search(next, rich.secret)).status]).toEqual([503, 200])
+    const { records } = (await (await control(next.folder, 'stuck-list', {})).json()) as StuckPage
+    const [record] = records
+    expect(record).toMatchObject({ account: poor.id, kind: 'charge', due: false, amount_micros_usd: 5000 })
+    const id = record?.id
+    expect(control(next.folder, 'stuck-retry', { id })).rejects.toThrow('Discard it')
+    await control(next.folder, 'stuck-discard', { id, note: 'the balance was changed by hand' })
+    expect((await search(next, poor.secret)).status).toBe(200)
+    expect((await reconcile(cluster.database.url)).problems).toEqual([])
   }, 60_000)
 })
