@@ -19,7 +19,7 @@ import { until } from '../../support/until'
 /** A caller waits so long for the commit of a charge, and a node so long for a connection that takes no writes. */
 const BOUND_MS = 17_000
 /** The calls are there to be served or refused for all of these seconds, not to be many. */
-const PAUSE_MS = { served: 400, refused: 400 }
+const PAUSE_MS = { served: 1000, refused: 1000 }
 /** So many calls show that callers call. */
 const SOME = 4
 const SILENT = 'The database of this account is not responding. The request did not run. Try again.'
