@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { noteServer } from './running-servers'
 
 /** The proxy files that we ship, run by the real proxies (`verify` unpacks them). */
 const OPS = join(import.meta.dir, '../../../ops')
@@ -79,8 +80,10 @@ async function caddy(file: string, { folder, port, plainPort, tls }: Place): Pro
 export type ProxyProcess = ReturnType<typeof startProxy>
 
 export function startProxy(command: string[], folder: string) {
-  return Bun.spawn(command, {
+  const child = Bun.spawn(command, {
     ...{ stdout: 'ignore', stderr: 'ignore' },
     env: { PATH: process.env['PATH'] ?? '', HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
   })
+  noteServer(child)
+  return child
 }
