@@ -1,12 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import {
-  dataFolder,
-  removeFolder,
-  type ServerProcess,
-  SOURCE,
-  signUp,
-  startServer,
-} from '../support/servers/server-process'
+import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/servers/server-process'
 import { canTrace, systemCalls } from '../support/servers/system-calls'
 
 const CALLS = 10
@@ -18,7 +11,7 @@ describe.skipIf(!canTrace)('the system calls of a charged request', () => {
 
   beforeAll(async () => {
     folder = await dataFolder()
-    server = await startServer(folder, {}, SOURCE)
+    server = await startServer(folder)
     const owner = await signUp(server.url, 'ada@example.com')
     secret = (await owner.api('/api/keys', { name: 'traced' })).secret
   })
