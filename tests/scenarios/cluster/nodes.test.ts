@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { eventSource } from '../../support/agents/event-source'
-import { counted, openCluster, openSpender, ownerOf, search, type TestNode } from '../../support/cluster/cluster'
+import { openCluster, openSpender, ownerOf, search, type TestNode } from '../../support/cluster/cluster'
 import { hasSqld } from '../../support/databases/sqld'
 import { reconcile } from '../../support/reconcile'
 import { control, dataFolder, removeFolder, startServer } from '../../support/servers/server-process'
@@ -27,17 +27,6 @@ describe.skipIf(!hasSqld)('three nodes on one database', () => {
     }
     const roles = [a, b].map((node) => /^Gateway ready .* as (.*)$/m.exec(node.output())?.[1])
     expect(roles).toEqual(['the owner', 'a standby'])
-  })
-
-  test('200 parallel calls with both secrets of a rotated key, over all nodes, on 0.10 USD: exactly 20 are served', async () => {
-    const spender = await openSpender(b, 'cap@example.com', 0.1)
-    const { secret } = await spender.api(`/api/keys/${spender.keyId}/rotate`, { grace_period_seconds: 3600 }, c.url)
-    const nodes = [a, b, c]
-    const calls = Array.from({ length: 200 }, (_, i) => search(nodes[i % 3] ?? a, i % 2 ? spender.secret : secret))
-    const outcomes = await Promise.all(calls)
-    expect(counted(outcomes)).toEqual({ 200: 20, 402: 180 })
-    expect((await cluster.charged(outcomes.map(({ id }) => id))).size).toBe(20)
-    expect((await reconcile(cluster.database.url)).problems).toEqual([])
   })
 
   test('what one node disables, lowers, rotates or makes counts in the next request to another one', async () => {
@@ -148,5 +137,6 @@ describe.skipIf(!hasSqld)('three nodes on one database', () => {
     expect(await start({})).toContain(`The node at ${a.url} owns this database. Set NODE_URL`)
     await removeFolder(folder)
     expect(await ownerOf(b)).toBe(a.url)
+    expect((await reconcile(cluster.database.url)).problems).toEqual([])
   })
 })
