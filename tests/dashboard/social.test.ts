@@ -10,13 +10,15 @@ import {
   PHONE,
   screenshot,
 } from '../support/dashboard/browser'
-import { fits } from '../support/dashboard/page-checks'
+import { fits, fitsEverybody } from '../support/dashboard/page-checks'
+import { comeBack, confirmed, decide, linkKey } from '../support/social/linked-key'
 
 setDefaultTimeout(120_000)
 
-type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
+/** A test user of the sandbox network. */
+const ALAN = '1003'
 
-type Look = (typeof ALL_LOOKS)[number]
+type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -45,14 +47,13 @@ const CORNERS = [
   { colorScheme: 'light', size: DESK },
   { colorScheme: 'dark', size: PHONE },
 ] as const
-const ALL_LOOKS = [...CORNERS, { colorScheme: 'dark', size: DESK }, { colorScheme: 'light', size: PHONE }] as const
 
-/** No finding and no sideways scroll: in both themes and at both widths, and in all four where the page is the most laden. */
-async function looksWell(page: Page, name: string, shown: string, looks: readonly Look[] = CORNERS): Promise<void> {
-  for (const { colorScheme, size } of looks) {
+/** No finding and no sideways scroll, in both themes and at both widths; `fitsEverybody` where the page is the most laden. */
+async function looksWell(page: Page, name: string, shown: string): Promise<void> {
+  await page.getByText(shown).first().waitFor()
+  for (const { colorScheme, size } of CORNERS) {
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize(size)
-    await page.getByText(shown).first().waitFor()
     await fits(page)
     await screenshot(page, `${name}-${colorScheme}-${size.width}`)
   }
@@ -60,15 +61,10 @@ async function looksWell(page: Page, name: string, shown: string, looks: readonl
   await page.setViewportSize(DESK)
 }
 
-/** Presses the button that opens the consent page, and gives its tab. */
-async function consentTab(page: Page): Promise<Page> {
+/** Creates the link, whose consent page a person would open in a tab of its own. */
+async function createdLink(page: Page): Promise<{ auth_url: string }> {
   await page.getByRole('button', { name: 'Create link' }).click()
-  const [tab] = await Promise.all([
-    page.context().waitForEvent('page'),
-    page.getByRole('link', { name: 'Open social network' }).click(),
-  ])
-  await tab.getByRole('heading', { name: 'Allow this gateway to use your account?' }).waitFor()
-  return tab
+  return { auth_url: (await page.getByRole('link', { name: 'Open social network' }).getAttribute('href')) ?? '' }
 }
 
 describe('social accounts', () => {
@@ -84,11 +80,16 @@ describe('social accounts', () => {
     await form.waitFor()
     await becomes(() => form.getByRole('checkbox', { checked: true }).count(), 7)
     await looksWell(page, 'social-form', 'Link a social account')
-    const tab = await consentTab(page)
+    await page.getByRole('button', { name: 'Create link' }).click()
+    const [tab] = await Promise.all([
+      page.context().waitForEvent('page'),
+      page.getByRole('link', { name: 'Open social network' }).click(),
+    ])
+    await tab.getByRole('heading', { name: 'Allow this gateway to use your account?' }).waitFor()
     const waiting = page.getByRole('dialog', { name: 'Waiting for approval' })
     await waiting.getByText(/^(10:00|9:\d\d) left$/).waitFor()
     await looksWell(page, 'social-waiting', 'Waiting for approval')
-    await looksWell(tab, 'sandbox-consent', 'Continue as', ALL_LOOKS)
+    await fitsEverybody(tab, 'sandbox-consent')
     await tab.getByLabel(/Grace Hopper/).check()
     await tab.getByRole('button', { name: 'Allow access' }).click()
     await tab.getByRole('heading', { name: 'Allow this app to act as @grace?' }).waitFor()
@@ -143,18 +144,11 @@ describe('social accounts', () => {
   test('access that was withdrawn at the network shows without a reload, and linking again repairs it', async () => {
     const owner = await dashboard.signedIn()
     const key = await makeKey(owner, 'an app')
+    await linkKey(dashboard, key.secret, undefined, ALAN)
     const { page } = await dashboard.visit('/social')
-    await page.getByRole('button', { name: 'Link account: an app' }).click()
-    const tab = await consentTab(page)
-    await tab.getByLabel(/Alan Turing/).check()
-    await tab.getByRole('button', { name: 'Allow access' }).click()
-    await tab.getByRole('button', { name: 'Link @alan' }).click()
-    await tab.getByRole('heading', { name: '@alan is linked' }).waitFor()
-    await page.getByRole('button', { name: 'Done' }).click()
-    await tab.goto(`${dashboard.origin}/sandbox/social/people/alan`)
-    await tab.getByRole('button', { name: 'Withdraw access' }).click()
-    await tab.getByText('No app has access.').waitFor()
-    await tab.close()
+    await row(page, 'an app').getByText('@alan').waitFor()
+    const { grants } = dashboard.gateway.sandbox ?? { grants: null }
+    for (const { id } of (await grants?.of(ALAN)) ?? []) await grants?.withdraw(ALAN, id)
     expect((await act(key.secret, 'follow', { target_user_id: '1001' })).error?.code).toBe('social_session_required')
     await row(page, 'an app').getByText('Access withdrawn').waitFor()
     await page.getByRole('button', { name: 'Link again: an app' }).waitFor()
@@ -167,28 +161,21 @@ describe('social accounts', () => {
     const key = await makeKey(owner, 'the app')
     const { page, complaints } = await dashboard.visit('/social')
     await page.getByRole('button', { name: 'Link account: the app' }).click()
-    const denied = await consentTab(page)
-    await denied.getByRole('button', { name: 'Deny' }).click()
-    await denied.getByRole('heading', { name: 'You declined access' }).waitFor()
-    await denied.close()
+    await comeBack(dashboard, await decide(dashboard, await createdLink(page), 'deny'))
     await page.getByText('Access was denied. No account was linked.').waitFor()
     await page.getByRole('button', { name: 'Try again', exact: true }).click()
     for (const words of ['Like and unlike', 'Send messages', 'Read messages', 'Follow and unfollow'])
       await page.getByLabel(words).uncheck()
-    const tab = await consentTab(page)
-    await tab.getByRole('button', { name: 'Allow access' }).click()
-    await tab.getByRole('button', { name: 'Link @ada' }).click()
-    await tab.getByRole('heading', { name: '@ada is linked' }).waitFor()
-    await tab.close()
+    await confirmed(dashboard, await decide(dashboard, await createdLink(page)))
     await page.getByRole('button', { name: 'Done' }).click()
     await row(page, 'the app').getByText('3 of 7').waitFor()
     expect((await act(key.secret, 'like', { tweet_id: '1' })).error?.code).toBe('insufficient_scope')
     await row(page, 'the app').getByText('A request needed the permission "Like and unlike".').waitFor()
-    await looksWell(page, 'social-missing', 'Missing permission', ALL_LOOKS)
+    await row(page, 'the app').getByText('Missing permission').first().waitFor()
+    await fitsEverybody(page, 'social-missing')
 
     await page.getByRole('button', { name: 'Add permission: the app' }).click()
-    const waitingTab = await consentTab(page)
-    await waitingTab.close()
+    await createdLink(page)
     await page.getByRole('button', { name: 'Close and keep link' }).click()
     await row(page, 'the app').getByText('Pending').waitFor()
 
@@ -209,12 +196,11 @@ describe('social accounts', () => {
     await makeKey(owner, 'one app')
     const { page } = await dashboard.visit('/social')
     await page.getByRole('button', { name: 'Link account', exact: true }).click()
-    const tab = await consentTab(page)
+    const link = await createdLink(page)
     await page.getByRole('button', { name: 'Cancel link' }).click()
     await row(page, 'one app').getByText('Not linked').waitFor()
-    await tab.getByRole('button', { name: 'Allow access' }).click()
-    await tab.getByRole('heading', { name: 'This link was already used' }).waitFor()
-    await tab.close()
+    const late = await comeBack(dashboard, await decide(dashboard, link))
+    expect(await late.text()).toContain('This link was already used')
     await page.close()
   })
 })
