@@ -71,7 +71,8 @@ test('keys are tagged, found by tag, disabled together after one question, and k
   await row('laptop').waitFor({ state: 'detached' })
 
   // Digits are text in a view, as in the address that it keeps.
-  await page.goto(`${dashboard.origin}/keys?tag=%222026%22`)
+  await follow(page, '/notices')
+  await follow(page, '/keys?tag=%222026%22')
   await row('laptop').waitFor()
   await page.getByRole('button', { name: 'Saved views' }).click()
   await views.getByLabel('Name').fill('This year')
@@ -86,7 +87,8 @@ test('keys are tagged, found by tag, disabled together after one question, and k
   await row('laptop').waitFor()
 
   // What became of the keys is still said when the filter no longer lists them.
-  await page.goto(`${dashboard.origin}/keys?status=active`)
+  await follow(page, '/notices')
+  await follow(page, '/keys?status=active')
   await page.getByLabel('Select laptop').check()
   await page.getByRole('button', { name: 'Disable selected' }).click()
   await page.getByRole('button', { name: 'Disable 1 key' }).click()

@@ -54,7 +54,7 @@ test("an operator's pages say which cells their figures are without, and nothing
 })
 
 test('the health card says which cells each node owns', async () => {
-  const watched = await dashboard.visit('/operator')
+  const watched = await dashboard.visit('/operator/audit')
   const { page } = watched
   const node = (at: number, cells: readonly string[]) => ({
     ...{ id: `node_${at}`, url: `http://10.0.0.${at}:3000`, version: '0.2.0', role: 'owner', cells },
@@ -64,7 +64,7 @@ test('the health card says which cells each node owns', async () => {
     const health = await (await route.fetch()).json()
     await route.fulfill({ json: { ...health, nodes: [node(1, ['main', 'c3']), node(2, ['c2'])] } })
   })
-  await page.reload()
+  await follow(page, '/operator')
   await page.getByText('http://10.0.0.1:3000: owns main, c3 since').waitFor()
   await page.getByText('http://10.0.0.2:3000: owns c2 since').waitFor()
   await left(watched, [])
