@@ -3,8 +3,8 @@ import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotoc
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
-import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot } from '../support/dashboard/browser'
-import { fits } from '../support/dashboard/page-checks'
+import { axeFindings, type Dashboard, follow, openDashboard, screenshot } from '../support/dashboard/browser'
+import { fitsEverybody } from '../support/dashboard/page-checks'
 
 let dashboard: Dashboard
 /** Where the browser is sent back to: the listener of an app on this machine. */
@@ -90,14 +90,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     await page.getByRole('heading', { name: 'An agent wants to access your account' }).waitFor()
     await page.getByText('This app is not verified').waitFor()
     await page.getByText(`http://127.0.0.1:${back.port}`).waitFor()
-    for (const theme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme: theme })
-      for (const size of [{ width: 1280, height: 800 }, PHONE]) {
-        await page.setViewportSize(size)
-        await fits(page)
-        await screenshot(page, `consent-${theme}-${size.width}`)
-      }
-    }
+    await fitsEverybody(page, 'consent')
     await page.getByLabel('Spending limit (USD)').fill('0.01')
     await page.getByRole('button', { name: 'Allow' }).click()
     await page.waitForURL(`http://127.0.0.1:${back.port}/callback**`)
@@ -130,21 +123,13 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     await apps.getByText('An agent').locator('visible=true').first().waitFor()
     await apps.getByText('$0.01').locator('visible=true').first().waitFor()
     await apps.getByText(`${dashboard.origin}/mcp`, { exact: true }).first().waitFor()
-    for (const theme of ['light', 'dark'] as const) {
-      await apps.emulateMedia({ colorScheme: theme })
-      for (const size of [{ width: 1280, height: 800 }, PHONE]) {
-        await apps.setViewportSize(size)
-        await fits(apps)
-        await screenshot(apps, `apps-${theme}-${size.width}`)
-      }
-    }
-    const { page: usage } = await dashboard.visit('/usage')
-    await usage.getByRole('table', { name: 'Usage by key or app' }).getByText('An agent (app)').waitFor()
-    await usage.getByLabel('Key or app', { exact: true }).selectOption({ label: 'An agent (app)' })
-    await usage.waitForURL('**key=conn_**')
-    await screenshot(usage, 'usage-of-an-app')
-    await usage.close()
-    await apps.setViewportSize({ width: 1280, height: 800 })
+    await fitsEverybody(apps, 'apps')
+    await follow(apps, '/usage')
+    await apps.getByRole('table', { name: 'Usage by key or app' }).getByText('An agent (app)').waitFor()
+    await apps.getByLabel('Key or app', { exact: true }).selectOption({ label: 'An agent (app)' })
+    await apps.waitForURL('**key=conn_**')
+    await screenshot(apps, 'usage-of-an-app')
+    await follow(apps, '/apps')
     await apps.getByRole('button', { name: 'Disconnect: An agent' }).click()
     await apps.getByRole('button', { name: 'Disconnect', exact: true }).click()
     await apps.getByText('No connected apps.').waitFor()
@@ -209,10 +194,7 @@ describe('a device', () => {
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('This code is unknown').waitFor()
     await page.getByLabel('Code').fill(`${code.slice(0, 4)}-${code.slice(4).toLowerCase()}`)
-    for (const size of [{ width: 1280, height: 800 }, PHONE]) {
-      await page.setViewportSize(size)
-      await fits(page)
-    }
+    await fitsEverybody(page, 'device-code')
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('Gateway command line').waitFor()
     await page.getByText('Search images and text').waitFor()
