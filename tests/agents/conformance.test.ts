@@ -133,11 +133,9 @@ test('the inspector’s command line lists and calls tools with a key', async ()
     ])
   const listed = await inspector('tools/list')
   expect(listed.output).toContain('"image_search"')
-  const called = await inspector('tools/call', '--tool-name', 'image_search', '--tool-arg', 'q=card')
-  expect(called.output).toContain('"results"')
-  expect(called.code).toBe(0)
   // A long tool, over a real socket.
   const research = ['--tool-arg', 'model=sandbox/extract', '--tool-arg', 'query=otters']
   const long = await inspector('tools/call', '--tool-name', 'deep_research', ...research)
   expect(long.output).toContain('"chat.completion"')
+  expect(long.code).toBe(0)
 })
