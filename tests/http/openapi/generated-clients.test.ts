@@ -16,11 +16,13 @@ describe('the document, as generators of clients read it', () => {
   let gateway: Awaited<ReturnType<typeof openDocumentedGateway>>
   let document: OpenApiDocument
   let routes: DocumentedRoute[]
+  let problem: ReturnType<typeof bodyValidator>
 
   beforeAll(async () => {
     gateway = await openDocumentedGateway()
     document = gateway.document
     routes = routesOf(document)
+    problem = bodyValidator(document, 'closed')
   })
   afterAll(() => gateway.close())
 
@@ -116,7 +118,6 @@ describe('the document, as generators of clients read it', () => {
       { method },
     )
     expect(answer.status).toBe(401)
-    const problem = bodyValidator(document, 'closed')
     expect(problem({ $ref: `#/components/schemas/${schema}` }, await answer.json())).toBeNull()
   })
 
@@ -126,7 +127,6 @@ describe('the document, as generators of clients read it', () => {
       const { content = {} } = operation(`${base}/models/{model}`, 'GET').responses['405'] ?? {}
       const answer = await gateway.call(`${base}/models/sandbox%2Fecho:generateContent`)
       expect(answer.status).toBe(405)
-      const problem = bodyValidator(document, 'closed')
       expect(problem(content[JSON_TYPE]?.schema ?? {}, await answer.json())).toBeNull()
     },
   )
