@@ -117,7 +117,6 @@ describe('the catalog', () => {
     await page.getByRole('button', { name: 'Send request · $0.02 per call' }).click()
     await page.getByText('$0.02 charged').waitFor()
     expect(upstream.calls.at(-1)?.target).toBe('/v1/Saint%20Malo/forecast')
-    await fitsEverybody(page, 'playground-imported')
 
     await page.getByRole('combobox', { name: 'Endpoint' }).fill('Report a wave')
     await page.keyboard.press('Enter')
@@ -173,9 +172,9 @@ describe('the catalog', () => {
     await page.getByLabel('boats', { exact: true }).fill('[{"name": "Ebb"}, {"name": "Flow"}]')
     const code = page.getByRole('region', { name: 'The request as code' })
     await becomes(async () => (await code.textContent())?.includes('tide.png'), true)
-    await fitsEverybody(page, 'playground-form')
     await sending.click()
     await page.getByText('$0.02 charged').waitFor()
+    await fitsEverybody(page, 'playground-imported')
     const { headers, body } = upstream.calls.at(-1) ?? { headers: null, body: '' }
     expect(headers?.['content-type']).toStartWith('multipart/form-data')
     for (const part of [
