@@ -54,7 +54,7 @@ describe('the playground', () => {
   test('waits with sending until it knows the keys, so that no click is lost', async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: 'late' })
-    const { page, complaints } = await dashboard.load('/keys')
+    const { page, complaints } = await dashboard.visit('/notices')
     const known = Promise.withResolvers<void>()
     // Alone, or with other reads of the page in one.
     const isOfKeys = ({ href }: URL) => decodeURIComponent(href).includes('status=active')
