@@ -27,7 +27,12 @@ export async function startLink({ as }: Gateway, key: MadeKey | string, scopes?:
 }
 
 /** Decides on the consent page, and gives what the browser is sent back with. */
-export function decide(gateway: Gateway, link: Link, decision: 'approve' | 'deny' = 'approve', user = ADA.id) {
+export function decide(
+  gateway: Gateway,
+  link: Pick<Link, 'auth_url'>,
+  decision: 'approve' | 'deny' = 'approve',
+  user = ADA.id,
+) {
   return approval(
     (request) => gateway.call(new URL(request.url).pathname + new URL(request.url).search, request),
     link.auth_url,
