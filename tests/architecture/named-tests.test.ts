@@ -24,11 +24,18 @@ const SECTIONS = [
   '4.6',
 ].concat(['5.1', '5.2', '5.3', '5.4', '5.5', '7', '8', '9'])
 
-/** The names of the tests and groups of a file: the text that a call of `test` or `describe` ends its head with. */
-function titlesIn(source: string): string[] {
-  const heads = source.matchAll(/^\s*(?:(?:test|describe)(?:\.\w+)*|\]\))(?:<.*>)?\(\s*(['"`])((?:(?!\1).)+)\1/gms)
-  const each = source.matchAll(/^\s*(?:test|describe)\.each.*\)\(\s*(['"`])((?:(?!\1).)+)\1/gm)
-  return [...heads, ...each].map(([, , title]) => title ?? '')
+/** The names of the tests and groups of a file, each behind those of its groups: the text that a call of `test` or `describe` ends its head with. */
+function titlesIn(source: string): { readonly title: string; readonly path: string }[] {
+  const heads = source.matchAll(/^([ \t]*)(?:(?:test|describe)(?:\.\w+)*|\]\))(?:<.*>)?\(\s*(['"`])((?:(?!\2).)+)\2/gms)
+  const each = source.matchAll(/^([ \t]*)(?:test|describe)\.each.*\)\(\s*(['"`])((?:(?!\2).)+)\2/gm)
+  const groups: { readonly indent: number; readonly title: string }[] = []
+  return [...heads, ...each]
+    .sort((one, other) => one.index - other.index)
+    .map(([, indent = '', , title = '']) => {
+      while ((groups.at(-1)?.indent ?? -1) >= indent.length) groups.pop()
+      groups.push({ indent: indent.length, title })
+      return { title, path: groups.map((group) => group.title).join(' > ') }
+    })
 }
 
 function namedIn(page: string): string[] {
@@ -68,16 +75,16 @@ describe('docs/spec-coverage.md', () => {
   })
 
   test.each(rows.map(({ section, row, shown }) => [section, row, shown] as const))(
-    '%s, %s: names tests that exist, one of which cites the section',
+    '%s, %s: names tests that exist, one of which cites the section itself or by a group that it is in',
     (section, _, shown) => {
-      const named = [...shown.matchAll(/`([^`]+)`: “([^”]+)”/g)].map(([, path, title]) => ({
-        path: path ?? '',
-        title: title ?? '',
+      const named = [...shown.matchAll(/`([^`]+)`: “([^”]+)”/g)].map(([name, file = '', title = '']) => ({
+        name,
+        found: titlesIn(read(file)).filter((one) => one.title.includes(title)),
       }))
       expect(named.length).toBeGreaterThan(0)
-      expect(named.filter(({ path, title }) => !titlesIn(read(path)).some((one) => one.includes(title)))).toEqual([])
+      expect(named.filter(({ found }) => found.length === 0)).toEqual([])
       const cites = new RegExp(`spec (?:[\\d.]+, )*${section.replace('.', '\\.')}(?![\\d.]*\\d)`)
-      expect(named.some(({ path }) => titlesIn(read(path)).some((title) => cites.test(title)))).toBe(true)
+      expect(named.some(({ found }) => found.some(({ path }) => cites.test(path)))).toBe(true)
     },
   )
 })

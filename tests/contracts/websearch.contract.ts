@@ -212,7 +212,7 @@ function localRecall(context: (q: string, more?: Partial<LlmContextInput>) => Pr
   }
   const bern = { 'x-loc-lat': 46.95, 'x-loc-long': 7.45 }
 
-  describe('local recall', () => {
+  describe('local recall (spec 4.2)', () => {
     test('x-loc-lat with x-loc-long finds nearby places without further options', async () => {
       expect((await places('bakery', bern))[0]).toBe('bakery-bern.test')
       expect((await places('bakery', { 'x-loc-lat': 47.38, 'x-loc-long': 8.54 }))[0]).toBe('bakery-zurich.test')

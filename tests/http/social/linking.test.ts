@@ -85,7 +85,7 @@ describe('POST /apis/v1/social/auth_social (spec 4.3)', () => {
   })
 })
 
-describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
+describe('GET /apis/v1/social/oauth_callback (spec 3, 4.3)', () => {
   const pageOf = async (answer: Response) => ({
     status: answer.status,
     text: await answer.text(),
