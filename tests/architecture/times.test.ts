@@ -9,7 +9,7 @@ const OTHERS = /^server\/(setup|binary|cli|core\/clock\.ts|adapters\/websearch\/
 const BY_HAND = [
   /(?<![\d_])(86_400_000|3_600_000|60 \* 60_000)/,
   /\d \* 60_000/,
-  /24 \* 60 \* 60 \* 1000/,
+  /60 \* 1000/,
   /new Date\((?!document)[^()]+\)\.toISOString\(\)/,
 ]
 

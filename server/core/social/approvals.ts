@@ -1,5 +1,5 @@
 import { type Actor, type AuditEntry, auditEntry } from '../audit'
-import { type Clock, DAY_MS } from '../clock'
+import { type Clock, DAY_MS, MINUTE_MS } from '../clock'
 import type { AccountId, KeyId, PoolId, SocialLinkId } from '../ids'
 import { type Sealing, Unsealable } from '../sealing'
 import type { OnSocialChange } from './changes'
@@ -28,7 +28,7 @@ export interface ApprovalParts {
 }
 
 /** How long the person has to confirm. */
-export const CONFIRM_MS = 10 * 60 * 1000
+export const CONFIRM_MS = 10 * MINUTE_MS
 /** How long a failed revocation is retried. */
 const GIVE_UP_MS = DAY_MS
 const BATCH_SIZE = 100

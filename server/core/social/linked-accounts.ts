@@ -1,5 +1,5 @@
 import { type Actor as AuditActor, type AuditEntry, auditEntry } from '../audit'
-import { type Clock, DAY_MS } from '../clock'
+import { type Clock, DAY_MS, MINUTE_MS } from '../clock'
 import { type Failure, failure } from '../failure'
 import type { PoolId, SocialSessionId } from '../ids'
 import { err, ok, type Result } from '../result'
@@ -25,7 +25,7 @@ export interface LinkedAccountsParts {
 }
 
 /** An access token is renewed when less than this is left of it. */
-const RENEW_BEFORE_MS = 5 * 60 * 1000
+const RENEW_BEFORE_MS = 5 * MINUTE_MS
 /** A renewal outlives the call that started it: other calls wait for it, and its tokens must be saved. */
 const RENEWAL_MS = 12_000
 

@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import { MINUTE_MS } from '../clock'
 
 /** The state, which proves that a callback belongs to a link of ours, and the link's PKCE code verifier. */
 export interface LinkSecrets {
@@ -11,7 +12,7 @@ export interface LinkSecrets {
 }
 
 /** Ten minutes (spec 3). */
-export const LINK_LIFETIME_MS = 10 * 60 * 1000
+export const LINK_LIFETIME_MS = 10 * MINUTE_MS
 
 export function newLinkSecrets(): LinkSecrets {
   const state = randomBytes(32).toString('base64url')

@@ -1,4 +1,6 @@
-const WINDOW_MS = 15 * 60 * 1000
+import { MINUTE_MS } from '../../../core/clock'
+
+const WINDOW_MS = 15 * MINUTE_MS
 
 /** Requests per user and route in windows of 15 minutes, with the real network's headers. In memory: a restart resets them. */
 export class RateWindows {
