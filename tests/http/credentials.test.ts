@@ -119,8 +119,15 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
         expect((await gateway.call(`${path}${path.includes('?') ? '' : '?'}key=${key.secret}`)).status).toBe(200)
       for (const name of ['key', 'api_key', 'access_token'])
         expect(await verdictOf(gateway.call(`${IMAGES_CALL}&${name}=${key.secret}`))).toBe('402 payment_required')
-      for (const path of ['/v1/models', '/v1/usage', '/v1/models/sandbox/echo:generateContent'])
-        expect((await gateway.call(`${path}?key=${key.secret}`)).status).toBeOneOf([401, 404, 405])
+      for (const path of ['/v1/models', '/v1/usage'])
+        expect(await verdictOf(gateway.call(`${path}?key=${key.secret}`))).toBe('401 missing_api_key')
+      const generate = async (version: string) => {
+        const headers = { 'content-type': 'application/json' }
+        const body = JSON.stringify({ contents: [{ parts: [{ text: 'a' }] }] })
+        const path = `/${version}/models/sandbox/echo:generateContent?key=${key.secret}`
+        return (await gateway.call(path, { method: 'POST', headers, body })).status
+      }
+      expect([await generate('v1beta'), await generate('v1')]).toEqual([200, 401])
       expect(gateway.logged.join('')).not.toContain(key.secret)
     })
 
