@@ -282,7 +282,10 @@ describe.each(WAYS)('when a hop fails, by %s', (way) => {
 
   test('a caller who does not read a stream loses it, so that it holds no connection between nodes', async () => {
     const impatient = openHopPair({ stalledMs: 100 }, way)
+    const wire = await openTcpProxy(impatient.ownerPort)
+    impatient.peer = { ...impatient.peer, url: wire.url }
     await impatient.warm()
+    const idle = wire.open
     const left = Promise.withResolvers<void>()
     impatient.answer = () =>
       new Response(new ReadableStream({ pull: (c) => c.enqueue(new Uint8Array(64_000)), cancel: () => left.resolve() }))
@@ -299,10 +302,16 @@ describe.each(WAYS)('when a hop fails, by %s', (way) => {
         close: () => closed.resolve(),
       },
     })
+    await until(() => impatient.handled === 1)
+    const used = wire.open
     await left.promise
     caller.resume()
     await closed.promise
     await impatient.forwarder.ended(1_000)
+    await until(() => wire.open <= idle)
+    // A link stays for other calls.
+    expect([used > 0, wire.open]).toEqual([true, idle])
+    await wire.close()
     await impatient.close()
   })
 

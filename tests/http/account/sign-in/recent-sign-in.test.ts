@@ -41,8 +41,11 @@ describe('a session that signed in more than 12 hours ago', () => {
   test('may still read everything, disable and enable keys, and change their settings', async () => {
     for (const path of ['/api/keys', '/api/account', '/api/usage', '/api/limits', '/api/operator/accounts'])
       await read(owner.api(path))
-    for (const action of ['disable', 'enable'] as const) await keyBench(owner).move(made.key.id, action)
-    await keyBench(owner).change(made.key.id, { spending_limit: 3 })
+    const keys = keyBench(owner)
+    expect((await keys.move(made.key.id, 'disable')).status).toBe('disabled')
+    expect((await keys.move(made.key.id, 'enable')).status).toBe('active')
+    await keys.change(made.key.id, { spending_limit: 3 })
+    expect((await keys.get(made.key.id)).spending_limit).toBe(3)
   })
 
   test('continues after signing in again', async () => {
