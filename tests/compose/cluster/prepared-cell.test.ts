@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { until } from '../../support/until'
 import { testNodes } from './test-nodes'
 
 /** Issue 23: a planned hand-over within 200 ms, because the next owner prepares the cell while the older one serves it. */
@@ -42,7 +43,7 @@ describe('the next owner of a cell', () => {
     const c = start('c')
     await time.pass(2_000)
     const left = a.role.leave(0)
-    while (prepared.length === 0) await time.pass(50)
+    await until(() => time.pass(50).then(() => prepared.length > 0))
     const next = prepared[0]?.node === 'b' ? b : c
     next.link.isCut = true
     await time.pass(500)
@@ -57,7 +58,7 @@ describe('the next owner of a cell', () => {
     const c = start('c')
     await time.pass(2_000)
     const left = a.role.leave(0)
-    while (prepared.length === 0) await time.pass(50)
+    await until(() => time.pass(50).then(() => prepared.length > 0))
     const [gone, other] = prepared[0]?.node === 'b' ? [b, 'c'] : [c, 'b']
     gone.link.isCut = true
     await time.pass(1_500)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { ChangesHere } from '../../../server/core/cluster/control-changes'
 import { ControlCopies } from '../../../server/core/cluster/control-copies'
+import { until } from '../../support/until'
 
 describe('copies of the control database', () => {
   test('are read again only when the version rose, and replaced in one step', async () => {
@@ -65,7 +66,7 @@ describe('copies of the control database', () => {
     })
     let isDone = false
     const changed = changes.changed().then(() => (isDone = true))
-    while (tries < 3) await Bun.sleep(0)
+    await until(() => tries === 3)
     expect(isDone).toBe(false)
     elsewhere.resolve()
     await changed

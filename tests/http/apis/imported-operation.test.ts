@@ -9,6 +9,7 @@ import { oauthApp } from '../../support/agents/oauth'
 import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
 import { anApi, anOperation, listing } from '../../support/apis'
 import { reconcile } from '../../support/reconcile'
+import { until } from '../../support/until'
 
 let gateway: ApiGateway | null = null
 afterEach(async () => {
@@ -431,11 +432,11 @@ describe('the upstream', () => {
     const other = await makeKey(await newAccount(5))
     const path = '/apis/v1/weather/v1/forecast?city=x'
     const waiting = [as(key, path), as(key, path)]
-    while (upstream.calls.length < 2) await Bun.sleep(1)
+    await until(() => upstream.calls.length === 2)
     const refused = await as(await makeKey(account), path)
     expect([refused.status, (await refused.json()).error.code]).toEqual([429, 'rate_limit_exceeded'])
     waiting.push(as(other, path))
-    while (upstream.calls.length < 3) await Bun.sleep(1)
+    await until(() => upstream.calls.length === 3)
     release.resolve()
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200])
   })

@@ -80,7 +80,7 @@ export async function nodeCrashRun(
       await dying.kill('SIGKILL')
       for (const load of calls) load.pace(pauseAfterKill)
       if (endsLease) await cluster.endLease()
-      for (const { secret } of spenders) while ((await search(next, secret)).status !== 200) await Bun.sleep(10)
+      for (const { secret } of spenders) await until(async () => (await search(next, secret)).status === 200)
       gapsMs.push(performance.now() - killedAt)
       for (const load of calls) outcomes.push(...(await load.stop()))
       nodes = [...living, await cluster.start()]
