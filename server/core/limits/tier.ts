@@ -32,7 +32,7 @@ export interface TierFacts {
   readonly maxKeys: number | null
 }
 
-/** The default maximum of live keys per account (spec-answers 9). */
+/** The default maximum of live keys per account (spec-answers 3). */
 export const MAX_KEYS = 1000
 
 /** The tier of an account, computed and never stored (spec 3, spec-answers 4). */
