@@ -47,7 +47,7 @@ const OPERATION = 'server/core/catalog/operation.ts'
 const USAGE_EVENT = 'server/core/usage/call-record.ts'
 /** What is observed of calls. */
 const TELEMETRY = 'server/core/telemetry/**'
-const KEY_SIZES = 'server/core/credentials/key-sizes.ts'
+const KEY_SIZES = 'server/core/credentials/api-key.ts'
 const SAVED_VIEWS = 'server/core/accounts/account-settings.ts'
 const PASSWORD = 'server/core/accounts/password.ts'
 const DOCUMENT_SIZE = 'server/core/apis/document-size.ts'

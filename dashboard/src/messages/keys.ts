@@ -1,4 +1,4 @@
-import { KEY_SIZES } from '../../../server/core/credentials/key-sizes.ts'
+import { KEY_SIZES } from '../../../server/core/credentials/api-key.ts'
 
 const RATE_LIMIT = {
   hint: "Leave empty to use your tier's limit. A key's own limit can only be lower.",

@@ -42,6 +42,17 @@ export const KEY_DEFAULTS: Omit<KeySettings, 'name'> = {
   pinnedOperations: [],
 }
 
+/** How many characters the texts of a key have at most, and how many entries its lists. */
+export const KEY_SIZES = {
+  name: 64,
+  note: 500,
+  tag: 32,
+  tags: 10,
+  endpoints: 100,
+  models: 100,
+  pinnedOperations: 40,
+} as const
+
 /** An API key. Immutable: a change creates a new record. Contains the hash of the secret, never the secret. */
 export interface ApiKey extends KeySettings {
   readonly id: KeyId

@@ -1,13 +1,13 @@
 import type { ParameterTable } from '../../core/catalog/parameters'
 import {
   type ApiKey,
+  KEY_SIZES,
   KEY_STATUSES,
   type KeyStatus,
   keyState,
   keyStatus,
   type SpendPool,
 } from '../../core/credentials/api-key'
-import { KEY_SIZES } from '../../core/credentials/key-sizes'
 import type { AccountId } from '../../core/ids'
 import { PAGE_QUERY, refuseCursor } from '../middleware/input/list-query'
 import { type KeyRecordParts, tagOf } from './record'

@@ -1,7 +1,7 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
-import { KEY_SIZES } from '../../core/credentials/key-sizes'
+import { KEY_SIZES } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { AccountStatements } from '../../core/ledger/account-statement'

@@ -1,4 +1,4 @@
-import { KEY_SIZES } from '../../../../server/core/credentials/key-sizes.ts'
+import { KEY_SIZES } from '../../../../server/core/credentials/api-key.ts'
 import type { ApiKey, KeySettings } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 

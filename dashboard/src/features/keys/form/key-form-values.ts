@@ -1,5 +1,5 @@
 import { Allowlist, MAX_ALLOWED_IPS } from '../../../../../server/core/credentials/allowlist.ts'
-import { KEY_SIZES } from '../../../../../server/core/credentials/key-sizes.ts'
+import { KEY_SIZES } from '../../../../../server/core/credentials/api-key.ts'
 import type { ApiKey, KeySettings } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { MICROS_PER_USD, parseMicros } from '../../../ui/format/money.ts'
