@@ -16,6 +16,7 @@ import {
 } from '../../support/evm/evm-sandbox'
 import { offered } from '../../support/payments/payable-offer'
 import { MERCHANT, PAYER, stranger } from '../../support/payments/payment-sandbox'
+import { until } from '../../support/until'
 
 const PRICE = 5000n
 const CANCEL = parseAbi([
@@ -55,8 +56,12 @@ describe('the evm method on its chain', () => {
     Number(await sandbox.ask('eth_getTransactionCount', [RELAYER.address, block]))
   /** What the network says, once what was sent is in a block. */
   const told = async (read: ReadCredential): Promise<PaymentFate> => {
-    const fate = await method().lookUp(read.handle)
-    return fate.kind === 'open' ? Bun.sleep(20).then(() => told(read)) : fate
+    let fate = await method().lookUp(read.handle)
+    await until(async () => {
+      fate = await method().lookUp(read.handle)
+      return fate.kind !== 'open'
+    })
+    return fate
   }
 
   test('a payer who spends the nonce on another transfer has not paid', async () => {
