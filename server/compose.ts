@@ -11,7 +11,6 @@ import { withMessages } from './compose/cluster/calls/cell-messages'
 import { brakeShareOf, configOf, shareOf } from './compose/cluster/cells/cell-membership'
 import { lowConcurrency } from './compose/cluster/cells/low-concurrency'
 import { receiver } from './compose/cluster/cells/other-cells'
-import { followControl } from './compose/cluster/follow-control'
 import { nodeReadiness } from './compose/cluster/gateway-node'
 import { billingBeside, operatorsOfCells, othersOf } from './compose/cluster/operators'
 import { cellLoad } from './compose/cluster/roles/cell-load'
@@ -44,6 +43,7 @@ import { controlHandler } from './http/operator/control'
 import { Thumbnails } from './http/search/thumbnails'
 import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
+import { startControlReads } from './jobs/following'
 
 const ROOT = join(import.meta.dir, '..')
 /** Where the build puts the dashboard. */
@@ -56,12 +56,12 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const { cell: membership, log, node } = surroundings
   const gateway = await composeGateway(configOf(config, membership), surroundings)
   const { ledger, stores } = gateway.core
-  const following =
-    membership &&
-    (await followControl(stores.copies, log).catch(async (error: unknown) => {
+  if (membership)
+    await stores.copies.refresh().catch(async (error: unknown) => {
       await gateway.close()
       throw error
-    }))
+    })
+  const following = membership && startControlReads(stores.copies, log)
   const reversing = { reverseUndecided: reverseUndecided({ ledger, log }), term: () => node?.lease.term ?? null }
   const receive = receiver({ ...gateway, ...reversing })
   return {

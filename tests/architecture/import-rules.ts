@@ -415,7 +415,15 @@ export const RULES: readonly Rule[] = [
   {
     // It chooses the adapters, and builds what the routes call.
     files: ['server/compose.ts'],
-    may: [CORE, PIPELINE, 'server/adapters/**', 'server/compose/**', 'server/app.ts', 'server/http/**'],
+    may: [
+      CORE,
+      PIPELINE,
+      'server/adapters/**',
+      'server/compose/**',
+      'server/app.ts',
+      'server/http/**',
+      'server/jobs/**',
+    ],
     types: ['server/config.ts', 'server/log.ts'],
     packages: ['node:path'],
   },

@@ -4,7 +4,7 @@ import { openSharedDatabase } from '../../adapters/stores/libsql/shared-database
 import type { Config } from '../../config'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { ChangesHere } from '../../core/cluster/control-changes'
-import { startJob } from '../../jobs/job'
+import { startDirectoryReads } from '../../jobs/following'
 import { roomForBodies } from '../room-for-bodies'
 import { messagesOver } from './calls/cell-messages'
 import type { CellMembership } from './cells/cell-membership'
@@ -13,9 +13,6 @@ import type { NodeSurroundings } from './gateway-node'
 
 /** A healthy database answers within milliseconds. */
 const ANSWER_MS = 2_000
-
-/** How soon a node notices that lost keys were added to the directory again. Until then, requests with such a key get 503. */
-const LOOK_MS = 5_000
 
 /** The names of all cells, `main` first. The others are numbered in the order of their databases. */
 function cellNames({ cellDatabaseUrls }: Pick<Config, 'cellDatabaseUrls'>): readonly CellName[] {
@@ -44,8 +41,7 @@ export async function openCellsOfNode(
   const control = await openSharedDatabase({ ...location, changes, onFatal }, opened)
   const bodies = roomForBodies()
   const router = openRouter(config, all, control.db)
-  // Before the first node has created the tables there is nothing to read. Requests that are refused meanwhile log the reason.
-  const looking = startJob(() => router.refresh(), { everyMs: LOOK_MS, onError: () => undefined })
+  const looking = startDirectoryReads(router)
   opened.add(() => looking.close())
   return {
     several: {

@@ -1,8 +1,7 @@
 import type { CellMessages } from '../../core/cluster/cell-messages'
 import type { CellName } from '../../core/cluster/cells'
 import { DirectoryWitness, type WitnessStore } from '../../core/cluster/directory-witness'
-import { RENEW_MS } from '../../core/cluster/leases'
-import { startJob } from '../../jobs/job'
+import { startWitness } from '../../jobs/following'
 import type { Log } from '../../log'
 import { requestSync } from './cells/directory-sync'
 
@@ -14,12 +13,11 @@ interface Needs {
   readonly log: Pick<Log, 'error'>
 }
 
-/** The witness of this node. It checks as often as the node renews its leases. Close it before the node leaves. */
+/** The witness of this node. Close it before the node leaves. */
 export function openWitness({ nodeId, cells, leases, messages, log }: Needs) {
   const onLoss = () =>
     log.error('the control database lost writes of this node; every cell is resending its records', {})
   const witness = new DirectoryWitness({ nodeId, cells, store: leases, ask: requestSync(messages), onLoss })
-  // If the control database does not answer, the loop that reads the leases logs it.
-  const looking = startJob(() => witness.look(), { everyMs: RENEW_MS, firstMs: 0, onError: () => undefined })
+  const looking = startWitness(witness)
   return Object.assign(witness, { close: () => looking.close() })
 }

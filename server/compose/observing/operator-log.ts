@@ -1,12 +1,8 @@
 import type { OperatorActs } from '../../core/audit'
-import { SECOND_MS } from '../../core/clock'
 import type { Opening } from '../../core/cluster/opening'
-import { reasonOf } from '../../core/result'
-import { startJob } from '../../jobs/job'
+import { startOperatorLog } from '../../jobs/following'
 import type { Log } from '../../log'
 import { LineBudget } from './line-budget'
-
-const EVERY_MS = 2 * SECOND_MS
 
 /**
  * Logs each act of an operator or of support once. It follows the audit log, so that it has whatever is audited, by page, route or command,
@@ -31,12 +27,7 @@ export async function openOperatorLog(
       log.info('an operator acted', { action, by: actor.id, ...about, audit: id })
     }
   }
-  const job = opening.job(() =>
-    startJob(follow, {
-      everyMs: EVERY_MS,
-      onError: (error) => log.warn('the audit log could not be read for the log', { reason: reasonOf(error) }),
-    }),
-  )
+  const job = opening.job(() => startOperatorLog(follow, log))
   return {
     /** Reads to the end first. */
     async close() {
