@@ -95,3 +95,50 @@ async function untilListening(blocks: readonly Block[]): Promise<void> {
     ),
   )
 }
+
+test('the lines of the README put its API on sale, and signup credit buys a call of it', async () => {
+  const readme = await readFile(join(import.meta.dir, '../../README.md'), 'utf8')
+  const port = `${await freePort()}`
+  const section = readme
+    .split('\n## Sell your own API in five minutes\n')[1]
+    ?.split('\n## ')[0]
+    ?.replaceAll('4010', port)
+  const [files = '', start = '', sale = ''] = [...(section ?? '').matchAll(/```sh\n([\s\S]*?)```/g)].map(
+    ([, lines = '']) => lines.replaceAll('\\\n', ''),
+  )
+  const cwd = await mkdtemp(join(folder, 'readme-'))
+  await Bun.spawn(['sh', '-c', files.replace('bun weather.ts\n', '')], { cwd }).exited
+  const env = Object.fromEntries([...start.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]))
+  const gateway = await openHarness({ env })
+  const operatorConsole = openOperatorConsole(gateway)
+  const upstream = Bun.spawn(['bun', join(cwd, 'weather.ts')], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const said: string[] = []
+  try {
+    const { secret } = await (await (await gateway.owner()).api('/api/keys', { name: 'My second key' })).json()
+    await untilListening([{ language: 'sh', file: 'weather.ts', text: files }])
+    for (const line of sale.split('\n')) {
+      const words = shellWords(line, { GATEWAY_API_KEY: secret })
+      if (words[0] === 'bun')
+        said.push(
+          await operatorConsole.run(...words.slice(4).map((word) => word.replace(/^weather.yaml$/, `${cwd}/$&`))),
+        )
+      if (words[0] !== 'curl') continue
+      const command = line.replace('curl -i', 'curl').replace('http://127.0.0.1:3000', gateway.config.baseUrl)
+      const answer = await gateway.gateway.fetch(curlRequest(command, { GATEWAY_API_KEY: secret }, ''))
+      said.push(`${answer.status} ${await answer.text()}`)
+    }
+  } finally {
+    upstream.kill()
+    await upstream.exited
+    await operatorConsole.close()
+    await gateway.close(true)
+  }
+  expect(said).toEqual([
+    expect.stringContaining('+ getForecast  GET /v1/forecast  0.01 USD per call'),
+    expect.stringContaining('{"celsius":21}'),
+    expect.stringContaining('weather is enabled'),
+    '200 {"celsius":21}',
+  ])
+  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
+  await rm(gateway.folder, { recursive: true, force: true })
+})
