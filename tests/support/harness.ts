@@ -19,6 +19,7 @@ import type { DashboardFiles } from '../../server/http/system/dashboard-files'
 import { openLog } from '../../server/log'
 import './collect-when-forced'
 import { writeMigratedDatabase } from './databases/migrated-database'
+import { QUICK_HASH } from './quick-hash'
 import { TEST_THREADS } from './test-threads'
 
 /**
@@ -79,17 +80,6 @@ export class FixtureProvider<I> implements Provider<I> {
 export interface MadeKey {
   readonly id: string
   readonly secret: string
-}
-
-/** What the library's scrypt does, in no time: it costs a sign-up a tenth of a second, and its own tests are in tests/adapters/identity. */
-const QUICK_HASH = {
-  hash: async (password: string) => saltedHash(crypto.randomUUID(), password),
-  verify: async ({ hash, password }: { readonly hash: string; readonly password: string }) =>
-    hash === saltedHash(hash.slice(0, hash.indexOf(':')), password),
-}
-
-function saltedHash(salt: string, password: string): string {
-  return `${salt}:${new Bun.CryptoHasher('sha256', salt).update(password).digest('hex')}`
 }
 
 const OPERATOR: Actor = { kind: 'operator', id: 'test', address: null }

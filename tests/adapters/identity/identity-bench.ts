@@ -7,6 +7,7 @@ import { type IdentityFault, type IdentityOptions, openIdentity } from '../../..
 import type { Identity } from '../../../server/core/accounts/identity'
 import { openFile } from '../../support/databases/database-file'
 import { writeMigratedDatabase } from '../../support/databases/migrated-database'
+import { QUICK_HASH } from '../../support/quick-hash'
 
 export const ORIGIN = 'http://localhost:3000'
 export const PASSWORD = 'correct horse battery'
@@ -46,6 +47,7 @@ export async function openBench(options: Partial<IdentityOptions> = {}): Promise
     production: false,
     onSignUp: async (user, { address }) => void signUps.push({ ...user, address }),
     onFault: (fault) => faults.push(fault),
+    passwordHash: QUICK_HASH,
     ...options,
   })
   let calls = 0

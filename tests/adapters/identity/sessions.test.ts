@@ -110,6 +110,16 @@ describe('a sign-up interrupted between its two writes', () => {
 })
 
 describe('sign-in', () => {
+  test('compares passwords by scrypt, of which only the hash is stored', async () => {
+    await using own = await openBench({ passwordHash: undefined })
+    await own.post('/sign-up/email', newUser('scrypt@example.com'))
+    const stored = await own.client.execute('SELECT password FROM identity_account')
+    expect(String(stored.rows[0]?.['password'])).toMatch(/^[0-9a-f]{32}:[0-9a-f]{128}$/)
+    const status = async (password: string) =>
+      (await own.post('/sign-in/email', { email: 'scrypt@example.com', password })).status
+    expect([await status(PASSWORD), await status('wrong wrong wrong')]).toEqual([200, 401])
+  })
+
   test('answers a wrong password and an unknown address identically', async () => {
     await post('/sign-up/email', newUser('known@example.com'))
     const wrong = await errorOf(
