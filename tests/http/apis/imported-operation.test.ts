@@ -1,42 +1,40 @@
-import { afterEach, describe, expect, test } from 'bun:test'
-import { rm } from 'node:fs/promises'
+import { describe, expect, test } from 'bun:test'
 import { compileJsonSchema } from '../../../server/adapters/openapi/compile-json-schema'
 import type { Api, ApiOperation, ApiParameter } from '../../../server/core/apis/api'
 import type { Actor } from '../../../server/core/audit'
 import { micros, ZERO } from '../../../server/core/money'
 import { ApiInputs } from '../../../server/pipeline/apis/api-input'
 import { oauthApp } from '../../support/agents/oauth'
-import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
+import type { ApiGateway } from '../../support/api-upstream'
 import { anApi, anOperation, listing } from '../../support/apis'
-import { reconcile } from '../../support/reconcile'
 import { until } from '../../support/until'
-
-let gateway: ApiGateway | null = null
-afterEach(async () => {
-  await gateway?.close()
-  gateway = null
-})
-
-/** Closes the gateway and compares everything that must agree. */
-async function booksAgree() {
-  const closing = gateway
-  gateway = null
-  if (!closing) throw new Error('no gateway is open')
-  await closing.close(true)
-  expect((await reconcile(closing.databaseFile)).problems).toEqual([])
-  await rm(closing.folder, { recursive: true, force: true })
-}
+import { sharedApiGateway } from './shared-gateway'
 
 const OPERATOR: Actor = { kind: 'operator', id: 'test', address: '127.0.0.1' }
 
-type Options = Parameters<typeof openApiGateway>[1]
+const shared = sharedApiGateway()
 
-async function selling(operations: readonly Partial<ApiOperation>[], api: Partial<Api> = {}, options: Options = {}) {
-  gateway = await openApiGateway({ operations: operations.map(anOperation), ...api }, options)
+async function selling(
+  operations: readonly Partial<ApiOperation>[],
+  api: Partial<Api> = {},
+  answer?: Parameters<typeof shared.selling>[1],
+) {
+  return calling(shared.selling({ operations: operations.map(anOperation), ...api }, answer), operations)
+}
+
+async function sellingAlone(
+  operations: readonly Partial<ApiOperation>[],
+  options: Parameters<typeof shared.sellingAlone>[1] = {},
+) {
+  return calling(await shared.sellingAlone({ operations: operations.map(anOperation) }, options), operations)
+}
+
+/** The gateway, and an account and a key for these operations. */
+async function calling(gateway: ApiGateway, operations: readonly Partial<ApiOperation>[]) {
   const account = await gateway.account(5)
   const key = await gateway.key(account, listing(operations))
-  const balance = async () => (await gateway?.core.ledger.balance(account.id))?.available
-  return { ...gateway, makeKey: gateway.key, newAccount: gateway.account, account, key, balance }
+  const balance = async () => (await gateway.core.ledger.balance(account.id))?.available
+  return { ...gateway, gateway, makeKey: gateway.key, newAccount: gateway.account, account, key, balance }
 }
 
 const CITY: ApiParameter = {
@@ -52,7 +50,7 @@ const READ = { parameters: [CITY, DAYS] } as const
 
 describe('a call with a key', () => {
   test("returns the upstream's response unchanged and charges the price once", async () => {
-    const { as, key, balance, upstream } = await selling([READ], {}, { answer: () => Response.json({ sun: true }) })
+    const { as, key, balance, upstream } = await selling([READ], {}, () => Response.json({ sun: true }))
     const before = await balance()
     const answer = await as(key, '/apis/v1/weather/v1/forecast?city=Z%C3%BCrich')
     expect(answer.status).toBe(200)
@@ -62,7 +60,6 @@ describe('a call with a key', () => {
     expect(answer.headers.get('x-gateway-request-id')).not.toBeNull()
     expect(upstream.calls.map(({ target }) => target)).toEqual(['/base/v1/forecast?city=Z%C3%BCrich&days=3'])
     expect((before ?? 0) - ((await balance()) ?? 0)).toBe(10_000)
-    await booksAgree()
   })
 
   test('is in the usage report and is explained', async () => {
@@ -93,10 +90,7 @@ describe('a call with a key', () => {
     const { as, key, balance, upstream } = await selling(
       [READ],
       {},
-      {
-        answer: () =>
-          new Response(new Uint8Array([0xff, 0, 1]), { headers: { 'content-type': 'image/png' }, status: 201 }),
-      },
+      () => new Response(new Uint8Array([0xff, 0, 1]), { headers: { 'content-type': 'image/png' }, status: 201 }),
     )
     const path = '/apis/v1/weather/v1/forecast?city=x'
     const quoted = await as(key, path, { headers: { 'x-cost-mode': 'quote' } })
@@ -127,7 +121,6 @@ describe('a call with a key', () => {
     expect(statuses.filter((status) => status === 200).length).toBe(10)
     expect(statuses.filter((status) => status === 402).length).toBe(190)
     expect(upstream.calls.length).toBe(10)
-    await booksAgree()
   })
 
   test('is refused on the next request after the key is disabled, rotated or revoked', async () => {
@@ -143,7 +136,6 @@ describe('a call with a key', () => {
     if (!renewed.ok) throw new Error('the key was not rotated')
     expect(await status(renewed.value.secret)).toBe(200)
     expect(upstream.calls).toHaveLength(4)
-    await booksAgree()
   })
 })
 
@@ -203,7 +195,6 @@ describe('a gateway that calls itself', () => {
     expect(answer.status).toBe(502)
     expect(upstream.calls.map(({ headers }) => headers['x-gateway-hops'])).toEqual(['1', '2', '3'])
     expect(await balance()).toBe(before as never)
-    await booksAgree()
   })
 })
 
@@ -227,7 +218,7 @@ describe('headers', () => {
         auth: { kind: 'header', name: 'X-Upstream-Key', secret: { from: 'environment', name: 'UPSTREAM_KEY' } },
         headers: { 'x-app': 'gateway' },
       },
-      { answer: () => Response.json({}) },
+      () => Response.json({}),
     )
     await as(key, '/apis/v1/weather/v1/forecast?city=x', {
       headers: {
@@ -261,7 +252,7 @@ describe('headers', () => {
       {
         auth: { kind: 'query', name: 'key', secret: { from: 'environment', name: 'UPSTREAM_KEY' } },
       },
-      { answer: () => Response.json({}) },
+      () => Response.json({}),
     )
     const headers = { cookie: 'a=b', 'x-forwarded-for': '1.2.3.4', 'x-fine': 'yes' }
     expect((await as(key, '/apis/v1/weather/v1/forecast?key=mine')).status).toBe(400)
@@ -281,24 +272,22 @@ describe('headers', () => {
         },
       ],
       {},
-      {
-        answer: () =>
-          new Response('<script>alert(1)</script>', {
-            headers: {
-              'content-type': 'text/html',
-              'set-cookie': 'a=b',
-              location: 'https://evil.example',
-              'access-control-allow-origin': '*',
-              refresh: '0',
-              'x-units': '4',
-              'x-hidden': '1',
-              'x-request-id': 'theirs',
-              'x-cost-micros-usd': '1',
-              'cache-control': 'public, max-age=600',
-              etag: '"1"',
-            },
-          }),
-      },
+      () =>
+        new Response('<script>alert(1)</script>', {
+          headers: {
+            'content-type': 'text/html',
+            'set-cookie': 'a=b',
+            location: 'https://evil.example',
+            'access-control-allow-origin': '*',
+            refresh: '0',
+            'x-units': '4',
+            'x-hidden': '1',
+            'x-request-id': 'theirs',
+            'x-cost-micros-usd': '1',
+            'cache-control': 'public, max-age=600',
+            etag: '"1"',
+          },
+        }),
     )
     const answer = await as(key, '/apis/v1/weather/v1/forecast?city=x')
     expect(answer.headers.get('content-disposition')).toBe('attachment')
@@ -323,10 +312,7 @@ describe('headers', () => {
     const { as, key, balance } = await selling(
       [READ],
       { auth: { kind: 'bearer', secret: { from: 'environment', name: 'UPSTREAM_KEY' } } },
-      {
-        answer: () =>
-          new Response(body, { headers: { 'content-type': 'application/json', ...headers } as HeadersInit }),
-      },
+      () => new Response(body, { headers: { 'content-type': 'application/json', ...headers } as HeadersInit }),
     )
     const before = await balance()
     const answer = await as(key, '/apis/v1/weather/v1/forecast?city=x')
@@ -338,7 +324,7 @@ describe('headers', () => {
 
 describe('the upstream', () => {
   test('at a private address is refused unless the environment allows it, and link-local never', async () => {
-    const closed = await selling([READ], {}, { env: { ALLOW_PRIVATE_UPSTREAMS: '10.0.0.0/8' } })
+    const closed = await sellingAlone([READ], { env: { ALLOW_PRIVATE_UPSTREAMS: '10.0.0.0/8' } })
     expect((await closed.as(closed.key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(503)
     expect(closed.upstream.calls).toEqual([])
     closed.sell({ operations: [anOperation(READ)], baseUrl: 'http://169.254.169.254' })
@@ -358,7 +344,7 @@ describe('the upstream', () => {
   })
 
   test('is not followed when it redirects', async () => {
-    const { as, key, upstream } = await selling([READ], {}, { answer: () => Response.redirect('http://127.0.0.1:1/') })
+    const { as, key, upstream } = await selling([READ], {}, () => Response.redirect('http://127.0.0.1:1/'))
     expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(502)
     expect(upstream.calls.length).toBe(1)
   })
@@ -394,7 +380,6 @@ describe('the upstream', () => {
     upstream.answers(() => Response.json({}, { status: 402 }))
     expect((await as(key, path)).status).toBe(503)
     expect((before ?? 0) - ((await balance()) ?? 0)).toBe(20_000)
-    await booksAgree()
   })
 
   test('answers of reads are kept for a while, charged alike, and carry their age', async () => {
@@ -419,16 +404,10 @@ describe('the upstream', () => {
 
   test('gives one account at most half of its slots', async () => {
     const release = Promise.withResolvers<void>()
-    const { as, key, upstream, account, makeKey, newAccount } = await selling(
-      [READ],
-      { concurrency: 4 },
-      {
-        answer: async () => {
-          await release.promise
-          return Response.json({})
-        },
-      },
-    )
+    const { as, key, upstream, account, makeKey, newAccount } = await selling([READ], { concurrency: 4 }, async () => {
+      await release.promise
+      return Response.json({})
+    })
     const other = await makeKey(await newAccount(5))
     const path = '/apis/v1/weather/v1/forecast?city=x'
     const waiting = [as(key, path), as(key, path)]
@@ -469,7 +448,7 @@ describe('prices by the answer', () => {
   } as const
 
   test('hold the maximum for the request and charge for what was returned', async () => {
-    const { as, key, upstream } = await selling([UNITS], {}, { answer: () => Response.json({ data: [1, 2, 3] }) })
+    const { as, key, upstream } = await selling([UNITS], {}, () => Response.json({ data: [1, 2, 3] }))
     const quote = await (
       await as(key, '/apis/v1/weather/v1/forecast?days=10', { headers: { 'x-cost-mode': 'quote' } })
     ).json()
@@ -478,15 +457,10 @@ describe('prices by the answer', () => {
     expect(answer.headers.get('x-cost-micros-usd')).toBe('1000')
     upstream.answers(() => Response.json({}))
     expect((await as(key, '/apis/v1/weather/v1/forecast')).status).toBe(502)
-    await booksAgree()
   })
 
   test('an upstream that claims more closes the operation to the account, and after three accounts to all', async () => {
-    const open = await selling(
-      [{ ...UNITS, parameters: [DAYS] }],
-      {},
-      { answer: () => Response.json({ data: Array(1000).fill(0) }) },
-    )
+    const open = await sellingAlone([UNITS], { answer: () => Response.json({ data: Array(1000).fill(0) }) })
     const path = '/apis/v1/weather/v1/forecast?days=10'
     const keys = [open.key, ...(await Promise.all([1, 2, 3].map(async () => open.makeKey(await open.newAccount(5)))))]
     const [first, second, third, fourth] = keys as [typeof open.key, typeof open.key, typeof open.key, typeof open.key]
@@ -495,7 +469,6 @@ describe('prices by the answer', () => {
     expect((await open.as(second, path)).status).toBe(200)
     expect((await open.as(third, path)).status).toBe(200)
     expect((await open.as(fourth, path)).status).toBe(503)
-    await booksAgree()
   })
 })
 
@@ -529,18 +502,15 @@ describe('an answer without its figure', () => {
     upstream.answers(() => Response.json({}))
     expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(502)
     expect(before - ((await balance()) ?? 0)).toBe(15_000)
-    await booksAgree()
   })
 })
 
 describe('an app', () => {
   test('reads with data:read and writes with apis:write, and neither with the other alone', async () => {
     const write = { id: 'order', method: 'POST', path: '/v1/orders', effect: 'write' } as const
-    const { as, upstream } = await selling([READ, write])
-    const open = gateway
-    if (!open) throw new Error('no gateway is open')
+    const { as, upstream, gateway } = await selling([READ, write])
     const connect = async (scope: string) =>
-      (await oauthApp(open, await open.owner()).connect(scope, ['/apis/v1'])).access_token
+      (await oauthApp(gateway, await gateway.owner()).connect(scope, ['/apis/v1'])).access_token
     const statuses = async (token: string) => [
       (await as(token, '/apis/v1/weather/v1/forecast?city=x')).status,
       (await as(token, '/apis/v1/weather/v1/orders', { method: 'POST' })).status,
@@ -548,7 +518,6 @@ describe('an app', () => {
     expect(await statuses(await connect('data:read offline_access'))).toEqual([200, 403])
     expect(await statuses(await connect('apis:write offline_access'))).toEqual([403, 200])
     expect(upstream.calls.map(({ method }) => method)).toEqual(['GET', 'POST'])
-    await booksAgree()
   })
 })
 
@@ -596,7 +565,7 @@ describe('writes', () => {
   })
 
   test('and reads: a list that names a removed API does not apply to a new API of that name until it is set again', async () => {
-    const { as, key, sell, core, clock, account, upstream } = await selling([WRITE, READ])
+    const { as, key, sell, core, clock, account, upstream } = await sellingAlone([WRITE, READ])
     const owner = { accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }
     core.apis.replace([])
     const change = (allowedEndpoints: readonly `${string}.${string}`[]) =>

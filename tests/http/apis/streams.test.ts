@@ -1,40 +1,28 @@
-import { afterEach, describe, expect, test } from 'bun:test'
-import { rm } from 'node:fs/promises'
+import { describe, expect, test } from 'bun:test'
 import type { Api, ApiOperation, ApiPrice } from '../../../server/core/apis/api'
 import { micros } from '../../../server/core/money'
-import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
+import type { ApiGateway } from '../../support/api-upstream'
 import { anOperation, listing } from '../../support/apis'
 import type { MadeKey } from '../../support/harness'
-import { reconcile } from '../../support/reconcile'
 import { readUntil, until } from '../../support/until'
-
-let gateway: ApiGateway | null = null
-afterEach(async () => {
-  await gateway?.close()
-  gateway = null
-})
-
-/** Closes the gateway and compares everything that must agree. */
-async function booksAgree() {
-  const closing = gateway
-  gateway = null
-  if (!closing) throw new Error('no gateway is open')
-  await closing.close(true)
-  expect((await reconcile(closing.databaseFile)).problems).toEqual([])
-  await rm(closing.folder, { recursive: true, force: true })
-}
+import { sharedApiGateway } from './shared-gateway'
 
 const PATH = '/apis/v1/weather/v1/forecast'
 const encoder = new TextEncoder()
 
-async function streaming(operation: Partial<ApiOperation>, api: Partial<Api> = {}, env: Record<string, string> = {}) {
-  gateway = await openApiGateway({ operations: [anOperation({ answer: 'stream', ...operation })], ...api }, { env })
-  const { core, as, upstream, makeKey, account: newAccount } = { ...gateway, makeKey: gateway.key }
+const shared = sharedApiGateway()
+
+function streaming(operation: Partial<ApiOperation>, api: Partial<Api> = {}) {
+  return calling(shared.selling({ operations: [anOperation({ answer: 'stream', ...operation })], ...api }), operation)
+}
+
+/** The gateway, and an account and a key for this operation. */
+async function calling({ core, as, upstream, key: makeKey, account: newAccount }: ApiGateway, operation = {}) {
   const account = await newAccount(5)
   const key: MadeKey = await makeKey(account, listing([operation]))
   const start = (await core.ledger.balance(account.id))?.available ?? 0
   return {
-    ...{ as, key, upstream, core, account },
+    ...{ as, key, upstream, core, account, makeKey },
     call: (init: RequestInit = {}) => as(key, PATH, init),
     async spent() {
       await until(async () => (await core.ledger.balance(account.id))?.held === 0)
@@ -129,7 +117,6 @@ describe('a stream at a fixed price', () => {
     expect(await spent()).toBe(10_000)
     expect(await explained(answer)).toMatchObject({ status: 200, cost_micros_usd: 10_000 })
     expect((await call()).status).toBe(200)
-    await booksAgree()
   })
 
   test('that breaks off while its caller listens is cut, and costs nothing', async () => {
@@ -138,7 +125,6 @@ describe('a stream at a fixed price', () => {
     upstream.answers(broken.answer)
     expect(await received(await call(), broken)).toEqual({ text: 'a'.repeat(5000), isCut: true })
     expect(await spent()).toBe(0)
-    await booksAgree()
   })
 
   test('whose caller hangs up goes on to its end and is charged', async () => {
@@ -156,7 +142,6 @@ describe('a stream at a fixed price', () => {
     expect(Number((await core.ledger.balance(account.id))?.held)).toBe(10_000)
     go.resolve()
     expect(await spent()).toBe(10_000)
-    await booksAgree()
   })
 
   test('is repeated whole under its Idempotency-Key, with its status and its protective headers', async () => {
@@ -173,7 +158,6 @@ describe('a stream at a fixed price', () => {
       expect(answer.headers.get('idempotency-replayed')).toBe(replayed)
     }
     expect([await spent(), upstream.calls.length]).toEqual([10_000, 1])
-    await booksAgree()
   })
 
   test('a write that breaks off leaves its outcome unknown', async () => {
@@ -197,7 +181,6 @@ describe('a stream that is priced by what passes', () => {
     expect((await received(answer)).isCut).toBe(false)
     expect(await spent()).toBe(4000)
     expect(await explained(answer)).toMatchObject({ charge: { inputs: { lines: [{ item: '4 units' }] } } })
-    await booksAgree()
   })
 
   test('is charged what passed when it breaks off, and nothing before the first event', async () => {
@@ -209,7 +192,6 @@ describe('a stream that is priced by what passes', () => {
     upstream.answers(begun.answer)
     expect(await received(await call(), begun)).toEqual({ text: EVENT, isCut: true })
     expect(await spent()).toBe(2000)
-    await booksAgree()
   })
 
   test('is charged the kilobytes that passed when it breaks off', async () => {
@@ -218,7 +200,6 @@ describe('a stream that is priced by what passes', () => {
     upstream.answers(broken.answer)
     expect(await received(await call(), broken)).toEqual({ text: 'x'.repeat(3000), isCut: true })
     expect(await spent()).toBe(3000)
-    await booksAgree()
   })
 
   test.each([
@@ -231,7 +212,6 @@ describe('a stream that is priced by what passes', () => {
       upstream.answers(() => parts([sent]))
       expect(await received(await call())).toEqual({ text: passed, isCut: true })
       expect(await spent()).toBe(3000)
-      await booksAgree()
     },
   )
 
@@ -257,7 +237,6 @@ describe('a stream that is priced by what passes', () => {
     await reader?.cancel()
     go.resolve()
     expect(await spent()).toBe(5000)
-    await booksAgree()
   })
 
   test('of events is not sold in a format that has none', async () => {
@@ -305,7 +284,12 @@ describe('the upstream of a stream', () => {
   })
 
   test('at a private address that the environment does not allow is never asked', async () => {
-    const { call, upstream, spent } = await streaming({}, {}, { ALLOW_PRIVATE_UPSTREAMS: '10.0.0.0/8' })
+    const { call, upstream, spent } = await calling(
+      await shared.sellingAlone(
+        { operations: [anOperation({ answer: 'stream' })] },
+        { env: { ALLOW_PRIVATE_UPSTREAMS: '10.0.0.0/8' } },
+      ),
+    )
     expect((await call()).status).toBe(503)
     expect([upstream.calls.length, await spent()]).toEqual([0, 0])
   })
@@ -319,12 +303,11 @@ describe('the upstream of a stream', () => {
 })
 
 test('200 streams at once never spend more than the key may', async () => {
-  const { upstream, core, account, as } = await streaming(units({ maximum: 10 }), { concurrency: 1000 })
-  const key = await (gateway as ApiGateway).key(account, { spending_limit: 0.105 })
+  const { upstream, core, account, as, makeKey } = await streaming(units({ maximum: 10 }), { concurrency: 1000 })
+  const key = await makeKey(account, { spending_limit: 0.105 })
   upstream.answers(() => parts([EVENT.repeat(10)]))
   const answers = await Promise.all(Array.from({ length: 200 }, () => as(key, PATH)))
   expect(answers.filter(({ status }) => status === 200).length).toBe(10)
   await Promise.all(answers.map((answer) => received(answer)))
   await until(async () => (await core.ledger.balance(account.id))?.held === 0)
-  await booksAgree()
 })
