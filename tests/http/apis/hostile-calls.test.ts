@@ -1,30 +1,23 @@
-import { afterEach, describe, expect, test } from 'bun:test'
-import { rm } from 'node:fs/promises'
+import { describe, expect, test } from 'bun:test'
 import type { Api, ApiOperation, ApiParameter } from '../../../server/core/apis/api'
 import { micros } from '../../../server/core/money'
 import { callTool } from '../../support/agents/mcp'
-import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
+import type { ApiGateway } from '../../support/api-upstream'
 import { anOperation, listing } from '../../support/apis'
-import { reconcile } from '../../support/reconcile'
+import { sharedApiGateway } from './shared-gateway'
 
-let gateway: ApiGateway | null = null
-afterEach(async () => {
-  await gateway?.close()
-  gateway = null
-})
+const shared = sharedApiGateway()
 
-async function booksAgree() {
-  const closing = gateway
-  gateway = null
-  if (!closing) throw new Error('no gateway is open')
-  await closing.close(true)
-  expect((await reconcile(closing.databaseFile)).problems).toEqual([])
-  await rm(closing.folder, { recursive: true, force: true })
+async function selling(operations: readonly Partial<ApiOperation>[], api: Partial<Api> = {}) {
+  return calling(shared.selling({ operations: operations.map(anOperation), ...api }), operations)
 }
 
-async function selling(operations: readonly Partial<ApiOperation>[], api: Partial<Api> = {}, env = {}) {
-  const open = await openApiGateway({ operations: operations.map(anOperation), ...api }, { env })
-  gateway = open
+async function sellingAlone(operations: readonly Partial<ApiOperation>[], api: Partial<Api>, env = {}) {
+  return calling(await shared.sellingAlone({ operations: operations.map(anOperation), ...api }, { env }), operations)
+}
+
+/** The gateway, and buyers of these operations. */
+async function calling(open: ApiGateway, operations: readonly Partial<ApiOperation>[]) {
   const buyer = async () => {
     const account = await open.account(5)
     return { account, key: await open.key(account, listing(operations)) }
@@ -57,7 +50,6 @@ describe('a parameter whose value is the path of a dearer operation', () => {
     }
     expect((await open.as(key, '/apis/v1/weather/users/EXPORT')).status).toBe(404)
     expect(targets()).toEqual(['/users/export', '/users/export'])
-    await booksAgree()
   })
 
   test('is refused in a tool call', async () => {
@@ -109,7 +101,6 @@ describe('a bound of the price', () => {
       expect([answer.status, answer.headers.get('x-cost-micros-usd')]).toEqual([200, cost ?? ''])
     }
     expect(targets().map((target) => target.split('=')[1])).toEqual(['1', '10', '2'])
-    await booksAgree()
   })
 
   test('is not sent a second time as the member of an object', async () => {
@@ -131,14 +122,13 @@ describe('a bound of the price', () => {
   test('that the upstream exceeds in an answer that may be kept closes one account, not those that ask the same', async () => {
     const figure = { kind: 'pointer', pointer: '/n' } as const
     const price = { ...PRICED.price, figure, maximum: 10 }
-    const { open, buyer, key } = await selling([{ price }], { cacheSeconds: 600 })
+    const { open, buyer, key } = await sellingAlone([{ price }], { cacheSeconds: 600 })
     open.upstream.answers(() => Response.json({ n: open.upstream.calls.length === 1 ? 1000 : 1 }))
     const keys = [key, (await buyer()).key, (await buyer()).key, (await buyer()).key]
     const statuses: number[] = []
     for (const one of keys) statuses.push((await open.as(one, '/apis/v1/weather/v1/forecast')).status)
     expect(statuses).toEqual([200, 200, 200, 200])
     expect((await open.as(key, '/apis/v1/weather/v1/forecast')).status).toBe(503)
-    await booksAgree()
   })
 })
 
@@ -213,7 +203,7 @@ test('a header with underscores goes up no more than its twin with hyphens', asy
 })
 
 test('an upstream that shows the password of its user alone is a 502', async () => {
-  const { open, key } = await selling(
+  const { open, key } = await sellingAlone(
     [{}],
     { auth: { kind: 'basic', secret: { from: 'environment', name: 'UPSTREAM_LOGIN' } } },
     { UPSTREAM_LOGIN: 'shop:pass-word-1' },
@@ -241,5 +231,4 @@ test('an answer nested deeper than a stack is a 502 without its figure, not a fa
   )
   const answer = await open.as(key, '/apis/v1/weather/v1/forecast')
   expect(answer.status).toBe(502)
-  await booksAgree()
 })
