@@ -18,7 +18,7 @@ import {
   WALLET,
   walletEnv,
 } from '../../support/payments/paid-upstream'
-import { onePayingGateway, PAID_PATH, type PayingGateway } from '../../support/payments/paying-gateway'
+import { onePayingGateway, PAID_PATH, type PayingGateway, unpaidGateway } from '../../support/payments/paying-gateway'
 
 const OTHER = `0x${'c3'.repeat(20)}`
 const FAILS = () => new Response('', { status: 500 })
@@ -26,6 +26,8 @@ const FAILS = () => new Response('', { status: 500 })
 const { paying, booksAgree } = onePayingGateway()
 
 describe('an upstream that asks in the Payment scheme (MPP)', () => {
+  const asking = unpaidGateway()
+
   test('is paid once, for a time of ours, and its receipt is kept', async () => {
     const reference = `0x${'9f'.repeat(32)}`
     const receipt = { method: 'evm', reference, status: 'success', timestamp: new Date().toISOString() }
@@ -64,7 +66,7 @@ describe('an upstream that asks in the Payment scheme (MPP)', () => {
     ['is of the method of another kind of token', { method: 'tempo' }],
     ['wants the payment in a header of the gateway', { header: 'X-Gateway-Hops' }],
   ])('is refused before anything is signed if its challenge %s', async (_, change) => {
-    const { call, upstream, spent, states } = await paying({ asks: (url) => asksByScheme(url, change) })
+    const { call, upstream, spent, states } = asking((url) => asksByScheme(url, change))
     expect((await call()).status).toBe(503)
     expect([upstream.calls.length, await spent(), await states()]).toEqual([1, 0, []])
   })

@@ -4,7 +4,7 @@ import type { Api } from '../../../server/core/apis/api'
 import type { ApiReport } from '../../../server/http/apis/report-record'
 import { anOperation, saving } from '../../support/apis'
 import { asksToPay, PAYEE, TOKEN, WALLET } from '../../support/payments/paid-upstream'
-import { onePayingGateway, PAID_PATH } from '../../support/payments/paying-gateway'
+import { onePayingGateway, PAID_PATH, unpaidGateway } from '../../support/payments/paying-gateway'
 
 const { paying, booksAgree, current } = onePayingGateway()
 
@@ -51,6 +51,8 @@ describe('an upstream that is paid per request', () => {
 })
 
 describe('before anything is signed, a challenge is refused that', () => {
+  const asking = unpaidGateway()
+
   test.each<[string, Record<string, unknown>]>([
     ['asks for more than the hold', { amount: '12501' }],
     ['doubles its price', { amount: '20000' }],
@@ -68,7 +70,7 @@ describe('before anything is signed, a challenge is refused that', () => {
     ['asks for a number', { amount: 10_000 }],
     ['has no lifetime', { maxTimeoutSeconds: 'long' }],
   ])('%s', async (_, change) => {
-    const { call, upstream, spent, states } = await paying({ asks: (url) => asksToPay(url, change) })
+    const { call, upstream, spent, states } = asking((url) => asksToPay(url, change))
     expect((await call()).status).toBe(503)
     expect([upstream.calls.length, await spent(), await states()]).toEqual([1, 0, []])
   })
@@ -80,7 +82,7 @@ describe('before anything is signed, a challenge is refused that', () => {
       new Response('', { status: 402, headers: { 'www-authenticate': 'Payment id="1"' } }),
       Response.json({ x402Version: 1, accepts: Array(2000).fill({ scheme: 'exact' }) }, { status: 402 }),
     ]
-    const { call, upstream, states } = await paying({ asks: () => answers.shift() ?? new Response() })
+    const { call, upstream, states } = asking(() => answers.shift() ?? new Response())
     for (let i = 0; i < 4; i++) expect((await call()).status).toBe(503)
     expect([upstream.calls.length, await states()]).toEqual([4, []])
   })

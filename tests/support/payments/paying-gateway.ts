@@ -1,4 +1,4 @@
-import { afterEach, expect } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { sql } from 'drizzle-orm'
 import type { Api, ApiOperation } from '../../../server/core/apis/api'
@@ -107,4 +107,23 @@ export function onePayingGateway() {
       await closing?.booksAgree()
     },
   }
+}
+
+/** One paying gateway for tests in which nothing is signed. At their end it still pays what is right. */
+export function unpaidGateway() {
+  let open: PayingGateway
+  const asking = (asks: (url: string) => Response): PayingGateway => {
+    const { upstream } = open
+    upstream.calls.length = 0
+    upstream.answers((call) => (hasPaid(call) ? Response.json({}) : asks(`${upstream.url}${call.target}`)))
+    return open
+  }
+  beforeAll(async () => {
+    open = await openPayingGateway()
+  })
+  afterAll(async () => {
+    expect((await asking(asksToPay).call()).status).toBe(200)
+    await open.booksAgree()
+  })
+  return asking
 }
