@@ -4,12 +4,16 @@ import type { JsonSchema } from '../openapi/json-schema'
 import { extractNamed } from '../openapi/named-schemas'
 import { CatalogFile } from './record'
 
+const CATALOG_SCHEMA = JSON.stringify(catalogSchema())
+
 /** The JSON Schema of catalog files, for editors and checks (docs/sell-your-api.md). */
 export function schemaRoutes() {
-  const text = JSON.stringify(catalogSchema())
   return routeGroup({ name: 'schemas' }).get(
     '/schemas/catalog.json',
-    () => new Response(text, { headers: { 'content-type': 'application/schema+json', 'cache-control': 'no-cache' } }),
+    () =>
+      new Response(CATALOG_SCHEMA, {
+        headers: { 'content-type': 'application/schema+json', 'cache-control': 'no-cache' },
+      }),
     UNDOCUMENTED,
   )
 }
