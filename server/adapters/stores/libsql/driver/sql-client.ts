@@ -76,9 +76,14 @@ function resultSet(wire: WireResult): ResultSet {
 /** Most writes give no row, and need no class for it. */
 function namedRows({ columns, rows }: WireResult): Row[] {
   if (rows.length === 0) return []
-  const NamedRow = rowOf(columns)
+  const list = columns.join('\n')
+  const NamedRow = rowClasses.get(list) ?? rowOf(columns)
+  rowClasses.set(list, NamedRow)
   return rows.map((values) => new NamedRow(values) as unknown as Row)
 }
+
+/** By their columns. The program has a few hundred lists of columns. */
+const rowClasses = new Map<string, ReturnType<typeof rowOf>>()
 
 /**
  * A class for libSQL rows with these columns: an array whose cells are also properties by column name (the last column wins), and
