@@ -1,4 +1,5 @@
 import { and, desc, eq, gt, ne, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { IdentitySettings } from '../../core/accounts/identity'
 import { MINUTE_MS } from '../../core/clock'
 import { identityPasskey, identitySession, identityTwoFactor, identityUser } from '../stores/libsql/schema/identity'
@@ -20,6 +21,7 @@ export function userSessions(
   onSessionEnd: (userId: string) => Promise<void>,
 ): Pick<IdentitySettings, 'sessions' | 'endSessions' | 'secondFactors' | 'resetSecondFactors'> & SeenSessions {
   const { seen, seenAt } = sessionUses(db)
+  const factors = factorQuery(db)
   return {
     seen,
 
@@ -64,18 +66,13 @@ export function userSessions(
     },
 
     async secondFactors(userId) {
-      const [[app], passkeys] = await db.batch([
-        db
-          .select({ codes: identityTwoFactor.backupCodes })
-          .from(identityTwoFactor)
-          .where(and(eq(identityTwoFactor.userId, userId), eq(identityTwoFactor.verified, true))),
-        db.select({ id: identityPasskey.id }).from(identityPasskey).where(eq(identityPasskey.userId, userId)),
-      ])
-      const codes: unknown = app ? JSON.parse(app.codes) : []
+      const [found] = await factors.all({ userId })
+      const stored = found?.codes ?? null
+      const codes: unknown = stored === null ? [] : JSON.parse(stored)
       return {
-        app: app !== undefined,
+        app: stored !== null,
         recoveryCodes: Array.isArray(codes) ? codes.length : 0,
-        passkeys: passkeys.length,
+        passkeys: found?.passkeys ?? 0,
       }
     },
 
@@ -114,4 +111,18 @@ function sessionUses(db: IdentityDatabase) {
         .catch(() => undefined)
     },
   }
+}
+
+/** Built once: building the query costs more than running it. */
+function factorQuery(db: IdentityDatabase) {
+  const ofUser = (userId: SQLiteColumn) => sql`${userId} = ${identityUser.id}`
+  return db
+    .select({
+      codes: identityTwoFactor.backupCodes,
+      passkeys: sql<number>`(SELECT count(*) FROM ${identityPasskey} WHERE ${ofUser(identityPasskey.userId)})`,
+    })
+    .from(identityUser)
+    .leftJoin(identityTwoFactor, and(ofUser(identityTwoFactor.userId), eq(identityTwoFactor.verified, true)))
+    .where(eq(identityUser.id, sql.placeholder('userId')))
+    .prepare()
 }

@@ -1,4 +1,4 @@
-import { count, desc, eq, lt } from 'drizzle-orm'
+import { count, desc, eq, lt, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { type Account, roleFlags, type StaffRole } from '../../../core/accounts/account'
 import type { AccountDirectory } from '../../../core/accounts/directory'
@@ -7,7 +7,8 @@ import type { AuditEntry } from '../../../core/audit'
 import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-row'
-import { amongAll } from './driver/among-all'
+import { amongGiven, asList } from './driver/among-all'
+import { builtOnce } from './driver/built-once'
 import { InDoubt } from './driver/in-doubt'
 import { accounts, auditLog } from './schema/accounts'
 
@@ -28,6 +29,7 @@ type AccountRow = Omit<Account, 'operator' | 'support'>
  */
 export class LibsqlAccounts implements AccountStore {
   private readonly db: LibSQLDatabase
+  private readonly byUserId: ReturnType<typeof queries>['byUserId']
   private readonly directory: Pick<AccountDirectory, 'roleOf' | 'setRole'>
   private readonly ids = new Map<AccountId, Account>()
   private readonly rows: GatheredLookups<AccountRow>
@@ -43,7 +45,9 @@ export class LibsqlAccounts implements AccountStore {
   ) {
     this.db = db
     this.directory = directory
-    const read = (ids: readonly string[]) => db.select(COLUMNS).from(accounts).where(amongAll(accounts.id, ids))
+    const { byIds, byUserId } = queries(db)
+    this.byUserId = byUserId
+    const read = (ids: readonly string[]) => byIds().all({ ids: asList(ids) })
     this.rows = new GatheredLookups(async (ids) => new Map((await read(ids)).map((row) => [row.id, row])))
     this.doubts = new InDoubt(settled, async (ids) => {
       for (const row of await read(ids)) this.changed({ ...row, operator: false, support: false })
@@ -63,7 +67,7 @@ export class LibsqlAccounts implements AccountStore {
     if (seen && this.doubts.has(seen.id)) await this.doubts.resolve()
     const known = this.users.get(userId)
     if (known) return known
-    const [row] = await this.db.select(COLUMNS).from(accounts).where(eq(accounts.userId, userId))
+    const [row] = await this.byUserId().all({ userId })
     if (row && !this.users.has(userId)) this.opened(this.accountOf(row))
     return this.users.get(userId) ?? null
   }
@@ -135,5 +139,17 @@ export class LibsqlAccounts implements AccountStore {
     const account = { ...row, ...roleFlags(this.directory.roleOf(row.id)) }
     this.ids.set(row.id, account)
     return account
+  }
+}
+
+function queries(db: LibSQLDatabase) {
+  const select = () => db.select(COLUMNS).from(accounts)
+  return {
+    byIds: builtOnce(() => select().where(amongGiven(accounts.id, 'ids')).prepare()),
+    byUserId: builtOnce(() =>
+      select()
+        .where(eq(accounts.userId, sql.placeholder('userId')))
+        .prepare(),
+    ),
   }
 }

@@ -9,7 +9,8 @@ import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import { auditRow } from './audit/audit-row'
-import { amongAll } from './driver/among-all'
+import { amongGiven, asList } from './driver/among-all'
+import { builtOnce } from './driver/built-once'
 import { InDoubt } from './driver/in-doubt'
 import type { LogApplier } from './journal/log-applier'
 import { KeyTable } from './key-table'
@@ -31,6 +32,7 @@ type KeyRow = Omit<typeof keys.$inferSelect, 'lastUsedAt'>
  */
 export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase
+  private readonly queries: ReturnType<typeof queries>
   private readonly groups: Pick<LogApplier, 'touch'>
   private readonly applied: () => Promise<void>
   private readonly claims: CellClaims | null
@@ -64,17 +66,19 @@ export class LibsqlCredentials implements CredentialStore {
     this.groups = groups
     this.applied = applied
     this.claims = claims
-    const read = (hashes: readonly string[]) => db.select(COLUMNS).from(keys).where(amongAll(keys.hash, hashes))
+    this.queries = queries(db)
+    const { byHashes, budgets, lastUses } = this.queries
+    const read = (hashes: readonly string[]) => byHashes().all({ hashes: asList(hashes) })
     this.rows = new GatheredLookups(async (hashes) => new Map((await read(hashes)).map((row) => [row.hash, row])))
     this.doubts = new InDoubt(settled, async (hashes) => {
       for (const row of await read(hashes)) this.keys.set(withAllowlist(row))
     })
     this.budgets = new GatheredLookups(async (ids) => {
-      const rows = await db.select({ id: pools.id, budget: pools.budget }).from(pools).where(amongAll(pools.id, ids))
+      const rows = await budgets().all({ ids: asList(ids) })
       return new Map(rows.flatMap(({ id, budget }) => (budget ? [[id, budget]] : [])))
     })
     this.lastUses = new GatheredLookups(async (ids) => {
-      const rows = await db.select({ id: keys.id, at: keys.lastUsedAt }).from(keys).where(amongAll(keys.id, ids))
+      const rows = await lastUses().all({ ids: asList(ids) })
       return new Map(rows.flatMap(({ id, at }) => (at === null ? [] : [[id, at]])))
     })
   }
@@ -91,13 +95,13 @@ export class LibsqlCredentials implements CredentialStore {
 
   async byId(id: KeyId): Promise<ApiKey | null> {
     await this.doubts.resolve()
-    const [row] = await this.db.select(COLUMNS).from(keys).where(eq(keys.id, id))
+    const [row] = await this.queries.byId().all({ id })
     return row ? this.keyOf(row) : null
   }
 
   async byAccount(account: AccountId): Promise<readonly ApiKey[]> {
     await this.doubts.resolve()
-    const rows = await this.db.select(COLUMNS).from(keys).where(eq(keys.accountId, account)).orderBy(desc(keys.id))
+    const rows = await this.queries.byAccount().all({ account })
     return rows.map((row) => this.keyOf(row))
   }
 
@@ -228,4 +232,28 @@ function withAllowlist(row: KeyRow): ApiKey {
 function rowOf(key: ApiKey) {
   const { allowlist: _parsed, ...row } = key
   return row
+}
+
+function queries(db: LibSQLDatabase) {
+  const select = () => db.select(COLUMNS).from(keys)
+  return {
+    byHashes: builtOnce(() => select().where(amongGiven(keys.hash, 'hashes')).prepare()),
+    byId: builtOnce(() =>
+      select()
+        .where(eq(keys.id, sql.placeholder('id')))
+        .prepare(),
+    ),
+    byAccount: builtOnce(() =>
+      select()
+        .where(eq(keys.accountId, sql.placeholder('account')))
+        .orderBy(desc(keys.id))
+        .prepare(),
+    ),
+    budgets: builtOnce(() =>
+      db.select({ id: pools.id, budget: pools.budget }).from(pools).where(amongGiven(pools.id, 'ids')).prepare(),
+    ),
+    lastUses: builtOnce(() =>
+      db.select({ id: keys.id, at: keys.lastUsedAt }).from(keys).where(amongGiven(keys.id, 'ids')).prepare(),
+    ),
+  }
 }

@@ -6,6 +6,7 @@ import type { AuditEntry } from '../../../core/audit'
 import type { CellName } from '../../../core/cluster/cells'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-row'
+import { builtOnce } from './driver/built-once'
 import { auditLog } from './schema/accounts'
 import { accountDirectory as directory } from './schema/directory'
 import { identityUser } from './schema/identity'
@@ -13,6 +14,7 @@ import { identityUser } from './schema/identity'
 /** The roles are in memory, written through. */
 export class LibsqlDirectory implements AccountDirectory {
   private readonly db: LibSQLDatabase
+  private readonly homes: () => ReturnType<typeof homeQuery>
   private readonly roles = new Map<AccountId, StaffRole>()
   /** Rises with each change of a role here. */
   private changes = 0
@@ -21,6 +23,7 @@ export class LibsqlDirectory implements AccountDirectory {
 
   constructor(db: LibSQLDatabase) {
     this.db = db
+    this.homes = builtOnce(() => homeQuery(db))
   }
 
   /** Reads the roles. What it returns takes them over; it throws if one changed here meanwhile, because what was read may be older. */
@@ -53,7 +56,7 @@ export class LibsqlDirectory implements AccountDirectory {
   }
 
   async homeOf(userId: string): Promise<AccountHome | null> {
-    const [known] = await this.db.select().from(directory).where(eq(directory.userId, userId))
+    const [known] = await this.homes().all({ userId })
     return known ?? null
   }
 
@@ -147,4 +150,12 @@ export class LibsqlDirectory implements AccountDirectory {
     if (role) this.roles.set(account, role)
     else this.roles.delete(account)
   }
+}
+
+function homeQuery(db: LibSQLDatabase) {
+  return db
+    .select()
+    .from(directory)
+    .where(eq(directory.userId, sql.placeholder('userId')))
+    .prepare()
 }

@@ -20,6 +20,7 @@ import {
   type TakeRefusal,
   type Trouble,
 } from '../../../core/payments/claim'
+import { builtOnce } from './driver/built-once'
 import { entries } from './schema/ledger'
 import { IS_UNFINISHED, paymentAnswers, payments } from './schema/payments'
 
@@ -36,11 +37,13 @@ const PRUNED_AT_ONCE = 5_000
 export class LibsqlPaymentClaims implements ClaimStore {
   private readonly db: LibSQLDatabase
   private readonly claims: CellClaims | null
+  private readonly queries: ReturnType<typeof queries>
 
   /** `claims`: null for the only cell. */
   constructor(db: LibSQLDatabase, claims: CellClaims | null) {
     this.db = db
     this.claims = claims
+    this.queries = queries(db)
   }
 
   async take(claim: NewClaim, now: number, covered?: Covered): Promise<ClaimTaken> {
@@ -79,17 +82,17 @@ export class LibsqlPaymentClaims implements ClaimStore {
   }
 
   async find(key: string): Promise<Claim | null> {
-    const [row] = await this.db.select().from(payments).where(eq(payments.key, key))
+    const [row] = await this.queries.byKey().all({ key })
     return row ? claimOf(row) : null
   }
 
   async byId(id: PaymentId): Promise<Claim | null> {
-    const [row] = await this.db.select().from(payments).where(eq(payments.id, id))
+    const [row] = await this.queries.byId().all({ id })
     return row ? claimOf(row) : null
   }
 
   async findByCredential(hash: string): Promise<Claim | null> {
-    const [row] = await this.db.select().from(payments).where(eq(payments.credentialHash, hash)).limit(1)
+    const [row] = await this.queries.byCredential().all({ hash })
     return row ? claimOf(row) : null
   }
 
@@ -352,4 +355,26 @@ function pageOf(rows: readonly Row[], limit: number): Page<Claim> {
 
 function claimOf({ refusedAt: _refusedAt, ...claim }: Row): Claim {
   return claim
+}
+
+function queries(db: LibSQLDatabase) {
+  const select = () => db.select().from(payments)
+  return {
+    byKey: builtOnce(() =>
+      select()
+        .where(eq(payments.key, sql.placeholder('key')))
+        .prepare(),
+    ),
+    byId: builtOnce(() =>
+      select()
+        .where(eq(payments.id, sql.placeholder('id')))
+        .prepare(),
+    ),
+    byCredential: builtOnce(() =>
+      select()
+        .where(eq(payments.credentialHash, sql.placeholder('hash')))
+        .limit(1)
+        .prepare(),
+    ),
+  }
 }

@@ -8,6 +8,7 @@ import type {
 } from '../../../../core/accounts/signup-credit'
 import { DAY_MS } from '../../../../core/clock'
 import type { Money } from '../../../../core/money'
+import { builtOnce } from '../driver/built-once'
 import { signupCredits } from '../schema/signup-credits'
 
 const AWAITING = 'awaiting_confirmation'
@@ -16,10 +17,12 @@ const AWAITING = 'awaiting_confirmation'
 export class LibsqlSignupCredits implements SignupCreditStore {
   private readonly db: LibSQLDatabase
   private readonly brakes: SignupBrakes
+  private readonly states: () => ReturnType<typeof stateQuery>
 
   constructor(db: LibSQLDatabase, brakes: SignupBrakes) {
     this.db = db
     this.brakes = brakes
+    this.states = builtOnce(() => stateQuery(db))
   }
 
   decide(request: SignupCreditRequest): Promise<SignupCredit> {
@@ -41,10 +44,7 @@ export class LibsqlSignupCredits implements SignupCreditStore {
   }
 
   async of(userId: string): Promise<SignupCredit | null> {
-    const [row] = await this.db
-      .select({ state: signupCredits.state })
-      .from(signupCredits)
-      .where(eq(signupCredits.userId, userId))
+    const [row] = await this.states().all({ userId })
     return row?.state ?? null
   }
 
@@ -67,4 +67,13 @@ export class LibsqlSignupCredits implements SignupCreditStore {
       WHEN (SELECT coalesce(sum(granted.amount), 0) ${granted}) + ${amount} > ${this.brakes.daily} THEN 'daily_limit'
       ELSE 'granted' END`
   }
+}
+
+function stateQuery(db: LibSQLDatabase) {
+  const { state, userId } = signupCredits
+  return db
+    .select({ state })
+    .from(signupCredits)
+    .where(eq(userId, sql.placeholder('userId')))
+    .prepare()
 }

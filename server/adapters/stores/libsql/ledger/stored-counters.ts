@@ -7,7 +7,8 @@ import type { StoredAccount, StoredCounters, StoredPool } from '../../../../core
 import { poolBudget } from '../../../../core/ledger/pool-budget'
 import { micros } from '../../../../core/money'
 import { periodAround } from '../../../../core/usage/calendar'
-import { amongAll } from '../driver/among-all'
+import { amongGiven, asList } from '../driver/among-all'
+import { builtOnce } from '../driver/built-once'
 import { accounts } from '../schema/accounts'
 import { pools } from '../schema/keys'
 import { poolSpendings } from './pool-spendings'
@@ -21,12 +22,14 @@ type PoolRow = Pick<typeof pools.$inferSelect, 'id' | 'accountId' | 'limit' | 's
 export class LibsqlStoredCounters implements StoredCounters {
   private readonly db: LibSQLDatabase
   private readonly clock: Clock
+  private readonly queries: ReturnType<typeof queries>
   private readonly accounts: GatheredLookups<StoredAccount>
   private readonly pools: GatheredLookups<StoredPool>
 
   constructor(db: LibSQLDatabase, clock: Clock) {
     this.db = db
     this.clock = clock
+    this.queries = queries(db)
     this.accounts = new GatheredLookups((ids) => this.readAccounts(ids))
     this.pools = new GatheredLookups((ids) => this.readPools(ids))
   }
@@ -40,14 +43,12 @@ export class LibsqlStoredCounters implements StoredCounters {
   }
 
   private async readAccounts(ids: readonly string[]): Promise<ReadonlyMap<string, StoredAccount>> {
-    const { id, credit, paid, toppedUp, debt } = accounts
-    const rows = await this.db.select({ id, credit, paid, toppedUp, debt }).from(accounts).where(amongAll(id, ids))
+    const rows = await this.queries.accounts().all({ ids: asList(ids) })
     return new Map(rows.map((row) => [row.id, row]))
   }
 
   private async readPools(ids: readonly string[]): Promise<ReadonlyMap<string, StoredPool>> {
-    const { id, accountId, limit, spent, budget } = pools
-    const rows = await this.db.select({ id, accountId, limit, spent, budget }).from(pools).where(amongAll(id, ids))
+    const rows = await this.queries.pools().all({ ids: asList(ids) })
     const budgets = await this.budgetsOf(rows)
     return new Map(rows.map((row) => [row.id, { ...row, budget: budgets.get(row.id) ?? null }]))
   }
@@ -82,5 +83,18 @@ function periodStarts(at: number) {
     const starts = { start, startBefore: periodAround(start - 1, period, timezone).start }
     known.set(name, starts)
     return starts
+  }
+}
+
+function queries(db: LibSQLDatabase) {
+  const { id, credit, paid, toppedUp, debt } = accounts
+  const { id: pool, accountId, limit, spent, budget } = pools
+  return {
+    accounts: builtOnce(() =>
+      db.select({ id, credit, paid, toppedUp, debt }).from(accounts).where(amongGiven(id, 'ids')).prepare(),
+    ),
+    pools: builtOnce(() =>
+      db.select({ id: pool, accountId, limit, spent, budget }).from(pools).where(amongGiven(pool, 'ids')).prepare(),
+    ),
   }
 }
