@@ -1,6 +1,7 @@
 import { and, desc, eq, gt, ne, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { IdentitySettings } from '../../core/accounts/identity'
+import { builtOnce } from '../../core/built-once'
 import { MINUTE_MS } from '../../core/clock'
 import { identityPasskey, identitySession, identityTwoFactor, identityUser } from '../stores/libsql/schema/identity'
 import type { IdentityDatabase } from './identity-database'
@@ -21,7 +22,7 @@ export function userSessions(
   onSessionEnd: (userId: string) => Promise<void>,
 ): Pick<IdentitySettings, 'sessions' | 'endSessions' | 'secondFactors' | 'resetSecondFactors'> & SeenSessions {
   const { seen, seenAt } = sessionUses(db)
-  const factors = factorQuery(db)
+  const factors = builtOnce(() => factorQuery(db))
   return {
     seen,
 
@@ -66,7 +67,7 @@ export function userSessions(
     },
 
     async secondFactors(userId) {
-      const [found] = await factors.all({ userId })
+      const [found] = await factors().all({ userId })
       const stored = found?.codes ?? null
       const codes: unknown = stored === null ? [] : JSON.parse(stored)
       return {
@@ -113,7 +114,6 @@ function sessionUses(db: IdentityDatabase) {
   }
 }
 
-/** Built once: building the query costs more than running it. */
 function factorQuery(db: IdentityDatabase) {
   const ofUser = (userId: SQLiteColumn) => sql`${userId} = ${identityUser.id}`
   return db

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { and, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { builtOnce } from '../../../core/built-once'
 import {
   ACCESS_TOKEN_PREFIX,
   AUDIENCES,
@@ -52,14 +53,14 @@ export class LibraryGrants implements OAuthGrants {
   private readonly db: IdentityDatabase
   private readonly parts: LibraryGrantsParts
   private readonly origin: string
-  private readonly byStored: ReturnType<typeof tokenQuery>
+  private readonly byStored: () => ReturnType<typeof tokenQuery>
   /** Tokens that were found, by their hashes. The whole cache is cleared when it is full. */
   private readonly remembered = new Map<string, Remembered>()
 
   constructor(parts: LibraryGrantsParts) {
     this.parts = parts
     this.db = parts.db
-    this.byStored = tokenQuery(parts.db)
+    this.byStored = builtOnce(() => tokenQuery(parts.db))
     this.origin = new URL(parts.baseUrl).origin
   }
 
@@ -79,7 +80,7 @@ export class LibraryGrants implements OAuthGrants {
     const stored = storedForm(token)
     // Taken before the read: a write that begins meanwhile may not be seen by it.
     const [at, changes] = [this.parts.now(), this.parts.changes()]
-    const [row] = await this.byStored.all({ stored })
+    const [row] = await this.byStored().all({ stored })
     if (!row?.userId || row.disabled) {
       this.remembered.delete(stored)
       return null
@@ -172,7 +173,6 @@ export function storedForm(token: string): string {
   return createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
 }
 
-/** Built once: building the query costs more than running it. */
 function tokenQuery(db: IdentityDatabase) {
   return db
     .select({

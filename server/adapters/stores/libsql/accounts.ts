@@ -4,11 +4,11 @@ import { type Account, roleFlags, type StaffRole } from '../../../core/accounts/
 import type { AccountDirectory } from '../../../core/accounts/directory'
 import type { AccountStore } from '../../../core/accounts/store'
 import type { AuditEntry } from '../../../core/audit'
+import { builtOnce } from '../../../core/built-once'
 import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-row'
-import { amongGiven, asList } from './driver/among-all'
-import { builtOnce } from './driver/built-once'
+import { amongAll, asList } from './driver/among-all'
 import { InDoubt } from './driver/in-doubt'
 import { accounts, auditLog } from './schema/accounts'
 
@@ -145,7 +145,7 @@ export class LibsqlAccounts implements AccountStore {
 function queries(db: LibSQLDatabase) {
   const select = () => db.select(COLUMNS).from(accounts)
   return {
-    byIds: builtOnce(() => select().where(amongGiven(accounts.id, 'ids')).prepare()),
+    byIds: builtOnce(() => select().where(amongAll(accounts.id, 'ids')).prepare()),
     byUserId: builtOnce(() =>
       select()
         .where(eq(accounts.userId, sql.placeholder('userId')))

@@ -1,6 +1,7 @@
 import { and, count, desc, eq, getTableColumns, gt, isNull, lte, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
+import { builtOnce } from '../../../core/built-once'
 import type { CellClaims } from '../../../core/cluster/cells'
 import { Allowlist } from '../../../core/credentials/allowlist'
 import type { ApiKey, Budget } from '../../../core/credentials/api-key'
@@ -9,8 +10,7 @@ import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import { auditRow } from './audit/audit-row'
-import { amongGiven, asList } from './driver/among-all'
-import { builtOnce } from './driver/built-once'
+import { amongAll, asList } from './driver/among-all'
 import { InDoubt } from './driver/in-doubt'
 import type { LogApplier } from './journal/log-applier'
 import { KeyTable } from './key-table'
@@ -237,7 +237,7 @@ function rowOf(key: ApiKey) {
 function queries(db: LibSQLDatabase) {
   const select = () => db.select(COLUMNS).from(keys)
   return {
-    byHashes: builtOnce(() => select().where(amongGiven(keys.hash, 'hashes')).prepare()),
+    byHashes: builtOnce(() => select().where(amongAll(keys.hash, 'hashes')).prepare()),
     byId: builtOnce(() =>
       select()
         .where(eq(keys.id, sql.placeholder('id')))
@@ -250,10 +250,10 @@ function queries(db: LibSQLDatabase) {
         .prepare(),
     ),
     budgets: builtOnce(() =>
-      db.select({ id: pools.id, budget: pools.budget }).from(pools).where(amongGiven(pools.id, 'ids')).prepare(),
+      db.select({ id: pools.id, budget: pools.budget }).from(pools).where(amongAll(pools.id, 'ids')).prepare(),
     ),
     lastUses: builtOnce(() =>
-      db.select({ id: keys.id, at: keys.lastUsedAt }).from(keys).where(amongGiven(keys.id, 'ids')).prepare(),
+      db.select({ id: keys.id, at: keys.lastUsedAt }).from(keys).where(amongAll(keys.id, 'ids')).prepare(),
     ),
   }
 }

@@ -1,5 +1,6 @@
 import { and, desc, eq, gt, inArray, lt, lte, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import { builtOnce } from '../../../core/built-once'
 import { DAY_MS, HOUR_MS } from '../../../core/clock'
 import type { CellClaims } from '../../../core/cluster/cells'
 import { makeId, type PaymentId } from '../../../core/ids'
@@ -20,7 +21,6 @@ import {
   type TakeRefusal,
   type Trouble,
 } from '../../../core/payments/claim'
-import { builtOnce } from './driver/built-once'
 import { entries } from './schema/ledger'
 import { IS_UNFINISHED, paymentAnswers, payments } from './schema/payments'
 

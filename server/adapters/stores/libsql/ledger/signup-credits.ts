@@ -6,9 +6,9 @@ import type {
   SignupCreditRequest,
   SignupCreditStore,
 } from '../../../../core/accounts/signup-credit'
+import { builtOnce } from '../../../../core/built-once'
 import { DAY_MS } from '../../../../core/clock'
 import type { Money } from '../../../../core/money'
-import { builtOnce } from '../driver/built-once'
 import { signupCredits } from '../schema/signup-credits'
 
 const AWAITING = 'awaiting_confirmation'

@@ -1,4 +1,5 @@
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import { builtOnce } from '../../../../core/built-once'
 import type { Clock } from '../../../../core/clock'
 import type { Budget } from '../../../../core/credentials/api-key'
 import { GatheredLookups } from '../../../../core/gathered-lookups'
@@ -7,8 +8,7 @@ import type { StoredAccount, StoredCounters, StoredPool } from '../../../../core
 import { poolBudget } from '../../../../core/ledger/pool-budget'
 import { micros } from '../../../../core/money'
 import { periodAround } from '../../../../core/usage/calendar'
-import { amongGiven, asList } from '../driver/among-all'
-import { builtOnce } from '../driver/built-once'
+import { amongAll, asList } from '../driver/among-all'
 import { accounts } from '../schema/accounts'
 import { pools } from '../schema/keys'
 import { poolSpendings } from './pool-spendings'
@@ -91,10 +91,10 @@ function queries(db: LibSQLDatabase) {
   const { id: pool, accountId, limit, spent, budget } = pools
   return {
     accounts: builtOnce(() =>
-      db.select({ id, credit, paid, toppedUp, debt }).from(accounts).where(amongGiven(id, 'ids')).prepare(),
+      db.select({ id, credit, paid, toppedUp, debt }).from(accounts).where(amongAll(id, 'ids')).prepare(),
     ),
     pools: builtOnce(() =>
-      db.select({ id: pool, accountId, limit, spent, budget }).from(pools).where(amongGiven(pool, 'ids')).prepare(),
+      db.select({ id: pool, accountId, limit, spent, budget }).from(pools).where(amongAll(pool, 'ids')).prepare(),
     ),
   }
 }
