@@ -1,10 +1,11 @@
 import { type Clock, MINUTE_MS } from '../core/clock'
 import { type Failure, failure } from '../core/failure'
 import { reasonOf } from '../core/result'
+import type { EndCode } from '../core/usage/call-record'
 import type { AnswerHeaders } from './call'
 import { SHUTTING_DOWN } from './call-upstream'
 import { DeliveredBytes, type Ending } from './idempotency/idempotency'
-import type { Charge, EndCode, OpenCall } from './work'
+import type { Charge, OpenCall } from './work'
 
 /** The longest stream. */
 export const MAX_STREAM_MS = 30 * MINUTE_MS
@@ -65,7 +66,7 @@ export interface StreamEnd {
   readonly isGone: boolean
   /** The upstream was stopped because the caller hung up, so nothing was produced that did not arrive. */
   readonly wasStopped: boolean
-  readonly code: EndCode
+  readonly code: EndCode | null
 }
 
 /** How a stream is metered and charged. */
@@ -350,7 +351,7 @@ class SettledStream {
     return captured.ok ? null : captured.error
   }
 
-  private code(isWhole: boolean): EndCode {
+  private code(isWhole: boolean): EndCode | null {
     if (this.stopped === 'shutdown') return 'gateway_shutdown'
     if (this.isGone) return 'caller_hung_up'
     return isWhole ? null : 'stream_cut'

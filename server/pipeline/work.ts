@@ -5,7 +5,7 @@ import type { Model } from '../core/models/model'
 import type { Money } from '../core/money'
 import type { DeliveredReceipt } from '../core/payments/receipt'
 import type { Result } from '../core/result'
-import type { Charged, TokenCounts, UsageSource } from '../core/usage/call-record'
+import type { Charged, EndCode, TokenCounts, UsageSource } from '../core/usage/call-record'
 import type { AnswerHeaders, AuthenticatedCall } from './call'
 import type { Drain } from './drains'
 import type { Ending } from './idempotency/idempotency'
@@ -13,9 +13,6 @@ import type { Quote } from './quote'
 
 /** Which sources signup credit may buy. */
 export type CreditUse = 'all' | 'part' | 'nothing'
-
-/** How a charged call ended, in its row: null in full. The status is that of its answer. */
-export type EndCode = null | 'caller_hung_up' | 'stream_cut' | 'gateway_restarted' | 'gateway_shutdown'
 
 /**
  * What one paid call does: everything in which a search, a model call, a research job and a social action differ. `runPaidCall`
@@ -65,7 +62,7 @@ export interface Load extends Pick<Model, 'upstreams'> {
 /** What a call is charged, and the details for its usage row. */
 export interface Charge {
   readonly charged: Charged
-  readonly code?: EndCode
+  readonly code?: EndCode | null
   readonly tokens?: TokenCounts
   readonly usageSource?: UsageSource
   /** What it cost above its hold. The gateway absorbs it. */

@@ -667,7 +667,7 @@ export const RULES: readonly Rule[] = [
   { files: ['dashboard/src/api/client/batch.ts'], may: ['server/core/batch.ts'] },
   { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts', ...RECORDS], packages: REACT },
   {
-    // The request log has codes without messages, so it shows a code's documented meaning.
+    // A row of the request log has no message, so its details show the documented meaning of its code.
     files: ['dashboard/src/ui/requests/failure-code-meaning.tsx'],
     may: ['dashboard/src/ui/**', ...TEXT, 'server/http/openapi/failure-meanings.ts'],
     types: ['dashboard/src/api/client/failure.ts'],

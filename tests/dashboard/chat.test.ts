@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { becomes, type Dashboard } from '../support/dashboard/browser'
+import { becomes, type Dashboard, follow } from '../support/dashboard/browser'
 import { openModelDashboard } from '../support/dashboard/model-dashboard'
 import { fitsEverybody, left } from '../support/dashboard/page-checks'
 import { eventStream, openAi, type VendorDouble } from '../support/vendor-double'
@@ -95,7 +95,7 @@ describe('the chat of the playground', () => {
   })
 
   test('stops in the middle: the text so far stays, the model completes, all of it is charged, and the button says so', async () => {
-    const { tab, page, spent } = await atChat('/playground?view=chat&model=acme%2Flarge')
+    const { tab, page, owner, spent } = await atChat('/playground?view=chat&model=acme%2Flarge')
     const stopped = Promise.withResolvers<void>()
     vendor.answer = () => {
       const words = [openAi.chunk({ role: 'assistant', content: '' }), openAi.chunk({ content: 'y'.repeat(80) })]
@@ -118,6 +118,10 @@ describe('the chat of the playground', () => {
     await page.getByText(/in, 90 out$/).waitFor()
     expect(await spent()).toBeGreaterThan(200)
     await page.getByRole('button', { name: /^Send/ }).waitFor()
+    const { requests } = await (await owner.api('/api/requests?search=caller_hung_up')).json()
+    await follow(page, `/requests/${requests[0].id}`)
+    await page.getByRole('region', { name: 'How it ended' }).getByText('The caller hung up').waitFor()
+    expect(await page.getByText('Why it failed').count()).toBe(0)
     // Its charge was asked for before it was written down.
     await left(tab, [/404 .*\/api\/requests\/playground-/])
   })

@@ -29,6 +29,7 @@ export const REQUEST_TEXT = {
   back: 'Back to requests',
   summary: 'Summary',
   why: 'Why it failed',
+  ending: 'How it ended',
   provider: 'Provider',
   route: 'Route',
   param: 'Parameter',

@@ -33,6 +33,12 @@ export interface Charged {
   readonly lines?: readonly ChargeLine[]
 }
 
+/**
+ * How a call ended that is not a failure of one code: charged and logged with the status of its answer, or, if it began to stream and was
+ * not charged, with that of a failure.
+ */
+export type EndCode = 'caller_hung_up' | 'stream_cut' | 'gateway_restarted' | 'gateway_shutdown'
+
 /** Why a call failed, without anything that its caller sent. */
 export interface FailureNote {
   /** The route template, such as `/v1/usage/{id}`. Null for a path that does not exist. */

@@ -1,7 +1,8 @@
 import type { FailureCode } from '../../core/failure'
+import type { EndCode } from '../../core/usage/call-record'
 
 /**
- * The meaning of each code, for the API documentation and the dashboard's request log. It must hold for every failure with that code,
+ * The meaning of each code, for the API documentation and the request log. It must hold for every failure with that code,
  * whose own message is more specific. A new code without a line does not compile.
  */
 export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
@@ -79,4 +80,21 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   upstream_unavailable:
     'The operation cannot be served now: its upstream cannot be reached, is not configured, or is closed. The message says which.',
   upstream_timeout: 'The upstream did not respond, or did not finish its response, in the time of the call.',
+}
+
+/** What the request log says of a call without such a failure. It must hold whether the call was charged or not. */
+const END_MEANINGS: Readonly<Record<EndCode, string>> = {
+  caller_hung_up:
+    'The caller hung up, or read for longer than a stream may last. A call that has reached its upstream is charged nevertheless.',
+  stream_cut: 'The response broke off before its end.',
+  gateway_restarted:
+    'The gateway ended unexpectedly in the middle of the response. The next start charged what was recorded until then.',
+  gateway_shutdown: 'The gateway shut down before the response was complete.',
+}
+
+const LOG_MEANINGS: ReadonlyMap<string, string> = new Map(Object.entries({ ...FAILURE_MEANINGS, ...END_MEANINGS }))
+
+/** The meaning of a code of the request log, without Markdown. Null for a code that this version does not write. */
+export function logMeaning(code: string | null): string | null {
+  return LOG_MEANINGS.get(code ?? '')?.replaceAll('`', '') ?? null
 }

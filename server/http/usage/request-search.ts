@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress } from '../../core/credentials/address'
 import type { RequestSearch } from '../../core/usage/reports'
-import { isFailureCode } from '../middleware/response/failures'
+import { logMeaning } from '../openapi/failure-meanings'
 import type { EndpointTable } from '../routing/endpoint-table'
 
 const STATUS = /^[1-5]\d\d$/
@@ -11,7 +11,7 @@ export function requestSearch(typed: string, table: Pick<EndpointTable, 'routeOf
   const text = typed.trim()
   if (STATUS.test(text)) return { by: 'status', status: Number(text) }
   // Before ids: callers choose theirs, and one that chose a code would hide its failures.
-  if (isFailureCode(text)) return { by: 'code', code: text }
+  if (logMeaning(text) !== null) return { by: 'code', code: text }
   const address = parseAddress(text)
   if (address) return { by: 'address', address: formatAddress(address) }
   const path = /^(\/|https?:)/.test(text) ? URL.parse(text, 'http://gateway')?.pathname : undefined

@@ -4,8 +4,9 @@ import { decimalOf } from '../../core/apis/prices/decimal'
 import { isSuccess, ReadAnswer } from '../../core/apis/prices/figure'
 import { type CallPrice, chargeFor } from '../../core/apis/prices/price'
 import { ZERO } from '../../core/money'
+import type { EndCode } from '../../core/usage/call-record'
 import { type StreamDeps, type StreamSale, settledStream } from '../stream'
-import type { Charge, EndCode, OpenCall, WorkResult } from '../work'
+import type { Charge, OpenCall, WorkResult } from '../work'
 import { type ApiSale, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import type { ApiStream } from './ask-api'
 import { guardedBody } from './secret-guard'
@@ -67,7 +68,7 @@ function streamSale(
     ...charge,
     upstreamCost: upstreamCostOf(operation, charge.charged.cost),
   })
-  const passed = (code: EndCode) => bought(chargeOf(price, meter.count, numberOf, code))
+  const passed = (code: EndCode | null) => bought(chargeOf(price, meter.count, numberOf, code))
   return {
     meter,
     isWrite: operation.effect === 'write',
@@ -88,13 +89,23 @@ function streamSale(
 }
 
 /** The charge for the units that passed; nothing if none did. */
-function chargeOf(price: CallPrice, units: number, numberOf: (parameter: string) => number, code: EndCode): Charge {
+function chargeOf(
+  price: CallPrice,
+  units: number,
+  numberOf: (parameter: string) => number,
+  code: EndCode | null,
+): Charge {
   const { charged } = priced(price, units, numberOf)
   if (units > 0) return { charged, code }
   return { charged: { ...charged, cost: ZERO, units: 0, lines: [] }, code }
 }
 
-function full(price: CallPrice, meter: ApiStreamMeter, numberOf: (parameter: string) => number, code: EndCode): Charge {
+function full(
+  price: CallPrice,
+  meter: ApiStreamMeter,
+  numberOf: (parameter: string) => number,
+  code: EndCode | null,
+): Charge {
   return { charged: priced(price, meter.count, numberOf).charged, code }
 }
 

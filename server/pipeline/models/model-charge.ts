@@ -4,8 +4,8 @@ import type { ModelTokens } from '../../core/models/model-tokens'
 import { costOfLines, tokenLines } from '../../core/models/token-price'
 import { isUnitPrice, repricedLine, tokenPriceOf } from '../../core/models/unit-price'
 import { type Money, min, minus } from '../../core/money'
-import type { ChargeLine } from '../../core/usage/call-record'
-import type { Charge, EndCode } from '../work'
+import type { ChargeLine, EndCode } from '../../core/usage/call-record'
+import type { Charge } from '../work'
 import { countedInput, type InputTokens } from './input-tokens'
 import type { ValidatedCall } from './model-call'
 import { USUAL_BYTES } from './wires/model-request'
@@ -18,7 +18,7 @@ export const NO_OUTPUT: MeteredOutput = { counts: null, isFinal: false, textByte
 export function chargeFor(
   { model, bounds, maxCost, unitLine }: Pick<ValidatedCall, 'model' | 'bounds' | 'maxCost' | 'unitLine'>,
   seen: MeteredOutput,
-  code: EndCode = null,
+  code: EndCode | null = null,
 ): Charge {
   if (unitLine) return unitCharge(model, unitLine, seen, code)
   const counted = metered(seen, { input: bounds.input.likely, output: bounds.output })
@@ -47,7 +47,7 @@ function unitCharge(
   { priceVersion, purchasePrice }: ValidatedCall['model'],
   asked: ChargeLine,
   { units = asked.units, isFinal }: MeteredOutput,
-  code: EndCode,
+  code: EndCode | null,
 ): Charge {
   const line = { ...asked, units: Math.min(asked.units, units) }
   const lines = [line]
@@ -69,7 +69,7 @@ export async function estimatedCharge(
   deps: { readonly clock: Clock; readonly inputs: InputTokens },
   { validated, startedAt }: { readonly validated: ValidatedCall; readonly startedAt: number },
   seen: MeteredOutput,
-  code: EndCode,
+  code: EndCode | null,
   /** Whether the vendor stopped when the gateway did, so that nothing was written that did not arrive. */
   wasStopped = false,
 ): Promise<Charge> {

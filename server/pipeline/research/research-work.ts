@@ -2,13 +2,14 @@ import { priceOf } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import { formatUsd, type Money } from '../../core/money'
 import { err, ok, type Result, reasonOf } from '../../core/result'
+import type { EndCode } from '../../core/usage/call-record'
 import { type AuthenticatedCall, type CallOptions, originOf } from '../call'
 import { SHUTTING_DOWN } from '../call-upstream'
 import { DeliveredBytes, type Ending } from '../idempotency/idempotency'
 import { exceedsMinute, isKnownModel, soldModel } from '../models/validate-model-call'
 import { creditUse } from '../provider-work'
 import { accountOf } from '../record-call'
-import type { Charge, EndCode, OpenCall, Work, WorkResult } from '../work'
+import type { Charge, OpenCall, Work, WorkResult } from '../work'
 import {
   DeepResearch,
   likelyResearchTokens,
@@ -201,7 +202,7 @@ class ResearchJob {
     return this.isTooLong && this.research.state.text !== ''
   }
 
-  private code(problem: Failure | null): EndCode {
+  private code(problem: Failure | null): EndCode | null {
     if (problem === SHUTTING_DOWN) return 'gateway_shutdown'
     if (this.isGone) return 'caller_hung_up'
     return problem && 'stream_cut'
@@ -269,7 +270,7 @@ class ResearchJob {
     this.sendEvent({ kind: 'progress', progress })
   }
 
-  private charge(code: EndCode): Charge {
+  private charge(code: EndCode | null): Charge {
     const { state } = this.research
     const cost = researchCost(state, this.maxCost)
     const priceVersion = this.parts.catalog.byId(this.call.model)?.priceVersion ?? 'none'

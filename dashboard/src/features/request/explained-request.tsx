@@ -12,7 +12,7 @@ import { RequestCharge } from './request-charge.tsx'
 import { RequestTimes } from './request-times.tsx'
 import { TryAgain } from './try-again.tsx'
 
-/** What a request was, why it failed, where its time went, how its charge was calculated, and how to make it again. */
+/** What a request was, how it ended, where its time went, how its charge was calculated, and how to make it again. */
 export function ExplainedRequest({ request, keyLabel }: { request: Explained; keyLabel: (id: string) => string }) {
   const { columns } = TEXT
   return (
@@ -41,10 +41,10 @@ export function ExplainedRequest({ request, keyLabel }: { request: Explained; ke
   )
 }
 
-function Why({ request: { code, failure, key_id: caller } }: { request: Explained }) {
+function Why({ request: { status, code, failure, key_id: caller } }: { request: Explained }) {
   if (code === null) return null
   return (
-    <Card title={TEXT.why}>
+    <Card title={status < 400 ? TEXT.ending : TEXT.why}>
       {failure && <p className="font-medium wrap-anywhere">{failure.message}</p>}
       <FailureCodeMeaning code={code} caller={caller} />
       {failure && (

@@ -26,7 +26,7 @@ export function FirstRequestStatus({
       </p>
     )
   const { status, code, cost_micros_usd: cost, latency_ms: ms } = request
-  if (code === null)
+  if (status < 400 || code === null)
     return (
       <div role="status" className="grid gap-1">
         <p className="flex items-center gap-2 font-medium text-ok">

@@ -14,8 +14,7 @@ import { ZERO } from '../../../core/money'
 import { err, ok } from '../../../core/result'
 import { accountExport, type ExportParts } from '../../account/export'
 import { type KeyRecord, keyRecord } from '../../keys/record'
-import { isFailureCode } from '../../middleware/response/failures'
-import { FAILURE_MEANINGS } from '../../openapi/failure-meanings'
+import { logMeaning } from '../../openapi/failure-meanings'
 import { type Answer, findAccount, NOBODY_SIGNS_IN, OperatorCommands, type OperatorParts } from '../operator-commands'
 import type { OneOperatorAccount, SecondFactorReset } from '../record'
 import { whyPaidCallsFail } from '../why-402'
@@ -242,7 +241,7 @@ export class CustomerCommands {
       key: call.keyId,
       operation: call.operation,
       code: call.code ?? '',
-      meaning: isFailureCode(call.code) ? FAILURE_MEANINGS[call.code] : '',
+      meaning: logMeaning(call.code) ?? '',
     }))
   }
 

@@ -13,8 +13,8 @@ import type { CallRecord } from '../../../core/usage/call-record'
 import { limitRequestRecord } from '../../account/limit-request-record'
 import { keyRecord } from '../../keys/record'
 import { type PAGE_QUERY, refuseCursor } from '../../middleware/input/list-query'
-import { isFailureCode, notFound } from '../../middleware/response/failures'
-import { FAILURE_MEANINGS } from '../../openapi/failure-meanings'
+import { notFound } from '../../middleware/response/failures'
+import { logMeaning } from '../../openapi/failure-meanings'
 import { accountUsage, callFilter, type GROUPED_QUERY, type LOG_QUERY } from '../../usage/owner-routes'
 import type { ExplainedRequest, TransactionPage, UsageReport } from '../../usage/record'
 import { explainedCall, wireCall, wireTransaction } from '../../usage/usage-report'
@@ -139,11 +139,10 @@ function known<T>(cursor: string | undefined, page: Page<T> | null): Page<T> {
 
 function customerRequest(call: CallRecord): CustomerRequest {
   const { status, code, failure } = call
-  const meaning = isFailureCode(code) ? FAILURE_MEANINGS[code].replaceAll('`', '') : code
   return {
     ...wireCall(call),
     outcome: status < 400 ? 'served' : status < 500 ? 'refused' : 'failed',
-    reason: status < 400 ? null : (failure?.message ?? meaning),
+    reason: status < 400 ? null : (failure?.message ?? logMeaning(code) ?? code),
   }
 }
 
