@@ -22,7 +22,7 @@ import {
 } from '../core/accounts/mails/owner-mails'
 import type { SignUp } from '../core/accounts/sign-up'
 import type { Operator } from '../core/accounts/staff/operator'
-import { type Actor, type AuditTrail, auditEntry } from '../core/audit'
+import { type Actor, type AuditAction, type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
 import type { CredentialStore } from '../core/credentials/store'
 import type { AccountId } from '../core/ids'
@@ -189,7 +189,7 @@ export function signInEvents(parts: {
   onMailFailure: (reason: string) => void
 }): SignInEvents {
   const { mailer, accountIdOf, audit, signUp, clock, writeEvent, onMailFailure } = parts
-  const note = async (userId: string, actor: Actor, action: string) => {
+  const note = async (userId: string, actor: Actor, action: AuditAction) => {
     const accountId = await accountIdOf(userId)
     const entry = auditEntry({ at: clock.now(), actor, accountId, action })
     await audit.write(entry)

@@ -8,6 +8,85 @@ export interface Actor {
   readonly address: string | null
 }
 
+/** What the audit log calls each change. The dashboard has words for each: a new one without does not compile. */
+export type AuditAction =
+  | 'account.open'
+  | 'account.close'
+  | 'account.settings'
+  | 'account.email'
+  | 'account.email_confirmed'
+  | 'account.password'
+  | 'account.password_reset'
+  | 'account.reset_link'
+  | 'account.second_factor_on'
+  | 'account.second_factor_off'
+  | 'account.recovery_codes'
+  | 'account.passkey_added'
+  | 'account.passkey_removed'
+  | 'account.second_factor_reset'
+  | 'account.sign_in_failures'
+  | 'account.second_factor_locked'
+  | 'account.recovery_code_used'
+  | 'account.new_browser'
+  | 'account.sessions_end'
+  | 'account.suspend'
+  | 'account.lift'
+  | 'account.role'
+  | 'account.operator'
+  | 'account.limits'
+  | 'account.keys'
+  | 'account.grant'
+  | 'account.debit'
+  | 'account.charge_refund'
+  | 'account.card_refund'
+  | 'account.note'
+  | 'account.export'
+  | 'session.end'
+  | 'key.create'
+  | 'key.change'
+  | 'key.disable'
+  | 'key.enable'
+  | 'key.rotate'
+  | 'key.revoke'
+  | 'key.erase'
+  | 'connection.open'
+  | 'connection.limit'
+  | 'connection.end'
+  | 'webhook.create'
+  | 'webhook.change'
+  | 'webhook.rotate'
+  | 'webhook.delete'
+  | 'limits.request'
+  | 'limits.approved'
+  | 'limits.declined'
+  | 'social.link.start'
+  | 'social.linked'
+  | 'social.unlink'
+  | 'social.revoked'
+  | 'price.set'
+  | 'model.put'
+  | 'model.remove'
+  | 'api.create'
+  | 'api.import'
+  | 'api.apply'
+  | 'api.change'
+  | 'api.remove'
+  | 'api.lift'
+  | 'api.try'
+  | 'books.export'
+  | 'books.reconcile'
+  | 'books.after_restore'
+  | 'stuck.retry'
+  | 'stuck.discard'
+  | 'backup.start'
+  | 'data.move'
+  | 'data.reopen'
+  | 'notices.mail'
+  | 'notices.unsubscribed'
+
+/** What an action concerns; the log can be filtered by it. */
+export type AuditFamily = AuditAction extends `${infer Family}.${string}` ? Family : never
+
 /** A change to a key or account: who, when, from which address, what. Written in the same batch as the change itself. */
 export interface AuditEntry {
   readonly id: AuditId
@@ -15,6 +94,7 @@ export interface AuditEntry {
   readonly actor: Actor
   readonly accountId: AccountId | null
   readonly keyId: KeyId | null
+  /** An `AuditAction`, or what an earlier version wrote. */
   readonly action: string
   /** What changed, without secrets. */
   readonly detail: Readonly<Record<string, unknown>>
@@ -29,8 +109,9 @@ export function auditEntry({
   detail = {},
   before = null,
   ...change
-}: Pick<AuditEntry, 'at' | 'actor' | 'action'> &
-  Partial<Pick<AuditEntry, 'accountId' | 'keyId' | 'detail' | 'before'>>): AuditEntry {
+}: Pick<AuditEntry, 'at' | 'actor'> & { readonly action: AuditAction } & Partial<
+    Pick<AuditEntry, 'accountId' | 'keyId' | 'detail' | 'before'>
+  >): AuditEntry {
   return { id: makeId('audit', change.at), ...change, accountId, keyId, detail, before }
 }
 

@@ -648,6 +648,8 @@ export const RULES: readonly Rule[] = [
   },
   // The compiler checks the table of actions against the server's failure codes.
   { files: ['dashboard/src/messages/failures.ts'], types: ['server/core/failure.ts'] },
+  // It checks the names of the audit log's actions against those that the server writes.
+  { files: ['dashboard/src/messages/{audit,audit-actions}.ts'], types: ['server/core/audit.ts'] },
   // Sentences say how long a password must be.
   { files: ['dashboard/src/messages/{settings,sign-in}.ts'], may: [PASSWORD] },
   { files: ['dashboard/src/messages/**'] },

@@ -47,7 +47,7 @@ const action = fc.oneof(
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
 
 const OPERATOR = { kind: 'operator', id: 'test', address: null } as const
-const AUDIT = auditEntry({ at: 1, actor: OPERATOR, action: 'test' })
+const AUDIT = auditEntry({ at: 1, actor: OPERATOR, action: 'account.grant' })
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 class SeenHolds extends LoadedHolds {

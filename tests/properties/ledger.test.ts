@@ -67,7 +67,7 @@ const action = fc.oneof(
 )
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
 
-const AUDIT = auditEntry({ at: 1, actor: { kind: 'operator', id: 'test', address: null }, action: 'test' })
+const AUDIT = auditEntry({ at: 1, actor: { kind: 'operator', id: 'test', address: null }, action: 'account.grant' })
 
 /** What the test knows of a request from the ledger's answers alone. */
 interface Known {

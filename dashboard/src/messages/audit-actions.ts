@@ -1,5 +1,7 @@
-/** What the audit log calls each act, in words. */
-const ACTIONS: Readonly<Record<string, string>> = {
+import type { AuditAction } from '../../../server/core/audit.ts'
+
+/** The actions of the audit log, in words. */
+const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'account.open': 'Account opened',
   'account.close': 'Account closed',
   'account.settings': 'Settings changed',
@@ -8,7 +10,16 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'account.password': 'Password changed',
   'account.password_reset': 'Password reset',
   'account.reset_link': 'Link to reset the password made',
+  'account.second_factor_on': 'Second factor set up',
+  'account.second_factor_off': 'Second factor turned off',
+  'account.recovery_codes': 'New recovery codes made',
+  'account.passkey_added': 'Passkey added',
+  'account.passkey_removed': 'Passkey removed',
   'account.second_factor_reset': 'Second factors removed',
+  'account.sign_in_failures': 'Many failed sign-ins',
+  'account.second_factor_locked': 'Second factor locked',
+  'account.recovery_code_used': 'Signed in with a recovery code',
+  'account.new_browser': 'Sign-in from a new browser',
   'account.sessions_end': 'Signed out everywhere',
   'account.suspend': 'Account suspended',
   'account.lift': 'Suspension lifted',
@@ -58,7 +69,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'books.reconcile': 'Missing payments booked',
   'books.after_restore': 'Checked after a restore',
   'stuck.retry': 'Stuck record booked',
-  'stuck.discard': 'Stuck record given up',
+  'stuck.discard': 'Stuck record discarded',
   'backup.start': 'Backup started',
   'data.move': 'Data moved to this database',
   'data.reopen': 'Database opened again after a move',
@@ -66,11 +77,12 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'notices.unsubscribed': 'Unsubscribed from mail',
 }
 
-/** An act in words; one without a name of its own by its identifier, such as `Key: seal` for `key.seal`. */
+const NAMES: ReadonlyMap<string, string> = new Map(Object.entries(ACTIONS))
+
+/** An action in words; one of an earlier version by its identifier, such as `Key: seal` for `key.seal`. */
 export function auditAction(action: string): string {
-  const known = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined
   return (
-    known ??
+    NAMES.get(action) ??
     action
       .replace('.', ': ')
       .replaceAll(/[_.]/g, ' ')

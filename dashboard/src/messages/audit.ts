@@ -1,3 +1,5 @@
+import type { AuditFamily } from '../../../server/core/audit.ts'
+
 /** The audit log, for owners and operators. */
 export const AUDIT_TEXT = {
   lead: 'Who changed what on your account, when and from where.',
@@ -30,9 +32,11 @@ export const AUDIT_TEXT = {
     model: 'Models',
     api: 'APIs',
     books: 'Books',
+    stuck: 'Stuck records',
     backup: 'Backups',
+    data: 'Moves of the database',
     notices: 'Notices',
-  },
+  } satisfies Readonly<Record<AuditFamily, string>>,
   csv: 'CSV',
   lines: 'JSON lines',
   none: 'No changes.',

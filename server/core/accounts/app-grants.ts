@@ -1,4 +1,4 @@
-import { type Actor, type AuditEntry, auditEntry } from '../audit'
+import { type Actor, type AuditAction, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import type { OAuthApp, OAuthGrants } from '../credentials/oauth-grant'
 import { type Failure, failure } from '../failure'
@@ -111,7 +111,7 @@ export class AppGrants {
   private audit(
     grant: AppGrant,
     actor: Actor,
-    action: string,
+    action: AuditAction,
     detail: Record<string, unknown>,
     before: Record<string, unknown> | null = null,
   ): AuditEntry {

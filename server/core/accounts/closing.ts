@@ -99,7 +99,7 @@ export class AccountClosing {
     for (const key of await credentials.byAccount(owner.accountId)) {
       const anonymous = { ...key, ...KEY_DEFAULTS, name: key.id, allowlist: null }
       const { actor, accountId } = owner
-      const entry = { at: clock.now(), actor, accountId, keyId: key.id, action: 'key.erase' }
+      const entry = { at: clock.now(), actor, accountId, keyId: key.id, action: 'key.erase' } as const
       if (JSON.stringify(key) !== JSON.stringify(anonymous))
         await credentials.update({ key: anonymous }, auditEntry(entry))
     }

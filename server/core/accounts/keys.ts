@@ -1,4 +1,4 @@
-import { type Actor, type AuditEntry, auditEntry } from '../audit'
+import { type Actor, type AuditAction, type AuditEntry, auditEntry } from '../audit'
 import { isImportedName } from '../catalog/operations'
 import type { ParameterError } from '../catalog/parameters'
 import type { Clock } from '../clock'
@@ -218,7 +218,7 @@ export class Keys {
   private changeState(
     owner: KeyOwner,
     id: string,
-    action: string,
+    action: AuditAction,
     next: (key: ApiKey, now: number) => ApiKey,
   ): Outcome {
     return this.onKey(owner, id, async (key, now) => {
@@ -230,7 +230,12 @@ export class Keys {
     })
   }
 
-  private async put(owner: KeyOwner, key: ApiKey, action: string, before: Record<string, unknown>): Promise<ApiKey> {
+  private async put(
+    owner: KeyOwner,
+    key: ApiKey,
+    action: AuditAction,
+    before: Record<string, unknown>,
+  ): Promise<ApiKey> {
     await this.credentials.update({ key }, this.audit(owner, key.id, action, {}, before))
     this.announce(key)
     return key
@@ -289,7 +294,7 @@ export class Keys {
   private audit(
     owner: KeyOwner,
     keyId: KeyId,
-    action: string,
+    action: AuditAction,
     detail: Record<string, unknown>,
     before: Record<string, unknown> | null = null,
   ): AuditEntry {

@@ -1,4 +1,4 @@
-import { type Actor, type AuditEntry, auditEntry } from '../audit'
+import { type Actor, type AuditAction, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure } from '../failure'
 import { makeId } from '../ids'
@@ -46,7 +46,7 @@ export class ModelAdmin {
   private audit(
     actor: Actor,
     at: number,
-    action: string,
+    action: AuditAction,
     detail: Record<string, unknown>,
     before: Record<string, unknown> | null,
   ): AuditEntry {

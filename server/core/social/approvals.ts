@@ -1,4 +1,4 @@
-import { type Actor, type AuditEntry, auditEntry } from '../audit'
+import { type Actor, type AuditAction, type AuditEntry, auditEntry } from '../audit'
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock'
 import type { AccountId, KeyId, PoolId, SocialLinkId } from '../ids'
 import { type Sealing, Unsealable } from '../sealing'
@@ -133,7 +133,7 @@ export class Approvals {
     }
   }
 
-  private audit(session: SocialSession, action: string, detail: Record<string, unknown>): AuditEntry {
+  private audit(session: SocialSession, action: AuditAction, detail: Record<string, unknown>): AuditEntry {
     const at = this.parts.clock.now()
     const actor: Actor = { kind: 'system', id: `social:${session.network}`, address: null }
     return auditEntry({ at, actor, accountId: session.accountId, keyId: session.keyId, action, detail })

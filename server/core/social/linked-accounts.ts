@@ -1,4 +1,4 @@
-import { type Actor as AuditActor, type AuditEntry, auditEntry } from '../audit'
+import { type AuditAction, type Actor as AuditActor, type AuditEntry, auditEntry } from '../audit'
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock'
 import { type Failure, failure } from '../failure'
 import type { PoolId, SocialSessionId } from '../ids'
@@ -221,7 +221,7 @@ export class LinkedAccounts {
     return { userId: session.user.id, accessToken: accessToken(this.parts.sealing, session) }
   }
 
-  private audit(session: SocialSession, action: string, actor: AuditActor): AuditEntry {
+  private audit(session: SocialSession, action: AuditAction, actor: AuditActor): AuditEntry {
     const at = this.parts.clock.now()
     const detail = { user: session.user.id, network: session.network }
     return auditEntry({ at, actor, accountId: session.accountId, keyId: session.keyId, action, detail })

@@ -1,4 +1,4 @@
-import { type Actor, type AuditEntry, auditEntry } from '../audit'
+import { type Actor, type AuditAction, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type AccountId, type KeyId, makeId, type PoolId, type SocialLinkId } from '../ids'
 import { err, ok, type Result } from '../result'
@@ -180,7 +180,7 @@ export class Linking {
     })
   }
 
-  private audit(link: LinkAttempt, action: string, actor: Actor, detail: Record<string, unknown>): AuditEntry {
+  private audit(link: LinkAttempt, action: AuditAction, actor: Actor, detail: Record<string, unknown>): AuditEntry {
     const at = this.parts.clock.now()
     return auditEntry({ at, actor, accountId: link.accountId, keyId: link.keyId, action, detail })
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Actor, auditEntry } from '../audit'
+import { type Actor, type AuditAction, auditEntry } from '../audit'
 import { type Clock, DAY_MS, isoTime, MINUTE_MS } from '../clock'
 import { type Failure, failure } from '../failure'
 import { type AccountId, type DeliveryId, makeId, type WebhookId } from '../ids'
@@ -206,7 +206,7 @@ export class Webhooks {
     return null
   }
 
-  private audit({ actor, accountId }: WebhookOwner, action: string, webhook: Webhook, previous?: Webhook) {
+  private audit({ actor, accountId }: WebhookOwner, action: AuditAction, webhook: Webhook, previous?: Webhook) {
     const before = previous ? recorded(previous) : null
     return auditEntry({ at: this.clock.now(), actor, accountId, action, detail: recorded(webhook), before })
   }

@@ -369,7 +369,7 @@ describe('erasing a customer', () => {
     const closed = await gateway.core.accounts.byId(id as `acct_${string}`)
     if (!closed) throw new Error('erased accounts stay')
     const actor = { kind: 'operator', id: 'console', address: null } as const
-    const audit = { at: gateway.clock.now(), actor, accountId: closed.id, action: 'account.role' }
+    const audit = { at: gateway.clock.now(), actor, accountId: closed.id, action: 'account.role' } as const
     await gateway.core.accounts.setRole(closed, 'operator', auditEntry(audit))
     for (const other of await gateway.core.accounts.list(1000, null))
       if (other.operator && ![rootId, id].includes(other.id))

@@ -206,7 +206,12 @@ describe('the refund of a card payment', () => {
       ...{ amount: usd(5) as never, reason: 'x', reference: `${name}-${payment}`, state, processorId: null },
       ...{ lastError: null, createdAt: 1, updatedAt: 1 },
     })
-    const audit = { at: 1, actor: { kind: 'operator', id: 'x', address: null }, accountId: id, action: 'x' } as const
+    const audit = {
+      at: 1,
+      actor: { kind: 'operator', id: 'x', address: null },
+      accountId: id,
+      action: 'account.card_refund',
+    } as const
     const { auditEntry } = await import('../../../server/core/audit')
     const [asked, booked] = [row('a', 'asked'), row('b', 'asked')]
     for (const one of [asked, booked]) await gateway.core.stores.cardRefunds.open(one, auditEntry(audit))

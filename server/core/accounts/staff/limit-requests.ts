@@ -1,4 +1,4 @@
-import { type Actor, type AuditEntry, auditEntry } from '../../audit'
+import { type Actor, type AuditAction, type AuditEntry, auditEntry } from '../../audit'
 import type { Clock } from '../../clock'
 import type { EventPublisher } from '../../events/live-events'
 import { type Failure, failure } from '../../failure'
@@ -112,7 +112,7 @@ export class LimitRequests {
     })
   }
 
-  private audit(actor: Actor, accountId: AccountId, action: string, detail: Record<string, unknown>): AuditEntry {
+  private audit(actor: Actor, accountId: AccountId, action: AuditAction, detail: Record<string, unknown>): AuditEntry {
     const at = this.clock.now()
     return auditEntry({ at, actor, accountId, action, detail })
   }

@@ -1,4 +1,4 @@
-import { type Actor, type AuditEntry, type AuditTrail, auditEntry } from '../../audit'
+import { type Actor, type AuditAction, type AuditEntry, type AuditTrail, auditEntry } from '../../audit'
 import type { PriceName } from '../../catalog/operation'
 import type { PriceOverride, PriceStore } from '../../catalog/prices'
 import type { Clock } from '../../clock'
@@ -201,12 +201,12 @@ export class Operator {
   }
 
   /** Records an act that another part carried out, such as the end of sessions. */
-  note(actor: Actor, id: AccountId, action: string, detail: Record<string, unknown> = {}): Promise<void> {
+  note(actor: Actor, id: AccountId, action: AuditAction, detail: Record<string, unknown> = {}): Promise<void> {
     return this.trail.write(this.audit(actor, id, action, detail))
   }
 
   /** Records an act on the books of the whole gateway, such as an export of them. */
-  async noteBooks(actor: Actor, action: `books.${string}`, detail: Record<string, unknown>): Promise<void> {
+  async noteBooks(actor: Actor, action: AuditAction, detail: Record<string, unknown>): Promise<void> {
     if (this.recordsBooks) await this.trail.write(this.audit(actor, null, action, detail))
   }
 
@@ -237,7 +237,7 @@ export class Operator {
   private change(
     actor: Actor,
     id: AccountId,
-    action: string,
+    action: AuditAction,
     detail: Record<string, unknown>,
     next: (account: Account) => Result<Account, Failure>,
   ): Promise<Result<Account, Failure>> {
@@ -256,7 +256,7 @@ export class Operator {
     actor: Actor,
     id: AccountId,
     role: StaffRole | null,
-    action: string,
+    action: AuditAction,
     detail: Record<string, unknown>,
   ): Promise<Result<Account, Failure>> {
     return this.mutex.take(id, async () => {
@@ -274,7 +274,7 @@ export class Operator {
   private audit(
     actor: Actor,
     accountId: AccountId | null,
-    action: string,
+    action: AuditAction,
     detail: Record<string, unknown>,
     before: Record<string, unknown> | null = null,
   ): AuditEntry {

@@ -1,4 +1,4 @@
-import { type Actor, auditEntry } from '../../audit'
+import { type Actor, type AuditAction, auditEntry } from '../../audit'
 import type { ImportedName } from '../../catalog/operation'
 import type { ParameterError } from '../../catalog/parameters'
 import { type Clock, DAY_MS, isoDay } from '../../clock'
@@ -276,7 +276,7 @@ export class ApiCatalog {
 
   private async saved(
     actor: Actor,
-    action: string,
+    action: AuditAction,
     api: Api,
     previous: Api | null,
     notices: readonly string[],
@@ -285,7 +285,7 @@ export class ApiCatalog {
     return written.ok ? ok({ api, notices: [...new Set([...notices, ...this.notices(api)])] }) : written
   }
 
-  private saving(actor: Actor, action: string, api: Api, previous: Api | null): ApiWrite {
+  private saving(actor: Actor, action: AuditAction, api: Api, previous: Api | null): ApiWrite {
     const before = previous && settingsOf(previous)
     const audit = auditEntry({ at: api.updatedAt, actor, action, detail: auditDetail(api, previous), before })
     const wasOff = new Set(previous?.operations.filter(({ enabled }) => !enabled).map(({ id }) => id))
