@@ -100,7 +100,7 @@ export function useKeyLabels(): (id: string) => string {
     if (!key) return id
     const label = (times.get(key.name) ?? 0) > 1 ? `${key.name} …${key.last4 ?? id.slice(-4)}` : key.name
     if (key.kind === 'app') return key.revoked ? TEXT.endedApp(label) : TEXT.app(label)
-    return key.revoked ? TEXT.deletedKey(label) : label
+    return key.revoked ? TEXT.revokedKey(label) : label
   }
 }
 

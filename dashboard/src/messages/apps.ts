@@ -7,7 +7,7 @@ export const APP_TEXT = {
     'apis:write': 'Make changes through the APIs of the catalog, such as orders. Each call is charged.',
     'usage:read': 'View requests, charges and the balance of the whole account.',
     'models:use': 'Use language models. Tokens are charged.',
-    'keys:write': 'Create, edit and delete API keys.',
+    'keys:write': 'Create, edit and revoke API keys.',
     'webhooks:write': 'Create, edit and delete webhooks, which send the events of your account to other servers.',
     'wallet:topup': 'Start top-ups. You confirm each payment yourself.',
     offline_access: 'Stay connected until you disconnect it.',

@@ -26,7 +26,7 @@ export const USAGE_TEXT = {
   allTags: 'All tags',
   app: (name: string) => `${name} (app)`,
   endedApp: (name: string) => `${name} (app, disconnected)`,
-  deletedKey: (name: string) => `${name} (deleted)`,
+  revokedKey: (name: string) => `${name} (revoked)`,
   allOperations: 'All endpoints',
   allStatuses: 'All statuses',
   allModels: 'All models',

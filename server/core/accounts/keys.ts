@@ -109,7 +109,7 @@ export class Keys {
       if (!parsed.ok) return parsed
       const form = parsed.value
       if (keyState(key, now) === 'revoked')
-        return err(failure('invalid_state', 'This key was deleted and can no longer be changed.'))
+        return err(failure('invalid_state', 'This key was revoked and can no longer be changed.'))
       if (form.stopsAt !== undefined && key.stopsAt === null)
         return err(failure('invalid_state', 'Only a replaced key has a stops_at. Rotate the key first.'))
       if (form.name) {
@@ -145,7 +145,7 @@ export class Keys {
   rotate(owner: KeyOwner, id: string, graceSeconds: number): Outcome<{ key: ApiKey; secret: string }> {
     return this.onKey(owner, id, async (key, now) => {
       if (keyState(key, now) === 'revoked')
-        return err(failure('invalid_state', 'This key was deleted and cannot be rotated.'))
+        return err(failure('invalid_state', 'This key was revoked and cannot be rotated.'))
       if (key.replacedBy) return err(failure('invalid_state', `This key was already replaced by ${key.replacedBy}.`))
       const live = await this.credentials.liveKeys(owner.accountId, null, now)
       const refusal = limitReached(live, owner.tier, 'replaced')

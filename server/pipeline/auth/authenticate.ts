@@ -136,7 +136,7 @@ function keyOf(
 
 const UNKNOWN_KEY = failure(
   'invalid_api_key',
-  'This API key does not exist or was deleted. Check it for missing characters.',
+  'This API key does not exist or was revoked. Check it for missing characters.',
 )
 
 const NEEDS_KEY = failure('missing_api_key', 'This route needs an API key: send Authorization: Bearer <API_KEY>.')

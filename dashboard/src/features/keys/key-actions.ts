@@ -7,7 +7,7 @@ import { isReplaced } from './key-facts.tsx'
 export type KeyDialog =
   | { readonly kind: 'create' }
   | { readonly kind: 'edit'; readonly key: ApiKey; readonly focus?: 'limit' | 'expires' }
-  | { readonly kind: 'rotate' | 'delete' | 'stop'; readonly key: ApiKey }
+  | { readonly kind: 'rotate' | 'revoke' | 'stop'; readonly key: ApiKey }
 
 /** The actions on a key. `open` opens a dialog; the others run immediately. */
 export interface KeyActions {
@@ -42,7 +42,7 @@ const EXTEND: KeyAction = { label: TEXT.extend, run: (key, { open }) => open({ k
 const STOP: KeyAction = { label: TEXT.stopNow, run: (key, { open }) => open({ kind: 'stop', key }) }
 const KEEP: KeyAction = { label: TEXT.keepLonger, run: (key, { keepLonger }) => keepLonger(key) }
 const USAGE: KeyAction = { label: TEXT.viewUsage, run: (key, { viewUsage }) => viewUsage(key) }
-const DELETE: KeyAction = { label: TEXT.remove, danger: true, run: (key, { open }) => open({ kind: 'delete', key }) }
+const REVOKE: KeyAction = { label: TEXT.revoke, danger: true, run: (key, { open }) => open({ kind: 'revoke', key }) }
 
 /** All actions that the server accepts in the key's current status, the most urgent first. */
 export function availableActions(key: ApiKey): readonly KeyAction[] {
@@ -50,13 +50,13 @@ export function availableActions(key: ApiKey): readonly KeyAction[] {
   if (isReplaced(key)) return [STOP, KEEP, key.status === 'disabled' ? ENABLE : DISABLE, USAGE]
   switch (key.status) {
     case 'active':
-      return [EDIT, ROTATE, DISABLE, USAGE, DELETE]
+      return [EDIT, ROTATE, DISABLE, USAGE, REVOKE]
     case 'exhausted':
-      return [RAISE, EDIT, ROTATE, DISABLE, USAGE, DELETE]
+      return [RAISE, EDIT, ROTATE, DISABLE, USAGE, REVOKE]
     case 'disabled':
-      return [ENABLE, EDIT, USAGE, DELETE]
+      return [ENABLE, EDIT, USAGE, REVOKE]
     case 'expired':
-      return [ROTATE, EXTEND, USAGE, DELETE]
+      return [ROTATE, EXTEND, USAGE, REVOKE]
   }
 }
 

@@ -3,7 +3,7 @@ import { type CreatedKey, KeyForm } from './form/key-form.tsx'
 import type { KeyDialog } from './key-actions.ts'
 import { NewKeyDialog } from './new-key-dialog.tsx'
 import { RotateKeyDialog } from './rotate-key-dialog.tsx'
-import { DeleteKeyDialog, StopOldKeyDialog } from './stop-key-dialogs.tsx'
+import { RevokeKeyDialog, StopOldKeyDialog } from './stop-key-dialogs.tsx'
 
 /** The open dialog, if any. The secret of a new key is shown before it closes. */
 export function KeyDialogs({ dialog, onClose }: { dialog: KeyDialog; onClose: () => void }) {
@@ -16,8 +16,8 @@ export function KeyDialogs({ dialog, onClose }: { dialog: KeyDialog; onClose: ()
       return <KeyForm apiKey={dialog.key} focus={dialog.focus} onClose={onClose} onCreated={setMade} />
     case 'rotate':
       return <RotateKeyDialog apiKey={dialog.key} onClose={onClose} onCreated={setMade} />
-    case 'delete':
-      return <DeleteKeyDialog apiKey={dialog.key} onClose={onClose} />
+    case 'revoke':
+      return <RevokeKeyDialog apiKey={dialog.key} onClose={onClose} />
     case 'stop':
       return <StopOldKeyDialog apiKey={dialog.key} onClose={onClose} />
   }

@@ -11,14 +11,14 @@ import { useKeysRefresh } from './use-key-actions.ts'
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Deletes a key permanently. For a recently used key, its name must be typed to confirm. */
-export function DeleteKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+/** Revokes a key permanently. For a recently used key, its name must be typed to confirm. */
+export function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const [typed, setTyped] = useState('')
   const recentlyUsed = apiKey.last_used_at !== null && Date.now() - Date.parse(apiKey.last_used_at) < WEEK_MS
-  const deleting = useMutation({
+  const revoking = useMutation({
     mutationFn: () => revokeKey(apiKey.id),
     onSuccess: () => {
-      void toast(TEXT.deleted(apiKey.name))
+      void toast(TEXT.revoked(apiKey.name))
       onClose()
     },
     ...useKeysRefresh(),
@@ -26,22 +26,22 @@ export function DeleteKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: 
   const named = !recentlyUsed || typed.trim() === apiKey.name
   return (
     <ConfirmDialog
-      title={TEXT.deleteTitle(apiKey.name)}
-      text={TEXT.deleteText}
+      title={TEXT.revokeTitle(apiKey.name)}
+      text={TEXT.revokeText}
       cancelLabel={TEXT.keep}
-      confirmLabel={TEXT.remove}
-      busy={deleting.isPending || !named}
+      confirmLabel={TEXT.revoke}
+      busy={revoking.isPending || !named}
       onCancel={onClose}
-      onConfirm={() => deleting.mutate()}
+      onConfirm={() => revoking.mutate()}
     >
       {recentlyUsed && (
-        <Field label={TEXT.deleteName} hint={TEXT.deleteType(apiKey.name)}>
+        <Field label={TEXT.revokeName} hint={TEXT.revokeType(apiKey.name)}>
           {(control) => (
             <input {...control} autoComplete="off" value={typed} onChange={(event) => setTyped(event.target.value)} />
           )}
         </Field>
       )}
-      <FormFailure failure={failureFrom(deleting)} />
+      <FormFailure failure={failureFrom(revoking)} />
     </ConfirmDialog>
   )
 }
