@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => dashboard.close())
 
-test('the Operator page lists stuck records, and books one or gives it up with a reason; without any it says nothing', async () => {
+test('the Operator page lists stuck records, and books one or discards it with a reason; without any it says nothing', async () => {
   // The first account is an operator, of its own stuck records here.
   const operator = await dashboard.signedIn()
   const { secret } = await (await operator.api('/api/keys', { name: 'stuck' })).json()
@@ -40,12 +40,12 @@ test('the Operator page lists stuck records, and books one or gives it up with a
     .getByRole('button', { name: /^Book it/ })
     .nth(1)
     .waitFor({ state: 'detached' })
-  await card.getByRole('button', { name: /^Give it up/ }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Give it up' }).click()
+  await card.getByRole('button', { name: /^Discard/ }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
   await page.getByText('Enter a reason.').waitFor()
   await page.getByLabel('Reason').fill('A repair gone wrong.')
-  await page.getByRole('dialog').getByRole('button', { name: 'Give it up' }).click()
-  await page.getByText('Record given up.').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+  await page.getByText('Record discarded.').waitFor()
   await card.waitFor({ state: 'detached' })
   expect(await stuck.counts()).toEqual({ records: 0, accounts: 0 })
   await left(watched)

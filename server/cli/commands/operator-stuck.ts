@@ -8,7 +8,7 @@ export const STUCK_HELP = `  stuck list                                list reco
                                             their accounts get 503 until each is decided
   stuck show ID                             show one
   stuck retry ID                            book it, once its cause is fixed
-  stuck discard ID --note TEXT              give it up: what its caller was served becomes an overrun, which the gateway bears`
+  stuck discard ID --note TEXT              do not charge it: what its caller was served becomes an overrun, which the gateway bears`
 
 interface Options {
   readonly json?: boolean | undefined
@@ -17,7 +17,7 @@ interface Options {
   readonly cursor?: string | undefined
 }
 
-const DONE: Readonly<Record<string, string>> = { retry: 'Booked', discard: 'Given up' }
+const DONE: Readonly<Record<string, string>> = { retry: 'Booked', discard: 'Discarded' }
 
 /** Runs a command about stuck records. Resolves to its output. */
 export async function stuckCommand(

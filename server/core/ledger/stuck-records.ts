@@ -14,7 +14,7 @@ type Decision = 'retry' | 'discard'
 
 /**
  * What an operator decides about stuck records (ADR 51). One decision at a time. The record leaves its table in the commit that books it
- * or gives it up, so it is decided once; its account can spend again when none of its records is stuck.
+ * or discards it, so it is decided once; its account can spend again when none of its records is stuck.
  */
 export class StuckRecords {
   private readonly store: StuckStore
@@ -65,8 +65,8 @@ export class StuckRecords {
   }
 
   /**
-   * Gives it up. What a caller was served for a charge becomes an overrun: the gateway bears it, and the account gets back what the
-   * counters took. A reversal that is given up leaves its charge.
+   * Discards it. What a caller was served for a charge becomes an overrun: the gateway bears it, and the account gets back what the
+   * counters took. A reversal that is discarded leaves its charge.
    */
   discard(actor: Actor, id: StuckId, note: string): Promise<Result<StuckRecord, Failure>> {
     return this.decided(id, async (stuck) => {
@@ -130,7 +130,7 @@ export class StuckRecords {
     return {
       ...{ transaction: makeId('txn', at), kind: 'overrun', debit: 'house/overrun', credit: 'house/revenue', at },
       ...{ accountId, requestId, amount: stuckAmount(record), reference: null },
-      description: `${record.call?.operation ?? 'a call'}, charge given up`,
+      description: `${record.call?.operation ?? 'a call'}, charge discarded`,
     }
   }
 

@@ -99,7 +99,7 @@ test('an operator gives a stuck charge up over the command line, with a reason t
   const { run } = operatorConsole
   expect(await run('stuck', 'list')).toMatch(new RegExp(`${record.id} .*${id} +charge +0\\.005 +retry or discard`))
   expect(await run('stuck', 'show', record.id)).toContain(`call       ${record.request_id} image-search`)
-  expect(await run('stuck', 'discard', record.id, '--note', 'A repair of the tables.')).toStartWith('Given up:\n')
+  expect(await run('stuck', 'discard', record.id, '--note', 'A repair of the tables.')).toStartWith('Discarded:\n')
   expect(await run('stuck', 'list')).toBe('No record is stuck.\n')
   expect(await callWith(gateway, secret)).toBe('200')
   const { balance_micros_usd: left } = await read<AccountBody>(owner.api('/api/account'))

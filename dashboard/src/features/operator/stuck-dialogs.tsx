@@ -7,7 +7,7 @@ const { stuck: TEXT } = OPERATOR_TEXT
 
 type DialogProps = { record: StuckLine; onClose: () => void }
 
-/** The dialogs to book a stuck record or to give it up. */
+/** The dialogs to book a stuck record or to discard it. */
 export function StuckDialog({ how, ...rest }: DialogProps & { how: 'retry' | 'discard' }) {
   return how === 'retry' ? <RetryDialog {...rest} /> : <DiscardDialog {...rest} />
 }

@@ -21,7 +21,7 @@ const MAX_NOTE = 500
 const MAX_CURSOR = 100
 
 const ID = line('Id of the stuck record.', MAX_CURSOR)
-const NOTE = line('Why it is given up, for the audit log.', MAX_NOTE)
+const NOTE = line('Why it is discarded, for the audit log.', MAX_NOTE)
 
 export const DiscardForm = form('Gives up a stuck record.', { note: NOTE })
 export const StuckListCommand = partialForm('Which stuck records to list.', {
