@@ -25,5 +25,9 @@ test('social: link and post with a named key while signed in; each write has its
   const sent = cli.sent.at(-1)!
   expect(await sent.json()).toEqual({ content: 'hello world', key_id: made.key.id })
   expect(sent.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/)
+  for (const option of ['--idempotency-key', '--name']) {
+    await cli.run('social', 'post', 'hello', '--key-id', made.key.id, option, `set by ${option}`)
+    expect(cli.sent.at(-1)!.headers.get('idempotency-key')).toBe(`set by ${option}`)
+  }
   await gateway.close()
 })

@@ -40,7 +40,8 @@ export const SOCIAL: Command = {
   threads                                 show direct messages
 
 A linked account belongs to an API key: set GATEWAY_API_KEY, or sign in and name the key with --key-id KEY.
-Every write has an idempotency key, so that repeating it after a lost response does not act twice. Set it with --name TEXT.
+Every write has an idempotency key, so that repeating it after a lost response does not act twice. Set it with
+--idempotency-key KEY.
 
 ${COMMON_USAGE}`,
   words: Object.keys(ACTIONS),
@@ -48,6 +49,8 @@ ${COMMON_USAGE}`,
     const { values, positionals } = parsed(args, {
       'reply-to': { type: 'string' },
       quote: { type: 'string' },
+      'idempotency-key': { type: 'string' },
+      // Its former name.
       name: { type: 'string' },
       'key-id': { type: 'string' },
     })
@@ -55,12 +58,13 @@ ${COMMON_USAGE}`,
     const action = Object.hasOwn(ACTIONS, what) ? ACTIONS[what] : undefined
     if (!action) throw new UsageError(`"social" takes ${Object.keys(ACTIONS).join(', ')}; see --help`)
     const input = { ...inputOf(what, action, rest), ...optionsIn(values) }
+    const idempotencyKey = values['idempotency-key'] ?? values.name ?? randomUUID()
     const api = await Api.open(terminal, values)
     const path = `/apis/v1/social/${action.path}`
     const answer =
       action.method === 'GET'
         ? await api.send('GET', `${path}${Object.keys(input).length > 0 ? `?${new URLSearchParams(input)}` : ''}`)
-        : await api.send('POST', path, { body: input, headers: { 'idempotency-key': values.name ?? randomUUID() } })
+        : await api.send('POST', path, { body: input, headers: { 'idempotency-key': idempotencyKey } })
     const body = Object((await answer.json()) as unknown) as Record<string, unknown>
     printed(terminal, values, body, () =>
       what === 'link'
