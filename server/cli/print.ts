@@ -22,3 +22,8 @@ export function usd(micros: unknown): string {
   const [whole = '0', fraction = ''] = (micros / 1_000_000).toFixed(6).split('.')
   return `${whole}.${fraction.replace(/0{1,4}$/, '').padEnd(2, '0')}`
 }
+
+/** Formats how many there are of a thing: `1 key`, `2 keys`. */
+export function count(number: number, thing: string, things = `${thing}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? thing : things}`
+}

@@ -1,7 +1,7 @@
 import { printable } from '../../core/plain-text'
 import type { ApiRecord, ApiTrial, CatalogPlan, ImportPlan } from '../../http/apis/record'
 import type { ApiReport } from '../../http/apis/report-record'
-import { usd } from '../print'
+import { count, usd } from '../print'
 import { table } from '../table'
 
 type Operation = ApiRecord['operations'][number]
@@ -79,7 +79,7 @@ export function applyText({ apis, notices, applied }: CatalogPlan): string {
 export function trialText(trial: ApiTrial): string {
   const { status, content_type, bytes, preview, units, held_usd, cost_usd, problem } = trial
   return text([
-    ...(status === null ? [] : [`${status} ${content_type ?? ''}, ${bytes} bytes`]),
+    ...(status === null ? [] : [`${status} ${content_type ?? ''}, ${count(bytes, 'byte')}`]),
     ...(preview === null ? [] : [preview]),
     ...(units === null ? [] : [`Counted: ${units}`]),
     ...(cost_usd === null ? [] : [`It would have cost ${cost_usd} USD, of ${held_usd} USD held.`]),

@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path'
 import type { BackupCopy, BackupList, BackupStatus, StartedBackup } from '../../http/operator/restore/backup-record'
 import { askServer, Refused, UsageError } from '../control-client'
-import { asJson } from '../print'
+import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 
@@ -78,7 +78,9 @@ export function progressLines(tell: Tell) {
 export function copyText({ name, bytes, files, secrets, problems }: BackupCopy, location: string): string {
   return [
     `${location}/${name}: ${size(bytes)}, ${files.join(' and ')}`,
-    ...(problems > 0 ? [`Its books disagree in ${problems} places: run "${PROGRAM} operator reconcile".`] : []),
+    ...(problems > 0
+      ? [`Its books disagree in ${count(problems, 'place')}: run "${PROGRAM} operator reconcile".`]
+      : []),
     'The copy has customers’ data and no secrets. To restore it elsewhere, bring these settings, with the same values:',
     ...secrets.map((secret) => `  ${secret}${secret === 'SECRET_KEY' ? ', or the file secret_key in DATA_DIR' : ''}`),
     `Then: DATA_DIR=... ${PROGRAM} operator restore ${location}/${name}`,

@@ -15,7 +15,7 @@ import type {
 } from '../../http/operator/customers/customer-record'
 import type { OneOperatorAccount } from '../../http/operator/record'
 import { askServer, UsageError } from '../control-client'
-import { asJson } from '../print'
+import { asJson, count } from '../print'
 import { table } from '../table'
 
 export const CUSTOMER_HELP = `  show ACCOUNT                              show an account: balance, why it gets a 402, notes
@@ -68,7 +68,7 @@ const COMMANDS: Readonly<Record<string, Run>> = {
   'end-sessions': async (args, { json }) => {
     const [account = ''] = words('end-sessions', args, 1)
     const answer = await askServer('end-sessions', { account } satisfies AccountCommand)
-    return json ? asJson(answer) : `Signed out ${(answer as EndedSessions).ended} sessions.\n`
+    return json ? asJson(answer) : `Signed out ${count((answer as EndedSessions).ended, 'session')}.\n`
   },
   note: async (args, { json }) => {
     const [account = '', text = ''] = words('note', args, 2)
@@ -116,8 +116,9 @@ export function customerCommand(name: string, args: readonly string[], options: 
 }
 
 /** The words of a command, exactly as many as it takes. */
-function words(command: string, args: readonly string[], count: number): readonly string[] {
-  if (args.length !== count) throw new UsageError(`"operator ${command}" takes ${count} arguments here; see --help`)
+function words(command: string, args: readonly string[], wanted: number): readonly string[] {
+  if (args.length !== wanted)
+    throw new UsageError(`"operator ${command}" takes ${count(wanted, 'argument')} here; see --help`)
   return args
 }
 
@@ -138,7 +139,7 @@ function details(shown: CustomerDetails): string {
     `${account.id}  ${account.email ?? '(closed)'}${shown.email_confirmed ? '' : ' (not confirmed)'}  ${account.name ?? ''}`,
     `tier ${account.tier}${account.role ? `, ${account.role}` : ''}, since ${account.created_at}`,
     `balance ${usd(shown.balance_micros_usd)}: credit ${usd(shown.credit_micros_usd)}, paid ${usd(shown.paid_micros_usd)}, owed ${usd(shown.debt_micros_usd)}`,
-    `each key ${account.limits.rpm} requests and ${account.limits.tpm} tokens per minute, ${account.limits.concurrency} at once; at most ${account.most_keys} keys`,
+    `each key ${account.limits.rpm} requests and ${account.limits.tpm} tokens per minute, ${account.limits.concurrency} at once; at most ${count(account.most_keys, 'key')}`,
     `available ${usd(shown.available_micros_usd)}, held ${usd(shown.held_micros_usd)}, topped up ${usd(shown.topped_up_micros_usd)}`,
     ...(account.suspension ? [`SUSPENDED since ${account.suspension.since}: ${account.suspension.reason}`] : []),
     ...(why.length > 0 ? ['', 'Why paid calls get a 402 now:', ...why.map((reason) => `  - ${reason}`)] : []),

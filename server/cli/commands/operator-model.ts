@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { ModelRecord } from '../../http/models/record'
 import type { OperatorModels } from '../../http/operator/record'
 import { askServer, UsageError } from '../control-client'
-import { asJson } from '../print'
+import { asJson, count } from '../print'
 import { table } from '../table'
 
 export const MODEL_HELP = `  model list                                list models, their routes and prices
@@ -22,7 +22,9 @@ export async function modelCommand([command, ...rest]: readonly string[], json: 
 async function send(command: string | undefined, rest: readonly string[]): Promise<unknown[]> {
   const expect = (...counts: readonly number[]) => {
     if (!counts.includes(rest.length))
-      throw new UsageError(`"operator model ${command}" takes ${counts.join(' or ')} arguments; see --help`)
+      throw new UsageError(
+        `"operator model ${command}" takes ${counts.map((n) => count(n, 'argument')).join(' or ')}; see --help`,
+      )
   }
   switch (command) {
     case 'list':

@@ -4,7 +4,7 @@ import type { Reconciled, ReconcileForm, Reconciliations } from '../../http/oper
 import type { Revenue } from '../../http/operator/money/revenue-record'
 import type { AfterRestore, AfterRestoreCommand } from '../../http/operator/restore/after-restore-record'
 import { askServer, readFromServer, UsageError } from '../control-client'
-import { asJson, usd } from '../print'
+import { asJson, count, usd } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 
@@ -123,7 +123,7 @@ function revenue({ rows, totals, credit, ...shown }: Revenue): string {
   const columns = [shown.group_by.toUpperCase(), 'CALLS', 'REVENUE USD', 'REFUNDED', 'COST', 'COST UNKNOWN', 'MARGIN']
   return [
     table(columns, [...rows.map((row) => line(row.email ?? (row.name || '-'), row)), line('total', totals)]),
-    shown.rows_left_out > 0 ? `${shown.rows_left_out} more rows are not shown: --csv has all.\n` : '',
+    shown.rows_left_out > 0 ? `Not shown: ${count(shown.rows_left_out, 'more row')}. --csv has all.\n` : '',
     `Credit: ${usd(credit.signup_credit_given_micros_usd)} USD at sign-up and ${usd(credit.grants_given_micros_usd)} granted,`,
     ` ${usd(credit.debited_micros_usd)} taken back, ${usd(credit.used_micros_usd)} used (part of the revenue).\n`,
     `Overruns: ${usd(shown.overruns_micros_usd)} USD. Owed to customers on ${shown.to}: ${usd(shown.owed_to_customers_micros_usd)} USD.\n`,
@@ -145,7 +145,7 @@ function statement({ from, to, accounts, kinds, entries, owed_to_customers_micro
     ['KIND', 'ENTRIES', 'USD'],
     kinds.map((sum) => [sum.kind, sum.entries, usd(sum.amount_micros_usd)]),
   )
-  return `${from} to ${to}: ${entries} entries\n\n${balances}\n${sums}\nCustomers can still spend ${usd(owed)} USD.\n`
+  return `${from} to ${to}: ${count(entries, 'entry', 'entries')}\n\n${balances}\n${sums}\nCustomers can still spend ${usd(owed)} USD.\n`
 }
 
 function restored({ restored: from, applied, keys, lost, reconciled: found, ...counts }: AfterRestore): string {
@@ -153,19 +153,21 @@ function restored({ restored: from, applied, keys, lost, reconciled: found, ...c
     from.copy === null
       ? `The data is a copy of ${from.taken_at}.`
       : `The data is a copy of ${from.taken_at} (${from.copy}), restored at ${from.restored_at}.`,
-    ...(applied ? [`Ended ${counts.ended_sessions} sessions. Disabled ${counts.disabled_keys} keys.`] : []),
+    ...(applied
+      ? [`Ended ${count(counts.ended_sessions, 'session')}. Disabled ${count(counts.disabled_keys, 'key')}.`]
+      : []),
     ...(lost
       ? [
-          `Since the copy ${lost.keys.length} keys were revoked or disabled and ${lost.suspensions.length} accounts suspended:`,
+          `Since the copy: ${count(lost.keys.length, 'key')} revoked or disabled, ${count(lost.suspensions.length, 'account')} suspended.`,
           ...lost.keys.map(
             ({ id, account, action, done }) => `  - ${action} ${id} of ${account}${done ? ': done' : ''}`,
           ),
           ...lost.suspensions.map(({ account, done }) => `  - suspend ${account}${done ? ': done' : ''}`),
-          `${lost.new_keys} keys and ${lost.new_accounts} accounts were made since. They are unknown here.`,
+          `Made since, and unknown here: ${count(lost.new_keys, 'key')}, ${count(lost.new_accounts, 'account')}.`,
         ]
       : [
           'Keys revoked after the copy work again. To list them, pass the lost database with --lost.',
-          `${counts.live_keys} keys work${counts.live_keys > keys.length ? '; the oldest' : ''}:`,
+          `Working: ${count(counts.live_keys, 'key')}${counts.live_keys > keys.length ? '; the oldest' : ''}:`,
           ...keys.map(({ id, account, shown, name }) => `  - ${id}  ${shown}  ${account}  ${name}`),
         ]),
     '',
@@ -190,7 +192,7 @@ function reconciled({ ledger, missing, booked, cards, chain, complete }: Reconci
     ),
     ...(cards ? cardLines(cards) : []),
     ...(chain ? chainLines(chain) : []),
-    ...(booked > 0 ? [`Booked ${booked} missing top-ups.`] : []),
+    ...(booked > 0 ? [`Booked ${count(booked, 'missing top-up')}.`] : []),
     ...(complete ? [] : ['The card processor or a node did not answer, or the period is too long; run it again.']),
   ]
   return `${lines.join('\n')}\n`
@@ -203,26 +205,28 @@ function cardLines({
   differences,
   corrected,
 }: NonNullable<Reconciled['cards']>): readonly string[] {
-  const span = `${compared} card payments (${from.slice(0, 10)} to ${to.slice(0, 10)})`
+  const span = `${count(compared, 'card payment')} (${from.slice(0, 10)} to ${to.slice(0, 10)})`
   return [
-    differences.length === 0 ? `${span} agree with the processor.` : `${span} were compared. These differ:`,
+    differences.length === 0
+      ? `Compared with the processor: ${span}. All agree.`
+      : `Compared with the processor: ${span}. These differ:`,
     ...differences.map(
       (one) =>
         `  - ${one.what} ${one.id} of ${one.payment}: ${usd(one.at_processor_micros_usd)} USD at the processor, ${usd(one.here_micros_usd)} here`,
     ),
-    ...(corrected > 0 ? [`Corrected ${corrected} payments.`] : []),
+    ...(corrected > 0 ? [`Corrected ${count(corrected, 'payment')}.`] : []),
   ]
 }
 
 function chainLines({ payments, transfers, problems, booked }: NonNullable<Reconciled['chain']>): readonly string[] {
-  const span = `${payments} payments by wallet and ${transfers} transfers`
+  const span = `Compared with the chains: ${count(payments, 'payment')} by wallet, ${count(transfers, 'transfer')}.`
   return [
-    problems.length === 0 ? `${span} agree.` : `${span} were compared. These differ:`,
+    problems.length === 0 ? `${span} All agree.` : `${span} These differ:`,
     ...problems.map(
       (one) =>
         `  - ${one.kind}: ${one.payment ?? one.payer ?? '-'} ${one.reference ?? ''} (${usd(one.on_chain_micros_usd)} USD on the chain, ${usd(one.here_micros_usd)} here)`,
     ),
-    ...(booked > 0 ? [`Booked ${booked} payments that came through late.`] : []),
+    ...(booked > 0 ? [`Booked ${count(booked, 'late payment')}.`] : []),
   ]
 }
 
@@ -232,7 +236,7 @@ function runs({ runs: listed, unknown_pages: unknown }: Reconciliations): string
   ])
   const waiting = unknown.map(
     ({ page, payment, messages, first_at: at }) =>
-      `  - ${page} (${payment ?? 'no top-up'}), ${messages} messages since ${at}`,
+      `  - ${page} (${payment ?? 'no top-up'}), ${count(messages, 'message')} since ${at}`,
   )
   const pages = waiting.length === 0 ? '' : `\nPayment pages that are unknown here:\n${waiting.join('\n')}\n`
   return (

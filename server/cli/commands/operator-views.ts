@@ -10,7 +10,7 @@ import type {
 import type { ExplainedRequest, TransactionPage, UsageReport } from '../../http/usage/record'
 import { parsedWith } from '../command'
 import { askServer, UsageError } from '../control-client'
-import { asJson, usd } from '../print'
+import { asJson, count, usd } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 import { customerCommand, refundTable } from './operator-customer'
@@ -105,12 +105,12 @@ export async function customerViewCommand(args: readonly string[]): Promise<stri
   const { values, positionals } = parsedFlags(args)
   const [name, account, request, ...more] = positionals
   if (values.help || name === undefined) return VIEWS_USAGE
-  const count = name === 'request' ? 2 : 1
+  const wanted = name === 'request' ? 2 : 1
   const known = name === 'show' || name === 'request' || Object.hasOwn(VIEWS, name)
   if (!known) throw new UsageError(`unknown view "${name}"; see "operator customer --help"`)
-  if (account === undefined || more.length > 0 || (request !== undefined) !== (count === 2))
+  if (account === undefined || more.length > 0 || (request !== undefined) !== (wanted === 2))
     throw new UsageError(
-      `"operator customer ${name}" takes ${count} arguments after it; see "operator customer --help"`,
+      `"operator customer ${name}" takes ${count(wanted, 'argument')} after it; see "operator customer --help"`,
     )
   if (name === 'show' || name === 'request') refuseOthers(name, values, {})
   if (name === 'show') return (await customerCommand('show', [account], values)) ?? ''

@@ -22,7 +22,7 @@ import type {
 } from '../../http/operator/record'
 import { parsedWith } from '../command'
 import { askServer, Refused, UsageError } from '../control-client'
-import { asJson } from '../print'
+import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 import { API_HELP, apiCommand, applyCommand, type Confirm } from './operator-api'
@@ -160,8 +160,9 @@ type Body = Readonly<Record<string, unknown>>
 function bodyOf(command: string, rest: readonly string[], options: Options): Body {
   const { account, note, reference, reason } = options
   const [first = '', second = '', third, fourth] = rest
-  const expect = (count: number) => {
-    if (rest.length !== count) throw new UsageError(`"operator ${command}" takes ${count} arguments here; see --help`)
+  const expect = (wanted: number) => {
+    if (rest.length !== wanted)
+      throw new UsageError(`"operator ${command}" takes ${count(wanted, 'argument')} here; see --help`)
   }
   const limits = { rpm: Number(second), tpm: Number(third), concurrency: Number(fourth) }
   switch (command) {
@@ -276,7 +277,7 @@ function requestTable(requests: readonly OperatorLimitRequest[]): string {
 }
 
 function keysLine({ id, most_keys: maxKeys }: OperatorAccount): string {
-  return `${id} may have up to ${maxKeys} live keys\n`
+  return `${id} may have up to ${count(maxKeys, 'live key')}\n`
 }
 
 function priceLine({ operation, account, usd }: OperatorPrice): string {

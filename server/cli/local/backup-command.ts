@@ -10,7 +10,7 @@ import { copyRecord } from '../../http/operator/restore/backup-record'
 import { parsedWith } from '../command'
 import { copyText, listText, progressLines } from '../commands/operator-backup'
 import { hasServer, Refused, UsageError } from '../control-client'
-import { asJson } from '../print'
+import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
 
@@ -79,7 +79,9 @@ async function restored(text: string, isJson: boolean, print: Output['err']): Pr
 }
 
 function booksOf({ problems }: CopyManifest): string {
-  return problems === 0 ? 'its books agree' : `its ledger has ${problems} mismatches, copied from the original`
+  return problems === 0
+    ? 'its books agree'
+    : `its ledger has ${count(problems, 'mismatch', 'mismatches')}, copied from the original`
 }
 
 function secretLines({ secrets, secretMark: mark }: CopyManifest): string {

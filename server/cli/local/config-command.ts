@@ -5,7 +5,7 @@ import { configurationSchema } from '../../config/schema/documentation'
 import type { GivenSettings } from '../../config/sources/given-settings'
 import { parsedWith } from '../command'
 import { Refused, UsageError } from '../control-client'
-import { asJson } from '../print'
+import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
@@ -64,7 +64,7 @@ async function checked(env: Env, json: boolean, out: Terminal['out']): Promise<s
   const lines = [...problems, ...warnings.map((line) => `warning: ${line}`), ...notes.map((line) => `note: ${line}`)]
   if (json) out(asJson({ ok, file, problems, warnings, notes }))
   else out(lines.map((line) => `${line}\n`).join(''))
-  if (!ok) throw new Refused(`${problems.length === 1 ? 'one problem' : `${problems.length} problems`} in the settings`)
+  if (!ok) throw new Refused(`${count(problems.length, 'problem')} in the settings`)
   return json ? '' : `The settings are valid${file === null ? '' : ` (environment and ${file})`}.\n`
 }
 

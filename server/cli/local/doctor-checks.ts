@@ -5,6 +5,7 @@ import { type DataHealth, diskOf, examineCopies } from '../../compose/backup/dat
 import type { Config } from '../../config'
 import { DAY_MS, isoTime } from '../../core/clock'
 import { clockProblem, type LastTimes } from '../../core/ledger/clock-check'
+import { count } from '../print'
 import { PROGRAM } from '../program'
 
 /** What is checked. */
@@ -157,7 +158,7 @@ export function checkBooks({ age, problems, logBytes }: DataHealth): readonly Fo
   if (first)
     return [
       fail(
-        `the books have ${problems?.length} mismatches; the first: ${first.what} (${first.subject}: ${first.one} and ${first.other})`,
+        `the books have ${count(problems?.length ?? 0, 'mismatch', 'mismatches')}; the first: ${first.what} (${first.subject}: ${first.one} and ${first.other})`,
         `Run "${PROGRAM} operator reconcile", and compare with a copy from before`,
       ),
     ]

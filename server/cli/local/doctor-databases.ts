@@ -3,6 +3,7 @@ import { cellStorage, type storageSettings } from '../../config'
 import { MAIN_CELL } from '../../core/cluster/cells'
 import { MAX_SKEW_MS } from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
+import { count } from '../print'
 import { PROGRAM } from '../program'
 import { type Found, fail, ok, warn } from './doctor-checks'
 
@@ -62,7 +63,7 @@ export function checkServerBooks(examined: readonly Examined[]): readonly Found[
     if (!first) return [ok(`the books of ${cell} agree`)]
     return [
       fail(
-        `the books of ${cell} have ${facts.data.problems.length} mismatches; the first: ${first.what} (${first.subject}: ${first.one} and ${first.other})`,
+        `the books of ${cell} have ${count(facts.data.problems.length, 'mismatch', 'mismatches')}; the first: ${first.what} (${first.subject}: ${first.one} and ${first.other})`,
         `Run "${PROGRAM} operator reconcile", and compare with a copy from before`,
       ),
     ]

@@ -4,7 +4,7 @@ import { MoveProblem, type MoveProgress, type MoveReport } from '../../core/back
 import { parsedWith } from '../command'
 import { progressLines } from '../commands/operator-backup'
 import { Refused, UsageError } from '../control-client'
-import { asJson } from '../print'
+import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
 
@@ -122,8 +122,11 @@ function recordOf({ from, to, outcome, tables, problems, waitingBytes }: MoveRep
 function text(report: MoveReport, index: string | null, cell: string | null): string {
   const { from, to, tables, outcome, problems, waitingBytes } = report
   const rows = tables.reduce((sum, table) => sum + table.rows, 0)
-  const what = `${tables.length} tables with ${rows.toLocaleString('en')} rows`
-  const books = problems === 0 ? 'its books agree' : `its ledger has ${problems} mismatches, like the original`
+  const what = `${count(tables.length, 'table')} with ${count(rows, 'row')}`
+  const books =
+    problems === 0
+      ? 'its books agree'
+      : `its ledger has ${count(problems, 'mismatch', 'mismatches')}, like the original`
   if (outcome === 'rehearsed') {
     const waiting =
       waitingBytes > 0 ? ` The log of charges has ${waitingBytes} bytes, which will be applied first.` : ''

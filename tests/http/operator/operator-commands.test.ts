@@ -84,7 +84,7 @@ describe('gateway operator', () => {
     expect(await refused('key', id, key.id, 'burn')).toContain('must be one of disable, enable, revoke')
     expect((await changed('note', id, 'Called twice.'))[0]).toBe('account.note')
     expect(await run('show', id)).toMatch(/console: Called twice\.$/m)
-    expect(await changed('end-sessions', id)).toEqual(['account.sessions_end', 'Signed out 1 sessions.\n'])
+    expect(await changed('end-sessions', id)).toEqual(['account.sessions_end', 'Signed out 1 session.\n'])
     expect((await owner.api('/api/account')).status).toBe(401)
     owner = await gateway.signIn('grace@example.com')
   })

@@ -147,7 +147,7 @@ describe('gateway operator customer', () => {
     expect(await operatorConsole.run('--help')).toContain('customer VIEW ACCOUNT')
     for (const [words, message] of [
       [['customer', 'money', id], 'unknown view "money"'],
-      [['customer', 'requests'], 'takes 1 arguments'],
+      [['customer', 'requests'], 'takes 1 argument after'],
       [['customer', 'request', id], 'takes 2 arguments'],
       [['customer', 'payments', id, '--status', '402'], 'does not take --status'],
       [['customer', 'show', id, '--limit', '1'], 'does not take --limit'],
