@@ -50,6 +50,8 @@ const TELEMETRY = 'server/core/telemetry/**'
 const KEY_SIZES = 'server/core/credentials/api-key.ts'
 const SAVED_VIEWS = 'server/core/accounts/account-settings.ts'
 const PASSWORD = 'server/core/accounts/password.ts'
+const TOP_UP_RANGE = 'server/core/accounts/top-up-range.ts'
+const TIER = 'server/core/limits/tier.ts'
 const DOCUMENT_SIZE = 'server/core/apis/document-size.ts'
 const PASSAGES = 'server/adapters/websearch/passages/**'
 const IDENTITY_SCHEMA = [
@@ -528,7 +530,7 @@ export const RULES: readonly Rule[] = [
     // What is safe to print is what a name may contain.
     may: [
       ...['server/cli/*.ts', 'server/cli/commands/**'],
-      ...['server/core/plain-text.ts', 'server/core/json.ts', 'server/core/version.ts', DOCUMENT_SIZE],
+      ...['server/core/plain-text.ts', 'server/core/json.ts', 'server/core/version.ts', DOCUMENT_SIZE, TOP_UP_RANGE],
     ],
     // The types of the server's answers come from the server.
     types: ['server/app.ts', ...RECORDS],
@@ -611,7 +613,7 @@ export const RULES: readonly Rule[] = [
       'dashboard/src/features/limits/tier-{card,table}.tsx',
       'dashboard/src/features/billing/balance-figures.tsx',
     ],
-    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, 'server/core/limits/tier.ts'],
+    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, TIER],
     packages: REACT,
   },
   {
@@ -621,6 +623,12 @@ export const RULES: readonly Rule[] = [
       'dashboard/src/features/settings/notice-mail-card.tsx',
     ],
     may: ['dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, 'server/core/webhooks/event.ts'],
+    packages: REACT,
+  },
+  {
+    // So is the range of a top-up.
+    files: ['dashboard/src/features/billing/top-up-dialog.tsx'],
+    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, TOP_UP_RANGE],
     packages: REACT,
   },
   {
@@ -650,8 +658,14 @@ export const RULES: readonly Rule[] = [
   { files: ['dashboard/src/messages/failures.ts'], types: ['server/core/failure.ts'] },
   // It checks the names of the audit log's actions against those that the server writes.
   { files: ['dashboard/src/messages/{audit,audit-actions}.ts'], types: ['server/core/audit.ts'] },
-  // Sentences say how long a password must be.
-  { files: ['dashboard/src/messages/{settings,sign-in}.ts'], may: [PASSWORD] },
+  // Sentences say the limits of the server, which are defined once.
+  { files: ['dashboard/src/messages/settings.ts'], may: [PASSWORD] },
+  {
+    files: ['dashboard/src/messages/sign-in.ts'],
+    may: [PASSWORD, 'server/core/accounts/signup-credit.ts', 'server/core/money.ts'],
+  },
+  { files: ['dashboard/src/messages/{limits,operator}.ts'], may: [TIER, 'server/core/money.ts'] },
+  { files: ['dashboard/src/messages/billing.ts'], may: [TOP_UP_RANGE] },
   { files: ['dashboard/src/messages/**'] },
   // A model's stream is the answer of a POST, which a browser's own EventSource cannot send.
   {

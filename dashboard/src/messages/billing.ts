@@ -1,3 +1,7 @@
+import { MAX_TOP_UP_USD, MIN_TOP_UP_USD } from '../../../server/core/accounts/top-up-range.ts'
+
+const TOP_UP_RANGE = `${MIN_TOP_UP_USD} to ${MAX_TOP_UP_USD.toLocaleString('en-US')}`
+
 /** Balance, top-ups, the ledger. */
 export const BILLING_TEXT = {
   topUp: 'Top up',
@@ -20,8 +24,8 @@ export const BILLING_TEXT = {
   debt: (amount: string) =>
     `A refund reversed ${amount} that you had already spent. Top up to make paid requests again.`,
   amount: 'Amount in USD',
-  amountHint: '1 to 10,000, with up to two decimals.',
-  amountWrong: 'Enter an amount from 1 to 10,000, such as 10 or 25.50.',
+  amountHint: `${TOP_UP_RANGE}, with up to two decimals.`,
+  amountWrong: `Enter an amount from ${TOP_UP_RANGE}, such as 10 or 25.50.`,
   method: 'Payment method',
   methods: { card: 'Card (Stripe)', sandbox: 'Sandbox money (development)' },
   sandboxText: 'Sandbox money has no value. Use it to try out top-ups.',

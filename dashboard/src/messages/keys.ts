@@ -87,7 +87,7 @@ export const KEY_TEXT = {
   limitBelow: (spent: string) => `This key has already spent ${spent} and will stop immediately.`,
   ips: 'Allowed IPs',
   ipsHint: 'IP addresses or CIDR ranges, one per line. Leave empty to allow any.',
-  ipsMany: 'Enter at most 50.',
+  ipsMany: `Enter at most ${KEY_SIZES.allowedIps}.`,
   ipWrong: (entry: string, rule: string) => `"${entry}" ${rule}.`,
   addMine: (ip: string) => `Add my IP (${ip})`,
   mineMissing: 'Requests from this computer will be refused.',

@@ -1,11 +1,18 @@
+import { GROWTH_TOP_UPS, ROUTE_RPM, TIER_LIMITS } from '../../../server/core/limits/tier.ts'
+import { formatUsd } from '../../../server/core/money.ts'
+
+const TO_GROWTH = `$${formatUsd(GROWTH_TOP_UPS)}`
+const { starter, growth } = TIER_LIMITS
+
 /** The Limits page. */
 export const LIMIT_TEXT = {
   search: 'Search keys',
   yourTier: 'Your tier',
   tier: (name: string) => `${name} tier`,
   perKey: 'Limits per key:',
-  firstTopUp: 'Your first top-up moves you to Starter: 600 requests per minute.',
-  toGrowth: (paid: string) => `${paid} of $500 topped up. At $500 you move to Growth: 3,000 requests per minute.`,
+  firstTopUp: `Your first top-up moves you to Starter: ${starter.rpm} requests per minute.`,
+  toGrowth: (paid: string) =>
+    `${paid} of ${TO_GROWTH} topped up. At ${TO_GROWTH} you move to Growth: ${growth.rpm.toLocaleString('en-US')} requests per minute.`,
   toGrowthMeter: 'Progress to Growth',
   orRequest: 'You can also request an increase below. Approved requests move you to Growth immediately.',
   growth: 'You have the highest standard tier. For more, request an increase below.',
@@ -36,14 +43,14 @@ export const LIMIT_TEXT = {
   how: {
     free: 'On sign-up',
     starter: 'First top-up',
-    growth: '$500 topped up, or an approved request',
+    growth: `${TO_GROWTH} topped up, or an approved request`,
     enterprise: 'Set by the operator',
   },
   custom: 'Custom',
   rules: 'Endpoint limits',
   ruleList: [
-    'Deep research: 5 requests per minute per key.',
-    'generateContent: 30 requests per minute per key.',
+    `Deep research: ${ROUTE_RPM.deepResearch} requests per minute per key.`,
+    `generateContent: ${ROUTE_RPM.generateContent} requests per minute per key.`,
     'The concurrency limit applies to models and deep research, not to data endpoints.',
   ],
   retry: 'When a limit is reached',

@@ -1,3 +1,7 @@
+import { TIER_LIMITS } from '../../../server/core/limits/tier.ts'
+
+const { growth } = TIER_LIMITS
+
 /** The Operator page. */
 export const OPERATOR_TEXT = {
   lead: 'For operators of this gateway. Every action here is logged with your name and IP address.',
@@ -18,7 +22,7 @@ export const OPERATOR_TEXT = {
   approveShort: 'Approve',
   declineShort: 'Decline',
   approveText: 'The account moves to Growth or gets custom limits, effective immediately.',
-  toGrowth: 'Growth: 3,000 requests and 3,000,000 tokens per minute',
+  toGrowth: `Growth: ${growth.rpm.toLocaleString('en-US')} requests and ${growth.tpm.toLocaleString('en-US')} tokens per minute`,
   ownLimits: 'Custom limits',
   reason: 'Reason',
   reasonOptional: 'Reason (optional)',
@@ -89,8 +93,7 @@ export const OPERATOR_TEXT = {
     retryText: 'Fix the cause first. If the record still cannot be written, nothing changes.',
     retried: 'Record booked.',
     discard: 'Discard',
-    discardText:
-      'The account is not charged. What its caller was served is booked as an overrun, which you bear.',
+    discardText: 'The account is not charged. What its caller was served is booked as an overrun, which you bear.',
     discardUncharged: 'Its caller got an error and was not charged, so nothing is lost.',
     note: 'Reason',
     noteHint: 'Shown in the audit log.',

@@ -1,4 +1,6 @@
 import { MIN_PASSWORD_LENGTH } from '../../../server/core/accounts/password.ts'
+import { SIGNUP_CREDIT } from '../../../server/core/accounts/signup-credit.ts'
+import { formatUsd } from '../../../server/core/money.ts'
 
 /** Sign-in, sign-up and the first run. */
 export const SIGN_IN_TEXT = {
@@ -7,7 +9,7 @@ export const SIGN_IN_TEXT = {
   email: 'Email',
   password: 'Password',
   passwordHint: `At least ${MIN_PASSWORD_LENGTH} characters.`,
-  credit: 'Includes $2.00 of free credit. No card required.',
+  credit: `Includes $${formatUsd(SIGNUP_CREDIT)} of free credit. No card required.`,
   checkMail: 'Check your email',
   linkSentTo: (email: string) =>
     `We sent a link to ${email}. Open it within 24 hours to confirm your address and get your free credit, then sign in.`,

@@ -1,3 +1,4 @@
+import { MAX_TOP_UP_USD, MIN_TOP_UP_USD } from '../../core/accounts/top-up-range'
 import type { TopUp } from '../../http/billing/record'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed } from '../command'
@@ -15,7 +16,7 @@ export const TOPUP: Command = {
   summary: 'top up the balance by card or in the sandbox',
   usage: `[AMOUNT] [--method card|sandbox] [--no-wait]
 
-  AMOUNT      USD from 1 to 10000, such as 10 or 25.50. Without it, opens the Billing page
+  AMOUNT      USD from ${MIN_TOP_UP_USD} to ${MAX_TOP_UP_USD}, such as 10 or 25.50. Without it, opens the Billing page
   --method    card opens a payment page; sandbox adds test money (default: the first method that the gateway offers)
   --no-wait   do not wait for the payment
 

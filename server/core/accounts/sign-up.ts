@@ -6,14 +6,11 @@ import { networkOf, parseAddress, UNKNOWN_ADDRESS } from '../credentials/address
 import { makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
-import { type Money, micros } from '../money'
 import type { Account } from './account'
 import type { AccountDirectory, AccountHome } from './directory'
-import type { SignupCredit, SignupCreditStore } from './signup-credit'
+import { SIGNUP_CREDIT, type SignupCredit, type SignupCreditStore } from './signup-credit'
 import type { SetupToken } from './staff/setup-token'
 import type { AccountStore } from './store'
-
-export const SIGNUP_CREDIT: Money = micros(2_000_000)
 
 /** Users whose credit is known to be settled. The whole set is cleared when it is full. */
 const MAX_SETTLED = 50_000

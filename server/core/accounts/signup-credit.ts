@@ -1,4 +1,7 @@
-import type { Money } from '../money'
+import { type Money, micros } from '../money'
+
+/** What a new account gets (spec 3). */
+export const SIGNUP_CREDIT: Money = micros(2_000_000)
 
 /**
  * What became of a new account's signup credit. `awaiting_confirmation`: it is granted when the owner confirms the email address.

@@ -1,7 +1,7 @@
 import { type Clock, MINUTE_MS } from '../clock'
 import { type AccountId, makeId, type RequestId } from '../ids'
 import type { Ledger } from '../ledger/ledger'
-import { formatUsd, type Money, micros, parseUsd } from '../money'
+import { formatUsd, MICROS_PER_USD, type Money, parseUsd } from '../money'
 import { fingerprintOf } from '../payments/binding'
 import type { Claim, ClaimStore, NewClaim } from '../payments/claim'
 import type { Offer, ShownPayment } from '../payments/method'
@@ -9,9 +9,8 @@ import type { Payments, Purchase } from '../payments/payments'
 import type { DeliveredReceipt } from '../payments/receipt'
 import type { PaymentRefusal } from '../payments/refusal'
 import { err, ok, type Result } from '../result'
+import { MAX_TOP_UP_USD, MIN_TOP_UP_USD } from './top-up-range'
 
-const MIN_TOP_UP: Money = micros(1_000_000)
-const MAX_TOP_UP: Money = micros(10_000_000_000)
 const TOP_UP_OPERATION = 'wallet-topup'
 
 /** A request to top up an account. */
@@ -52,7 +51,8 @@ export function topUpClaim(
 /** Parses a top-up amount in USD, with at most two decimals. Returns null when it is outside the allowed range. */
 export function parseTopUp(text: string): Money | null {
   const amount = /^\d{1,5}(\.\d{1,2})?$/.test(text) ? parseUsd(text) : null
-  return amount !== null && amount >= MIN_TOP_UP && amount <= MAX_TOP_UP ? amount : null
+  if (amount === null) return null
+  return amount >= MIN_TOP_UP_USD * MICROS_PER_USD && amount <= MAX_TOP_UP_USD * MICROS_PER_USD ? amount : null
 }
 
 /**

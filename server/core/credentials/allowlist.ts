@@ -1,9 +1,6 @@
 import { err, ok, type Result } from '../result'
 import { type Address, formatAddress, type KnownAddress, parseAddress } from './address'
 
-/** The maximum number of entries (spec-answers 3). */
-export const MAX_ALLOWED_IPS = 50
-
 interface Range {
   readonly family: 4 | 6
   readonly first: bigint

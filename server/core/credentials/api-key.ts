@@ -48,6 +48,7 @@ export const KEY_SIZES = {
   note: 500,
   tag: 32,
   tags: 10,
+  allowedIps: 50,
   endpoints: 100,
   models: 100,
   pinnedOperations: 40,

@@ -19,6 +19,9 @@ export const TIER_LIMITS: Record<Exclude<Tier, 'enterprise'>, Limits> = {
   growth: { rpm: 3_000, tpm: 3_000_000, concurrency: 50 },
 }
 
+/** Requests per minute and key of routes that have a limit of their own. */
+export const ROUTE_RPM = { deepResearch: 5, generateContent: 30 } as const
+
 /** The paid top-ups that make an account Growth. */
 export const GROWTH_TOP_UPS: Money = micros(500_000_000)
 

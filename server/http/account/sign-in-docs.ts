@@ -1,4 +1,4 @@
-import { SIGNUP_CREDIT } from '../../core/accounts/sign-up'
+import { SIGNUP_CREDIT } from '../../core/accounts/signup-credit'
 import { formatUsd } from '../../core/money'
 import { operationOf, type RouteDocs } from '../openapi/documented'
 import { orNull, record, ref, text, yesOrNo } from '../openapi/json-schema'

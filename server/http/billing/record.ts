@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import { MAX_TOP_UP_USD, MIN_TOP_UP_USD } from '../../core/accounts/top-up-range'
 import { parseTopUp } from '../../core/accounts/top-ups'
 import { PRICE_NAMES } from '../../core/catalog/operations'
 import { isoTime } from '../../core/clock'
@@ -24,13 +25,13 @@ const TOP_UP_METHODS = ['card', 'sandbox'] as const
 const amount = checked<string>(
   {
     type: 'string',
-    description: 'USD from 1 to 10000, with at most two decimals.',
+    description: `USD from ${MIN_TOP_UP_USD} to ${MAX_TOP_UP_USD}, with at most two decimals.`,
     pattern: '^\\d{1,5}(\\.\\d{1,2})?$',
   },
   (value) =>
     typeof value === 'string' && parseTopUp(value) !== null
       ? null
-      : 'must be a string such as "10.00": 1 to 10000 USD with at most two decimals',
+      : `must be a string such as "10.00": ${MIN_TOP_UP_USD} to ${MAX_TOP_UP_USD} USD with at most two decimals`,
 )
 
 export const NewTopUp = form('A top-up.', { amount, method: oneOf(TOP_UP_METHODS, 'How to pay.') })

@@ -7,7 +7,7 @@ import type { Submitted } from '../../core/accounts/submitted'
 import type { SoldName } from '../../core/catalog/operation'
 import { isSold, SOLD } from '../../core/catalog/operations'
 import { isoTime } from '../../core/clock'
-import { Allowlist, MAX_ALLOWED_IPS } from '../../core/credentials/allowlist'
+import { Allowlist } from '../../core/credentials/allowlist'
 import { type ApiKey, KEY_SIZES, KEY_STATUSES, keyStatus } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
@@ -72,7 +72,7 @@ const SETTINGS = {
         text('An IPv4 or IPv6 address, or a CIDR range.'),
         'The addresses calls may come from. If empty, any address is allowed.',
       ),
-      maxItems: MAX_ALLOWED_IPS,
+      maxItems: KEY_SIZES.allowedIps,
     },
     brokenAllowlist,
   ),
@@ -353,8 +353,8 @@ function keyFormOf(sent: KeyChange): KeyForm {
 
 function brokenAllowlist(value: unknown): string | null {
   const isList =
-    Array.isArray(value) && value.length <= MAX_ALLOWED_IPS && value.every((one) => typeof one === 'string')
-  if (!isList) return `must be a list of at most ${MAX_ALLOWED_IPS} addresses or CIDR ranges`
+    Array.isArray(value) && value.length <= KEY_SIZES.allowedIps && value.every((one) => typeof one === 'string')
+  if (!isList) return `must be a list of at most ${KEY_SIZES.allowedIps} addresses or CIDR ranges`
   const parsed = Allowlist.parse(value.map(canonicalIp))
   return parsed.ok ? null : `entry ${JSON.stringify(parsed.error.entry.slice(0, 60))} ${parsed.error.rule}`
 }

@@ -1,3 +1,4 @@
+import { ROUTE_RPM } from '../../core/limits/tier'
 import { KEY_FAILURES } from '../keys/key-failures'
 import type { EndpointDocs, RouteDocs } from '../openapi/documented'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
@@ -243,7 +244,7 @@ export const MODEL_DOCS = {
     ...call(
       'generateContent',
       'Generate content',
-      "Works with Google's SDK: set its base URL to `<origin>` and its API key to your gateway key; `x-goog-api-key` works as well as `Authorization: Bearer`. `:streamGenerateContent` streams; add `?alt=sse` for server-sent events. `:countTokens` counts the tokens of `contents`, free. `:embedContent` and `:batchEmbedContents` turn texts into vectors. Errors use Google's format. The first two methods share a limit of 30 requests per minute per key.",
+      `Works with Google's SDK: set its base URL to \`<origin>\` and its API key to your gateway key; \`x-goog-api-key\` works as well as \`Authorization: Bearer\`. \`:streamGenerateContent\` streams; add \`?alt=sse\` for server-sent events. \`:countTokens\` counts the tokens of \`contents\`, free. \`:embedContent\` and \`:batchEmbedContents\` turn texts into vectors. Errors use Google's format. The first two methods share a limit of ${ROUTE_RPM.generateContent} requests per minute per key.`,
       { example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }, required: [] },
       {
         candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP', index: 0 }],
@@ -290,7 +291,7 @@ export const MODEL_DOCS = {
     ...call(
       'deepResearch',
       'Deep research',
-      "Answers a question in several steps, using the gateway's own LLM-context search: it plans, searches, reads, checks, searches again, and answers with numbered sources (`citations`). Works with any model that supports `chat_completions`. Send `query`, or `messages` (the last user message is the question). `max_searches` is 1 to 10 (default 4); `max_tokens` limits the answer to 1 to 16384 tokens (default 1024). A run takes at most five minutes. With `stream: true`, progress is sent under `research` as it happens. Each model call and search is charged separately and appears as its own line in `GET /v1/usage/{id}`; failed searches are free. A lower `X-Max-Price-USD` means fewer searches. Limit: 5 requests per minute per key.",
+      `Answers a question in several steps, using the gateway's own LLM-context search: it plans, searches, reads, checks, searches again, and answers with numbered sources (\`citations\`). Works with any model that supports \`chat_completions\`. Send \`query\`, or \`messages\` (the last user message is the question). \`max_searches\` is 1 to 10 (default 4); \`max_tokens\` limits the answer to 1 to 16384 tokens (default 1024). A run takes at most five minutes. With \`stream: true\`, progress is sent under \`research\` as it happens. Each model call and search is charged separately and appears as its own line in \`GET /v1/usage/{id}\`; failed searches are free. A lower \`X-Max-Price-USD\` means fewer searches. Limit: ${ROUTE_RPM.deepResearch} requests per minute per key.`,
       { example: { model: 'sandbox/extract', query: 'What are drizzle relations?' }, required: ['model'] },
       RESEARCH_EXAMPLE,
     ),

@@ -1,5 +1,6 @@
 import type { ModelOperationName } from '../../core/catalog/operation'
 import { failure } from '../../core/failure'
+import { ROUTE_RPM } from '../../core/limits/tier'
 import type { Model, ModelRoute } from '../../core/models/model'
 import type { ModelCatalog } from '../../core/models/model-catalog'
 import type { KnownCaller } from '../../pipeline/call'
@@ -25,11 +26,11 @@ const GOOGLE_MODEL = freeEndpoint('model', 'any', { pattern: /^\/v1beta\/models\
 const GOOGLE_COUNT = modelEndpoint('count-tokens', { pattern: COUNT_TOKENS_PATH })
 const GOOGLE_EMBED = modelEndpoint('embeddings', { pattern: EMBED_PATH })
 const GENERATE = modelEndpoint('generate-content', {
-  rpm: 30,
+  rpm: ROUTE_RPM.generateContent,
   pattern: GENERATE_PATH,
   beside: [GOOGLE_COUNT, GOOGLE_EMBED],
 })
-const RESEARCH = modelEndpoint('deep-research', { rpm: 5 })
+const RESEARCH = modelEndpoint('deep-research', { rpm: ROUTE_RPM.deepResearch })
 
 const PLAIN = { model: null, stream: false, events: false }
 

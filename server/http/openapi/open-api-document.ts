@@ -1,4 +1,4 @@
-import { SIGNUP_CREDIT } from '../../core/accounts/sign-up'
+import { SIGNUP_CREDIT } from '../../core/accounts/signup-credit'
 import { CATALOG_VERSION } from '../../core/catalog/operation'
 import { OPERATIONS } from '../../core/catalog/operations'
 import { TIER_LIMITS } from '../../core/limits/tier'

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ExternalLink } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
+import { MAX_TOP_UP_USD, MIN_TOP_UP_USD } from '../../../../server/core/accounts/top-up-range.ts'
 import { billingQuery, topUp } from '../../api/billing/billing.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
@@ -9,10 +10,7 @@ import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
-import { balanceUsd, typedUsd } from '../../ui/format/money.ts'
-
-const LEAST = 1_000_000
-const MOST = 10_000_000_000
+import { balanceUsd, MICROS_PER_USD, typedUsd } from '../../ui/format/money.ts'
 
 /** The top-up button with its dialog. Input is kept if the server refuses it. */
 export function TopUpButton() {
@@ -48,10 +46,10 @@ function TopUpDialog({ onClose }: { onClose: () => void }) {
     const data = new FormData(event.currentTarget)
     const micros = typedUsd(String(data.get('amount') ?? ''))
     const method = methods.find((name) => name === data.get('method'))
-    const bad = micros === null || micros < LEAST || micros > MOST
+    const bad = micros === null || micros < MIN_TOP_UP_USD * MICROS_PER_USD || micros > MAX_TOP_UP_USD * MICROS_PER_USD
     setError(bad ? TEXT.amountWrong : undefined)
     if (bad || !method) return event.currentTarget.querySelector<HTMLElement>('[name=amount]')?.focus()
-    if (!paying.isPending) paying.mutate({ amount: (micros / 1_000_000).toFixed(2), method })
+    if (!paying.isPending) paying.mutate({ amount: (micros / MICROS_PER_USD).toFixed(2), method })
   }
   return (
     <Dialog title={TEXT.topUp} onClose={onClose}>

@@ -1,4 +1,4 @@
-import { Allowlist, MAX_ALLOWED_IPS } from '../../../../../server/core/credentials/allowlist.ts'
+import { Allowlist } from '../../../../../server/core/credentials/allowlist.ts'
 import { KEY_SIZES } from '../../../../../server/core/credentials/api-key.ts'
 import type { ApiKey, KeySettings } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
@@ -49,7 +49,7 @@ export function validateKey(values: KeyFormValues): KeyErrors {
   if (values.limited && !isAmount(values.limit)) errors.limit = TEXT.limitWrong
   const ips = parseIps(values.ips)
   const parsed = Allowlist.parse(ips)
-  if (ips.length > MAX_ALLOWED_IPS) errors.ips = TEXT.ipsMany
+  if (ips.length > KEY_SIZES.allowedIps) errors.ips = TEXT.ipsMany
   else if (!parsed.ok) errors.ips = TEXT.ipWrong(parsed.error.entry, parsed.error.rule)
   if (values.expires === 'date' && !(Date.parse(values.expiresDate) > Date.now()))
     errors.expiresDate = TEXT.expiresWrong
