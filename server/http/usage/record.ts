@@ -46,7 +46,11 @@ const call = {
   operation: text('The operation it called.'),
   model: orNull(text('The model, on model routes.')),
   status: whole('The response status.', { minimum: 100, maximum: 599 }),
-  code: orNull(text('The error code; null for a success.')),
+  code: orNull(
+    text(
+      'The error code, or why the response was not sent to its end: `caller_hung_up`, `stream_cut`, `gateway_restarted`, `gateway_shutdown`. Null for any other success.',
+    ),
+  ),
   ...tokens,
   usage_source: orNull(
     oneOf(
