@@ -293,7 +293,7 @@ describe('actions on a key', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('disabling shows and applies at once, and is undone from the toast; deleting one in use requires its name, and its usage stays', async () => {
+  test('disabling shows and applies at once, and is undone from the toast; revoking one in use requires its name, and its usage stays', async () => {
     const owner = await dashboard.signedIn()
     const switched = await makeKey(owner, { name: 'switched' })
     const doomed = await makeKey(owner, { name: 'doomed' })

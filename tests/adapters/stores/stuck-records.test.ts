@@ -130,7 +130,7 @@ describe('an operator who decides', () => {
     expect(await reconcile(stores.file)).toMatchObject({ problems: [], charges: 2 })
   })
 
-  test('gives it up: the account is not charged, and the gateway bears an overrun', async () => {
+  test('discards it: the account is not charged, and the gateway bears an overrun', async () => {
     const { account, key } = await stuckCharge()
     await setCredit(account, 1000)
     expect((await decisions().discard(OPERATOR, await onlyStuck(), 'our fault')).ok).toBe(true)

@@ -99,7 +99,7 @@ describe.skipIf(!hasSqld)('two nodes on one database:', () => {
     await expectBooked(outcomes)
   }, 60_000)
 
-  test('a charge that the tables refuse closes its account alone, on this node and on the one that takes over, until an operator gives it up', async () => {
+  test('a charge that the tables refuse closes its account alone, on this node and on the one that takes over, until an operator discards it', async () => {
     const dying = await owner()
     const next = other(dying)
     const [poor, rich] = [await openSpender(dying, 'grace@example.com', null), spender]
