@@ -15,13 +15,13 @@ const SERVED_BY_GATEWAY =
 
 /**
  * What nearly every page needs, in three files: a browser sends six requests at once, and each of thirty small files would cost a part of the
- * latency. What few pages need stays with them.
+ * latency. What few pages need stays with them, as does what only pages of operators need.
  */
 const CHUNKS = [
   { name: 'libraries', test: /node_modules\/(react|react-dom|scheduler|use-sync-external-store|@tanstack|clsx)\// },
   {
     name: 'shared',
-    test: /(dashboard\/src\/(?!ui\/layout\/(table|row-cards|list-parts|search-box))|lucide-react\/dist\/esm\/(createLucideIcon|Icon|context|defaultAttributes|shared))/,
+    test: /(dashboard\/src\/(?!ui\/layout\/(table|row-cards|list-parts|search-box)|messages\/(operator|apis)|features\/operator)|lucide-react\/dist\/esm\/(createLucideIcon|Icon|context|defaultAttributes|shared))/,
     minShareCount: 8,
   },
   // After the others, so that it has lists alone: some of the largest pages show none.
