@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
+import type { AccountId } from '../../server/core/ids'
 import { becomes, type Dashboard, follow } from '../support/dashboard/browser'
 import { openModelDashboard } from '../support/dashboard/model-dashboard'
 import { fitsEverybody, left } from '../support/dashboard/page-checks'
+import { seedCalls } from '../support/databases/seed-calls'
 import { eventStream, openAi, type VendorDouble } from '../support/vendor-double'
 
 let vendor: VendorDouble
@@ -95,7 +97,7 @@ describe('the chat of the playground', () => {
   })
 
   test('stops in the middle: the text so far stays, the model completes, all of it is charged, and the button says so', async () => {
-    const { tab, page, owner, spent } = await atChat('/playground?view=chat&model=acme%2Flarge')
+    const { tab, page, owner, key, spent } = await atChat('/playground?view=chat&model=acme%2Flarge')
     const stopped = Promise.withResolvers<void>()
     vendor.answer = () => {
       const words = [openAi.chunk({ role: 'assistant', content: '' }), openAi.chunk({ content: 'y'.repeat(80) })]
@@ -118,6 +120,9 @@ describe('the chat of the playground', () => {
     await page.getByText(/in, 90 out$/).waitFor()
     expect(await spent()).toBeGreaterThan(200)
     await page.getByRole('button', { name: /^Send/ }).waitFor()
+    // Of the call above it has the code only if the gateway saw the hang-up before the end.
+    const id = owner.accountId as AccountId
+    await seedCalls(dashboard, { id }, { key: key.id, count: 1, status: 200, code: 'caller_hung_up' })
     const { requests } = await (await owner.api('/api/requests?search=caller_hung_up')).json()
     await follow(page, `/requests/${requests[0].id}`)
     await page.getByRole('region', { name: 'How it ended' }).getByText('The caller hung up').waitFor()
