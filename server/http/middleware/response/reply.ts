@@ -6,7 +6,6 @@ import type { Readings } from '../../../core/limits/limiter'
 import { formatUsd } from '../../../core/money'
 import type { EndedCall } from '../../../core/telemetry/ended-call'
 import { reportEnd, type Telemetry } from '../../../core/telemetry/telemetry'
-import type { CallRecord } from '../../../core/usage/call-record'
 import { failureNote } from '../../../core/usage/failure-note'
 import { forbidden } from '../../../pipeline/auth/authenticate'
 import type {
@@ -115,10 +114,9 @@ export class Reply {
     problem: Failure,
     { readings, isCharged, upstream, held }: Omit<RefusedOutcome, 'kind' | 'failure'> = {},
   ): Response {
-    const { status, code } = rowOf(problem)
+    const { status, code } = endOf(problem)
     // If the database accepts no writes, a log row would only queue behind them, and its id may already exist.
-    if (!isCharged && problem.code !== 'service_unavailable')
-      this.note(status, code, { ...{ upstream, held }, failure: failureNote(problem, templateOf(this.incoming.route)) })
+    if (!isCharged && problem.code !== 'service_unavailable') this.note(status, problem, { upstream, held })
     this.report(status, code, upstream?.provider)
     if (problem.offers) this.telemetry.payment('offered')
     const headers = this.headers({}, readings)
@@ -209,20 +207,20 @@ export class Reply {
     return { id, operation: operationOf(route), status, code, upstream, ms: Math.max(0, this.now() - at) }
   }
 
-  private note(
-    status: number,
-    code: string | null,
-    ended: Pick<CallRecord, 'upstream' | 'held' | 'failure'> = {},
-  ): void {
+  private note(status: number, problem: Failure | null, ended: Pick<RefusedOutcome, 'upstream' | 'held'> = {}): void {
     if (this.verdict.caller.kind === 'anonymous') return
     const { route } = this.incoming
-    const end = { status, code, charged: null, now: this.now(), model: this.model ?? undefined, ...ended }
+    const end = {
+      ...{ status, code: problem && endOf(problem).code, charged: null, now: this.now(), ...ended },
+      model: this.model ?? undefined,
+      failure: problem ? failureNote(problem, templateOf(route)) : undefined,
+    }
     this.journal.note(callRecord(this.verdict, operationOf(route), end))
   }
 }
 
 /** What log, metrics and traces say of a failure. One whose caller hung up is none of an upstream: nobody reads it, and proxies log it as 499. */
-function rowOf(problem: Failure): { readonly status: number; readonly code: string } {
+function endOf(problem: Failure): { readonly status: number; readonly code: string } {
   if (problem === HUNG_UP) return { status: 499, code: 'caller_hung_up' }
   return { status: problem.passThrough?.status ?? FAILURES[problem.code].status, code: problem.code }
 }

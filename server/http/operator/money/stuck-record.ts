@@ -23,7 +23,7 @@ const MAX_CURSOR = 100
 const ID = line('Id of the stuck record.', MAX_CURSOR)
 const NOTE = line('Why it is discarded, for the audit log.', MAX_NOTE)
 
-export const DiscardForm = form('Gives up a stuck record.', { note: NOTE })
+export const DiscardForm = form('Discards a stuck record.', { note: NOTE })
 export const StuckListCommand = partialForm('Which stuck records to list.', {
   limit: whole(`How many at most. Default: ${DEFAULT_ROWS}.`, { minimum: 1, maximum: 100 }),
   cursor: line('`next_cursor` of the page before.', MAX_CURSOR),
