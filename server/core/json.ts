@@ -11,6 +11,11 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** The elements of a JSON array, or the values of a JSON object. `Object.values` of a list of a million takes a second. */
+export function partsOf(value: object): readonly unknown[] {
+  return Array.isArray(value) ? value : Object.values(value)
+}
+
 /** A parsed value as text: an object or list as its JSON. `String` throws for an object with a member named `toString`. */
 export function jsonText(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)

@@ -206,7 +206,7 @@ export const RULES: readonly Rule[] = [
     // How every search adapter processes the text of a page: pure functions over libraries, no network and no index.
     files: [PASSAGES],
     // Pages contain untrusted JSON. A response depends on the version that the caller asked for.
-    may: [SELF, 'server/core/json-bounds.ts', 'server/core/catalog/api-version.ts'],
+    may: [SELF, 'server/core/json.ts', 'server/core/json-bounds.ts', 'server/core/catalog/api-version.ts'],
     packages: [
       'node:module',
       '@mozilla/readability',

@@ -1,3 +1,4 @@
+import { partsOf } from '../../../core/json'
 import { countTokens } from '../../websearch/passages/token-count'
 
 /** The thread that counts the tokens of a call's input: a body may be many MiB, and no other call waits for it. */
@@ -45,8 +46,6 @@ function* textsOf(json: unknown): Generator<string> {
   for (let value = left.pop(); value !== undefined; value = left.pop()) {
     if (typeof value === 'string') {
       if (!PACKED.test(value)) for (let at = 0; at < value.length; at += PIECE) yield value.slice(at, at + PIECE)
-    } else if (Array.isArray(value)) {
-      for (const part of value) left.push(part)
-    } else if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) left.push(part)
+    } else if (typeof value === 'object' && value !== null) for (const part of partsOf(value)) left.push(part)
   }
 }

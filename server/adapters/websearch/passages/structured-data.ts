@@ -1,4 +1,5 @@
 import type { parseHTML } from 'linkedom'
+import { partsOf } from '../../../core/json'
 import { boundedJson } from '../../../core/json-bounds'
 import type { PagePlace } from './page-place'
 
@@ -30,9 +31,7 @@ function nodesOf(root: unknown): object[] {
     if (found.length === MAX_NODES) break
     if (typeof value !== 'object' || value === null) continue
     if (!Array.isArray(value)) found.push(value)
-    // The values of a long list as an object would take a second.
-    const parts = Array.isArray(value) ? value : Object.values(value)
-    values.push(...parts.slice(0, MAX_VALUES - values.length))
+    values.push(...partsOf(value).slice(0, MAX_VALUES - values.length))
   }
   return found
 }
