@@ -34,7 +34,7 @@ interface HeldCallParts {
 }
 
 /** What the contract answers with these codes; 502 with all others with which a stream fails after its headers. */
-const STATUS_OF_BROKEN: Readonly<Record<string, number>> = {
+export const STATUS_OF_BROKEN: Readonly<Record<string, number>> = {
   gateway_shutdown: 503,
   service_unavailable: 503,
   upstream_unavailable: 503,
