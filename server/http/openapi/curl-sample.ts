@@ -33,7 +33,8 @@ function curl(
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => shown(String(ids.get(name))))
   const body = Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value
   const needs = (scheme: string) => security.some((way) => scheme in way)
-  const givesCookie = responses['200']?.headers?.['Set-Cookie'] !== undefined
+  const success = responses['200']
+  const givesCookie = success && 'headers' in success && success.headers?.['Set-Cookie'] !== undefined
   const lines = [
     `curl ${quoted(`${origin}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`)}`,
     ...(method !== 'get' && !(method === 'post' && body !== undefined) ? [`-X ${method.toUpperCase()}`] : []),

@@ -4,7 +4,7 @@ import { FAILURES, failureBody, WAIT } from '../middleware/response/failures'
 import { ERROR_FORMATS, type ErrorFormat } from './error-format'
 import { FAILURE_MEANINGS } from './failure-meanings'
 import { ref } from './json-schema'
-import type { OpenApiExample, OpenApiResponse } from './open-api'
+import type { OpenApiDocument, OpenApiExample, OpenApiReference, OpenApiResponse } from './open-api'
 import { headerRefs, type ResponseHeader } from './response-headers'
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -44,7 +44,7 @@ export interface FailureContext {
 export function failureResponses(
   codes: readonly FailureCode[],
   context: FailureContext,
-): Readonly<Record<string, OpenApiResponse>> {
+): Readonly<Record<string, OpenApiResponse | OpenApiReference>> {
   const library = context.libraryCodes ?? {}
   const statuses = new Set([...codes.map((code) => FAILURES[code].status), ...Object.keys(library).map(Number)])
   return Object.fromEntries(
@@ -58,17 +58,31 @@ export function failureResponses(
   )
 }
 
-/** Most routes fail in the same few ways: building each response once takes a start a tenth of the time. */
-const built = new Map<string, OpenApiResponse>()
+/** Each way to fail that a document has referred to, by name: most routes fail in the same few ways. */
+const shared = new Map<string, OpenApiResponse>()
 
-function sharedResponse(...parts: Parameters<typeof failureResponse>): OpenApiResponse {
+/** What the responses of these paths refer to, for `components.responses`. */
+export function failureComponents(paths: OpenApiDocument['paths']): Readonly<Record<string, OpenApiResponse>> {
+  const responses = Object.values(paths).flatMap((item) =>
+    Object.values(item).flatMap((operation) => Object.values(operation.responses)),
+  )
+  const names = new Set(
+    responses.flatMap((response) => ('$ref' in response ? [response.$ref.slice(COMPONENTS.length)] : [])),
+  )
+  return Object.fromEntries([...shared].filter(([name]) => names.has(name)))
+}
+
+const COMPONENTS = '#/components/responses/'
+
+function sharedResponse(...parts: Parameters<typeof failureResponse>): OpenApiResponse | OpenApiReference {
   const [status, codes, libraryCodes, { headers, format }] = parts
   // A 402 names the price, and prices change.
   if (status === 402) return failureResponse(...parts)
-  const key = JSON.stringify([status, codes, libraryCodes, headers, format])
-  const response = built.get(key) ?? failureResponse(...parts)
-  built.set(key, response)
-  return response
+  // By its content, so that it is the same in every release and on every node.
+  const hash = Bun.hash.crc32(JSON.stringify([codes, libraryCodes, headers, format]))
+  const name = `Error${status}_${hash.toString(16).padStart(8, '0')}`
+  shared.set(name, shared.get(name) ?? failureResponse(...parts))
+  return { $ref: COMPONENTS + name }
 }
 
 function failureResponse(

@@ -3,7 +3,7 @@ import type { JsonSchema } from './json-schema'
 /** JSON that another program generated, before it is validated. */
 export type Loose = Readonly<Record<string, unknown>>
 
-const RESPONSE_MEMBERS = ['description', 'headers', 'content', 'links', '$ref']
+const RESPONSE_MEMBERS = ['description', 'headers', 'content', 'links']
 const COERCED = ['numeric', 'boolean', 'integer', 'ObjectString', 'ArrayString']
 
 /**
@@ -33,6 +33,7 @@ function normalizedParameter(parameter: unknown): unknown {
 }
 
 function normalizedResponse(status: string, response: Loose): Loose {
+  if ('$ref' in response) return { $ref: response['$ref'] }
   const known = Object.entries(response).filter(([name]) => RESPONSE_MEMBERS.includes(name) || name.startsWith('x-'))
   const { content, ...rest } = Object.fromEntries(known)
   const hasBody = content !== undefined && status !== '204'

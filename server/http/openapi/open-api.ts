@@ -22,6 +22,11 @@ export interface OpenApiResponse {
   readonly 'x-quote'?: JsonSchema
 }
 
+/** A component of the document, such as `#/components/responses/Error404`. */
+export interface OpenApiReference {
+  readonly $ref: string
+}
+
 export interface OpenApiBody {
   readonly description?: string
   readonly required: boolean
@@ -43,7 +48,7 @@ export interface OpenApiOperation {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters?: readonly OpenApiParameter[]
   readonly requestBody?: OpenApiBody
-  readonly responses: Readonly<Record<string, OpenApiResponse>>
+  readonly responses: Readonly<Record<string, OpenApiResponse | OpenApiReference>>
   readonly 'x-price'?: Price
   /** How an imported operation is priced. */
   readonly 'x-api-price'?: object

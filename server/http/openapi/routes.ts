@@ -7,6 +7,7 @@ import type { DashboardFiles } from '../system/dashboard-files'
 import { agentGuide } from './agent-guide'
 import { docsPage, missingDocsPage, scalarSettings } from './docs-page'
 import { describeRoutes, UNDOCUMENTED } from './documented'
+import { failureComponents } from './failure-documents'
 import { isLoose, withSafeTexts } from './normalized-operation'
 import { operationDocument, operationIndex } from './one-operation'
 import type { ImportedDocument, OpenApiDocument } from './open-api'
@@ -64,9 +65,7 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
     const priced = pricing.version()
     if (made?.version !== version || made.priced !== priced) {
       builtIn ??= openApiDocument(collected(), baseUrl)
-      const { paths, schemas } = describe()
-      const components = { ...builtIn.components, schemas: { ...builtIn.components['schemas'], ...schemas } }
-      const whole = { ...builtIn, paths: { ...builtIn.paths, ...paths }, components }
+      const whole = withImported(builtIn, describe())
       const safe = withSafeTexts(whole)
       made = { version, priced, document: withPaymentOffers(safe, pricing) }
     }
@@ -111,6 +110,12 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
       async () => text(agentGuide(await document(), baseUrl), 'text/plain; charset=utf-8'),
       UNDOCUMENTED,
     )
+}
+
+function withImported(builtIn: OpenApiDocument, imported: ImportedDocument): OpenApiDocument {
+  const paths = { ...builtIn.paths, ...imported.paths }
+  const schemas = { ...builtIn.components['schemas'], ...imported.schemas }
+  return { ...builtIn, paths, components: { ...builtIn.components, schemas, responses: failureComponents(paths) } }
 }
 
 /** Each document as it is sent. */

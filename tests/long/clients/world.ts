@@ -83,8 +83,9 @@ export async function openWorld(vendorCommand: readonly string[], pays: boolean)
   return {
     /** What a client's script reads. Each client has a key of its own, and with it its own limit of requests a minute. */
     async envOf(name: string): Promise<Record<string, string>> {
-      const { secret } = await owner.api('/api/keys', { name: name.slice(0, 64) })
-      return { ...shared, GATEWAY_API_KEY: String(secret) }
+      const answer = await owner.api('/api/keys', { name: name.slice(0, 64) })
+      if (typeof answer.secret !== 'string') throw new Error(`${name} got no key: ${JSON.stringify(answer)}`)
+      return { ...shared, GATEWAY_API_KEY: answer.secret }
     },
     /** Ends everything. Rejects when the sums of the ledger do not agree. */
     async close() {

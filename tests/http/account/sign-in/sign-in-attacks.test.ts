@@ -5,6 +5,7 @@ import { oauthApp } from '../../../support/agents/oauth'
 import { type Ceremony, softwarePasskey } from '../../../support/agents/software-passkey'
 import { totp } from '../../../support/agents/totp'
 import { type Harness, openHarness } from '../../../support/harness'
+import { routesOf } from '../../openapi/documented-gateway'
 import { bodyValidator } from '../../openapi/json-validation'
 import { auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
 
@@ -302,16 +303,21 @@ describe('a session', () => {
 describe('the documents', () => {
   test('describe what the routes of second factors answer, member by member', async () => {
     const document = await read<OpenApiDocument>(gateway.call('/openapi.json'))
+    const routes = routesOf(document)
     const check = bodyValidator(document, 'closed')
-    const described = async (path: string, answer: Response, method = 'post') => {
-      const schema = document.paths[path]?.[method]?.responses['200']?.content?.['application/json']?.schema
-      expect([path, answer.status, check(schema, await answer.clone().json())]).toEqual([path, 200, null])
+    const described = async (path: string, answer: Response, method = 'POST') => {
+      const success = routes.find((route) => route.path === path && route.method === method)?.operation.responses['200']
+      expect([
+        path,
+        answer.status,
+        check(success?.content?.['application/json']?.schema, await answer.clone().json()),
+      ]).toEqual([path, 200, null])
       return answer
     }
     const auth = (path: string, body: unknown, cookie: string) =>
       post(`/api/auth/${path}`, body, cookie).then((answer) => described(`/api/auth/${path}`, answer))
     const get = async (path: string, cookie: string) =>
-      described(`/api/auth/${path}`, await gateway.call(`/api/auth/${path}`, { headers: { cookie } }), 'get')
+      described(`/api/auth/${path}`, await gateway.call(`/api/auth/${path}`, { headers: { cookie } }), 'GET')
     const owner = await gateway.owner()
     const begun = await auth('two-factor/enable', { password: PASSWORD }, owner.cookie)
     const { totpURI } = (await begun.json()) as { totpURI: string }
