@@ -143,6 +143,6 @@ export async function requireSound(
   const [first] = problems ?? []
   if (first && problems && problems.length > known)
     throw new BackupProblem(
-      `the books of the copy disagree in ${problems.length} places, and those of the original did in ${known}; ${first.what}: ${first.subject}`,
+      `the books of the copy disagree (problems: ${problems.length}; in the original: ${known}); ${first.what}: ${first.subject}`,
     )
 }

@@ -262,7 +262,9 @@ test('books that disagree do not cost the backups: such a copy says so, verifies
   expect(copy.problems).toBe(1)
   await restore(target, copy, join(folder, 'disagreeing-restored'))
   const lying = { ...copy, problems: 0 }
-  await expect(restore(target, lying, join(folder, 'lying-restored'))).rejects.toThrow('disagree in 1 places')
+  await expect(restore(target, lying, join(folder, 'lying-restored'))).rejects.toThrow(
+    'disagree (problems: 1; in the original: 0)',
+  )
 })
 
 test('a place that cannot be used is named, with what to do', async () => {

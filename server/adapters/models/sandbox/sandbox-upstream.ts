@@ -64,7 +64,7 @@ export async function openSandbox(
     return media.ok
       ? ok(answer(media.value.contentType, [media.value.body]))
       : err(refusal(media.error, 'invalid_value'))
-  const tokenized = await tokenizer()
+  const tokenized = tokenizer()
   const format = FORMATS[wire.route]
   if (!format) {
     const embedded = embed(wire.route, json, tokenized)

@@ -3,16 +3,18 @@ export interface Tokenizer {
   decode(tokens: readonly number[]): string
 }
 
-let loading: Promise<Tokenizer> | null = null
+let loaded: Tokenizer | null = null
 
 /** The tokenizer of the sandbox, loaded at the first call: its table takes some of the memory and a moment. */
-export function tokenizer(): Promise<Tokenizer> {
-  loading ??= load()
-  return loading
+export function tokenizer(): Tokenizer {
+  loaded ??= load()
+  return loaded
 }
 
-async function load(): Promise<Tokenizer> {
-  const { encode, decode } = await import('gpt-tokenizer/encoding/cl100k_base')
+function load(): Tokenizer {
+  // In the form that counts the tokens of web pages, so that the binary holds its table once.
+  const { encode, decode } =
+    require('gpt-tokenizer/encoding/cl100k_base') as typeof import('gpt-tokenizer/encoding/cl100k_base')
   const options = { allowedSpecial: new Set<string>() }
   return {
     encode: (text) => piecesOf(text).flatMap((piece) => encode(piece, options)),

@@ -178,7 +178,7 @@ async function copied(options: MoveOptions, source: OpenLocation, target: OpenLo
   const [original, books] = await Promise.all([booksOf(source.reader), booksOf(target.reader)])
   if (books.problems.length !== original.problems.length)
     throw new MoveProblem(
-      `the books of the copy disagree in ${books.problems.length} places, and those of the original in ${original.problems.length}`,
+      `the books of the copy disagree (problems: ${books.problems.length}; in the original: ${original.problems.length})`,
     )
   if (books.problems.length > 0) onTrouble('books', 'they disagree, as those of the original do')
   source.requireHeld()
