@@ -27,11 +27,11 @@ export function hopOf(request: Request, signer: HopSigner, now: number, isMeant:
   // A caller's own requests to these paths are ordinary requests.
   const path = hopped.address === OPERATOR ? requestPath(request.url) : null
   if (path === LINK_PATH || path === PREPARE_PATH) return hopped
-  return refusalOf(hopped, isMeant) ?? hopped
+  return hopRefusal(hopped, isMeant) ?? hopped
 }
 
 /** The response to a request for a different owner; null if this node is the right one. */
-export function refusalOf({ cell, term }: Hopped, isMeant: IsMeant): Response | null {
+export function hopRefusal({ cell, term }: Hopped, isMeant: IsMeant): Response | null {
   return isMeant(cell, term) ? null : misdirected('This node does not own the accounts now.')
 }
 

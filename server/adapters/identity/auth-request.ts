@@ -1,6 +1,6 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { err, ok, type Result } from '../../core/result'
-import type { Refusal } from './error-shape'
+import type { SignInRefusal } from './error-shape'
 import { askingForConsent } from './oauth/oauth-request'
 
 export const BASE_PATH = '/api/auth'
@@ -48,7 +48,7 @@ export const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
 ])
 
 /** A refusal of these checks; `allow` is set on a 405 only. */
-export interface EarlyRefusal extends Refusal {
+export interface EarlyRefusal extends SignInRefusal {
   readonly allow?: string
 }
 

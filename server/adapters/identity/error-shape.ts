@@ -1,6 +1,6 @@
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../core/accounts/password'
 /** A refusal by the sign-in library, or by the checks before it, reduced to what decides the response. */
-export interface Refusal {
+export interface SignInRefusal {
   readonly status: number
   /** The library's code, as it wrote it. */
   readonly code: string | null
@@ -102,7 +102,7 @@ const BY_STATUS: ReadonlyMap<number, StatusRow> = new Map([
  * Gives any refusal the service's error shape. A 5xx includes the request id but not its cause; a 429 and a 503 always
  * have one code and a `Retry-After` of at least one second.
  */
-export function shapeError(refusal: Refusal, requestId: string): ShapedError {
+export function shapeError(refusal: SignInRefusal, requestId: string): ShapedError {
   const isKnown = (refusal.status >= 400 && refusal.status < 500) || refusal.status === 503
   const status = isKnown ? refusal.status : 500
   const row = BY_STATUS.get(status) ?? OTHER_CLIENT_ERROR
@@ -136,7 +136,7 @@ function publicCode(code: string | null): string | null {
 }
 
 /** Parses the library's response. If the body is not its usual JSON object, code and message are empty. */
-export function readRefusal(status: number, body: string, retryAfter: string | null): Refusal {
+export function readRefusal(status: number, body: string, retryAfter: string | null): SignInRefusal {
   const parsed = parseObject(body)
   const seconds = retryAfter === null ? Number.NaN : Number(retryAfter)
   return {

@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { isUnavailable } from '../../core/unavailable'
 import { authRequest } from './auth-request'
-import { type Refusal, readRefusal, shapeError } from './error-shape'
+import { readRefusal, type SignInRefusal, shapeError } from './error-shape'
 import type { IdentityDatabase } from './identity-database'
 import { libraryOptions, type PasswordHash } from './library-options'
 import { clientDocuments } from './oauth/client-documents'
@@ -342,7 +342,7 @@ function refuseUnsafe({ secret, baseUrl, production }: IdentityOptions): void {
   }
 }
 
-const TAKEN_EMAIL: Refusal = {
+const TAKEN_EMAIL: SignInRefusal = {
   status: 422,
   code: 'USER_ALREADY_EXISTS',
   message: 'An account with this email address already exists. Sign in instead.',
@@ -362,7 +362,7 @@ async function shapedResponse(response: Response, requestId: string): Promise<Re
   return refusalResponse(refusal, requestId, cookies)
 }
 
-function refusalResponse(refusal: Refusal, requestId: string, extra: readonly [string, string][] = []): Response {
+function refusalResponse(refusal: SignInRefusal, requestId: string, extra: readonly [string, string][] = []): Response {
   const shaped = shapeError(refusal, requestId)
   const headers = new Headers(shaped.headers)
   for (const [name, value] of extra) headers.append(name, value)

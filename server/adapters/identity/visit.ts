@@ -1,9 +1,9 @@
 import { isUnavailable } from '../../core/unavailable'
-import type { Refusal } from './error-shape'
+import type { SignInRefusal } from './error-shape'
 import type { Registration } from './oauth/oauth-registration'
 import { REFUSED_PASSKEY } from './sign-in/second-factors'
 
-type Refused = Pick<Refusal, 'status' | 'code' | 'message'>
+type Refused = Pick<SignInRefusal, 'status' | 'code' | 'message'>
 
 /** One request in progress: what its hooks need, and errors that the library logged and then hid. */
 export interface Visit {

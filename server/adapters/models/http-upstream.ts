@@ -6,7 +6,7 @@ import { StreamGuard, streamBounds } from '../../pipeline/models/wires/stream-bo
 import { ANTHROPIC } from './anthropic'
 import { GEMINI } from './gemini'
 import { OPENAI } from './openai'
-import { type Refusal, refusalOf, type Vendor } from './vendor'
+import { type Vendor, type VendorRefusal, vendorRefusal } from './vendor'
 
 const VENDORS: Readonly<Record<Exclude<ModelUpstream['kind'], 'sandbox'>, Vendor>> = {
   openai: OPENAI,
@@ -29,7 +29,7 @@ export async function openHttp(
   abort: AbortController,
   /** Whether it responded recently: then the connection check is skipped. */
   isKnown: boolean,
-): Promise<Result<OpenedUpstream, Refusal>> {
+): Promise<Result<OpenedUpstream, VendorRefusal>> {
   if (upstream.kind === 'sandbox') throw new Error('a sandbox model cannot be called over HTTP')
   const vendor = VENDORS[upstream.kind]
   const reached = isKnown || (await isReachable(upstream, abort.signal))
@@ -56,7 +56,7 @@ export async function openHttp(
       timeout: false,
     } as RequestInit)
     if (response.status !== 200 || !response.body)
-      return err(refusalOf(vendor, response.status, response.headers, await firstBytes(response)))
+      return err(vendorRefusal(vendor, response.status, response.headers, await firstBytes(response)))
     return ok({
       contentType: response.headers.get('content-type') ?? 'application/json',
       body: call.request.stream ? guarded(response.body, call, upstream) : response.body,
@@ -121,7 +121,7 @@ async function isReachable({ baseUrl, connectMs }: ModelUpstream, signal: AbortS
   return reached
 }
 
-function trouble(kind: 'unavailable' | 'timeout', reason: string): Refusal {
+function trouble(kind: 'unavailable' | 'timeout', reason: string): VendorRefusal {
   return { failure: { kind, reason }, goOn: true, isFault: true, retryAfter: kind === 'unavailable' ? 0.25 : null }
 }
 

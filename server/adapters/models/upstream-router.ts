@@ -8,7 +8,7 @@ import { serves, wireAt } from '../../pipeline/models/wires/model-wire'
 import { Breaker } from './breaker'
 import { type OpenedUpstream, openHttp } from './http-upstream'
 import { openSandbox } from './sandbox/sandbox-upstream'
-import type { Refusal } from './vendor'
+import type { VendorRefusal } from './vendor'
 
 export interface UpstreamRouterOptions {
   /** Returns our key by the name of its environment variable; null if it is not set. */
@@ -61,8 +61,8 @@ export class UpstreamRouter implements ModelBackend {
   }
 
   /** Calls each upstream once, until one responds or its refusal rules out the others. */
-  private async round(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, Refusal>> {
-    let last: Refusal = refusal('unavailable', 'no upstream is available', null)
+  private async round(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, VendorRefusal>> {
+    let last: VendorRefusal = refusal('unavailable', 'no upstream is available', null)
     for (const upstream of call.model.upstreams.filter((one) => serves(one, call.wire, call.request))) {
       const tried = await this.attempt(upstream, call, signal)
       if (tried.ok) return tried
@@ -76,7 +76,7 @@ export class UpstreamRouter implements ModelBackend {
     upstream: ModelUpstream,
     call: BackendCall,
     signal: AbortSignal,
-  ): Promise<Result<BackendAnswer, Refusal>> {
+  ): Promise<Result<BackendAnswer, VendorRefusal>> {
     const name = this.nameOf(upstream)
     const key = upstream.keyEnv === null ? null : this.options.keyOf(upstream.keyEnv)
     if (upstream.keyEnv !== null && key === null) {
@@ -129,7 +129,7 @@ export class UpstreamRouter implements ModelBackend {
     call: BackendCall,
     abort: AbortController,
     isKnown: boolean,
-  ): Promise<Result<OpenedUpstream, Refusal>> {
+  ): Promise<Result<OpenedUpstream, VendorRefusal>> {
     return upstream.kind === 'sandbox' ? openSandbox(upstream, call) : openHttp(upstream, key, call, abort, isKnown)
   }
 
@@ -150,10 +150,10 @@ export class UpstreamRouter implements ModelBackend {
   }
 }
 
-function refusal(kind: UpstreamFailure['kind'], reason: string, retryAfter: number | null): Refusal {
+function refusal(kind: UpstreamFailure['kind'], reason: string, retryAfter: number | null): VendorRefusal {
   return { failure: { kind, reason }, goOn: true, isFault: false, retryAfter }
 }
 
-function toFailure(outcome: Result<BackendAnswer, Refusal>): Result<BackendAnswer, UpstreamFailure> {
+function toFailure(outcome: Result<BackendAnswer, VendorRefusal>): Result<BackendAnswer, UpstreamFailure> {
   return outcome.ok ? outcome : err(outcome.error.failure)
 }

@@ -16,7 +16,7 @@ export interface Vendor {
 export type VendorError = Readonly<Record<string, unknown>>
 
 /** A refusal: the caller's failure, and whether to try the next upstream, or this one again. */
-export interface Refusal {
+export interface VendorRefusal {
   readonly failure: UpstreamFailure
   readonly goOn: boolean
   /** Whether the upstream itself is at fault. */
@@ -28,7 +28,7 @@ export interface Refusal {
 const MAX_WAIT = 86_400
 
 /** What a vendor's refusal means. */
-export function refusalOf(vendor: Vendor, status: number, headers: Headers, body: string): Refusal {
+export function vendorRefusal(vendor: Vendor, status: number, headers: Headers, body: string): VendorRefusal {
   const error = errorOf(body)
   const wait = headerWait(headers) ?? vendor.waitSeconds(error)
   const retryAfterSeconds = wait === null ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(wait)) }

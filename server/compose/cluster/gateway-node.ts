@@ -1,4 +1,4 @@
-import { asksForLink, asksToPrepare, type IsMeant, probeAnswer, refusalOf } from '../../adapters/cluster/hop-gate'
+import { asksForLink, asksToPrepare, hopRefusal, type IsMeant, probeAnswer } from '../../adapters/cluster/hop-gate'
 import { IncomingLinks, type LinkServer } from '../../adapters/cluster/incoming-links'
 import type { CellName, CellRouter, StaffClaim } from '../../core/cluster/cells'
 import { MAIN_CELL } from '../../core/cluster/cells'
@@ -123,7 +123,7 @@ export class GatewayNode {
     this.cellCommands = new CellCommands(parts)
     this.links = new IncomingLinks({
       answer: (request, hop) =>
-        (asksToPrepare(request, hop) ? null : refusalOf(hop, this.meantFor(request))) ?? this.fromNode(request, hop),
+        (asksToPrepare(request, hop) ? null : hopRefusal(hop, this.meantFor(request))) ?? this.fromNode(request, hop),
       onFault: (reason) => parts.onFault?.(reason),
     })
   }
@@ -193,7 +193,7 @@ export class GatewayNode {
     const deciding = role?.decided ?? null
     if (deciding !== null) {
       await deciding
-      const misdirected = refusalOf(hop, this.meantFor(request))
+      const misdirected = hopRefusal(hop, this.meantFor(request))
       if (misdirected) return misdirected
     }
     const probed = probeAnswer(request, hop)

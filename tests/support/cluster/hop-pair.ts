@@ -1,5 +1,5 @@
 import { Forwarder, type ForwarderParts, type Missing } from '../../../server/adapters/cluster/forwarder'
-import { asksForLink, hopOf, probeAnswer, refusalOf } from '../../../server/adapters/cluster/hop-gate'
+import { asksForLink, hopOf, hopRefusal, probeAnswer } from '../../../server/adapters/cluster/hop-gate'
 import { HopHeaders } from '../../../server/adapters/cluster/hop-header'
 import { IncomingLinks } from '../../../server/adapters/cluster/incoming-links'
 import { MAIN_CELL } from '../../../server/core/cluster/cells'
@@ -24,7 +24,7 @@ export function openHopPair(options: Limits = {}, way: Way = 'connections') {
   const now = () => Date.now()
   const links = new IncomingLinks({
     answer(request, hop) {
-      const refusal = refusalOf(hop, isMeant)
+      const refusal = hopRefusal(hop, isMeant)
       if (refusal) return refusal
       state.handled++
       state.linked++

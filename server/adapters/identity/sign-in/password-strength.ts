@@ -1,5 +1,5 @@
 import type { ZxcvbnFactory } from '@zxcvbn-ts/core'
-import type { Refusal } from '../error-shape'
+import type { SignInRefusal } from '../error-shape'
 
 /** More would cost a long password time, and adds nothing: 64 characters that are hard to guess are enough. */
 const MAX_CHARACTERS = 64
@@ -42,7 +42,7 @@ const SUGGESTIONS: Readonly<Record<string, string>> = {
 let loading: Promise<ZxcvbnFactory> | null = null
 
 /** Refuses a new password that is easy to guess, with advice; null for any other. `personal`: what its owner is known by. */
-export async function weakPassword(password: string, personal: readonly string[]): Promise<Refusal | null> {
+export async function weakPassword(password: string, personal: readonly string[]): Promise<SignInRefusal | null> {
   loading ??= load()
   const checker = await loading
   const { score, feedback } = checker.check(password.slice(0, MAX_CHARACTERS), [...personal, 'gateway'])

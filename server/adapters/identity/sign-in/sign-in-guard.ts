@@ -3,7 +3,7 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../../core/accounts
 import { type Clock, DAY_MS } from '../../../core/clock'
 import { err, ok, type Result } from '../../../core/result'
 import { pathUnder } from '../auth-request'
-import type { Refusal } from '../error-shape'
+import type { SignInRefusal } from '../error-shape'
 import { KnownBrowsers } from './known-browser'
 import { weakPassword } from './password-strength'
 import { beginsWithSecondFactor } from './second-factors'
@@ -94,7 +94,7 @@ export class SignInGuard {
   }
 
   /** Refuses the request, or returns what to do when it ended. */
-  async enter(request: Request, address: string | null): Promise<Result<Finish, Refusal>> {
+  async enter(request: Request, address: string | null): Promise<Result<Finish, SignInRefusal>> {
     const path = pathUnder(new URL(request.url))
     const body = request.method === 'POST' && guarded(path) ? await fieldsOf(request.clone()) : {}
     const weak = await this.weakness(path, body)
@@ -173,7 +173,7 @@ export class SignInGuard {
     return [this.browsers.cookie(startedFor, known)]
   }
 
-  private async weakness(path: string, body: Readonly<Record<string, unknown>>): Promise<Refusal | null> {
+  private async weakness(path: string, body: Readonly<Record<string, unknown>>): Promise<SignInRefusal | null> {
     const password = body[NEW_PASSWORDS[path] ?? '']
     // The library refuses what is no password at all.
     if (typeof password !== 'string' || password.length < MIN_PASSWORD_LENGTH || password.length > MAX_PASSWORD_LENGTH)
@@ -197,6 +197,6 @@ async function fieldsOf(request: Request): Promise<Readonly<Record<string, unkno
   return typeof body === 'object' && body !== null ? { ...body } : {}
 }
 
-function tooManyFailures(retryAfterSeconds: number): Refusal {
+function tooManyFailures(retryAfterSeconds: number): SignInRefusal {
   return { status: 429, code: null, message: null, retryAfterSeconds }
 }

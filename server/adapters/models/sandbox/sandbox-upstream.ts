@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../../core/result'
 import type { BackendCall } from '../../../pipeline/models/model-backend'
 import { wireAt } from '../../../pipeline/models/wires/model-wire'
 import type { OpenedUpstream } from '../http-upstream'
-import type { Refusal } from '../vendor'
+import type { VendorRefusal } from '../vendor'
 import { CHAT_FORMAT } from './chat-format'
 import { echo } from './echo'
 import { embed } from './embed'
@@ -37,7 +37,7 @@ const COUNTS: Readonly<Partial<Record<ModelRoute, (tokens: number) => object>>> 
 const MAX_BYTES = 512 * 1024
 const TOO_LONG = refusal(`A sandbox model accepts at most ${MAX_BYTES} bytes of input.`, 'context_length_exceeded')
 
-function refusal(message: string, code: string): Refusal {
+function refusal(message: string, code: string): VendorRefusal {
   const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code } })
   const passThrough = { status: 400, contentType: 'application/json', body }
   return {
@@ -52,7 +52,7 @@ function refusal(message: string, code: string): Refusal {
 export async function openSandbox(
   upstream: ModelUpstream,
   call: BackendCall,
-): Promise<Result<OpenedUpstream, Refusal>> {
+): Promise<Result<OpenedUpstream, VendorRefusal>> {
   const { wire, request, path, cap } = call
   if (request.bytes.length > MAX_BYTES) return err(TOO_LONG)
   const bytes = wire.overChat ? wireAt(upstream, wire).bodyFor(request, upstream, cap) : request.bytes

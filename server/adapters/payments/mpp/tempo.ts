@@ -49,7 +49,7 @@ import { ChallengeWriter } from './challenge-writer'
 import { readPaymentScheme } from './credential-text'
 import { type BlockHead, blockBefore, MAX_LIFE_MS, REORG_MS } from './evm/eip3009'
 import { type ChainOptions, transportOf } from './evm/evm-chain'
-import { chainReason, refusalOf } from './refusals'
+import { chainReason, paymentRefusal } from './refusals'
 
 export interface TempoOptions extends ChainOptions {
   /** The token's contract. */
@@ -133,7 +133,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
         return ok({ payer: jsonText(Reflect.get(details ?? {}, 'sender')).toLowerCase() })
       } catch (error) {
         // A token that refuses every transfer is not the payer's fault.
-        return err((await watch.checkAgain()) === null ? refusalOf(error) : NETWORK)
+        return err((await watch.checkAgain()) === null ? paymentRefusal(error) : NETWORK)
       }
     },
     async settle(read) {

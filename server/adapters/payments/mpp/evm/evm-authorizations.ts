@@ -6,7 +6,7 @@ import { settleByCall, simulatedAmount } from '../chain/contract-calls'
 import { movedAmount } from '../chain/moved-amount'
 import type { RelayedReceipt } from '../chain/relaying'
 import { SentByUs } from '../chain/sent-by-us'
-import { refusalOf } from '../refusals'
+import { paymentRefusal } from '../refusals'
 import { authorizationFate, hasMoved, isFacilitated, namedOn, transferCall } from './eip3009'
 import type { EvmCredential } from './evm-credential'
 import type { EvmNetwork, EvmOptions } from './evm-network'
@@ -58,7 +58,7 @@ export function authorizations(options: EvmOptions, network: EvmNetwork) {
         onTrouble('evm payments are refused: the token does not transfer the requested amount', `${moved} of ${whole}`)
         return NETWORK
       } catch (error) {
-        return refusalOf(error)
+        return paymentRefusal(error)
       }
     },
 

@@ -5,7 +5,7 @@ import type { PaymentRefusal } from '../../../../core/payments/refusal'
 import { err, ok } from '../../../../core/result'
 import { networkInV1 } from '../../../../core/x402-networks'
 import { receivedTransfers } from '../chain/received'
-import { chainReason, refusalOf } from '../refusals'
+import { chainReason, paymentRefusal } from '../refusals'
 import { type Authorization, MAX_LIFE_MS, namedOn, nameOf } from './eip3009'
 import { authorizations } from './evm-authorizations'
 import { type EvmCredential, isOfX402, readEvmCredential } from './evm-credential'
@@ -56,7 +56,7 @@ export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(o
         await PAYMENT_YIELD.next()
         await wire.verify(credential as EvmCredential, terms)
       } catch (error) {
-        return err(refusalOf(error))
+        return err(paymentRefusal(error))
       }
       const refusal = await network.refusal(credential as EvmCredential, units(terms.amount))
       return refusal ? err(refusal) : ok({ payer: authorization.from })

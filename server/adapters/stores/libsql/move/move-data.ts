@@ -33,7 +33,7 @@ import {
   type MoveMark,
   markStatements,
   moveMarkOf,
-  refusalOf,
+  moveRefusal,
   triggerStatement,
 } from './move-mark'
 import { requireCell, termStatements } from './moved-cells'
@@ -114,7 +114,7 @@ export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
 async function closedFor(reader: Connection, name: string, { to, cell }: MoveOptions): Promise<MoveMark | null> {
   const mark = await moveMarkOf((sql) => reader.rows(sql))
   if (mark?.kind === 'unfinished' || (mark && !isSameLocation(mark.location, to.url)))
-    throw new MoveProblem(`${name}: ${refusalOf(mark)}`)
+    throw new MoveProblem(`${name}: ${moveRefusal(mark)}`)
   const schema = await appliedSchema(reader)
   if (schema === null) throw new MoveProblem(`${name} has no data of a gateway`)
   if (schema > SCHEMA_TIME)
@@ -193,7 +193,7 @@ const newId = () => randomBytes(12).toString('hex')
 /** Marks the target, which must be empty or have an unfinished copy. From now on no gateway starts on it. */
 async function begin(target: OpenLocation, mark: MoveMark): Promise<void> {
   const before = await moveMarkOf((sql) => target.reader.rows(sql))
-  if (before?.kind === 'moved') throw new MoveProblem(`${target.name}: ${refusalOf(before)}`)
+  if (before?.kind === 'moved') throw new MoveProblem(`${target.name}: ${moveRefusal(before)}`)
   if (before) return restart(target, mark)
   const [other] = await target.reader.rows(`SELECT name FROM sqlite_master WHERE ${OTHER_TABLES} LIMIT 1`)
   if (other) throw notEmpty(target.name, await appliedSchema(target.reader))
@@ -296,7 +296,7 @@ export async function reopen({ location, authToken, isTargetGone, now }: Reopeni
   try {
     const mark = await moveMarkOf((sql) => source.reader.rows(sql))
     if (mark?.kind !== 'moved')
-      throw new MoveProblem(mark ? `${source.name}: ${refusalOf(mark)}` : `${source.name} is not closed`)
+      throw new MoveProblem(mark ? `${source.name}: ${moveRefusal(mark)}` : `${source.name} is not closed`)
     const target: DatabaseLocation = { ...location, url: mark.location, authToken }
     const state = await stateOf(target, { name: source.name, closed: mark }).catch((error: unknown) => {
       if (isTargetGone) return 'absent'

@@ -43,7 +43,7 @@ export async function moveMarkOf(rows: Rows): Promise<MoveMark | null> {
 /** Throws `DataMoved` for a database that must not serve. */
 export async function refuseMoved(rows: Rows): Promise<void> {
   const mark = await moveMarkOf(rows)
-  if (mark) throw new DataMoved(refusalOf(mark))
+  if (mark) throw new DataMoved(moveRefusal(mark))
 }
 
 /** Throws `DataMoved` for a database server whose data is being moved. */
@@ -55,7 +55,7 @@ export async function refuseWhileMoving(rows: Rows): Promise<void> {
 }
 
 /** Why a gateway does not open the database, and what to do. */
-export function refusalOf({ kind, location, at }: Pick<MoveMark, 'kind' | 'location' | 'at'>): string {
+export function moveRefusal({ kind, location, at }: Pick<MoveMark, 'kind' | 'location' | 'at'>): string {
   return kind === 'moved'
     ? `this data was moved to ${location} at ${isoTime(at)} and is served from there. Start the gateway on that database. If it is lost, see "gateway operator migrate-database --help"`
     : `this database is an unfinished copy of ${location}, started at ${isoTime(at)}. Run "gateway operator migrate-database" with the same databases again, or use another database`
@@ -79,7 +79,7 @@ export function markStatements(mark: MoveMark, others = '0'): SqlStatement[] {
 
 /** The statement that makes the trigger; `owner` must exist. */
 export function triggerStatement(mark: Pick<MoveMark, 'kind' | 'location' | 'at'>): SqlStatement {
-  const text = refusalOf(mark).replaceAll("'", "''")
+  const text = moveRefusal(mark).replaceAll("'", "''")
   return {
     sql: `CREATE TRIGGER ${MOVE_TRIGGER} BEFORE UPDATE ON owner WHEN NEW.asserted = NEW.epoch BEGIN SELECT RAISE(ABORT, '${text}'); END`,
     args: [],
