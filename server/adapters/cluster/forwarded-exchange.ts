@@ -16,7 +16,7 @@ const STALLED_MS = 120_000
 const REPLACED_MS = 1_000
 
 /** The outcome of a forwarded request. */
-export type Outcome =
+export type ExchangeOutcome =
   | { readonly kind: 'answered'; readonly response: Response }
   /** It did not arrive, or the other node is not the owner: it did not run. */
   | { readonly kind: 'not done'; readonly reason: string }
@@ -39,7 +39,7 @@ export class ForwardedExchange implements Exchange {
   private readonly carrier: Carrier
   private readonly call: ForwardedCall
   private startedAt: number
-  private readonly settle: (outcome: Outcome) => void
+  private readonly settle: (outcome: ExchangeOutcome) => void
   private readonly onEnd: (exchange: ForwardedExchange) => void
   private begun: ResponseHead | null = null
   private whole: Uint8Array<ArrayBuffer> | null = null
@@ -57,7 +57,7 @@ export class ForwardedExchange implements Exchange {
   constructor(
     carrier: Carrier,
     of: { readonly cell: CellName; readonly term: number; readonly call: ForwardedCall; readonly startedAt: number },
-    settle: (outcome: Outcome) => void,
+    settle: (outcome: ExchangeOutcome) => void,
     onEnd: (exchange: ForwardedExchange) => void,
   ) {
     this.carrier = carrier

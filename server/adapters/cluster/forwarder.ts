@@ -10,7 +10,7 @@ import {
 import { inTime } from '../../core/in-time'
 import { reasonOf } from '../../core/result'
 import { callHeadText } from './call-head'
-import { type Carrier, ForwardedExchange, type Outcome } from './forwarded-exchange'
+import { type Carrier, type ExchangeOutcome, ForwardedExchange } from './forwarded-exchange'
 import { LINK_PATH, PROBE_PATH } from './hop-gate'
 import { NO_BODY, type OutgoingBody, outgoingBody, outgoingHead, outgoingPath } from './outgoing-request'
 import type { PeerConnection } from './peer-connection'
@@ -136,7 +136,7 @@ export class Forwarder implements Forwarding {
   }
 
   /** Sends the request to one node. */
-  private attempt(request: Request, to: Peer, call: ForwardedCall, body: OutgoingBody): Promise<Outcome> {
+  private attempt(request: Request, to: Peer, call: ForwardedCall, body: OutgoingBody): Promise<ExchangeOutcome> {
     if (this.isClosed) return Promise.resolve({ kind: 'not done', reason: 'this node stops' })
     const peer = this.peer(to)
     const linked = body.kind === 'whole' ? this.onLink(request, peer, to, call, body) : null
@@ -150,7 +150,7 @@ export class Forwarder implements Forwarding {
     to: Peer,
     call: ForwardedCall,
     body: OutgoingBody,
-  ): Promise<Outcome> {
+  ): Promise<ExchangeOutcome> {
     let connection: PeerConnection
     try {
       // A stream cannot be sent to another node once part of it has been read.
@@ -184,7 +184,7 @@ export class Forwarder implements Forwarding {
     to: Peer,
     call: ForwardedCall,
     body: OutgoingBody & { kind: 'whole' },
-  ): Promise<Outcome> | null {
+  ): Promise<ExchangeOutcome> | null {
     const { requestId } = call
     const link = peer.usableLink(() => this.signed('GET', LINK_PATH, to, { requestId, address: OPERATOR }))
     const head = link && callHeadText(request, to, call, body)
@@ -204,7 +204,12 @@ export class Forwarder implements Forwarding {
     return outcome.kind === 'answered' && outcome.response.status === 204
   }
 
-  private probe(connection: PeerConnection, peer: PeerConnections, to: Peer, call: ForwardedCall): Promise<Outcome> {
+  private probe(
+    connection: PeerConnection,
+    peer: PeerConnections,
+    to: Peer,
+    call: ForwardedCall,
+  ): Promise<ExchangeOutcome> {
     return new Promise((settle) => {
       const exchange = this.exchange(connection, to, call, settle)
       const hop = this.signed('GET', PROBE_PATH, to, { requestId: call.requestId, address: OPERATOR })
@@ -224,7 +229,12 @@ export class Forwarder implements Forwarding {
     if (outcome.kind === 'lost') throw new Error(outcome.reason)
   }
 
-  private exchange(carrier: Carrier, { cell, term }: Peer, call: ForwardedCall, settle: (outcome: Outcome) => void) {
+  private exchange(
+    carrier: Carrier,
+    { cell, term }: Peer,
+    call: ForwardedCall,
+    settle: (outcome: ExchangeOutcome) => void,
+  ) {
     const exchange = new ForwardedExchange(
       carrier,
       { cell, term, call, startedAt: performance.now() },

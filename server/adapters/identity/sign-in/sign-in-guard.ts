@@ -59,7 +59,7 @@ interface Parts {
 }
 
 /** What came of a request that passed the guard. */
-export interface Outcome {
+export interface SignInOutcome {
   readonly status: number
   /** The user whose session it began. */
   readonly startedFor: string | null
@@ -68,7 +68,7 @@ export interface Outcome {
 }
 
 /** The end of a request that passed the guard. Returns cookies to set. */
-export type Finish = (outcome: Outcome) => Promise<readonly string[]>
+export type Finish = (outcome: SignInOutcome) => Promise<readonly string[]>
 
 /** An attempt to give a password, and whose it is. */
 interface Guess {
@@ -140,7 +140,7 @@ export class SignInGuard {
    * Only a right password ends the delays. Any other answer could be had without one: a refused `callbackURL` is a 403 before the
    * password is looked at.
    */
-  private async note({ attempt, user }: Guess, outcome: Outcome, address: string | null): Promise<void> {
+  private async note({ attempt, user }: Guess, outcome: SignInOutcome, address: string | null): Promise<void> {
     const isWrong = outcome.isPasswordRight === false || outcome.status === 401
     if (outcome.isPasswordRight) return attempt.succeeded()
     if (!isWrong) return attempt.withdrawn()
