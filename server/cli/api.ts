@@ -14,7 +14,7 @@ interface Options {
   readonly 'no-retry'?: boolean | undefined
 }
 
-export interface Sent {
+export interface RequestContent {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -45,7 +45,7 @@ export class Api {
   }
 
   /** Sends a request and retries after a 429. Returns a successful response; throws `Refused` for any other. */
-  async send(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Response> {
+  async send(method: string, path: string, { body, headers = {} }: RequestContent = {}): Promise<Response> {
     const attempt = async (credential: string) => {
       const request = () =>
         this.terminal
@@ -73,7 +73,7 @@ export class Api {
     throw new Refused(await errorText(answer))
   }
 
-  async json(method: string, path: string, sent: Sent = {}): Promise<Record<string, unknown>> {
+  async json(method: string, path: string, sent: RequestContent = {}): Promise<Record<string, unknown>> {
     return Object((await (await this.send(method, path, sent)).json()) as unknown)
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { FairQueue } from '../../server/adapters/websearch/local/fair-queue'
 import { BACKLOG_MS, IDLE_MS, openIndexClient } from '../../server/adapters/websearch/local/index-client'
-import type { Answer } from '../../server/adapters/websearch/local/index-thread'
+import type { IndexAnswer } from '../../server/adapters/websearch/local/index-thread'
 import { FakeThreads, searchFor } from '../support/fake-threads'
 
 const CALLERS = ['a', 'b', 'c', 'd']
@@ -25,7 +25,7 @@ interface Search {
   readonly caller: string
   readonly abort: AbortController
   isServed: boolean
-  readonly answers: Answer[]
+  readonly answers: IndexAnswer[]
 }
 
 /** A client over fake threads, and what must hold of it whatever happens. */

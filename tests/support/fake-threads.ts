@@ -1,7 +1,7 @@
 import { RULES_NOT_BUILT } from '../../server/adapters/websearch/goggles/build-allowance'
 import type { After } from '../../server/adapters/websearch/local/index-client'
 import type { IndexThread, StartThread, ThreadEvents } from '../../server/adapters/websearch/local/index-thread'
-import type { Question } from '../../server/adapters/websearch/local/query/question'
+import type { IndexQuestion } from '../../server/adapters/websearch/local/query/question'
 import { err, ok } from '../../server/core/result'
 
 /** A thread of searches that does what a test says, when it says so. It holds its user to one question at a time. */
@@ -17,7 +17,7 @@ export class FakeThread implements IndexThread {
     this.#onAsked = onAsked
   }
 
-  ask(question: Question): void {
+  ask(question: IndexQuestion): void {
     if (this.state !== 'open' || this.working !== null) throw new Error(`asked while ${this.state}, ${this.working}`)
     this.working = question.kind === 'ready' ? 'ready' : question.input.q
     this.#onAsked(this.working)
@@ -103,7 +103,7 @@ export class FakeThreads {
 }
 
 /** A search for `q`, of which a thread that is a fake looks at nothing else. */
-export function searchFor(q: string): Question {
+export function searchFor(q: string): IndexQuestion {
   const region = { country: 'ALL', language: 'en' }
   return {
     kind: 'images',

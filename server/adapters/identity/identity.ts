@@ -10,7 +10,7 @@ import type { IdentityDatabase } from './identity-database'
 import { libraryOptions, type PasswordHash } from './library-options'
 import { clientDocuments } from './oauth/client-documents'
 import { LibraryGrants } from './oauth/oauth-grants'
-import { type Answered, openProtocol, type ProtocolCaller } from './oauth/oauth-protocol'
+import { openProtocol, type ProtocolCaller, type ProtocolResponse } from './oauth/oauth-protocol'
 import { openUpkeep } from './oauth/oauth-upkeep'
 import { secretHash } from './secret-hash'
 import { openAttemptWindows } from './sign-in/attempt-windows'
@@ -126,7 +126,7 @@ export function openIdentity(options: IdentityOptions): Identity {
   const auth = openLibrary(options, {
     ...{ origin, clock, visits, guarded, uses, settings, onSessionEnd, resetToken, guard, upkeep },
   })
-  const run = async (request: Request, caller: ProtocolCaller): Promise<Answered> => {
+  const run = async (request: Request, caller: ProtocolCaller): Promise<ProtocolResponse> => {
     const visit: Visit = { ...caller, hidden: null }
     const response = await answered(visit, () => visits.run(visit, () => auth.handler(request)))
     const fault = visit.hidden?.error ?? (response.status >= 500 ? `the library answered ${response.status}` : null)
@@ -178,7 +178,7 @@ export function openIdentity(options: IdentityOptions): Identity {
 interface HandlerParts {
   readonly oauth: ReturnType<typeof openProtocol>
   readonly guard: SignInGuard
-  readonly run: (request: Request, caller: ProtocolCaller) => Promise<Answered>
+  readonly run: (request: Request, caller: ProtocolCaller) => Promise<ProtocolResponse>
   readonly report: (fault: IdentityFault) => void
   readonly origin: string
   readonly trusted: ReadonlySet<string>
@@ -225,8 +225,8 @@ function handler({ oauth, guard, run, report, origin, trusted, hidesTaken }: Han
 async function runSignUpAgain(
   request: Request,
   hidesTaken: boolean,
-  run: (request: Request) => Promise<Answered>,
-): Promise<Answered> {
+  run: (request: Request) => Promise<ProtocolResponse>,
+): Promise<ProtocolResponse> {
   const again = hidesTaken ? request.clone() : null
   const first = await run(request)
   return again && isTakenEmail(first.fault) ? run(again) : first

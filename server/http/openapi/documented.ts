@@ -32,7 +32,7 @@ export const TAGS = {
 /** Who may call: a key or an app; those or an anonymous caller who pays; an app only; the owner's session; anybody. */
 export type Access = 'key' | 'key or payment' | 'app' | 'session' | 'anybody'
 
-export interface Answer {
+export interface ResponseDocs {
   readonly description: string
   readonly schema: JsonSchema
   readonly examples: Readonly<Record<string, unknown>>
@@ -66,7 +66,7 @@ export interface EndpointDocs {
     readonly required: boolean
     readonly examples: Readonly<Record<string, unknown>>
   }
-  readonly answers: Readonly<Record<number, Answer>>
+  readonly answers: Readonly<Record<number, ResponseDocs>>
   readonly failures: readonly FailureCode[]
   /** The shape of its errors; `gateway` if absent. */
   readonly errorFormat?: ErrorFormat
@@ -173,7 +173,7 @@ export function operationOf(docs: EndpointDocs, access: Access, tables: readonly
 }
 
 function success(
-  { description, schema, examples, contentType, headers, canBeQuote }: Answer,
+  { description, schema, examples, contentType, headers, canBeQuote }: ResponseDocs,
   common: readonly ResponseHeader[],
 ) {
   return {

@@ -65,7 +65,7 @@ export interface OperatorParts {
   readonly tellSecurity: (email: string, change: SecurityChange) => void
 }
 
-export type Answer<T> = Promise<Result<T, Failure>>
+export type CommandResult<T> = Promise<Result<T, Failure>>
 
 /**
  * The operator commands, for the control socket (`bun run gateway operator ...`) and over HTTP for the Operator page. Their bodies
@@ -78,7 +78,7 @@ export class OperatorCommands {
     this.parts = parts
   }
 
-  async list(form: ListCommand): Answer<AccountsAndPrices> {
+  async list(form: ListCommand): CommandResult<AccountsAndPrices> {
     const page = await this.page(form)
     return ok({ ...page, prices: form.cursor === undefined ? this.parts.prices.all().map(priceRecord) : [] })
   }
@@ -91,7 +91,7 @@ export class OperatorCommands {
     return { accounts: await Promise.all(page.rows.map((account) => this.describe(account))), next_cursor: page.next }
   }
 
-  async grant(actor: Actor, form: GrantCommand): Answer<OneOperatorAccount> {
+  async grant(actor: Actor, form: GrantCommand): CommandResult<OneOperatorAccount> {
     const account = await this.find(form.account)
     if (!account.ok) return account
     const { usd, note = 'Grant', reference = crypto.randomUUID() } = form
@@ -100,19 +100,19 @@ export class OperatorCommands {
     return this.described(await operator.grant(actor, account.value.id, amount, note.trim(), reference.trim()))
   }
 
-  async setLimits(actor: Actor, form: LimitsCommand): Answer<OneOperatorAccount> {
+  async setLimits(actor: Actor, form: LimitsCommand): CommandResult<OneOperatorAccount> {
     const account = await this.find(form.account)
     if (!account.ok) return account
     return this.described(await this.parts.operator.setLimits(actor, account.value.id, form.limits))
   }
 
-  async setMaxKeys(actor: Actor, form: MaxKeysCommand): Answer<OneOperatorAccount> {
+  async setMaxKeys(actor: Actor, form: MaxKeysCommand): CommandResult<OneOperatorAccount> {
     const account = await this.find(form.account)
     if (!account.ok) return account
     return this.described(await this.parts.operator.setMaxKeys(actor, account.value.id, form.keys))
   }
 
-  async setPrice(actor: Actor, { operation, usd, account: name }: NewPrice): Answer<OperatorPrice> {
+  async setPrice(actor: Actor, { operation, usd, account: name }: NewPrice): CommandResult<OperatorPrice> {
     const account = name === undefined ? ok(null) : await findAccountId(this.parts, name)
     if (!account.ok) return account
     const amount = usd === null ? null : readable(parseUsd(usd))
@@ -123,7 +123,7 @@ export class OperatorCommands {
     return set.ok ? ok(priceRecord(set.value)) : set
   }
 
-  async requests({ status = 'pending', ...page }: LimitRequestsCommand): Answer<OperatorLimitRequestPage> {
+  async requests({ status = 'pending', ...page }: LimitRequestsCommand): CommandResult<OperatorLimitRequestPage> {
     return ok(await this.requestPage(status, page))
   }
 
@@ -140,15 +140,15 @@ export class OperatorCommands {
   async approve(
     actor: Actor,
     { request, reason = null, limits = null }: ApproveCommand,
-  ): Answer<OneOperatorLimitRequest> {
+  ): CommandResult<OneOperatorLimitRequest> {
     return this.decided(await this.parts.limitRequests.approve(actor, request, reason?.trim() ?? null, limits))
   }
 
-  async decline(actor: Actor, { request, reason }: DeclineCommand): Answer<OneOperatorLimitRequest> {
+  async decline(actor: Actor, { request, reason }: DeclineCommand): CommandResult<OneOperatorLimitRequest> {
     return this.decided(await this.parts.limitRequests.decline(actor, request, reason.trim()))
   }
 
-  async resetLink(actor: Actor, form: ResetLinkCommand): Answer<ResetLink> {
+  async resetLink(actor: Actor, form: ResetLinkCommand): CommandResult<ResetLink> {
     const account = await this.find(form.account)
     if (!account.ok) return account
     const { identity, operator, baseUrl } = this.parts
@@ -161,7 +161,7 @@ export class OperatorCommands {
   }
 
   /** For an owner who lost their device: the password alone signs in again. */
-  async resetSecondFactor(actor: Actor, form: ResetSecondFactorCommand): Answer<SecondFactorReset> {
+  async resetSecondFactor(actor: Actor, form: ResetSecondFactorCommand): CommandResult<SecondFactorReset> {
     const account = await this.find(form.account)
     if (!account.ok) return account
     const { identity, operator, tellSecurity } = this.parts
@@ -207,17 +207,17 @@ export class OperatorCommands {
     )
   }
 
-  private async described(changed: Result<Account, Failure>): Answer<OneOperatorAccount> {
+  private async described(changed: Result<Account, Failure>): CommandResult<OneOperatorAccount> {
     return changed.ok ? ok({ account: await this.describe(changed.value) }) : changed
   }
 
-  private async decided(decision: Result<LimitRequest, Failure>): Answer<OneOperatorLimitRequest> {
+  private async decided(decision: Result<LimitRequest, Failure>): CommandResult<OneOperatorLimitRequest> {
     if (!decision.ok) return decision
     const [request] = await this.describeRequests([decision.value])
     return ok({ request: readable(request ?? null) })
   }
 
-  private find(name: string): Answer<Account> {
+  private find(name: string): CommandResult<Account> {
     return findAccount(this.parts, name)
   }
 }
@@ -226,7 +226,7 @@ export class OperatorCommands {
 export async function findAccount(
   parts: Pick<OperatorParts, 'accounts' | 'identity' | 'directory'>,
   name: string,
-): Answer<Account> {
+): CommandResult<Account> {
   const byId = await parts.accounts.byId(name as AccountId) // any text: an id that does not exist is found nowhere
   if (byId) return ok(byId)
   const id = await findAccountId(parts, name)
@@ -239,7 +239,7 @@ export async function findAccount(
 async function findAccountId(
   { identity, directory }: Pick<OperatorParts, 'identity' | 'directory'>,
   name: string,
-): Answer<AccountId> {
+): CommandResult<AccountId> {
   const id = name as AccountId // as above
   if (await directory.has(id)) return ok(id)
   const user = name.includes('@') ? await identity.userByEmail(name) : null

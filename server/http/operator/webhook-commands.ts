@@ -18,7 +18,7 @@ import {
   type WebhookWithSecret,
   webhookRecord,
 } from '../webhooks/record'
-import { type Answer, findAccount, type OperatorParts } from './operator-commands'
+import { type CommandResult, findAccount, type OperatorParts } from './operator-commands'
 import { type SocketCommand, socketCommand } from './socket-command'
 
 export interface WebhookCommandParts extends Pick<OperatorParts, 'accounts' | 'identity' | 'directory'> {
@@ -50,7 +50,7 @@ const ResendCommand = form('A delivery.', { ...ONE, delivery: text('Id of the de
 /** Operators' own webhooks, over the control socket (`bun run gateway operator webhooks ...`). Never those of a customer. */
 export function webhookCommands(parts: WebhookCommandParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   const { webhooks, now } = parts
-  const owner = async (name: string | undefined): Answer<WebhookOwner> => {
+  const owner = async (name: string | undefined): CommandResult<WebhookOwner> => {
     const account = await findOperator(parts, name)
     return account.ok ? ok({ accountId: account.value.id, account: account.value, actor }) : account
   }
@@ -63,9 +63,9 @@ export function webhookCommands(parts: WebhookCommandParts, actor: Actor): Reado
   /** Runs a step as the operator whose webhooks are meant. */
   const asOperator = async <T, R>(
     name: string | undefined,
-    step: (owner: WebhookOwner) => Answer<T>,
+    step: (owner: WebhookOwner) => CommandResult<T>,
     shown: (value: T) => R,
-  ): Answer<R> => {
+  ): CommandResult<R> => {
     const found = await owner(name)
     if (!found.ok) return found
     const done = await step(found.value)
@@ -114,7 +114,7 @@ export function webhookCommands(parts: WebhookCommandParts, actor: Actor): Reado
 async function findOperator(
   parts: Pick<WebhookCommandParts, 'accounts' | 'identity' | 'directory'>,
   name: string | undefined,
-): Answer<Account> {
+): CommandResult<Account> {
   if (name !== undefined) {
     const account = await findAccount(parts, name)
     if (!account.ok || account.value.operator) return account

@@ -12,7 +12,7 @@ import type { ChargeLine, TokenCounts, UsageSource } from '../../core/usage/call
 import { callUpstream, toFailure } from '../call-upstream'
 import type { ModelDeps } from '../models/model-call'
 import { purchaseCost } from '../models/model-charge'
-import { ask, questionBody } from './research-model'
+import { askModel, questionBody } from './research-model'
 import {
   answerPrompt,
   type ChatTurn,
@@ -180,7 +180,7 @@ export class DeepResearch {
       FRAME_BYTES + ESCAPED * (Buffer.byteLength(this.request.question) + MAX_SOURCE_BYTES) + model.id.length
     )
       throw new Error('a prompt is longer than what was held for')
-    const answered = await ask(this.parts, question, this.signal)
+    const answered = await askModel(this.parts, question, this.signal)
     if (!answered.ok) return { text: '', problem: this.problemOf(answered.error) }
     const { text, metered, broken } = answered.value
     for (const line of tokenLines(tokenPriceOf(model), metered.tokens))

@@ -13,7 +13,7 @@ import type { ChatTurn } from './research-prompts'
 const STREAM: WirePath = { model: null, stream: true, events: true }
 
 /** One model call within a job. */
-export interface Question {
+export interface ModelQuestion {
   readonly model: Model
   readonly turns: readonly ChatTurn[]
   readonly cap: number
@@ -21,7 +21,7 @@ export interface Question {
   readonly onText?: (text: string) => void
 }
 
-export interface Answered {
+export interface ModelAnswer {
   readonly text: string
   readonly metered: Metered
   /** Why the answer is incomplete; null if it is complete. */
@@ -29,7 +29,7 @@ export interface Answered {
 }
 
 /** The body of a model call. Its length and its cap bound its tokens. */
-export function questionBody({ model, turns, cap }: Question): Uint8Array<ArrayBuffer> {
+export function questionBody({ model, turns, cap }: ModelQuestion): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify({ model: model.id, messages: turns, max_tokens: cap, stream: true }))
 }
 
@@ -37,11 +37,11 @@ export function questionBody({ model, turns, cap }: Question): Uint8Array<ArrayB
  * Calls a model and counts the tokens it used, even if the answer is incomplete. If `signal` aborted it, the output is estimated
  * from the time it ran. A call that the upstream refused used none.
  */
-export async function ask(
+export async function askModel(
   { backend, clock }: { readonly backend: ModelBackend; readonly clock: Clock },
-  question: Question,
+  question: ModelQuestion,
   signal: AbortSignal,
-): Promise<Result<Answered, UpstreamFailure>> {
+): Promise<Result<ModelAnswer, UpstreamFailure>> {
   const { model, cap, onText } = question
   const validated = CHAT_COMPLETIONS.read(questionBody(question), STREAM)
   if (!validated.ok) throw new Error(validated.error.message)

@@ -7,7 +7,7 @@ const MAX_WAIT_MS = 80
 const MAX_OPEN = 2
 const ALONE = /^\/api\/operator\//
 
-export interface Answer {
+export interface BatchAnswer {
   readonly status: number
   readonly value: unknown
 }
@@ -15,7 +15,7 @@ export interface Answer {
 interface Waiting {
   /** The path below `/api/`, with its query. */
   readonly path: string
-  readonly resolve: (answer: Answer) => void
+  readonly resolve: (answer: BatchAnswer) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -25,7 +25,7 @@ let isDue = false
 let latencyMs = 0
 
 /** Reads a resource. Reads that begin together are sent as one request: a page asks for a dozen, and each costs the whole latency. */
-export function read(url: string): Promise<Answer> {
+export function read(url: string): Promise<BatchAnswer> {
   if (ALONE.test(url)) return readAlone(url)
   return new Promise((resolve, reject) => {
     waiting.push({ path: url.slice('/api/'.length), resolve, reject })
@@ -57,7 +57,7 @@ async function send(parts: readonly Waiting[]): Promise<void> {
   }
 }
 
-async function answersTo(paths: readonly string[]): Promise<readonly Answer[]> {
+async function answersTo(paths: readonly string[]): Promise<readonly BatchAnswer[]> {
   const [first = ''] = paths
   if (paths.length === 1) return [await readAlone(`/api/${first}`)]
   const batch = await readAlone(`/api/batch?${new URLSearchParams(paths.map((path) => ['get', path]))}`)
@@ -67,7 +67,7 @@ async function answersTo(paths: readonly string[]): Promise<readonly Answer[]> {
   return Array.isArray(parts) ? parts.map((part) => ({ status: Number(part.status), value: part.body })) : []
 }
 
-async function readAlone(url: string): Promise<Answer> {
+async function readAlone(url: string): Promise<BatchAnswer> {
   const begun = performance.now()
   const response = await fetch(url)
   latencyMs = performance.now() - begun
@@ -75,7 +75,7 @@ async function readAlone(url: string): Promise<Answer> {
 }
 
 /** The status and the body of a response. */
-export async function parsed(response: Response): Promise<Answer> {
+export async function parsed(response: Response): Promise<BatchAnswer> {
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
   return { status: response.status, value: isJson ? await response.json() : await response.text() }
 }

@@ -1,6 +1,6 @@
 import type { Treaty } from '@elysiajs/eden'
 import type { App } from '../../../../server/app.ts'
-import { type Answer, parsed, read } from './batch.ts'
+import { type BatchAnswer, parsed, read } from './batch.ts'
 import { noResponse, parseFailure } from './failure.ts'
 
 const METHODS: ReadonlySet<string> = new Set(['get', 'post', 'patch', 'put', 'delete'])
@@ -44,7 +44,7 @@ function send(path: string, method: string, query: unknown, body: unknown) {
   return answerOf(response.then(parsed))
 }
 
-async function answerOf(answer: Promise<Answer>) {
+async function answerOf(answer: Promise<BatchAnswer>) {
   const { status, value } = await answer
   return status >= 200 && status < 300 ? { data: value, error: null } : { data: null, error: { status, value } }
 }

@@ -14,7 +14,7 @@ export interface ProtocolCaller extends IdentityCaller {
 }
 
 /** The library's response and any failure behind it that the response may hide. */
-export interface Answered {
+export interface ProtocolResponse {
   readonly response: Response
   readonly fault: unknown
   /** The user whose session it began. */
@@ -25,7 +25,7 @@ export interface Answered {
 
 interface ProtocolParts {
   readonly origin: string
-  readonly run: (request: Request, caller: ProtocolCaller) => Promise<Answered>
+  readonly run: (request: Request, caller: ProtocolCaller) => Promise<ProtocolResponse>
   readonly uses: CodeUses
   readonly onFault: (requestId: string, error: unknown) => void
   /** Called with each write, before it. */

@@ -1,5 +1,5 @@
 import type { NetworkFailure } from '../../../core/social/network'
-import type { Answered } from './wire'
+import type { WireResponse } from './wire'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -33,7 +33,7 @@ export function jsonObject(text: string): JsonObject | null {
 }
 
 /** Classifies an unsuccessful response. `isWrite`: an unclear response may hide a success. */
-export function problemOf(answer: Answered, isWrite: boolean, nowMs: number): NetworkFailure {
+export function problemOf(answer: WireResponse, isWrite: boolean, nowMs: number): NetworkFailure {
   const { status } = answer
   const body = jsonObject(answer.text)
   const reason = describe(status, body)
@@ -49,7 +49,7 @@ export function problemOf(answer: Answered, isWrite: boolean, nowMs: number): Ne
 }
 
 /** A 200 that holds only `errors`: the network did nothing. The first error gives the status. */
-export function onlyErrors(answer: Answered, body: JsonObject): NetworkFailure {
+export function onlyErrors(answer: WireResponse, body: JsonObject): NetworkFailure {
   const [first] = Array.isArray(body['errors']) ? body['errors'] : []
   const problem = typeof first === 'object' && first !== null ? (first as JsonObject) : {}
   const type = problemType(problem)
@@ -60,7 +60,7 @@ export function onlyErrors(answer: Answered, body: JsonObject): NetworkFailure {
 }
 
 /** An error about the caller's own request, passed through unchanged. */
-export function refused(answer: Answered, status: number, reason: string): NetworkFailure {
+export function refused(answer: WireResponse, status: number, reason: string): NetworkFailure {
   const problem = answer.headers.get('content-type')?.startsWith('application/problem+json')
   const contentType = problem ? 'application/problem+json' : 'application/json'
   return { kind: 'refused', reason, status, contentType, body: answer.text }

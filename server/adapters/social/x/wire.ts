@@ -11,7 +11,7 @@ export interface WireRequest {
   readonly form?: Readonly<Record<string, string>>
 }
 
-export interface Answered {
+export interface WireResponse {
   readonly kind: 'answered'
   readonly status: number
   readonly headers: Headers
@@ -19,8 +19,8 @@ export interface Answered {
 }
 
 /** The outcome of a request: a complete response, or none and whether the request can have arrived. */
-export type Sent =
-  | Answered
+export type WireOutcome =
+  | WireResponse
   | { readonly kind: 'not_sent'; readonly reason: string }
   | { readonly kind: 'no_answer'; readonly reason: string }
 
@@ -46,7 +46,11 @@ const NEVER_LEFT = new Set([
 ])
 
 /** Sends once, without retries, and reads the response. Reasons contain no token and no URL. */
-export async function send(transport: Transport, request: WireRequest, signal: AbortSignal): Promise<Sent> {
+export async function sendToNetwork(
+  transport: Transport,
+  request: WireRequest,
+  signal: AbortSignal,
+): Promise<WireOutcome> {
   if (signal.aborted) return { kind: 'not_sent', reason: 'given up before it was sent' }
   const headers: Record<string, string> = { accept: 'application/json', 'user-agent': 'paid-api-gateway' }
   if (request.authorization !== null) headers['authorization'] = request.authorization

@@ -14,7 +14,7 @@ import type {
 import type { NetworkName, SocialUser } from '../../../core/social/session'
 import { doneOf, requestOf } from './actions'
 import { jsonObject, onlyErrors, problemOf, refused } from './problems'
-import { type Answered, type Sent, send, type Transport, type WireRequest } from './wire'
+import { sendToNetwork, type Transport, type WireOutcome, type WireRequest, type WireResponse } from './wire'
 
 export interface XNetworkOptions {
   readonly name: NetworkName
@@ -110,7 +110,7 @@ export class XNetwork implements SocialNetwork {
     accessToken: string,
     { path, ...request }: Omit<WireRequest, 'url' | 'authorization'> & { readonly path: string },
     signal: AbortSignal,
-  ): Promise<Result<{ sent: Answered; body: Readonly<Record<string, unknown>> }, NetworkFailure>> {
+  ): Promise<Result<{ sent: WireResponse; body: Readonly<Record<string, unknown>> }, NetworkFailure>> {
     const isWrite = request.method !== 'GET'
     const sent = await this.send(
       { ...request, url: this.options.apiUrl + path, authorization: `Bearer ${accessToken}` },
@@ -144,7 +144,7 @@ export class XNetwork implements SocialNetwork {
   }
 
   /** A confidential client sends its id and secret in the header only; a public client sends its id in the body. */
-  private asClient(path: string, form: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Sent> {
+  private asClient(path: string, form: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WireOutcome> {
     const { apiUrl, clientId, clientSecret } = this.options
     const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret ?? '')}`
     return this.send(
@@ -158,9 +158,9 @@ export class XNetwork implements SocialNetwork {
     )
   }
 
-  private send(request: WireRequest, signal: AbortSignal): Promise<Sent> {
+  private send(request: WireRequest, signal: AbortSignal): Promise<WireOutcome> {
     const { transport, timeoutMs } = this.options
-    return send(transport, request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
+    return sendToNetwork(transport, request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
   }
 }
 

@@ -2,15 +2,15 @@ import { availableParallelism } from 'node:os'
 import { failure } from '../../../core/failure'
 import { err } from '../../../core/result'
 import { FairQueue, type QueueBounds } from './fair-queue'
-import { type Answer, type IndexThread, type StartThread, startIndexThread } from './index-thread'
-import type { Question } from './query/question'
+import { type IndexAnswer, type IndexThread, type StartThread, startIndexThread } from './index-thread'
+import type { IndexQuestion } from './query/question'
 
 export interface IndexClient {
   /**
    * Queries the index on a separate thread when it is the caller's turn. Returns `timeout` as soon as `signal` aborts. Never throws for
    * failures of the thread.
    */
-  ask(question: Question, caller: string, signal: AbortSignal): Promise<Answer>
+  ask(question: IndexQuestion, caller: string, signal: AbortSignal): Promise<IndexAnswer>
   /** Ends the threads. Pending and later searches get `unavailable`. */
   close(): Promise<void>
 }
@@ -52,9 +52,9 @@ export function openIndexClient(options: IndexClientOptions): IndexClient {
 }
 
 interface PendingQuery {
-  readonly question: Question
+  readonly question: IndexQuestion
   /** Answers the question. Only the first answer counts. */
-  readonly settle: (answer: Answer) => void
+  readonly settle: (answer: IndexAnswer) => void
 }
 
 /** A thread and its current question. */
@@ -64,9 +64,9 @@ interface Reader {
   working: PendingQuery | null
 }
 
-const TIMED_OUT: Answer = err({ kind: 'timeout', reason: 'the call was canceled before the index responded' })
-const CLOSED: Answer = err({ kind: 'unavailable', reason: 'the index is closed' })
-const FULL: Readonly<Record<keyof QueueBounds, Answer>> = {
+const TIMED_OUT: IndexAnswer = err({ kind: 'timeout', reason: 'the call was canceled before the index responded' })
+const CLOSED: IndexAnswer = err({ kind: 'unavailable', reason: 'the index is closed' })
+const FULL: Readonly<Record<keyof QueueBounds, IndexAnswer>> = {
   perCaller: err({
     kind: 'rate_limited',
     reason: `local index: this caller already has ${BOUNDS.perCaller} searches waiting`,
@@ -100,7 +100,7 @@ class FairIndexClient implements IndexClient {
     this.after = after
   }
 
-  ask(question: Question, caller: string, signal: AbortSignal): Promise<Answer> {
+  ask(question: IndexQuestion, caller: string, signal: AbortSignal): Promise<IndexAnswer> {
     if (this.closed !== null) return Promise.resolve(CLOSED)
     if (signal.aborted) return Promise.resolve(TIMED_OUT)
     return new Promise((resolve) => {
@@ -171,7 +171,7 @@ class FairIndexClient implements IndexClient {
     this.readers.push(reader)
   }
 
-  private lose(reader: Reader, answer: Answer): void {
+  private lose(reader: Reader, answer: IndexAnswer): void {
     const at = this.readers.indexOf(reader)
     if (at < 0) return
     this.readers.splice(at, 1)

@@ -7,7 +7,7 @@ import { searchTerms } from '../passages/search-terms'
 import { contextAnswer } from './query/context-answer'
 import { imageAnswer } from './query/image-answer'
 import { IndexSpelling } from './query/index-spelling'
-import type { Question } from './query/question'
+import type { IndexQuestion } from './query/question'
 import { searchImages } from './query/search-images'
 import { searchPassages } from './query/search-passages'
 
@@ -25,7 +25,7 @@ export class IndexReader {
   }
 
   /** The text of an answer; null if building its goggles needs another slice; or the rule that the goggles break. */
-  async answer(question: Question): Promise<Result<string | null, string>> {
+  async answer(question: IndexQuestion): Promise<Result<string | null, string>> {
     const { client, spelling } = await this.opened()
     if (question.kind === 'context') {
       const correct = (q: string) => spelling.corrected(q, 'documents')

@@ -2,14 +2,14 @@ import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/pr
 import { err, ok, type Result } from '../../../core/result'
 import { brokenGoggle } from '../goggles/broken-goggle'
 import { RULES_NOT_BUILT } from '../goggles/build-allowance'
-import type { FromWorker, Question, ToWorker } from './query/question'
+import type { FromWorker, IndexQuestion, ToWorker } from './query/question'
 
-export type Answer = Result<ProviderAnswer, UpstreamFailure>
+export type IndexAnswer = Result<ProviderAnswer, UpstreamFailure>
 
 /** A thread that answers one search at a time. */
 export interface IndexThread {
   /** Sends a question. Only when the thread is ready and has answered the previous one. */
-  ask(question: Question): void
+  ask(question: IndexQuestion): void
   /** Ends the thread after its current question. */
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ export interface ThreadEvents {
   /** The thread has opened the index and accepts questions. */
   opened(): void
   /** The answer to the last question. */
-  answered(answer: Answer): void
+  answered(answer: IndexAnswer): void
   /** The thread died without being closed. Its question has no answer. */
   lost(reason: string): void
 }
@@ -60,7 +60,7 @@ export function startIndexThread(script: URL, indexPath: string, events: ThreadE
   }
 }
 
-function answerOf(message: Exclude<FromWorker, { opened: true } | { closed: true }>): Answer {
+function answerOf(message: Exclude<FromWorker, { opened: true } | { closed: true }>): IndexAnswer {
   if ('unbuilt' in message) return RULES_NOT_BUILT
   if ('body' in message) return ok({ body: message.body })
   if ('goggles' in message) return err(brokenGoggle(message.goggles))

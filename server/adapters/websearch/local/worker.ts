@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../core/result'
 import { finalizeStatements } from '../../stores/libsql/driver/file/finalize-statements'
 import { IndexReader } from './index-reader'
-import type { FromWorker, Question, ToWorker } from './query/question'
+import type { FromWorker, IndexQuestion, ToWorker } from './query/question'
 
 /** A search thread of the index. It gets the next question after it has answered the previous one. */
 declare const self: Worker
@@ -21,7 +21,7 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   }
 }
 
-async function answer(question: Question): Promise<void> {
+async function answer(question: IndexQuestion): Promise<void> {
   try {
     if (!reader) throw new Error('the index is closed')
     const answered = await reader.answer(question)

@@ -13,7 +13,7 @@ const MAX_MS = 30_000
 const SLOW_MS = 5_000
 
 /** What goes to several cells. */
-export interface Question {
+export interface CellQuestion {
   readonly ask: (cell: CellName) => Promise<Response>
   /** A parameter of it. */
   readonly asked: Asked
@@ -32,7 +32,11 @@ interface Answered {
  * Asks the cells, `main` first, and joins what they answer. A refusal of one is the answer. A cell that does not answer is named; if none does,
  * the failure of the first is the answer.
  */
-export async function answerOfAll(cells: readonly CellName[], target: AllCells, question: Question): Promise<Response> {
+export async function answerOfAll(
+  cells: readonly CellName[],
+  target: AllCells,
+  question: CellQuestion,
+): Promise<Response> {
   const given = await Promise.all(cells.map((cell) => answerOf(cell, question)))
   const refusal = given.find((answer) => answer && answer.status >= 400 && answer.status < 500)
   if (refusal) return only(refusal, given)
@@ -46,14 +50,14 @@ export async function answerOfAll(cells: readonly CellName[], target: AllCells, 
 }
 
 /** Null if it does not answer in time. */
-async function answerOf(cell: CellName, question: Question): Promise<Response | null> {
+async function answerOf(cell: CellName, question: CellQuestion): Promise<Response | null> {
   return inTimeOrNull(unlessDown(cell, question), MAX_MS)
 }
 
 /** The answer of a cell. Rejects some seconds after the question if the cell's database does not answer: a query would wait for it much longer. */
 export async function unlessDown(
   cell: CellName,
-  { ask, isUp, slowMs = SLOW_MS }: Omit<Question, 'asked'>,
+  { ask, isUp, slowMs = SLOW_MS }: Omit<CellQuestion, 'asked'>,
 ): Promise<Response> {
   const answer = ask(cell)
   const down = Promise.withResolvers<never>()
@@ -85,7 +89,7 @@ async function reportOf(
   cells: readonly CellName[],
   { join }: Extract<AllCells, { kind: 'report' }>,
   { answers, missing }: Answered,
-  { asked }: Question,
+  { asked }: CellQuestion,
 ): Promise<Response> {
   const answering = cells.filter((cell) => !missing.includes(cell))
   const read = await Promise.all(answers.map((answer) => inTimeOrNull(answer.json(), MAX_MS)))
@@ -106,7 +110,7 @@ async function reportOf(
 async function fileOf(
   { format, join }: Extract<AllCells, { kind: 'file' }>,
   { answers, missing }: Answered,
-  { asked }: Question,
+  { asked }: CellQuestion,
 ): Promise<Response> {
   const records = answers.map(({ body }) => (format === 'csv' ? csvRecords : lineRecords)(body ?? new ReadableStream()))
   const heads = format === 'csv' ? await Promise.all(records.map((file) => file.next())).catch(nobody) : []
@@ -143,7 +147,7 @@ async function fileOf(
  * Asks the cells in turn until one knows what it is about: the others answer 404, and do nothing. If one does not answer, the id may be its own,
  * so a 404 of the others proves nothing.
  */
-export async function answerInTurn(cells: readonly CellName[], question: Question): Promise<Response> {
+export async function answerInTurn(cells: readonly CellName[], question: CellQuestion): Promise<Response> {
   let unknown: Response | null = null
   let silent: CellName | null = null
   for (const cell of cells) {

@@ -15,7 +15,7 @@ import { isJson, parsedJson } from '../../../core/json'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import type { RequestContext } from '../../middleware/request-context'
 import { Failed } from '../../middleware/response/failures'
-import { answerInTurn, answerOfAll, type Question, silentCell, unlessDown } from './all-cells'
+import { answerInTurn, answerOfAll, type CellQuestion, silentCell, unlessDown } from './all-cells'
 import type { AllCells, CellTarget, CommandTarget } from './cell-routing'
 import { databaseAnswers } from './database-answers'
 
@@ -131,7 +131,7 @@ export class OperatorCells {
 
   private readonly isUp = (cell: CellName) => databaseAnswers(this.parts.calls, cell)
 
-  private joined(target: AllCells | 'record', question: Question): Promise<Response> {
+  private joined(target: AllCells | 'record', question: CellQuestion): Promise<Response> {
     const cells = this.parts.calls.cells()
     return target === 'record' ? answerInTurn(cells, question) : answerOfAll(cells, target, question)
   }

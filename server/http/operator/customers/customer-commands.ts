@@ -15,7 +15,13 @@ import { err, ok } from '../../../core/result'
 import { accountExport, type ExportParts } from '../../account/export'
 import { type KeyRecord, keyRecord } from '../../keys/record'
 import { logMeaning } from '../../openapi/failure-meanings'
-import { type Answer, findAccount, NOBODY_SIGNS_IN, OperatorCommands, type OperatorParts } from '../operator-commands'
+import {
+  type CommandResult,
+  findAccount,
+  NOBODY_SIGNS_IN,
+  OperatorCommands,
+  type OperatorParts,
+} from '../operator-commands'
 import type { OneOperatorAccount, SecondFactorReset } from '../record'
 import { whyPaidCallsFail } from '../why-402'
 import type {
@@ -68,12 +74,12 @@ export class CustomerCommands {
     this.orders = new OperatorCommands(parts)
   }
 
-  async show({ account: name }: AccountCommand): Answer<CustomerDetails> {
+  async show({ account: name }: AccountCommand): CommandResult<CustomerDetails> {
     const account = await findAccount(this.parts, name)
     return account.ok ? ok(await this.details(account.value)) : account
   }
 
-  async suspend(actor: Actor, { account: name, reason }: SuspendCommand): Answer<OneOperatorAccount> {
+  async suspend(actor: Actor, { account: name, reason }: SuspendCommand): CommandResult<OneOperatorAccount> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
     const suspended = await this.parts.operator.suspend(actor, account.value.id, reason.trim())
@@ -81,7 +87,7 @@ export class CustomerCommands {
     return this.described(suspended)
   }
 
-  async lift(actor: Actor, { account: name, reason }: SuspendCommand): Answer<OneOperatorAccount> {
+  async lift(actor: Actor, { account: name, reason }: SuspendCommand): CommandResult<OneOperatorAccount> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
     const lifted = await this.parts.operator.lift(actor, account.value.id, reason.trim())
@@ -89,14 +95,17 @@ export class CustomerCommands {
     return this.described(lifted)
   }
 
-  async setRole(actor: Actor, { account: name, role }: RoleCommand): Answer<OneOperatorAccount> {
+  async setRole(actor: Actor, { account: name, role }: RoleCommand): CommandResult<OneOperatorAccount> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
     return this.described(await this.parts.operator.setRole(actor, account.value.id, role))
   }
 
   /** Disables, enables or revokes one key, such as one that leaked. */
-  async actOnKey(actor: Actor, { account: name, key, action }: KeyActionCommand): Answer<{ readonly key: KeyRecord }> {
+  async actOnKey(
+    actor: Actor,
+    { account: name, key, action }: KeyActionCommand,
+  ): CommandResult<{ readonly key: KeyRecord }> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
     const reserved = await this.reservedForOperators(actor, account.value)
@@ -106,7 +115,7 @@ export class CustomerCommands {
   }
 
   /** Signs the owner out everywhere. */
-  async endSessions(actor: Actor, { account: name }: AccountCommand): Answer<EndedSessions> {
+  async endSessions(actor: Actor, { account: name }: AccountCommand): CommandResult<EndedSessions> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
     const reserved = await this.reservedForOperators(actor, account.value)
@@ -118,7 +127,7 @@ export class CustomerCommands {
   }
 
   /** Sends the owner a link to set a new password; without mail, returns it. Never returned where the owner gets it by mail. */
-  async resetPassword(actor: Actor, { account: name }: AccountCommand): Answer<PasswordReset> {
+  async resetPassword(actor: Actor, { account: name }: AccountCommand): CommandResult<PasswordReset> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
     const { identity, operator, baseUrl, mailer } = this.parts
@@ -139,7 +148,7 @@ export class CustomerCommands {
     return ok({ mailed: true, link: null })
   }
 
-  async addNote(actor: Actor, { account: name, text }: NoteCommand): Answer<CustomerDetails> {
+  async addNote(actor: Actor, { account: name, text }: NoteCommand): CommandResult<CustomerDetails> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
     const at = this.parts.now()
@@ -152,12 +161,12 @@ export class CustomerCommands {
     return ok(await this.details(account.value))
   }
 
-  resetSecondFactor(actor: Actor, form: AccountCommand): Answer<SecondFactorReset> {
+  resetSecondFactor(actor: Actor, form: AccountCommand): CommandResult<SecondFactorReset> {
     return this.orders.resetSecondFactor(actor, form)
   }
 
   /** Closes the account for good, by request of its owner (GDPR). Safe to repeat after a failure. */
-  async erase(actor: Actor, { account: name, confirm }: EraseCommand): Answer<ErasedAccount> {
+  async erase(actor: Actor, { account: name, confirm }: EraseCommand): CommandResult<ErasedAccount> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
     const { id } = account.value
@@ -170,7 +179,7 @@ export class CustomerCommands {
   }
 
   /** All data about an account, as its owner can export it. */
-  async export(actor: Actor, { account: name }: AccountCommand): Answer<ReadableStream<Uint8Array>> {
+  async export(actor: Actor, { account: name }: AccountCommand): CommandResult<ReadableStream<Uint8Array>> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
     await this.parts.operator.note(actor, account.value.id, 'account.export')
@@ -252,7 +261,7 @@ export class CustomerCommands {
 
   private async described(
     changed: Awaited<ReturnType<OperatorParts['operator']['suspend']>>,
-  ): Answer<OneOperatorAccount> {
+  ): CommandResult<OneOperatorAccount> {
     return changed.ok ? ok({ account: await this.orders.describe(changed.value) }) : changed
   }
 }

@@ -10,7 +10,7 @@ import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { readable } from '../../middleware/input/validate-body'
 import { routeGroup } from '../../middleware/request-context'
 import { answeredBy } from '../cells/cell-routing'
-import { type Answer, findAccount, OperatorCommands, type OperatorParts } from '../operator-commands'
+import { type CommandResult, findAccount, OperatorCommands, type OperatorParts } from '../operator-commands'
 import { operatorGate } from '../operator-gate'
 import type { OneOperatorAccount } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
@@ -41,7 +41,7 @@ class CustomerMoney {
     this.orders = new OperatorCommands(parts)
   }
 
-  async debit(actor: Actor, form: DebitCommand): Answer<OneOperatorAccount> {
+  async debit(actor: Actor, form: DebitCommand): CommandResult<OneOperatorAccount> {
     const account = await findAccount(this.parts, form.account)
     if (!account.ok) return account
     const { usd, note, reference = crypto.randomUUID() } = form
@@ -52,7 +52,7 @@ class CustomerMoney {
   }
 
   /** Refunds a card payment through its processor, or a charge. */
-  async refund(actor: Actor, form: RefundCommand): Answer<OneRefund> {
+  async refund(actor: Actor, form: RefundCommand): CommandResult<OneRefund> {
     const account = await findAccount(this.parts, form.account)
     if (!account.ok) return account
     const { id } = account.value

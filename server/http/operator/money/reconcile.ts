@@ -9,7 +9,7 @@ import { err, ok, type Result } from '../../../core/result'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
 import { answeredBy } from '../cells/cell-routing'
-import type { Answer } from '../operator-commands'
+import type { CommandResult } from '../operator-commands'
 import { operatorGate } from '../operator-gate'
 import { NoBody } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
@@ -31,7 +31,7 @@ async function reconcile(
   { reconciliation, now }: ReconcileParts,
   actor: Actor,
   form: ReconcileForm,
-): Answer<Reconciled> {
+): CommandResult<Reconciled> {
   const period = periodOf(form, now())
   if (!period.ok) return period
   return ok(reconciledRecord(await reconciliation.run({ actor, period: period.value, apply: form.apply ?? false })))

@@ -9,7 +9,7 @@ import { routeGroup } from '../../middleware/request-context'
 import { taken } from '../../middleware/response/failures'
 import { answeredBy } from '../cells/cell-routing'
 import { STUCK } from '../cells/report-joins'
-import type { Answer } from '../operator-commands'
+import type { CommandResult } from '../operator-commands'
 import { operatorGate } from '../operator-gate'
 import { NoBody } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
@@ -40,17 +40,17 @@ class StuckOrders {
     return stuckPage(await this.stuck.page(limit, (cursor ?? null) as StuckId | null))
   }
 
-  async show(id: string): Answer<OneStuck> {
+  async show(id: string): CommandResult<OneStuck> {
     const found = await this.stuck.find(id as StuckId)
     return found.ok ? ok(stuckRecord(found.value)) : found
   }
 
-  async retry(actor: Actor, id: string): Answer<OneStuck> {
+  async retry(actor: Actor, id: string): CommandResult<OneStuck> {
     const booked = await this.stuck.retry(actor, id as StuckId)
     return booked.ok ? ok(stuckRecord(booked.value)) : booked
   }
 
-  async discard(actor: Actor, id: string, note: string): Answer<OneStuck> {
+  async discard(actor: Actor, id: string, note: string): CommandResult<OneStuck> {
     const given = await this.stuck.discard(actor, id as StuckId, note)
     return given.ok ? ok(stuckRecord(given.value)) : given
   }

@@ -20,7 +20,7 @@ import { routeGroup } from '../../middleware/request-context'
 import { answeredBy } from '../cells/cell-routing'
 import { CustomerCommands, type CustomerParts } from '../customers/customer-commands'
 import { type ReconcileParts, reconciledRecord } from '../money/reconcile'
-import type { Answer } from '../operator-commands'
+import type { CommandResult } from '../operator-commands'
 import { operatorGate } from '../operator-gate'
 import { type SocketCommand, socketCommand } from '../socket-command'
 import { type AfterRestore, AfterRestoreCommand, AfterRestoreForm, type RestoreState } from './after-restore-record'
@@ -44,7 +44,7 @@ async function afterRestore(
   parts: AfterRestoreParts,
   actor: Actor,
   { apply = false, disable_keys: disableKeys = false, lost_database: file, ...named }: AfterRestoreCommand,
-): Answer<AfterRestore> {
+): CommandResult<AfterRestore> {
   const { restoreChecks } = parts
   const isMain = parts.cell === MAIN_CELL
   if ((named.cell ?? parts.cell) !== parts.cell)

@@ -7,7 +7,7 @@ import {
   type LocalWebsearch,
   openLocalWebsearch,
 } from '../../../../server/adapters/websearch/local/open-local-websearch'
-import type { Question } from '../../../../server/adapters/websearch/local/query/question'
+import type { IndexQuestion } from '../../../../server/adapters/websearch/local/query/question'
 import { SOMEBODY } from '../../../support/somebody'
 import {
   BASE_URL,
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 const never = new AbortController().signal
-const asking = (q: string): Question => ({
+const asking = (q: string): IndexQuestion => ({
   kind: 'images',
   baseUrl: BASE_URL,
   input: { q, count: 1, spellcheck: false, region: { country: 'ALL', language: 'en' }, maxAdult: 2 },

@@ -10,7 +10,7 @@ import {
   type IndexClient,
   openIndexClient,
 } from '../../../../server/adapters/websearch/local/index-client'
-import { type Answer, startIndexThread } from '../../../../server/adapters/websearch/local/index-thread'
+import { type IndexAnswer, startIndexThread } from '../../../../server/adapters/websearch/local/index-thread'
 import { canListOpenFiles, openFilesBelow } from '../../../support/databases/open-files'
 import { FakeThreads, searchFor } from '../../../support/fake-threads'
 import { BASE_URL, contextInput, NOW, pagesAbout, temporaryFolder, writeFixtureProject } from './fixture-index'
@@ -28,14 +28,14 @@ beforeEach(() => {
 })
 
 const ask = (q: string, caller = 'a') => client.ask(searchFor(q), caller, never)
-const askMany = (count: number, caller: string): Promise<Answer>[] =>
+const askMany = (count: number, caller: string): Promise<IndexAnswer>[] =>
   Array.from({ length: count }, (_, at) => ask(`${caller}${at}`, caller))
 const thread = (at: number) => {
   const found = threads.all[at]
   if (!found) throw new Error(`thread ${at} was not started`)
   return found
 }
-const kindOf = async (answer: Promise<Answer>) => {
+const kindOf = async (answer: Promise<IndexAnswer>) => {
   const given = await answer
   return given.ok ? 'ok' : given.error.kind
 }
@@ -55,7 +55,7 @@ describe('a second thread', () => {
     expect(threads.asked).toEqual(['one', 'two', 'three'])
     expect([thread(0).working, thread(1).working]).toEqual(['two', 'three'])
     for (const at of [0, 1]) thread(at).answer()
-    const answers: Answer[] = await Promise.all([one, two, three])
+    const answers: IndexAnswer[] = await Promise.all([one, two, three])
     expect(answers).toEqual(['one', 'two', 'three'].map((q) => ({ ok: true, value: { body: `"${q}"` } })))
     await client.close()
   })

@@ -2,13 +2,13 @@ import type { ContextQuestion } from './context-answer'
 import type { ImageQuestion } from './image-answer'
 
 /** A query to the index. The answer is text: a response body, or empty for `ready`. */
-export type Question =
+export type IndexQuestion =
   | { readonly kind: 'images'; readonly input: ImageQuestion; readonly baseUrl: string }
   | { readonly kind: 'context'; readonly input: ContextQuestion; readonly baseUrl: string; readonly nowMs: number }
   | { readonly kind: 'ready' }
 
 /** Messages to the worker: first the file, once, then one question at a time. */
-export type ToWorker = { readonly open: string } | { readonly question: Question } | { readonly close: true }
+export type ToWorker = { readonly open: string } | { readonly question: IndexQuestion } | { readonly close: true }
 
 /** Messages from the worker, one for each message to it. */
 export type FromWorker =
