@@ -1,6 +1,6 @@
 import type { Operation } from '../core/catalog/operation'
 import type { Parameters, ParameterTable } from '../core/catalog/parameters'
-import { type PriceStore, priceOf } from '../core/catalog/prices'
+import { currentPrice, type PriceStore } from '../core/catalog/prices'
 import type { AccountId } from '../core/ids'
 import { type Money, times } from '../core/money'
 import type { Charged } from '../core/usage/call-record'
@@ -30,7 +30,7 @@ export function quoteOf<T extends ParameterTable>(
   account: AccountId | null,
 ): UnitQuote {
   const { metering } = operation
-  const price = priceOf(prices, metering ? metering.priceName(input) : operation.name, account)
+  const price = currentPrice(prices, metering ? metering.priceName(input) : operation.name, account)
   const maxUnits = metering ? metering.maxUnits(input) : 1
   return {
     maxCost: times(price.amount, maxUnits),

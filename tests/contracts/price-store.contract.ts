@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { IMAGE_SEARCH } from '../../server/core/catalog/image-search'
 import { CATALOG_VERSION } from '../../server/core/catalog/operation'
-import { type PriceOverride, type PriceStore, priceOf } from '../../server/core/catalog/prices'
+import { currentPrice, type PriceOverride, type PriceStore } from '../../server/core/catalog/prices'
 import { type AccountId, makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import { accountId, audit, NOON } from '../support/ledger-parts'
@@ -35,7 +35,7 @@ export function priceStoreContract(name: string, open: () => Promise<PricesUnder
       await store.add(override, audit())
       return override
     }
-    const price = (account: AccountId | null) => priceOf(store, 'image-search', account)
+    const price = (account: AccountId | null) => currentPrice(store, 'image-search', account)
 
     test("without an override the price is the catalog's", () => {
       const catalog = { amount: IMAGE_SEARCH.price, version: CATALOG_VERSION }

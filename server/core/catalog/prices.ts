@@ -22,7 +22,7 @@ export interface PriceStore {
 }
 
 /** The current price of a unit: the account's, else the operator's, else the catalog's (spec-answers 5). */
-export function priceOf(store: PriceStore, operation: BasePriceName, account: AccountId | null): Price {
+export function currentPrice(store: PriceStore, operation: BasePriceName, account: AccountId | null): Price {
   return operatorPrice(store, operation, account) ?? { amount: catalogPrice(operation), version: CATALOG_VERSION }
 }
 

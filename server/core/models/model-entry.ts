@@ -16,7 +16,7 @@ import {
   UPSTREAM_KINDS,
   UPSTREAM_MEMBERS,
 } from './model-file-schema'
-import { type PriceEntry, priceOf, purchasePriceOf } from './price-entry'
+import { modelPriceOf, type PriceEntry, purchasePriceOf } from './price-entry'
 import type { ModelPrice } from './unit-price'
 
 /** An upstream as an operator writes it. */
@@ -111,7 +111,7 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
   if (!purpose) throw new BadEntry(`${id}: purpose must be ${MODEL_PURPOSES.join(', ')}`)
   if (routesOf({ purpose, upstreams }).length === 0)
     throw new BadEntry(`${id}: none of its upstreams offers ${purpose}`)
-  const price = priceOf(entry['price'], { id, purpose, upstreams })
+  const price = modelPriceOf(entry['price'], { id, purpose, upstreams })
   const recharge = entry['recharge_required'] ?? true
   if (typeof recharge !== 'boolean') throw new BadEntry(`${id}: recharge_required must be true or false`)
   const stopsBilling = entry['stops_billing'] ?? false

@@ -33,7 +33,7 @@ const MILLION = 1_000_000
 type Priced = Pick<Model, 'id' | 'purpose' | 'upstreams'>
 
 /** The price of an entry; throws a `BadEntry`. */
-export function priceOf(value: unknown, model: Priced): ModelPrice {
+export function modelPriceOf(value: unknown, model: Priced): ModelPrice {
   const { id, purpose, upstreams } = model
   if (value === undefined) throw new BadEntry(`${id}: price is missing; for a free model, set it to 0`)
   if (purpose === 'text' || purpose === 'embeddings') return tokenPrice(value, model)
@@ -45,7 +45,7 @@ export function priceOf(value: unknown, model: Priced): ModelPrice {
 /** The price at which the operator buys, by the same rules. */
 export function purchasePriceOf(value: unknown, model: Priced): ModelPrice {
   try {
-    return priceOf(value, model)
+    return modelPriceOf(value, model)
   } catch (error) {
     throw error instanceof BadEntry ? new BadEntry(`purchase_price: ${error.message}`) : error
   }

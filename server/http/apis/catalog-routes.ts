@@ -4,7 +4,7 @@ import { inputNames, inputSchema } from '../../core/apis/input-schema'
 import type { Operation } from '../../core/catalog/operation'
 import { OPERATIONS } from '../../core/catalog/operations'
 import type { ParameterTable } from '../../core/catalog/parameters'
-import { type PriceStore, priceOf } from '../../core/catalog/prices'
+import { currentPrice, type PriceStore } from '../../core/catalog/prices'
 import { formatUsd } from '../../core/money'
 import { soldPrice } from '../../pipeline/apis/sold-price'
 import { isPayable, type UpToFrom } from '../../pipeline/apis/sold-route'
@@ -113,7 +113,7 @@ function builtInEntry(
     record: () => ({
       ...{ name, api, api_title: BUILT_IN_TITLES[api] ?? api, method: methods[0] ?? 'GET', path, title, description },
       ...{ effect: effect ?? 'read', pay_per_request: payable === true },
-      price: { mode: 'fixed', usd: formatUsd(priceOf(prices, name, null).amount), unit },
+      price: { mode: 'fixed', usd: formatUsd(currentPrice(prices, name, null).amount), unit },
       input_schema: bodySchema(parameters),
       parameters: Object.entries(parameters).flatMap(([name, { in: location }]) =>
         location === 'query' ? [{ input: name, name, in: methods[0] === 'POST' ? ('body' as const) : location }] : [],

@@ -20,7 +20,7 @@ import {
   whole,
   yesOrNo,
 } from '../openapi/json-schema'
-import { Price, priceOf, priceRecordOf } from './price-record'
+import { apiPriceOf, PriceRecord, priceRecordOf } from './price-record'
 
 const MAX_LIST = 200
 const MAX_HEADERS = 30
@@ -116,7 +116,7 @@ const REQUIRED = {
   id: text('The part of its name after the API: letters, digits, `_` and `-`.', { minLength: 1, maxLength: 64 }),
   method: oneOf(API_METHODS, 'The method, for callers and for the upstream.'),
   path: text('A template such as `/v1/cities/{city}/forecast`.', { minLength: 1, maxLength: 500 }),
-  price: Price,
+  price: PriceRecord,
 }
 
 const OPTIONAL = {
@@ -176,7 +176,7 @@ export type OperationRecord = Static<typeof OperationRecord>
 
 /** The operation of core, of a form that its schema has validated. */
 export function operationForm(sent: NewOperation): OperationForm {
-  return { ...operationChange(sent), method: sent.method, path: sent.path, price: priceOf(sent.price) }
+  return { ...operationChange(sent), method: sent.method, path: sent.path, price: apiPriceOf(sent.price) }
 }
 
 export function operationChange(sent: OperationChange): CoreChange {
@@ -186,7 +186,7 @@ export function operationChange(sent: OperationChange): CoreChange {
     id: sent.id,
     ...(sent.method && { method: sent.method }),
     ...(sent.path !== undefined && { path: sent.path }),
-    ...(sent.price && { price: priceOf(sent.price) }),
+    ...(sent.price && { price: apiPriceOf(sent.price) }),
     ...(title !== undefined && { title: title.trim() }),
     ...(description !== undefined && { description: description.trim() }),
     ...(parameters && { parameters: parameters.map(parameterOf) }),

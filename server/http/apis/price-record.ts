@@ -73,7 +73,7 @@ const MODES = { fixed: Fixed, units: Units, reported: Reported }
 export type PriceRecord = Static<typeof Fixed> | Static<typeof Units> | Static<typeof Reported>
 
 /** The price of an imported operation, in forms and in records (issue 17). */
-export const Price = named(
+export const PriceRecord = named(
   'ApiPrice',
   checked<PriceRecord>(
     {
@@ -107,7 +107,7 @@ function priceRule(value: unknown): string | null {
 const UNBOUNDED = 'needs maximum or maximum_from: without a bound, nothing can be held before the call'
 
 /** The price of core, of one that its schema has validated. */
-export function priceOf(price: PriceRecord): ApiPrice {
+export function apiPriceOf(price: PriceRecord): ApiPrice {
   switch (price.mode) {
     case 'fixed':
       return { mode: 'fixed', amount: usd(price.usd) }
@@ -183,7 +183,7 @@ export const Prices = checked<Readonly<Record<string, PriceRecord>>>(
   {
     type: 'object',
     description: 'Prices of single operations, by id or as `GET /v1/forecast`.',
-    additionalProperties: Price,
+    additionalProperties: PriceRecord,
     maxProperties: MAX_PRICES,
   },
   (value) => {

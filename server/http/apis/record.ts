@@ -36,7 +36,7 @@ import {
   operationForm,
   operationRecord,
 } from './operation-record'
-import { Price, Prices, priceOf } from './price-record'
+import { apiPriceOf, PriceRecord, Prices } from './price-record'
 
 const MAX_APIS = 1000
 
@@ -100,7 +100,7 @@ export const NewApi = named(
     'An API to put on sale: with its operations, or with an OpenAPI document that describes them.',
     {
       ...{ name: NAME, base_url: BASE_URL, auth: AUTH, ...SETTINGS, operations: OPERATIONS },
-      ...{ openapi: DOCUMENT, only: ONLY, price: Price, prices: Prices },
+      ...{ openapi: DOCUMENT, only: ONLY, price: PriceRecord, prices: Prices },
     },
     [...SETTING_NAMES, 'operations', 'openapi', 'only', 'price', 'prices'],
   ),
@@ -124,7 +124,7 @@ const IMPORT = {
   origin: text('The URL that the document came from. Documents of the same origin that it refers to are fetched.', {
     maxLength: 2000,
   }),
-  ...{ only: ONLY, price: Price, prices: Prices, confirm: CONFIRM, ...SETTINGS },
+  ...{ only: ONLY, price: PriceRecord, prices: Prices, confirm: CONFIRM, ...SETTINGS },
 }
 export const ApiImport = named(
   'ApiImport',
@@ -317,8 +317,8 @@ export function importForm(sent: ApiImport, fallback: Pick<ImportForm, 'auth' | 
     auth: auth === undefined ? fallback.auth : readable(parseAuth(auth)),
     ...(origin !== undefined && { origin }),
     ...(only && { only }),
-    ...(price && { price: priceOf(price) }),
-    ...(prices && { prices: Object.fromEntries(Object.entries(prices).map(([id, one]) => [id, priceOf(one)])) }),
+    ...(price && { price: apiPriceOf(price) }),
+    ...(prices && { prices: Object.fromEntries(Object.entries(prices).map(([id, one]) => [id, apiPriceOf(one)])) }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { catalogPrice, PRICE_NAMES, unitOf } from '../../core/catalog/operations'
-import { type PriceStore, priceOf } from '../../core/catalog/prices'
+import { currentPrice, type PriceStore } from '../../core/catalog/prices'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
@@ -14,7 +14,7 @@ export function priceRoutes({ owners, prices }: { owners: OwnerSessions; prices:
       const { accountId } = await owners.owner(context)
       return {
         prices: PRICE_NAMES.map((operation) => {
-          const { amount, version } = priceOf(prices, operation, accountId)
+          const { amount, version } = currentPrice(prices, operation, accountId)
           return {
             operation,
             unit: unitOf(operation),

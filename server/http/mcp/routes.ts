@@ -1,6 +1,6 @@
 import type { ApiRegistry } from '../../core/apis/api-store'
 import { OPERATIONS } from '../../core/catalog/operations'
-import { type PriceStore, priceOf } from '../../core/catalog/prices'
+import { currentPrice, type PriceStore } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import { accountTools } from '../../mcp/account-tools'
@@ -75,7 +75,7 @@ function importedPrices({ prices }: McpParts, account: AccountId | null): ToolRi
 
 function builtInTools({ prices }: McpParts, account: AccountId | null): readonly Tool[] {
   return [
-    ...catalogTools((operation) => priceOf(prices, OPERATIONS[operation.name].name, account).amount),
+    ...catalogTools((operation) => currentPrice(prices, OPERATIONS[operation.name].name, account).amount),
     RESEARCH_TOOL,
     ...accountTools(CALLER_USAGE_QUERY),
   ]

@@ -49,7 +49,7 @@ export interface OpenApiOperation {
   readonly parameters?: readonly OpenApiParameter[]
   readonly requestBody?: OpenApiBody
   readonly responses: Readonly<Record<string, OpenApiResponse | OpenApiReference>>
-  readonly 'x-price'?: Price
+  readonly 'x-price'?: PriceDescriptor
   /** How an imported operation is priced. */
   readonly 'x-api-price'?: object
   /** What a success costs at least and at most, of one that can be paid for by itself although its price follows from the answer. */
@@ -62,7 +62,7 @@ export interface OpenApiOperation {
 }
 
 /** The price descriptor of spec 2.4. */
-export interface Price {
+export interface PriceDescriptor {
   readonly mode: 'fixed'
   readonly currency: 'USD'
   readonly amount: string

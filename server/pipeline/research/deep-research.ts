@@ -1,7 +1,7 @@
 import type { LlmContextInput } from '../../core/catalog/llm-context'
 import { LLM_CONTEXT } from '../../core/catalog/llm-context'
 import { parseInput } from '../../core/catalog/operation'
-import { type PriceStore, priceOf } from '../../core/catalog/prices'
+import { currentPrice, type PriceStore } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { Model } from '../../core/models/model'
 import { costOfLines, maxTokenCost, tokenLines } from '../../core/models/token-price'
@@ -51,7 +51,7 @@ export interface ResearchParts extends ModelDeps {
 
 /** The caller of a job. */
 interface ResearchCaller {
-  readonly account: Parameters<typeof priceOf>[2]
+  readonly account: Parameters<typeof currentPrice>[2]
   readonly origin: CallOrigin
 }
 
@@ -225,7 +225,7 @@ export class DeepResearch {
       this.report({ step: 'search', query, found: 0 })
       return answer.error.failure
     }
-    const unitPrice = priceOf(prices, 'llm-context', this.caller.account).amount
+    const unitPrice = currentPrice(prices, 'llm-context', this.caller.account).amount
     this.lines.push({ item: `search "${query.replaceAll('"', "'")}"`, units: 1, unitPrice, per: 1 })
     const { body, cost } = answer.value
     this.spent(cost)

@@ -1,4 +1,4 @@
-import { priceOf } from '../../core/catalog/prices'
+import { currentPrice } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import { formatUsd, type Money } from '../../core/money'
 import { err, ok, type Result, reasonOf } from '../../core/result'
@@ -66,7 +66,7 @@ export function researchWork(parts: ResearchParts, call: ResearchCall): Result<W
   if (isKnownModel(sold)) call.onModel(call.model)
   if (!sold.ok) return sold
   const model = sold.value
-  const searchPrice = priceOf(parts.prices, 'llm-context', caller.account.id).amount
+  const searchPrice = currentPrice(parts.prices, 'llm-context', caller.account.id).amount
   const request = affordable({ model, question, maxSearches: call.maxSearches, cap }, searchPrice, options)
   if (!request) return err(tooExpensive(call, options.maxPrice ?? searchPrice))
   const maxCost = maxResearchCost(request, searchPrice)

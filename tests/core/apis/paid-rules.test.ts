@@ -3,7 +3,7 @@ import type { Api, ApiPrice } from '../../../server/core/apis/api'
 import { apiProblems } from '../../../server/core/apis/api-rules'
 import { soldPart } from '../../../server/core/apis/catalog/import-plan'
 import { micros } from '../../../server/core/money'
-import { priceOf, priceRecordOf } from '../../../server/http/apis/price-record'
+import { apiPriceOf, priceRecordOf } from '../../../server/http/apis/price-record'
 import { anApi, anOperation } from '../../support/apis'
 
 const PAYEE = `0x${'a1'.repeat(20)}`
@@ -51,7 +51,7 @@ describe('an API whose upstream is paid per request', () => {
   test('shows its price as it was written', () => {
     const record = priceRecordOf(PRICE)
     expect(record).toMatchObject({ mode: 'reported', unit: 'paid', multiplier: '1.2' })
-    expect(priceOf(record)).toEqual(PRICE)
-    expect(priceOf(RECORD)).toEqual(PRICE)
+    expect(apiPriceOf(record)).toEqual(PRICE)
+    expect(apiPriceOf(RECORD)).toEqual(PRICE)
   })
 })
