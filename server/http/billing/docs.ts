@@ -1,7 +1,7 @@
 import type { EndpointDocs, RouteDocs } from '../openapi/documented'
 import { record, yesOrNo } from '../openapi/json-schema'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
-import { Billing, NewTopUp, type Payment, PaymentPage, StartedTopUp, type TopUp, TopUpPage } from './record'
+import { Billing, NewTopUp, PaymentPage, type PaymentRecord, StartedTopUp, type TopUp, TopUpPage } from './record'
 
 export const TOP_UP_EXAMPLE: TopUp = {
   id: 'pay_01a1fdfa942070018c603d2632ddc21e',
@@ -13,7 +13,7 @@ export const TOP_UP_EXAMPLE: TopUp = {
   updated_at: '2026-11-21T08:56:29.490Z',
 }
 
-const PAYMENT_EXAMPLE: Payment = {
+const PAYMENT_EXAMPLE: PaymentRecord = {
   id: 'pay_01a1fdfa942070018c603d2632ddc21f',
   state: 'served',
   method: 'tempo',

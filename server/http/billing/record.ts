@@ -78,7 +78,7 @@ export const TopUpPage = named(
 )
 export type TopUpPage = Static<typeof TopUpPage>
 
-export const Payment = named(
+export const PaymentRecord = named(
   'Payment',
   record('A pay-per-request payment, including failed ones. A failed payment does not imply an on-chain refund.', {
     id: text('Id of the payment.'),
@@ -99,12 +99,12 @@ export const Payment = named(
     updated_at: instant('When it last changed.'),
   }),
 )
-export type Payment = Static<typeof Payment>
+export type PaymentRecord = Static<typeof PaymentRecord>
 
 export const PaymentPage = named(
   'PaymentPage',
   record('A page of payments, newest first.', {
-    payments: listOf(Payment, 'The payments.'),
+    payments: listOf(PaymentRecord, 'The payments.'),
     next_cursor: nextCursor(),
   }),
 )
@@ -165,7 +165,7 @@ function topUpState({ state, paid }: Pick<Claim, 'state' | 'paid'>): TopUp['stat
 }
 
 /** A pay-per-request payment as operators see it. */
-export function paymentRecord(claim: Claim): Payment {
+export function paymentRecord(claim: Claim): PaymentRecord {
   return {
     id: claim.id,
     state: claim.state,

@@ -1,5 +1,5 @@
 import { isJson, type Json, jsonText, listOf } from '../../../core/json'
-import type { Prompt, Tool, Turn } from './prompt'
+import type { OfferedTool, Prompt, Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
 /** Chat completions, in and out. */
@@ -62,7 +62,7 @@ function textOf(content: unknown): string {
     .join('\n')
 }
 
-function toolOf(tool: unknown): Tool[] {
+function toolOf(tool: unknown): OfferedTool[] {
   const made = isJson(tool) && isJson(tool['function']) ? tool['function'] : null
   return made ? [{ name: jsonText(made['name']), schema: made['parameters'] }] : []
 }

@@ -1,12 +1,12 @@
 import { jsonText } from '../../../core/json'
 import { boundedJson } from '../../../core/json-bounds'
-import type { Prompt, Reply, Tool } from './prompt'
+import type { OfferedTool, Prompt, SandboxReply } from './prompt'
 
 /**
  * `sandbox/echo`: repeats the last message. With tools it calls one first, with arguments made from that message, and
  * then repeats the tool's result. The same call always gets the same reply.
  */
-export function echo({ turns, tools, toolChoice }: Prompt): Reply {
+export function echo({ turns, tools, toolChoice }: Prompt): SandboxReply {
   const last = turns.findLast(({ role }) => role !== 'system')
   const text = last?.text ?? ''
   const wanted = typeof toolChoice === 'object' && toolChoice.name !== null ? toolChoice.name : null
@@ -16,7 +16,7 @@ export function echo({ turns, tools, toolChoice }: Prompt): Reply {
 }
 
 /** A JSON object in the text, or the text for each string property that the schema requires. */
-function argumentsOf(tool: Tool, text: string): Readonly<Record<string, unknown>> {
+function argumentsOf(tool: OfferedTool, text: string): Readonly<Record<string, unknown>> {
   const stated = /\{[\s\S]*\}/.exec(text)?.[0]
   const object = stated === undefined ? undefined : boundedJson(stated)
   if (object !== undefined) return { ...Object(object) }

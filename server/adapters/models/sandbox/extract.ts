@@ -1,4 +1,4 @@
-import type { Prompt, Reply } from './prompt'
+import type { Prompt, SandboxReply } from './prompt'
 
 const MAX_SENTENCES = 5
 const COMMON = new Set(
@@ -11,7 +11,7 @@ const COMMON = new Set(
  * `sandbox/extract`: answers a question only from the text it was given, by picking sentences of it. The question is the last
  * line of the last message; everything before it is the text. It never says anything that is not in the text.
  */
-export function extract({ turns }: Prompt): Reply {
+export function extract({ turns }: Prompt): SandboxReply {
   const last = turns.findLast(({ role }) => role === 'user' || role === 'tool')
   const lines = (last?.text ?? '').split('\n').filter((line) => line.trim() !== '')
   const question = lines.at(-1) ?? ''

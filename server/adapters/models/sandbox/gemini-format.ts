@@ -1,5 +1,5 @@
 import { isJson, type Json, jsonText, listOf } from '../../../core/json'
-import type { Prompt, Reply, Turn } from './prompt'
+import type { Prompt, SandboxReply, Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
 /** Gemini's generateContent, in and out. */
@@ -70,7 +70,7 @@ function textOf(parts: unknown): string {
     .join('\n')
 }
 
-function partOf(reply: Reply, text: string) {
+function partOf(reply: SandboxReply, text: string) {
   return reply.kind === 'text' ? { text } : { functionCall: { name: reply.name, args: reply.args } }
 }
 

@@ -1,5 +1,5 @@
 import { isJson, type Json, jsonText, listOf } from '../../../core/json'
-import type { Prompt, Reply, Turn } from './prompt'
+import type { Prompt, SandboxReply, Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
 /** Anthropic's messages, in and out. */
@@ -77,7 +77,7 @@ function messageOf({ id, model }: SandboxAnswer) {
   return { id: `msg_${id}`, type: 'message', role: 'assistant', model }
 }
 
-function blockOf(id: string, reply: Reply, text: string) {
+function blockOf(id: string, reply: SandboxReply, text: string) {
   return reply.kind === 'text'
     ? { type: 'text', text }
     : { type: 'tool_use', id: `toolu_${id}`, name: reply.name, input: reply.args }

@@ -1,7 +1,7 @@
 /** A call of a sandbox model, independent of its wire format. */
 export interface Prompt {
   readonly turns: readonly Turn[]
-  readonly tools: readonly Tool[]
+  readonly tools: readonly OfferedTool[]
   /** `none`: no tool may be called. A name: that one must be. */
   readonly toolChoice: 'auto' | 'none' | { readonly name: string | null }
 }
@@ -11,12 +11,12 @@ export interface Turn {
   readonly text: string
 }
 
-export interface Tool {
+export interface OfferedTool {
   readonly name: string
   readonly schema: unknown
 }
 
 /** The reply of a sandbox model. */
-export type Reply =
+export type SandboxReply =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'tool'; readonly name: string; readonly args: Readonly<Record<string, unknown>> }

@@ -1,5 +1,5 @@
 import type { Json } from '../../../core/json'
-import type { Prompt, Reply } from './prompt'
+import type { Prompt, SandboxReply } from './prompt'
 
 /** A sandbox model's reply before it is written in a wire format. */
 export interface SandboxAnswer {
@@ -7,7 +7,7 @@ export interface SandboxAnswer {
   readonly model: string
   /** UNIX seconds. */
   readonly created: number
-  readonly reply: Reply
+  readonly reply: SandboxReply
   /** The text of a reply of text, cut where the cap cut it, and the same in the pieces that a stream has. */
   readonly text: string
   readonly pieces: readonly string[]

@@ -12,7 +12,7 @@ import { extract } from './extract'
 import { GEMINI_FORMAT } from './gemini-format'
 import { MEDIA } from './media'
 import { MESSAGES_FORMAT } from './messages-format'
-import type { Reply } from './prompt'
+import type { SandboxReply } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 import { tokenizer } from './tokens'
 
@@ -81,7 +81,7 @@ export async function openSandbox(
   )
   const counted = COUNTS[wire.route]?.(input)
   if (counted) return ok(answer('application/json', [JSON.stringify(counted)]))
-  const reply: Reply = upstream.model === 'extract' ? extract(prompt) : echo(prompt)
+  const reply: SandboxReply = upstream.model === 'extract' ? extract(prompt) : echo(prompt)
   const written = reply.kind === 'text' ? reply.text : JSON.stringify(reply.args)
   const tokens = encode(written)
   const withinCap = reply.kind === 'text' ? tokens.slice(0, request.cap ?? cap) : tokens
