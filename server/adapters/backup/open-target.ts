@@ -13,7 +13,7 @@ export interface TargetOptions {
 }
 
 /** Opens a location for copies by its name: a folder, or `s3://bucket/prefix`. */
-export function openTarget(location: string, { access, workFolder }: TargetOptions): BackupTarget {
+export function openBackupTarget(location: string, { access, workFolder }: TargetOptions): BackupTarget {
   if (!location.startsWith('s3:')) return new FolderTarget(resolve(location))
   const [, bucket, prefix = ''] = S3.exec(location) ?? []
   if (bucket === undefined) throw new BackupProblem(`${location} must be a folder or s3://bucket/prefix`)

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { checksum, freeBytes } from '../../adapters/backup/files'
-import { openTarget } from '../../adapters/backup/open-target'
+import { openBackupTarget } from '../../adapters/backup/open-target'
 import { copyDatabase, examineCopy } from '../../adapters/stores/libsql/backup/snapshot'
 import { databaseFile } from '../../adapters/stores/libsql/driver/file/database-file'
 import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
@@ -31,7 +31,7 @@ const ABANDONED_MS = HOUR_MS
 const SPARE = 1.1
 
 export function backupTarget(location: string, { dataDir, backup: { access } }: BackupSource): BackupTarget {
-  return openTarget(location, { access, workFolder: join(dataDir, TEMPORARY, 'backup') })
+  return openBackupTarget(location, { access, workFolder: join(dataDir, TEMPORARY, 'backup') })
 }
 
 /** How the data of a gateway is copied and a copy verified, whether the gateway runs or not. */

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { type DiskLeft, diskLeft } from '../../adapters/backup/files'
-import { openTarget } from '../../adapters/backup/open-target'
+import { openBackupTarget } from '../../adapters/backup/open-target'
 import { examineServer, type ServerFacts } from '../../adapters/stores/libsql/backup/examine-server'
 import { readLog } from '../../adapters/stores/libsql/backup/read-log'
 import { type CopyFacts, examineCopy, withConnection } from '../../adapters/stores/libsql/backup/snapshot'
@@ -49,7 +49,7 @@ export function examineDatabase(
 
 /** Where scheduled copies go: why none could be written there (null if one could), and when the newest was taken (null for none). */
 export async function examineCopies(to: string, { access }: Pick<BackupSettings, 'access'>) {
-  const target = openTarget(to, { access, workFolder: '' })
+  const target = openBackupTarget(to, { access, workFolder: '' })
   const writeProblem = await target.writeProblem()
   return { writeProblem, newestAt: (await target.copies()).at(-1)?.takenAt ?? null }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { freeBytes } from '../../adapters/backup/files'
-import { openTarget } from '../../adapters/backup/open-target'
+import { openBackupTarget } from '../../adapters/backup/open-target'
 import { copyUnchanged } from '../../adapters/stores/libsql/backup/snapshot'
 import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
 import type { Upgrade } from '../../adapters/stores/libsql/upgrade'
@@ -31,7 +31,7 @@ export function upgradeCopy({ dataDir, backup }: Pick<Config, 'dataDir' | 'backu
     if (file === null || !backup.beforeUpgrade)
       return log.warn('upgrading the database without a copy of it', { ...what, server: file === null })
     log.info('upgrading the database; it is copied first', what)
-    const target = openTarget(join(dataDir, BEFORE_UPGRADE), { access: null, workFolder: '' })
+    const target = openBackupTarget(join(dataDir, BEFORE_UPGRADE), { access: null, workFolder: '' })
     const now = clock.now()
     const name = copyName(now)
     const draft = await target.draft(name)

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { version } from '../../../package.json'
-import { openTarget } from '../../../server/adapters/backup/open-target'
+import { openBackupTarget } from '../../../server/adapters/backup/open-target'
 import { lockDataFolder } from '../../../server/adapters/stores/libsql/driver/file/data-folder-lock'
 import { backupWork } from '../../../server/compose/backup/backups'
 import { RESTORED } from '../../../server/compose/backup/restore'
@@ -39,9 +39,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const place = (name: string) => openTarget(join(folder, name), { access: null, workFolder: '' })
+const place = (name: string) => openBackupTarget(join(folder, name), { access: null, workFolder: '' })
 const bucket = (prefix: string) =>
-  openTarget(`s3://backups/${prefix}`, { access: s3.access, workFolder: join(folder, 'work') })
+  openBackupTarget(`s3://backups/${prefix}`, { access: s3.access, workFolder: join(folder, 'work') })
 
 async function backup(target: BackupTarget, { verify = false, keep = null as number | null } = {}) {
   h.clock.advance(1000)
@@ -186,12 +186,12 @@ test('a place where no copy could be written says so, and looking leaves nothing
   await writeFile(file, '')
   expect(await place('a-file').writeProblem()).toBe(`${file} cannot be written: ${file} is not a folder`)
   expect(await place('a-file/below').writeProblem()).toContain('cannot be written: ENOTDIR')
-  expect(await openTarget('/proc/copies', { access: null, workFolder: '' }).writeProblem()).toContain('/proc')
+  expect(await openBackupTarget('/proc/copies', { access: null, workFolder: '' }).writeProblem()).toContain('/proc')
   expect(await place('not/there/yet').writeProblem()).toBeNull()
   expect(await readdir(folder)).not.toContain('not')
   expect(await bucket('new').writeProblem()).toBeNull()
   expect(await bucket('new').copies()).toEqual([])
-  const wrong = openTarget('s3://nowhere/x', { access: s3.access, workFolder: '' })
+  const wrong = openBackupTarget('s3://nowhere/x', { access: s3.access, workFolder: '' })
   expect(await wrong.writeProblem()).toContain('NoSuchBucket')
 })
 
@@ -268,11 +268,11 @@ test('books that disagree do not cost the backups: such a copy says so, verifies
 })
 
 test('a place that cannot be used is named, with what to do', async () => {
-  expect(() => openTarget('s3://backups/x', { access: null, workFolder: '' })).toThrow('needs AWS_ACCESS_KEY_ID')
-  expect(() => openTarget('s3:backups', { access: s3.access, workFolder: '' })).toThrow('s3://bucket/prefix')
+  expect(() => openBackupTarget('s3://backups/x', { access: null, workFolder: '' })).toThrow('needs AWS_ACCESS_KEY_ID')
+  expect(() => openBackupTarget('s3:backups', { access: s3.access, workFolder: '' })).toThrow('s3://bucket/prefix')
   await Bun.write(join(folder, 'a file'), '')
   await expect(backup(place('a file'))).rejects.toThrow('cannot be written')
-  const elsewhere = openTarget('s3://others/x', { access: s3.access, workFolder: join(folder, 'work') })
+  const elsewhere = openBackupTarget('s3://others/x', { access: s3.access, workFolder: join(folder, 'work') })
   await expect(backup(elsewhere)).rejects.toThrow('s3://others/x failed')
 })
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { openTarget } from '../../../server/adapters/backup/open-target'
+import { openBackupTarget } from '../../../server/adapters/backup/open-target'
 import { findCopy } from '../../../server/core/backup/target'
 import { chargedIds, executeOn } from '../../support/databases/database-file'
 import { olderDatabase } from '../../support/databases/older-database'
@@ -81,7 +81,7 @@ test('an upgrade copies the data first, says how long it may take, and the copy 
   expect(lines).toMatch(/its upgrade takes at most about this long \{"seconds":\d+,"bytes":\d+/)
   await h.close(true)
   expect(await query(h.databaseFile, 'SELECT created_by FROM keys ORDER BY id')).toEqual(MADE.map(([, maker]) => maker))
-  const place = openTarget(join(dataDir, 'before-upgrade'), { access: null, workFolder: '' })
+  const place = openBackupTarget(join(dataDir, 'before-upgrade'), { access: null, workFolder: '' })
   const copy = await findCopy(place, null)
   const restored = await restoredCopy({ target: place, copy, dataDir: join(folder, 'older-restored'), now: 0 })
   const steps = (file: string) => query(file, 'SELECT count(*) FROM __drizzle_migrations')

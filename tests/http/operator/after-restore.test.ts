@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openTarget } from '../../../server/adapters/backup/open-target'
+import { openBackupTarget } from '../../../server/adapters/backup/open-target'
 import type { OneRefund, RefundList } from '../../../server/http/operator/customers/customer-record'
 import type { AfterRestore } from '../../../server/http/operator/restore/after-restore-record'
 import { restoredCopy } from '../../support/databases/restored-copy'
@@ -57,7 +57,7 @@ async function paid(owner: Owner): Promise<string> {
 
 /** Makes a copy of the gateway, and restores it into a folder of its own. */
 async function restored(): Promise<string> {
-  const target = openTarget(join(folder, 'copies'), { access: null, workFolder: '' })
+  const target = openBackupTarget(join(folder, 'copies'), { access: null, workFolder: '' })
   const { backups } = original.gateway.backups.commands
   await backups.start({ target, verify: false, keep: null }).result
   const [copy] = await target.copies()

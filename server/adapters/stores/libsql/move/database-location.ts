@@ -56,7 +56,10 @@ export function isSameLocation(one: string, other: string): boolean {
 }
 
 /** Opens the source database, and keeps gateways out of it. */
-export async function openSource(location: DatabaseLocation, cell: CellLocation | null = null): Promise<OpenLocation> {
+export async function openSourceDatabase(
+  location: DatabaseLocation,
+  cell: CellLocation | null = null,
+): Promise<OpenLocation> {
   const file = databaseFile(location.url)
   if (file === null) return openServer(location, cell)
   if (!hasContent(file)) throw new MoveProblem(`there is no database at ${file}`)
@@ -64,7 +67,7 @@ export async function openSource(location: DatabaseLocation, cell: CellLocation 
 }
 
 /** Opens the target database. Creates its folder and file if it is a file. */
-export async function openTarget(location: DatabaseLocation): Promise<OpenLocation> {
+export async function openTargetDatabase(location: DatabaseLocation): Promise<OpenLocation> {
   const file = databaseFile(location.url)
   if (file === null) return connected(location, null, NO_HOLD)
   const folder = dirname(file)

@@ -21,8 +21,8 @@ import {
   locationName,
   lookAt,
   type OpenLocation,
-  openSource,
-  openTarget,
+  openSourceDatabase,
+  openTargetDatabase,
   refuseNodes,
 } from './database-location'
 import {
@@ -65,14 +65,14 @@ const CONSOLE = { kind: 'operator', id: 'console', address: null } as const
 export async function moveData(options: MoveOptions): Promise<MoveReport> {
   const { from, to } = options
   if (isSameLocation(from.url, to.url)) throw new MoveProblem(`${locationName(to.url)} is where the data is already`)
-  const source = await openSource(from, options.cell)
+  const source = await openSourceDatabase(from, options.cell)
   try {
     const { name } = source
     const closed = await closedFor(source.reader, name, options)
     const state = closed ? await stateOf(to, { name, closed }) : null
     if (state === 'complete') return await report(options, 'done before', source.reader)
     if (state !== null) refuseLost({ name, closed }, state)
-    const target = await openTarget(to)
+    const target = await openTargetDatabase(to)
     try {
       await copied(options, source, target, closed)
     } catch (error) {
@@ -292,7 +292,7 @@ export interface Reopening {
 
 /** Reopens a closed original. Refuses while its target has the data, or may have it. Resolves to both addresses. */
 export async function reopen({ location, authToken, isTargetGone, now }: Reopening) {
-  const source = await openSource(location)
+  const source = await openSourceDatabase(location)
   try {
     const mark = await moveMarkOf((sql) => source.reader.rows(sql))
     if (mark?.kind !== 'moved')
@@ -328,7 +328,7 @@ export async function reopen({ location, authToken, isTargetGone, now }: Reopeni
 }
 
 async function retire(location: DatabaseLocation): Promise<void> {
-  const target = await openTarget(location)
+  const target = await openTargetDatabase(location)
   try {
     const sql = `UPDATE ${MOVE_TABLE} SET id = ?1, asserted = ?1 WHERE kind = 'unfinished'`
     await write(target.writer, [{ sql, args: [newId()] }])
