@@ -4,7 +4,7 @@ import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { isJson } from '../core/json'
-import { Refused } from './control-client'
+import { CommandRefused } from './control-client'
 
 /** The gateway's name among an agent's MCP servers. */
 const SERVER_NAME = 'gateway'
@@ -27,13 +27,13 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = 
 export async function settingsText(file: string): Promise<string> {
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((problem: unknown) => {
     if (codeOf(problem) === 'ENOENT' || codeOf(problem) === 'ENOTDIR') return null
-    throw new Refused(`${file} ${whyUnreadable(problem)}; run with --print and add the entry by hand`)
+    throw new CommandRefused(`${file} ${whyUnreadable(problem)}; run with --print and add the entry by hand`)
   })
   if (!handle) return ''
   try {
     const found = await handle.stat()
     if (!found.isFile() || found.size > MAX_BYTES)
-      throw new Refused(`${file} is not a settings file; run with --print and add the entry by hand`)
+      throw new CommandRefused(`${file} is not a settings file; run with --print and add the entry by hand`)
     return await handle.readFile('utf8')
   } finally {
     await handle.close()
@@ -81,7 +81,7 @@ async function swapIn(file: string, text: string, mode: number): Promise<void> {
   }
   await rename(draft, file).catch(async (problem: unknown) => {
     await rm(draft, { force: true })
-    throw new Refused(`${file} cannot be written (${codeOf(problem)})`)
+    throw new CommandRefused(`${file} cannot be written (${codeOf(problem)})`)
   })
 }
 
@@ -93,9 +93,10 @@ export async function makeFolder(root: string | null, file: string): Promise<voi
   for (const step of relative(at, folder).split(sep).filter(Boolean)) {
     at = join(at, step)
     await mkdir(at).catch((problem: unknown) => {
-      if (codeOf(problem) !== 'EEXIST') throw new Refused(`${at} cannot be created (${codeOf(problem)})`)
+      if (codeOf(problem) !== 'EEXIST') throw new CommandRefused(`${at} cannot be created (${codeOf(problem)})`)
     })
-    if (!(await lstat(at)).isDirectory()) throw new Refused(`${at} is a link or not a folder; nothing was written`)
+    if (!(await lstat(at)).isDirectory())
+      throw new CommandRefused(`${at} is a link or not a folder; nothing was written`)
   }
 }
 
@@ -104,7 +105,7 @@ export const withJsonEntry: WithEntry = (file, text, path, entry) => {
   let at = settings
   for (const member of path) {
     const next = at[member] ?? {}
-    if (!isJson(next)) throw new Refused(`${file}: "${member}" is not an object`)
+    if (!isJson(next)) throw new CommandRefused(`${file}: "${member}" is not an object`)
     at[member] = next
     at = next
   }
@@ -119,7 +120,7 @@ function parsedJson(file: string, text: string): Settings {
   } catch {
     // Refused below: writing JSON with comments would lose them.
   }
-  throw new Refused(`${file} is not plain JSON; run with --print and add the entry by hand`)
+  throw new CommandRefused(`${file} is not plain JSON; run with --print and add the entry by hand`)
 }
 
 /** Edits the text to keep comments and order. Verifies that the parsed result differs only in our entry. */
@@ -133,7 +134,7 @@ export const withTomlEntry: WithEntry = (file, text, path, entry) => {
   const own = removeEntry(read, path)
   removeEntry(before, path)
   if (!isDeepStrictEqual(own, entry) || !isDeepStrictEqual(read, before))
-    throw new Refused(`${file} cannot be changed safely; run with --print and add the entry by hand`)
+    throw new CommandRefused(`${file} cannot be changed safely; run with --print and add the entry by hand`)
   return after
 }
 
@@ -141,7 +142,7 @@ function parsedToml(file: string, text: string): Settings {
   try {
     return structuredClone(Bun.TOML.parse(text)) as Settings
   } catch {
-    throw new Refused(`${file} is not valid TOML; run with --print and add the entry by hand`)
+    throw new CommandRefused(`${file} is not valid TOML; run with --print and add the entry by hand`)
   }
 }
 

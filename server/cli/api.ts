@@ -1,4 +1,4 @@
-import { Refused, UsageError } from './control-client'
+import { CommandRefused, UsageError } from './control-client'
 import { PROGRAM } from './program'
 import { withRetries } from './retry'
 import { type Session, SessionStore } from './session-store'
@@ -63,14 +63,14 @@ export class Api {
             }),
           )
           .catch((error: unknown) => {
-            throw new Refused(`cannot reach ${this.url}: ${error instanceof Error ? error.message : error}`)
+            throw new CommandRefused(`cannot reach ${this.url}: ${error instanceof Error ? error.message : error}`)
           })
       return this.retries ? withRetries(this.terminal, request, (seconds) => this.tellWait(seconds)) : request()
     }
     let answer = await attempt(await this.credential())
     if (answer.status === 401 && this.session) answer = await attempt(await this.renewed(this.session.accessToken))
     if (answer.ok) return answer
-    throw new Refused(await errorText(answer))
+    throw new CommandRefused(await errorText(answer))
   }
 
   async json(method: string, path: string, sent: RequestContent = {}): Promise<Record<string, unknown>> {
@@ -89,7 +89,7 @@ export class Api {
   private renewed(expired: string): Promise<string> {
     return this.store.locked(async () => {
       const stored = await this.store.read()
-      if (!stored) throw new Refused(`signed out by another command. Run "${PROGRAM} login"`)
+      if (!stored) throw new CommandRefused(`signed out by another command. Run "${PROGRAM} login"`)
       const session = stored.accessToken === expired ? await refreshed(stored, this.terminal) : stored
       if (session !== stored) await this.store.write(session)
       this.session = session

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 const SOCKET = 'control.sock'
 
 /** A valid command that failed: exit code 1. */
-export class Refused extends Error {}
+export class CommandRefused extends Error {}
 
 /** An invalid command. Nothing was sent: exit code 2. */
 export class UsageError extends Error {}
@@ -43,14 +43,16 @@ async function ask(
   folder = resolve(process.env['DATA_DIR'] || 'data'),
 ): Promise<Response> {
   if (!hasServer(folder))
-    throw new Refused(`no gateway is running on ${folder}. Start it, or set DATA_DIR to its folder`)
+    throw new CommandRefused(`no gateway is running on ${folder}. Start it, or set DATA_DIR to its folder`)
   const answer = await fetch(`http://gateway/${command}`, {
     unix: join(folder, SOCKET),
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   }).catch((error: unknown) => {
-    throw new Refused(`the gateway on ${folder} does not answer: ${error instanceof Error ? error.message : error}`)
+    throw new CommandRefused(
+      `the gateway on ${folder} does not answer: ${error instanceof Error ? error.message : error}`,
+    )
   })
   const missing = answer.headers.get('x-missing-cells')
   // Beside the result, which a program may read.
@@ -61,6 +63,6 @@ async function ask(
 
 async function resultOf(answer: Response): Promise<unknown> {
   const result = (await answer.json()) as { error?: { code: string; message: string } }
-  if (result.error) throw new Refused(`${result.error.message} (${result.error.code})`)
+  if (result.error) throw new CommandRefused(`${result.error.message} (${result.error.code})`)
   return result
 }

@@ -1,7 +1,7 @@
 import { printable } from '../core/plain-text'
 import { VERSION } from '../core/version'
 import type { Command } from './command'
-import { Refused, UsageError } from './control-client'
+import { CommandRefused, UsageError } from './control-client'
 import { PROGRAM } from './program'
 import type { Terminal } from './terminal'
 
@@ -28,7 +28,7 @@ export async function run(
     else await command.run(rest, terminal)
     return 0
   } catch (error) {
-    const isExpected = error instanceof Refused || error instanceof UsageError
+    const isExpected = error instanceof CommandRefused || error instanceof UsageError
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
     terminal.err(`gateway: ${isExpected ? error.message : detail}\n`)
     return error instanceof UsageError ? 2 : 1

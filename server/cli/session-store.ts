@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { Refused } from './control-client'
+import { CommandRefused } from './control-client'
 import { PROGRAM } from './program'
 import type { Terminal } from './terminal'
 
@@ -43,7 +43,8 @@ export class SessionStore {
     const stored = JSON.parse(text) as Partial<Session> & { readonly keychain?: true }
     if (!stored.keychain) return stored as Session
     const secret = await Bun.secrets.get({ service: SERVICE, name: this.account }).catch(() => null)
-    if (secret === null) throw new Refused(`the sign-in cannot be read from the keychain. Run "${PROGRAM} login" again`)
+    if (secret === null)
+      throw new CommandRefused(`the sign-in cannot be read from the keychain. Run "${PROGRAM} login" again`)
     return JSON.parse(secret) as Session
   }
 
@@ -81,7 +82,9 @@ export class SessionStore {
       )
       if (age > STALE_LOCK_MS) await rm(path, { force: true })
       else if (this.terminal.now() > until)
-        throw new Refused(`another gateway command is using the sign-in (${path}). Try again when it has finished`)
+        throw new CommandRefused(
+          `another gateway command is using the sign-in (${path}). Try again when it has finished`,
+        )
       else await Bun.sleep(20)
     }
   }

@@ -1,5 +1,5 @@
 import * as oauth from 'openid-client'
-import { Refused } from './control-client'
+import { CommandRefused } from './control-client'
 import { PROGRAM } from './program'
 import type { Session } from './session-store'
 import type { Terminal } from './terminal'
@@ -24,7 +24,7 @@ async function discovered(url: string, terminal: Terminal): Promise<oauth.Config
       [oauth.customFetch]: (address, init) => terminal.fetch(new Request(address, init as RequestInit)),
     })
     .catch((error: unknown) => {
-      throw new Refused(`${url} does not respond like a gateway: ${reason(error)}`)
+      throw new CommandRefused(`${url} does not respond like a gateway: ${reason(error)}`)
     })
   return config
 }
@@ -68,7 +68,7 @@ export async function signInByBrowser(url: string, scope: string, terminal: Term
     })
     return session(url, tokens, terminal)
   } catch (error) {
-    throw new Refused(`not signed in: ${reason(error)}`)
+    throw new CommandRefused(`not signed in: ${reason(error)}`)
   } finally {
     void server.stop(true)
   }
@@ -88,14 +88,14 @@ export async function signInByDevice(url: string, scope: string, terminal: Termi
     )
     return session(url, await oauth.pollDeviceAuthorizationGrant(config, device), terminal)
   } catch (error) {
-    throw new Refused(`not signed in: ${reason(error)}`)
+    throw new CommandRefused(`not signed in: ${reason(error)}`)
   }
 }
 
 export async function refreshed(old: Session, terminal: Terminal): Promise<Session> {
   const config = await discovered(old.url, terminal)
   const tokens = await oauth.refreshTokenGrant(config, old.refreshToken).catch((error: unknown) => {
-    throw new Refused(`the sign-in has ended (${reason(error)}). Run "${PROGRAM} login"`)
+    throw new CommandRefused(`the sign-in has ended (${reason(error)}). Run "${PROGRAM} login"`)
   })
   return session(old.url, tokens, terminal)
 }
@@ -118,7 +118,7 @@ function session(
   terminal: Terminal,
 ): Session {
   if (!tokens.refresh_token)
-    throw new Refused('the gateway issued no refresh token. Sign in again with the scope offline_access')
+    throw new CommandRefused('the gateway issued no refresh token. Sign in again with the scope offline_access')
   return {
     url,
     accessToken: tokens.access_token,

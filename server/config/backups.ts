@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
 import { ConfigError } from './config-error'
-import { flag, group, httpUrl, integer, type Read, refused, setting, text } from './schema/setting'
+import { flag, group, httpUrl, integer, invalidSetting, type Read, setting, text } from './schema/setting'
 
 /** Copies of the gateway's data. */
 export interface BackupSettings {
@@ -130,6 +130,6 @@ export function secretMark(secretKey: string): string {
 function interval(given: string, name: string): number {
   const [, count, unit = ''] = /^([1-9]\d{0,3})([mhd])$/.exec(given) ?? []
   const ms = Number(count) * (UNITS[unit] ?? Number.NaN)
-  if (!(ms >= MIN_EVERY_MS)) throw refused(name, 'a time such as 30m, 6h or 1d, at least 5m', given)
+  if (!(ms >= MIN_EVERY_MS)) throw invalidSetting(name, 'a time such as 30m, 6h or 1d, at least 5m', given)
   return ms
 }

@@ -3,7 +3,7 @@ import { ConfigError } from './config-error'
 import type { DataSettings } from './data'
 import type { ListeningSettings } from './listening'
 import type { PaymentSettings } from './payments/payments'
-import { group, list, type Read, refused, setting, text } from './schema/setting'
+import { group, invalidSetting, list, type Read, setting, text } from './schema/setting'
 import type { SocialConfig } from './social'
 
 export const CLUSTER = group(
@@ -82,8 +82,9 @@ export function clusterSettings(read: Read, { data, listening, payments, social 
 function cellUrls(entries: readonly string[], name: string): readonly string[] {
   const isServer = (entry: string) => /^(?:libsql|https?):\/\/./.test(entry)
   // A URL may contain a token, so the message repeats none.
-  if (!entries.every(isServer)) throw refused(name, 'URLs of libSQL servers such as libsql://cell-2.internal', null)
-  if (new Set(entries).size < entries.length) throw refused(name, 'a different database for each cell', null)
+  if (!entries.every(isServer))
+    throw invalidSetting(name, 'URLs of libSQL servers such as libsql://cell-2.internal', null)
+  if (new Set(entries).size < entries.length) throw invalidSetting(name, 'a different database for each cell', null)
   return entries
 }
 
@@ -93,9 +94,10 @@ function nodeUrl(value: string, name: string): string {
     url &&
     /^https?:$/.test(url.protocol) &&
     [url.pathname, url.search, url.hash, url.username, url.password].join('') === '/'
-  if (!isOrigin) throw refused(name, 'an origin such as http://10.0.0.5:3000 or https://node1.example.com', value)
+  if (!isOrigin)
+    throw invalidSetting(name, 'an origin such as http://10.0.0.5:3000 or https://node1.example.com', value)
   if (url.protocol === 'http:' && isPublicAddress(url.hostname))
-    throw refused(name, "https, or an address in a private network: other nodes send callers' keys to it", value)
+    throw invalidSetting(name, "https, or an address in a private network: other nodes send callers' keys to it", value)
   return url.origin
 }
 

@@ -1,5 +1,5 @@
 import { type Money, parseUsd } from '../core/money'
-import { refused, setting } from './schema/setting'
+import { invalidSetting, setting } from './schema/setting'
 
 /**
  * What each of several things costs the operator in USD: `name=0.01,name=0.005`, in the configuration file also a map. `known` returns the thing
@@ -16,7 +16,7 @@ export function costs<N extends string>(
       const [text = '', usd = ''] = entry.split('=').map((part) => part.trim())
       const name = known(text)
       const cost = parseUsd(usd)
-      if (name === undefined || cost === null) throw refused(setting, `${rule}, such as ${about.example}`, given)
+      if (name === undefined || cost === null) throw invalidSetting(setting, `${rule}, such as ${about.example}`, given)
       return [name, cost] as const
     })
     return new Map(entries)

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SealingKey } from '../core/sealing'
 import { ConfigError } from './config-error'
-import { choice, group, type Read, refused, setting, text } from './schema/setting'
+import { choice, group, invalidSetting, type Read, setting, text } from './schema/setting'
 import { sealingKeys } from './sealing-keys'
 
 const MIN_SECRET_BYTES = 32
@@ -105,6 +105,6 @@ function secretKey(read: Read, file: string): string {
 
 function longSecret(value: string, name: string): string {
   if (Buffer.byteLength(value) < MIN_SECRET_BYTES)
-    throw refused(name, 'at least 32 bytes long. Create one with: openssl rand -base64 32', null)
+    throw invalidSetting(name, 'at least 32 bytes long. Create one with: openssl rand -base64 32', null)
   return value
 }

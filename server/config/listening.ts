@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { isLoopbackHost } from '../core/credentials/address'
 import { Allowlist } from '../core/credentials/allowlist'
 import { ConfigError } from './config-error'
-import { choice, flag, group, integer, list, quoted, type Read, refused, setting } from './schema/setting'
+import { choice, flag, group, integer, invalidSetting, list, quoted, type Read, setting } from './schema/setting'
 
 const MAX_DRAIN_SECONDS = 86_400
 /** In production, what a load balancer needs to notice. */
@@ -125,7 +125,11 @@ const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-
 function host(value: string, name: string): string {
   // Digits and dots alone are an address that was mistyped, such as 127.0.0.256.
   if (isIP(value) === 0 && (!HOST_NAME.test(value) || /^[\d.]+$/.test(value)))
-    throw refused(name, 'an address of this machine such as 127.0.0.1, 0.0.0.0 or ::, without scheme and port', value)
+    throw invalidSetting(
+      name,
+      'an address of this machine such as 127.0.0.1, 0.0.0.0 or ::, without scheme and port',
+      value,
+    )
   return value
 }
 
@@ -145,7 +149,7 @@ function origin(value: string, name: string): string {
     url.hash ||
     url.username
   )
-    throw refused(name, 'an origin such as https://api.example.com', value)
+    throw invalidSetting(name, 'an origin such as https://api.example.com', value)
   return url.origin
 }
 
@@ -153,7 +157,11 @@ function origin(value: string, name: string): string {
 function origins(entries: readonly string[], name: string): ReadonlySet<string> {
   for (const entry of entries)
     if (URL.parse(entry)?.origin !== entry || !/^https?:[^*]+$/.test(entry))
-      throw refused(name, 'a comma-separated list of origins, such as https://app.example.com, without a path', entry)
+      throw invalidSetting(
+        name,
+        'a comma-separated list of origins, such as https://app.example.com, without a path',
+        entry,
+      )
   return new Set(entries)
 }
 
@@ -185,6 +193,6 @@ export function networks(entries: readonly string[], name: string): Allowlist {
 function proxyHeader(value: string, name: string): 'x-forwarded-for' | 'forwarded' {
   const header = value.toLowerCase()
   if (header !== 'x-forwarded-for' && header !== 'forwarded')
-    throw refused(name, 'one of x-forwarded-for, forwarded', value)
+    throw invalidSetting(name, 'one of x-forwarded-for, forwarded', value)
   return header
 }

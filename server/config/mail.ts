@@ -1,5 +1,5 @@
 import { ConfigError } from './config-error'
-import { group, type Read, refused, setting, text } from './schema/setting'
+import { group, invalidSetting, type Read, setting, text } from './schema/setting'
 
 /** How mail is sent. */
 export interface MailConfig {
@@ -50,6 +50,6 @@ function smtpUrl(given: string, name: string): string {
   const url = URL.parse(given)
   // The URL may contain a password, so the message does not repeat it.
   if (!url || !['smtp:', 'smtps:'].includes(url.protocol) || url.hostname === '')
-    throw refused(name, 'a URL such as smtps://user:password@mail.example.com:465', null)
+    throw invalidSetting(name, 'a URL such as smtps://user:password@mail.example.com:465', null)
   return url.href
 }

@@ -2,7 +2,7 @@ import { PRICE_NAMES } from '../core/catalog/operations'
 import type { Money } from '../core/money'
 import { ConfigError } from './config-error'
 import { costs } from './costs'
-import { choice, group, httpUrl, type Read, refused, text } from './schema/setting'
+import { choice, group, httpUrl, invalidSetting, type Read, text } from './schema/setting'
 
 export type SocialConfig =
   | { readonly provider: 'sandbox' }
@@ -72,6 +72,6 @@ export function socialConfig(read: Read, production: boolean): SocialConfig {
 /** A URL that tokens are sent to, so production requires TLS. */
 function address(name: string, url: string, production: boolean): string {
   if (production && !url.startsWith('https:'))
-    throw refused(name, 'an https URL in production, such as https://api.example.com', url)
+    throw invalidSetting(name, 'an https URL in production, such as https://api.example.com', url)
   return url.replace(/\/$/, '')
 }

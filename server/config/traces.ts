@@ -1,4 +1,4 @@
-import { choice, flag, group, httpUrl, integer, type Read, refused, setting, text } from './schema/setting'
+import { choice, flag, group, httpUrl, integer, invalidSetting, type Read, setting, text } from './schema/setting'
 
 /** How the standard variables of OpenTelemetry name a sampler. */
 const SAMPLERS = [
@@ -149,7 +149,7 @@ function endpoint(read: Read): string | null {
 
 function ratio(given: string, name: string): number {
   const value = /^\d*\.?\d+$/.test(given) ? Number(given) : Number.NaN
-  if (!(value >= 0 && value <= 1)) throw refused(name, 'a number from 0 to 1', given)
+  if (!(value >= 0 && value <= 1)) throw invalidSetting(name, 'a number from 0 to 1', given)
   return value
 }
 
@@ -160,7 +160,7 @@ function pairs(given: string, setting: string): Readonly<Record<string, string>>
     const [key, ...rest] = part.split('=')
     const value = decoded(rest.join('=').trim())
     if (!key?.trim() || rest.length === 0 || value === null || /[\r\n\0]/.test(value))
-      throw refused(setting, 'a list such as name=value,name=value, with values in URL encoding', null)
+      throw invalidSetting(setting, 'a list such as name=value,name=value, with values in URL encoding', null)
     found[key.trim().toLowerCase()] = value
   }
   return found

@@ -2,7 +2,7 @@ import { isOperationName } from '../core/catalog/operations'
 import type { Money } from '../core/money'
 import { ConfigError } from './config-error'
 import { costs } from './costs'
-import { group, httpUrl, integer, list, quoted, type Read, refused, setting, text } from './schema/setting'
+import { group, httpUrl, integer, invalidSetting, list, quoted, type Read, setting, text } from './schema/setting'
 
 export type WebsearchProviderName = 'local' | 'brave' | 'searxng'
 
@@ -99,7 +99,7 @@ export function websearchConfig(read: Read): WebsearchConfig {
 function providerOrder(entries: readonly string[], name: string, given: string): readonly WebsearchProviderName[] {
   const order = entries.map((entry) => {
     const found = PROVIDERS.find((one) => one === entry)
-    if (!found) throw refused(name, `one or more of ${PROVIDERS.join(', ')}, separated by commas`, given)
+    if (!found) throw invalidSetting(name, `one or more of ${PROVIDERS.join(', ')}, separated by commas`, given)
     return found
   })
   if (new Set(order).size !== order.length)
@@ -133,7 +133,11 @@ function cacheSeconds(given: string, setting: string): ReadonlyMap<string, numbe
   for (const entry of given.split(',')) {
     const [, name = '', seconds = ''] = /^\s*([a-z-]+)\s*=\s*(\d{1,6})\s*$/.exec(entry) ?? []
     if (!isOperationName(name) || Number(seconds) < 1 || Number(seconds) > MAX_CACHE_SECONDS)
-      throw refused(setting, `operations with 1 to ${MAX_CACHE_SECONDS} seconds, such as ${CACHE_EXAMPLE}`, given)
+      throw invalidSetting(
+        setting,
+        `operations with 1 to ${MAX_CACHE_SECONDS} seconds, such as ${CACHE_EXAMPLE}`,
+        given,
+      )
     kept.set(name, Number(seconds))
   }
   return kept

@@ -1,7 +1,7 @@
 import type { ModelRecord } from '../../http/models/record'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
-import { Refused, UsageError } from '../control-client'
+import { CommandRefused, UsageError } from '../control-client'
 import { asJson, printed, usd } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
@@ -77,7 +77,7 @@ ${COMMON_USAGE}`,
 async function firstModel(api: Api): Promise<string> {
   const models = ((await api.json('GET', '/v1/models'))['data'] as readonly ModelRecord[] | undefined) ?? []
   const model = models.find((one) => one.supported_endpoint_types.includes('chat_completions'))
-  if (!model) throw new Refused('this gateway has no models to chat with')
+  if (!model) throw new CommandRefused('this gateway has no models to chat with')
   return model.id
 }
 
@@ -99,7 +99,7 @@ async function* pieces(answer: Response): AsyncGenerator<string> {
       if (!data || data === '[DONE]') continue
       const event: unknown = JSON.parse(data)
       const error: unknown = Reflect.get(Object(event), 'error')
-      if (error) throw new Refused(String(Reflect.get(Object(error), 'message') ?? 'the response broke off'))
+      if (error) throw new CommandRefused(String(Reflect.get(Object(error), 'message') ?? 'the response broke off'))
       yield textOf(event, 'delta')
     }
   }

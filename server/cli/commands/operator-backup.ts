@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path'
 import type { BackupCopy, BackupList, BackupStatus, StartedBackup } from '../../http/operator/restore/backup-record'
-import { askServer, Refused, UsageError } from '../control-client'
+import { askServer, CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
@@ -56,8 +56,8 @@ async function finished({ name }: StartedBackup, tell: Tell): Promise<BackupCopy
       last_failure: failure,
     } = (await askServer('backup-status', {})) as BackupStatus
     if (success?.name === name) return success.copy
-    if (failure?.name === name) throw new Refused(failure.reason)
-    if (running?.name !== name) throw new Refused(`the gateway was restarted; the backup ${name} did not end`)
+    if (failure?.name === name) throw new CommandRefused(failure.reason)
+    if (running?.name !== name) throw new CommandRefused(`the gateway was restarted; the backup ${name} did not end`)
     progress(running)
     await Bun.sleep(POLL_MS)
   }

@@ -21,7 +21,7 @@ import type {
   SecondFactorReset,
 } from '../../http/operator/record'
 import { parsedWith } from '../command'
-import { askServer, Refused, UsageError } from '../control-client'
+import { askServer, CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
@@ -112,7 +112,7 @@ export async function operatorCommand(
   const answer = await askServer(command, body)
   // Its exit code is what a supervisor asks for.
   if (command === 'ready' && (answer as { status?: unknown }).status !== 'ready')
-    throw new Refused(asJson(answer).trimEnd())
+    throw new CommandRefused(asJson(answer).trimEnd())
   if (values.json || command === 'ready') return asJson(answer)
   if (command === 'publish') return publication(answer as Publication)
   if (command === 'list') return listing(answer as AccountsAndPrices)

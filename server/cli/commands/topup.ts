@@ -2,7 +2,7 @@ import { MAX_TOP_UP_USD, MIN_TOP_UP_USD } from '../../core/accounts/top-up-range
 import type { TopUp } from '../../http/billing/record'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed } from '../command'
-import { Refused, UsageError } from '../control-client'
+import { CommandRefused, UsageError } from '../control-client'
 import { printed, usd } from '../print'
 import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
@@ -47,7 +47,8 @@ ${COMMON_USAGE}`,
       terminal.err(isOpen ? `Opened ${url}\n` : `Open ${url} in a browser to pay.\n`)
     }
     const end = values['no-wait'] ? topUp : await paid(api, topUp, terminal)
-    if (end.state === 'failed') throw new Refused('the payment page expired without a payment. Nothing was charged')
+    if (end.state === 'failed')
+      throw new CommandRefused('the payment page expired without a payment. Nothing was charged')
     const balance = await api.json('GET', '/v1/credits/balance')
     printed(terminal, values, { topup: end, url, balance }, () => summary(end, balance))
   },
@@ -67,7 +68,9 @@ async function firstMethod(api: Api): Promise<string> {
   const { topup_methods: methods } = await api.json('GET', '/v1/topups?limit=1')
   const [first] = Array.isArray(methods) ? methods : []
   if (typeof first === 'string') return first
-  throw new Refused('this gateway accepts no cards. Pay with a wallet at POST /v1/wallet/topups, or ask its operator')
+  throw new CommandRefused(
+    'this gateway accepts no cards. Pay with a wallet at POST /v1/wallet/topups, or ask its operator',
+  )
 }
 
 /** Polls until the top-up is paid or has failed. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { MAX_DOCUMENT_BYTES } from '../../core/apis/document-size'
-import { Refused, UsageError } from '../control-client'
+import { CommandRefused, UsageError } from '../control-client'
 
 const FETCH_MS = 30_000
 
@@ -35,10 +35,10 @@ export function writtenYaml(value: unknown): string {
 
 async function fetched(url: string): Promise<string> {
   const answer = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS) }).catch((error: unknown) => {
-    throw new Refused(`${url} does not answer: ${error instanceof Error ? error.message : String(error)}`)
+    throw new CommandRefused(`${url} does not answer: ${error instanceof Error ? error.message : String(error)}`)
   })
-  if (!answer.ok) throw new Refused(`${url} answered ${answer.status}`)
+  if (!answer.ok) throw new CommandRefused(`${url} answered ${answer.status}`)
   const text = await answer.text()
-  if (text.length > MAX_DOCUMENT_BYTES) throw new Refused(`${url} is larger than ${MAX_DOCUMENT_BYTES} bytes`)
+  if (text.length > MAX_DOCUMENT_BYTES) throw new CommandRefused(`${url} is larger than ${MAX_DOCUMENT_BYTES} bytes`)
   return text
 }

@@ -9,7 +9,7 @@ import { BackupProblem, type BackupTarget, findCopy } from '../../core/backup/ta
 import { copyRecord } from '../../http/operator/restore/backup-record'
 import { parsedWith } from '../command'
 import { copyText, listText, progressLines } from '../commands/operator-backup'
-import { hasServer, Refused, UsageError } from '../control-client'
+import { CommandRefused, hasServer, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
@@ -35,7 +35,7 @@ export async function localBackupCommand(args: readonly string[], { err }: Outpu
     if (first === 'list') return await listed(more[0], isJson)
     return await backedUp(first, values.verify === true, isJson, err)
   } catch (error) {
-    throw error instanceof BackupProblem ? new Refused(error.message) : error
+    throw error instanceof BackupProblem ? new CommandRefused(error.message) : error
   }
 }
 

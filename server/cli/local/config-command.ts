@@ -4,7 +4,7 @@ import { ALL_SETTINGS } from '../../config/schema/all-settings'
 import { configurationSchema } from '../../config/schema/documentation'
 import type { GivenSettings } from '../../config/sources/given-settings'
 import { parsedWith } from '../command'
-import { Refused, UsageError } from '../control-client'
+import { CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
@@ -64,7 +64,7 @@ async function checked(env: Env, json: boolean, out: Terminal['out']): Promise<s
   const lines = [...problems, ...warnings.map((line) => `warning: ${line}`), ...notes.map((line) => `note: ${line}`)]
   if (json) out(asJson({ ok, file, problems, warnings, notes }))
   else out(lines.map((line) => `${line}\n`).join(''))
-  if (!ok) throw new Refused(`${count(problems.length, 'problem')} in the settings`)
+  if (!ok) throw new CommandRefused(`${count(problems.length, 'problem')} in the settings`)
   return json ? '' : `The settings are valid${file === null ? '' : ` (environment and ${file})`}.\n`
 }
 
@@ -72,7 +72,7 @@ function givenOrRefused(env: Env): GivenSettings {
   try {
     return givenNow(env)
   } catch (error) {
-    throw error instanceof ConfigError ? new Refused(error.message) : error
+    throw error instanceof ConfigError ? new CommandRefused(error.message) : error
   }
 }
 

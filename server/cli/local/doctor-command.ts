@@ -5,7 +5,7 @@ import { ConfigError } from '../../config/config-error'
 import type { LastTimes } from '../../core/ledger/clock-check'
 import { reasonOf } from '../../core/result'
 import { parsedWith } from '../command'
-import { askServer, hasServer, Refused } from '../control-client'
+import { askServer, CommandRefused, hasServer } from '../control-client'
 import { asJson } from '../print'
 import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
@@ -54,7 +54,7 @@ export async function doctorCommand(
   const findings = await examined(env, now())
   const failed = findings.filter(({ status }) => status === 'fail').length
   out(json ? asJson({ status: failed > 0 ? 'fail' : 'ok', findings }) : findings.map(line).join(''))
-  if (failed > 0) throw new Refused(`${failed} of ${findings.length} checks failed`)
+  if (failed > 0) throw new CommandRefused(`${failed} of ${findings.length} checks failed`)
 }
 
 function parsed(args: readonly string[]) {
@@ -107,7 +107,7 @@ async function checkSettings(env: Environment, valid: Config[]): Promise<readonl
 /** What the running gateway reports about itself. */
 async function checkGateway(dataDir: string): Promise<readonly Found[]> {
   const answer = (await askServer('ready', {}, dataDir).catch((error: unknown) => {
-    if (error instanceof Refused) return { status: 'silent', problems: [error.message] }
+    if (error instanceof CommandRefused) return { status: 'silent', problems: [error.message] }
     throw error
   })) as {
     readonly status: string

@@ -7,7 +7,7 @@ import { printable } from '../../core/plain-text'
 import { reasonOf } from '../../core/result'
 import { secureFolder } from '../../setup/secure-folder'
 import { parsedWith } from '../command'
-import { Refused, UsageError } from '../control-client'
+import { CommandRefused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
@@ -75,7 +75,7 @@ async function opened(
   const dataDir = resolve(process.env['DATA_DIR'] || 'data')
   process.umask(0o077)
   await secureFolder(dataDir, (line) => terminal.err(`${line}\n`)).catch((problem: unknown) => {
-    throw new Refused(reasonOf(problem))
+    throw new CommandRefused(reasonOf(problem))
   })
   const building = bar('building the index')
   try {
@@ -129,11 +129,11 @@ async function addOne(documents: Documents, location: string, { site, url }: Opt
     const report = await documents.add(request, reading.show)
     const total = report.added + report.changed + report.unchanged + report.removed
     if (total === 0 && report.unreadable.length > 0)
-      throw new Refused(`nothing at ${location} could be read. First problem: ${firstProblem(report)}`)
+      throw new CommandRefused(`nothing at ${location} could be read. First problem: ${firstProblem(report)}`)
     return report
   } catch (problem) {
-    if (problem instanceof Refused) throw problem
-    throw new Refused(reasonOf(problem))
+    if (problem instanceof CommandRefused) throw problem
+    throw new CommandRefused(reasonOf(problem))
   } finally {
     reading.stop()
   }
@@ -177,7 +177,8 @@ async function follow(
 async function removed(documents: Documents, locations: readonly string[]): Promise<string> {
   const lines: string[] = []
   for (const location of locations) {
-    if (!(await documents.remove(location))) throw new Refused(`${location} is not in the index; see "index list"`)
+    if (!(await documents.remove(location)))
+      throw new CommandRefused(`${location} is not in the index; see "index list"`)
     lines.push(`${location}: removed\n`)
   }
   return lines.join('')

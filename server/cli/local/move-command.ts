@@ -3,7 +3,7 @@ import { cellStorage, storageSettings } from '../../config'
 import { MoveProblem, type MoveProgress, type MoveReport } from '../../core/backup/move'
 import { parsedWith } from '../command'
 import { progressLines } from '../commands/operator-backup'
-import { Refused, UsageError } from '../control-client'
+import { CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
@@ -68,7 +68,7 @@ export async function moveCommand(args: readonly string[], { err }: Pick<Termina
     const asked = { isRehearsal: values['dry-run'] === true, isJson: values.json === true, cell }
     return await moved(from, locationOf('--to', values.to, targetToken), asked, err)
   } catch (error) {
-    throw error instanceof MoveProblem ? new Refused(error.message) : error
+    throw error instanceof MoveProblem ? new CommandRefused(error.message) : error
   }
 }
 

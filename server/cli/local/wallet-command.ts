@@ -8,7 +8,7 @@ import { tempoLocalnet } from 'viem/chains'
 import { Abis, Actions } from 'viem/tempo'
 import { PUBLISHED_ACCOUNTS } from '../../core/payments/published-accounts'
 import { parsedWith } from '../command'
-import { askServer, Refused, UsageError } from '../control-client'
+import { askServer, CommandRefused, UsageError } from '../control-client'
 import { PROGRAM } from '../program'
 
 const WALLET_HELP = `Usage: ${PROGRAM} wallet COMMAND
@@ -71,7 +71,7 @@ async function fund(text: string): Promise<string> {
   const prepared = await prepareTransactionRequest(client, request as unknown as Preparing)
   const signed = await signTransaction(client, prepared as Parameters<typeof signTransaction>[1])
   const receipt = await sendRawTransactionSync(client, { serializedTransaction: signed as Hex })
-  if (receipt.status !== 'success') throw new Refused('the sandbox chain refused the transfer')
+  if (receipt.status !== 'success') throw new CommandRefused('the sandbox chain refused the transfer')
   return `${to} has ${await balanceOf(network, to)} USD of sandbox money\n`
 }
 
@@ -83,7 +83,7 @@ async function pay(url: string): Promise<string> {
   const before = await balanceOf(network, account.address)
   const payer = Mppx.create({ polyfill: false, methods: [tempo({ account, getClient: () => client })] })
   const answer = await payer.fetch(url).catch((error: unknown) => {
-    throw new Refused(`the payment failed: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
+    throw new CommandRefused(`the payment failed: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
   })
   const receipt = answer.headers.get('payment-receipt')
   const lines = [
@@ -93,7 +93,7 @@ async function pay(url: string): Promise<string> {
     '',
     await answer.text(),
   ]
-  if (!answer.ok) throw new Refused(lines.join('\n'))
+  if (!answer.ok) throw new CommandRefused(lines.join('\n'))
   return `${lines.join('\n')}\n`
 }
 
@@ -114,9 +114,9 @@ async function show(): Promise<string> {
 
 async function sandbox(): Promise<Network> {
   const { network } = (await askServer('payments', {})) as { network: Network | null }
-  if (!network) throw new Refused('the server accepts no per-request payments now. See its log for the reason')
+  if (!network) throw new CommandRefused('the server accepts no per-request payments now. See its log for the reason')
   if (!network.sandbox)
-    throw new Refused('the server uses a real chain, but this wallet only works on the sandbox chain')
+    throw new CommandRefused('the server uses a real chain, but this wallet only works on the sandbox chain')
   return network
 }
 

@@ -23,7 +23,7 @@ import { isProbe } from '../../http/routing/endpoint-table'
 import { COMMAND_PATH, NodeCellCalls } from './calls/cell-calls'
 import { CellCommands } from './calls/cell-commands'
 import { type Callers, InsideHeaders } from './calls/inside-headers'
-import { pathOf, reasonFor, refused } from './calls/not-forwarded'
+import { pathOf, reasonFor, unavailableResponse } from './calls/not-forwarded'
 import type { CellRole } from './roles/cell-role'
 import type { NodeRole } from './roles/node-role'
 import type { OwnedGateway, Ownership } from './roles/owned-gateway'
@@ -201,7 +201,7 @@ export class GatewayNode {
     // This node may be about to open the accounts.
     const look = () => role?.owned() ?? (role && role.term !== null ? null : 'lost')
     const own = look() ?? (await this.parts.role.until(look, request.signal))
-    if (!role || own === null || own === 'lost' || request.signal.aborted) return refused(request, hop)
+    if (!role || own === null || own === 'lost' || request.signal.aborted) return unavailableResponse(request, hop)
     request.headers.delete(HOP_HEADER)
     if (hop.address === OPERATOR) {
       const path = pathOf(request)
@@ -238,7 +238,7 @@ export class GatewayNode {
   }
 
   private refusedUnrouted(request: Request): Response {
-    return refused(request, this.callOf(request, formatAddress(UNKNOWN_ADDRESS)))
+    return unavailableResponse(request, this.callOf(request, formatAddress(UNKNOWN_ADDRESS)))
   }
 
   /** Handles a caller's request for a cell that this node does not own. Creates no promise if the owner is known. */
@@ -256,7 +256,7 @@ export class GatewayNode {
   private async whenOwned(request: Request, role: CellRole<OwnedGateway>): Promise<Response> {
     const found = await role.found(request.signal)
     // A caller that hung up is not charged for a call that has not begun.
-    if (!found || request.signal.aborted) return refused(request, this.callerOf(request), reasonFor(role))
+    if (!found || request.signal.aborted) return unavailableResponse(request, this.callerOf(request), reasonFor(role))
     return 'fetch' in found ? role.during(() => found.fetch(request)) : this.sentOn(request, found)
   }
 

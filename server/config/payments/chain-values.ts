@@ -1,7 +1,7 @@
 import { type Money, parseUsd } from '../../core/money'
 import { PUBLISHED_ACCOUNTS } from '../../core/payments/published-accounts'
 import { ConfigError } from '../config-error'
-import { integer, type Read, refused, type Setting, setting, text } from '../schema/setting'
+import { integer, invalidSetting, type Read, type Setting, setting, text } from '../schema/setting'
 
 /** The address of an account or contract. */
 export function chainAddress(about: { readonly doc: string }) {
@@ -22,7 +22,7 @@ export function nodeUrl(about: { readonly doc: string }) {
   return setting({ ...about, default: null, secret: true, example }, { type: 'string' }, (given, name) => {
     const url = URL.parse(given)
     if (!url || !['http:', 'https:'].includes(url.protocol))
-      throw refused(name, `the http or https URL of a node, such as ${example}`, null)
+      throw invalidSetting(name, `the http or https URL of a node, such as ${example}`, null)
     return url.href
   })
 }
@@ -61,6 +61,6 @@ export function usd<const D extends string | null>(about: {
 
 export function positiveUsd(given: string, name: string): Money {
   const amount = parseUsd(given)
-  if (!amount) throw refused(name, 'an amount of USD above zero such as 0.005', given)
+  if (!amount) throw invalidSetting(name, 'an amount of USD above zero such as 0.005', given)
   return amount
 }

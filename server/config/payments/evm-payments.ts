@@ -1,6 +1,6 @@
 import type { Money } from '../../core/money'
 import { ConfigError } from '../config-error'
-import { group, integer, type Read, refused, setting, text } from '../schema/setting'
+import { group, integer, invalidSetting, type Read, setting, text } from '../schema/setting'
 import { type ChainPace, chainDefaults, chainPace } from './chain-defaults'
 import {
   chainAddress,
@@ -156,7 +156,7 @@ function facilitatorUrl(given: string, name: string): string {
   const url = URL.parse(given)
   // It can contain a token, so the message does not repeat it.
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search)
-    throw refused(name, 'the http or https URL of a facilitator, such as https://facilitator.example.com', null)
+    throw invalidSetting(name, 'the http or https URL of a facilitator, such as https://facilitator.example.com', null)
   return url.href
 }
 
@@ -181,6 +181,6 @@ function gasSettings(read: Read, chain: number): Pick<EvmSettings, 'gas' | 'minA
 function maxFee(given: string, name: string): bigint {
   const [, gwei = '', rest = ''] = /^(\d{1,6})(?:\.(\d{1,9}))?$/.exec(given) ?? []
   const wei = BigInt(gwei + rest.padEnd(9, '0'))
-  if (wei === 0n) throw refused(name, 'a number of gwei above zero such as 0.02', given)
+  if (wei === 0n) throw invalidSetting(name, 'a number of gwei above zero such as 0.02', given)
   return wei
 }

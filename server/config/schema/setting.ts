@@ -82,7 +82,7 @@ export function setting<T, D extends string | null>(
 }
 
 /** The error for a value that is not as it must be. `rule` ends with an example; `text` is null where it may hold a secret. */
-export function refused(name: string, rule: string, text: string | null): ConfigError {
+export function invalidSetting(name: string, rule: string, text: string | null): ConfigError {
   return new ConfigError(`${name} must be ${rule}${text === null ? '' : `, not ${quoted(text)}`}`)
 }
 
@@ -106,7 +106,7 @@ export function integer<const D extends number | null>(
 
 function whole(name: string, text: string, min: number, max: number): number {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= min && value <= max)) throw refused(name, `an integer from ${min} to ${max}`, text)
+  if (!(value >= min && value <= max)) throw invalidSetting(name, `an integer from ${min} to ${max}`, text)
   return value
 }
 
@@ -115,7 +115,7 @@ export function flag<const D extends boolean | null>(
 ): Unnamed<Value<boolean, D>> {
   const schema = { type: 'boolean' }
   return setting({ ...about, default: about.default === null ? null : String(about.default) }, schema, (text, name) => {
-    if (text !== 'true' && text !== 'false') throw refused(name, 'true or false', text)
+    if (text !== 'true' && text !== 'false') throw invalidSetting(name, 'true or false', text)
     return text === 'true'
   }) as Unnamed<Value<boolean, D>>
 }
@@ -126,7 +126,7 @@ export function choice<const T extends string, const D extends T | null>(
   const { values } = about
   return setting({ ...about, default: about.default as string | null }, { enum: values }, (text, name) => {
     const found = values.find((value) => value === text)
-    if (found === undefined) throw refused(name, `one of ${values.join(', ')}`, text)
+    if (found === undefined) throw invalidSetting(name, `one of ${values.join(', ')}`, text)
     return found
   }) as Unnamed<Value<T, D>>
 }
@@ -137,7 +137,7 @@ export function text<const D extends string | null = null>(
 ): Unnamed<Value<string, D>> {
   const { is = /^/, rule = 'text', secret } = about
   return setting({ ...about, default: about.default ?? null }, { type: 'string' }, (value, name) => {
-    if (!is.test(value)) throw refused(name, rule, secret ? null : value)
+    if (!is.test(value)) throw invalidSetting(name, rule, secret ? null : value)
     return value
   }) as Unnamed<Value<string, D>>
 }
@@ -166,7 +166,7 @@ export function httpUrl<const D extends string | null = null>(
     const url = URL.parse(value)
     // The URL of a service with an API key can contain it, so the message does not repeat that one.
     if (!url || !['http:', 'https:'].includes(url.protocol) || (!secret && (url.username || url.search || url.hash)))
-      throw refused(name, `an http or https URL such as ${example}`, secret || url?.username ? null : value)
+      throw invalidSetting(name, `an http or https URL such as ${example}`, secret || url?.username ? null : value)
     return url.href
   }) as Unnamed<Value<string, D>>
 }

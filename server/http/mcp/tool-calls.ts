@@ -10,7 +10,7 @@ import { queryOf } from '../middleware/input/list-query'
 import type { CallRequest, PricedCalls } from '../middleware/priced'
 import type { GatedContext } from '../middleware/request-context'
 import { idHeaders } from '../middleware/request-ids'
-import { failureResponse, type OnFault, problemOf } from '../middleware/response/failures'
+import { failureOf, failureResponse, type OnFault } from '../middleware/response/failures'
 import type { Reply } from '../middleware/response/reply'
 import type { ResearchCalls } from '../models/research-calls'
 import { type Endpoints, UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
@@ -61,7 +61,7 @@ export class ToolCalls {
       return await this.run(request)
     } catch (error) {
       const { ids } = context
-      const problem = problemOf(error, reply?.incoming.id ?? ids.own, onFault)
+      const problem = failureOf(error, reply?.incoming.id ?? ids.own, onFault)
       if (reply) return reply.refuse(problem)
       return failureResponse(problem, ids.own, url.pathname, new Headers(idHeaders(ids)))
     }

@@ -5,7 +5,7 @@ import type { Gate } from './gate'
 import { hasBadHost } from './normalize-url'
 import { type BunServer, type ContextDeps, RequestContext, routeGroup } from './request-context'
 import { idHeaders } from './request-ids'
-import { Failed, failureResponse, type OnFault, problemOf } from './response/failures'
+import { Failed, failureOf, failureResponse, type OnFault } from './response/failures'
 
 export interface RequestHookOptions {
   readonly contexts: ContextDeps
@@ -22,7 +22,7 @@ export interface RequestHookOptions {
 export function requestHooks(options: RequestHookOptions, endpoints: Endpoints) {
   const { contexts, gate, dashboard, isDraining, onFault } = options
   const refuse = ({ ids, url, reply }: RequestContext, error: unknown): Response => {
-    const problem = problemOf(error, ids.own, onFault)
+    const problem = failureOf(error, ids.own, onFault)
     if (reply) return reply.refuse(problem)
     return failureResponse(problem, ids.own, url.pathname, new Headers(idHeaders(ids)))
   }

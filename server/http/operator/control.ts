@@ -6,7 +6,7 @@ import { listings, mcpServerJson, type Published } from '../../core/payments/pub
 import { err, ok } from '../../core/result'
 import type { Intake } from '../middleware/input/intake'
 import { OPERATOR_BODY, readJson } from '../middleware/input/json-body'
-import { FAILURES, failureBody, type OnFault, problemOf } from '../middleware/response/failures'
+import { FAILURES, failureBody, failureOf, type OnFault } from '../middleware/response/failures'
 import type { Readiness } from '../system/readiness'
 import { type ApiCommandParts, apiCommands } from './apis/api-commands'
 import { type ApiReportNeeds, readApiReport } from './apis/api-report'
@@ -90,7 +90,7 @@ export function controlHandler(parts: ControlParts): (request: Request) => Promi
   }
   const here = async (request: Request) => {
     const requestId = makeId('req', parts.now())
-    const outcome = await answered(request).catch((error: unknown) => err(problemOf(error, requestId, parts.onFault)))
+    const outcome = await answered(request).catch((error: unknown) => err(failureOf(error, requestId, parts.onFault)))
     if (outcome.ok) return outcome.value instanceof Response ? outcome.value : Response.json(outcome.value)
     return Response.json(failureBody(outcome.error, requestId, '/'), { status: FAILURES[outcome.error.code].status })
   }

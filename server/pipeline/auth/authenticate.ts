@@ -73,7 +73,7 @@ export async function reauthorize(
 ): Promise<Result<AuthenticatedCall, Refused>> {
   const { caller, subjects } = authenticated
   const { route } = incoming
-  const problem = route.kind === 'unmatched' ? route.failure : forbidden(caller, route)
+  const problem = route.kind === 'unmatched' ? route.failure : accessProblem(caller, route)
   if (problem) return refuse(incoming, caller, problem, authenticated.readings)
   const all = withOverride(subjects, route)
   if (all.length === subjects.length) return ok({ ...authenticated, incoming })
@@ -83,7 +83,7 @@ export async function reauthorize(
 }
 
 /** Why this caller may not use the route, or null. */
-export function forbidden(caller: Caller, route: Route): Failure | null {
+export function accessProblem(caller: Caller, route: Route): Failure | null {
   if (caller.kind === 'app') return scopeProblem(caller, route)
   if (caller.kind === 'anonymous') return isForAnybody(route) ? null : NEEDS_KEY
   return listProblem(caller.key, route)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { hopOf } from '../../../server/adapters/cluster/hop-gate'
 import { HopHeaders } from '../../../server/adapters/cluster/hop-header'
 import { CellChanges } from '../../../server/compose/cluster/calls/cell-changes'
-import { refused } from '../../../server/compose/cluster/calls/not-forwarded'
+import { unavailableResponse } from '../../../server/compose/cluster/calls/not-forwarded'
 import { GatewayNode, REFRESH } from '../../../server/compose/cluster/gateway-node'
 import { type CellRouter, DirectoryUnavailable, type StaffClaim } from '../../../server/core/cluster/cells'
 import { type Forwarding, HOP_HEADER, type HopClaim } from '../../../server/core/cluster/hop'
@@ -64,7 +64,7 @@ async function twoNodes() {
   const forwarding: Forwarding = {
     async forward(request, to, call) {
       const member = members.get(to.url)
-      if (!member || cut.has(to.url)) return refused(request, call)
+      if (!member || cut.has(to.url)) return unavailableResponse(request, call)
       const { method, url } = request
       const { pathname, search } = new URL(url)
       const { cell, term } = to

@@ -33,7 +33,7 @@ export function jsonObject(text: string): JsonObject | null {
 }
 
 /** Classifies an unsuccessful response. `isWrite`: an unclear response may hide a success. */
-export function problemOf(answer: WireResponse, isWrite: boolean, nowMs: number): NetworkFailure {
+export function networkFailure(answer: WireResponse, isWrite: boolean, nowMs: number): NetworkFailure {
   const { status } = answer
   const body = jsonObject(answer.text)
   const reason = describe(status, body)
@@ -45,7 +45,7 @@ export function problemOf(answer: WireResponse, isWrite: boolean, nowMs: number)
   // From a server in front of the network, or for a route that our plan does not include.
   if (body === null) return { kind: 'about_us', reason: `${reason}, not in JSON` }
   if (status === 403 && saysNothing(body)) return { kind: 'about_us', reason }
-  return refused(answer, status, reason)
+  return refusedByNetwork(answer, status, reason)
 }
 
 /** A 200 that holds only `errors`: the network did nothing. The first error gives the status. */
@@ -56,11 +56,11 @@ export function onlyErrors(answer: WireResponse, body: JsonObject): NetworkFailu
   const reason = `200 with only errors: ${describe(0, problem)}`
   if (ABOUT_US.has(type)) return { kind: 'about_us', reason }
   const status = type === 'resource-not-found' ? 404 : type === 'not-authorized-for-resource' ? 403 : 400
-  return refused(answer, status, reason)
+  return refusedByNetwork(answer, status, reason)
 }
 
 /** An error about the caller's own request, passed through unchanged. */
-export function refused(answer: WireResponse, status: number, reason: string): NetworkFailure {
+export function refusedByNetwork(answer: WireResponse, status: number, reason: string): NetworkFailure {
   const problem = answer.headers.get('content-type')?.startsWith('application/problem+json')
   const contentType = problem ? 'application/problem+json' : 'application/json'
   return { kind: 'refused', reason, status, contentType, body: answer.text }

@@ -13,7 +13,7 @@ import type {
 } from '../../../core/social/network'
 import type { NetworkName, SocialUser } from '../../../core/social/session'
 import { doneOf, requestOf } from './actions'
-import { jsonObject, onlyErrors, problemOf, refused } from './problems'
+import { jsonObject, networkFailure, onlyErrors, refusedByNetwork } from './problems'
 import { sendToNetwork, type Transport, type WireOutcome, type WireRequest, type WireResponse } from './wire'
 
 export interface XNetworkOptions {
@@ -101,7 +101,8 @@ export class XNetwork implements SocialNetwork {
     const done = doneOf(action, body)
     if (done) return ok(done)
     if (Array.isArray(body['errors'])) return err(onlyErrors(sent, body))
-    if (isJson(body['data'])) return err(refused(sent, 400, `the network did not perform the action: ${action.kind}`))
+    if (isJson(body['data']))
+      return err(refusedByNetwork(sent, 400, `the network did not perform the action: ${action.kind}`))
     const reason = `a ${sent.status} that is no answer to ${action.kind}`
     return err({ kind: request.method === 'GET' ? 'unavailable' : 'unknown', reason })
   }
@@ -118,7 +119,7 @@ export class XNetwork implements SocialNetwork {
     )
     if (sent.kind === 'not_sent') return err({ kind: 'unavailable', reason: sent.reason })
     if (sent.kind === 'no_answer') return err({ kind: 'unknown', reason: sent.reason })
-    if (sent.status < 200 || sent.status > 299) return err(problemOf(sent, isWrite, this.options.clock.now()))
+    if (sent.status < 200 || sent.status > 299) return err(networkFailure(sent, isWrite, this.options.clock.now()))
     const body = jsonObject(sent.text || '{}')
     return body
       ? ok({ sent, body })

@@ -4,7 +4,7 @@ import { makeId } from '../../../core/ids'
 import type { NodeRole } from '../roles/node-role'
 import type { OwnedGateway } from '../roles/owned-gateway'
 import type { InsideHeaders } from './inside-headers'
-import { reasonFor, refused } from './not-forwarded'
+import { reasonFor, unavailableResponse } from './not-forwarded'
 
 /** The JSON of a command; empty for none. */
 export type CommandBody = string | Uint8Array<ArrayBuffer>
@@ -40,7 +40,7 @@ export class NodeCellCalls implements CellCalls {
     const call: ForwardedCall = { requestId: known?.requestId ?? this.newId(), address, staff }
     const owning = role.of(cell)
     const found = await owning?.found(request.signal)
-    if (!owning || !found || request.signal.aborted) return refused(request, call, reasonFor(owning))
+    if (!owning || !found || request.signal.aborted) return unavailableResponse(request, call, reasonFor(owning))
     if (!('fetch' in found)) return forwarding.forward(await withLength(request), found, call)
     inside.mark(request, call)
     return owning.during(() => found.fetch(request))
@@ -53,7 +53,7 @@ export class NodeCellCalls implements CellCalls {
     const found = await owning?.found(signal)
     const call = commandCall(now())
     const here = () => commandRequest('here', command, body, signal)
-    if (!owning || !found || signal?.aborted) return refused(here(), call, reasonFor(owning))
+    if (!owning || !found || signal?.aborted) return unavailableResponse(here(), call, reasonFor(owning))
     if ('fetch' in found) return owning.during(() => found.control(here()))
     return forwarding.forward(commandRequest('hop', command, body, signal), found, call)
   }

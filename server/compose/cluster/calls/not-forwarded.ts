@@ -11,11 +11,15 @@ export function pathOf(request: Request): string {
 
 /** Replaces the owner's answer: 503 with Retry-After. */
 export function notForwarded(request: Request, call: ForwardedCall, { outcome }: Missing): Response {
-  if (outcome === 'did not run') return refused(request, call)
+  if (outcome === 'did not run') return unavailableResponse(request, call)
   if (outcome === 'late body')
-    return refused(request, call, 'The body did not arrive in time. The request did not run.')
+    return unavailableResponse(request, call, 'The body did not arrive in time. The request did not run.')
   const next = call.address === OPERATOR ? REPEAT_COMMAND : isGated(pathOf(request)) ? REPEAT_CALL : REPEAT_CHANGE
-  return refused(request, call, `The node that handled this request is gone, so its outcome is unknown. ${next}`)
+  return unavailableResponse(
+    request,
+    call,
+    `The node that handled this request is gone, so its outcome is unknown. ${next}`,
+  )
 }
 
 const REPEAT_CALL = 'Look up its id in your requests, or send it again with the same Idempotency-Key.'
@@ -35,7 +39,7 @@ export function reasonFor(cell: { readonly silence: string | null } | null): str
 }
 
 /** 503 with Retry-After, in the format of the path. */
-export function refused(request: Request, { requestId }: ForwardedCall, message = DID_NOT_RUN): Response {
+export function unavailableResponse(request: Request, { requestId }: ForwardedCall, message = DID_NOT_RUN): Response {
   const problem = failure('service_unavailable', message, { retryAfterSeconds: 1 })
   const headers = new Headers({ 'x-gateway-request-id': requestId, 'x-content-type-options': 'nosniff' })
   return failureResponse(problem, requestId, pathOf(request), headers)

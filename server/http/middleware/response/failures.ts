@@ -120,7 +120,7 @@ export function notFound(what: string): Failed {
 export type OnFault = (requestId: string, error: unknown) => void
 
 /** The failure to return for an exception. An internal one reveals nothing but the request id. */
-export function problemOf(error: unknown, requestId: string, onFault: OnFault): Failure {
+export function failureOf(error: unknown, requestId: string, onFault: OnFault): Failure {
   if (error instanceof Failed) return error.failure
   onFault(requestId, error)
   if (isUnavailable(error))

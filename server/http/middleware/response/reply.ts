@@ -7,7 +7,7 @@ import { formatUsd } from '../../../core/money'
 import type { EndedCall } from '../../../core/telemetry/ended-call'
 import { reportEnd, type Telemetry } from '../../../core/telemetry/telemetry'
 import { failureNote } from '../../../core/usage/failure-note'
-import { forbidden } from '../../../pipeline/auth/authenticate'
+import { accessProblem } from '../../../pipeline/auth/authenticate'
 import type {
   AuthenticatedCall,
   IncomingCall,
@@ -129,7 +129,7 @@ export class Reply {
 
   /** Why this caller may not call that route, or null. */
   forbids(route: Route): Failure | null {
-    return forbidden(this.verdict.caller, route)
+    return accessProblem(this.verdict.caller, route)
   }
 
   /** A response that another part of the gateway made. `isLogged`: its log row is already written. */
