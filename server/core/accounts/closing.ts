@@ -14,7 +14,7 @@ import type { IdentitySettings } from './identity'
 import type { KeyOwner, Keys } from './keys'
 import type { Operator } from './staff/operator'
 import type { AccountStore } from './store'
-import { wrong } from './submitted'
+import { invalidParameter } from './submitted'
 
 /** The owner who closes the account, with the email address that the form must repeat. */
 export interface DepartingOwner extends KeyOwner {
@@ -53,7 +53,7 @@ export class AccountClosing {
   async close(owner: DepartingOwner, repeated: string): Promise<Result<Money, Failure>> {
     const { email } = owner
     if (repeated.trim().toLowerCase() !== email.toLowerCase())
-      return err(wrongParameters([wrong('email', 'must be the email address of this account', repeated)]))
+      return err(wrongParameters([invalidParameter('email', 'must be the email address of this account', repeated)]))
     return this.erase(owner)
   }
 

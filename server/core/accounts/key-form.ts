@@ -3,7 +3,7 @@ import { isoTime } from '../clock'
 import type { Budget, KeySettings } from '../credentials/api-key'
 import type { Limits } from '../limits/tier'
 import type { Money } from '../money'
-import { wrong } from './submitted'
+import { invalidParameter } from './submitted'
 
 /** What an owner sets to change a key. Only what was sent is set. */
 export interface KeyForm extends Partial<KeySettings> {
@@ -26,10 +26,10 @@ export function brokenKeyRules(
 ): ParameterError[] {
   const errors: ParameterError[] = []
   if (expiresAt !== null && expiresAt <= now)
-    errors.push(wrong('expires_at', 'must be in the future', isoTime(expiresAt)))
+    errors.push(invalidParameter('expires_at', 'must be in the future', isoTime(expiresAt)))
   if (rpmLimit !== null && rpmLimit > caps.rpm)
-    errors.push(wrong('rpm_limit', `must be at most ${caps.rpm}, the limit of your tier`, rpmLimit))
+    errors.push(invalidParameter('rpm_limit', `must be at most ${caps.rpm}, the limit of your tier`, rpmLimit))
   if (tpmLimit !== null && tpmLimit > caps.tpm)
-    errors.push(wrong('tpm_limit', `must be at most ${caps.tpm}, the limit of your tier`, tpmLimit))
+    errors.push(invalidParameter('tpm_limit', `must be at most ${caps.tpm}, the limit of your tier`, tpmLimit))
   return errors
 }

@@ -17,7 +17,7 @@ import { ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
 import { brokenKeyRules, type KeyForm, type NewKeyForm } from './key-form'
-import { accepted, type Submitted, wrong } from './submitted'
+import { accepted, invalidParameter, type Submitted } from './submitted'
 
 export const DEFAULT_GRACE_SECONDS = 86_400
 export const MAX_GRACE_SECONDS = 2_592_000
@@ -285,9 +285,9 @@ export class Keys {
     const notOnSale = 'names an operation that is not on sale. GET /v1/catalog lists those that are'
     const noModel = 'names a model that does not exist. GET /v1/models lists those that do'
     return [
-      ...(operation === undefined ? [] : [wrong('allowed_endpoints', notOnSale, operation)]),
-      ...(pinned === undefined ? [] : [wrong('pinned_operations', notOnSale, pinned)]),
-      ...(model === undefined ? [] : [wrong('allowed_models', noModel, model)]),
+      ...(operation === undefined ? [] : [invalidParameter('allowed_endpoints', notOnSale, operation)]),
+      ...(pinned === undefined ? [] : [invalidParameter('pinned_operations', notOnSale, pinned)]),
+      ...(model === undefined ? [] : [invalidParameter('allowed_models', noModel, model)]),
     ]
   }
 
@@ -350,7 +350,7 @@ function settingsIn(form: KeyForm): Partial<KeySettings> {
 /** Names are unique among live keys, except between a key and its successors, which share a pool. */
 function nameTaken({ poolsOfName }: LiveKeys, name: string, self: ApiKey | null): Failure | null {
   if (poolsOfName.every((pool) => pool === self?.poolId)) return null
-  return wrongParameters([wrong('name', 'is already used by another of your keys', name)])
+  return wrongParameters([invalidParameter('name', 'is already used by another of your keys', name)])
 }
 
 /**

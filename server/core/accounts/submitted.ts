@@ -16,11 +16,11 @@ export function accepted<T>(sent: Submitted<T>, more: readonly ParameterError[] 
   return err(wrongParameters([...sent.errors, ...more]))
 }
 
-export function wrong(param: string, rule: string, received: unknown): ParameterError {
+export function invalidParameter(param: string, rule: string, received: unknown): ParameterError {
   const text = typeof received === 'string' ? received : (JSON.stringify(received) ?? '')
   return { param, in: 'body', code: 'invalid_parameter', rule, received: text.slice(0, 100) }
 }
 
-export function missing(param: string): ParameterError {
+export function missingParameter(param: string): ParameterError {
   return { param, in: 'body', code: 'missing_parameter', rule: 'is required', received: null }
 }

@@ -1,5 +1,5 @@
 import type { CardTopUps } from '../../core/accounts/cards/card-top-ups'
-import { wrong } from '../../core/accounts/submitted'
+import { invalidParameter } from '../../core/accounts/submitted'
 import { parseTopUp } from '../../core/accounts/top-ups'
 import { wrongParameters } from '../../core/failure'
 import { readable, readBody } from '../middleware/input/validate-body'
@@ -29,5 +29,5 @@ export async function readTopUp<M extends string>(context: RequestContext, metho
     methods.length > 0
       ? `must be one of ${methods.join(', ')}`
       : 'is not available: this gateway has no top-up method configured'
-  throw new Failed(wrongParameters([wrong('method', rule, method)]))
+  throw new Failed(wrongParameters([invalidParameter('method', rule, method)]))
 }

@@ -7,7 +7,7 @@ import type { LimitRequest } from '../../core/accounts/staff/limit-request'
 import type { LimitRequests } from '../../core/accounts/staff/limit-requests'
 import type { Operator } from '../../core/accounts/staff/operator'
 import type { AccountStore } from '../../core/accounts/store'
-import { wrong } from '../../core/accounts/submitted'
+import { invalidParameter } from '../../core/accounts/submitted'
 import type { SoldOperation } from '../../core/apis/api-routes'
 import type { ApiRegistry } from '../../core/apis/api-store'
 import { priceProblem } from '../../core/apis/prices/price-rules'
@@ -155,7 +155,7 @@ export class OperatorCommands {
     const user = await identity.user(account.value.userId)
     if (user?.email === closedEmail(account.value.id)) return err(NOBODY_SIGNS_IN)
     const token = user && (await identity.resetToken(user.email))
-    if (!token) return err(wrongParameters([wrong('account', 'has no user who can sign in', form.account)]))
+    if (!token) return err(wrongParameters([invalidParameter('account', 'has no user who can sign in', form.account)]))
     await operator.noteResetLink(actor, account.value.id)
     return ok({ email: user.email, link: resetLink(baseUrl, token) })
   }
@@ -167,7 +167,7 @@ export class OperatorCommands {
     const { identity, operator, tellSecurity } = this.parts
     const user = await identity.user(account.value.userId)
     if (!user || !(await identity.resetSecondFactors(user.id)))
-      return err(wrongParameters([wrong('account', 'has no second factor', form.account)]))
+      return err(wrongParameters([invalidParameter('account', 'has no second factor', form.account)]))
     await operator.noteSecondFactorReset(actor, account.value.id)
     tellSecurity(user.email, 'second_factor_reset')
     return ok({ email: user.email, reset: true })

@@ -1,5 +1,5 @@
 import type { Account } from '../../core/accounts/account'
-import { wrong } from '../../core/accounts/submitted'
+import { invalidParameter } from '../../core/accounts/submitted'
 import type { Actor } from '../../core/audit'
 import { failure, wrongParameters } from '../../core/failure'
 import type { DeliveryId } from '../../core/ids'
@@ -118,11 +118,17 @@ async function findOperator(
   if (name !== undefined) {
     const account = await findAccount(parts, name)
     if (!account.ok || account.value.operator) return account
-    return err(wrongParameters([wrong('account', 'is not an operator: only operators have webhooks here', name)]))
+    return err(
+      wrongParameters([invalidParameter('account', 'is not an operator: only operators have webhooks here', name)]),
+    )
   }
   const [only, ...others] = parts.directory.withRole('operator')
   if (!only) return err(failure('invalid_state', 'This gateway has no operator yet. Make an account operator first.'))
   if (others.length === 0) return findAccount(parts, only)
   const ids = [only, ...others].join(', ')
-  return err(wrongParameters([wrong('account', `is required, because there are several operators: ${ids}`, undefined)]))
+  return err(
+    wrongParameters([
+      invalidParameter('account', `is required, because there are several operators: ${ids}`, undefined),
+    ]),
+  )
 }

@@ -1,5 +1,5 @@
 import type { Keys } from '../../core/accounts/keys'
-import { accepted, wrong } from '../../core/accounts/submitted'
+import { accepted, invalidParameter } from '../../core/accounts/submitted'
 import { failure } from '../../core/failure'
 import { parsedJson } from '../../core/json'
 import { beyondBounds, isWithin, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
@@ -95,7 +95,7 @@ function describedCall(
   const isKnown = route !== null && route.kind !== 'unmatched'
   const isUnknown = path !== undefined && method !== undefined && !isKnown
   const rule = 'and method must name an endpoint that accepts API keys'
-  const call = taken(accepted(sent, isUnknown ? [wrong('path', rule, path)] : []))
+  const call = taken(accepted(sent, isUnknown ? [invalidParameter('path', rule, path)] : []))
   const headers = new Headers()
   for (const [name, value] of Object.entries(call.headers ?? {}))
     if (FORWARDED_HEADERS.test(name.toLowerCase()) && typeof value === 'string') headers.set(name, value)

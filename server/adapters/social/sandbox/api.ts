@@ -3,7 +3,7 @@ import { jsonText } from '../../../core/json'
 import type { Community, Person } from './community'
 import type { Fault, Faults } from './faults'
 import type { Bearer, Grants } from './grants'
-import { forbidden, invalid, missing, notFound, problem, unauthorized } from './problems'
+import { forbidden, invalid, notFound, problem, resourceNotFound, unauthorized } from './problems'
 import { RateWindows } from './rate-windows'
 
 /** Characters of a post. The real network counts some twice; here each counts once. */
@@ -81,7 +81,7 @@ export class SandboxApi {
 
   private profiles(): readonly Route[] {
     const profile = async (person: Person | null, parameter: string, value: string) =>
-      Response.json(person ? { data: profileOf(person) } : { errors: [missing('user', parameter, value)] })
+      Response.json(person ? { data: profileOf(person) } : { errors: [resourceNotFound('user', parameter, value)] })
     return [
       {
         method: 'GET',
@@ -272,7 +272,7 @@ function broken(fault: Fault): Response | null {
     case 'refuse':
       return forbidden('You are not permitted to perform this action.')
     case 'only_errors':
-      return Response.json({ errors: [missing('tweet', 'id', '0')] })
+      return Response.json({ errors: [resourceNotFound('tweet', 'id', '0')] })
     case 'credits':
       return problem(
         402,

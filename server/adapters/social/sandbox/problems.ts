@@ -19,7 +19,7 @@ export function invalid(parameter: string, value: string, message: string): Resp
 }
 
 /** The error inside a 200 whose requested resource does not exist. */
-export function missing(resource: 'user' | 'tweet', parameter: string, value: string) {
+export function resourceNotFound(resource: 'user' | 'tweet', parameter: string, value: string) {
   const name = parameter === 'username' ? 'username' : 'id'
   return {
     value,
@@ -33,5 +33,5 @@ export function missing(resource: 'user' | 'tweet', parameter: string, value: st
 }
 
 export function notFound(resource: 'user' | 'tweet', parameter: string, value: string): Response {
-  return problem(404, 'Not Found Error', '', { ...missing(resource, parameter, value), status: 404 })
+  return problem(404, 'Not Found Error', '', { ...resourceNotFound(resource, parameter, value), status: 404 })
 }

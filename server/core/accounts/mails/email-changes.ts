@@ -6,7 +6,7 @@ import type { Mail, Mailer } from '../../mail/mailer'
 import { err, ok, type Result, reasonOf } from '../../result'
 import type { EmailChange, IdentitySettings } from '../identity'
 import type { KeyOwner } from '../keys'
-import { wrong } from '../submitted'
+import { invalidParameter } from '../submitted'
 import { EmailChangeTokens, type MailedChange } from './email-change'
 import { confirmEmailMail, emailChangedMail } from './owner-mails'
 
@@ -51,7 +51,8 @@ export class EmailChanges {
    * is taken, so that it does not reveal who has an account.
    */
   async ask(owner: KeyOwner & { readonly email: string }, to: string): Promise<Result<'sent' | 'changed', Failure>> {
-    if (to === owner.email) return err(wrongParameters([wrong('email', 'is already your email address', to)]))
+    if (to === owner.email)
+      return err(wrongParameters([invalidParameter('email', 'is already your email address', to)]))
     const change = { userId: owner.actor.id, from: owner.email, to }
     const { linkMailer, baseUrl, identity } = this.parts
     if (linkMailer) {

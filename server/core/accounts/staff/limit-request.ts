@@ -3,7 +3,7 @@ import type { ParameterError } from '../../catalog/parameters'
 import type { AccountId, LimitRequestId } from '../../ids'
 import type { Limits } from '../../limits/tier'
 import type { Account } from '../account'
-import { wrong } from '../submitted'
+import { invalidParameter } from '../submitted'
 
 /** An owner's request for higher limits (spec 8). Immutable: a decision creates a new record. */
 export interface LimitRequest extends LimitRequestForm {
@@ -48,5 +48,5 @@ export function brokenLimitRequestRules(
 ): ParameterError[] {
   if (rpm === undefined || tpm === undefined || rpm > current.rpm || tpm > current.tpm) return []
   const rule = `must be above ${current.rpm}, or peak_tpm above ${current.tpm}: your current limits already allow this`
-  return [wrong('peak_rpm', rule, rpm)]
+  return [invalidParameter('peak_rpm', rule, rpm)]
 }

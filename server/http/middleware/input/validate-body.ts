@@ -1,5 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import { accepted, missing, type Submitted, wrong } from '../../../core/accounts/submitted'
+import { accepted, invalidParameter, missingParameter, type Submitted } from '../../../core/accounts/submitted'
 import type { ParameterError } from '../../../core/catalog/parameters'
 import { brokenRule } from '../../openapi/json-schema'
 import { taken } from '../response/failures'
@@ -14,7 +14,7 @@ const MAX_NAME = 60
  */
 export function validateBody<T extends TObject>(schema: T, body: unknown): Submitted<Static<T>> {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    return { isWhole: false, form: {}, errors: [wrong('body', 'must be a JSON object', body)] }
+    return { isWhole: false, form: {}, errors: [invalidParameter('body', 'must be a JSON object', body)] }
   const errors: ParameterError[] = []
   const form: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(schema.properties)) {
@@ -22,12 +22,12 @@ export function validateBody<T extends TObject>(schema: T, body: unknown): Submi
       const value: unknown = Reflect.get(body, name)
       const broken = brokenRule(member, value)
       if (broken === null) form[name] = value
-      else errors.push(wrong(name, broken, value))
-    } else if (schema.required?.includes(name)) errors.push(missing(name))
+      else errors.push(invalidParameter(name, broken, value))
+    } else if (schema.required?.includes(name)) errors.push(missingParameter(name))
   }
   for (const [name, value] of Object.entries(body))
     if (!Object.hasOwn(schema.properties, name))
-      errors.push(wrong(name.slice(0, MAX_NAME), 'is not a known property', value))
+      errors.push(invalidParameter(name.slice(0, MAX_NAME), 'is not a known property', value))
   // Every property was validated against its own schema.
   return errors.length > 0 ? { isWhole: false, form, errors } : { isWhole: true, form: form as Static<T>, errors: [] }
 }

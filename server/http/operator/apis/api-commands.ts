@@ -1,4 +1,4 @@
-import { accepted, wrong } from '../../../core/accounts/submitted'
+import { accepted, invalidParameter } from '../../../core/accounts/submitted'
 import type { Api } from '../../../core/apis/api'
 import type { SoldOperation } from '../../../core/apis/api-routes'
 import type { ApiCatalog, Changed } from '../../../core/apis/catalog/api-catalog'
@@ -77,7 +77,7 @@ export class ApiCommands {
   async create(actor: Actor, sent: NewApi): Answer<OneApi> {
     const { openapi, operations, only, price, prices, ...rest } = sent
     if ((openapi === undefined) === (operations === undefined))
-      return err(wrongParameters([wrong('operations', 'is needed, or openapi, but not both', '')]))
+      return err(wrongParameters([invalidParameter('operations', 'is needed, or openapi, but not both', '')]))
     if (operations) return this.described(await this.catalog.create(actor, apiForm({ ...rest, operations })))
     if (this.catalog.byName(sent.name))
       return err(
@@ -155,11 +155,11 @@ export class ApiCommands {
   private importFormOf(sent: ApiImport): Result<ImportForm, Failure> {
     const previous = this.catalog.byName(sent.name)
     if (!previous && sent.base_url === undefined)
-      return err(wrongParameters([wrong('base_url', 'is needed for a new API', '')]))
+      return err(wrongParameters([invalidParameter('base_url', 'is needed for a new API', '')]))
     const moved = previous !== null && sent.base_url !== undefined && sent.auth === undefined
     const auth = previous ? givenAuth(previous.auth) : ({ kind: 'none' } as const)
     if (moved && this.movesSecret(sent.name, { base_url: sent.base_url ?? '' }) && 'secret' in auth)
-      return err(wrongParameters([wrong('auth', 'is needed: the secret was given for another host', '')]))
+      return err(wrongParameters([invalidParameter('auth', 'is needed: the secret was given for another host', '')]))
     return ok(importForm(sent, { baseUrl: previous?.baseUrl ?? '', auth }))
   }
 }

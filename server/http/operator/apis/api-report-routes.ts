@@ -1,4 +1,4 @@
-import { wrong } from '../../../core/accounts/submitted'
+import { invalidParameter } from '../../../core/accounts/submitted'
 import { MAX_DOCUMENT_BYTES } from '../../../core/apis/document-size'
 import { type Failure, wrongParameters } from '../../../core/failure'
 import type { OutboundFetch, OutboundProblemKind } from '../../../core/outbound/outbound-fetch'
@@ -40,7 +40,7 @@ export function operatorApiReportRoutes({ owners, fetchDocument, ...needs }: Api
 }
 
 async function fetched(fetchDocument: OutboundFetch, url: string): Promise<Result<FetchedDocument, Failure>> {
-  const refused = (rule: string) => err(wrongParameters([wrong('url', rule, '')]))
+  const refused = (rule: string) => err(wrongParameters([invalidParameter('url', rule, '')]))
   const answer = await fetchDocument({ url, timeoutMs: FETCH_MS, maxBytes: MAX_DOCUMENT_BYTES, maxRedirects: 3 })
   if (!answer.ok) return refused(`could not be fetched: ${PROBLEMS[answer.error.kind]}`)
   const { status, body } = answer.value

@@ -4,7 +4,7 @@ import type { AccountClosing } from '../../../core/accounts/closing'
 import type { Keys } from '../../../core/accounts/keys'
 import { resetLink, resetMail, suspensionMail } from '../../../core/accounts/mails/owner-mails'
 import type { AccountNotes } from '../../../core/accounts/staff/account-notes'
-import { wrong } from '../../../core/accounts/submitted'
+import { invalidParameter } from '../../../core/accounts/submitted'
 import { type Actor, auditEntry } from '../../../core/audit'
 import { isoTime } from '../../../core/clock'
 import { type Failure, failure, wrongParameters } from '../../../core/failure'
@@ -134,7 +134,7 @@ export class CustomerCommands {
     const user = await identity.user(account.value.userId)
     if (user?.email === closedEmail(account.value.id)) return err(NOBODY_SIGNS_IN)
     const token = user && (await identity.resetToken(user.email))
-    if (!user || !token) return err(wrongParameters([wrong('account', 'has no password', name)]))
+    if (!user || !token) return err(wrongParameters([invalidParameter('account', 'has no password', name)]))
     await operator.noteResetLink(actor, account.value.id)
     const link = resetLink(baseUrl, token)
     if (!mailer) return ok({ mailed: false, link })
@@ -170,7 +170,8 @@ export class CustomerCommands {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
     const { id } = account.value
-    if (confirm !== id) return err(wrongParameters([wrong('confirm', `must be ${id}, the id of the account`, confirm)]))
+    if (confirm !== id)
+      return err(wrongParameters([invalidParameter('confirm', `must be ${id}, the id of the account`, confirm)]))
     const owner = await this.ownerOf(account.value, actor)
     const forfeited = await this.parts.closing.erase(owner)
     return forfeited.ok

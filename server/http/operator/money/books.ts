@@ -1,5 +1,5 @@
 import type { Operator } from '../../../core/accounts/staff/operator'
-import { wrong } from '../../../core/accounts/submitted'
+import { invalidParameter } from '../../../core/accounts/submitted'
 import type { Actor } from '../../../core/audit'
 import type { Parameters } from '../../../core/catalog/parameters'
 import { isoDay, isoTime } from '../../../core/clock'
@@ -165,8 +165,8 @@ function periodOf({ month, from, to, timezone }: BooksQuery): Result<Named, Fail
   }
   const [start, end] = [instantOf(from), instantOf(to)]
   if (month !== undefined || start === null || end === null)
-    return err(wrongParameters([wrong('month', 'is needed, or else both from and to', month ?? null)]))
-  if (end <= start) return err(wrongParameters([wrong('to', 'must be after from', to ?? null)]))
+    return err(wrongParameters([invalidParameter('month', 'is needed, or else both from and to', month ?? null)]))
+  if (end <= start) return err(wrongParameters([invalidParameter('to', 'must be after from', to ?? null)]))
   return ok({ period: { from: start, to: end }, name: `${isoDay(start)}-${isoDay(end)}` })
 }
 

@@ -1,6 +1,6 @@
 import type { Reconciliation, ReconciliationRun } from '../../../core/accounts/cards/reconciliation'
 import { parseInstant } from '../../../core/accounts/instant'
-import { wrong } from '../../../core/accounts/submitted'
+import { invalidParameter } from '../../../core/accounts/submitted'
 import type { Actor } from '../../../core/audit'
 import { isoTime } from '../../../core/clock'
 import { type Failure, wrongParameters } from '../../../core/failure'
@@ -40,8 +40,9 @@ async function reconcile(
 function periodOf({ from, to }: ReconcileForm, now: number): Result<{ from: number; to: number } | null, Failure> {
   if (from === undefined && to === undefined) return ok(null)
   const [start, end] = [parseInstant(from ?? ''), to === undefined ? now : parseInstant(to)]
-  if (start === null) return err(wrongParameters([wrong('from', 'is needed with to', from ?? null)]))
-  if (end === null || end <= start) return err(wrongParameters([wrong('to', 'must be after from', to ?? null)]))
+  if (start === null) return err(wrongParameters([invalidParameter('from', 'is needed with to', from ?? null)]))
+  if (end === null || end <= start)
+    return err(wrongParameters([invalidParameter('to', 'must be after from', to ?? null)]))
   return ok({ from: start, to: end })
 }
 

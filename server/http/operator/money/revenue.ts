@@ -1,6 +1,6 @@
 import type { Identity } from '../../../core/accounts/identity'
 import type { AccountStore } from '../../../core/accounts/store'
-import { wrong } from '../../../core/accounts/submitted'
+import { invalidParameter } from '../../../core/accounts/submitted'
 import type { Parameters } from '../../../core/catalog/parameters'
 import { DAY_MS, isoDay } from '../../../core/clock'
 import { type Failure, wrongParameters } from '../../../core/failure'
@@ -163,7 +163,7 @@ function askedOf(
   const first = from === undefined ? end - DEFAULT_DAYS : dayOf(from)
   return first < end
     ? ok({ first, end, grouping })
-    : err(wrongParameters([wrong('from', 'must not be after to', from ?? null)]))
+    : err(wrongParameters([invalidParameter('from', 'must not be after to', from ?? null)]))
 }
 
 /** For operators: revenue, cost and margin. */

@@ -1,6 +1,6 @@
 import type { UserOfAccount } from '../../../core/accounts/directory'
 import { parseInstant } from '../../../core/accounts/instant'
-import { wrong } from '../../../core/accounts/submitted'
+import { invalidParameter } from '../../../core/accounts/submitted'
 import type { Actor } from '../../../core/audit'
 import {
   type LostChanges,
@@ -48,7 +48,7 @@ async function afterRestore(
   const { restoreChecks } = parts
   const isMain = parts.cell === MAIN_CELL
   if ((named.cell ?? parts.cell) !== parts.cell)
-    return err(wrongParameters([wrong('cell', 'must be a cell of this gateway', named.cell)]))
+    return err(wrongParameters([invalidParameter('cell', 'must be a cell of this gateway', named.cell)]))
   const restored = restoredFrom(parts, named.taken_at)
   if (!restored) return err(NOT_RESTORED)
   let lost: LostChanges | null = null

@@ -3,7 +3,7 @@ import { ok } from '../../../core/result'
 import { MESSAGES } from './anthropic/messages-wire'
 import { normalizeSpelling } from './google/generate-content-members'
 import { edited, type NamedMember, objectMembers } from './json/json-members'
-import { type ModelRequest, missing, readBody, wrong } from './model-request'
+import { invalidMember, type ModelRequest, missingMember, readModelBody } from './model-request'
 import type { ModelWire } from './model-wire'
 import { PLAIN_ANSWERS, PLAIN_REQUEST } from './plain-wire'
 
@@ -16,13 +16,14 @@ const FREE = { ...PLAIN_REQUEST, uncovered: [], isFree: true } as const satisfie
 export const COUNT_MESSAGE_TOKENS: ModelWire = {
   route: 'messages_count_tokens',
   read(bytes) {
-    const read = readBody(bytes)
+    const read = readModelBody(bytes)
     if (!read.ok) return read
     const { model, messages } = read.value.json
-    if (model === undefined) return missing('model')
-    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
-    if (messages === undefined) return missing('messages')
-    if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
+    if (model === undefined) return missingMember('model')
+    if (typeof model !== 'string') return invalidMember('model', 'must be the id of a model')
+    if (messages === undefined) return missingMember('messages')
+    if (!Array.isArray(messages) || messages.length === 0)
+      return invalidMember('messages', 'must be a list of messages')
     return ok({ ...FREE, bytes, members: read.value.members, model })
   },
   bodyFor: MESSAGES.bodyFor,
@@ -34,17 +35,17 @@ export const COUNT_MESSAGE_TOKENS: ModelWire = {
 export const COUNT_CONTENT_TOKENS: ModelWire = {
   route: 'count_tokens',
   read(bytes, path) {
-    const read = readBody(bytes)
+    const read = readModelBody(bytes)
     if (!read.ok) return read
     const { members } = read.value
     const json = normalizeSpelling(read.value.json)
-    if (!json) return wrong('body', 'contains the same property in both spellings')
+    if (!json) return invalidMember('body', 'contains the same property in both spellings')
     const { contents, generateContentRequest: request } = json
-    if (contents === undefined && request === undefined) return missing('contents')
+    if (contents === undefined && request === undefined) return missingMember('contents')
     if (request !== undefined && request !== null) {
       const member = requestMember(members)
       if (!isJson(request) || !member || !objectMembers(bytes, member.start))
-        return wrong('generateContentRequest', 'must be an object with each property once')
+        return invalidMember('generateContentRequest', 'must be an object with each property once')
       const problem = otherModel(request, path.model ?? '')
       if (problem) return problem
     }
@@ -65,5 +66,5 @@ function requestMember(members: ModelRequest['members']): NamedMember | undefine
 
 function otherModel({ model: named }: Json, model: string) {
   if (named === undefined || named === model || named === `models/${model}`) return null
-  return wrong('generateContentRequest.model', `must be "models/${model.slice(0, 80)}", the model in the path`)
+  return invalidMember('generateContentRequest.model', `must be "models/${model.slice(0, 80)}", the model in the path`)
 }

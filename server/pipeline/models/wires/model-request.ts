@@ -100,7 +100,7 @@ export function boundsOf(request: ModelRequest, model: Model, cap: number): Toke
 }
 
 /** The body as an object, and the positions of its properties. */
-export function readBody(
+export function readModelBody(
   bytes: Uint8Array<ArrayBuffer>,
 ): Result<{ json: Json; members: ReadonlyMap<string, NamedMember> }, Failure> {
   let json: unknown
@@ -123,11 +123,11 @@ export function manyOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value]
 }
 
-export function wrong(param: string, rule: string): { readonly ok: false; readonly error: Failure } {
+export function invalidMember(param: string, rule: string): { readonly ok: false; readonly error: Failure } {
   return err(failure('invalid_parameter', `${param} ${rule}`, { param }))
 }
 
-export function missing(param: string): { readonly ok: false; readonly error: Failure } {
+export function missingMember(param: string): { readonly ok: false; readonly error: Failure } {
   return err(failure('missing_parameter', `${param} is required`, { param }))
 }
 

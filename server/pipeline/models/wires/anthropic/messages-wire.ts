@@ -5,14 +5,14 @@ import { edited } from '../json/json-members'
 import {
   type InputParts,
   imagePart,
+  invalidMember,
   manyOf,
-  missing,
+  missingMember,
   OPAQUE_PART,
   partsOf,
   positive,
-  readBody,
+  readModelBody,
   TEXT_PART,
-  wrong,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
 import { jsonOf, latin1, SseEvents, type Verdict } from '../sse-events'
@@ -29,18 +29,19 @@ const NONE: Uint8Array = new Uint8Array()
 export const MESSAGES: ModelWire = {
   route: 'messages',
   read(bytes) {
-    const read = readBody(bytes)
+    const read = readModelBody(bytes)
     if (!read.ok) return read
     const { json, members } = read.value
     const { model, messages, stream = false, max_tokens: cap } = json
-    if (model === undefined) return missing('model')
-    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
-    if (cap === undefined) return missing('max_tokens')
+    if (model === undefined) return missingMember('model')
+    if (typeof model !== 'string') return invalidMember('model', 'must be the id of a model')
+    if (cap === undefined) return missingMember('max_tokens')
     const maxTokens = positive(cap)
-    if (!maxTokens) return wrong('max_tokens', 'must be a whole number above 0')
-    if (messages === undefined) return missing('messages')
-    if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
-    if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
+    if (!maxTokens) return invalidMember('max_tokens', 'must be a whole number above 0')
+    if (messages === undefined) return missingMember('messages')
+    if (!Array.isArray(messages) || messages.length === 0)
+      return invalidMember('messages', 'must be a list of messages')
+    if (typeof stream !== 'boolean') return invalidMember('stream', 'must be true or false')
     return ok({
       bytes,
       members,

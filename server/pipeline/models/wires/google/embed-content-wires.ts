@@ -2,7 +2,7 @@ import type { Failure } from '../../../../core/failure'
 import { isJson, type Json } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import { ok, type Result } from '../../../../core/result'
-import { type ModelRequest, manyOf, missing, readBody, wrong } from '../model-request'
+import { invalidMember, type ModelRequest, manyOf, missingMember, readModelBody } from '../model-request'
 import type { ModelWire, WirePath } from '../model-wire'
 import { PLAIN_ANSWERS, PLAIN_REQUEST } from '../plain-wire'
 import { COVERED, type MemberRule, type MemberRules, uncovered } from '../priced-members'
@@ -31,10 +31,10 @@ const MEMBERS: MemberRules = {
 export const EMBED_CONTENT: ModelWire = {
   route: 'embed_content',
   read(bytes, path) {
-    const read = readBody(bytes)
+    const read = readModelBody(bytes)
     if (!read.ok) return read
     const one = normalizeSpelling(read.value.json)
-    if (!one) return wrong('body', 'contains the same property in both spellings')
+    if (!one) return invalidMember('body', 'contains the same property in both spellings')
     return requestOf([one], read.value.members, { bytes, path, prefix: '' })
   },
   bodyFor: ({ bytes }, upstream) => written(withModel(parsed(bytes), upstream)),
@@ -46,17 +46,17 @@ export const EMBED_CONTENT: ModelWire = {
 export const BATCH_EMBED_CONTENTS: ModelWire = {
   route: 'batch_embed_contents',
   read(bytes, path) {
-    const read = readBody(bytes)
+    const read = readModelBody(bytes)
     if (!read.ok) return read
     const { json, members } = read.value
     const { requests, ...others } = json
-    if (requests === undefined) return missing('requests')
+    if (requests === undefined) return missingMember('requests')
     if (!Array.isArray(requests) || requests.length === 0 || requests.length > MAX_REQUESTS)
-      return wrong('requests', `must be a list of 1 to ${MAX_REQUESTS} requests`)
+      return invalidMember('requests', `must be a list of 1 to ${MAX_REQUESTS} requests`)
     const all = requests
       .map((request) => (isJson(request) ? normalizeSpelling(request) : null))
       .filter((one) => one !== null)
-    if (all.length < requests.length) return wrong('requests', 'must be objects, each property in one spelling')
+    if (all.length < requests.length) return invalidMember('requests', 'must be objects, each property in one spelling')
     const made = requestOf(all, members, { bytes, path, prefix: 'requests.' })
     if (!made.ok) return made
     return ok({ ...made.value, uncovered: [...uncovered(others, {}), ...made.value.uncovered] })
@@ -82,11 +82,11 @@ function requestOf(
   let textBytes = 0
   for (const { model: named, content, title } of all) {
     if (named !== undefined && named !== null && named !== model && named !== `models/${model}`)
-      return wrong(`${prefix}model`, `must be "models/${model.slice(0, 80)}", the model in the path`)
+      return invalidMember(`${prefix}model`, `must be "models/${model.slice(0, 80)}", the model in the path`)
     if (!isJson(content))
       return content === undefined
-        ? missing(`${prefix}content`)
-        : wrong(`${prefix}content`, 'must be an object with parts')
+        ? missingMember(`${prefix}content`)
+        : invalidMember(`${prefix}content`, 'must be an object with parts')
     textBytes += lengthOf(title)
     for (const part of manyOf(content['parts'])) textBytes += lengthOf(isJson(part) ? part['text'] : null)
   }

@@ -6,14 +6,14 @@ import { edited, inserted, objectMembers } from '../json/json-members'
 import {
   type InputParts,
   imagePart,
+  invalidMember,
   manyOf,
-  missing,
+  missingMember,
   OPAQUE_PART,
   partsOf,
   positive,
-  readBody,
+  readModelBody,
   TEXT_PART,
-  wrong,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
 import { dataOf, latin1, reportsFailure, SseEvents, type Verdict } from '../sse-events'
@@ -30,26 +30,26 @@ const NONE: Uint8Array = new Uint8Array()
 export const GENERATE_CONTENT: ModelWire = {
   route: 'generate_content',
   read(bytes, path) {
-    const read = readBody(bytes)
+    const read = readModelBody(bytes)
     if (!read.ok) return read
     const { members } = read.value
     const json = normalizeSpelling(read.value.json)
-    if (!json) return wrong('body', 'contains the same property in both spellings')
+    if (!json) return invalidMember('body', 'contains the same property in both spellings')
     const { contents, generationConfig: config = {} } = json
-    if (contents === undefined) return missing('contents')
-    if (!Array.isArray(contents) && !isJson(contents)) return wrong('contents', 'must be a list of contents')
+    if (contents === undefined) return missingMember('contents')
+    if (!Array.isArray(contents) && !isJson(contents)) return invalidMember('contents', 'must be a list of contents')
     const member = members.get('generationConfig') ?? members.get('generation_config')
-    if (!isJson(config)) return wrong('generationConfig', 'must be an object')
+    if (!isJson(config)) return invalidMember('generationConfig', 'must be an object')
     const settings = normalizeSpelling(config)
     if (!settings || (member && !objectMembers(bytes, member.start)))
-      return wrong('generationConfig', 'contains the same setting twice')
+      return invalidMember('generationConfig', 'contains the same setting twice')
     const cap = positive(settings['maxOutputTokens'])
     // A null would be a duplicate of the cap that the gateway adds, and a parser that takes the last one would see no cap.
     if (cap === undefined || settings['maxOutputTokens'] === null)
-      return wrong('generationConfig.maxOutputTokens', 'must be a whole number above 0')
+      return invalidMember('generationConfig.maxOutputTokens', 'must be a whole number above 0')
     const choices = positive(settings['candidateCount'])
     if (choices === undefined || (choices ?? 1) > 8)
-      return wrong('generationConfig.candidateCount', 'must be a whole number from 1 to 8')
+      return invalidMember('generationConfig.candidateCount', 'must be a whole number from 1 to 8')
     return ok({
       bytes,
       members,

@@ -6,15 +6,15 @@ import { assigned, type Edit, edited, objectMembers } from '../json/json-members
 import {
   type InputParts,
   imagePart,
+  invalidMember,
   type ModelRequest,
   manyOf,
-  missing,
+  missingMember,
   OPAQUE_PART,
   partsOf,
   positive,
-  readBody,
+  readModelBody,
   TEXT_PART,
-  wrong,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
 import { jsonOf, latin1, reportsFailure, SseEvents, type Verdict } from '../sse-events'
@@ -34,23 +34,25 @@ const NONE: Uint8Array = new Uint8Array()
 export const CHAT_COMPLETIONS: ModelWire = {
   route: 'chat_completions',
   read(bytes) {
-    const read = readBody(bytes)
+    const read = readModelBody(bytes)
     if (!read.ok) return read
     const { json, members } = read.value
     const { model, messages, stream = false, n, stream_options: options } = json
-    if (model === undefined) return missing('model')
-    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
-    if (messages === undefined) return missing('messages')
-    if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
-    if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
-    if (isJson(options) && !stream) return wrong('stream_options', 'is allowed only with stream: true')
+    if (model === undefined) return missingMember('model')
+    if (typeof model !== 'string') return invalidMember('model', 'must be the id of a model')
+    if (messages === undefined) return missingMember('messages')
+    if (!Array.isArray(messages) || messages.length === 0)
+      return invalidMember('messages', 'must be a list of messages')
+    if (typeof stream !== 'boolean' && stream !== null) return invalidMember('stream', 'must be true or false')
+    if (isJson(options) && !stream) return invalidMember('stream_options', 'is allowed only with stream: true')
     const caps = [json['max_completion_tokens'], json['max_tokens']].map(positive)
-    if (caps[0] === undefined) return wrong('max_completion_tokens', 'must be a whole number above 0')
-    if (caps[1] === undefined) return wrong('max_tokens', 'must be a whole number above 0')
+    if (caps[0] === undefined) return invalidMember('max_completion_tokens', 'must be a whole number above 0')
+    if (caps[1] === undefined) return invalidMember('max_tokens', 'must be a whole number above 0')
     const choices = positive(n)
-    if (choices === undefined || (choices ?? 1) > 128) return wrong('n', 'must be a whole number from 1 to 128')
+    if (choices === undefined || (choices ?? 1) > 128) return invalidMember('n', 'must be a whole number from 1 to 128')
     const bestOf = positive(json['best_of'])
-    if (bestOf === undefined || (bestOf ?? 1) > 128) return wrong('best_of', 'must be a whole number from 1 to 128')
+    if (bestOf === undefined || (bestOf ?? 1) > 128)
+      return invalidMember('best_of', 'must be a whole number from 1 to 128')
     const given = caps.filter((cap) => typeof cap === 'number')
     return ok({
       bytes,

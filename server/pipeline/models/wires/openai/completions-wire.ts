@@ -1,7 +1,7 @@
 import { failure } from '../../../../core/failure'
 import { isJson, type Json, jsonText, listOf } from '../../../../core/json'
 import { err, ok } from '../../../../core/result'
-import { manyOf, missing, positive, readBody, TEXT_PART, wrong } from '../model-request'
+import { invalidMember, manyOf, missingMember, positive, readModelBody, TEXT_PART } from '../model-request'
 import type { ModelWire, UpstreamWire } from '../model-wire'
 import { COVERED, type MemberRules, only, uncovered } from '../priced-members'
 import { CHAT_COMPLETIONS } from './chat-completions-wire'
@@ -58,13 +58,13 @@ export const COMPLETIONS: ModelWire = {
   ...OVER_CHAT,
   route: 'completions',
   read(bytes) {
-    const read = readBody(bytes)
+    const read = readModelBody(bytes)
     if (!read.ok) return read
     const { json, members } = read.value
     const { model, prompt, stream = false, stream_options: options } = json
-    if (model === undefined) return missing('model')
-    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
-    if (prompt === undefined) return missing('prompt')
+    if (model === undefined) return missingMember('model')
+    if (typeof model !== 'string') return invalidMember('model', 'must be the id of a model')
+    if (prompt === undefined) return missingMember('prompt')
     const [text, ...more] = manyOf(prompt)
     if (more.length > 0 && more.every((one) => typeof one === 'string'))
       return err(
@@ -72,11 +72,12 @@ export const COMPLETIONS: ModelWire = {
           param: 'prompt',
         }),
       )
-    if (typeof text !== 'string' || more.length > 0) return wrong('prompt', 'must be a string, or a list of one string')
-    if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
-    if (isJson(options) && !stream) return wrong('stream_options', 'is allowed only with stream: true')
+    if (typeof text !== 'string' || more.length > 0)
+      return invalidMember('prompt', 'must be a string, or a list of one string')
+    if (typeof stream !== 'boolean' && stream !== null) return invalidMember('stream', 'must be true or false')
+    if (isJson(options) && !stream) return invalidMember('stream_options', 'is allowed only with stream: true')
     const cap = positive(json['max_tokens'])
-    if (cap === undefined) return wrong('max_tokens', 'must be a whole number above 0')
+    if (cap === undefined) return invalidMember('max_tokens', 'must be a whole number above 0')
     const chat = {
       messages: [{ role: 'user', content: text }],
       ...Object.fromEntries(SAME.map((name) => [name, json[name] ?? undefined])),

@@ -1,6 +1,6 @@
 import { ok } from '../../../../core/result'
 import { edited } from '../json/json-members'
-import { missing, positive, readBody, wrong } from '../model-request'
+import { invalidMember, missingMember, positive, readModelBody } from '../model-request'
 import type { ModelWire } from '../model-wire'
 import { PLAIN_ANSWERS, PLAIN_REQUEST } from '../plain-wire'
 import { COVERED, type MemberRules, uncovered } from '../priced-members'
@@ -24,19 +24,22 @@ const MEMBERS: MemberRules = {
 export const EMBEDDINGS: ModelWire = {
   route: 'embeddings',
   read(bytes) {
-    const read = readBody(bytes)
+    const read = readModelBody(bytes)
     if (!read.ok) return read
     const { json, members } = read.value
     const { model, input, dimensions, encoding_format: format } = json
-    if (model === undefined) return missing('model')
-    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
-    if (input === undefined) return missing('input')
+    if (model === undefined) return missingMember('model')
+    if (typeof model !== 'string') return invalidMember('model', 'must be the id of a model')
+    if (input === undefined) return missingMember('input')
     const textBytes = bytesOfInput(input)
     if (textBytes === null)
-      return wrong('input', `must be text, a list of 1 to ${MAX_INPUTS} texts, or texts as lists of token numbers`)
-    if (positive(dimensions) === undefined) return wrong('dimensions', 'must be a whole number above 0')
+      return invalidMember(
+        'input',
+        `must be text, a list of 1 to ${MAX_INPUTS} texts, or texts as lists of token numbers`,
+      )
+    if (positive(dimensions) === undefined) return invalidMember('dimensions', 'must be a whole number above 0')
     if (format !== undefined && format !== null && format !== 'float' && format !== 'base64')
-      return wrong('encoding_format', 'must be float or base64')
+      return invalidMember('encoding_format', 'must be float or base64')
     return ok({
       ...PLAIN_REQUEST,
       bytes,

@@ -3,7 +3,7 @@ import type { ModelUpstream } from '../../../../core/models/model'
 import type { UnitsAsked } from '../../../../core/models/unit-price'
 import { ok } from '../../../../core/result'
 import { assigned, edited } from '../json/json-members'
-import { type ModelRequest, missing, readBody, wrong } from '../model-request'
+import { invalidMember, type ModelRequest, missingMember, readModelBody } from '../model-request'
 import { PLAIN_ANSWERS, PLAIN_REQUEST } from '../plain-wire'
 import { type MemberRules, uncovered } from '../priced-members'
 
@@ -14,15 +14,15 @@ export function readUnitCall(
   required: readonly string[],
   asked: (json: Json) => UnitsAsked | readonly [param: string, rule: string],
 ) {
-  const read = readBody(bytes)
+  const read = readModelBody(bytes)
   if (!read.ok) return read
   const { json, members } = read.value
   const { model } = json
   const absent = ['model', ...required].find((name) => json[name] === undefined)
-  if (absent !== undefined) return missing(absent)
-  if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+  if (absent !== undefined) return missingMember(absent)
+  if (typeof model !== 'string') return invalidMember('model', 'must be the id of a model')
   const units = asked(json)
-  if (!('unit' in units)) return wrong(...units)
+  if (!('unit' in units)) return invalidMember(...units)
   return ok({ ...PLAIN_REQUEST, bytes, members, model, units, uncovered: uncovered(json, rules) })
 }
 

@@ -6,14 +6,14 @@ import {
   type InputParts,
   type ItemReference,
   imagePart,
+  invalidMember,
   manyOf,
-  missing,
+  missingMember,
   OPAQUE_PART,
   partsOf,
   positive,
-  readBody,
+  readModelBody,
   TEXT_PART,
-  wrong,
 } from '../../model-request'
 import { type ModelWire, stringBytes, stringMembers } from '../../model-wire'
 import { responsesUsage } from '../../token-usage'
@@ -28,23 +28,23 @@ const TEXTS = stringMembers('text', 'arguments', 'input', 'refusal')
 export const RESPONSES: ModelWire = {
   route: 'responses',
   read(bytes) {
-    const read = readBody(bytes)
+    const read = readModelBody(bytes)
     if (!read.ok) return read
     const { json, members } = read.value
     const { model, input, instructions = null, stream = false, store } = json
-    if (model === undefined) return missing('model')
-    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+    if (model === undefined) return missingMember('model')
+    if (typeof model !== 'string') return invalidMember('model', 'must be the id of a model')
     const stateful = statefulMember(json)
     if (stateful) return err(stateful)
-    if (input === undefined) return missing('input')
+    if (input === undefined) return missingMember('input')
     if (typeof input !== 'string' && (!Array.isArray(input) || input.length === 0 || !input.every(isJson)))
-      return wrong('input', 'must be text or a list of items')
-    if (typeof instructions !== 'string' && instructions !== null) return wrong('instructions', 'must be text')
-    if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
+      return invalidMember('input', 'must be text or a list of items')
+    if (typeof instructions !== 'string' && instructions !== null) return invalidMember('instructions', 'must be text')
+    if (typeof stream !== 'boolean' && stream !== null) return invalidMember('stream', 'must be true or false')
     if (store !== undefined && store !== null && typeof store !== 'boolean')
-      return wrong('store', 'must be true or false')
+      return invalidMember('store', 'must be true or false')
     const cap = positive(json['max_output_tokens'])
-    if (cap === undefined) return wrong('max_output_tokens', 'must be a whole number above 0')
+    if (cap === undefined) return invalidMember('max_output_tokens', 'must be a whole number above 0')
     return ok({
       bytes,
       members,
