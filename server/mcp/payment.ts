@@ -1,4 +1,4 @@
-import { isJson, jsonText } from '../core/json'
+import { isJson, jsonText, member } from '../core/json'
 import { CREDENTIAL_BOUNDS, isValueWithin } from '../core/json-bounds'
 import type { ShownPayment } from '../core/payments/method'
 import { INVALID_PARAMS, ProtocolError } from './protocol-error'
@@ -114,7 +114,3 @@ function challengesIn(header: string): Record<string, unknown>[] {
 
 const PARAMETER = /([\w-]+)="((?:[^"\\]|\\.)*)"/g
 const CHALLENGE = /([A-Za-z][\w-]*) +((?:[\w-]+="(?:[^"\\]|\\.)*"(?:, *(?=[\w-]+="))?)+)/g
-
-function member(value: unknown, name: string): unknown {
-  return Reflect.get(Object(value ?? {}), name)
-}

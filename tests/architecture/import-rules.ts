@@ -19,6 +19,8 @@ export interface Rule {
 
 export const SELF = 'SELF'
 
+const JSON_GUARDS = 'server/core/json.ts'
+
 const BASE = [
   'server/core/money.ts',
   'server/core/ids.ts',
@@ -36,7 +38,7 @@ const BASE = [
   // For concerns that read, decide and write, one change at a time.
   'server/core/keyed-mutex.ts',
   // Guards for parsed JSON.
-  'server/core/json.ts',
+  JSON_GUARDS,
 ]
 const CORE = 'server/core/**'
 const PIPELINE = 'server/pipeline/**'
@@ -651,7 +653,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     files: ['dashboard/src/features/*/**'],
-    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT],
+    may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, JSON_GUARDS],
     packages: REACT,
   },
   // The compiler checks the table of actions against the server's failure codes.
@@ -681,7 +683,12 @@ export const RULES: readonly Rule[] = [
   },
   // How many reads a batch may have is defined once.
   { files: ['dashboard/src/api/client/batch.ts'], may: ['server/core/batch.ts'] },
-  { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts', ...RECORDS], packages: REACT },
+  {
+    files: ['dashboard/src/api/**'],
+    may: [SELF, ...TEXT, JSON_GUARDS],
+    types: ['server/app.ts', ...RECORDS],
+    packages: REACT,
+  },
   {
     // A row of the request log has no message, so its details show the documented meaning of its code.
     files: ['dashboard/src/ui/requests/failure-code-meaning.tsx'],

@@ -1,3 +1,4 @@
+import { member } from '../../../../server/core/json.ts'
 import { FAILURE_TEXT } from '../../messages/failures.ts'
 
 /** An invalid field, as the server names it. */
@@ -74,8 +75,4 @@ function codeOf(error: unknown): string | null {
 
 function fieldOf(detail: unknown): FieldFailure {
   return { param: String(member(detail, 'param') ?? ''), rule: String(member(detail, 'rule') ?? '') }
-}
-
-function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

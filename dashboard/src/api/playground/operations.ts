@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { listOf, member, parsedJson } from '../../../../server/core/json.ts'
 import { FORM_TYPES, type FormType, type SentForm } from '../../sample.ts'
 import type { ApiOperation } from '../apis.ts'
 import type { CatalogOperation } from '../catalog.ts'
@@ -72,7 +73,7 @@ export const operationQuery = (id: string) =>
   })
 
 function choicesOf(index: unknown): readonly OperationChoice[] {
-  const entries = list(member(index, 'operations')).map(loose)
+  const entries = listOf(member(index, 'operations')).map(loose)
   const paths = entries.map(({ path }) => path)
   return entries.map(({ id, title, group, name, method, path }) => {
     const isSecond = method === 'POST' && paths.filter((one) => one === path).length > 1
@@ -98,18 +99,18 @@ function operationsOf(document: unknown): readonly GatewayOperation[] {
 function operationOf(document: unknown, path: string, method: 'GET' | 'POST', operation: unknown): GatewayOperation {
   const media = member(member(member(operation, 'requestBody'), 'content'), 'application/json')
   const schema = resolved(document, member(media, 'schema'))
-  const required = list(member(schema, 'required')).map(String)
+  const required = listOf(member(schema, 'required')).map(String)
   const bodyFields = Object.entries(loose(member(schema, 'properties'))).map(([name, property]) =>
     fieldOf({ name, in: 'body', required: required.includes(name), schema: resolved(document, property) }),
   )
   const isFlat = bodyFields.every((field) => field !== null)
   const example = member(Object.values(loose(member(media, 'examples')))[0], 'value')
-  const parameters = list(member(operation, 'parameters')).map((parameter) => fieldOf(resolved(document, parameter)))
+  const parameters = listOf(member(operation, 'parameters')).map((parameter) => fieldOf(resolved(document, parameter)))
   return {
     id: String(member(operation, 'operationId') ?? path),
     title: `${String(member(operation, 'summary') ?? path)}${method === 'POST' && parameters.length > 4 ? ' (POST)' : ''}`,
     description: String(member(operation, 'description') ?? ''),
-    group: String(list(member(operation, 'tags'))[0] ?? ''),
+    group: String(listOf(member(operation, 'tags'))[0] ?? ''),
     method,
     path,
     price: text(member(member(operation, 'x-price'), 'amount')),
@@ -123,7 +124,7 @@ function operationOf(document: unknown, path: string, method: 'GET' | 'POST', op
 /** The form of an imported operation, from its entry in the catalog. */
 export function catalogGatewayOperation(entry: CatalogOperation): GatewayOperation {
   const { name, title, description, api_title: group, method, path, price, parameters, input_schema: schema } = entry
-  const required = list(member(schema, 'required')).map(String)
+  const required = listOf(member(schema, 'required')).map(String)
   const properties = member(schema, 'properties')
   const fields = parameters.flatMap(({ name: sentAs, input, in: location }) => {
     const property = member(properties, input)
@@ -174,7 +175,7 @@ function formTypeOf(contentType: string | null): FormType | null {
 /** Fields for the members of a form or of a flat body; any other body is edited as JSON. */
 function withBody(fields: readonly OperationField[], schema: unknown, example: unknown, formType: FormType | null) {
   if (formType !== null) return withForm(fields, schema, formType)
-  const required = list(member(schema, 'required')).map(String)
+  const required = listOf(member(schema, 'required')).map(String)
   const members = Object.entries(loose(member(schema, 'properties'))).map(([name, property]) =>
     fieldOf({ name, in: 'body', required: required.includes(name), schema: property }),
   )
@@ -190,7 +191,7 @@ function withBody(fields: readonly OperationField[], schema: unknown, example: u
 
 /** A field for each member of a form. If a parameter already has the name of a member, its field gets another name. */
 function withForm(fields: readonly OperationField[], schema: unknown, formType: FormType) {
-  const required = list(member(schema, 'required')).map(String)
+  const required = listOf(member(schema, 'required')).map(String)
   const taken = new Set(fields.map(({ name }) => name))
   const members = Object.entries(loose(member(schema, 'properties'))).flatMap(([name, property]): OperationField[] => {
     const label = taken.has(name) ? `body_${name}` : name
@@ -279,7 +280,7 @@ export function inputOf(operation: GatewayOperation, values: FormValues, body: s
 
 /** The body from its fields, or from JSON text; undefined if that is not valid. */
 function bodyOf({ fields, exampleBody }: GatewayOperation, values: FormValues, body: string): unknown {
-  if (exampleBody !== null) return jsonOf(body)
+  if (exampleBody !== null) return parsedJson(body)
   return Object.fromEntries(
     fields.flatMap((field) => {
       const value = values[field.name]
@@ -292,7 +293,7 @@ function bodyOf({ fields, exampleBody }: GatewayOperation, values: FormValues, b
 /** A form sends each element of a list as a field of its own. */
 function textsOf({ type, multiple }: OperationField, value: string): readonly string[] {
   if (type === 'list') return linesOf(value)
-  const elements = type === 'json' && multiple === true ? jsonOf(value) : null
+  const elements = type === 'json' && multiple === true ? parsedJson(value) : null
   return Array.isArray(elements) ? elements.map((one) => JSON.stringify(one)) : [value]
 }
 
@@ -300,7 +301,7 @@ function sentValue({ type }: OperationField, value: string): unknown {
   if (type === 'integer' || type === 'number') return Number(value)
   if (type === 'boolean') return value === 'true'
   if (type === 'json') {
-    const parsed = jsonOf(value)
+    const parsed = parsedJson(value)
     // Anything but an object or a list is the text that was typed.
     return typeof parsed === 'object' && parsed !== null ? parsed : value
   }
@@ -311,20 +312,11 @@ function linesOf(value: string): string[] {
   return value.split('\n').filter((line) => line.trim() !== '')
 }
 
-/** The value of JSON text; undefined if it is not valid. */
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** The field of a parameter; null if it has more than one value. */
 function fieldOf(parameter: unknown): OperationField | null {
   const schema = member(parameter, 'schema')
   const location = member(parameter, 'in')
-  const choices = list(member(schema, 'enum')).filter((value) => value !== null)
+  const choices = listOf(member(schema, 'enum')).filter((value) => value !== null)
   const type = typeOf(member(schema, 'type') ?? firstType(schema), choices)
   if (type === null || (location !== 'query' && location !== 'header' && location !== 'path' && location !== 'body'))
     return null
@@ -364,7 +356,9 @@ function typeOf(type: unknown, choices: readonly unknown[]): OperationField['typ
 
 /** For "a string or a list of strings": the list, because it covers both. */
 function firstType(schema: unknown): unknown {
-  const ways = [...list(member(schema, 'anyOf')), ...list(member(schema, 'oneOf'))].map((way) => member(way, 'type'))
+  const ways = [...listOf(member(schema, 'anyOf')), ...listOf(member(schema, 'oneOf'))].map((way) =>
+    member(way, 'type'),
+  )
   return ways.includes('array') ? 'array' : ways[0]
 }
 
@@ -374,16 +368,8 @@ function resolved(document: unknown, value: unknown): unknown {
   return reference.replace('#/', '').split('/').reduce<unknown>(member, document)
 }
 
-function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
-}
-
 function loose(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }
 
 function text(value: unknown): string | null {

@@ -1,5 +1,6 @@
+import { parsedJson } from '../../../../server/core/json.ts'
 import type { Sample } from '../../sample.ts'
-import { callOf, type FormValues, type GatewayOperation, jsonOf, type OperationField } from './operations.ts'
+import { callOf, type FormValues, type GatewayOperation, type OperationField } from './operations.ts'
 
 /** A call of an operation with a placeholder such as `<q>` for each required value, because parameters are not stored. */
 export function placeholderCall(operation: GatewayOperation, model: string | null): Sample {
@@ -27,7 +28,7 @@ function placeholderOf({ name, type, choices, min }: OperationField, model: stri
 
 /** The example body, with the model that was called. */
 function bodyText({ exampleBody }: GatewayOperation, model: string | null): string {
-  const example = jsonOf(exampleBody ?? '{}')
+  const example = parsedJson(exampleBody ?? '{}')
   if (model === null || typeof example !== 'object' || example === null || !('model' in example))
     return exampleBody ?? ''
   return JSON.stringify({ ...example, model })

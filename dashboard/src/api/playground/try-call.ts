@@ -1,3 +1,4 @@
+import { parsedJson } from '../../../../server/core/json.ts'
 import type { TriedCall } from '../../../../server/http/playground/record.ts'
 import type { Sample, SentForm } from '../../sample.ts'
 import { type ApiFailure, noResponse, parseFailure } from '../client/failure.ts'
@@ -43,7 +44,7 @@ export async function tryCall(call: TryCall): Promise<TryResponse> {
   const text = await shownBody(response).catch(() => {
     throw noResponse()
   })
-  const json = parsed(text)
+  const json = parsedJson(text)
   const cost = response.headers.get('x-cost-micros-usd')
   const retryAfter = response.headers.get('retry-after')
   return {
@@ -116,14 +117,6 @@ function sendForm({ method, path, headers, payer }: TryCall, form: SentForm, sig
     else body.append(name, typeof value === 'string' ? value : value.name)
   }
   return fetch(path, { method, signal, credentials: 'omit', headers: { ...headers, ...bearerOf(payer) }, body })
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Sends a sample from this page with its own key and without the session cookie. Throws `ApiFailure` if it is refused. */

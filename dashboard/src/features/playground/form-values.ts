@@ -1,4 +1,5 @@
-import { jsonOf, type OperationField } from '../../api/playground/operations.ts'
+import { parsedJson } from '../../../../server/core/json.ts'
+import type { OperationField } from '../../api/playground/operations.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 
 export function countWords(text: string): number {
@@ -25,7 +26,7 @@ export function validateField(
     if ((min !== null && number < min) || (max !== null && number > max)) return TEXT.outOfRange(min, max)
   }
   if (maxLength !== null && countCharacters(value) > maxLength) return TEXT.tooLong
-  if (type === 'json' && jsonOf(value) === undefined) return TEXT.bodyWrong
+  if (type === 'json' && parsedJson(value) === undefined) return TEXT.bodyWrong
   return maxWords !== null && countWords(value) > maxWords ? TEXT.tooLong : null
 }
 

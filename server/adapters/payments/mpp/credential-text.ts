@@ -1,5 +1,5 @@
 import { Credential } from 'mppx'
-import { parsedJson } from '../../../core/json'
+import { member, parsedJson } from '../../../core/json'
 import { CREDENTIAL_BOUNDS, isWithin } from '../../../core/json-bounds'
 import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
@@ -49,11 +49,6 @@ function boundedJson(text: string): string | null {
 /** The value of the JSON in a base64 text; undefined if it is not JSON, or larger or deeper than a credential can be. */
 export function credentialJson(text: string): unknown {
   return parsedJson(boundedJson(text) ?? '')
-}
-
-/** A member of a parsed value, which may be anything. */
-export function member(value: unknown, name: string): unknown {
-  return Reflect.get(Object(value), name)
 }
 
 /** The binding of the challenge, as repeated in the credential. */

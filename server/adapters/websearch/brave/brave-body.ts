@@ -1,10 +1,9 @@
-import { isJson } from '../../../core/json'
+import { isJson, member, parsedJsonBytes } from '../../../core/json'
 import type { ProviderAnswer } from '../../../core/providers/provider'
-import { jsonOf, member } from '../json-body'
 
 /** An image response, unchanged; null if it is not one. */
 export function imageBody(bytes: Uint8Array<ArrayBuffer>): ProviderAnswer | null {
-  return Array.isArray(member(jsonOf(bytes), 'results')) ? { body: bytes } : null
+  return Array.isArray(member(parsedJsonBytes(bytes), 'results')) ? { body: bytes } : null
 }
 
 /**
@@ -12,7 +11,7 @@ export function imageBody(bytes: Uint8Array<ArrayBuffer>): ProviderAnswer | null
  * front. The rest is unchanged.
  */
 export function contextBody(bytes: Uint8Array<ArrayBuffer>, q: string): ProviderAnswer | null {
-  const value = jsonOf(bytes)
+  const value = parsedJsonBytes(bytes)
   if (!isContext(value)) return null
   if (isJson(member(value, 'query'))) return { body: bytes }
   const text = new TextDecoder().decode(bytes)

@@ -1,6 +1,6 @@
+import { member, parsedJsonBytes } from '../../../core/json'
 import type { OutboundAnswer } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
-import { jsonOf, member } from '../json-body'
 
 /** Brave's errors about our own key, plan or bill; callers must never mistake them for theirs. */
 const ABOUT_US = new Set([
@@ -23,7 +23,7 @@ interface BraveError {
 export function braveFailure(answer: OutboundAnswer, apiKey: string): UpstreamFailure {
   const { status, headers } = answer
   const text = new TextDecoder().decode(answer.body)
-  const { code, places } = braveError(jsonOf(answer.body))
+  const { code, places } = braveError(parsedJsonBytes(answer.body))
   const reason = `brave: ${status}${code && ` ${code}`}${places.length > 0 ? ` at ${places.join(' ')}` : ''}`
   if (status === 429) return { kind: 'rate_limited', reason, retryAfterSeconds: retryAfter(headers) }
   if (status === 401 || status === 402 || status === 403 || ABOUT_US.has(code)) return { kind: 'unavailable', reason }

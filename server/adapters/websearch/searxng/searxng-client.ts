@@ -1,9 +1,8 @@
 import { MINUTE_MS } from '../../../core/clock'
-import { jsonText } from '../../../core/json'
+import { jsonText, member, parsedJsonBytes } from '../../../core/json'
 import type { OutboundAnswer, OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
-import { jsonOf, member } from '../json-body'
 import { upstreamFailure } from '../upstream-failure'
 
 /** One query to SearXNG. Every value uses SearXNG's spelling. */
@@ -132,7 +131,8 @@ export class SearxngClient {
   private async askEngines(timeoutMs: number): Promise<readonly SearxngEngine[]> {
     const headers = { accept: 'application/json', ...FROM_GATEWAY }
     const fetched = await this.fetch({ url: `${this.baseUrl}/config`, headers, timeoutMs, maxBytes: CONFIG_BYTES })
-    const engines = fetched.ok && fetched.value.status === 200 ? member(jsonOf(fetched.value.body), 'engines') : null
+    const engines =
+      fetched.ok && fetched.value.status === 200 ? member(parsedJsonBytes(fetched.value.body), 'engines') : null
     return Array.isArray(engines) ? engines.map(readEngine) : []
   }
 
@@ -164,7 +164,7 @@ function refused({ status, headers }: OutboundAnswer): UpstreamFailure {
 }
 
 function readPage(bytes: Uint8Array): Result<SearxngPage, UpstreamFailure> {
-  const body = jsonOf(bytes)
+  const body = parsedJsonBytes(bytes)
   const results = member(body, 'results')
   if (!Array.isArray(results)) return err({ kind: 'error', reason: 'searxng: 200 with an unreadable body' })
   const failed = member(body, 'unresponsive_engines')

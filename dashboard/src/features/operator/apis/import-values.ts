@@ -1,3 +1,4 @@
+import { member } from '../../../../../server/core/json.ts'
 import type { ApiDetails, ApiImport } from '../../../api/apis.ts'
 import { IMPORT_TEXT as TEXT } from '../../../messages/import-api.ts'
 import { type AuthErrors, type AuthValues, authValues, toAuth, validateAuth } from './auth-values.ts'
@@ -124,8 +125,4 @@ function slug(title: string): string {
 
 export function isHttpUrl(text: string): boolean {
   return /^https?:$/.test(URL.parse(text.trim())?.protocol ?? '')
-}
-
-function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

@@ -1,10 +1,11 @@
 import type { Credential } from 'mppx'
 import type { evm } from 'mppx/server'
+import { member } from '../../../../core/json'
 import { type Binding, digestOf } from '../../../../core/payments/binding'
 import type { ShownPayment } from '../../../../core/payments/method'
 import type { PaymentRefusal } from '../../../../core/payments/refusal'
 import { err, ok, type Result } from '../../../../core/result'
-import { credentialJson, decodedBinding, isCredentialText, member, readPaymentScheme } from '../credential-text'
+import { credentialJson, decodedBinding, isCredentialText, readPaymentScheme } from '../credential-text'
 import { type Authorization, authorizationIn } from './eip3009'
 
 /** An authorization in one of its wire formats. */

@@ -7,7 +7,7 @@ import {
   parseSignature,
   recoverTypedDataAddress,
 } from 'viem'
-import { member } from '../credential-text'
+import { member } from '../../../../core/json'
 
 /** Uniswap's Permit2, and the contract of x402 that settles `upto` with it. Each has one address on every chain. */
 export const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3'

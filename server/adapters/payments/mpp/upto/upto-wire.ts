@@ -1,10 +1,11 @@
 import { getAddress } from 'viem'
+import { member } from '../../../../core/json'
 import { type Binding, bindingText, digestOf } from '../../../../core/payments/binding'
 import type { Resource, ShownPayment, Terms } from '../../../../core/payments/method'
 import type { PaymentRefusal } from '../../../../core/payments/refusal'
 import { err, ok, type Result } from '../../../../core/result'
 import { opaqueOf } from '../challenge-writer'
-import { credentialJson, decodedBinding, member } from '../credential-text'
+import { credentialJson, decodedBinding } from '../credential-text'
 import { bazaarExtension } from '../discovery'
 import { type Permit, permitIn, SPONSORING } from './permit2'
 
