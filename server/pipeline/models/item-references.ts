@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../../core/result'
 import type { ItemMemory } from './item-memory'
 import { listElements } from './wires/json/json-members'
 import type { ModelRequest } from './wires/model-request'
-import { jsonOf } from './wires/sse-events'
+import { eventJson } from './wires/sse-events'
 
 const MAX_ID_CHARACTERS = 200
 
@@ -66,7 +66,7 @@ export function responseOfBody(body: Uint8Array): unknown {
 export function responseOfEnding(ending: Uint8Array): unknown {
   const text = new TextDecoder().decode(ending).trimEnd()
   const start = Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\r\n\r\n'))
-  return jsonOf(new TextEncoder().encode(text.slice(start + 1).trimStart()))['response']
+  return eventJson(new TextEncoder().encode(text.slice(start + 1).trimStart()))['response']
 }
 
 /** An answered item as one of the input. Empty for reasoning that only a vendor which stores it can read again. */

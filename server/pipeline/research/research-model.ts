@@ -7,7 +7,7 @@ import type { BackendAnswer, ModelBackend } from '../models/model-backend'
 import { boundsOf, USUAL_BYTES } from '../models/wires/model-request'
 import { type Metered, metered, type WirePath } from '../models/wires/model-wire'
 import { CHAT_COMPLETIONS } from '../models/wires/openai/chat-completions-wire'
-import { jsonOf, SseEvents } from '../models/wires/sse-events'
+import { eventJson, SseEvents } from '../models/wires/sse-events'
 import type { ChatTurn } from './research-prompts'
 
 const STREAM: WirePath = { model: null, stream: true, events: true }
@@ -77,7 +77,7 @@ export async function askModel(
 }
 
 function deltaOf(event: Uint8Array): string {
-  const [choice] = listOf(jsonOf(event)['choices'])
+  const [choice] = listOf(eventJson(event)['choices'])
   const delta = isJson(choice) ? choice['delta'] : null
   return isJson(delta) && typeof delta['content'] === 'string' ? delta['content'] : ''
 }

@@ -33,7 +33,7 @@ export function typesOf(model: OfferedModel): readonly EndpointType[] {
 }
 
 /** The selected format if the model supports it, otherwise the model's first. */
-export function typeOf(model: OfferedModel, chosen: EndpointType): EndpointType {
+export function selectedType(model: OfferedModel, chosen: EndpointType): EndpointType {
   const types = typesOf(model)
   return types.includes(chosen) ? chosen : (types[0] ?? chosen)
 }

@@ -17,8 +17,8 @@ import {
   FIRST_SETTINGS,
   isFree,
   maxTokensProblem,
+  selectedType,
   temperatureProblem,
-  typeOf,
   typesOf,
 } from './chat-settings.ts'
 import { ModelChoice } from './model-choice.tsx'
@@ -53,7 +53,7 @@ function Conversation({ models, model, onModel }: ConversationProps) {
   const chat = useChat()
   const { chosen: keyId, allowedModels, ready } = usePayerKeys(payerChoice)
   const payer = toPayer(payerChoice, keyId)
-  const type = typeOf(model, settings.type)
+  const type = selectedType(model, settings.type)
   const request = chatRequest(model, settings, [...chat.messages, { role: 'user', text: draft.trim() || NO_MESSAGE }])
   const maxCost = useMaxCost(type, request)
   const busy = chat.writing !== null

@@ -6,7 +6,7 @@ import type { OfferedModel } from '../../api/playground/models.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { Field } from '../../ui/field.tsx'
 import { grouped } from '../../ui/format/money.ts'
-import { type ChatSettings, formatPrice, isFree, typeOf, typesOf } from './chat-settings.ts'
+import { type ChatSettings, formatPrice, isFree, selectedType, typesOf } from './chat-settings.ts'
 
 /** The choice of a model and, if it supports several, of an API format, with its price. */
 export function ModelChoice({ models, model, settings, onModel, onSettings }: ModelChoiceProps) {
@@ -41,7 +41,7 @@ export function ModelChoice({ models, model, settings, onModel, onSettings }: Mo
           {(control) => (
             <select
               {...control}
-              value={typeOf(model, settings.type)}
+              value={selectedType(model, settings.type)}
               onChange={(event) => {
                 const type = ENDPOINT_TYPES.find((one) => one === event.target.value)
                 if (type) onSettings({ ...settings, type })

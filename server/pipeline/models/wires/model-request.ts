@@ -149,7 +149,7 @@ export function positive(value: unknown): number | null | undefined {
 }
 
 /** The sum of the parts. */
-export function partsOf(parts: Iterable<InputParts>): InputParts {
+export function sumOfParts(parts: Iterable<InputParts>): InputParts {
   const sum = { images: 0, imageBytes: 0, opaque: 0 }
   for (const part of parts) {
     sum.images += part.images

@@ -118,7 +118,7 @@ export function dataOf(event: Uint8Array): string {
 }
 
 /** The data of an event as a JSON object; empty if it is not one. */
-export function jsonOf(event: Uint8Array): Json {
+export function eventJson(event: Uint8Array): Json {
   try {
     const json: unknown = JSON.parse(dataOf(event))
     return isJson(json) ? json : {}

@@ -9,13 +9,13 @@ import {
   manyOf,
   missingMember,
   OPAQUE_PART,
-  partsOf,
   positive,
   readModelBody,
+  sumOfParts,
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { jsonOf, latin1, SseEvents, type Verdict } from '../sse-events'
+import { eventJson, latin1, SseEvents, type Verdict } from '../sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from '../token-usage'
 import { uncoveredOfMessages, vendorDescribedTools } from './messages-members'
 
@@ -50,7 +50,7 @@ export const MESSAGES: ModelWire = {
       usageAsked: true,
       cap: maxTokens,
       choices: 1,
-      parts: partsOf([{ content: json['system'] }, ...messages].flatMap((message) => blocksOf(message))),
+      parts: sumOfParts([{ content: json['system'] }, ...messages].flatMap((message) => blocksOf(message))),
       hasTools: listOf(json['tools']).length > 0,
       vendorTools: vendorDescribedTools(json),
       uncovered: uncoveredOfMessages(json),
@@ -140,14 +140,14 @@ class MessagesMeter implements StreamMeter {
 
   private filter(event: Uint8Array): Verdict {
     const text = latin1(event)
-    switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? jsonText(jsonOf(event)['type'])) {
+    switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? jsonText(eventJson(event)['type'])) {
       case 'message_start': {
-        const { message } = jsonOf(event)
+        const { message } = eventJson(event)
         this.counts = anthropicUsage(isJson(message) ? message['usage'] : null)
         return 'pass'
       }
       case 'message_delta': {
-        const { usage } = jsonOf(event)
+        const { usage } = eventJson(event)
         // Cumulative: each report replaces the one before.
         const next = anthropicUsage(usage, this.counts ?? undefined)
         if (next && isJson(usage) && usage['output_tokens'] !== undefined) {

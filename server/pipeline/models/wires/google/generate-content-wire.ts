@@ -10,9 +10,9 @@ import {
   manyOf,
   missingMember,
   OPAQUE_PART,
-  partsOf,
   positive,
   readModelBody,
+  sumOfParts,
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
@@ -58,7 +58,7 @@ export const GENERATE_CONTENT: ModelWire = {
       usageAsked: true,
       cap,
       choices: choices ?? 1,
-      parts: partsOf([...manyOf(contents), ...manyOf(json['systemInstruction'])].flatMap(partsOfContent)),
+      parts: sumOfParts([...manyOf(contents), ...manyOf(json['systemInstruction'])].flatMap(partsOfContent)),
       hasTools: manyOf(json['tools']).length > 0,
       uncovered: uncoveredOfGenerate(json),
     })

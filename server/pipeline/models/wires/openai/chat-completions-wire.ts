@@ -11,13 +11,13 @@ import {
   manyOf,
   missingMember,
   OPAQUE_PART,
-  partsOf,
   positive,
   readModelBody,
+  sumOfParts,
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { jsonOf, latin1, reportsFailure, SseEvents, type Verdict } from '../sse-events'
+import { eventJson, latin1, reportsFailure, SseEvents, type Verdict } from '../sse-events'
 import { openAiUsage } from '../token-usage'
 import { uncoveredOfChat } from './chat-completions-members'
 
@@ -64,7 +64,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
       cap: given.length > 0 ? Math.max(...given) : null,
       // All candidates of `best_of` are billed, not only the returned ones.
       choices: Math.max(choices ?? 1, bestOf ?? 1),
-      parts: partsOf(messages.flatMap((message) => manyOf(isJson(message) ? message['content'] : null).map(partOf))),
+      parts: sumOfParts(messages.flatMap((message) => manyOf(isJson(message) ? message['content'] : null).map(partOf))),
       hasTools: listOf(json['tools']).length > 0 || listOf(json['functions']).length > 0,
       uncovered: uncoveredOfChat(json),
     })
@@ -163,10 +163,10 @@ class ChatMeter implements StreamMeter {
       return 'drop'
     }
     this.text += stringBytes(text, TEXTS)
-    if (text.includes('"error"')) this.hasFailed ||= reportsFailure(jsonOf(event))
+    if (text.includes('"error"')) this.hasFailed ||= reportsFailure(eventJson(event))
     if (!text.includes('"usage"')) return 'pass'
     if (/"usage"\s*:\s*\{/.test(text)) {
-      const json = jsonOf(event)
+      const json = eventJson(event)
       const counts = openAiUsage(json['usage'])
       const isAlone = json['usage'] !== undefined && listOf(json['choices']).length === 0
       this.counts = counts ?? this.counts

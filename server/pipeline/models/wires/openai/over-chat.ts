@@ -2,7 +2,7 @@ import type { Json } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import type { ModelRequest } from '../model-request'
 import type { MeteredOutput, StreamMeter, WirePath } from '../model-wire'
-import { jsonOf, SseEvents, type Verdict } from '../sse-events'
+import { eventJson, SseEvents, type Verdict } from '../sse-events'
 import { CHAT_COMPLETIONS } from './chat-completions-wire'
 
 const NONE: Uint8Array = new Uint8Array()
@@ -78,7 +78,7 @@ export class OverChatMeter implements StreamMeter {
   private translated(event: Uint8Array): Verdict {
     // A comment keeps the connection alive in every format.
     if (event[0] === COLON) return 'pass'
-    const text = this.translator.chunk(jsonOf(event))
+    const text = this.translator.chunk(eventJson(event))
     return text === '' ? 'drop' : this.encoder.encode(text)
   }
 }

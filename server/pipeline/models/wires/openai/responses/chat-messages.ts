@@ -1,6 +1,6 @@
 import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
 import { manyOf } from '../../model-request'
-import { typeOf } from './responses-members'
+import { itemType } from './responses-members'
 
 interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
@@ -30,7 +30,7 @@ export class ChatMessages {
   }
 
   private add(item: Json): void {
-    switch (typeOf(item)) {
+    switch (itemType(item)) {
       case 'message':
         this.addMessage(item)
         return

@@ -45,7 +45,7 @@ const include: MemberRule = (value, path) =>
 const input: MemberRule = (value, path) =>
   listOf(value).flatMap((item) => {
     if (!isJson(item)) return []
-    const type = typeOf(item)
+    const type = itemType(item)
     if (!ITEMS.has(type)) return [`${path}.${shown(type)}`]
     return partsOfItem(item).flatMap((part) =>
       !isJson(part) || PARTS.has(part['type']) ? [] : [`${path}.${shown(part['type'])}`],
@@ -58,7 +58,7 @@ export function partsOfItem({ content, output, summary }: Json): readonly unknow
 }
 
 /** The type of an item. A message may leave it out. */
-export function typeOf(item: Json): unknown {
+export function itemType(item: Json): unknown {
   return item['type'] ?? 'message'
 }
 

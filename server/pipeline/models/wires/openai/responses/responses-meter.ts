@@ -1,7 +1,7 @@
 import { isJson } from '../../../../../core/json'
 import type { TokenCounts } from '../../../../../core/usage/call-record'
 import { type MeteredOutput, type StreamMeter, stringBytes, stringMembers } from '../../model-wire'
-import { jsonOf, latin1, SseEvents, type Verdict } from '../../sse-events'
+import { eventJson, latin1, SseEvents, type Verdict } from '../../sse-events'
 import { responsesUsage } from '../../token-usage'
 
 /** Every text arrives once in a delta. The events that close a part repeat it. */
@@ -45,9 +45,9 @@ export class ResponsesMeter implements StreamMeter {
 
   private filter(event: Uint8Array): Verdict {
     const text = latin1(event)
-    const type = NOT_CONTENT_ALONE.test(text) ? (/^event:\s*([\w.]+)/m.exec(text)?.[1] ?? jsonOf(event)['type']) : ''
+    const type = NOT_CONTENT_ALONE.test(text) ? (/^event:\s*([\w.]+)/m.exec(text)?.[1] ?? eventJson(event)['type']) : ''
     if (type === 'response.completed' || type === 'response.incomplete') {
-      const { response } = jsonOf(event)
+      const { response } = eventJson(event)
       this.counts = responsesUsage(isJson(response) ? response['usage'] : null)
       this.isComplete = true
       this.ending = event

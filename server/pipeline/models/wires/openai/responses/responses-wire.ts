@@ -10,9 +10,9 @@ import {
   manyOf,
   missingMember,
   OPAQUE_PART,
-  partsOf,
   positive,
   readModelBody,
+  sumOfParts,
   TEXT_PART,
 } from '../../model-request'
 import { type ModelWire, stringBytes, stringMembers } from '../../model-wire'
@@ -53,7 +53,7 @@ export const RESPONSES: ModelWire = {
       usageAsked: true,
       cap,
       choices: 1,
-      parts: partsOf(listOf(input).flatMap(inputParts)),
+      parts: sumOfParts(listOf(input).flatMap(inputParts)),
       hasTools: manyOf(json['tools']).length > 0,
       uncovered: uncoveredOfResponses(json),
       references: referencesOf(input),
