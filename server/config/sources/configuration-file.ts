@@ -4,7 +4,7 @@ import { ConfigError, collecting, type OnMistake } from '../config-error'
 import { ALL_SETTINGS } from '../schema/all-settings'
 import { similarName } from '../schema/similar-names'
 import { readLimited } from './read-limited'
-import type { Member } from './yaml-members'
+import type { YamlMember } from './yaml-members'
 
 /** In the data folder, unless `CONFIG_FILE` names another one. */
 const DEFAULT_NAME = 'gateway.yaml'
@@ -41,9 +41,9 @@ export function readConfigurationFile(
   if (path === null) return null
   const { text, isOpen } = content(path, named)
   // Most gateways have no file, so they do not load the parser.
-  const { members }: typeof import('./yaml-members') = require('./yaml-members')
+  const { yamlMembers: members }: typeof import('./yaml-members') = require('./yaml-members')
   const values = new Map<string, { text: string; location: string }>()
-  const add = (found: readonly Member[], check: (name: string, at: string) => void) => {
+  const add = (found: readonly YamlMember[], check: (name: string, at: string) => void) => {
     for (const member of found) {
       collecting(onMistake, () => {
         if (member.name === SECRETS && check === knownSetting) return add(member.members(), nameOfSecret)

@@ -2,18 +2,18 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument,
 import { ConfigError } from '../config-error'
 
 /** A name with its value in a YAML map. */
-export interface Member {
+export interface YamlMember {
   readonly name: string
   /** Such as `/etc/gateway.yaml:3`. */
   readonly location: string
   /** Its value in the form that a variable has. */
   readonly text: () => string
   /** Of a value that is a map. */
-  readonly members: () => readonly Member[]
+  readonly members: () => readonly YamlMember[]
 }
 
 /** The members of the map that a YAML text is. Throws a `ConfigError` with the line; it never repeats a value. */
-export function members(text: string, path: string): readonly Member[] {
+export function yamlMembers(text: string, path: string): readonly YamlMember[] {
   const lines = new LineCounter()
   // Without types: 0x... is an address and not a number.
   const document = parseDocument(text, { schema: 'failsafe', lineCounter: lines })
@@ -25,7 +25,7 @@ export function members(text: string, path: string): readonly Member[] {
   return membersOf(document.contents, path, lines)
 }
 
-function membersOf(map: unknown, path: string, lines: LineCounter): readonly Member[] {
+function membersOf(map: unknown, path: string, lines: LineCounter): readonly YamlMember[] {
   if (map === null || (isScalar(map) && map.value === '')) return []
   if (!isMap(map)) throw new ConfigError(`${path} must be a list of settings with one value each, such as PORT: 3000`)
   return map.items.map(({ key, value }) => {

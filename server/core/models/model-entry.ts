@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../result'
-import { BadEntry, members } from './bad-entry'
+import { BadEntry, entryMembers } from './bad-entry'
 import { MODEL_PURPOSES, type Model, type ModelPurpose, type ModelUpstream, routesOf, type UpstreamKind } from './model'
 import {
   BETA_NAME,
@@ -93,7 +93,7 @@ export function parseModelEntry(
 }
 
 function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]): Model {
-  const entry = members(value, 'a model', ENTRY_MEMBERS)
+  const entry = entryMembers(value, 'a model', ENTRY_MEMBERS)
   const id = entry['id']
   if (typeof id !== 'string' || id.length > MAX_ID_CHARACTERS || !MODEL_ID.test(id))
     throw new BadEntry(
@@ -141,7 +141,7 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
 }
 
 function upstreamOf(value: unknown, id: string): ModelUpstream {
-  const entry = members(value, `an upstream of ${id}`, UPSTREAM_MEMBERS)
+  const entry = entryMembers(value, `an upstream of ${id}`, UPSTREAM_MEMBERS)
   const kind = UPSTREAM_KINDS.find((known) => known === entry['kind'])
   if (!kind) throw new BadEntry(`${id}: an upstream's kind must be openai, anthropic or gemini`)
   const baseUrl = text(entry['base_url'], `${id}: base_url`) ?? VENDORS[kind]

@@ -1,5 +1,5 @@
 import { fromUsdNumber, type Money, micros } from '../money'
-import { BadEntry, members } from './bad-entry'
+import { BadEntry, entryMembers } from './bad-entry'
 import type { Model } from './model'
 import { MAX_NAMES, MAX_PRICE, PRICE_MEMBERS, SIZE_NAME, UNIT_PRICE_MEMBERS } from './model-file-schema'
 import type { TokenPrice } from './token-price'
@@ -52,7 +52,7 @@ export function purchasePriceOf(value: unknown, model: Priced): ModelPrice {
 }
 
 function tokenPrice(value: unknown, { id, upstreams }: Priced): TokenPrice {
-  const entry = members(value, `the price of ${id}`, PRICE_MEMBERS)
+  const entry = entryMembers(value, `the price of ${id}`, PRICE_MEMBERS)
   const usd = (name: string): Money | null =>
     entry[name] === undefined ? null : amountOf(entry[name], `${id}: price.${name}`, 'per million tokens')
   const input = usd('input')
@@ -69,12 +69,12 @@ function tokenPrice(value: unknown, { id, upstreams }: Priced): TokenPrice {
 }
 
 function characterPrice(value: unknown, id: string): CharacterPrice {
-  const { characters } = members(value, `the price of ${id}`, { characters: UNIT_PRICE_MEMBERS.characters })
+  const { characters } = entryMembers(value, `the price of ${id}`, { characters: UNIT_PRICE_MEMBERS.characters })
   return { unit: 'character', amount: amountOf(characters, `${id}: price.characters`, 'per million characters') }
 }
 
 function imagePrice(value: unknown, id: string): ImagePrice {
-  const { images } = members(value, `the price of ${id}`, { images: UNIT_PRICE_MEMBERS.images })
+  const { images } = entryMembers(value, `the price of ${id}`, { images: UNIT_PRICE_MEMBERS.images })
   if (!Array.isArray(images))
     return { unit: 'image', amount: amountOf(images, `${id}: price.images`, 'per picture'), sizes: [] }
   if (images.length === 0 || images.length > MAX_NAMES)
@@ -88,7 +88,7 @@ function imagePrice(value: unknown, id: string): ImagePrice {
 }
 
 function sizePrice(value: unknown, id: string): SizePrice {
-  const entry = members(value, `an element of price.images of ${id}`, { size: null, quality: null, usd: null })
+  const entry = entryMembers(value, `an element of price.images of ${id}`, { size: null, quality: null, usd: null })
   const named = (name: string): string | null => {
     const given = entry[name]
     if (given === undefined) return null

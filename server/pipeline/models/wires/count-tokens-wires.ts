@@ -2,7 +2,7 @@ import { isJson, type Json } from '../../../core/json'
 import { ok } from '../../../core/result'
 import { MESSAGES } from './anthropic/messages-wire'
 import { normalizeSpelling } from './google/generate-content-members'
-import { edited, type NamedMember, objectMembers } from './json/json-members'
+import { edited, objectMembers, type PropertyPosition } from './json/json-members'
 import { invalidMember, type ModelRequest, missingMember, readModelBody } from './model-request'
 import type { ModelWire } from './model-wire'
 import { PLAIN_ANSWERS, PLAIN_REQUEST } from './plain-wire'
@@ -60,7 +60,7 @@ export const COUNT_CONTENT_TOKENS: ModelWire = {
   ...PLAIN_ANSWERS,
 }
 
-function requestMember(members: ModelRequest['members']): NamedMember | undefined {
+function requestMember(members: ModelRequest['members']): PropertyPosition | undefined {
   return members.get('generateContentRequest') ?? members.get('generate_content_request')
 }
 

@@ -3,12 +3,12 @@ import { isJson, type Json } from '../../../core/json'
 import type { Model } from '../../../core/models/model'
 import { isUnitPrice, type UnitsAsked } from '../../../core/models/unit-price'
 import { err, ok, type Result } from '../../../core/result'
-import { type NamedMember, objectMembers } from './json/json-members'
+import { objectMembers, type PropertyPosition } from './json/json-members'
 
 /** What the gateway must know of a call's body. The body itself is forwarded as received. */
 export interface ModelRequest {
   readonly bytes: Uint8Array<ArrayBuffer>
-  readonly members: ReadonlyMap<string, NamedMember>
+  readonly members: ReadonlyMap<string, PropertyPosition>
   readonly model: string
   readonly stream: boolean
   /** Whether the caller wants the usage in the stream. */
@@ -102,7 +102,7 @@ export function boundsOf(request: ModelRequest, model: Model, cap: number): Toke
 /** The body as an object, and the positions of its properties. */
 export function readModelBody(
   bytes: Uint8Array<ArrayBuffer>,
-): Result<{ json: Json; members: ReadonlyMap<string, NamedMember> }, Failure> {
+): Result<{ json: Json; members: ReadonlyMap<string, PropertyPosition> }, Failure> {
   let json: unknown
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

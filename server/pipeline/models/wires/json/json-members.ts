@@ -1,11 +1,11 @@
 /** The position of a property's value: `bytes.slice(start, end)`. */
-export interface Member {
+export interface MemberPosition {
   readonly start: number
   readonly end: number
 }
 
 /** The position of a whole property, name included: `bytes.slice(nameStart, end)`. */
-export interface NamedMember extends Member {
+export interface PropertyPosition extends MemberPosition {
   readonly nameStart: number
 }
 
@@ -24,8 +24,8 @@ const SHORT_STRING = 24
  * The properties of the object that begins at `from`, in bytes that are known to be valid JSON. Null if a name is duplicated:
  * parsers that take the first and parsers that take the last would disagree about the request.
  */
-export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, NamedMember> | null {
-  const found = new Map<string, NamedMember>()
+export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, PropertyPosition> | null {
+  const found = new Map<string, PropertyPosition>()
   let at = bytes.indexOf(OPEN, from) + 1
   for (;;) {
     at = skipTo(bytes, at, QUOTE, CLOSE)
@@ -41,8 +41,8 @@ export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, 
 }
 
 /** The elements of the list that begins at `from`, in bytes that are known to be valid JSON. */
-export function listElements(bytes: Uint8Array, from: number): readonly Member[] {
-  const found: Member[] = []
+export function listElements(bytes: Uint8Array, from: number): readonly MemberPosition[] {
+  const found: MemberPosition[] = []
   let at = skipSpace(bytes, bytes.indexOf(OPEN_LIST, from) + 1)
   while (at < bytes.length && bytes[at] !== CLOSE_LIST) {
     const end = endOfValue(bytes, at)
@@ -54,7 +54,7 @@ export function listElements(bytes: Uint8Array, from: number): readonly Member[]
 }
 
 /** A replacement for part of the bytes. */
-export interface Edit extends Member {
+export interface Edit extends MemberPosition {
   readonly text: string
 }
 
@@ -87,7 +87,7 @@ export function inserted(bytes: Uint8Array, from: number, name: string, value: u
 /** Sets a property of the outermost object: replaces its value, or inserts it. */
 export function assigned(
   bytes: Uint8Array,
-  members: ReadonlyMap<string, NamedMember>,
+  members: ReadonlyMap<string, PropertyPosition>,
   name: string,
   value: unknown,
 ): Edit {
