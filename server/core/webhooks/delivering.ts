@@ -3,7 +3,7 @@ import type { AccountId, DeliveryId, WebhookId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { SealContext, Sealing } from '../sealing'
 import { type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from './event'
-import type { Attempt, Delivery, SendWebhook, Webhook, WebhookStore } from './webhook'
+import type { Delivery, DeliveryAttempt, SendWebhook, Webhook, WebhookStore } from './webhook'
 import { newDelivery, webhookContext } from './webhooks'
 
 /** The pause after each failed attempt; the last one repeats. */
@@ -193,7 +193,7 @@ export class Delivering {
     const secrets = this.secretsOf(webhook)
     const at = this.clock.now()
     const { signal } = this.stop
-    const attempt: Attempt =
+    const attempt: DeliveryAttempt =
       secrets === null
         ? { status: null, body: null, error: 'The secret could not be decrypted. Rotate it.', durationMs: 0 }
         : await this.send({ url: webhook.url, eventId, at, body, secrets, signal })
@@ -212,7 +212,7 @@ export class Delivering {
     return isDelivered
   }
 
-  private remember(id: WebhookId, { durationMs }: Attempt): void {
+  private remember(id: WebhookId, { durationMs }: DeliveryAttempt): void {
     if (durationMs <= SLOW_MS) this.slow.delete(id)
     else if (this.slow.size < MAX_SLOW) this.slow.add(id)
     else this.slow.clear()
@@ -242,7 +242,7 @@ function receives(webhook: Webhook & { readonly operator: boolean }, { type, acc
   return isWanted && (isOperators ? webhook.operator : webhook.accountId === accountId)
 }
 
-function attempted(delivery: Delivery, attempt: Attempt, isDelivered: boolean, now: number): Delivery {
+function attempted(delivery: Delivery, attempt: DeliveryAttempt, isDelivered: boolean, now: number): Delivery {
   const attempts = delivery.attempts + 1
   const nextAt = now + (PAUSES_MS[Math.min(attempts, PAUSES_MS.length) - 1] ?? 0)
   return {

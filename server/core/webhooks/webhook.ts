@@ -54,7 +54,7 @@ export interface Delivery {
 }
 
 /** What an attempt came to. An endpoint has received an event when it answers with a status from 200 to 299. */
-export interface Attempt {
+export interface DeliveryAttempt {
   readonly status: number | null
   /** The first 4 KB of the answer. */
   readonly body: string | null
@@ -71,7 +71,7 @@ export type SendWebhook = (request: {
   /** The current secret first. */
   readonly secrets: readonly string[]
   readonly signal: AbortSignal
-}) => Promise<Attempt>
+}) => Promise<DeliveryAttempt>
 
 /** Stores endpoints and deliveries, and reads the outbox. Each method is one commit. */
 export interface WebhookStore {

@@ -2,7 +2,7 @@ import type { ApiOperation } from '../../core/apis/api'
 import { upstreamCostOf } from '../../core/apis/api-report'
 import { decimalOf } from '../../core/apis/prices/decimal'
 import { isSuccess, ReadAnswer } from '../../core/apis/prices/figure'
-import { type CallPrice, chargeFor } from '../../core/apis/prices/price'
+import { apiCharge, type CallPrice } from '../../core/apis/prices/price'
 import { ZERO } from '../../core/money'
 import type { EndCode } from '../../core/usage/call-record'
 import { type StreamDeps, type StreamSale, settledStream } from '../stream'
@@ -110,7 +110,7 @@ function full(
 }
 
 function priced(price: CallPrice, units: number, numberOf: (parameter: string) => number) {
-  const charge = chargeFor(price, decimalOf(units), numberOf)
+  const charge = apiCharge(price, decimalOf(units), numberOf)
   if (!charge.ok) throw new Error('a stream is counted, so it has a figure')
   return charge.value
 }

@@ -4,7 +4,7 @@ import type { ApiMatch } from '../../core/apis/api-routes'
 import type { Closings } from '../../core/apis/closings'
 import { decimalOf } from '../../core/apis/prices/decimal'
 import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/prices/figure'
-import { chargeFor, maximumOf, minimumOf } from '../../core/apis/prices/price'
+import { apiCharge, maximumOf, minimumOf } from '../../core/apis/prices/price'
 import type { Clock } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
@@ -232,7 +232,7 @@ function answered(
     return { kind: 'failed', failure: WRONG_ANSWER, didNothing: false }
   }
   const figure = paid === undefined ? readPriced(operation, read) : decimalOf(paid)
-  const charge = chargeFor(price, figure, input.numberOf)
+  const charge = apiCharge(price, figure, input.numberOf)
   if (!charge.ok) {
     deps.onTrouble(`api ${operation.name}`, 'the answer has no figure to charge by')
     return { kind: 'failed', failure: NO_FIGURE, didNothing: false }

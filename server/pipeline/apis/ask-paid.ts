@@ -8,7 +8,7 @@ import type {
 } from '../../core/apis/payments/upstream-payment'
 import { readX402, readX402Receipt } from '../../core/apis/payments/x402-challenge'
 import { decimalOf } from '../../core/apis/prices/decimal'
-import { chargeFor, maximumOf } from '../../core/apis/prices/price'
+import { apiCharge, maximumOf } from '../../core/apis/prices/price'
 import type { Clock } from '../../core/clock'
 import type { AccountId } from '../../core/ids'
 import { type Money, micros, ZERO } from '../../core/money'
@@ -136,7 +136,7 @@ async function signOffer(
   const { auth } = match.api
   // Above the maximum the house would bear the rest.
   const priceOf = (cost: Money) => {
-    const charge = chargeFor(price, decimalOf(cost), input.numberOf)
+    const charge = apiCharge(price, decimalOf(cost), input.numberOf)
     if (!charge.ok) throw new Error('a paid upstream is priced by what was paid')
     return micros(charge.value.charged.cost + charge.value.overrun)
   }

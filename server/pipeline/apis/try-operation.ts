@@ -1,7 +1,7 @@
 import type { SoldOperation } from '../../core/apis/api-routes'
 import { decimalOf } from '../../core/apis/prices/decimal'
 import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/prices/figure'
-import { chargeFor, maximumOf } from '../../core/apis/prices/price'
+import { apiCharge, maximumOf } from '../../core/apis/prices/price'
 import { wrongParameters } from '../../core/failure'
 import type { Money } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
@@ -77,7 +77,7 @@ export async function tryOperation(
   if (!isSuccess(operation.success, read))
     return { ...NOTHING, ...shown, problem: 'The answer does not meet the success rule.' }
   const figure = figureOf(sold, answer, read, numberOf)
-  const charge = chargeFor({ price: operation.price, version: operation.priceVersion }, figure, numberOf)
+  const charge = apiCharge({ price: operation.price, version: operation.priceVersion }, figure, numberOf)
   if (!charge.ok) return { ...NOTHING, ...shown, problem: 'The answer has no figure to charge by.' }
   const { charged, overrun } = charge.value
   return {

@@ -15,7 +15,7 @@ import { type MeteredOutput, metered } from './wires/model-wire'
 export const NO_OUTPUT: MeteredOutput = { counts: null, isFinal: false, textBytes: 0 }
 
 /** The charge for what was delivered, by the rule of `metered` and the model's price; at most what was held. */
-export function chargeFor(
+export function modelCharge(
   { model, bounds, maxCost, unitLine }: Pick<ValidatedCall, 'model' | 'bounds' | 'maxCost' | 'unitLine'>,
   seen: MeteredOutput,
   code: EndCode | null = null,
@@ -74,12 +74,12 @@ export async function estimatedCharge(
   wasStopped = false,
 ): Promise<Charge> {
   const { bounds, request, model } = validated
-  if (validated.unitLine) return chargeFor(validated, seen, code)
+  if (validated.unitLine) return modelCharge(validated, seen, code)
   const seconds = Math.max(0, deps.clock.now() - startedAt) / 1000
   const likely = seen.counts ? bounds.input.likely : await countedInput(deps.inputs, request, bounds.input)
   const written = wasStopped ? 0 : Math.ceil(seconds * model.tokensPerSecond) * USUAL_BYTES
   const input = { ...bounds.input, likely }
-  return chargeFor(
+  return modelCharge(
     { ...validated, bounds: { ...bounds, input } },
     { ...seen, isFinal: false, textBytes: Math.max(seen.textBytes, written) },
     code,

@@ -3,7 +3,7 @@ import { accountOf } from '../record-call'
 import type { StreamSale } from '../stream'
 import { rememberItems, responseOfEnding } from './item-references'
 import type { ModelDeps, ValidatedCall } from './model-call'
-import { chargeFor, estimatedCharge } from './model-charge'
+import { estimatedCharge, modelCharge } from './model-charge'
 import { mayHideOutput } from './wires/hidden-output'
 import type { UpstreamWire } from './wires/model-wire'
 
@@ -26,11 +26,11 @@ export function modelStream(
     get hasBegun() {
       return meter.seen.counts !== null || meter.seen.textBytes > 0
     },
-    lost: () => (maxCost === 0 ? null : chargeFor(validated, meter.seen, 'gateway_restarted')),
+    lost: () => (maxCost === 0 ? null : modelCharge(validated, meter.seen, 'gateway_restarted')),
     charge({ isWhole, isGone, wasStopped, code }) {
       // The vendor's usage report counts even if the end of the stream did not follow it.
       const isCounted = meter.seen.isFinal || (isWhole && !isGone) || maxCost === 0
-      if (isCounted) return chargeFor(validated, meter.seen, code)
+      if (isCounted) return modelCharge(validated, meter.seen, code)
       return estimatedCharge(deps, started, meter.seen, code, wasStopped)
     },
     onCharged: () =>

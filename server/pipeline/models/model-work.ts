@@ -10,7 +10,7 @@ import { withFittingCap } from './fitting-cap'
 import { rememberItems, responseOfBody } from './item-references'
 import type { BackendAnswer } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
-import { chargeFor, estimatedCharge, NO_OUTPUT } from './model-charge'
+import { estimatedCharge, modelCharge, NO_OUTPUT } from './model-charge'
 import { modelStream } from './model-stream'
 import { validateModelCall } from './validate-model-call'
 import { isTooDeep } from './wires/json/json-depth'
@@ -66,7 +66,7 @@ async function ask(deps: ModelDeps, started: StartedCall, open: OpenCall): Promi
   return {
     kind: 'stream',
     headers: { 'content-type': answer.contentType },
-    lost: chargeFor(started.validated, NO_OUTPUT, 'gateway_restarted'),
+    lost: modelCharge(started.validated, NO_OUTPUT, 'gateway_restarted'),
     open: () => settledStream(deps, open, answer, modelStream(deps, started, answer.wire)),
     close: () => answer.close(),
   }
@@ -107,7 +107,7 @@ async function whole(
     kind: 'answer',
     body: read.body,
     headers: { 'content-type': answer.contentType },
-    charge: chargeFor(started.validated, read.seen, open.hangUp.aborted ? 'caller_hung_up' : null),
+    charge: modelCharge(started.validated, read.seen, open.hangUp.aborted ? 'caller_hung_up' : null),
     onCharged: async () =>
       rememberItems(deps.items, accountOf(call.authenticated), request, () => responseOfBody(read.body)),
   }

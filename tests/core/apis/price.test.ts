@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { ApiPrice, Figure } from '../../../server/core/apis/api'
 import { parseDecimal, roundedUp } from '../../../server/core/apis/prices/decimal'
 import { isSuccess, ReadAnswer, readFigure } from '../../../server/core/apis/prices/figure'
-import { chargeFor, maximumOf } from '../../../server/core/apis/prices/price'
+import { apiCharge, maximumOf } from '../../../server/core/apis/prices/price'
 import { micros } from '../../../server/core/money'
 
 const DATA: Figure = { kind: 'pointer', pointer: '/data' }
@@ -38,7 +38,7 @@ const none = () => 0
 
 function cost(price: ApiPrice, body: string, numberOf = none) {
   const figure = price.mode === 'fixed' ? null : readFigure(price.figure, answer(body))
-  const charge = chargeFor({ price, version: 'v' }, figure, numberOf)
+  const charge = apiCharge({ price, version: 'v' }, figure, numberOf)
   return charge.ok ? charge.value.charged.cost : charge.error
 }
 
@@ -50,7 +50,7 @@ describe('units', () => {
   })
 
   test('what the upstream reports beyond the maximum is not charged, but reported', () => {
-    const charge = chargeFor({ price: units({ block: 1 }), version: 'v' }, parseDecimal('1000000000'), none)
+    const charge = apiCharge({ price: units({ block: 1 }), version: 'v' }, parseDecimal('1000000000'), none)
     expect(charge).toMatchObject({
       ok: true,
       value: { charged: { cost: 100_000, units: 100 }, overrun: 999_999_900_000 },
@@ -78,12 +78,12 @@ describe('units', () => {
 
   test('a missing figure is no claim of the upstream, although it counts more than this request allows', () => {
     const price = units({ block: 1, maximum: { parameter: 'query.limit' }, onMissing: 20 })
-    const charge = chargeFor({ price, version: 'v' }, null, () => 5)
+    const charge = apiCharge({ price, version: 'v' }, null, () => 5)
     expect(charge).toMatchObject({ ok: true, value: { charged: { cost: 5000, units: 5 }, overrun: 0 } })
   })
 
   test('the charge includes its calculation', () => {
-    const charge = chargeFor({ price: units(), version: 'v' }, parseDecimal('37'), none)
+    const charge = apiCharge({ price: units(), version: 'v' }, parseDecimal('37'), none)
     expect(charge.ok && charge.value.charged.lines).toEqual([
       { item: '37 units, in blocks of 10', units: 4, unitPrice: micros(1000), per: 1 },
     ])
@@ -162,7 +162,7 @@ test('the charge is at most the hold, whatever the upstream reports', () => {
   fc.assert(
     fc.property(anyPrice, anyFigure, (price, figure) => {
       const held = maximumOf(price, none)
-      const charge = chargeFor({ price, version: 'v' }, parseDecimal(figure), none)
+      const charge = apiCharge({ price, version: 'v' }, parseDecimal(figure), none)
       if (!charge.ok) return
       const { charged, overrun } = charge.value
       expect(charged.cost).toBeLessThanOrEqual(held)

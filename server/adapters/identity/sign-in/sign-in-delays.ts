@@ -12,7 +12,7 @@ interface Failures {
   lastAt: number
 }
 
-export interface Attempt {
+export interface PasswordAttempt {
   /** This attempt, should it fail, is the one with which the delays begin. */
   readonly beginsDelays: boolean
   /** The password was right: earlier failures are forgotten. */
@@ -35,7 +35,7 @@ export class SignInDelays {
   }
 
   /** Begins an attempt, or returns the seconds to wait for one. `free`: the failure with which the delays begin. */
-  begin(subject: string, free: number): Attempt | { readonly retryAfterSeconds: number } {
+  begin(subject: string, free: number): PasswordAttempt | { readonly retryAfterSeconds: number } {
     const now = this.clock.now()
     const failures = this.failuresOf(subject, now)
     if (now < failures.waitUntil) return { retryAfterSeconds: Math.ceil((failures.waitUntil - now) / 1000) }

@@ -7,7 +7,7 @@ import type { SignInRefusal } from '../error-shape'
 import { KnownBrowsers } from './known-browser'
 import { weakPassword } from './password-strength'
 import { beginsWithSecondFactor } from './second-factors'
-import { type Attempt, SignInDelays } from './sign-in-delays'
+import { type PasswordAttempt, SignInDelays } from './sign-in-delays'
 
 /** The failure of an account with which strangers begin to wait. */
 const FREE_FAILURES = 5
@@ -72,7 +72,7 @@ export type Finish = (outcome: SignInOutcome) => Promise<readonly string[]>
 
 /** An attempt to give a password, and whose it is. */
 interface Guess {
-  readonly attempt: Attempt
+  readonly attempt: PasswordAttempt
   readonly user: () => Promise<SignedUpUser | null>
 }
 

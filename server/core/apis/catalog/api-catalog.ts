@@ -12,7 +12,7 @@ import type { Api } from '../api'
 import { type ApiSurroundings, apiProblems } from '../api-rules'
 import type { ApiRegistry, ApiStore, ApiWrite } from '../api-store'
 import type { ApiClosing, Closings } from '../closings'
-import { assembleApi, formOf, givenAuth, isSameApi } from './assemble-api'
+import { apiFormOf, assembleApi, givenAuth, isSameApi } from './assemble-api'
 import type { ApiChange, ApiForm, ImportForm, OperationForm } from './catalog-form'
 import { apiPlan, type CatalogPlan, type ImportPlan, planHash } from './catalog-plan'
 import { importDiff } from './diff'
@@ -204,7 +204,7 @@ export class ApiCatalog {
     const priced = pricedOperations(read.value, previous?.operations ?? [], { price, prices })
     const whole = await this.assembled(
       {
-        ...(previous && formOf(previous)),
+        ...(previous && apiFormOf(previous)),
         title: read.value.title,
         description: read.value.description,
         ...settings,
@@ -334,7 +334,7 @@ const UNCONFIRMED =
 /** The form after a change; `dropped`: the secret was given for another place. */
 function changedForm(previous: Api, change: ApiChange) {
   const { operations = [], without = [], ...settings } = change
-  const before = formOf(previous)
+  const before = apiFormOf(previous)
   const errors: ParameterError[] = []
   const known = new Map<string, OperationForm>(before.operations.map((operation) => [operation.id, operation]))
   for (const id of without)

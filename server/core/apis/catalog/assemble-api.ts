@@ -82,7 +82,7 @@ function operationOf(
 }
 
 /** The form that an API was made of, with the secret that is stored. */
-export function formOf(api: Api): ApiForm {
+export function apiFormOf(api: Api): ApiForm {
   const { auth, operations, createdAt: _c, updatedAt: _u, ...settings } = api
   return {
     ...settings,

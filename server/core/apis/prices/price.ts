@@ -45,7 +45,7 @@ export function minimumOf(price: ApiPrice): Money {
  * The charge for a figure of the answer: at most the maximum, at least the minimum, rounded up once. `figure` null: the answer has none;
  * then what the price says for it is charged, or, where it says nothing, there is no charge and the answer is not served.
  */
-export function chargeFor(
+export function apiCharge(
   { price, version }: CallPrice,
   figure: Decimal | null,
   numberOf: (parameter: string) => number,

@@ -9,7 +9,7 @@ const FORMS: readonly (readonly [Form, RegExp, RegExp])[] = [
 ]
 
 /** The format of a file by its content type, or else by its name; null if it is not indexed. */
-export function formOf(name: string, contentType = ''): Form | null {
+export function fileForm(name: string, contentType = ''): Form | null {
   const path = name.split(/[?#]/)[0] ?? name
   return (
     FORMS.find(([, ending, type]) => (contentType === '' ? ending.test(path) : type.test(contentType)))?.[0] ?? null

@@ -4,7 +4,7 @@ import { languageOf } from '../../passages/language'
 import { parseMarkdown } from '../../passages/markdown-sections'
 import { pageContent } from '../../passages/page-content'
 import type { IndexDocument, IndexImage } from '../build/index-document'
-import { formOf } from './file-form'
+import { fileForm } from './file-form'
 import { takeFrontMatter } from './front-matter'
 import { markdownImages } from './markdown-images'
 import { type OwnContent, type RawFile, type SourceSettings, Unreadable } from './own-content'
@@ -13,7 +13,7 @@ const MAX_TEXT_CHARACTERS = 4_000_000
 
 /** Reads a file for the index. Throws `Unreadable` if there is nothing to index. */
 export async function readOwnFile(file: RawFile, settings: SourceSettings): Promise<OwnContent> {
-  switch (formOf(file.origin, file.contentType)) {
+  switch (fileForm(file.origin, file.contentType)) {
     case 'html':
       return htmlContent(file, settings)
     case 'markdown':

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, sep } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { Parser } from 'htmlparser2'
 import type { OutboundFetch } from '../../../../core/outbound/outbound-fetch'
-import { formOf } from './file-form'
+import { fileForm } from './file-form'
 import { type RawFile, type SourceSettings, Unreadable } from './own-content'
 import { readInside } from './read-inside'
 
@@ -34,7 +34,7 @@ export async function folderFiles(location: string, settings: SourceSettings): P
   const paths = found.isDirectory() ? await pathsUnder(named) : [named]
   const root = found.isDirectory() ? named : dirname(named)
   return paths
-    .sort((a, b) => Number(formOf(a) === 'image') - Number(formOf(b) === 'image') || (a < b ? -1 : 1))
+    .sort((a, b) => Number(fileForm(a) === 'image') - Number(fileForm(b) === 'image') || (a < b ? -1 : 1))
     .map((path) => localFile(root, path, settings))
 }
 
@@ -58,7 +58,7 @@ async function pathsUnder(folder: string): Promise<string[]> {
     .map((entry) => {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) return pathsUnder(path).catch(() => [path])
-      return entry.isSymbolicLink() || formOf(path) !== null ? [path] : []
+      return entry.isSymbolicLink() || fileForm(path) !== null ? [path] : []
     })
   return (await Promise.all(below)).flat()
 }
