@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { DailyMaxima, UpstreamWallet } from '../../core/apis/payments/upstream-payment'
 import { openAuthorizations } from './authorizations'
 import type { TokenPayments, WalletTokenSettings } from './chain'
-import { readPaymentScheme, readReceipt } from './payment-scheme'
+import { readPaymentChallenges, readReceipt } from './payment-scheme'
 import { openTempoTransfers } from './tempo-transfers'
 
 export interface WalletOptions {
@@ -43,7 +43,7 @@ export function openWallet({ key, tokens, maxima }: WalletOptions): UpstreamWall
       return sign ? sign(payment) : Promise.reject(new Error('this token is not paid by authorizations'))
     },
     readScheme: (header) =>
-      readPaymentScheme(header, {
+      readPaymentChallenges(header, {
         payer: account.address,
         tempo: (challenge, payment) => {
           const { transfers } = find(payment.chainId, payment.token)

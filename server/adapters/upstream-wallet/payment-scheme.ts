@@ -23,7 +23,7 @@ export interface SchemeWallet {
 }
 
 /** What a `WWW-Authenticate` asks for in the `Payment` scheme: one-time charges by the methods `evm` and `tempo`. */
-export function readPaymentScheme(header: string, wallet: SchemeWallet): readonly AskedPayment[] {
+export function readPaymentChallenges(header: string, wallet: SchemeWallet): readonly AskedPayment[] {
   return challengesIn(header).map((challenge) => askedBy(challenge, wallet))
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { isCredentialText, readPaymentScheme } from '../../../server/adapters/payments/mpp/credential-text'
+import { isCredentialText, readPaymentCredential } from '../../../server/adapters/payments/mpp/credential-text'
 import { paymentIn } from '../../../server/mcp/payment'
 
 const encoded = (value: unknown) =>
@@ -21,7 +21,7 @@ describe('a payment credential of more than 16 KB, depth 16 or 200 parts is malf
   for (const [name, text] of Object.entries(HOSTILE))
     test(name, () => {
       expect(isCredentialText(text)).toBe(false)
-      expect(readPaymentScheme({ scheme: 'payment', text }, 'evm')).toMatchObject({
+      expect(readPaymentCredential({ scheme: 'payment', text }, 'evm')).toMatchObject({
         ok: false,
         error: { code: 'malformed_credential' },
       })
@@ -29,7 +29,7 @@ describe('a payment credential of more than 16 KB, depth 16 or 200 parts is malf
 
   test('one within the bounds is read', () => {
     const text = encoded({ challenge: CHALLENGE, payload: members(150) })
-    expect(readPaymentScheme({ scheme: 'payment', text }, 'evm')).toMatchObject({ ok: true })
+    expect(readPaymentCredential({ scheme: 'payment', text }, 'evm')).toMatchObject({ ok: true })
   })
 
   test('one in the `_meta` of an MCP message is refused before it is serialized, if it is larger than any credential', () => {

@@ -13,7 +13,7 @@ const MAX_TEXT = Math.ceil((MAX_BYTES * 4) / 3) + 3
 type AnyCredential = Credential.Credential
 
 /** A credential of the `Payment` scheme for this method; null if it names another method. */
-export function readPaymentScheme(
+export function readPaymentCredential(
   shown: ShownPayment,
   method: string,
 ): Result<{ credential: AnyCredential; hash: string; binding: Binding | null }, PaymentRefusal> | null {

@@ -46,7 +46,7 @@ import { ChainWatch } from './chain/chain-watch'
 import { isNodeTrouble } from './chain/node-trouble'
 import { receivedTransfers } from './chain/received'
 import { ChallengeWriter } from './challenge-writer'
-import { readPaymentScheme } from './credential-text'
+import { readPaymentCredential } from './credential-text'
 import { type BlockHead, blockBefore, MAX_LIFE_MS, REORG_MS } from './evm/eip3009'
 import { type ChainOptions, transportOf } from './evm/evm-chain'
 import { chainReason, paymentRefusal } from './refusals'
@@ -111,7 +111,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
       return { method: 'tempo', ...(await writer.write(terms)), more: {} }
     },
     async read(shown) {
-      const read = readPaymentScheme(shown, 'tempo')
+      const read = readPaymentCredential(shown, 'tempo')
       if (!read?.ok) return read
       const { credential, hash, binding } = read.value
       const transfer = await signedTransfer(credential.payload)

@@ -5,7 +5,7 @@ import { type Binding, digestOf } from '../../../../core/payments/binding'
 import type { ShownPayment } from '../../../../core/payments/method'
 import type { PaymentRefusal } from '../../../../core/payments/refusal'
 import { err, ok, type Result } from '../../../../core/result'
-import { credentialJson, decodedBinding, isCredentialText, readPaymentScheme } from '../credential-text'
+import { credentialJson, decodedBinding, isCredentialText, readPaymentCredential } from '../credential-text'
 import { type Authorization, authorizationIn } from './eip3009'
 
 /** An authorization in one of its wire formats. */
@@ -39,7 +39,7 @@ export function readEvmCredential(
 }
 
 function readPayment(shown: ShownPayment): Result<EvmCredential, PaymentRefusal> | null {
-  const read = readPaymentScheme(shown, 'evm')
+  const read = readPaymentCredential(shown, 'evm')
   if (!read?.ok) return read
   const authorization = authorizationIn(read.value.credential.payload)
   return authorization ? ok({ ...read.value, form: 'payment', isSignedFor: true, authorization }) : NOT_AN_AUTHORIZATION
