@@ -24,7 +24,7 @@ export function fingerprints({
 }
 
 /** Which differing fingerprints are the cause: SECRET_KEY is part of all, and BASE_URL is part of the realm of payments. */
-export function causesOf(different: readonly string[]): readonly string[] {
+export function causesOfDifference(different: readonly string[]): readonly string[] {
   if (different.includes('SECRET_KEY')) return ['SECRET_KEY']
   return different.includes('BASE_URL') ? different.filter((name) => name !== 'PAYMENTS') : different
 }

@@ -8,7 +8,7 @@ import type { Config } from '../../config'
 import { DAY_MS } from '../../core/clock'
 import { type CellName, type CellRouter, MAIN_CELL } from '../../core/cluster/cells'
 import type { FindOwner, Peer } from '../../core/cluster/hop'
-import type { HopKey, LeaseStore, NodeFacts, Sighting } from '../../core/cluster/leases'
+import type { LeaseStore, NodeFacts, Sighting, StoredHopKey } from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
 import { VERSION } from '../../core/version'
 import type { Log } from '../../log'
@@ -19,7 +19,7 @@ import { askToPrepare } from './calls/ask-to-prepare'
 import { CellChanges } from './calls/cell-changes'
 import { messagesOver } from './calls/cell-messages'
 import { notForwarded } from './calls/not-forwarded'
-import { causesOf, fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
+import { causesOfDifference, fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
 import { GatewayNode, type NodeSurroundings, REFRESH } from './gateway-node'
 import { openWitness } from './open-witness'
 import { NodeRole } from './roles/node-role'
@@ -141,7 +141,7 @@ async function join(leases: LeaseStore, self: Omit<NodeFacts, 'skewMs'>, config:
   })
   if (answer.length === 0) return
   throw new Error(
-    `${causesOf(answer).join(' and ')} must be the same as on the other nodes of this database. Set the same, or, to change it, stop all nodes, wait 10 seconds and start them again`,
+    `${causesOfDifference(answer).join(' and ')} must be the same as on the other nodes of this database. Set the same, or, to change it, stop all nodes, wait 10 seconds and start them again`,
   )
 }
 
@@ -194,7 +194,7 @@ class SharedKeys {
     await this.leases.addHopKey({ id: randomBytes(8).toString('hex'), value: randomBytes(32).toString('base64') })
   }
 
-  private keysOf(known: readonly HopKey[], at: number): HopKeys {
+  private keysOf(known: readonly StoredHopKey[], at: number): HopKeys {
     const accepted = known.map(({ id, value }) => ({ id, secret: hopSecret(this.secretKey, value) }))
     const [newest, older = newest] = accepted
     if (!newest || !older) throw new Error('the database has no keys for nodes')

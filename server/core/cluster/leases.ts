@@ -35,7 +35,7 @@ export interface NodeState extends NodeFacts {
 }
 
 /** A key that signs hops, before it is combined with SECRET_KEY. */
-export interface HopKey {
+export interface StoredHopKey {
   readonly id: string
   readonly value: string
   readonly createdAt: number
@@ -47,7 +47,7 @@ export interface CellOwner extends Peer, Pick<NodeFacts, 'zones'> {
 }
 
 /** A live node and the cells that it can take. */
-export interface Offer {
+export interface LeaseCandidate {
   readonly nodeId: string
   readonly url: string
   readonly cells: readonly CellName[]
@@ -69,11 +69,11 @@ export interface Sighting {
   /** The owner of each cell whose lease is running. Other cells are free. */
   readonly owners: ReadonlyMap<CellName, CellOwner>
   /** Of live nodes, except those that let a lease expire. Empty with one cell. */
-  readonly offers: readonly Offer[]
+  readonly offers: readonly LeaseCandidate[]
   /** All plans, except pins of nodes that are gone. */
   readonly plans: ReadonlyMap<CellName, Plan>
   /** The newest first, at most two. */
-  readonly hopKeys: readonly HopKey[]
+  readonly hopKeys: readonly StoredHopKey[]
 }
 
 /** A lease that a node has. */
@@ -111,7 +111,7 @@ export interface LeaseStore extends WitnessStore {
    */
   plan(cell: CellName, nodeId: string, isPinned: boolean): Promise<boolean>
   /** Adds a key for hops, and removes all but the newest two. */
-  addHopKey(key: Pick<HopKey, 'id' | 'value'>): Promise<void>
+  addHopKey(key: Pick<StoredHopKey, 'id' | 'value'>): Promise<void>
   /** All nodes seen within the last hour, the newest first. */
   nodes(): Promise<readonly NodeState[]>
   /** Removes the node, which is stopping. */

@@ -1,5 +1,5 @@
 import type { CellName } from './cells'
-import { type Offer, PLAN_MS, type Plan, type Sighting } from './leases'
+import { type LeaseCandidate, PLAN_MS, type Plan, type Sighting } from './leases'
 
 /** After this time without an owner, any node may take a cell, regardless of its share. */
 const PATIENCE_MS = 2_000
@@ -63,7 +63,7 @@ export function surplus({ nodeId, cells, sighting }: ShareView): HandOver | null
 }
 
 /** A node that can take these cells; null: any cell. */
-export interface Successor extends Pick<Offer, 'nodeId' | 'url'> {
+export interface Successor extends Pick<LeaseCandidate, 'nodeId' | 'url'> {
   readonly cells: readonly CellName[] | null
 }
 

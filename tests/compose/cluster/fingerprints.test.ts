@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { causesOf, isGenuine, newNodeId } from '../../../server/compose/cluster/fingerprints'
+import { causesOfDifference, isGenuine, newNodeId } from '../../../server/compose/cluster/fingerprints'
 
 const [SECRET, OTHER] = [
   'a secret that only tests know, 32 bytes and more',
@@ -18,7 +18,7 @@ test('only who has SECRET_KEY can name an address as that of the owner', () => {
 })
 
 test('a start that is refused names what to change, and nothing that follows from it', () => {
-  expect(causesOf(['SECRET_KEY', 'SEALING_KEYS', 'BASE_URL', 'PAYMENTS'])).toEqual(['SECRET_KEY'])
-  expect(causesOf(['SEALING_KEYS', 'BASE_URL', 'PAYMENTS'])).toEqual(['SEALING_KEYS', 'BASE_URL'])
-  expect(causesOf(['PAYMENTS'])).toEqual(['PAYMENTS'])
+  expect(causesOfDifference(['SECRET_KEY', 'SEALING_KEYS', 'BASE_URL', 'PAYMENTS'])).toEqual(['SECRET_KEY'])
+  expect(causesOfDifference(['SEALING_KEYS', 'BASE_URL', 'PAYMENTS'])).toEqual(['SEALING_KEYS', 'BASE_URL'])
+  expect(causesOfDifference(['PAYMENTS'])).toEqual(['PAYMENTS'])
 })

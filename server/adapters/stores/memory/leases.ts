@@ -2,16 +2,16 @@ import type { Clock } from '../../../core/clock'
 import type { CellName } from '../../../core/cluster/cells'
 import {
   type HeldCell,
-  type HopKey,
   LEASE_MS,
+  type LeaseCandidate,
   type LeaseStore,
   type NodeFacts,
   type NodeState,
-  type Offer,
   otherFingerprints,
   PLAN_MS,
   type Plan,
   type Sighting,
+  type StoredHopKey,
 } from '../../../core/cluster/leases'
 
 type Row = Omit<NodeState, 'isLive'>
@@ -33,7 +33,7 @@ export class MemoryLeases implements LeaseStore {
   private readonly known = new Map<string, Row>()
   private readonly equal = new Map<string, string>()
   private readonly joined = new Map<string, readonly (readonly [string, string])[]>()
-  private hopKeys: HopKey[] = []
+  private hopKeys: StoredHopKey[] = []
   private readonly leases = new Map<CellName, Lease>()
   private readonly offers = new Map<string, readonly CellName[]>()
   private readonly plans = new Map<CellName, Plan>()
@@ -63,7 +63,7 @@ export class MemoryLeases implements LeaseStore {
       return [cell, { ...owner, cell, zones }] as const
     })
     const live = (await this.nodes()).filter(({ isLive }) => isLive)
-    const offers: Offer[] = live.flatMap(({ id, url }) => {
+    const offers: LeaseCandidate[] = live.flatMap(({ id, url }) => {
       const cells = this.offers.get(id)
       return cells && !this.hasLapsed(id, at) ? [{ nodeId: id, url, cells }] : []
     })
@@ -123,7 +123,7 @@ export class MemoryLeases implements LeaseStore {
     return found
   }
 
-  async addHopKey(key: Pick<HopKey, 'id' | 'value'>): Promise<void> {
+  async addHopKey(key: Pick<StoredHopKey, 'id' | 'value'>): Promise<void> {
     this.hopKeys = [{ ...key, createdAt: this.clock.now() }, ...this.hopKeys].slice(0, 2)
   }
 

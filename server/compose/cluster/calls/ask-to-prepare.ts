@@ -1,7 +1,7 @@
 import { PREPARE_PATH } from '../../../adapters/cluster/hop-gate'
 import type { CellName } from '../../../core/cluster/cells'
 import type { Forwarding } from '../../../core/cluster/hop'
-import type { Offer, Sighting } from '../../../core/cluster/leases'
+import type { LeaseCandidate, Sighting } from '../../../core/cluster/leases'
 import { commandCall } from './cell-calls'
 
 /** Waiting longer is useless: the node opens the cell when it takes it. */
@@ -15,7 +15,7 @@ interface AskParts {
 
 /** Asks the next owner of a cell to prepare it. Resolves to false if it cannot or takes too long. Never rejects. */
 export function askToPrepare({ forwarding, sighting, now }: AskParts) {
-  return async (cell: CellName, { nodeId, url }: Pick<Offer, 'nodeId' | 'url'>): Promise<boolean> => {
+  return async (cell: CellName, { nodeId, url }: Pick<LeaseCandidate, 'nodeId' | 'url'>): Promise<boolean> => {
     const signal = AbortSignal.timeout(MAX_PREPARE_MS)
     const term = (sighting()?.owners.get(cell)?.term ?? 0) + 1
     const request = new Request(`http://owner.internal${PREPARE_PATH}`, { method: 'POST', signal })

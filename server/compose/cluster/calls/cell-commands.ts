@@ -1,7 +1,7 @@
 import { isoTime } from '../../../core/clock'
 import type { CellName } from '../../../core/cluster/cells'
 import { type Forwarding, OPERATOR, type Peer } from '../../../core/cluster/hop'
-import type { LeaseStore, Offer, Sighting } from '../../../core/cluster/leases'
+import type { LeaseCandidate, LeaseStore, Sighting } from '../../../core/cluster/leases'
 import { failure } from '../../../core/failure'
 import { makeId } from '../../../core/ids'
 import { inTimeOrNull } from '../../../core/in-time'
@@ -149,6 +149,6 @@ async function loadOf(role: CellRole<OwnedGateway>): Promise<Load> {
   }
 }
 
-function listed(offers: readonly Offer[]): string {
+function listed(offers: readonly LeaseCandidate[]): string {
   return offers.map(({ url }) => url).join(', ') || 'none'
 }

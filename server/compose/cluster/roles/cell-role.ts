@@ -17,7 +17,7 @@ const PREPARED_MS = 30_000
 /** Closing may wait for a silent database, which has its own time limit. */
 const MAX_CLOSE_MS = 20_000
 
-export type Role = 'standby' | 'taking' | 'owner' | 'releasing'
+export type CellState = 'standby' | 'taking' | 'owner' | 'releasing'
 
 export interface CellParts<G extends OwnedGateway> {
   /** All cells, `main` first. Without it, `main` is the only cell. */
@@ -42,7 +42,7 @@ export class CellRole<G extends OwnedGateway> {
   readonly cell: CellName
   private readonly parts: CellParts<G>
   private readonly waiting: WaitingRequests
-  private current: Role = 'standby'
+  private current: CellState = 'standby'
   private lease: Lease | null = null
   private gateway: G | null = null
   private peer: CellOwner | null = null
@@ -74,7 +74,7 @@ export class CellRole<G extends OwnedGateway> {
     this.reach = isAsked ? new DatabaseReach({ ask: () => askDatabase(cell), monotonic, onChange }) : null
   }
 
-  get name(): Role {
+  get name(): CellState {
     return this.current
   }
 
@@ -360,7 +360,7 @@ export class CellRole<G extends OwnedGateway> {
     await leases.release(self.id, { cell: this.cell, term: lease.term }).catch(() => undefined)
   }
 
-  private enter(role: Role): void {
+  private enter(role: CellState): void {
     this.current = role
     this.waiting.notify()
   }

@@ -1,9 +1,16 @@
 import { type CellName, MAIN_CELL } from '../../../core/cluster/cells'
 import type { Peer } from '../../../core/cluster/hop'
-import { ClockSkew, LEASE_MS, MAX_SKEW_MS, type Offer, RENEW_MS, type Sighting } from '../../../core/cluster/leases'
+import {
+  ClockSkew,
+  LEASE_MS,
+  type LeaseCandidate,
+  MAX_SKEW_MS,
+  RENEW_MS,
+  type Sighting,
+} from '../../../core/cluster/leases'
 import { nextOwners, type Successor, surplus, takesNow } from '../../../core/cluster/shares'
 import { reasonOf } from '../../../core/result'
-import { type CellParts, CellRole, type Role } from './cell-role'
+import { type CellParts, CellRole, type CellState } from './cell-role'
 import type { OwnedGateway } from './owned-gateway'
 import { WaitingRequests } from './waiting-requests'
 
@@ -27,7 +34,7 @@ interface RoleParts<G extends OwnedGateway> extends CellParts<G> {
   readonly isGenuine: (owner: Peer) => boolean
   readonly now: () => number
   /** Asks another node to prepare a cell that it will soon get. Resolves to false if it cannot or takes too long. Never rejects. */
-  readonly askToPrepare?: (cell: CellName, at: Pick<Offer, 'nodeId' | 'url'>) => Promise<boolean>
+  readonly askToPrepare?: (cell: CellName, at: Pick<LeaseCandidate, 'nodeId' | 'url'>) => Promise<boolean>
   /** For tests. */
   readonly sleep?: (ms: number) => Promise<void>
 }
@@ -86,7 +93,7 @@ export class NodeRole<G extends OwnedGateway> {
     return this.latest
   }
 
-  get name(): Role {
+  get name(): CellState {
     return this.main.name
   }
 
@@ -170,7 +177,7 @@ export class NodeRole<G extends OwnedGateway> {
   }
 
   /** Hands a cell of this node to another one, which keeps it as long as it is alive. Resolves when the lease is released. */
-  async handOver(cell: CellName, to: Offer): Promise<void> {
+  async handOver(cell: CellName, to: LeaseCandidate): Promise<void> {
     await this.parts.leases.plan(cell, to.nodeId, true)
     if (to.nodeId !== this.parts.self.id) await this.yieldTo(cell, to)
   }
@@ -189,7 +196,7 @@ export class NodeRole<G extends OwnedGateway> {
   }
 
   /** Hands a cell over once the next owner has prepared it: requests then wait only as long as that node takes to begin. */
-  private async yieldTo(cell: CellName, to: Pick<Offer, 'nodeId' | 'url'> | null): Promise<void> {
+  private async yieldTo(cell: CellName, to: Pick<LeaseCandidate, 'nodeId' | 'url'> | null): Promise<void> {
     if (this.handingOver.has(cell)) return
     this.handingOver.add(cell)
     try {

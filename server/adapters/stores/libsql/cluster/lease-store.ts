@@ -4,16 +4,16 @@ import type { CellName } from '../../../../core/cluster/cells'
 import {
   type CellOwner,
   type HeldCell,
-  type HopKey,
   LEASE_MS,
+  type LeaseCandidate,
   type LeaseStore,
   type NodeFacts,
   type NodeState,
-  type Offer,
   otherFingerprints,
   PLAN_MS,
   type Plan,
   type Sighting,
+  type StoredHopKey,
 } from '../../../../core/cluster/leases'
 import { type DatabaseAddress, serverClient } from '../driver/network/server-client'
 import { refuseMoved, refuseWhileMoving } from '../move/move-mark'
@@ -129,7 +129,7 @@ export class LibsqlLeases implements LeaseStore {
     return {
       at: Number(seen?.['at']),
       owners: new Map(owners.map((owner) => [cellOf(owner.cell), { ...owner, cell: cellOf(owner.cell) }])),
-      offers: listIn<Offer>(seen, 'offers'),
+      offers: listIn<LeaseCandidate>(seen, 'offers'),
       plans: new Map(plans.map(([cell, value, madeAt]) => [cell, planIn(value, madeAt)])),
       hopKeys: keys.map(hopKey),
     }
@@ -178,7 +178,7 @@ export class LibsqlLeases implements LeaseStore {
     )
   }
 
-  async addHopKey({ id, value }: Pick<HopKey, 'id' | 'value'>): Promise<void> {
+  async addHopKey({ id, value }: Pick<StoredHopKey, 'id' | 'value'>): Promise<void> {
     const old = `DELETE FROM secrets WHERE name LIKE '${HOP_KEY}%' AND name NOT IN (SELECT '${HOP_KEY}' || id FROM (${HOP_KEYS}))`
     const added = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
     await this.write([one(added, HOP_KEY + id, value), one(old)])
@@ -237,6 +237,6 @@ function planIn(value: string, madeAt: number): Plan {
 
 const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
 
-function hopKey(row: Row): HopKey {
+function hopKey(row: Row): StoredHopKey {
   return { id: String(row['id']), value: String(row['value']), createdAt: Number(row['createdAt']) }
 }
