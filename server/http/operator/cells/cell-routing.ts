@@ -46,7 +46,7 @@ export function file(format: 'csv' | 'lines', join: FileJoin): AllCells {
 }
 
 /** A page of rows with ids that sort by time. What else is on it comes from `main`. */
-export function page<T extends object>(
+export function joinedPage<T extends object>(
   rows: keyof T & string,
   order: 'newest first' | 'oldest first',
 ): Extract<AllCells, { kind: 'report' }> {

@@ -34,7 +34,7 @@ export function all<T>(values: readonly (readonly T[])[]): readonly T[] {
 }
 
 /** A record of figures. A figure without a rule does not compile. */
-export function record<T extends object>(rules: { readonly [K in keyof T]-?: Rule<T[K]> }): Rule<T> {
+export function eachFigure<T extends object>(rules: { readonly [K in keyof T]-?: Rule<T[K]> }): Rule<T> {
   // Each rule gets the values of its own figure: the loop loses their types.
   const all = Object.entries(rules) as unknown as readonly (readonly [keyof T & string, Rule<unknown>])[]
   return (values) =>

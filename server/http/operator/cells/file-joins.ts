@@ -1,5 +1,5 @@
 import { file } from './cell-routing'
-import { type Cells, type FileJoin, merged, microsIn, table, withAmounts, withCounts } from './files'
+import { type Cells, type FileJoin, joinedTable, merged, microsIn, withAmounts, withCounts } from './files'
 import { byRevenue } from './report-joins'
 
 /** How the lines of each file are joined. */
@@ -59,7 +59,7 @@ function placeOf(account: string): readonly (string | number)[] {
 /** Columns: name, calls, charged_usd, refunded_usd, revenue_usd, upstream_cost_usd, unknown_cost_calls, margin_usd. */
 export const REVENUE_CSV = file(
   'csv',
-  table(
+  joinedTable(
     ([name = '']) => name,
     (a, b) => withCounts(withAmounts(a, b, [2, 3, 4, 5, 7]), b, [1, 6]),
     (asked) =>

@@ -59,7 +59,7 @@ function byKey(a: { readonly key: Key }, b: { readonly key: Key }): number {
 }
 
 /** Joins records by name, in memory, and sorts them. */
-export function table(
+export function joinedTable(
   nameOf: (cells: Cells) => string,
   join: (a: Cells, b: Cells) => Cells,
   orderOf: (asked: Asked) => (a: Cells, b: Cells) => number,

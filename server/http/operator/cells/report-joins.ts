@@ -5,23 +5,23 @@ import { MAX_REVENUE_ROWS, type Revenue } from '../money/revenue-record'
 import type { StuckPage } from '../money/stuck-record'
 import type { Health } from '../nodes/health-record'
 import type { OperatorAccountPage, OperatorLimitRequestPage, Upstream, UpstreamList } from '../record'
-import { page, report } from './cell-routing'
-import { all, every, first, ifAny, known, most, type Rule, record, rows, same, some, sum } from './figures'
+import { joinedPage, report } from './cell-routing'
+import { all, eachFigure, every, first, ifAny, known, most, type Rule, rows, same, some, sum } from './figures'
 
 /** How the figures of each report are joined. A figure of a report that is missing here does not compile. */
 
-export const ACCOUNTS = page<OperatorAccountPage>('accounts', 'newest first')
-export const LIMIT_REQUESTS = page<OperatorLimitRequestPage>('requests', 'newest first')
-export const STUCK = page<StuckPage>('records', 'oldest first')
-export const AUDIT = page<AuditPage>('entries', 'newest first')
+export const ACCOUNTS = joinedPage<OperatorAccountPage>('accounts', 'newest first')
+export const LIMIT_REQUESTS = joinedPage<OperatorLimitRequestPage>('requests', 'newest first')
+export const STUCK = joinedPage<StuckPage>('records', 'oldest first')
+export const AUDIT = joinedPage<AuditPage>('entries', 'newest first')
 
 export const STATEMENT = report(
-  record<BookStatement>({
+  eachFigure<BookStatement>({
     from: same,
     to: same,
     accounts: rows(
       ({ account }) => account,
-      record<BookStatement['accounts'][number]>({
+      eachFigure<BookStatement['accounts'][number]>({
         account: same,
         opening_micros_usd: sum,
         debits_micros_usd: sum,
@@ -32,7 +32,7 @@ export const STATEMENT = report(
     ),
     kinds: rows(
       ({ kind }) => kind,
-      record<BookStatement['kinds'][number]>({ kind: same, entries: sum, amount_micros_usd: sum }),
+      eachFigure<BookStatement['kinds'][number]>({ kind: same, entries: sum, amount_micros_usd: sum }),
     ),
     entries: sum,
     owed_to_customers_micros_usd: sum,
@@ -60,18 +60,18 @@ export const REVENUE = report<Revenue>((values) => {
 })
 
 const ALL_REVENUE: Rule<Revenue> = (values) =>
-  record<Revenue>({
+  eachFigure<Revenue>({
     from: same,
     to: same,
     group_by: same,
     rows: rows(
       ({ name }) => name,
-      record<RevenueRow>({ name: same, email: ifAny(first), ...SUMS }),
+      eachFigure<RevenueRow>({ name: same, email: ifAny(first), ...SUMS }),
       byRevenue(values[0]?.group_by === 'day', (row) => [row.name, row.revenue_micros_usd]),
     ),
     rows_left_out: sum,
-    totals: record<Sums>(SUMS),
-    credit: record<Revenue['credit']>({
+    totals: eachFigure<Sums>(SUMS),
+    credit: eachFigure<Revenue['credit']>({
       signup_credit_given_micros_usd: sum,
       grants_given_micros_usd: sum,
       debited_micros_usd: sum,
@@ -103,11 +103,11 @@ const FIGURES: { readonly [K in keyof Figures]: Rule<Figures[K]> } = {
 }
 
 export const API_REPORT = report(
-  record<ApiReport>({
+  eachFigure<ApiReport>({
     days: same,
     // Each cell has its share of the daily maximum.
     wallet: ifAny(
-      record<NonNullable<ApiReport['wallet']>>({
+      eachFigure<NonNullable<ApiReport['wallet']>>({
         address: same,
         signed_micros_usd: sum,
         daily_maximum_micros_usd: sum,
@@ -115,12 +115,12 @@ export const API_REPORT = report(
     ),
     apis: rows(
       ({ name }) => name,
-      record<ApiReport['apis'][number]>({
+      eachFigure<ApiReport['apis'][number]>({
         ...FIGURES,
-        operations: rows(({ name }) => name, record<Figures>(FIGURES)),
+        operations: rows(({ name }) => name, eachFigure<Figures>(FIGURES)),
         upstream_payments: rows(
           ({ state }) => state,
-          record<ApiReport['apis'][number]['upstream_payments'][number]>({
+          eachFigure<ApiReport['apis'][number]['upstream_payments'][number]>({
             state: same,
             payments: sum,
             cost_micros_usd: sum,
@@ -141,14 +141,14 @@ export const HEALTH = report<Health>((answers, cells) =>
   ),
 )
 
-const JOINED_HEALTH: Rule<Health> = record<Health>({
+const JOINED_HEALTH: Rule<Health> = eachFigure<Health>({
   ready: every,
   problems: all,
   seconds: most,
   calls: sum,
   codes: rows(
     ({ code }) => code,
-    record<Health['codes'][number]>({ code: same, calls: sum }),
+    eachFigure<Health['codes'][number]>({ code: same, calls: sum }),
     (a, b) => b.calls - a.calls,
   ),
   upstreams: rows(
@@ -166,7 +166,7 @@ const JOINED_HEALTH: Rule<Health> = record<Health>({
   tables_behind_bytes: sum,
   tables_reject: some,
   // A copy is as old as its oldest part.
-  backups: record<Health['backups']>({ scheduled: every, newest_at: known(first), failing: some }),
+  backups: eachFigure<Health['backups']>({ scheduled: every, newest_at: known(first), failing: some }),
   nodes: same,
 })
 
@@ -177,10 +177,10 @@ function average(values: readonly Health['upstreams'][number][]): number {
 
 /** Each cell tests an upstream for itself: what is shown is the state of the cell for which it is worst. */
 export const UPSTREAMS = report(
-  record<UpstreamList>({
+  eachFigure<UpstreamList>({
     upstreams: rows(
       ({ name }) => name,
-      record<Upstream>({
+      eachFigure<Upstream>({
         name: same,
         models: same,
         breaker: (values) => (['open', 'probing'] as const).find((state) => values.includes(state)) ?? 'closed',
