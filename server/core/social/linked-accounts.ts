@@ -5,7 +5,7 @@ import type { PoolId, SocialSessionId } from '../ids'
 import { err, ok, type Result } from '../result'
 import { type Sealing, Unsealable } from '../sealing'
 import type { OnSocialChange, OnSocialFailing, SocialFailing } from './changes'
-import type { Actor, GrantRefusal, NetworkFailure, SocialNetwork } from './network'
+import type { ActingAccount, GrantRefusal, NetworkFailure, SocialNetwork } from './network'
 import { SCOPE_MEANINGS, type SocialScope } from './scopes'
 import { accessToken, grantToken, refreshToken, sealedTokens } from './sealed-tokens'
 import { type SocialSession, sessionState } from './session'
@@ -53,7 +53,7 @@ export class LinkedAccounts {
   async use<T>(
     key: { readonly poolId: PoolId },
     scope: SocialScope,
-    act: (actor: Actor, session: SocialSession) => Promise<Result<T, NetworkFailure>>,
+    act: (actor: ActingAccount, session: SocialSession) => Promise<Result<T, NetworkFailure>>,
   ): Promise<Result<T, UseFailure>> {
     try {
       return await this.useUnsealed(key.poolId, scope, act)
@@ -69,7 +69,7 @@ export class LinkedAccounts {
   private async useUnsealed<T>(
     pool: PoolId,
     scope: SocialScope,
-    act: (actor: Actor, session: SocialSession) => Promise<Result<T, NetworkFailure>>,
+    act: (actor: ActingAccount, session: SocialSession) => Promise<Result<T, NetworkFailure>>,
   ): Promise<Result<T, UseFailure>> {
     const usable = await this.usable(pool, scope)
     if (!usable.ok) return usable
@@ -217,7 +217,7 @@ export class LinkedAccounts {
     return required(`@${session.user.username} withdrew the access of this API key. ${LINK_AGAIN}`)
   }
 
-  private actor(session: SocialSession): Actor {
+  private actor(session: SocialSession): ActingAccount {
     return { userId: session.user.id, accessToken: accessToken(this.parts.sealing, session) }
   }
 

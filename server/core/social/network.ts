@@ -38,7 +38,7 @@ export type SocialAction =
     }
 
 /** The linked account that acts, with its decrypted token. */
-export interface Actor {
+export interface ActingAccount {
   readonly userId: string
   readonly accessToken: string
 }
@@ -92,5 +92,5 @@ export interface SocialNetwork {
   /** Returns whether the network accepted the revocation. */
   revoke(token: string, signal: AbortSignal): Promise<boolean>
   me(accessToken: string, signal: AbortSignal): Promise<Result<SocialUser, NetworkFailure>>
-  act(actor: Actor, action: SocialAction, signal: AbortSignal): Promise<Result<Done, NetworkFailure>>
+  act(actor: ActingAccount, action: SocialAction, signal: AbortSignal): Promise<Result<Done, NetworkFailure>>
 }

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../../server/core/result'
 import type {
-  Actor,
+  ActingAccount,
   AuthorizationRequest,
   Done,
   Grant,
@@ -17,7 +17,7 @@ import { SOCIAL_SCOPES } from '../../../server/core/social/scopes'
  */
 export class FixtureNetwork implements SocialNetwork {
   readonly name = 'sandbox'
-  readonly asked: { readonly actor: Actor; readonly action: SocialAction }[] = []
+  readonly asked: { readonly actor: ActingAccount; readonly action: SocialAction }[] = []
   readonly revoked: string[] = []
   readonly codes = new Map<string, { verifier: string | null; user: string }>()
   refreshes = 0
@@ -71,7 +71,7 @@ export class FixtureNetwork implements SocialNetwork {
     return this.meFailure ? err(this.meFailure) : ok({ id: '1001', username: 'ada', name: 'Ada Lovelace' })
   }
 
-  async act(actor: Actor, action: SocialAction): Promise<Result<Done, NetworkFailure>> {
+  async act(actor: ActingAccount, action: SocialAction): Promise<Result<Done, NetworkFailure>> {
     this.asked.push({ actor, action })
     if (!this.goodAccess.has(actor.accessToken)) return err({ kind: 'token_refused', reason: 'unknown access token' })
     return this.actFailure ? err(this.actFailure) : ok({ data: { done: action.kind } })

@@ -1,6 +1,6 @@
 import type { Community } from './community'
 import type { Grants } from './grants'
-import { type Html, html, page } from './html'
+import { type Html, html, htmlPage } from './html'
 
 /** The one app of the sandbox network: this gateway. */
 export interface SandboxApp {
@@ -48,7 +48,7 @@ export async function consentPage(query: URLSearchParams, app: SandboxApp, commu
   if (typeof request === 'string') return refusal(request)
   const people = await community.people()
   const hiddenFields = [...query].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
-  return page(
+  return htmlPage(
     'Allow access',
     html`<h1>Allow this gateway to use your account?</h1>
 <p class="notice">This is the sandbox network inside the gateway. Its people are made up, and nothing leaves this machine.</p>
@@ -127,7 +127,7 @@ export function oauthError(status: number, error: string, description: string): 
 }
 
 function refusal(why: string): Response {
-  return page('Cannot go on', html`<h1>This cannot go on</h1><p>${why} Go back to the app and start again.</p>`, {
+  return htmlPage('Cannot go on', html`<h1>This cannot go on</h1><p>${why} Go back to the app and start again.</p>`, {
     status: 400,
   })
 }

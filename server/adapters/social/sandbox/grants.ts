@@ -5,7 +5,7 @@ import type { Tables } from './tables'
 const CODE_LIFETIME_MS = 30_000
 const ACCESS_LIFETIME_S = 7200
 
-export interface Approval {
+export interface AuthorizationGrant {
   readonly user: string
   readonly scopes: readonly string[]
   readonly redirectUri: string
@@ -38,7 +38,7 @@ export class Grants {
     this.now = now
   }
 
-  async code({ user, scopes, redirectUri, challenge }: Approval): Promise<string> {
+  async code({ user, scopes, redirectUri, challenge }: AuthorizationGrant): Promise<string> {
     const code = secret()
     const expiresAt = this.now() + CODE_LIFETIME_MS
     const sql = 'INSERT INTO codes VALUES (?, ?, ?, ?, ?, ?, NULL)'

@@ -44,7 +44,7 @@ label{min-width:0}select{max-width:100%;min-width:0}
 const STYLE_HASH = `'sha256-${hash('sha256', STYLE, 'base64')}'`
 
 /** A page without scripts. `formTarget`: another origin that its form may submit or redirect to. */
-export function page(title: string, body: Html, { status = 200, formTarget = '' } = {}): Response {
+export function htmlPage(title: string, body: Html, { status = 200, formTarget = '' } = {}): Response {
   const document = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${Bun.escapeHTML(title)} · Sandbox network</title><style>${STYLE}</style></head><body><main>${body.html}</main></body></html>`
   return new Response(document, {
     status,

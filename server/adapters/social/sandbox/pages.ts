@@ -2,7 +2,7 @@ import { isoTime } from '../../../core/clock'
 import type { Community, Message, Person, Post } from './community'
 import { FAULTS, type Faults } from './faults'
 import type { Grants } from './grants'
-import { type Html, html, page } from './html'
+import { type Html, html, htmlPage } from './html'
 
 const SHOWN = 50
 
@@ -20,7 +20,7 @@ export async function timelinePage(community: Community): Promise<Response> {
   const lines = follows.map(
     ({ who, whom, pending }) => html`<li>@${who} ${pending ? 'asked to follow' : 'follows'} @${whom}</li>`,
   )
-  return page(
+  return htmlPage(
     'Timeline',
     html`${NAVIGATION}<h1>Timeline</h1>${shown}<h2>Who follows whom</h2><ul>${lines.length > 0 ? lines : [html`<li>Nobody follows anybody yet.</li>`]}</ul>`,
   )
@@ -40,7 +40,7 @@ export async function peoplePage(community: Community): Promise<Response> {
     ({ id, name, username, description, followers, following }) =>
       html`<article class="card"><p><strong>${name}</strong> <span class="muted">@${username} · id ${id} · ${followers} followers · follows ${following}</span></p><p>${description}</p><p class="row"><a href="/sandbox/social/people/${username}">Apps and messages of @${username}</a></p></article>`,
   )
-  return page('People', html`${NAVIGATION}<h1>People</h1>${cards}`)
+  return htmlPage('People', html`${NAVIGATION}<h1>People</h1>${cards}`)
 }
 
 /** A test user's settings: authorized apps, their messages, and the faults to produce next. */
@@ -57,7 +57,7 @@ export async function personPage(
       html`<article class="card"><p><strong>This gateway</strong> <span class="muted">since ${time(at)}</span></p><p class="muted">${scopes.join(', ')}</p><form method="post"><input type="hidden" name="grant" value="${id}"><button name="do" value="withdraw">Withdraw access</button></form></article>`,
   )
   const options = Object.entries(FAULTS).map(([name, words]) => html`<option value="${name}">${words}</option>`)
-  return page(
+  return htmlPage(
     `@${person.username}`,
     html`${NAVIGATION}<h1>${person.name} <span class="muted">@${person.username}</span></h1>
 <h2>Connected apps</h2>${apps.length > 0 ? apps : [html`<p>No app has access.</p>`]}

@@ -6,7 +6,7 @@ import { consentPage, decided, isApp, oauthError, type SandboxApp, tokenEndpoint
 import { Community } from './community'
 import { Faults, isFault } from './faults'
 import { Grants } from './grants'
-import { html, page } from './html'
+import { html, htmlPage } from './html'
 import { peoplePage, personPage, timelinePage } from './pages'
 import { Tables } from './tables'
 
@@ -124,13 +124,13 @@ function fromOurPage({ headers, url }: Request): boolean {
 }
 
 function foreign(): Response {
-  return page('Not from here', html`<h1>Not from here</h1><p>This form was sent from another site.</p>`, {
+  return htmlPage('Not from here', html`<h1>Not from here</h1><p>This form was sent from another site.</p>`, {
     status: 403,
   })
 }
 
 function notHere(): Response {
-  return page('Not found', html`<h1>Not found</h1><p><a href="${SANDBOX_PREFIX}">To the timeline</a></p>`, {
+  return htmlPage('Not found', html`<h1>Not found</h1><p><a href="${SANDBOX_PREFIX}">To the timeline</a></p>`, {
     status: 404,
   })
 }

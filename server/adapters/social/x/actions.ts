@@ -1,5 +1,5 @@
 import { isJson, jsonText } from '../../../core/json'
-import type { Actor, Done, SocialAction } from '../../../core/social/network'
+import type { ActingAccount, Done, SocialAction } from '../../../core/social/network'
 import type { WireRequest } from './wire'
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -13,7 +13,7 @@ const USER_FIELDS = 'created_at,description,profile_image_url,protected,public_m
 const MESSAGE_FIELDS = 'id,text,event_type,sender_id,dm_conversation_id,created_at'
 
 /** The request of an action. */
-export function requestOf({ userId }: Actor, action: SocialAction): ActionRequest {
+export function requestOf({ userId }: ActingAccount, action: SocialAction): ActionRequest {
   const me = `/2/users/${encodeURIComponent(userId)}`
   switch (action.kind) {
     case 'follow':

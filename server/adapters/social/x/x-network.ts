@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/clock'
 import { isJson } from '../../../core/json'
 import { err, ok, type Result } from '../../../core/result'
 import type {
-  Actor,
+  ActingAccount,
   AuthorizationRequest,
   Done,
   Grant,
@@ -92,7 +92,7 @@ export class XNetwork implements SocialNetwork {
     return ok({ id, username, name: typeof name === 'string' ? name : username })
   }
 
-  async act(actor: Actor, action: SocialAction, signal: AbortSignal): Promise<Result<Done, NetworkFailure>> {
+  async act(actor: ActingAccount, action: SocialAction, signal: AbortSignal): Promise<Result<Done, NetworkFailure>> {
     const request = requestOf(actor, action)
     const answer = await this.asUser(actor.accessToken, request, signal)
     if (!answer.ok) return answer
