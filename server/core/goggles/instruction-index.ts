@@ -48,7 +48,7 @@ export class InstructionIndex {
   }
 
   /** The instructions that match. */
-  *matching(page: Page): Generator<Instruction> {
+  *matching(page: SearchablePage): Generator<Instruction> {
     for (const instruction of this.always) if (page.matches(instruction)) yield instruction
     for (const [target, lists] of this.byTarget)
       for (const gram of page.gramsOf(target))
@@ -57,7 +57,7 @@ export class InstructionIndex {
 }
 
 /** A result to match instructions against, which counts the work. Once there is too much work, nothing matches. */
-export class Page {
+export class SearchablePage {
   private readonly texts: Texts
   private readonly work: MatchWork
   private readonly grams = new Map<Target, ReadonlySet<string>>()

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../result'
-import { Page, type Texts } from './instruction-index'
+import { SearchablePage, type Texts } from './instruction-index'
 import { MatchWork, TOO_MUCH_WORK } from './match-work'
 import type { RuleBook } from './rule-book'
 
@@ -44,7 +44,7 @@ export class RuleSet {
 
   /** The outcome of the winning rule: a discard, else the strongest boost, else the weakest downrank, else the default. */
   fateOf(subject: PageSubject, work = new MatchWork()): PageFate {
-    const page = new Page(textsOf(subject), work)
+    const page = new SearchablePage(textsOf(subject), work)
     const host = hostOf(subject.url)
     let boost = 0
     let downrank = 0

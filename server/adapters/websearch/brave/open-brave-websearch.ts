@@ -6,7 +6,7 @@ import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../.
 import { err, ok, type Result } from '../../../core/result'
 import { RecentHealth } from '../recent-health'
 import { upstreamFailure } from '../upstream-failure'
-import { contextBody, imageBody } from './brave-body'
+import { braveContextBody, braveImageBody } from './brave-body'
 import { braveFailure } from './brave-failure'
 import { type BraveAccess, contextRequest, imageRequest } from './brave-request'
 
@@ -36,13 +36,13 @@ export function openBraveWebsearch(options: BraveWebsearchOptions): BraveWebsear
       name: 'brave',
       ready,
       call: async (input, signal, origin) =>
-        health.noted(await ask(traced(imageRequest(input, options), origin), imageBody, options, signal), signal),
+        health.noted(await ask(traced(imageRequest(input, options), origin), braveImageBody, options, signal), signal),
     },
     context: {
       name: 'brave',
       ready,
       call: async (input, signal, origin) => {
-        const read = (bytes: Uint8Array<ArrayBuffer>) => contextBody(bytes, input.q)
+        const read = (bytes: Uint8Array<ArrayBuffer>) => braveContextBody(bytes, input.q)
         return health.noted(await ask(traced(contextRequest(input, options), origin), read, options, signal), signal)
       },
     },

@@ -4,7 +4,7 @@ import { type Client, createClient } from '@libsql/client'
 import { ok, type Result } from '../../../core/result'
 import { RuleBooks } from '../goggles/rule-books'
 import { searchTerms } from '../passages/search-terms'
-import { contextAnswer } from './query/context-answer'
+import { contextFromIndex } from './query/context-answer'
 import { imageAnswer } from './query/image-answer'
 import { IndexSpelling } from './query/index-spelling'
 import type { IndexQuestion } from './query/question'
@@ -34,7 +34,7 @@ export class IndexReader {
       if (rules && !rules.ok) return rules
       if (rules?.value === null) return ok(null)
       const helpers = { rules: rules?.value ?? null, correct }
-      return contextAnswer(client, question.input, question.baseUrl, question.nowMs, helpers)
+      return contextFromIndex(client, question.input, question.baseUrl, question.nowMs, helpers)
     }
     if (question.kind === 'images')
       return ok(await imageAnswer(client, question.input, question.baseUrl, (q) => spelling.corrected(q, 'images')))

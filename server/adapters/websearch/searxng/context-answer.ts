@@ -8,7 +8,7 @@ import { aboveThreshold } from '../passages/relevance-floor'
 import type { AnswerTask } from './page-wire'
 
 /** The 200 body of an LLM context search over fetched pages as JSON, or the rule that its goggles (`rules`) break. */
-export function contextAnswer(task: AnswerTask, rules: RuleSet): Result<string, string> {
+export function contextFromPages(task: AnswerTask, rules: RuleSet): Result<string, string> {
   const { altered, withMetadata, apiVersion, baseUrl, nowMs } = task
   const ranked = ranking(altered ?? task.q, task.pages)
   const chosen = task.goggles.length === 0 ? ok(ranked) : rules.rerank(ranked, subjectOf)

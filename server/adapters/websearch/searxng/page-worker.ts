@@ -2,7 +2,7 @@ import type { RuleSet } from '../../../core/goggles/rule-set'
 import { ok, type Result, reasonOf } from '../../../core/result'
 import { RuleBooks } from '../goggles/rule-books'
 import { countTokens } from '../passages/token-count'
-import { contextAnswer } from './context-answer'
+import { contextFromPages } from './context-answer'
 import type { FromPageThread, OrderTask, ToPageThread } from './page-wire'
 import { readPage } from './read-page'
 
@@ -22,7 +22,7 @@ self.onmessage = ({ data: { id, task } }: MessageEvent<ToPageThread>) => {
       const order = newOrder(task.order, rules.value)
       return tell(order.ok ? { id, order: order.value } : { id, goggles: order.error })
     }
-    const answer = contextAnswer(task.answer, rules.value)
+    const answer = contextFromPages(task.answer, rules.value)
     tell(answer.ok ? { id, body: answer.value } : { id, goggles: answer.error })
   } catch (problem) {
     tell({ id, problem: reasonOf(problem) })

@@ -40,7 +40,7 @@ const GOGGLE_CANDIDATES = 200
 const MIN_SNIPPET_TOKENS = 100
 
 /** The 200 body of an LLM context search as JSON, or the rule that its goggles (`rules`) break. */
-export async function contextAnswer(
+export async function contextFromIndex(
   client: Client,
   question: ContextQuestion,
   baseUrl: string,
