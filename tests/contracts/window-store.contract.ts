@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import type { Take, WindowStore } from '../../server/core/limits/limiter'
-import { NOTHING, type Usage } from '../../server/core/limits/window'
+import { NOTHING, type WindowUsage } from '../../server/core/limits/window'
 
 const MINUTE = 29_000_000
 
-const take = (name: string, cost: Partial<Usage>, limits: Partial<Take['subject']['limits']> = {}): Take => ({
+const take = (name: string, cost: Partial<WindowUsage>, limits: Partial<Take['subject']['limits']> = {}): Take => ({
   subject: { name, limits: { rpm: 3, tpm: 100, concurrency: 2, ...limits } },
   cost: { ...NOTHING, ...cost },
 })

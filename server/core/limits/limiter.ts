@@ -1,7 +1,7 @@
 import type { Clock } from '../clock'
 import { err, ok, type Result } from '../result'
 import type { Limits } from './tier'
-import { type Dimension, minuteOf, NOTHING, resetSeconds, secondsToReset, type Usage } from './window'
+import { type Dimension, minuteOf, NOTHING, resetSeconds, secondsToReset, type WindowUsage } from './window'
 
 /** A named counter with its limits: the key's own window, or that of an endpoint with its own limit. */
 export interface Subject {
@@ -11,12 +11,16 @@ export interface Subject {
 
 export interface Take {
   readonly subject: Subject
-  readonly cost: Usage
+  readonly cost: WindowUsage
 }
 
 export type TakeResult =
-  | { readonly taken: true; readonly used: readonly Usage[] }
-  | { readonly taken: false; readonly used: readonly Usage[]; readonly by: { index: number; dimension: Dimension } }
+  | { readonly taken: true; readonly used: readonly WindowUsage[] }
+  | {
+      readonly taken: false
+      readonly used: readonly WindowUsage[]
+      readonly by: { index: number; dimension: Dimension }
+    }
 
 /**
  * Counts usage per subject and wall-clock minute. A cost of zero is never refused and serves to read a window. A store in this process
@@ -26,7 +30,7 @@ export interface WindowStore {
   /** Takes all or nothing in one atomic step. */
   takeAll(takes: readonly Take[], minute: number): TakeResult | Promise<TakeResult>
   /** Adds to the usage of `minute`; a negative change gives back. Ignores tokens of a past minute. */
-  adjust(subject: string, change: Usage, minute: number): Usage | Promise<Usage>
+  adjust(subject: string, change: WindowUsage, minute: number): WindowUsage | Promise<WindowUsage>
 }
 
 /** The content of the limit headers (spec 8). */
@@ -63,9 +67,9 @@ export interface Ticket {
 /** What came of a take: the windows after it, or why nothing was taken. */
 type Taking = Result<Readings, LimitRefusal>
 
-const ONE_REQUEST: Usage = { ...NOTHING, requests: 1 }
-const ONE_SLOT: Usage = { ...NOTHING, slots: 1 }
-const SLOT_BACK: Usage = { ...NOTHING, slots: -1 }
+const ONE_REQUEST: WindowUsage = { ...NOTHING, requests: 1 }
+const ONE_SLOT: WindowUsage = { ...NOTHING, slots: 1 }
+const SLOT_BACK: WindowUsage = { ...NOTHING, slots: -1 }
 
 /**
  * Enforces rate limits. A request is counted when it arrives. Tokens and concurrency are held by a ticket for the duration of the call
@@ -149,7 +153,7 @@ class Slot implements Ticket {
     this.isOpen = false
     const { windows, reserved, subjects } = this
     for (const release of this.releases) release()
-    const adjusted: (Usage | Promise<Usage>)[] = []
+    const adjusted: (WindowUsage | Promise<WindowUsage>)[] = []
     for (const { name, tokens, minute } of reserved)
       adjusted.push(windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute))
     for (const { name } of subjects) adjusted.push(windows.adjust(name, SLOT_BACK, 0))
@@ -157,13 +161,18 @@ class Slot implements Ticket {
   }
 }
 
-function take(windows: WindowStore, subjects: readonly Subject[], cost: Usage, now: number): Taking | Promise<Taking> {
+function take(
+  windows: WindowStore,
+  subjects: readonly Subject[],
+  cost: WindowUsage,
+  now: number,
+): Taking | Promise<Taking> {
   const result = windows.takeAll(takesOf(subjects, cost), minuteOf(now))
   if (result instanceof Promise) return result.then((one) => taking(subjects, one, now))
   return taking(subjects, result, now)
 }
 
-function takesOf(subjects: readonly Subject[], cost: Usage): readonly Take[] {
+function takesOf(subjects: readonly Subject[], cost: WindowUsage): readonly Take[] {
   const takes: Take[] = []
   for (const subject of subjects) takes.push({ subject, cost })
   return takes
@@ -181,7 +190,7 @@ function taking(subjects: readonly Subject[], result: TakeResult, now: number): 
 }
 
 /** The readings for the limit headers: of several windows, the one with the least remaining (spec-answers 9). */
-function readings(subjects: readonly Subject[], used: readonly Usage[], now: number): Readings {
+function readings(subjects: readonly Subject[], used: readonly WindowUsage[], now: number): Readings {
   const reset = resetSeconds(now)
   return {
     requests: tightest(subjects, used, { cap: 'rpm', dimension: 'requests', reset }),
@@ -192,7 +201,7 @@ function readings(subjects: readonly Subject[], used: readonly Usage[], now: num
 
 function tightest(
   subjects: readonly Subject[],
-  used: readonly Usage[],
+  used: readonly WindowUsage[],
   { cap, dimension, reset }: { readonly cap: keyof Limits; readonly dimension: Dimension; readonly reset: number },
 ): Reading {
   let limit = 0

@@ -1,14 +1,14 @@
 import { MINUTE_MS } from '../clock'
 /** The usage of a subject: requests and tokens in the current minute, and concurrency slots. */
-export interface Usage {
+export interface WindowUsage {
   readonly requests: number
   readonly tokens: number
   readonly slots: number
 }
 
-export const NOTHING: Usage = { requests: 0, tokens: 0, slots: 0 }
+export const NOTHING: WindowUsage = { requests: 0, tokens: 0, slots: 0 }
 
-export type Dimension = keyof Usage
+export type Dimension = keyof WindowUsage
 
 /** The number of the window. Windows are aligned to the wall-clock minute (spec-answers 9). */
 export function minuteOf(now: number): number {

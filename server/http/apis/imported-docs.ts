@@ -5,7 +5,7 @@ import { isJson } from '../../core/json'
 import { formatUsd } from '../../core/money'
 import { type Access, operationOf } from '../openapi/documented'
 import type { JsonSchema } from '../openapi/json-schema'
-import type { ImportedDocument, OpenApiOperation, PriceLimits } from '../openapi/open-api'
+import type { ImportedPaths, OpenApiOperation, PriceLimits } from '../openapi/open-api'
 import { priceRecordOf } from './price-record'
 
 type Schemas = Record<string, JsonSchema>
@@ -18,7 +18,7 @@ export function importedDocument(
   routes: ApiRoutes,
   isPayable: (sold: SoldOperation) => boolean,
   priceOf: (sold: SoldOperation) => ApiPrice,
-): ImportedDocument {
+): ImportedPaths {
   const schemas: Schemas = {}
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
   for (const sold of routes.operations) {

@@ -75,7 +75,7 @@ export interface PriceLimits {
 }
 
 /** What imported operations add to the document. */
-export interface ImportedDocument {
+export interface ImportedPaths {
   readonly paths: OpenApiDocument['paths']
   readonly schemas: Readonly<Record<string, JsonSchema>>
 }

@@ -45,10 +45,10 @@ interface Pricing {
   readonly setPrice: (operation: string) => Money | null
 }
 
-export type OperatorPrices = Pick<PriceStore, 'all' | 'newest'>
+export type PriceLookup = Pick<PriceStore, 'all' | 'newest'>
 
 /** Prices for callers without an account. `version` changes with each price that the operator sets for everybody. */
-export function pricingOf(payments: Pick<Pricing, 'waysFor'>, prices: OperatorPrices) {
+export function pricingOf(payments: Pick<Pricing, 'waysFor'>, prices: PriceLookup) {
   return {
     waysFor: (amount: Money, least?: Money) => payments.waysFor(amount, least),
     // The document names what can be priced.

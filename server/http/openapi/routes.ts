@@ -10,9 +10,9 @@ import { describeRoutes, UNDOCUMENTED } from './documented'
 import { failureComponents } from './failure-documents'
 import { isLoose, withSafeTexts } from './normalized-operation'
 import { operationDocument, operationIndex } from './one-operation'
-import type { ImportedDocument, OpenApiDocument } from './open-api'
+import type { ImportedPaths, OpenApiDocument } from './open-api'
 import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
-import { mcpServer, type OperatorPrices, pricingOf, withPaymentOffers, x402Resources } from './payment-discovery'
+import { mcpServer, type PriceLookup, pricingOf, withPaymentOffers, x402Resources } from './payment-discovery'
 
 const PAGE = '/docs'
 const DOCUMENT = '/openapi.json'
@@ -26,9 +26,9 @@ interface DocsParts {
   /** All routes, before the first request. */
   readonly mounted: readonly { readonly hooks: unknown }[]
   readonly payments: Pick<Payments, 'waysFor'>
-  readonly prices: OperatorPrices
+  readonly prices: PriceLookup
   /** The imported operations on sale now. `version` is another object after each change. */
-  readonly imported: () => { readonly version: object; document(): ImportedDocument }
+  readonly imported: () => { readonly version: object; document(): ImportedPaths }
 }
 
 /**

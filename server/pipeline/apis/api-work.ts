@@ -22,7 +22,7 @@ import type { ApiInput } from './api-input'
 import { type ApiSale, CALL_LOOP, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import type { ApiSlots, NoSlot } from './api-slots'
 import { streamed } from './api-stream'
-import { type ApiAnswer, type AskProblem, askApi, isApiFault, type Limits, openApi } from './ask-api'
+import { type AnswerDeadline, type ApiAnswer, type AskProblem, askApi, isApiFault, openApi } from './ask-api'
 import { askPaid, type PaidUpstreams } from './ask-paid'
 import { MAX_HOPS, type UpstreamRequest, upstreamRequest, type WrittenInput, writtenInput } from './upstream-request'
 import { type CredentialDeps, withCredentials } from './with-credentials'
@@ -192,7 +192,7 @@ function observed({ telemetry }: ApiDeps, api: Api, startedAt: number, result: R
   telemetry.upstreamEnded(`api ${api.name}`, performance.now() - startedAt, problem?.kind ?? null, isFault)
 }
 
-type Send<T> = (request: UpstreamRequest, limits: Limits) => Promise<Result<T, AskProblem>>
+type Send<T> = (request: UpstreamRequest, limits: AnswerDeadline) => Promise<Result<T, AskProblem>>
 type Asked<T> = Result<T, AskProblem> | Promise<Result<T, AskProblem>>
 
 /** Writes the request with the credentials of its API, and sends it. */

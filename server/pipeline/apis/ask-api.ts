@@ -45,7 +45,7 @@ export interface ApiStream {
 }
 
 /** When a request must have its answer, or the headers of its stream. */
-export interface Limits {
+export interface AnswerDeadline {
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
@@ -58,7 +58,7 @@ export async function askApi(
   fetch: OutboundFetch,
   { operation }: SoldOperation,
   request: UpstreamRequest,
-  limits: Limits,
+  limits: AnswerDeadline,
 ): Promise<ApiResult> {
   const fetched = await fetch(outbound(request, limits))
   if (!fetched.ok) return err(unfetched(fetched.error))
@@ -90,7 +90,7 @@ export async function openApi(
   fetch: OutboundStreamFetch,
   { operation }: SoldOperation,
   request: UpstreamRequest,
-  limits: Limits,
+  limits: AnswerDeadline,
 ): Promise<Result<ApiStream, AskProblem>> {
   const opened = await fetch(outbound(request, limits))
   if (!opened.ok) return err(unfetched(opened.error))
@@ -108,7 +108,7 @@ export async function openApi(
 }
 
 /** A request as the way out takes it. */
-export function outbound({ url, method, headers, body, isWrite }: UpstreamRequest, limits: Limits) {
+export function outbound({ url, method, headers, body, isWrite }: UpstreamRequest, limits: AnswerDeadline) {
   return { url, method, headers, isWrite, ...(body !== undefined && { body }), ...limits, maxBytes: MAX_ANSWER_BYTES }
 }
 

@@ -16,7 +16,7 @@ import type { OutboundAnswer, OutboundFetch } from '../../core/outbound/outbound
 import { err, ok, type Result, reasonOf } from '../../core/result'
 import type { OpenCall } from '../work'
 import type { ApiSale } from './api-sale'
-import { type ApiAnswer, type AskProblem, type Limits, outbound, unfetched, validateAnswer } from './ask-api'
+import { type AnswerDeadline, type ApiAnswer, type AskProblem, outbound, unfetched, validateAnswer } from './ask-api'
 import { NO_CREDENTIALS, type UpstreamRequest, upstreamRequest, writtenInput } from './upstream-request'
 
 /** What pays upstreams. */
@@ -69,7 +69,7 @@ export async function askPaid(
   })
   if (!written.ok) return err({ kind: 'error', reason: written.error, didNothing: true })
   const request = written.value
-  const limits = (): Limits => ({ timeoutMs: Math.max(1, endsAt - performance.now()), signal })
+  const limits = (): AnswerDeadline => ({ timeoutMs: Math.max(1, endsAt - performance.now()), signal })
   const probe = await fetch(outbound(request, limits()))
   if (!probe.ok) return err(unfetched(probe.error))
   if (probe.value.status !== 402) {
@@ -127,7 +127,7 @@ async function signOffer(
     readonly asked: readonly AskedPayment[]
     readonly requestId: UpstreamPayment['request']
     readonly account: AccountId
-    readonly limits: () => Limits
+    readonly limits: () => AnswerDeadline
     readonly minLeftMs: number
   },
 ): Promise<Result<Signed, string>> {
@@ -194,7 +194,7 @@ async function sendPaid(
   { match }: ApiSale,
   request: UpstreamRequest,
   { name, value, secrets }: PaidHeader,
-  limits: () => Limits,
+  limits: () => AnswerDeadline,
 ): Promise<Result<{ readonly answer: ApiAnswer; readonly receipt: Headers }, AskProblem>> {
   const paid = { ...request, headers: { ...request.headers, [name]: value } }
   const isRead = match.operation.effect === 'read'

@@ -1,5 +1,5 @@
 import type { Take, TakeResult, WindowStore } from '../../../core/limits/limiter'
-import { type Dimension, NOTHING, type Usage } from '../../../core/limits/window'
+import { type Dimension, NOTHING, type WindowUsage } from '../../../core/limits/window'
 
 interface Minute {
   readonly minute: number
@@ -54,7 +54,7 @@ export class MemoryWindows implements WindowStore {
     return { taken: true, used: found.map(usageOf) }
   }
 
-  adjust(subject: string, change: Usage, minute: number): Usage {
+  adjust(subject: string, change: WindowUsage, minute: number): WindowUsage {
     const counter = this.counters.get(subject)
     if (!counter) return NOTHING
     counter.slots = Math.max(0, counter.slots + change.slots)
@@ -103,10 +103,10 @@ function exceeded({ take, counter, window }: Found): Dimension | null {
   return cost.slots > 0 && counter.slots + cost.slots > concurrency ? 'slots' : null
 }
 
-function usageOf({ counter, window }: Found): Usage {
+function usageOf({ counter, window }: Found): WindowUsage {
   return usage(counter, window)
 }
 
-function usage({ slots }: WindowCounter, window: Minute | undefined): Usage {
+function usage({ slots }: WindowCounter, window: Minute | undefined): WindowUsage {
   return { requests: window?.requests ?? 0, tokens: window?.tokens ?? 0, slots }
 }

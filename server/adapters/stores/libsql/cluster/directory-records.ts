@@ -7,7 +7,7 @@ import { accountDirectory, cells, keyDirectory, paymentDirectory } from '../sche
 import { cellsOfAccounts } from './cell-directory'
 
 /** An account as its cell stores it. */
-export interface AccountRecord extends DirectoryRecord {
+export interface DirectoryAccount extends DirectoryRecord {
   readonly name: AccountId
   readonly userId: string
   readonly createdAt: number
@@ -54,7 +54,7 @@ class LibsqlNameRecords implements DirectoryPart<DirectoryRecord> {
 }
 
 /** The accounts in the directory. A missing one has no role, and its owner may be lost: users are in the control database. */
-class LibsqlAccountRecords implements DirectoryPart<AccountRecord> {
+class LibsqlAccountRecords implements DirectoryPart<DirectoryAccount> {
   private readonly db: LibSQLDatabase
 
   constructor(db: LibSQLDatabase) {
@@ -66,7 +66,7 @@ class LibsqlAccountRecords implements DirectoryPart<AccountRecord> {
   }
 
   /** An account also counts as another cell's if its user has a different account in the directory: the user is routed to that one. */
-  async add(rows: readonly AccountRecord[], cell: CellName): Promise<readonly string[]> {
+  async add(rows: readonly DirectoryAccount[], cell: CellName): Promise<readonly string[]> {
     const all = JSON.stringify(rows.map(({ name, userId, createdAt }) => [name, userId, createdAt]))
     await this.db
       .insert(accountDirectory)
@@ -90,5 +90,5 @@ export interface DirectoryRecords {
   readonly keys: DirectoryPart<DirectoryRecord>
   /** And references. */
   readonly payments: DirectoryPart<DirectoryRecord>
-  readonly accounts: DirectoryPart<AccountRecord>
+  readonly accounts: DirectoryPart<DirectoryAccount>
 }

@@ -38,7 +38,7 @@ import {
 } from './move-mark'
 import { requireCell, termStatements } from './moved-cells'
 import { countsOf, inMessages } from './row-counts'
-import { quoted, tablesOf } from './row-text'
+import { quotedName, tablesOf } from './row-text'
 
 export interface MoveOptions {
   readonly from: DatabaseLocation
@@ -216,7 +216,7 @@ async function restart({ reader, writer }: OpenLocation, { id, location, at }: M
   const found = await reader.rows(`SELECT name FROM sqlite_master WHERE ${OTHER_TABLES}`)
   const tables = found.map(([table]) => String(table))
   const counts = await countsOf(reader, tables)
-  const drops = tables.map((table) => ({ table, sql: `DROP TABLE ${quoted(table)}`, args: [] }))
+  const drops = tables.map((table) => ({ table, sql: `DROP TABLE ${quotedName(table)}`, args: [] }))
   for (const message of inMessages(drops, counts))
     await writer.send({
       op: 'migrate',

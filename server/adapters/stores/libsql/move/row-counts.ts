@@ -1,5 +1,5 @@
 import type { Connection } from '../driver/worker/worker-connection'
-import { quoted } from './row-text'
+import { quotedName } from './row-text'
 
 /** Tables with fewer rows are changed in one message: each message makes a server read the whole schema and costs a round trip. */
 const FEW_ROWS = 1_000
@@ -10,14 +10,14 @@ export async function countsOf(
   tables: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const statements = tables.map((table) => ({
-    sql: `SELECT count(*) FROM (SELECT 1 FROM ${quoted(table)} LIMIT ${FEW_ROWS})`,
+    sql: `SELECT count(*) FROM (SELECT 1 FROM ${quotedName(table)} LIMIT ${FEW_ROWS})`,
     args: [],
   }))
   const results = tables.length > 0 ? await connection.send({ op: 'batch', mode: 'read', statements }) : []
   const counts = new Map<string, number>()
   for (const [at, table] of tables.entries()) {
     const few = Number(results[at]?.rows[0]?.[0])
-    const [row] = few < FEW_ROWS ? [] : await connection.rows(`SELECT count(*) FROM ${quoted(table)}`)
+    const [row] = few < FEW_ROWS ? [] : await connection.rows(`SELECT count(*) FROM ${quotedName(table)}`)
     counts.set(table, row ? Number(row[0]) : few)
   }
   return counts

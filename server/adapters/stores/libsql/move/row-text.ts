@@ -43,7 +43,7 @@ const valueFrom = (text: string) =>
     ELSE CAST(${text} AS INTEGER) END`
 
 const joined = (values: readonly string[]) => values.map(textOf).join(" || ' ' || ")
-export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+export const quotedName = (name: string) => `"${name.replaceAll('"', '""')}"`
 
 /** The tables of a database, by name; `isCopied` chooses. */
 export async function tablesOf(
@@ -108,12 +108,12 @@ export class TableReader {
   private endSql(isLater: boolean): string {
     const { name, columns, key } = this.table
     const aliases = key.map((_, at) => `k${at}`)
-    const size = columns.map((column) => `coalesce(octet_length(${quoted(column)}), 0)`).join(' + ')
-    const keys = key.map((column, at) => `${quoted(column)} AS k${at}`).join(', ')
-    const order = key.map(quoted).join(', ')
+    const size = columns.map((column) => `coalesce(octet_length(${quotedName(column)}), 0)`).join(' + ')
+    const keys = key.map((column, at) => `${quotedName(column)} AS k${at}`).join(', ')
+    const order = key.map(quotedName).join(', ')
     return `SELECT ${joined(aliases)} FROM (
       SELECT ${aliases}, row_number() OVER page AS n, sum(size) OVER page AS bytes FROM (
-        SELECT ${keys}, ${size} AS size FROM ${quoted(name)} ${isLater ? `WHERE ${this.beyond('>', 0)}` : ''} ORDER BY ${order} LIMIT ${PAGE_ROWS})
+        SELECT ${keys}, ${size} AS size FROM ${quotedName(name)} ${isLater ? `WHERE ${this.beyond('>', 0)}` : ''} ORDER BY ${order} LIMIT ${PAGE_ROWS})
       WINDOW page AS (ORDER BY ${aliases} ROWS UNBOUNDED PRECEDING))
       WHERE n = 1 OR bytes <= ${PAGE_BYTES} ORDER BY n DESC LIMIT 1`
   }
@@ -122,13 +122,13 @@ export class TableReader {
     const { name, columns, key } = this.table
     const from = isLater ? `${this.beyond('>', 0)} AND ` : ''
     const to = this.beyond('<=', isLater ? key.length : 0)
-    return `SELECT ${joined(columns.map(quoted))} FROM ${quoted(name)} WHERE ${from}${to} ORDER BY ${key.map(quoted).join(', ')}`
+    return `SELECT ${joined(columns.map(quotedName))} FROM ${quotedName(name)} WHERE ${from}${to} ORDER BY ${key.map(quotedName).join(', ')}`
   }
 
   private beyond(operator: '>' | '<=', firstArg: number): string {
     const { key } = this.table
     const values = key.map((_, at) => valueFrom(`?${firstArg + at + 1}`))
-    return `(${key.map(quoted).join(', ')}) ${operator} (${values.join(', ')})`
+    return `(${key.map(quotedName).join(', ')}) ${operator} (${values.join(', ')})`
   }
 }
 
@@ -140,7 +140,7 @@ export function insertLines({ name, columns }: TableShape, lines: readonly strin
   const values = columns.map((_, at) => valueFrom(`v${at}`)).join(', ')
   return {
     // The limit keeps SQLite from reading the JSON again for each use of a value.
-    sql: `INSERT INTO ${quoted(name)} (${columns.map(quoted).join(', ')}) SELECT ${values} FROM (SELECT ${texts} FROM json_each(?1) LIMIT -1)`,
+    sql: `INSERT INTO ${quotedName(name)} (${columns.map(quotedName).join(', ')}) SELECT ${values} FROM (SELECT ${texts} FROM json_each(?1) LIMIT -1)`,
     args: [JSON.stringify(lines.map((line) => line.split(' ')))],
   }
 }
