@@ -20,7 +20,7 @@ export interface RequestContent {
 }
 
 /** The gateway's API, called with a sign-in or an API key. */
-export class Api {
+export class ApiClient {
   readonly url: string
   private readonly terminal: Terminal
   private readonly store: SessionStore
@@ -37,11 +37,11 @@ export class Api {
     this.url = gatewayUrl(options.url, terminal, session)
   }
 
-  static async open(terminal: Terminal, options: Options): Promise<Api> {
+  static async open(terminal: Terminal, options: Options): Promise<ApiClient> {
     const store = new SessionStore(terminal)
     const key = terminal.env['GATEWAY_API_KEY']
     // A key needs no sign-in, so a broken session file must not stop it.
-    return new Api(terminal, store, key ? null : await store.read(), options)
+    return new ApiClient(terminal, store, key ? null : await store.read(), options)
   }
 
   /** Sends a request and retries after a 429. Returns a successful response; throws `Refused` for any other. */

@@ -31,12 +31,12 @@ Uses the API key in GATEWAY_API_KEY if it is set, otherwise the sign-in of "${PR
 `
 
 /** Parses the words and flags of a command. Throws `UsageError` for unknown flags. */
-export function parsed<const F extends NonNullable<Flags>>(args: readonly string[], options: F) {
-  return parsedWith(args, { ...COMMON_FLAGS, ...options })
+export function parsedArgs<const F extends NonNullable<Flags>>(args: readonly string[], options: F) {
+  return parsedArgsWith(args, { ...COMMON_FLAGS, ...options })
 }
 
 /** The same for a command that has none of the common flags, and perhaps no words. */
-export function parsedWith<const F extends NonNullable<Flags>>(
+export function parsedArgsWith<const F extends NonNullable<Flags>>(
   args: readonly string[],
   options: F,
   allowPositionals = true,

@@ -17,7 +17,7 @@ export function asJson(value: unknown): string {
 }
 
 /** Formats micro-USD as USD, exactly and with at least two decimals. */
-export function usd(micros: unknown): string {
+export function usdText(micros: unknown): string {
   if (typeof micros !== 'number') return '-'
   const [whole = '0', fraction = ''] = (micros / 1_000_000).toFixed(6).split('.')
   return `${whole}.${fraction.replace(/0{1,4}$/, '').padEnd(2, '0')}`

@@ -5,7 +5,7 @@ import type { Session } from './session-store'
 import type { Terminal } from './terminal'
 
 const CLIENT_ID = 'gateway-cli'
-export const ALL_SCOPES =
+export const CLI_SCOPES =
   'data:read usage:read models:use keys:write webhooks:write social:write wallet:topup offline_access'
 const MAX_WAIT_MS = 5 * 60_000
 

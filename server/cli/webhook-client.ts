@@ -8,7 +8,7 @@ import type {
   WebhookList,
   WebhookWithSecret,
 } from '../http/webhooks/record'
-import type { Api } from './api'
+import type { ApiClient } from './api'
 import { askServer } from './control-client'
 
 /** Changes webhooks and reads their log: the caller's own over HTTP, an operator's over the control socket. */
@@ -25,7 +25,7 @@ export interface WebhookClient {
 }
 
 /** The webhooks of the account that is signed in. */
-export function ownWebhooks(api: Api): WebhookClient {
+export function ownWebhooks(api: ApiClient): WebhookClient {
   async function ask<T>(method: string, path: string, body?: unknown) {
     return (await api.json(method, `/v1/webhooks${path}`, { body })) as T
   }

@@ -6,7 +6,7 @@ import { formatUsd } from '../core/money'
 import { isPayable, soldRoute } from '../pipeline/apis/sold-route'
 import type { Route } from '../pipeline/call'
 import { searched } from './search-operations'
-import { CALL_OPTIONS, callOptionSchemas, type Tool, type ToolCall } from './tool'
+import { CALL_ARGUMENTS, callOptionSchemas, type Tool, type ToolCall } from './tool'
 
 /** More operations than these are offered by search: a model cannot choose among hundreds of tools. */
 const MAX_TOOLS = 40
@@ -142,7 +142,7 @@ function operationCall(
   const headers: Record<string, string> = isQuote ? { 'x-cost-mode': 'quote' } : {}
   const values: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(input)) {
-    const option = Object.hasOwn(CALL_OPTIONS, name) ? CALL_OPTIONS[name as keyof typeof CALL_OPTIONS] : null
+    const option = Object.hasOwn(CALL_ARGUMENTS, name) ? CALL_ARGUMENTS[name as keyof typeof CALL_ARGUMENTS] : null
     if (!option) Object.defineProperty(values, name, { value, enumerable: true })
     else if (typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value)) headers[option.header] = value
     else return `${name} must be plain ASCII text`

@@ -37,7 +37,7 @@ export interface Tool {
 }
 
 /** Arguments of every priced tool in addition to its own, each sent as an HTTP header. */
-export const CALL_OPTIONS = {
+export const CALL_ARGUMENTS = {
   max_price_usd: {
     header: 'x-max-price-usd',
     schema: {
@@ -101,7 +101,7 @@ function argumentsOf(table: ParameterTable): ParameterTable {
 }
 
 export function callOptionSchemas(): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(CALL_OPTIONS).map(([name, { schema }]) => [name, schema]))
+  return Object.fromEntries(Object.entries(CALL_ARGUMENTS).map(([name, { schema }]) => [name, schema]))
 }
 
 function costs({ unit, metering }: Operation, price: Money): string {
@@ -122,7 +122,7 @@ function routed(
   const body: Record<string, unknown> = {}
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(input)) {
-    const option = Object.hasOwn(CALL_OPTIONS, name) ? CALL_OPTIONS[name as keyof typeof CALL_OPTIONS] : null
+    const option = Object.hasOwn(CALL_ARGUMENTS, name) ? CALL_ARGUMENTS[name as keyof typeof CALL_ARGUMENTS] : null
     const rule = Object.hasOwn(table, name) ? table[name] : undefined
     if (!option && (!rule || HTTP_ONLY.has(name))) return `${name.slice(0, 60)} is not an argument of this tool`
     const header = option ? option.header : rule?.in === 'header' ? name : null

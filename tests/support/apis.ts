@@ -1,4 +1,4 @@
-import { type Api, type ApiOperation, operationName } from '../../server/core/apis/api'
+import { type Api, type ApiOperation, importedName } from '../../server/core/apis/api'
 import type { ApiWrite } from '../../server/core/apis/api-store'
 import type { Money } from '../../server/core/money'
 import { audit } from './ledger-parts'
@@ -21,7 +21,7 @@ export function anApi(part: Partial<Api> = {}): Api {
     updatedAt: 0,
     ...part,
     name,
-    operations: operations.map((operation) => ({ ...operation, name: operationName(name, operation.id) })),
+    operations: operations.map((operation) => ({ ...operation, name: importedName(name, operation.id) })),
   }
 }
 
@@ -56,7 +56,7 @@ export function anOperation(part: Partial<ApiOperation>): ApiOperation {
     enabled: true,
     ...part,
     id,
-    name: operationName('weather', id),
+    name: importedName('weather', id),
   }
 }
 

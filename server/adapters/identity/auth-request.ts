@@ -14,7 +14,7 @@ const MAX_BODY_BYTES = 64 * 1024
  * Every endpoint served under the base path. The library has more (social sign-in, mail, account deletion);
  * an endpoint that a new version adds stays closed until it is listed here.
  */
-export const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
+export const AUTH_ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/sign-up/email', 'POST'],
   ['/sign-in/email', 'POST'],
   ['/sign-out', 'POST'],
@@ -67,7 +67,7 @@ export async function authRequest(
 ): Promise<Result<Request, EarlyRefusal>> {
   const url = new URL(request.url)
   const path = pathUnder(url)
-  const method = ENDPOINTS.get(path)
+  const method = AUTH_ENDPOINTS.get(path)
   if (method === undefined) return refuse(404, null)
   if (request.method !== method) {
     return err({ status: 405, code: null, message: null, retryAfterSeconds: null, allow: method })

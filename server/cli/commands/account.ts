@@ -1,10 +1,10 @@
 import type { UsageReport } from '../../http/usage/record'
-import { Api, gatewayUrl } from '../api'
-import { COMMON_USAGE, type Command, parsed, words } from '../command'
+import { ApiClient, gatewayUrl } from '../api'
+import { COMMON_USAGE, type Command, parsedArgs, words } from '../command'
 import { UsageError } from '../control-client'
-import { asJson, printed, usd } from '../print'
+import { asJson, printed, usdText } from '../print'
 import { SessionStore } from '../session-store'
-import { ALL_SCOPES, revokeTokens, signInByBrowser, signInByDevice } from '../sign-in'
+import { CLI_SCOPES, revokeTokens, signInByBrowser, signInByDevice } from '../sign-in'
 import { table } from '../table'
 
 export const LOGIN: Command = {
@@ -13,14 +13,14 @@ export const LOGIN: Command = {
   usage: `[--device] [--url URL] [--scope "SCOPES"]
 
   --device   sign in with a code in any browser, for machines without one
-  --scope    what this machine may do (default: "${ALL_SCOPES}")
+  --scope    what this machine may do (default: "${CLI_SCOPES}")
 `,
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, { device: { type: 'boolean' }, scope: { type: 'string' } })
+    const { values, positionals } = parsedArgs(args, { device: { type: 'boolean' }, scope: { type: 'string' } })
     words('login', positionals, [])
     const store = new SessionStore(terminal)
     const url = gatewayUrl(values.url, terminal, null)
-    const scopes = new Set((values.scope ?? ALL_SCOPES).split(/[ ,]+/).filter(Boolean))
+    const scopes = new Set((values.scope ?? CLI_SCOPES).split(/[ ,]+/).filter(Boolean))
     const scope = [...scopes.add('offline_access')].join(' ')
     const session = await (values.device ? signInByDevice : signInByBrowser)(url, scope, terminal)
     const place = await store.write(session)
@@ -39,7 +39,7 @@ export const LOGOUT: Command = {
   summary: 'sign out, here and at the gateway',
   usage: '\n',
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, {})
+    const { values, positionals } = parsedArgs(args, {})
     words('logout', positionals, [])
     const store = new SessionStore(terminal)
     const session = await store.read().catch(() => null)
@@ -60,9 +60,9 @@ export const WHOAMI: Command = {
   summary: 'show the account and permissions in use',
   usage: COMMON_USAGE,
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, {})
+    const { values, positionals } = parsedArgs(args, {})
     words('whoami', positionals, [])
-    const api = await Api.open(terminal, values)
+    const api = await ApiClient.open(terminal, values)
     const me = await api.json('GET', '/v1/whoami')
     printed(terminal, values, { url: api.url, ...me }, () =>
       table(
@@ -81,19 +81,19 @@ export const BALANCE: Command = {
   summary: 'show the account balance and the remaining limit',
   usage: COMMON_USAGE,
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, {})
+    const { values, positionals } = parsedArgs(args, {})
     words('balance', positionals, [])
-    const api = await Api.open(terminal, values)
+    const api = await ApiClient.open(terminal, values)
     const answer = await api.json('GET', '/v1/credits/balance')
     const key = Object(answer['api_key']) as Record<string, unknown>
     printed(terminal, values, answer, () =>
       table(
         ['', 'USD'],
         [
-          ['account balance', usd(answer['account_balance_micros_usd'])],
-          ['available now', usd(answer['available_balance_micros_usd'])],
-          ['spent by this key or app', usd(key['used_micros_usd'])],
-          ['remaining under its limit', key['unlimited'] === true ? 'unlimited' : usd(key['remaining_micros_usd'])],
+          ['account balance', usdText(answer['account_balance_micros_usd'])],
+          ['available now', usdText(answer['available_balance_micros_usd'])],
+          ['spent by this key or app', usdText(key['used_micros_usd'])],
+          ['remaining under its limit', key['unlimited'] === true ? 'unlimited' : usdText(key['remaining_micros_usd'])],
         ],
       ),
     )
@@ -110,12 +110,12 @@ With REQUEST_ID, shows how that call was charged.
 ${COMMON_USAGE}`,
   words: ['--days', '--by', '--scope'],
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, {
+    const { values, positionals } = parsedArgs(args, {
       days: { type: 'string' },
       by: { type: 'string' },
       scope: { type: 'string' },
     })
-    const api = await Api.open(terminal, values)
+    const api = await ApiClient.open(terminal, values)
     if (positionals.length > 0) {
       const { request_id: id } = words('usage', positionals, ['request_id'])
       const call = await api.json('GET', `/v1/usage/${encodeURIComponent(id)}`)
@@ -139,7 +139,7 @@ ${COMMON_USAGE}`,
       name,
       one.requests,
       one.failed_requests,
-      usd(one.charged_micros_usd),
+      usdText(one.charged_micros_usd),
     ]
     printed(terminal, values, answer, () =>
       table(

@@ -1,7 +1,7 @@
 import { printable } from '../../core/plain-text'
 import type { ApiRecord, ApiTrial, CatalogPlan, ImportPlan } from '../../http/apis/record'
 import type { ApiReport } from '../../http/apis/report-record'
-import { count, usd } from '../print'
+import { count, usdText } from '../print'
 import { table } from '../table'
 
 type Operation = ApiRecord['operations'][number]
@@ -99,7 +99,7 @@ function text(lines: readonly string[]): string {
 /** What each API brought in, what was paid to upstreams, and how much of its daily maximum the wallet has signed. */
 export function reportText({ days, apis, wallet }: ApiReport): string {
   if (apis.length === 0) return 'No APIs. Import one with "operator api import"; see --help.\n'
-  const sum = (amount: number | null) => (amount === null ? 'not known' : `${usd(amount)} USD`)
+  const sum = (amount: number | null) => (amount === null ? 'not known' : `${usdText(amount)} USD`)
   const sums = table(
     ['API', 'CALLS', 'SERVED', 'FAILED', 'REVENUE', 'UPSTREAM COST'],
     apis.map((api) => [

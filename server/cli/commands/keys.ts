@@ -1,8 +1,8 @@
 import type { KeyPage, KeyRecord, KeyWithSecret, OneKey } from '../../http/keys/record'
-import { Api } from '../api'
-import { COMMON_USAGE, type Command, parsed, words } from '../command'
+import { ApiClient } from '../api'
+import { COMMON_USAGE, type Command, parsedArgs, words } from '../command'
 import { UsageError } from '../control-client'
-import { asJson, printed, usd } from '../print'
+import { asJson, printed, usdText } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
@@ -44,19 +44,19 @@ Requires "${PROGRAM} login": API keys cannot manage keys.
 ${COMMON_USAGE}`,
   words: SUBCOMMANDS,
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, FLAGS)
+    const { values, positionals } = parsedArgs(args, FLAGS)
     const [what, ...rest] = positionals
     if (!SUBCOMMANDS.some((one) => one === what))
       throw new UsageError(`"keys" takes ${SUBCOMMANDS.join(', ')}; see --help`)
     const run = RUN[what as (typeof SUBCOMMANDS)[number]]
     // Arguments are checked before anything is sent.
     const job = run(rest, values)
-    await job(await Api.open(terminal, values), terminal, values)
+    await job(await ApiClient.open(terminal, values), terminal, values)
   },
 }
 
-type Values = ReturnType<typeof parsed<typeof FLAGS>>['values']
-type Job = (api: Api, terminal: Terminal, values: Values) => Promise<void>
+type Values = ReturnType<typeof parsedArgs<typeof FLAGS>>['values']
+type Job = (api: ApiClient, terminal: Terminal, values: Values) => Promise<void>
 
 const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values: Values) => Job> = {
   list(rest, { status, tag: [tag, ...more] = [] }) {
@@ -131,7 +131,7 @@ function shown(created: Record<string, unknown>, terminal: Terminal, values: Val
 
 type Filter = { readonly status?: string | undefined; readonly tag?: string | undefined }
 
-async function allKeys(api: Api, { status, tag }: Filter = {}): Promise<KeyRecord[]> {
+async function allKeys(api: ApiClient, { status, tag }: Filter = {}): Promise<KeyRecord[]> {
   const keys: KeyRecord[] = []
   let cursor: string | null = null
   do {
@@ -146,7 +146,7 @@ async function allKeys(api: Api, { status, tag }: Filter = {}): Promise<KeyRecor
   return keys
 }
 
-async function idOf(api: Api, named: string): Promise<string> {
+async function idOf(api: ApiClient, named: string): Promise<string> {
   if (/^key_[0-9a-f]+$/.test(named)) return named
   const found = (await allKeys(api)).filter(({ name }) => name === named)
   const [only, ...others] = found
@@ -171,7 +171,7 @@ function listing(keys: readonly KeyRecord[]): string {
       key.id,
       key.name,
       key.status,
-      usd(key.spent_micros_usd),
+      usdText(key.spent_micros_usd),
       key.spending_limit === null ? 'unlimited' : String(key.spending_limit),
       key.allowed_ips.length === 0 ? 'any' : key.allowed_ips.join(' '),
       key.last_used_at ?? 'never',

@@ -10,7 +10,7 @@ import {
   withTomlEntry,
 } from '../agent-settings'
 import { gatewayUrl } from '../api'
-import { COMMON_FLAGS, type Command, parsed } from '../command'
+import { COMMON_FLAGS, type Command, parsedArgs } from '../command'
 import { UsageError } from '../control-client'
 import { printed } from '../print'
 import { SessionStore } from '../session-store'
@@ -115,7 +115,7 @@ The agent's other servers stay unchanged. The previous file is saved as FILE.bak
 `,
   words: ['setup', ...Object.keys(AGENTS)],
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, {
+    const { values, positionals } = parsedArgs(args, {
       ...COMMON_FLAGS,
       'key-env': { type: 'string' },
       print: { type: 'boolean' },

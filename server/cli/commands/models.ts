@@ -1,8 +1,8 @@
 import type { ModelRecord } from '../../http/models/record'
-import { Api } from '../api'
-import { COMMON_USAGE, type Command, parsed, words } from '../command'
+import { ApiClient } from '../api'
+import { COMMON_USAGE, type Command, parsedArgs, words } from '../command'
 import { CommandRefused, UsageError } from '../control-client'
-import { asJson, printed, usd } from '../print'
+import { asJson, printed, usdText } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 import { unitPrice } from './operator-model'
@@ -12,9 +12,9 @@ export const MODELS: Command = {
   summary: 'list the models and their prices',
   usage: COMMON_USAGE,
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, {})
+    const { values, positionals } = parsedArgs(args, {})
     words('models', positionals, [])
-    const api = await Api.open(terminal, values)
+    const api = await ApiClient.open(terminal, values)
     const answer = await api.json('GET', '/v1/models')
     const models = (answer['data'] as readonly ModelRecord[] | undefined) ?? []
     printed(terminal, values, answer, () =>
@@ -41,7 +41,7 @@ Piped text is put before the prompt. The default model is the first of "${PROGRA
 
 ${COMMON_USAGE}`,
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, {
+    const { values, positionals } = parsedArgs(args, {
       model: { type: 'string' },
       system: { type: 'string' },
       'max-tokens': { type: 'string' },
@@ -52,7 +52,7 @@ ${COMMON_USAGE}`,
     const maxTokens = values['max-tokens']
     if (maxTokens !== undefined && !/^\d{1,7}$/.test(maxTokens))
       throw new UsageError(`--max-tokens must be a number, not "${maxTokens}"`)
-    const api = await Api.open(terminal, values)
+    const api = await ApiClient.open(terminal, values)
     const body = {
       model: values.model ?? (await firstModel(api)),
       messages: [
@@ -70,11 +70,11 @@ ${COMMON_USAGE}`,
     for await (const piece of pieces(answer)) terminal.out(piece)
     terminal.out('\n')
     const cost = answer.headers.get('x-cost-micros-usd')
-    if (cost !== null && cost !== '0') terminal.err(`Cost ${usd(Number(cost))} USD\n`)
+    if (cost !== null && cost !== '0') terminal.err(`Cost ${usdText(Number(cost))} USD\n`)
   },
 }
 
-async function firstModel(api: Api): Promise<string> {
+async function firstModel(api: ApiClient): Promise<string> {
   const models = ((await api.json('GET', '/v1/models'))['data'] as readonly ModelRecord[] | undefined) ?? []
   const model = models.find((one) => one.supported_endpoint_types.includes('chat_completions'))
   if (!model) throw new CommandRefused('this gateway has no models to chat with')

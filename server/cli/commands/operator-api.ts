@@ -10,12 +10,12 @@ import type {
   OneApi,
 } from '../../http/apis/record'
 import type { ApiReport } from '../../http/apis/report-record'
-import { parsedWith } from '../command'
+import { parsedArgsWith } from '../command'
 import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
 import { applyText, importText, operationTable, reportText, trialText } from './api-text'
-import { readText, readValue, writtenYaml } from './value-file'
+import { readSource, readValue, writtenYaml } from './value-file'
 
 export const API_HELP = `  api import FILE|URL --name NAME --base URL [--auth AUTH] [--price PRICE] [--prices FILE]
              [--only "GET /v1/forecast"]... [--disabled] [--dry-run] [--yes]
@@ -131,7 +131,7 @@ const FLAGS = {
 } as const
 
 function parsed(args: readonly string[]) {
-  return parsedWith(args, FLAGS)
+  return parsedArgsWith(args, FLAGS)
 }
 
 type Values = ReturnType<typeof parsed>['values']
@@ -140,7 +140,7 @@ async function importDocument(source: string, values: Values, ask: Confirm): Pro
   if (source === '') throw new UsageError('"operator api import" takes a file or a URL; see --help')
   const { name, base, auth, only } = values
   if (name === undefined) throw new UsageError('"operator api import" needs --name; see --help')
-  const document = await readText(source)
+  const document = await readSource(source)
   const body: Record<string, unknown> = {
     ...{ name, document },
     ...(/^https?:/.test(source) && { origin: source }),

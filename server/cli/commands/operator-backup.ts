@@ -38,7 +38,7 @@ export async function backupCommand(args: readonly string[], options: Options, t
   if (second !== undefined) throw new UsageError('"operator backup" takes one location; see --help')
   const started = (await askServer('backup', { ...toOf(first), verify: options.verify === true })) as StartedBackup
   const copy = await finished(started, tell)
-  return options.json ? asJson(copy) : copyText(copy, started.location)
+  return options.json ? asJson(copy) : copyReport(copy, started.location)
 }
 
 /** The server has another working directory. */
@@ -75,7 +75,7 @@ export function progressLines(tell: Tell) {
 }
 
 /** What an operator does with a new copy. */
-export function copyText({ name, bytes, files, secrets, problems }: BackupCopy, location: string): string {
+export function copyReport({ name, bytes, files, secrets, problems }: BackupCopy, location: string): string {
   return [
     `${location}/${name}: ${size(bytes)}, ${files.join(' and ')}`,
     ...(problems > 0

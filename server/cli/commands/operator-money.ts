@@ -4,7 +4,7 @@ import type { Reconciled, ReconcileForm, Reconciliations } from '../../http/oper
 import type { Revenue } from '../../http/operator/money/revenue-record'
 import type { AfterRestore, AfterRestoreCommand } from '../../http/operator/restore/after-restore-record'
 import { askServer, readFromServer, UsageError } from '../control-client'
-import { asJson, count, usd } from '../print'
+import { asJson, count, usdText } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 
@@ -117,16 +117,16 @@ function periodOf(command: string, args: readonly string[], { from, to, timezone
 
 function revenue({ rows, totals, credit, ...shown }: Revenue): string {
   const line = (name: string, row: Revenue['totals']) => [
-    ...[name, row.calls, usd(row.revenue_micros_usd), usd(row.refunded_micros_usd)],
-    ...[usd(row.upstream_cost_micros_usd), row.unknown_cost_calls, usd(row.margin_micros_usd)],
+    ...[name, row.calls, usdText(row.revenue_micros_usd), usdText(row.refunded_micros_usd)],
+    ...[usdText(row.upstream_cost_micros_usd), row.unknown_cost_calls, usdText(row.margin_micros_usd)],
   ]
   const columns = [shown.group_by.toUpperCase(), 'CALLS', 'REVENUE USD', 'REFUNDED', 'COST', 'COST UNKNOWN', 'MARGIN']
   return [
     table(columns, [...rows.map((row) => line(row.email ?? (row.name || '-'), row)), line('total', totals)]),
     shown.rows_left_out > 0 ? `Not shown: ${count(shown.rows_left_out, 'more row')}. --csv has all.\n` : '',
-    `Credit: ${usd(credit.signup_credit_given_micros_usd)} USD at sign-up and ${usd(credit.grants_given_micros_usd)} granted,`,
-    ` ${usd(credit.debited_micros_usd)} taken back, ${usd(credit.used_micros_usd)} used (part of the revenue).\n`,
-    `Overruns: ${usd(shown.overruns_micros_usd)} USD. Owed to customers on ${shown.to}: ${usd(shown.owed_to_customers_micros_usd)} USD.\n`,
+    `Credit: ${usdText(credit.signup_credit_given_micros_usd)} USD at sign-up and ${usdText(credit.grants_given_micros_usd)} granted,`,
+    ` ${usdText(credit.debited_micros_usd)} taken back, ${usdText(credit.used_micros_usd)} used (part of the revenue).\n`,
+    `Overruns: ${usdText(shown.overruns_micros_usd)} USD. Owed to customers on ${shown.to}: ${usdText(shown.owed_to_customers_micros_usd)} USD.\n`,
   ].join('')
 }
 
@@ -135,17 +135,17 @@ function statement({ from, to, accounts, kinds, entries, owed_to_customers_micro
     ['ACCOUNT', 'OPENING USD', 'DEBITS', 'CREDITS', 'CLOSING USD'],
     accounts.map((row) => [
       row.account,
-      usd(row.opening_micros_usd),
-      usd(row.debits_micros_usd),
-      usd(row.credits_micros_usd),
-      usd(row.closing_micros_usd),
+      usdText(row.opening_micros_usd),
+      usdText(row.debits_micros_usd),
+      usdText(row.credits_micros_usd),
+      usdText(row.closing_micros_usd),
     ]),
   )
   const sums = table(
     ['KIND', 'ENTRIES', 'USD'],
-    kinds.map((sum) => [sum.kind, sum.entries, usd(sum.amount_micros_usd)]),
+    kinds.map((sum) => [sum.kind, sum.entries, usdText(sum.amount_micros_usd)]),
   )
-  return `${from} to ${to}: ${count(entries, 'entry', 'entries')}\n\n${balances}\n${sums}\nCustomers can still spend ${usd(owed)} USD.\n`
+  return `${from} to ${to}: ${count(entries, 'entry', 'entries')}\n\n${balances}\n${sums}\nCustomers can still spend ${usdText(owed)} USD.\n`
 }
 
 function restored({ restored: from, applied, keys, lost, reconciled: found, ...counts }: AfterRestore): string {
@@ -188,7 +188,7 @@ function reconciled({ ledger, missing, booked, cards, chain, complete }: Reconci
     missing.length === 0 ? 'No payment page is missing.' : 'Payment pages that are unknown here:',
     ...missing.map(
       (page) =>
-        `  - ${page.page}: ${usd(page.amount_micros_usd)} USD, ${page.state}, ${page.account ?? 'no account'}${page.bookable ? '' : ' (cannot be booked)'}`,
+        `  - ${page.page}: ${usdText(page.amount_micros_usd)} USD, ${page.state}, ${page.account ?? 'no account'}${page.bookable ? '' : ' (cannot be booked)'}`,
     ),
     ...(cards ? cardLines(cards) : []),
     ...(chain ? chainLines(chain) : []),
@@ -212,7 +212,7 @@ function cardLines({
       : `Compared with the processor: ${span}. These differ:`,
     ...differences.map(
       (one) =>
-        `  - ${one.what} ${one.id} of ${one.payment}: ${usd(one.at_processor_micros_usd)} USD at the processor, ${usd(one.here_micros_usd)} here`,
+        `  - ${one.what} ${one.id} of ${one.payment}: ${usdText(one.at_processor_micros_usd)} USD at the processor, ${usdText(one.here_micros_usd)} here`,
     ),
     ...(corrected > 0 ? [`Corrected ${count(corrected, 'payment')}.`] : []),
   ]
@@ -224,7 +224,7 @@ function chainLines({ payments, transfers, problems, booked }: NonNullable<Recon
     problems.length === 0 ? `${span} All agree.` : `${span} These differ:`,
     ...problems.map(
       (one) =>
-        `  - ${one.kind}: ${one.payment ?? one.payer ?? '-'} ${one.reference ?? ''} (${usd(one.on_chain_micros_usd)} USD on the chain, ${usd(one.here_micros_usd)} here)`,
+        `  - ${one.kind}: ${one.payment ?? one.payer ?? '-'} ${one.reference ?? ''} (${usdText(one.on_chain_micros_usd)} USD on the chain, ${usdText(one.here_micros_usd)} here)`,
     ),
     ...(booked > 0 ? [`Booked ${count(booked, 'late payment')}.`] : []),
   ]

@@ -1,6 +1,6 @@
 import type { OneStuck, StuckListCommand, StuckPage } from '../../http/operator/money/stuck-record'
 import { askServer, UsageError } from '../control-client'
-import { asJson, usd } from '../print'
+import { asJson, usdText } from '../print'
 import { table } from '../table'
 import { moreRows } from './operator-views'
 
@@ -44,7 +44,7 @@ export async function stuckCommand(
 function stuckList({ records, next_cursor: next }: StuckPage): string {
   if (records.length === 0) return 'No record is stuck.\n'
   const rows = records.map((one) => [
-    ...[one.id, one.at, one.account ?? '-', one.kind, usd(one.amount_micros_usd)],
+    ...[one.id, one.at, one.account ?? '-', one.kind, usdText(one.amount_micros_usd)],
     ...[one.due ? 'retry or discard' : 'discard', one.reason],
   ])
   const columns = ['RECORD', 'MADE AT', 'ACCOUNT', 'KIND', 'USD', 'CAN', 'REASON']
@@ -56,7 +56,7 @@ function shown(one: OneStuck): string {
     `${one.id}, made at ${one.at}`,
     `  account    ${one.account ?? '-'}`,
     `  call       ${one.request_id ?? '-'} ${one.operation ?? ''}`.trimEnd(),
-    `  ${one.kind.padEnd(9)}  ${usd(one.amount_micros_usd)} USD`,
+    `  ${one.kind.padEnd(9)}  ${usdText(one.amount_micros_usd)} USD`,
     `  refused    ${one.reason}`,
     one.due ? '' : '  its caller got a 503 and was not charged: there is nothing to book\n',
   ]

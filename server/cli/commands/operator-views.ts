@@ -8,9 +8,9 @@ import type {
   CustomerRequests,
 } from '../../http/operator/customers/customer-view-record'
 import type { ExplainedRequest, TransactionPage, UsageReport } from '../../http/usage/record'
-import { parsedWith } from '../command'
+import { parsedArgsWith } from '../command'
 import { askServer, UsageError } from '../control-client'
-import { asJson, count, usd } from '../print'
+import { asJson, count, usdText } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 import { customerCommand, refundTable } from './operator-customer'
@@ -97,7 +97,7 @@ function view<T>(command: string, text: (answer: T) => string, query: View['quer
 }
 
 function parsedFlags(args: readonly string[]) {
-  return parsedWith(args, FLAGS)
+  return parsedArgsWith(args, FLAGS)
 }
 
 /** Runs `operator customer VIEW ACCOUNT`. */
@@ -160,7 +160,7 @@ function requestTable({ requests }: CustomerRequests): string {
   return rows('No requests.', head, requests, (call) => [
     ...[call.at, call.id, call.key_id, call.model ? `${call.operation} ${call.model}` : call.operation, call.status],
     ...[
-      usd(call.cost_micros_usd),
+      usdText(call.cost_micros_usd),
       call.reason === null ? call.outcome : `${call.outcome} (${call.code}): ${call.reason}`,
     ],
   ])
@@ -169,7 +169,7 @@ function requestTable({ requests }: CustomerRequests): string {
 function usageTable({ groups = [], totals, start_time: start, end_time: end }: UsageReport): string {
   const line = (name: string, sums: UsageReport['totals']) => [
     ...[name, sums.requests, sums.failed_requests, sums.input_tokens, sums.output_tokens],
-    usd(sums.charged_micros_usd),
+    usdText(sums.charged_micros_usd),
   ]
   const head = [groups[0]?.group_by.toUpperCase() ?? '', 'CALLS', 'FAILED', 'TOKENS IN', 'TOKENS OUT', 'USD']
   const span = [start, end].map((seconds) => new Date(seconds * 1000).toISOString()).join(' to ')
@@ -196,7 +196,7 @@ function adjustmentTable({ adjustments }: CustomerAdjustments): string {
     ...[
       one.at,
       one.kind,
-      usd(one.amount_micros_usd),
+      usdText(one.amount_micros_usd),
       one.reason,
       one.reference ?? one.request_id ?? '-',
       one.by ?? '-',
@@ -207,7 +207,7 @@ function adjustmentTable({ adjustments }: CustomerAdjustments): string {
 function transactionTable({ transactions }: TransactionPage): string {
   const head = ['TIME', 'KIND', 'USD', 'BALANCE USD', 'DESCRIPTION', 'REQUEST']
   return rows('No transactions.', head, transactions, (one) => [
-    ...[one.at, one.kind, usd(one.amount_micros_usd), usd(one.balance_after_micros_usd), one.description],
+    ...[one.at, one.kind, usdText(one.amount_micros_usd), usdText(one.balance_after_micros_usd), one.description],
     one.request_id ?? '-',
   ])
 }
@@ -215,7 +215,7 @@ function transactionTable({ transactions }: TransactionPage): string {
 function paymentTable({ payments }: CustomerPayments): string {
   const head = ['STARTED', 'PAYMENT', 'FOR', 'METHOD', 'STATE', 'USD', 'REFERENCE', 'ERROR']
   return rows('No payments.', head, payments, (one) => [
-    ...[one.created_at, one.id, one.purpose, one.method, one.state, usd(one.amount_micros_usd)],
+    ...[one.created_at, one.id, one.purpose, one.method, one.state, usdText(one.amount_micros_usd)],
     ...[one.reference ?? '-', one.error ?? '-'],
   ])
 }
@@ -223,7 +223,7 @@ function paymentTable({ payments }: CustomerPayments): string {
 function keyTable({ keys }: CustomerKeys): string {
   const head = ['KEY', 'SHOWN', 'STATUS', 'SPENT USD', 'LIMIT USD', 'LAST USED', 'NAME']
   return rows('No keys.', head, keys, (key) => [
-    ...[key.id, `${key.prefix}…${key.last4}`, key.status, usd(key.spent_micros_usd)],
+    ...[key.id, `${key.prefix}…${key.last4}`, key.status, usdText(key.spent_micros_usd)],
     ...[key.spending_limit === null ? '-' : String(key.spending_limit), key.last_used_at ?? 'never', key.name],
   ])
 }

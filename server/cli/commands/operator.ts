@@ -20,7 +20,7 @@ import type {
   ResetSecondFactorCommand,
   SecondFactorReset,
 } from '../../http/operator/record'
-import { parsedWith } from '../command'
+import { parsedArgsWith } from '../command'
 import { askServer, CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
@@ -127,7 +127,7 @@ export async function operatorCommand(
 }
 
 function parsed(args: readonly string[]) {
-  return parsedWith(args, {
+  return parsedArgsWith(args, {
     account: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
     json: { type: 'boolean' },

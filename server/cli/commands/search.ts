@@ -1,8 +1,8 @@
 import { listOf } from '../../core/json'
-import { Api } from '../api'
-import { COMMON_USAGE, type Command, parsed } from '../command'
+import { ApiClient } from '../api'
+import { COMMON_USAGE, type Command, parsedArgs } from '../command'
 import { UsageError } from '../control-client'
-import { asJson, printed, usd } from '../print'
+import { asJson, printed, usdText } from '../print'
 import { table } from '../table'
 
 const PATHS = { images: '/apis/v1/websearch/images/search', context: '/apis/v1/websearch/llm/context' } as const
@@ -19,7 +19,7 @@ export const SEARCH: Command = {
 ${COMMON_USAGE}`,
   words: ['images', 'context'],
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, {
+    const { values, positionals } = parsedArgs(args, {
       count: { type: 'string' },
       country: { type: 'string' },
       param: { type: 'string', multiple: true },
@@ -42,7 +42,7 @@ ${COMMON_USAGE}`,
       ...(values['max-price'] !== undefined && { 'x-max-price-usd': values['max-price'] }),
       ...(values.quote && { 'x-cost-mode': 'quote' }),
     }
-    const api = await Api.open(terminal, values)
+    const api = await ApiClient.open(terminal, values)
     const answer = await api.send('GET', `${PATHS[kind]}?${query}`, { headers })
     const cost = answer.headers.get('x-cost-micros-usd')
     const body = Object((await answer.json()) as unknown) as Record<string, unknown>
@@ -50,7 +50,7 @@ ${COMMON_USAGE}`,
       if (values.quote) return asJson(body)
       return kind === 'images' ? images(body) : context(body)
     })
-    if (!values.json && cost !== null) terminal.err(`Cost ${usd(Number(cost))} USD\n`)
+    if (!values.json && cost !== null) terminal.err(`Cost ${usdText(Number(cost))} USD\n`)
   },
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { Api } from '../api'
-import { COMMON_USAGE, type Command, parsed } from '../command'
+import { ApiClient } from '../api'
+import { COMMON_USAGE, type Command, parsedArgs } from '../command'
 import { UsageError } from '../control-client'
-import { asJson, printed, usd } from '../print'
+import { asJson, printed, usdText } from '../print'
 
 interface Action {
   readonly method: 'GET' | 'POST'
@@ -46,7 +46,7 @@ Every write has an idempotency key, so that repeating it after a lost response d
 ${COMMON_USAGE}`,
   words: Object.keys(ACTIONS),
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, {
+    const { values, positionals } = parsedArgs(args, {
       'reply-to': { type: 'string' },
       quote: { type: 'string' },
       'idempotency-key': { type: 'string' },
@@ -59,7 +59,7 @@ ${COMMON_USAGE}`,
     if (!action) throw new UsageError(`"social" takes ${Object.keys(ACTIONS).join(', ')}; see --help`)
     const input = { ...inputOf(what, action, rest), ...optionsIn(values) }
     const idempotencyKey = values['idempotency-key'] ?? values.name ?? randomUUID()
-    const api = await Api.open(terminal, values)
+    const api = await ApiClient.open(terminal, values)
     const path = `/apis/v1/social/${action.path}`
     const answer =
       action.method === 'GET'
@@ -72,7 +72,7 @@ ${COMMON_USAGE}`,
         : asJson(body['data'] ?? body),
     )
     const cost = answer.headers.get('x-cost-micros-usd')
-    if (!values.json && cost !== null) terminal.err(`Cost ${usd(Number(cost))} USD\n`)
+    if (!values.json && cost !== null) terminal.err(`Cost ${usdText(Number(cost))} USD\n`)
   },
 }
 

@@ -1,9 +1,9 @@
 import { MAX_TOP_UP_USD, MIN_TOP_UP_USD } from '../../core/accounts/top-up-range'
 import type { TopUp } from '../../http/billing/record'
-import { Api } from '../api'
-import { COMMON_USAGE, type Command, parsed } from '../command'
+import { ApiClient } from '../api'
+import { COMMON_USAGE, type Command, parsedArgs } from '../command'
 import { CommandRefused, UsageError } from '../control-client'
-import { printed, usd } from '../print'
+import { printed, usdText } from '../print'
 import { PROGRAM } from '../program'
 import type { Terminal } from '../terminal'
 
@@ -25,12 +25,12 @@ Requires "${PROGRAM} login": API keys cannot open payment pages.
 ${COMMON_USAGE}`,
   words: ['--method', '--no-wait'],
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, { method: { type: 'string' }, 'no-wait': { type: 'boolean' } })
+    const { values, positionals } = parsedArgs(args, { method: { type: 'string' }, 'no-wait': { type: 'boolean' } })
     const [amount, ...more] = positionals
     if (more.length > 0) throw new UsageError('"topup" takes one AMOUNT; see --help')
     if (amount !== undefined && !/^\d{1,5}(\.\d{1,2})?$/.test(amount))
       throw new UsageError(`"${amount}" is not an amount of USD such as 10 or 25.50`)
-    const api = await Api.open(terminal, values)
+    const api = await ApiClient.open(terminal, values)
     if (amount === undefined) {
       const page = `${api.url}/billing`
       const isOpen = await opened(page, terminal, values)
@@ -55,8 +55,8 @@ ${COMMON_USAGE}`,
 }
 
 function summary(topUp: TopUp, balance: Record<string, unknown>): string {
-  const what = topUp.state === 'paid' ? `Topped up ${usd(topUp.amount_micros_usd)} USD.` : 'Not paid yet.'
-  return `${what} The balance is ${usd(balance['account_balance_micros_usd'])} USD.\n`
+  const what = topUp.state === 'paid' ? `Topped up ${usdText(topUp.amount_micros_usd)} USD.` : 'Not paid yet.'
+  return `${what} The balance is ${usdText(balance['account_balance_micros_usd'])} USD.\n`
 }
 
 /** Opens a browser, but only for a person at a terminal. Otherwise the URL is printed. */
@@ -64,7 +64,7 @@ async function opened(page: string, terminal: Terminal, { json }: { json?: boole
   return terminal.isInteractive && json !== true && (await terminal.openBrowser(page))
 }
 
-async function firstMethod(api: Api): Promise<string> {
+async function firstMethod(api: ApiClient): Promise<string> {
   const { topup_methods: methods } = await api.json('GET', '/v1/topups?limit=1')
   const [first] = Array.isArray(methods) ? methods : []
   if (typeof first === 'string') return first
@@ -74,7 +74,7 @@ async function firstMethod(api: Api): Promise<string> {
 }
 
 /** Polls until the top-up is paid or has failed. */
-async function paid(api: Api, topUp: TopUp, terminal: Terminal): Promise<TopUp> {
+async function paid(api: ApiClient, topUp: TopUp, terminal: Terminal): Promise<TopUp> {
   const until = terminal.now() + MAX_WAIT_MS
   let now = topUp
   if (now.state === 'pending' && terminal.isInteractive) terminal.err('Waiting for the payment ...\n')

@@ -5,7 +5,7 @@ import { CommandRefused, UsageError } from '../control-client'
 const FETCH_MS = 30_000
 
 /** The text of a file or of an http(s) URL. */
-export async function readText(source: string): Promise<string> {
+export async function readSource(source: string): Promise<string> {
   if (/^https?:/.test(source)) return fetched(source)
   try {
     return await readFile(source, 'utf8')
@@ -16,7 +16,7 @@ export async function readText(source: string): Promise<string> {
 
 /** The value of a JSON or YAML file. */
 export async function readValue(file: string): Promise<unknown> {
-  const text = await readText(file)
+  const text = await readSource(file)
   try {
     return JSON.parse(text)
   } catch {

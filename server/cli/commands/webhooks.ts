@@ -1,6 +1,6 @@
 import type { DeliveryRecord, NewWebhook, WebhookChange, WebhookRecord } from '../../http/webhooks/record'
-import { Api } from '../api'
-import { COMMON_USAGE, type Command, type Flags, parsed, words } from '../command'
+import { ApiClient } from '../api'
+import { COMMON_USAGE, type Command, type Flags, parsedArgs, words } from '../command'
 import { UsageError } from '../control-client'
 import { asJson } from '../print'
 import { PROGRAM } from '../program'
@@ -56,10 +56,10 @@ Requires "${PROGRAM} login": API keys cannot manage webhooks.
 ${COMMON_USAGE}`,
   words: SUBCOMMANDS,
   async run(args, terminal) {
-    const { values, positionals } = parsed(args, WEBHOOK_FLAGS)
+    const { values, positionals } = parsedArgs(args, WEBHOOK_FLAGS)
     // Arguments are checked before anything is sent.
     const job = webhookJob(positionals, values)
-    const { result, text, secret } = await job(ownWebhooks(await Api.open(terminal, values)))
+    const { result, text, secret } = await job(ownWebhooks(await ApiClient.open(terminal, values)))
     if (values.json) return terminal.out(asJson(result))
     // Only the secret goes to standard output, so that it can be piped into a file or a secret store.
     if (secret === undefined) return terminal.out(text)
@@ -81,7 +81,7 @@ ACCOUNT is the id or email address of an operator. Without it, the only operator
 
 /** Runs an `operator webhooks` command. Resolves to its output. */
 export async function operatorWebhookCommand(args: readonly string[]): Promise<string> {
-  const { values, positionals } = parsed(args, { ...WEBHOOK_FLAGS, account: { type: 'string' } })
+  const { values, positionals } = parsedArgs(args, { ...WEBHOOK_FLAGS, account: { type: 'string' } })
   const job = webhookJob(positionals, values)
   const { result, text, secret } = await job(operatorWebhooks(values.account))
   if (values.json) return asJson(result)
@@ -94,7 +94,7 @@ interface Outcome {
   readonly secret?: string
 }
 type Job = (client: WebhookClient) => Promise<Outcome>
-type Values = ReturnType<typeof parsed<typeof WEBHOOK_FLAGS>>['values']
+type Values = ReturnType<typeof parsedArgs<typeof WEBHOOK_FLAGS>>['values']
 
 function webhookJob([what, ...rest]: readonly string[], values: Values): Job {
   const known = SUBCOMMANDS.find((one) => one === what)

@@ -7,8 +7,8 @@ import { Backups } from '../../core/backup/backups'
 import { type CopyManifest, isCopyName } from '../../core/backup/copy'
 import { BackupProblem, type BackupTarget, findCopy } from '../../core/backup/target'
 import { copyRecord } from '../../http/operator/restore/backup-record'
-import { parsedWith } from '../command'
-import { copyText, listText, progressLines } from '../commands/operator-backup'
+import { parsedArgsWith } from '../command'
+import { copyReport, listText, progressLines } from '../commands/operator-backup'
 import { CommandRefused, hasServer, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
@@ -40,7 +40,7 @@ export async function localBackupCommand(args: readonly string[], { err }: Outpu
 }
 
 function parsed(args: readonly string[]) {
-  return parsedWith(args, { json: { type: 'boolean' }, verify: { type: 'boolean' } })
+  return parsedArgsWith(args, { json: { type: 'boolean' }, verify: { type: 'boolean' } })
 }
 
 function one(command: string, args: readonly string[]): string {
@@ -133,5 +133,5 @@ async function backedUp(
   const backups = new Backups({ ...backupWork(config), clock: { now: () => Date.now() } })
   const order = { target, verify, keep: text === undefined ? config.backup.keep : null }
   const { copy } = await backups.start(order, progressLines(print)).result
-  return isJson ? asJson(copyRecord(copy)) : copyText(copyRecord(copy), target.location)
+  return isJson ? asJson(copyRecord(copy)) : copyReport(copyRecord(copy), target.location)
 }

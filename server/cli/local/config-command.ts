@@ -3,7 +3,7 @@ import { ConfigError } from '../../config/config-error'
 import { ALL_SETTINGS } from '../../config/schema/all-settings'
 import { configurationSchema } from '../../config/schema/documentation'
 import type { GivenSettings } from '../../config/sources/given-settings'
-import { parsedWith } from '../command'
+import { parsedArgsWith } from '../command'
 import { CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
@@ -49,7 +49,7 @@ export async function configCommand(
 }
 
 function parsed(args: readonly string[]) {
-  return parsedWith(args, {
+  return parsedArgsWith(args, {
     all: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
     json: { type: 'boolean' },

@@ -33,7 +33,7 @@ export interface Finding {
 
 export type Found = Omit<Finding, 'check'>
 
-export const ok = (message: string): Found => ({ status: 'ok', message, advice: null })
+export const pass = (message: string): Found => ({ status: 'ok', message, advice: null })
 export const warn = (message: string, advice: string): Found => ({ status: 'warn', message, advice })
 export const fail = (message: string, advice: string): Found => ({ status: 'fail', message, advice })
 
@@ -67,7 +67,7 @@ export async function checkPermissions(dataDir: string): Promise<readonly Found[
     () => false,
   )
   if (!isWritable) found.push(fail(`${dataDir} cannot be written`, 'Mount it writable, or change its mode'))
-  return found.length > 0 ? found : [ok(`only this user can access ${dataDir}`)]
+  return found.length > 0 ? found : [pass(`only this user can access ${dataDir}`)]
 }
 
 /** Whether there is room for charges and for a copy of the data. */
@@ -83,7 +83,7 @@ export async function checkDisk(dataDir: string, databaseBytes: number): Promise
         'Backups and upgrades need a copy of the database: enlarge the disk',
       ),
     ]
-  return [ok(left)]
+  return [pass(left)]
 }
 
 /** Whether the clock is plausible: budgets, sessions and prices depend on it. */
@@ -94,7 +94,7 @@ export function checkClock(now: number, last: LastTimes): readonly Found[] {
   const ntpState = timedatectl && Bun.spawnSync([timedatectl, 'show', '--property=NTPSynchronized', '--value']).stdout
   if (ntpState?.toString().trim() === 'no')
     return [warn('the clock is not synchronized by NTP', 'timedatectl set-ntp true')]
-  return [ok(`${isoTime(now)}, which fits the last entries of the data`)]
+  return [pass(`${isoTime(now)}, which fits the last entries of the data`)]
 }
 
 /** The limits of this shell. A service has the limits of its unit. */
@@ -112,7 +112,7 @@ export async function checkLimits(): Promise<readonly Found[]> {
   const memory = process.constrainedMemory()
   if (memory > 0 && memory < MIN_MEMORY)
     found.push(warn(`at most ${Math.floor(memory / MIB)} MiB of memory`, 'Give it 512 MiB or more'))
-  return found.length > 0 ? found : [ok(`${files} open files, unlimited file size`)]
+  return found.length > 0 ? found : [pass(`${files} open files, unlimited file size`)]
 }
 
 /** Whether the ports are free or in use by the running gateway. */
@@ -129,10 +129,12 @@ export async function checkPorts(
     const problem = port === 0 ? null : listenProblem(host, port)
     if (isRunning)
       return problem === 'EADDRINUSE' || port === 0
-        ? ok(`${at} is in use by the gateway`)
+        ? pass(`${at} is in use by the gateway`)
         : warn(`nothing listens on ${at}`, 'Run this with the settings of the gateway')
     if (problem === 'EADDRINUSE') return fail(`another program listens on ${at}`, `Stop it, or set ${setting}`)
-    return problem === null ? ok(`${at} is free`) : fail(`${at} cannot be used: ${problem}`, `Set ${setting}, or HOST`)
+    return problem === null
+      ? pass(`${at} is free`)
+      : fail(`${at} cannot be used: ${problem}`, `Set ${setting}, or HOST`)
   })
 }
 
@@ -162,7 +164,7 @@ export function checkBooks({ age, problems, logBytes }: DataHealth): readonly Fo
         `Run "${PROGRAM} operator reconcile", and compare with a copy from before`,
       ),
     ]
-  return [ok(`the books agree; the log of charges has ${logBytes} bytes and is readable`)]
+  return [pass(`the books agree; the log of charges has ${logBytes} bytes and is readable`)]
 }
 
 /** Whether backups are made. */
@@ -175,5 +177,5 @@ export async function checkBackups(backup: Config['backup'], now: number): Promi
   if (newest === null) return [warn(`${backup.to} has no copy yet`, advice)]
   if (now - newest > 2 * backup.everyMs)
     return [warn(`the newest copy in ${backup.to} is ${((now - newest) / DAY_MS).toFixed(1)} days old`, advice)]
-  return [ok(`the newest copy in ${backup.to} was made at ${isoTime(newest)}`)]
+  return [pass(`the newest copy in ${backup.to} was made at ${isoTime(newest)}`)]
 }

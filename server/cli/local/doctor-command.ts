@@ -4,7 +4,7 @@ import { type Config, dataFolder, storageSettings } from '../../config'
 import { ConfigError } from '../../config/config-error'
 import type { LastTimes } from '../../core/ledger/clock-check'
 import { reasonOf } from '../../core/result'
-import { parsedWith } from '../command'
+import { parsedArgsWith } from '../command'
 import { askServer, CommandRefused, hasServer } from '../control-client'
 import { asJson } from '../print'
 import { PROGRAM } from '../program'
@@ -22,7 +22,7 @@ import {
   type Finding,
   type Found,
   fail,
-  ok,
+  pass,
   warn,
 } from './doctor-checks'
 import { checkDatabases, checkServerBooks, examineServers } from './doctor-databases'
@@ -58,7 +58,7 @@ export async function doctorCommand(
 }
 
 function parsed(args: readonly string[]) {
-  return parsedWith(args, { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } }, false).values
+  return parsedArgsWith(args, { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } }, false).values
 }
 
 function line({ check, status, message, advice }: Finding): string {
@@ -84,7 +84,7 @@ async function examined(env: Environment, now: number): Promise<readonly Finding
   }
   const isOwn = await check('permissions', () => checkPermissions(dataDir))
   const isRunning = hasServer(dataDir)
-  await check('gateway', () => (isRunning ? checkGateway(dataDir) : [ok('it does not run')]))
+  await check('gateway', () => (isRunning ? checkGateway(dataDir) : [pass('it does not run')]))
   await checkData(check, env, now, isOwn)
   await check('limits', checkLimits)
   for (const config of settings) {
@@ -101,7 +101,7 @@ async function checkSettings(env: Environment, valid: Config[]): Promise<readonl
     ...problems.map((text) => fail(text, `Change it; "${PROGRAM} config print" shows where each setting comes from`)),
     ...warnings.map((text) => warn(text, 'Change it')),
   ]
-  return found.length === 0 ? [ok('every setting is valid')] : found
+  return found.length === 0 ? [pass('every setting is valid')] : found
 }
 
 /** What the running gateway reports about itself. */
@@ -117,7 +117,7 @@ async function checkGateway(dataDir: string): Promise<readonly Found[]> {
   const warnings = Object.values(answer.warnings ?? {})
   if (answer.status === 'ready' && warnings.length > 0)
     return warnings.map((text) => warn(`it serves and charges, but ${text}`, 'Fix what it names'))
-  if (answer.status === 'ready') return [ok('it runs, and can serve and charge')]
+  if (answer.status === 'ready') return [pass('it runs, and can serve and charge')]
   const what = `it runs and is ${answer.status}: ${JSON.stringify(answer.problems ?? null)}`
   return [fail(what, 'Fix what it names; if it does not respond, restart it')]
 }
@@ -137,7 +137,7 @@ async function checkData(check: RunCheck, env: Environment, now: number, isOwn: 
   if (servers.length > 0) await check('database', () => checkDatabases(servers))
   await check('books', async () => {
     if (file === null) return checkServerBooks(servers)
-    if (!existsSync(file)) return [ok('there is no database yet')]
+    if (!existsSync(file)) return [pass('there is no database yet')]
     if (!isOwn) return [warn('not read, because this is another user', 'Run this as the user of the gateway')]
     const health = await examineData(file)
     bytes = health.bytes

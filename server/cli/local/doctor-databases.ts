@@ -5,7 +5,7 @@ import { MAX_SKEW_MS } from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
 import { count } from '../print'
 import { PROGRAM } from '../program'
-import { type Found, fail, ok, warn } from './doctor-checks'
+import { type Found, fail, pass, warn } from './doctor-checks'
 
 /** What was found about the database of one cell. `problem`: why it could not be read. */
 interface Examined {
@@ -51,7 +51,7 @@ export function checkDatabases(examined: readonly Examined[]): readonly Found[] 
       )
     if (found.length > 0) return found.map((one) => ({ ...one, message: `${cell} at ${facts.name}: ${one.message}` }))
     const epoch = facts.data ? `, epoch ${facts.data.epoch}` : ', which no gateway has opened yet'
-    return [ok(`${cell} at ${facts.name} answers in ${facts.answerMs} ms, its clock agrees${epoch}`)]
+    return [pass(`${cell} at ${facts.name} answers in ${facts.answerMs} ms, its clock agrees${epoch}`)]
   })
 }
 
@@ -60,7 +60,7 @@ export function checkServerBooks(examined: readonly Examined[]): readonly Found[
   return examined.flatMap(({ cell, facts }) => {
     if (!facts?.data) return [warn(`the books of ${cell} were not read`, 'See the finding about its database')]
     const [first] = facts.data.problems
-    if (!first) return [ok(`the books of ${cell} agree`)]
+    if (!first) return [pass(`the books of ${cell} agree`)]
     return [
       fail(
         `the books of ${cell} have ${count(facts.data.problems.length, 'mismatch', 'mismatches')}; the first: ${first.what} (${first.subject}: ${first.one} and ${first.other})`,

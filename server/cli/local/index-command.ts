@@ -6,7 +6,7 @@ import { openOwnDocuments } from '../../compose/search/own-documents'
 import { printable } from '../../core/plain-text'
 import { reasonOf } from '../../core/result'
 import { secureFolder } from '../../setup/secure-folder'
-import { parsedWith } from '../command'
+import { parsedArgsWith } from '../command'
 import { CommandRefused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { PROGRAM } from '../program'
@@ -91,7 +91,7 @@ async function opened(
 }
 
 function parsed(args: readonly string[]) {
-  return parsedWith(args, {
+  return parsedArgsWith(args, {
     'allow-private': { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
     json: { type: 'boolean' },

@@ -1,7 +1,7 @@
 import { isFileUrl, move, ownIndex, reopenDatabase } from '../../compose/backup/move'
 import { cellStorage, storageSettings } from '../../config'
 import { MoveProblem, type MoveProgress, type MoveReport } from '../../core/backup/move'
-import { parsedWith } from '../command'
+import { parsedArgsWith } from '../command'
 import { progressLines } from '../commands/operator-backup'
 import { CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
@@ -38,7 +38,7 @@ const PLACE = /^(file:|libsql:\/\/|https?:\/\/)./
 
 /** Moves data between databases while no gateway runs. */
 export async function moveCommand(args: readonly string[], { err }: Pick<Terminal, 'err'>): Promise<string> {
-  const { values } = parsedWith(
+  const { values } = parsedArgsWith(
     args,
     {
       ...{

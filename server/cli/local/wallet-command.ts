@@ -7,7 +7,7 @@ import { prepareTransactionRequest, readContract, sendRawTransactionSync, signTr
 import { tempoLocalnet } from 'viem/chains'
 import { Abis, Actions } from 'viem/tempo'
 import { PUBLISHED_ACCOUNTS } from '../../core/payments/published-accounts'
-import { parsedWith } from '../command'
+import { parsedArgsWith } from '../command'
 import { askServer, CommandRefused, UsageError } from '../control-client'
 import { PROGRAM } from '../program'
 
@@ -52,7 +52,7 @@ export async function walletCommand(args: readonly string[]): Promise<string> {
 }
 
 function parsed(args: readonly string[]) {
-  return parsedWith(args, { help: { type: 'boolean', short: 'h' } })
+  return parsedArgsWith(args, { help: { type: 'boolean', short: 'h' } })
 }
 
 async function fund(text: string): Promise<string> {

@@ -164,6 +164,6 @@ export type ApiPrice =
       readonly onMissing: Money | null
     }
 
-export function operationName(api: string, id: string): ImportedName {
+export function importedName(api: string, id: string): ImportedName {
   return `${api}.${id}`
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { APP_TEXT } from '../../../dashboard/src/messages/apps'
-import { ALL_SCOPES as CLI_SCOPES } from '../../../server/cli/sign-in'
+import { CLI_SCOPES } from '../../../server/cli/sign-in'
 import { SCOPES } from '../../../server/core/credentials/oauth-grant'
 
 test('every scope is in the table of docs/agents.md, and has a text for the person who is asked', async () => {

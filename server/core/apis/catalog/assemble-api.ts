@@ -1,7 +1,7 @@
 import type { ImportedName } from '../../catalog/operation'
 import { makeId } from '../../ids'
 import type { Sealing } from '../../sealing'
-import { type Api, type ApiOperation, operationName, type UpstreamAuth } from '../api'
+import { type Api, type ApiOperation, importedName, type UpstreamAuth } from '../api'
 import { MAX_TITLE } from '../api-rules'
 import { BUILT_IN_TOOLS, toolName } from '../tool-name'
 import type { ApiForm, GivenAuth, OperationForm } from './catalog-form'
@@ -38,7 +38,7 @@ export function assembleApi(form: ApiForm, previous: Api | null, parts: Assembly
     headers: form.headers ?? {},
     enabled: form.enabled ?? true,
     operations: form.operations.map((operation) => {
-      const full = operationName(name, operation.id)
+      const full = importedName(name, operation.id)
       const tool = toolOf.get(full) ?? toolName(full, taken)
       taken.add(tool)
       return operationOf(operation, full, before.get(operation.id) ?? null, { tool, now: parts.now })
