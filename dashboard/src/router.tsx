@@ -10,7 +10,7 @@ import {
 import { accountQuery } from './api/account/account.ts'
 // Reads the URL as it was loaded, so this import must come before anything that could change it.
 import './api/account/initial-query.ts'
-import { toFailure } from './api/client/failure.ts'
+import { toApiFailure } from './api/client/failure.ts'
 import { queryClient } from './api/client/query-client.ts'
 import { type KeyView, keyView } from './api/views/key-view.ts'
 import { keysView } from './api/views/keys-view.ts'
@@ -40,7 +40,7 @@ async function isSignedIn(): Promise<boolean> {
     await queryClient.ensureQueryData(accountQuery)
     return true
   } catch (error) {
-    if (toFailure(error).code !== 'missing_session') throw error
+    if (toApiFailure(error).code !== 'missing_session') throw error
     return false
   }
 }

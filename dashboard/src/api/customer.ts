@@ -89,7 +89,7 @@ export const suspend = (id: string, reason: string) => unwrap(customer(id).suspe
 export const lift = (id: string, reason: string) => unwrap(customer(id).lift.post({ reason }))
 export const addNote = (id: string, text: string) => unwrap(customer(id).notes.post({ text }))
 export const endSessions = (id: string) => unwrap(customer(id)['end-sessions'].post({}))
-export const resetPassword = (id: string) => unwrap(customer(id)['password-reset'].post({}))
+export const resetCustomerPassword = (id: string) => unwrap(customer(id)['password-reset'].post({}))
 export const resetSecondFactor = (id: string) => unwrap(customer(id)['second-factor-reset'].post({}))
 export const setRole = (id: string, role: StaffRole) => unwrap(customer(id).role.post({ role }))
 export const erase = (id: string, confirm: string) => unwrap(customer(id).erase.post({ confirm }))

@@ -39,7 +39,7 @@ export const stuckQuery = infiniteQueryOptions({
   getNextPageParam: (page) => page.next_cursor,
 })
 
-export const pricesQuery = queryOptions({ queryKey: ['operator', 'prices'], queryFn: () => fetchPrices() })
+export const operatorPricesQuery = queryOptions({ queryKey: ['operator', 'prices'], queryFn: () => fetchPrices() })
 
 /** Polled like the upstreams. */
 export const healthQuery = queryOptions({

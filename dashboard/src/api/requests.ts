@@ -43,7 +43,7 @@ export const errorsQuery = (span: UsageSpan, filter: UsageFilter) =>
     queryFn: () =>
       unwrap(
         api['error-report'].get({
-          query: defined({ ...filter, from: instant(span.start), to: instant(span.end) }),
+          query: defined({ ...filter, from: rfc3339(span.start), to: rfc3339(span.end) }),
         }),
       ),
     placeholderData: (before) => before,
@@ -59,7 +59,7 @@ export const newestBeforeQuery = (filter: RequestsFilter) =>
   })
 
 /** UNIX seconds as RFC 3339. */
-export function instant(seconds: number): string {
+export function rfc3339(seconds: number): string {
   return new Date(seconds * 1000).toISOString()
 }
 

@@ -21,7 +21,7 @@ export interface UsageParams {
 export type UsageGrouping = 'key' | 'operation' | 'status' | 'model' | 'tag'
 export type UsageFilter = Pick<UsageParams, 'key' | 'tag' | 'operation' | 'status' | 'model'>
 
-export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
+export const VIEWER_TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 export const usageQuery = (params: UsageParams) =>
   queryOptions({ queryKey: ['usage', params], queryFn: () => fetchUsage(params), placeholderData: keepPreviousData })
@@ -36,7 +36,7 @@ function fetchUsage(params: UsageParams) {
 }
 
 export function usageParams(span: UsageSpan, filter: UsageFilter = {}): UsageParams {
-  return { start_time: span.start, end_time: span.end, bucket_width: span.width, timezone: TIME_ZONE, ...filter }
+  return { start_time: span.start, end_time: span.end, bucket_width: span.width, timezone: VIEWER_TIME_ZONE, ...filter }
 }
 
 /** The name of the group without a model or a tag in reports, such as of searches. */

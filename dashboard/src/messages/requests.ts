@@ -105,7 +105,7 @@ export const REQUEST_TEXT = {
 } as const
 
 /** The display name of an operation; without one, its identifier in words. Imported operations (`api.id`) keep their name. */
-export function operationName(name: string): string {
+export function operationLabel(name: string): string {
   if (name.includes('.')) return name
   return REQUEST_TEXT.operations[name] ?? name.replaceAll('-', ' ').replace(/^./, (first) => first.toUpperCase())
 }

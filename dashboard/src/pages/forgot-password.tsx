@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { requestPasswordReset } from '../api/account/settings.ts'
-import { failureFrom, toFailure } from '../api/client/failure.ts'
+import { failureFrom, toApiFailure } from '../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../messages/settings.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { useCountdown } from '../ui/browser/use-countdown.ts'
@@ -19,7 +19,7 @@ export function ForgotPassword() {
   const countdown = useCountdown()
   const sending = useMutation({
     mutationFn: requestPasswordReset,
-    onError: (error) => countdown.start(toFailure(error).retryAfterSeconds ?? 0),
+    onError: (error) => countdown.start(toApiFailure(error).retryAfterSeconds ?? 0),
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
-import { toFailure } from '../api/client/failure.ts'
+import { toApiFailure } from '../api/client/failure.ts'
 import { listState } from '../api/client/list-state.ts'
 import { markNoticesRead, noticesQuery } from '../api/notices.ts'
 import { NoticesTable } from '../features/notices/notices-table.tsx'
@@ -16,7 +16,7 @@ export function Notices() {
   const queries = useQueryClient()
   const reading = useMutation({
     mutationFn: markNoticesRead,
-    onError: (error) => void toast(toFailure(error).message, { bad: true }),
+    onError: (error) => void toast(toApiFailure(error).message, { bad: true }),
     onSettled: () => queries.invalidateQueries({ queryKey: ['notices'] }),
   })
   const rows = notices.data?.pages.flatMap((page) => page.notices)

@@ -36,10 +36,12 @@ const AdjustmentsCard = lazyPart(() =>
   import('../features/operator/customer/customer-limits.tsx').then(({ AdjustmentsCard }) => AdjustmentsCard),
 )
 const KeysTable = lazyPart(() =>
-  import('../features/operator/customer/customer-tables.tsx').then(({ KeysTable }) => KeysTable),
+  import('../features/operator/customer/customer-tables.tsx').then(({ CustomerKeysTable: KeysTable }) => KeysTable),
 )
 const PaymentsTable = lazyPart(() =>
-  import('../features/operator/customer/customer-tables.tsx').then(({ PaymentsTable }) => PaymentsTable),
+  import('../features/operator/customer/customer-tables.tsx').then(
+    ({ CustomerPaymentsTable: PaymentsTable }) => PaymentsTable,
+  ),
 )
 const RefundsTable = lazyPart(() =>
   import('../features/operator/customer/customer-tables.tsx').then(({ RefundsTable }) => RefundsTable),

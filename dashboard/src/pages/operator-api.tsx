@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type ApiDetails, type ApiOperation, apiQuery, changeApi } from '../api/apis.ts'
-import { toFailure } from '../api/client/failure.ts'
+import { toApiFailure } from '../api/client/failure.ts'
 import { listState } from '../api/client/list-state.ts'
 import { useOperatorAction } from '../features/operator/action-form.tsx'
 import { SaleBadge } from '../features/operator/apis/api-facts.tsx'
@@ -107,7 +107,7 @@ function Actions({ api }: { api: ApiDetails }) {
       <Link to="/operator/apis/$name/import" params={{ name: api.name }} className={buttonClass()}>
         {TEXT.importAgain}
       </Link>
-      {switching.error && <FormFailure failure={toFailure(switching.error)} />}
+      {switching.error && <FormFailure failure={toApiFailure(switching.error)} />}
     </>
   )
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { catalogOperationQuery, importedQuery, isImported } from '../api/catalog.ts'
-import { toFailure } from '../api/client/failure.ts'
+import { toApiFailure } from '../api/client/failure.ts'
 import {
   catalogGatewayOperation,
   type OperationChoice,
@@ -84,7 +84,7 @@ function Endpoints() {
           </Link>
         </div>
       )}
-      {failed && <Failed failure={toFailure(failed.error)} onRetry={() => void failed.refetch()} />}
+      {failed && <Failed failure={toApiFailure(failed.error)} onRetry={() => void failed.refetch()} />}
       {!chosen && !failed && <Loading rows={6} />}
       {chosen && (
         <TryOperation

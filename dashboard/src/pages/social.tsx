@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link2 } from 'lucide-react'
 import { useState } from 'react'
-import { toFailure } from '../api/client/failure.ts'
+import { toApiFailure } from '../api/client/failure.ts'
 import { listState } from '../api/client/list-state.ts'
 import { SOCIAL, type SocialAccount, socialQuery, unlink } from '../api/social.ts'
 import { SocialList } from '../features/social/social-list.tsx'
@@ -34,7 +34,7 @@ export function Social() {
   // A pending link is canceled without confirmation, because nothing is lost.
   const cancelling = useMutation({
     mutationFn: (keyId: string) => unlink(keyId),
-    onError: (error) => void toast(toFailure(error).message, { bad: true }),
+    onError: (error) => void toast(toApiFailure(error).message, { bad: true }),
     onSettled: () => queries.invalidateQueries({ queryKey: SOCIAL }),
   })
   const [data] = query.data?.pages ?? []

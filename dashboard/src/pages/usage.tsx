@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Download } from 'lucide-react'
-import { csvUrl, instant } from '../api/requests.ts'
+import { csvUrl, rfc3339 } from '../api/requests.ts'
 import { isFiltered, NO_FILTER, type UsageView, viewFilter, viewSpan } from '../api/views/usage-view.ts'
 import { UsageControls } from '../features/usage/usage-controls.tsx'
 import { UsageFigures } from '../features/usage/usage-figures.tsx'
@@ -58,7 +58,7 @@ export function Usage() {
   const onView = (part: Partial<UsageView>) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace: isTyped(part) })
   const filter = viewFilter(view)
-  const logFilter = span && { ...filter, search: view.search, from: instant(span.start), to: instant(span.end) }
+  const logFilter = span && { ...filter, search: view.search, from: rfc3339(span.start), to: rfc3339(span.end) }
   return (
     <Page
       title={SHELL_TEXT.pagesOf.usage}

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
-import { toFailure } from '../api/client/failure.ts'
+import { toApiFailure } from '../api/client/failure.ts'
 import { listState } from '../api/client/list-state.ts'
 import { changeWebhook, testWebhook, type Webhook, webhooksQuery } from '../api/webhooks.ts'
 import { type WebhookAction, WebhooksTable } from '../features/webhooks/webhooks-table.tsx'
@@ -68,7 +68,7 @@ function useAct() {
         void toast(TEXT.tested)
       }
     },
-    onError: (error: unknown) => void toast(toFailure(error).message, { bad: true }),
+    onError: (error: unknown) => void toast(toApiFailure(error).message, { bad: true }),
     onSettled: () => queries.invalidateQueries({ queryKey: ['webhooks'] }),
   })
 }

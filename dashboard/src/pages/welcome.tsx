@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useBlocker, useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import { toFailure } from '../api/client/failure.ts'
+import { toApiFailure } from '../api/client/failure.ts'
 import { createKey, keyNamesQuery } from '../api/keys.ts'
 import { FirstRunSteps } from '../features/first-run/first-run-steps.tsx'
 import { FIRST_RUN_TEXT as TEXT } from '../messages/first-run.ts'
@@ -34,7 +34,7 @@ export function Welcome() {
   if (error)
     return (
       <Page title={SHELL_TEXT.pagesOf.welcome}>
-        <Failed failure={toFailure(error)} onRetry={() => (making.error ? mutate() : void names.refetch())} />
+        <Failed failure={toApiFailure(error)} onRetry={() => (making.error ? mutate() : void names.refetch())} />
       </Page>
     )
   if (names.data && !none && !started.current) return <AlreadyCreated />

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { accountQuery, signOut } from '../api/account/account.ts'
-import { toFailure } from '../api/client/failure.ts'
+import { toApiFailure } from '../api/client/failure.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { signingOut } from '../session-state.ts'
 import { useSignal } from '../signal.ts'
@@ -64,7 +64,7 @@ function useSignOut() {
       await navigate({ to: '/sign-in' })
       queries.clear()
     } catch (error) {
-      void toast(toFailure(error).message, { bad: true })
+      void toast(toApiFailure(error).message, { bad: true })
     } finally {
       signingOut.set(false)
     }

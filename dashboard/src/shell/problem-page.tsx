@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { ApiFailure, toFailure } from '../api/client/failure.ts'
+import { ApiFailure, toApiFailure } from '../api/client/failure.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { UI_TEXT } from '../messages/ui.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
@@ -13,7 +13,7 @@ const AGAIN_MS = 5_000
 export function ProblemPage({ error }: { error: unknown }) {
   const router = useRouter()
   const queries = useQueryClient()
-  const failure = toFailure(error)
+  const failure = toApiFailure(error)
   const away = failure.status === 0 && !(error instanceof TypeError)
   const text = away ? SHELL_TEXT.serverAwayText : error instanceof ApiFailure ? failure.message : SHELL_TEXT.brokenText
   useTitle(away ? SHELL_TEXT.serverAway : SHELL_TEXT.broken)

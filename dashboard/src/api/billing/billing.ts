@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api, unwrap } from '../client/client.ts'
-import { TIME_ZONE } from '../usage.ts'
+import { VIEWER_TIME_ZONE } from '../usage.ts'
 
 /** The balance with its breakdown, and the top-up methods. Query keys start with `billing`, which money events invalidate. */
 export const billingQuery = queryOptions({
@@ -24,7 +24,12 @@ export const ledgerQuery = infiniteQueryOptions({
   queryFn: ({ pageParam }) =>
     unwrap(
       api.transactions.get({
-        query: { limit: 25, group_by: 'day', timezone: TIME_ZONE, ...(pageParam !== null && { cursor: pageParam }) },
+        query: {
+          limit: 25,
+          group_by: 'day',
+          timezone: VIEWER_TIME_ZONE,
+          ...(pageParam !== null && { cursor: pageParam }),
+        },
       }),
     ),
   initialPageParam: null as string | null,

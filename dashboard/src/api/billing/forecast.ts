@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { TIME_ZONE, usageQuery } from '../usage.ts'
+import { usageQuery, VIEWER_TIME_ZONE } from '../usage.ts'
 
 /** The pace is the spend of a week, and known after three days of use. */
 export const FORECAST_DAYS = 7
@@ -31,7 +31,7 @@ export function useForecast(availableMicros: number | undefined): Forecast | und
     start_time: end - FORECAST_DAYS * DAY_SECONDS,
     end_time: end,
     bucket_width: '1h',
-    timezone: TIME_ZONE,
+    timezone: VIEWER_TIME_ZONE,
   } as const
   const usage = useQuery(usageQuery(params)).data
   if (availableMicros === undefined || !usage) return undefined

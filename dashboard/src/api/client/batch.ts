@@ -71,11 +71,11 @@ async function readAlone(url: string): Promise<BatchAnswer> {
   const begun = performance.now()
   const response = await fetch(url)
   latencyMs = performance.now() - begun
-  return parsed(response)
+  return parsedResponse(response)
 }
 
 /** The status and the body of a response. */
-export async function parsed(response: Response): Promise<BatchAnswer> {
+export async function parsedResponse(response: Response): Promise<BatchAnswer> {
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
   return { status: response.status, value: isJson ? await response.json() : await response.text() }
 }

@@ -1,6 +1,6 @@
 import type { Treaty } from '@elysiajs/eden'
 import type { App } from '../../../../server/app.ts'
-import { type BatchAnswer, parsed, read } from './batch.ts'
+import { type BatchAnswer, parsedResponse, read } from './batch.ts'
 import { noResponse, parseFailure } from './failure.ts'
 
 const METHODS: ReadonlySet<string> = new Set(['get', 'post', 'patch', 'put', 'delete'])
@@ -41,7 +41,7 @@ function send(path: string, method: string, query: unknown, body: unknown) {
     method: method.toUpperCase(),
     ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   })
-  return answerOf(response.then(parsed))
+  return answerOf(response.then(parsedResponse))
 }
 
 async function answerOf(answer: Promise<BatchAnswer>) {

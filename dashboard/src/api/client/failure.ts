@@ -56,13 +56,13 @@ export function noResponse(): ApiFailure {
 }
 
 /** Converts anything that was thrown into a failure. */
-export function toFailure(error: unknown): ApiFailure {
+export function toApiFailure(error: unknown): ApiFailure {
   return error instanceof ApiFailure ? error : noResponse()
 }
 
 /** The failure of a query or mutation; null if it has not failed. */
 export function failureFrom({ error }: { readonly error: Error | null }): ApiFailure | null {
-  return error && toFailure(error)
+  return error && toApiFailure(error)
 }
 
 /** Google's error format puts the status in `code` and the gateway's code in `details`. */

@@ -1,11 +1,11 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { recentSignInRequired, sessionEnded } from '../../session-state.ts'
-import { toFailure } from './failure.ts'
+import { toApiFailure } from './failure.ts'
 
 const MAX_RETRIES = 2
 
 function onError(error: unknown): void {
-  const { code } = toFailure(error)
+  const { code } = toApiFailure(error)
   if (code === 'missing_session') sessionEnded.set(true)
   if (code === 'recent_sign_in_required') recentSignInRequired.set(true)
 }
@@ -19,7 +19,7 @@ export const queryClient = new QueryClient({
       staleTime: 15_000,
       // The gateway may run on this machine, so it can be reachable while the browser is offline.
       networkMode: 'always',
-      retry: (failures, error) => failures < MAX_RETRIES && !isRefusal(toFailure(error).status),
+      retry: (failures, error) => failures < MAX_RETRIES && !isRefusal(toApiFailure(error).status),
       retryDelay: (attempt) => 500 * 2 ** attempt,
     },
     mutations: { networkMode: 'always', retry: false },

@@ -1,8 +1,8 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { api, unwrap } from '../client/client.ts'
-import { ApiFailure, noResponse, parseFailure, toFailure } from '../client/failure.ts'
+import { ApiFailure, noResponse, parseFailure, toApiFailure } from '../client/failure.ts'
 import { CHAT_WIRES, type ChatChunk, type ChatRequest, type EndpointType, parseChunk } from './chat-wires.ts'
-import { type Payer, send } from './try-call.ts'
+import { type Payer, sendTryCall } from './try-call.ts'
 
 /** How a call of a model ended. */
 export interface ChatCompletion {
@@ -48,7 +48,7 @@ export async function sendChat(
       body: wire.body(request),
       payer,
     } as const
-    const response = await send(call, watch.signal)
+    const response = await sendTryCall(call, watch.signal)
     for await (const json of readChunks(response)) take(parseChunk(type, json))
   } catch (error) {
     if (!watch.signal.aborted) seen.failure = error instanceof ApiFailure ? error : noResponse()
@@ -89,7 +89,7 @@ export async function findRecordedCall(payer: Payer, id: string): Promise<Record
     try {
       return await (payer.kind === 'pasted_key' ? fetchRecordedCallByKey(payer.secret, id) : fetchRecordedCall(id))
     } catch (error) {
-      if (toFailure(error).status !== 404) return null
+      if (toApiFailure(error).status !== 404) return null
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }

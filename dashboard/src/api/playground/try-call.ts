@@ -38,7 +38,7 @@ export interface TryResponse {
 /** Makes the call. Resolves to any response, including refusals; throws only if there was none. */
 export async function tryCall(call: TryCall): Promise<TryResponse> {
   const startedAt = performance.now()
-  const response = await send(call).catch(() => {
+  const response = await sendTryCall(call).catch(() => {
     throw noResponse()
   })
   const text = await shownBody(response).catch(() => {
@@ -64,7 +64,7 @@ const SHOWN =
   /^(x-ratelimit-|x-cost|x-gateway-request-id|x-request-id|api-version|retry-after|www-authenticate|content-type)/
 
 /** Sends the call. `signal` aborts it, even while the response is arriving. */
-export function send(call: TryCall, signal: AbortSignal | null = null): Promise<Response> {
+export function sendTryCall(call: TryCall, signal: AbortSignal | null = null): Promise<Response> {
   const { method, path, headers, body, form, payer } = call
   if (form) return sendForm(call, form, signal)
   const content = body === undefined ? {} : { body: JSON.stringify(body) }

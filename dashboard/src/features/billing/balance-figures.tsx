@@ -3,7 +3,7 @@ import { GROWTH_TOP_UPS } from '../../../../server/core/limits/tier.ts'
 import { LOW_BALANCE_MICROS } from '../../api/account/account.ts'
 import { billingQuery } from '../../api/billing/billing.ts'
 import { FORECAST_DAYS, type Forecast, MIN_DAYS, useForecast } from '../../api/billing/forecast.ts'
-import { toFailure } from '../../api/client/failure.ts'
+import { toApiFailure } from '../../api/client/failure.ts'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -18,7 +18,7 @@ export function BalanceFigures() {
   const billing = useQuery(billingQuery)
   const lasts = forecastFigure(useForecast(billing.data?.available_micros_usd))
   if (billing.error && !billing.data)
-    return <Failed failure={toFailure(billing.error)} onRetry={() => void billing.refetch()} />
+    return <Failed failure={toApiFailure(billing.error)} onRetry={() => void billing.refetch()} />
   if (!billing.data) return <Loading rows={2} />
   const { available_micros_usd, held_micros_usd, credit_micros_usd, topped_up_micros_usd, debt_micros_usd, tier } =
     billing.data

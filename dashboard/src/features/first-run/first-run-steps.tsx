@@ -4,7 +4,7 @@ import { accountQuery } from '../../api/account/account.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { runSample } from '../../api/playground/try-call.ts'
 import { newestRequestsQuery } from '../../api/requests.ts'
-import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
+import { usageQuery, VIEWER_TIME_ZONE } from '../../api/usage.ts'
 import { FIRST_RUN_TEXT as TEXT } from '../../messages/first-run.ts'
 import { firstRequest } from '../../sample.ts'
 import { Button } from '../../ui/button.tsx'
@@ -63,7 +63,12 @@ const HOUR_SECONDS = 3_600
 /** The requests and cost of this hour, and the balance. */
 function ThisHour() {
   const start = Math.floor(useNow() / 1000 / HOUR_SECONDS) * HOUR_SECONDS
-  const params = { start_time: start, end_time: start + HOUR_SECONDS, bucket_width: '1h', timezone: TIME_ZONE } as const
+  const params = {
+    start_time: start,
+    end_time: start + HOUR_SECONDS,
+    bucket_width: '1h',
+    timezone: VIEWER_TIME_ZONE,
+  } as const
   const totals = useQuery(usageQuery(params)).data?.totals
   const balance = useQuery(accountQuery).data?.balance_micros_usd ?? 0
   if (!totals) return null

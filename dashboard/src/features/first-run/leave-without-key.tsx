@@ -1,7 +1,7 @@
 import { useRef } from 'react'
 import { FIRST_RUN_TEXT as TEXT } from '../../messages/first-run.ts'
 import { Button } from '../../ui/button.tsx'
-import { copyText } from '../../ui/code/copy-button.tsx'
+import { copyToClipboard } from '../../ui/code/copy-button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 
 /** Asks for confirmation before leaving without having copied the key. */
@@ -17,7 +17,7 @@ export function LeaveWithoutKey({
   const shown = useRef<HTMLElement>(null)
   // If the browser does not allow copying, the key is selected instead and the page stays open.
   const copyAndLeave = async () => {
-    if ((await copyText(secret, shown.current)) === 'copied') onFieldBlur()
+    if ((await copyToClipboard(secret, shown.current)) === 'copied') onFieldBlur()
   }
   return (
     <Dialog title={TEXT.leaveTitle} onClose={onStay}>

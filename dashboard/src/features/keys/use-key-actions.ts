@@ -1,6 +1,6 @@
 import { type InfiniteData, useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { toFailure } from '../../api/client/failure.ts'
+import { toApiFailure } from '../../api/client/failure.ts'
 import { type ApiKey, changeKey, disableKey, enableKey } from '../../api/keys.ts'
 import { FAILURE_TEXT } from '../../messages/failures.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
@@ -21,7 +21,7 @@ export function useKeyActions(open: (dialog: KeyDialog) => void): KeyActions {
   const later = useMutation({
     mutationFn: (key: ApiKey) => changeKey(key.id, { stops_at: new Date(Date.now() + WEEK_MS).toISOString() }),
     onSuccess: () => toast(TEXT.keptLonger),
-    onError: (error) => toast(FAILURE_TEXT.couldNotSave(toFailure(error).message), { bad: true }),
+    onError: (error) => toast(FAILURE_TEXT.couldNotSave(toApiFailure(error).message), { bad: true }),
     ...useKeysRefresh(),
   })
   return {
@@ -65,7 +65,7 @@ function useToggle() {
     },
     onError: (error, _asked, context) => {
       for (const [queryKey, data] of context?.before ?? []) queries.setQueryData(queryKey, data)
-      void toast(FAILURE_TEXT.couldNotSave(toFailure(error).message), { bad: true })
+      void toast(FAILURE_TEXT.couldNotSave(toApiFailure(error).message), { bad: true })
     },
     onSuccess: (_answer, { key, off, withUndo }) => {
       const undo = { label: TEXT.undo, onClick: () => mutation.mutate({ key, off: !off, withUndo: false }) }

@@ -4,7 +4,7 @@ import { accountQuery } from '../../api/account/account.ts'
 import { limitsQuery, submitLimitRequest } from '../../api/billing/limits.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
-import { operationName } from '../../messages/requests.ts'
+import { operationLabel } from '../../messages/requests.ts'
 import { Button } from '../../ui/button.tsx'
 import { WorkspaceId } from '../../ui/code/workspace-id.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
@@ -16,8 +16,8 @@ type Place = 'rpm' | 'tpm' | 'endpoints' | 'useCase'
 type Errors = Partial<Record<Place, string>>
 
 const ENDPOINTS = [
-  { value: 'image-search', text: operationName('image-search') },
-  { value: 'llm-context', text: operationName('llm-context') },
+  { value: 'image-search', text: operationLabel('image-search') },
+  { value: 'llm-context', text: operationLabel('llm-context') },
   { value: 'models', text: TEXT.models },
   { value: 'social', text: TEXT.social },
 ]

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { GROWTH_TOP_UPS } from '../../../../server/core/limits/tier.ts'
 import { accountQuery } from '../../api/account/account.ts'
 import { limitsQuery } from '../../api/billing/limits.ts'
-import { toFailure } from '../../api/client/failure.ts'
+import { toApiFailure } from '../../api/client/failure.ts'
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -20,7 +20,7 @@ export function TierCard() {
     return (
       <Card title={TEXT.yourTier} flush>
         {limits.error ? (
-          <Failed failure={toFailure(limits.error)} onRetry={() => void limits.refetch()} />
+          <Failed failure={toApiFailure(limits.error)} onRetry={() => void limits.refetch()} />
         ) : (
           <Loading />
         )}

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type AccountLine, grant, type RateLimits, setLimits, setMaxKeys } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
-import { ActionForm, isUsd, readText, useOperatorAction } from './action-form.tsx'
+import { ActionForm, fieldText, isUsd, useOperatorAction } from './action-form.tsx'
 import { RateLimitFields, readRateLimits } from './rate-limit-fields.tsx'
 
 type DialogProps = { account: AccountLine; onClose: () => void }
@@ -27,7 +27,7 @@ function GrantDialog({ account, onClose }: DialogProps) {
       action={action}
       onClose={onClose}
       read={(form) => {
-        const [usd, note] = [readText(form, 'usd'), readText(form, 'note')]
+        const [usd, note] = [fieldText(form, 'usd'), fieldText(form, 'note')]
         const wrong = {
           ...(!isUsd(usd) || Number(usd) === 0 ? { usd: TEXT.amountWrong } : {}),
           ...(note === '' && { note: TEXT.noteNeeded }),
@@ -97,7 +97,7 @@ function MaxKeysDialog({ account, onClose }: DialogProps) {
       action={action}
       onClose={onClose}
       read={(form) => {
-        const text = readText(form, 'keys')
+        const text = fieldText(form, 'keys')
         const isCount = /^[1-9]\d{0,8}$/.test(text)
         return isCount || text === '' ? { values: isCount ? Number(text) : null } : { wrong: { keys: TEXT.countWrong } }
       }}

@@ -55,7 +55,7 @@ type ActionFormProps<T> = {
   children: (errors: Readonly<Record<string, string>>) => ReactNode
 }
 
-export function readText(form: FormData, name: string): string {
+export function fieldText(form: FormData, name: string): string {
   return String(form.get(name) ?? '').trim()
 }
 

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { accountQuery, claimOperator } from '../../api/account/account.ts'
-import { toFailure } from '../../api/client/failure.ts'
+import { toApiFailure } from '../../api/client/failure.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
@@ -15,7 +15,7 @@ export function ClaimCard() {
     mutationFn: claimOperator,
     onSuccess: () => client.invalidateQueries({ queryKey: accountQuery.queryKey }),
   })
-  const failure = claiming.error === null ? null : toFailure(claiming.error)
+  const failure = claiming.error === null ? null : toApiFailure(claiming.error)
   const isWrong = failure?.code === 'insufficient_permissions'
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { approve, decline, type PendingLimitRequest, type RateLimits } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
-import { ActionForm, readText, useOperatorAction } from './action-form.tsx'
+import { ActionForm, fieldText, useOperatorAction } from './action-form.tsx'
 import { RateLimitFields, readRateLimits } from './rate-limit-fields.tsx'
 
 type DialogProps = { request: PendingLimitRequest; onClose: () => void }
@@ -25,7 +25,7 @@ function ApproveDialog({ request, onClose }: DialogProps) {
       action={action}
       onClose={onClose}
       read={(form) => {
-        const reason = readText(form, 'reason')
+        const reason = fieldText(form, 'reason')
         const optionalReason = reason === '' ? {} : { reason }
         if (!custom) return { values: optionalReason }
         const values = readRateLimits(form)
@@ -74,7 +74,7 @@ function DeclineDialog({ request, onClose }: DialogProps) {
       action={action}
       onClose={onClose}
       read={(form) => {
-        const reason = readText(form, 'reason')
+        const reason = fieldText(form, 'reason')
         return reason === '' ? { wrong: { reason: TEXT.reasonNeeded } } : { values: reason }
       }}
     >

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { toFailure } from '../../api/client/failure.ts'
+import { toApiFailure } from '../../api/client/failure.ts'
 import { type HealthReading, healthQuery } from '../../api/operator.ts'
 import { OPERATOR_TEXT } from '../../messages/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -21,7 +21,7 @@ export function HealthCard() {
       {data ? (
         <Reading {...data} />
       ) : error ? (
-        <Failed failure={toFailure(error)} onRetry={() => void health.refetch()} />
+        <Failed failure={toApiFailure(error)} onRetry={() => void health.refetch()} />
       ) : (
         <Loading />
       )}

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type NewPrice, setPrice } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
-import { ActionForm, isUsd, readText, useOperatorAction } from './action-form.tsx'
+import { ActionForm, fieldText, isUsd, useOperatorAction } from './action-form.tsx'
 
 /** Overrides a price for all accounts or for one. */
 export function PriceDialog({
@@ -20,7 +20,7 @@ export function PriceDialog({
       action={action}
       onClose={onClose}
       read={(form) => {
-        const [usd, account] = [readText(form, 'usd'), readText(form, 'account')]
+        const [usd, account] = [fieldText(form, 'usd'), fieldText(form, 'account')]
         const operation = operations.find((one) => one === form.get('operation'))
         if (operation === undefined) return { wrong: {} }
         const wrong = {

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { toFailure } from '../../api/client/failure.ts'
+import { toApiFailure } from '../../api/client/failure.ts'
 import { listState } from '../../api/client/list-state.ts'
-import { type NewPrice, pricesQuery, setPrice } from '../../api/operator.ts'
+import { type NewPrice, operatorPricesQuery, setPrice } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -25,7 +25,7 @@ const { priceColumns: HEADS } = TEXT
 
 /** The catalog prices and the operator's overrides. */
 export function PricesCard() {
-  const prices = useQuery(pricesQuery)
+  const prices = useQuery(operatorPricesQuery)
   const [setting, setSetting] = useState(false)
   const resetting = useOperatorAction(
     ({ operation, account }: Row) => setPrice({ operation, usd: null, ...(account !== null && { account }) }),
@@ -81,7 +81,7 @@ export function PricesCard() {
         </Button>
       }
     >
-      {resetting.error && <FormFailure failure={toFailure(resetting.error)} />}
+      {resetting.error && <FormFailure failure={toApiFailure(resetting.error)} />}
       <Table
         caption={TEXT.priceTable}
         columns={columns}
@@ -112,5 +112,5 @@ function rowsOf({ catalogue, prices }: NonNullable<ReturnType<typeof usePrices>>
 }
 
 function usePrices() {
-  return useQuery(pricesQuery).data
+  return useQuery(operatorPricesQuery).data
 }

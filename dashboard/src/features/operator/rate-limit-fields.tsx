@@ -1,7 +1,7 @@
 import type { RateLimits } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Field } from '../../ui/field.tsx'
-import { type FormResult, readText } from './action-form.tsx'
+import { type FormResult, fieldText } from './action-form.tsx'
 
 const NAMES = ['rpm', 'tpm', 'concurrency'] as const
 
@@ -19,7 +19,7 @@ export function RateLimitFields({ values, errors }: { values: RateLimits; errors
 }
 
 export function readRateLimits(form: FormData): FormResult<RateLimits> {
-  const counts = NAMES.map((name) => Number(readText(form, name).replace(/[\s,]/g, '') || Number.NaN))
+  const counts = NAMES.map((name) => Number(fieldText(form, name).replace(/[\s,]/g, '') || Number.NaN))
   const wrong = NAMES.filter((_, at) => !(Number.isSafeInteger(counts[at]) && Number(counts[at]) > 0))
   if (wrong.length > 0) return { wrong: Object.fromEntries(wrong.map((name) => [name, TEXT.countWrong])) }
   const [rpm = 0, tpm = 0, concurrency = 0] = counts

@@ -1,7 +1,7 @@
 import { discardStuck, retryStuck, type StuckLine } from '../../api/operator.ts'
 import { OPERATOR_TEXT } from '../../messages/operator.ts'
 import { Field } from '../../ui/field.tsx'
-import { ActionForm, readText, useOperatorAction } from './action-form.tsx'
+import { ActionForm, fieldText, useOperatorAction } from './action-form.tsx'
 
 const { stuck: TEXT } = OPERATOR_TEXT
 
@@ -29,7 +29,7 @@ function DiscardDialog({ record, onClose }: DialogProps) {
       action={action}
       onClose={onClose}
       read={(form) => {
-        const note = readText(form, 'note')
+        const note = fieldText(form, 'note')
         return note === '' ? { wrong: { note: TEXT.noteNeeded } } : { values: note }
       }}
     >

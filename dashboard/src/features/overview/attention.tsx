@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { type ApiKey, keysQuery } from '../../api/keys.ts'
-import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
+import { usageQuery, VIEWER_TIME_ZONE } from '../../api/usage.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { MICROS_PER_USD, percent } from '../../ui/format/money.ts'
@@ -75,7 +75,7 @@ function useRefusedShare(now: number): readonly Notice[] {
     start_time: end - 2 * HOUR_SECONDS,
     end_time: end,
     bucket_width: '1h',
-    timezone: TIME_ZONE,
+    timezone: VIEWER_TIME_ZONE,
     group_by: 'status',
   } as const
   const { data } = useQuery(usageQuery(params))

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account/account.ts'
 import { keyCountsQuery } from '../../api/keys.ts'
-import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
+import { usageQuery, VIEWER_TIME_ZONE } from '../../api/usage.ts'
 import { midnight } from '../../api/views/usage-range.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
 import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
@@ -55,7 +55,7 @@ function useToday() {
     start_time: midnight(now, 0),
     end_time: midnight(now, 1),
     bucket_width: '1d',
-    timezone: TIME_ZONE,
+    timezone: VIEWER_TIME_ZONE,
   } as const
   return useQuery(usageQuery(params)).data?.totals
 }

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import { TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
+import { useKeyLabels, useUsageSeries, VIEWER_TIME_ZONE } from '../../api/usage.ts'
 import { midnight } from '../../api/views/usage-range.ts'
 import { CHART_TEXT } from '../../messages/charts.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
@@ -29,7 +29,7 @@ export function SpendChart() {
           slots={chartSlots(buckets, values, now)}
           series={series.map(({ name }) => (name === null ? CHART_TEXT.other : keyLabel(name)))}
           format={(value) => costUsd(Math.round(value))}
-          zone={TIME_ZONE}
+          zone={VIEWER_TIME_ZONE}
           leastStep={MONEY_STEP}
           onOther={() => void navigate({ to: '/usage', search: { range: '7d' } })}
         />

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { toFailure } from '../../api/client/failure.ts'
+import { toApiFailure } from '../../api/client/failure.ts'
 import { CHAT_WIRES, type ChatRequest, type EndpointType } from '../../api/playground/chat-wires.ts'
 import { estimateQuery, modelsQuery, type OfferedModel } from '../../api/playground/models.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
@@ -31,7 +31,7 @@ export function Chat({ chosen, onModel }: { chosen: string | undefined; onModel:
   const models = (query.data ?? []).filter((one) => typesOf(one).length > 0)
   const model = models.find(({ id }) => id === chosen) ?? models.find(isFree) ?? models[0]
   if (query.error && !query.data)
-    return <Failed failure={toFailure(query.error)} onRetry={() => void query.refetch()} />
+    return <Failed failure={toApiFailure(query.error)} onRetry={() => void query.refetch()} />
   if (query.isPending) return <Loading rows={6} />
   if (!model)
     return (

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { Explained } from '../../api/requests.ts'
-import { operationName, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
+import { operationLabel, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { CopyButton } from '../../ui/code/copy-button.tsx'
 import { FullTime } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
@@ -22,7 +22,7 @@ export function ExplainedRequest({ request, keyLabel }: { request: Explained; ke
           facts={[
             [columns.status, <StatusBadge key="status" {...request} />],
             [columns.at, <FullTime key="at" at={request.at} />],
-            [columns.operation, operationName(request.operation)],
+            [columns.operation, operationLabel(request.operation)],
             ...called(request),
             ...optionalFact(columns.model, request.model),
             [columns.key, <CallerLink key="key" id={request.key_id} label={keyLabel(request.key_id)} />],

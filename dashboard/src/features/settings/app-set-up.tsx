@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { encode } from 'uqr'
 import { beginAppSetUp, type AppSetUp as SetUp, verifyAppCode } from '../../api/account/second-factor.ts'
-import { failureFrom, toFailure } from '../../api/client/failure.ts'
+import { failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { SECOND_FACTOR_TEXT as TEXT } from '../../messages/second-factor.ts'
 import { Button } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code/code-block.tsx'
@@ -39,7 +39,7 @@ function FirstCode({ link, onClose, onDone }: { link: string; onClose: () => voi
     mutationFn: verifyAppCode,
     onSuccess: onDone,
     onError: (failed) => {
-      const { code, message } = toFailure(failed)
+      const { code, message } = toApiFailure(failed)
       if (code === 'invalid_code') setError(message)
     },
   })

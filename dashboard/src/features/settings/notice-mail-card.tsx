@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { OPERATOR_EVENTS, OWNER_EVENTS } from '../../../../server/core/webhooks/event.ts'
 import { accountQuery } from '../../api/account/account.ts'
-import { failureFrom, toFailure } from '../../api/client/failure.ts'
+import { failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { changeNoticeMails, type NoticeMails, noticeMailQuery } from '../../api/notices.ts'
 import { NOTICE_TEXT as TEXT } from '../../messages/notices.ts'
 import { Button } from '../../ui/button.tsx'
@@ -21,7 +21,7 @@ export function NoticeMailCard() {
   if (mails.error && !mails.data)
     return (
       <Card title={TEXT.mail.title} flush>
-        <Failed failure={toFailure(mails.error)} onRetry={() => void mails.refetch()} />
+        <Failed failure={toApiFailure(mails.error)} onRetry={() => void mails.refetch()} />
       </Card>
     )
   if (!mails.data?.sends_mail || !account) return null

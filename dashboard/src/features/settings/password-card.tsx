@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { MIN_PASSWORD_LENGTH } from '../../../../server/core/accounts/password.ts'
 import { accountQuery, signIn } from '../../api/account/account.ts'
 import { changePassword } from '../../api/account/settings.ts'
-import { ApiFailure, failureFrom, toFailure } from '../../api/client/failure.ts'
+import { ApiFailure, failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
@@ -20,9 +20,9 @@ async function withTypedPassword<T>(email: string, password: string, change: () 
   try {
     return await change()
   } catch (error) {
-    if (toFailure(error).code !== 'recent_sign_in_required') throw error
+    if (toApiFailure(error).code !== 'recent_sign_in_required') throw error
     const outcome = await signIn(email, password).catch((refused) => {
-      const failure = toFailure(refused)
+      const failure = toApiFailure(refused)
       throw failure.status === 401
         ? new ApiFailure({ status: 401, code: 'invalid_password', message: TEXT.currentPasswordWrong })
         : failure
@@ -49,7 +49,7 @@ export function PasswordCard() {
       await queries.invalidateQueries({ queryKey: ['apps'] })
     },
     onError: (error) => {
-      const { code, message } = toFailure(error)
+      const { code, message } = toApiFailure(error)
       if (code === 'invalid_password') setErrors({ current: message })
     },
   })

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { accountQuery } from '../../api/account/account.ts'
-import { failureFrom, toFailure } from '../../api/client/failure.ts'
+import { failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { SECOND_FACTOR_TEXT as TEXT } from '../../messages/second-factor.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
@@ -16,7 +16,7 @@ export function PasswordDialog({ title, text, submit, onDone, onClose }: Passwor
     mutationFn: submit,
     onSuccess: () => onDone?.(),
     onError: (failed) => {
-      const { code, message } = toFailure(failed)
+      const { code, message } = toApiFailure(failed)
       if (code === 'invalid_password') setError(message)
     },
   })

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { changeSettings, settingsQuery } from '../../api/account/settings.ts'
-import { failureFrom, toFailure } from '../../api/client/failure.ts'
+import { failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { WorkspaceId } from '../../ui/code/workspace-id.tsx'
@@ -22,7 +22,7 @@ export function ProfileCard() {
       {settings.data ? (
         <ProfileForm key={settings.data.workspace_id} {...settings.data} />
       ) : settings.error ? (
-        <Failed failure={toFailure(settings.error)} onRetry={() => void settings.refetch()} />
+        <Failed failure={toApiFailure(settings.error)} onRetry={() => void settings.refetch()} />
       ) : (
         <Loading />
       )}

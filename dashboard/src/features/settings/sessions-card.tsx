@@ -7,7 +7,7 @@ import {
   type SessionLine,
   sessionsQuery,
 } from '../../api/account/settings.ts'
-import { failureFrom, toFailure } from '../../api/client/failure.ts'
+import { failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { listState } from '../../api/client/list-state.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -127,7 +127,7 @@ type SignOutOthersProps = { apps: number; busy: boolean; onCancel: () => void; o
 function useSessionActions() {
   const queries = useQueryClient()
   const after = {
-    onError: (error: unknown) => void toast(toFailure(error).message, { bad: true }),
+    onError: (error: unknown) => void toast(toApiFailure(error).message, { bad: true }),
     onSettled: async () => {
       await queries.invalidateQueries({ queryKey: sessionsQuery.queryKey })
       await queries.invalidateQueries({ queryKey: ['apps'] })

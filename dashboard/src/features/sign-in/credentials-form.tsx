@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { MIN_PASSWORD_LENGTH } from '../../../../server/core/accounts/password.ts'
-import { failureFrom, toFailure } from '../../api/client/failure.ts'
+import { failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { SIGN_IN_TEXT as TEXT } from '../../messages/sign-in.ts'
 import { useCountdown } from '../../ui/browser/use-countdown.ts'
 import { Button } from '../../ui/button.tsx'
@@ -17,7 +17,7 @@ export function CredentialsForm({ purpose, submit, onDone, email = '', children 
   const sending = useMutation({
     mutationFn: (typed: { email: string; password: string }) => submit(typed.email, typed.password),
     onSuccess: () => onDone?.(),
-    onError: (error) => countdown.start(toFailure(error).retryAfterSeconds ?? 0),
+    onError: (error) => countdown.start(toApiFailure(error).retryAfterSeconds ?? 0),
   })
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()

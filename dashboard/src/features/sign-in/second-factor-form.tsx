@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { signInWithCode, signInWithRecoveryCode } from '../../api/account/second-factor.ts'
-import { failureFrom, toFailure } from '../../api/client/failure.ts'
+import { failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { SECOND_FACTOR_TEXT as TEXT } from '../../messages/second-factor.ts'
 import { useCountdown } from '../../ui/browser/use-countdown.ts'
 import { Button } from '../../ui/button.tsx'
@@ -16,7 +16,7 @@ export function SecondFactorForm({ onDone, onBack, children }: SecondFactorFormP
   const verifying = useMutation({
     mutationFn: (code: string) => (recovers ? signInWithRecoveryCode(code) : signInWithCode(code)),
     onSuccess: onDone,
-    onError: (failed) => countdown.start(toFailure(failed).retryAfterSeconds ?? 0),
+    onError: (failed) => countdown.start(toApiFailure(failed).retryAfterSeconds ?? 0),
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()

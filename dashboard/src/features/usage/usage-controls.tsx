@@ -3,7 +3,7 @@ import { keyNamesQuery, keyTagsQuery } from '../../api/keys.ts'
 import { NO_MODEL, type UsageFilter, usageParams, usageQuery, useKeyLabels } from '../../api/usage.ts'
 import { localDay, stepsOf, type UsageSpan } from '../../api/views/usage-range.ts'
 import { GROUPS, isFiltered, MEASURES, NO_FILTER, RANGES, type UsageView } from '../../api/views/usage-view.ts'
-import { operationName } from '../../messages/requests.ts'
+import { operationLabel } from '../../messages/requests.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Button } from '../../ui/button.tsx'
 import { Choice, Field, Select } from '../../ui/field.tsx'
@@ -95,7 +95,7 @@ function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan 
         label={TEXT.operationFilter}
         options={[
           { value: '', text: TEXT.allOperations },
-          ...operations.map((value) => ({ value, text: operationName(value) })),
+          ...operations.map((value) => ({ value, text: operationLabel(value) })),
         ]}
         value={view.operation ?? ''}
         onChange={(event) => chosen({ operation: event.target.value || undefined })}

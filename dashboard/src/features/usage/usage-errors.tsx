@@ -5,7 +5,7 @@ import { type ErrorGroup, errorsQuery } from '../../api/requests.ts'
 import type { UsageFilter } from '../../api/usage.ts'
 import type { UsageSpan } from '../../api/views/usage-range.ts'
 import type { UsageView } from '../../api/views/usage-view.ts'
-import { operationName } from '../../messages/requests.ts'
+import { operationLabel } from '../../messages/requests.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { grouped, percent, shortCount } from '../../ui/format/money.ts'
@@ -39,7 +39,7 @@ type UsageErrorsProps = { span: UsageSpan; filter: UsageFilter; onView: (part: P
 
 function columnsOf(failed: number, onView: UsageErrorsProps['onView']): readonly Column<ErrorGroup>[] {
   return [
-    { id: 'operation', head: HEADS.operation, cell: ({ operation }) => operationName(operation) },
+    { id: 'operation', head: HEADS.operation, cell: ({ operation }) => operationLabel(operation) },
     { id: 'reason', card: 'below', head: HEADS.reason, cell: (group) => <Reason group={group} onView={onView} /> },
     {
       id: 'requests',

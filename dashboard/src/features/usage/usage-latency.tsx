@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { listState } from '../../api/client/list-state.ts'
 import { type UsageFilter, type UsageReport, usageParams, usageQuery } from '../../api/usage.ts'
 import type { UsageSpan } from '../../api/views/usage-range.ts'
-import { operationName } from '../../messages/requests.ts'
+import { operationLabel } from '../../messages/requests.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { Count } from '../../ui/format/count.tsx'
@@ -17,7 +17,7 @@ const { latencyColumns: HEADS } = TEXT
 const time = (ms: number | null) => (ms === null ? '-' : TEXT.ms(grouped(ms)))
 
 const COLUMNS: readonly Column<Group>[] = [
-  { id: 'operation', head: HEADS.operation, cell: ({ operation }) => operationName(operation) },
+  { id: 'operation', head: HEADS.operation, cell: ({ operation }) => operationLabel(operation) },
   { id: 'provider', head: HEADS.provider, cell: ({ provider }) => provider ?? '-' },
   { id: 'model', head: HEADS.model, cell: ({ model }) => <span className="wrap-anywhere">{model ?? '-'}</span> },
   {
@@ -41,7 +41,7 @@ export function UsageLatency({ span, filter }: { span: UsageSpan; filter: UsageF
       <Table
         caption={TEXT.latencyTable}
         columns={COLUMNS}
-        textOf={({ operation, provider, model }) => `${operationName(operation)} ${provider ?? ''} ${model ?? ''}`}
+        textOf={({ operation, provider, model }) => `${operationLabel(operation)} ${provider ?? ''} ${model ?? ''}`}
         rowKey={({ operation, provider, model }) => [operation, provider, model].join(' ')}
         state={{ rows: data && (data.latency?.groups ?? []), ...listState(report) }}
         empty={<Empty>{data?.latency === null ? TEXT.noLatencyByStatus : TEXT.none}</Empty>}

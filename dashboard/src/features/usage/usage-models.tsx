@@ -1,7 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { toFailure } from '../../api/client/failure.ts'
-import { NO_MODEL, TIME_ZONE, type UsageReport, type UsageSums, usageParams, usageQuery } from '../../api/usage.ts'
+import { toApiFailure } from '../../api/client/failure.ts'
+import {
+  NO_MODEL,
+  type UsageReport,
+  type UsageSums,
+  usageParams,
+  usageQuery,
+  VIEWER_TIME_ZONE,
+} from '../../api/usage.ts'
 import type { UsageSpan } from '../../api/views/usage-range.ts'
 import { type UsageView, viewFilter } from '../../api/views/usage-view.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
@@ -35,7 +42,7 @@ export function UsageModels({ view, span, onView }: UsageModelsProps) {
   const models = (data?.groups ?? []).filter(({ name }) => name !== NO_MODEL)
   if (!data)
     return report.error ? (
-      <Failed failure={toFailure(report.error)} onRetry={() => void report.refetch()} />
+      <Failed failure={toApiFailure(report.error)} onRetry={() => void report.refetch()} />
     ) : (
       <Loading rows={6} />
     )
@@ -57,7 +64,7 @@ export function UsageModels({ view, span, onView }: UsageModelsProps) {
   return (
     <>
       {report.error && (
-        <Failed failure={toFailure(report.error)} onRetry={() => void report.refetch()} isStale={true} />
+        <Failed failure={toApiFailure(report.error)} onRetry={() => void report.refetch()} isStale={true} />
       )}
       <ModelFigures models={models} />
       <Card title={TEXT.kinds}>
@@ -66,7 +73,7 @@ export function UsageModels({ view, span, onView }: UsageModelsProps) {
           slots={slots}
           series={KINDS.map(([name]) => name)}
           format={(value) => shortCount(Math.round(value))}
-          zone={TIME_ZONE}
+          zone={VIEWER_TIME_ZONE}
         />
       </Card>
       <Card title={TEXT.byModel} flush>

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { toFailure } from '../../api/client/failure.ts'
+import { toApiFailure } from '../../api/client/failure.ts'
 import type { UsageFilter, UsageSums } from '../../api/usage.ts'
-import { NO_MODEL, TIME_ZONE, usageParams, usageQuery, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
+import { NO_MODEL, usageParams, usageQuery, useKeyLabels, useUsageSeries, VIEWER_TIME_ZONE } from '../../api/usage.ts'
 import { spanBefore, type UsageSpan } from '../../api/views/usage-range.ts'
 import { type UsageView, viewFilter } from '../../api/views/usage-view.ts'
 import { CHART_TEXT } from '../../messages/charts.ts'
-import { operationName } from '../../messages/requests.ts'
+import { operationLabel } from '../../messages/requests.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { chartSlots } from '../../ui/charts/chart-slots.ts'
 import { MONEY_STEP, UsageChart } from '../../ui/charts/usage-chart.tsx'
@@ -27,7 +27,7 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
   const keyLabel = useKeyLabels()
   const now = useNow()
   const label = (name: string) =>
-    view.group === 'key' ? keyLabel(name) : view.group === 'operation' ? operationName(name) : name
+    view.group === 'key' ? keyLabel(name) : view.group === 'operation' ? operationLabel(name) : name
   const named = (name: string) => (name === NO_MODEL ? TEXT.noModel : label(name))
   const names = (series ?? []).map(({ name }) => (name === null ? CHART_TEXT.other : named(name)))
   const slots = chartSlots(
@@ -41,7 +41,7 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
     <>
       <Card title={title} aside={<ChartControls view={view} span={span} onView={onView} />}>
         {total.error && (
-          <Failed failure={toFailure(total.error)} onRetry={() => void total.refetch()} isStale={!!total.data} />
+          <Failed failure={toApiFailure(total.error)} onRetry={() => void total.refetch()} isStale={!!total.data} />
         )}
         {!total.data && !total.error && <Loading rows={6} />}
         {total.data && total.data.totals.requests === 0 && <p className="text-muted">{TEXT.none}</p>}
@@ -51,7 +51,7 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
             slots={slots}
             series={names}
             format={(value) => formatMeasure(view.measure, value)}
-            zone={TIME_ZONE}
+            zone={VIEWER_TIME_ZONE}
             leastStep={view.measure === 'spend' ? MONEY_STEP : 1}
             onOther={() => setOtherOpen(true)}
           />

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { toFailure } from '../../api/client/failure.ts'
+import { toApiFailure } from '../../api/client/failure.ts'
 import { listState } from '../../api/client/list-state.ts'
 import { deliveriesQuery, resendDelivery, type Webhook, type WebhookDelivery } from '../../api/webhooks.ts'
 import { WEBHOOK_TEXT as TEXT } from '../../messages/webhooks.ts'
@@ -20,7 +20,7 @@ export function DeliveriesDialog({ webhook, onClose }: { webhook: Webhook; onClo
   const resending = useMutation({
     mutationFn: (delivery: string) => resendDelivery(webhook.id, delivery),
     onSuccess: () => void toast(TEXT.resent),
-    onError: (error: unknown) => void toast(toFailure(error).message, { bad: true }),
+    onError: (error: unknown) => void toast(toApiFailure(error).message, { bad: true }),
     onSettled: () => queries.invalidateQueries({ queryKey: ['webhooks', webhook.id] }),
   })
   const resend = (delivery: WebhookDelivery) =>

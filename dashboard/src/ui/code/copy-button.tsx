@@ -20,7 +20,7 @@ export function CopyButton({ label, text, shownIn, onCopied, quiet = false, tone
   }, [state])
 
   const copy = async () => {
-    const next = await copyText(text, shownIn?.current ?? null)
+    const next = await copyToClipboard(text, shownIn?.current ?? null)
     setState(next)
     if (next === 'copied') onCopied?.()
   }
@@ -48,7 +48,7 @@ type CopyButtonProps = {
 }
 
 /** Copies the text; if the browser does not allow it, selects what is shown. */
-export async function copyText(text: string, shown: HTMLElement | null): Promise<CopyState> {
+export async function copyToClipboard(text: string, shown: HTMLElement | null): Promise<CopyState> {
   try {
     // Undefined over plain http except on localhost, despite its type; the error is caught below.
     await navigator.clipboard.writeText(text)

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
-import { operationName } from '../../messages/requests.ts'
+import { operationLabel } from '../../messages/requests.ts'
 import { Empty } from '../feedback/states.tsx'
 import { costUsd, grouped } from '../format/money.ts'
 import { localDay, TimeAgo } from '../format/time.tsx'
@@ -65,7 +65,7 @@ function LineDescription({ line: { at, kind, description, charges = null } }: { 
     )
   }
   const name = TEXT.kinds[kind]
-  const more = kind === 'charge' ? operationName(description) : description
+  const more = kind === 'charge' ? operationLabel(description) : description
   return (
     <span className="grid">
       <span className="font-medium">{name}</span>

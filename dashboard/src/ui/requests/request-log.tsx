@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import { operationName, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
+import { operationLabel, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Button } from '../button.tsx'
 import { lazyPart } from '../feedback/lazy-part.tsx'
 import { costUsd, shortCount } from '../format/money.ts'
@@ -69,7 +69,7 @@ function columnsOf(
 function Called({ operation, model }: Pick<RequestRow, 'operation' | 'model'>) {
   return (
     <>
-      {operationName(operation)}
+      {operationLabel(operation)}
       {model !== null && <span className="code block text-muted wrap-anywhere">{model}</span>}
     </>
   )

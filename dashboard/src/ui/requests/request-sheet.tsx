@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { operationName, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
+import { operationLabel, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { buttonClass } from '../button.tsx'
 import { CopyButton } from '../code/copy-button.tsx'
 import { Dialog } from '../dialogs/dialog.tsx'
@@ -16,7 +16,7 @@ export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
   const facts: Facts = [
     [columns.at, <FullTime key="at" at={row.at} />],
     [columns.status, <StatusBadge key="status" {...row} />],
-    [columns.operation, operationName(row.operation)],
+    [columns.operation, operationLabel(row.operation)],
     ...(row.model === null ? [] : [[columns.model, <Code key="model">{row.model}</Code>] as const]),
     [columns.key, keyLabel(row.key_id)],
     [columns.cost, costUsd(row.cost_micros_usd)],

@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { listState } from '../../../api/client/list-state.ts'
 import { newestRequestsQuery } from '../../../api/requests.ts'
-import { TIME_ZONE, useKeyLabels, useUsageSeries } from '../../../api/usage.ts'
+import { useKeyLabels, useUsageSeries, VIEWER_TIME_ZONE } from '../../../api/usage.ts'
 import { midnight } from '../../../api/views/usage-range.ts'
 import { CHART_TEXT } from '../../../messages/charts.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
-import { operationName } from '../../../messages/requests.ts'
+import { operationLabel } from '../../../messages/requests.ts'
 import { chartSlots } from '../../../ui/charts/chart-slots.ts'
 import { MONEY_STEP, UsageChart } from '../../../ui/charts/usage-chart.tsx'
 import { costUsd } from '../../../ui/format/money.ts'
@@ -50,9 +50,9 @@ function KeySpendChart({ id }: { id: string }) {
       <UsageChart
         title={TEXT.spendChart}
         slots={chartSlots(buckets, values, now)}
-        series={series.map(({ name }) => (name === null ? CHART_TEXT.other : operationName(name)))}
+        series={series.map(({ name }) => (name === null ? CHART_TEXT.other : operationLabel(name)))}
         format={(value) => costUsd(Math.round(value))}
-        zone={TIME_ZONE}
+        zone={VIEWER_TIME_ZONE}
         leastStep={MONEY_STEP}
         onOther={() => void navigate({ to: '/usage', search: { range: '7d', group: 'operation', key: id } })}
       />

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { keyLimitsQuery } from '../../../api/billing/limits.ts'
 import type { ApiKey } from '../../../api/keys.ts'
-import { TIME_ZONE, usageQuery } from '../../../api/usage.ts'
+import { usageQuery, VIEWER_TIME_ZONE } from '../../../api/usage.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { costUsd, grouped, shortCount } from '../../../ui/format/money.ts'
 import { useNow } from '../../../ui/format/time.tsx'
@@ -17,7 +17,7 @@ export function KeyFigures({ apiKey }: { apiKey: ApiKey }) {
     start_time: end - 24 * HOUR_SECONDS,
     end_time: end,
     bucket_width: '1h',
-    timezone: TIME_ZONE,
+    timezone: VIEWER_TIME_ZONE,
     key: apiKey.id,
   } as const
   const left = useKeyRemaining(apiKey)

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
-import { operationName } from '../../../messages/requests.ts'
+import { operationLabel } from '../../../messages/requests.ts'
 import { Meter } from '../../../ui/charts/meter.tsx'
 import { costUsd, grouped, MICROS_PER_USD } from '../../../ui/format/money.ts'
 import { formatDateTime, formatDay, formatUntil, TimeAgo, useNow } from '../../../ui/format/time.tsx'
@@ -36,7 +36,7 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
         </time>
       ),
     ],
-    [TEXT.endpoints, endpoints.length === 0 ? TEXT.anyEndpoint : endpoints.map(operationName).join(', ')],
+    [TEXT.endpoints, endpoints.length === 0 ? TEXT.anyEndpoint : endpoints.map(operationLabel).join(', ')],
     ...TYPED_NAMES.flatMap((name) => typedRow(apiKey, name)),
     [TEXT.columns.used, <TimeAgo key="used" at={apiKey.last_used_at} />],
     [TEXT.createdAt, <TimeAgo key="created" at={apiKey.created_at} />],

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { importedQuery, isImported } from '../../../api/catalog.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
-import { operationName } from '../../../messages/requests.ts'
+import { operationLabel } from '../../../messages/requests.ts'
 import { useDebounced } from '../../../ui/browser/use-debounced.ts'
 import { Choice, Choices, INPUT } from '../../../ui/field.tsx'
 import { hasMore } from '../typed-settings.ts'
@@ -41,7 +41,7 @@ function EndpointFields({ values, errors, onChange }: KeyFieldsProps) {
   return (
     <Choices legend={TEXT.endpoints} hint={TEXT.endpointsHint} error={errors.endpoints}>
       <div className="grid gap-x-3 gap-y-2 sm:grid-cols-2">
-        {ENDPOINTS.map((name) => choice(name, operationName(name)))}
+        {ENDPOINTS.map((name) => choice(name, operationLabel(name)))}
       </div>
       <ImportedEndpoints chosen={values.endpoints} choice={choice} />
     </Choices>

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { accountQuery } from '../../../api/account/account.ts'
-import { type ApiFailure, failureFrom, toFailure } from '../../../api/client/failure.ts'
+import { type ApiFailure, failureFrom, toApiFailure } from '../../../api/client/failure.ts'
 import { type ApiKey, changeKey, createKey } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
@@ -37,7 +37,7 @@ export function KeyForm({ apiKey, focus, onClose, onCreated }: KeyFormProps) {
       void toast(TEXT.changed(changed.name))
       onClose()
     },
-    onError: (error) => setErrors(fieldErrors(toFailure(error))),
+    onError: (error) => setErrors(fieldErrors(toApiFailure(error))),
     ...useKeysRefresh(),
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {

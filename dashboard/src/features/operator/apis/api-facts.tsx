@@ -27,12 +27,12 @@ export function HealthBadge({ figures }: { figures: ApiFigures | undefined }) {
   )
 }
 
-export function revenueOf(figures: ApiFigures | undefined): string {
+export function revenueText(figures: ApiFigures | undefined): string {
   return figures ? costUsd(figures.revenue_micros_usd) : '-'
 }
 
 /** What the upstream cost; it is known only if the cost of every operation that was called is. */
-export function upstreamCostOf(figures: ApiFigures | undefined): string {
+export function upstreamCostText(figures: ApiFigures | undefined): string {
   if (!figures) return '-'
   const { upstream_cost_micros_usd: cost } = figures
   return cost === null ? TEXT.unknownCost : costUsd(cost)

@@ -3,7 +3,7 @@ import { apiReportQuery } from '../../../api/apis.ts'
 import { API_TEXT as TEXT } from '../../../messages/apis.ts'
 import { grouped, percent, shortCount } from '../../../ui/format/money.ts'
 import { Figure, Figures } from '../../../ui/layout/card.tsx'
-import { HealthBadge, marginOf, revenueOf, upstreamCostOf } from './api-facts.tsx'
+import { HealthBadge, marginOf, revenueText, upstreamCostText } from './api-facts.tsx'
 
 /** What an API earned and how it does. */
 export function ApiFiguresRow({ name }: { name: string }) {
@@ -17,10 +17,10 @@ export function ApiFiguresRow({ name }: { name: string }) {
           {calls > 0 && TEXT.failedShare(percent(failed, calls))} <HealthBadge figures={figures} />
         </span>
       </Figure>
-      <Figure label={TEXT.figures.revenue} value={revenueOf(figures)}>
+      <Figure label={TEXT.figures.revenue} value={revenueText(figures)}>
         {TEXT.days}
       </Figure>
-      <Figure label={TEXT.figures.cost} value={upstreamCostOf(figures)}>
+      <Figure label={TEXT.figures.cost} value={upstreamCostText(figures)}>
         {isUnknown ? TEXT.unknownCostHint : TEXT.days}
       </Figure>
       <Figure label={TEXT.figures.margin} value={marginOf(figures)}>

@@ -8,7 +8,7 @@ import { grouped } from '../../../ui/format/money.ts'
 import { TimeAgo } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
 import { FactList } from '../../../ui/layout/fact-list.tsx'
-import { ActionForm, type FormResult, readText, useOperatorAction } from '../action-form.tsx'
+import { ActionForm, type FormResult, fieldText, useOperatorAction } from '../action-form.tsx'
 import { AuthFields } from './auth-fields.tsx'
 import { type AuthValues, authValues, toAuth, validateAuth } from './auth-values.ts'
 import { isHttpUrl } from './import-values.ts'
@@ -102,12 +102,12 @@ async function saved(name: string, change: ApiChange): Promise<void> {
 
 function readSettings(form: FormData, auth: AuthValues): FormResult<ApiChange> {
   const wrong: Record<string, string> = { ...validateAuth(auth) }
-  const baseUrl = readText(form, 'base_url')
+  const baseUrl = fieldText(form, 'base_url')
   if (!isHttpUrl(baseUrl)) wrong['base_url'] = TEXT.urlWrong
-  const title = readText(form, 'title')
+  const title = fieldText(form, 'title')
   if (title === '') wrong['title'] = TEXT.titleNeeded
   const numbers = NUMBERS.map(({ name, min, max, scale }) => {
-    const value = Number(readText(form, name) || Number.NaN)
+    const value = Number(fieldText(form, name) || Number.NaN)
     if (!(value >= min && value <= max)) wrong[name] = TEXT.numberWrong(String(min), grouped(max))
     return [name, Math.round(value * scale)]
   })
@@ -115,7 +115,7 @@ function readSettings(form: FormData, auth: AuthValues): FormResult<ApiChange> {
   const sent = toAuth(auth)
   return {
     values: {
-      ...{ title, description: readText(form, 'description'), base_url: baseUrl.replace(/\/$/, '') },
+      ...{ title, description: fieldText(form, 'description'), base_url: baseUrl.replace(/\/$/, '') },
       ...(sent !== undefined && { auth: sent }),
       ...Object.fromEntries(numbers),
     },

@@ -8,7 +8,7 @@ import { Empty } from '../../../ui/feedback/states.tsx'
 import { grouped, shortCount } from '../../../ui/format/money.ts'
 import { BareCard } from '../../../ui/layout/card.tsx'
 import { type Column, Table } from '../../../ui/layout/table.tsx'
-import { HealthBadge, marginOf, revenueOf, SaleBadge, upstreamCostOf } from './api-facts.tsx'
+import { HealthBadge, marginOf, revenueText, SaleBadge, upstreamCostText } from './api-facts.tsx'
 
 const { columns: HEADS } = TEXT
 
@@ -42,8 +42,8 @@ const COLUMNS: readonly Column<Row>[] = [
   { id: 'state', card: 'aside', head: HEADS.state, cell: ({ api }) => <SaleBadge enabled={api.enabled} /> },
   { id: 'operations', head: HEADS.operations, numeric: true, cell: ({ api }) => onSale(api) },
   { id: 'calls', head: HEADS.calls, numeric: true, cell: ({ figures }) => <Calls figures={figures} /> },
-  { id: 'revenue', head: HEADS.revenue, numeric: true, cell: ({ figures }) => revenueOf(figures) },
-  { id: 'cost', head: HEADS.cost, numeric: true, cell: ({ figures }) => upstreamCostOf(figures) },
+  { id: 'revenue', head: HEADS.revenue, numeric: true, cell: ({ figures }) => revenueText(figures) },
+  { id: 'cost', head: HEADS.cost, numeric: true, cell: ({ figures }) => upstreamCostText(figures) },
   { id: 'margin', head: HEADS.margin, numeric: true, cell: ({ figures }) => marginOf(figures) },
   { id: 'errors', head: HEADS.errors, cell: ({ figures }) => <HealthBadge figures={figures} /> },
 ]

@@ -11,7 +11,7 @@ import { Card } from '../../../ui/layout/card.tsx'
 import { type Column, staticRows, Table } from '../../../ui/layout/table.tsx'
 import { MoreMenu } from '../../../ui/menus/more-menu.tsx'
 import { useOperatorAction } from '../action-form.tsx'
-import { HealthBadge, marginOf, revenueOf, SaleBadge } from './api-facts.tsx'
+import { HealthBadge, marginOf, revenueText, SaleBadge } from './api-facts.tsx'
 
 const { operationColumns: HEADS, columns } = TEXT
 
@@ -73,7 +73,7 @@ function columnsOf(
       cell: ({ enabled = true }) => <SaleBadge enabled={enabled} waits={!api.enabled} />,
     },
     { id: 'calls', head: columns.calls, numeric: true, cell: (operation) => callsOf(figuresOf(operation)) },
-    { id: 'revenue', head: columns.revenue, numeric: true, cell: (operation) => revenueOf(figuresOf(operation)) },
+    { id: 'revenue', head: columns.revenue, numeric: true, cell: (operation) => revenueText(figuresOf(operation)) },
     { id: 'margin', head: columns.margin, numeric: true, cell: (operation) => marginOf(figuresOf(operation)) },
     { id: 'errors', head: columns.errors, cell: (operation) => <HealthBadge figures={figuresOf(operation)} /> },
     { id: 'act', card: 'below', head: HEADS.act, silent: true, numeric: true, cell: actions },

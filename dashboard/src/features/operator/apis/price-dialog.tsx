@@ -4,7 +4,7 @@ import { API_TEXT as TEXT } from '../../../messages/apis.ts'
 import { PRICE_FORM_TEXT } from '../../../messages/price-form.ts'
 import { Field } from '../../../ui/field.tsx'
 import { parseMicros } from '../../../ui/format/money.ts'
-import { ActionForm, readText, useOperatorAction } from '../action-form.tsx'
+import { ActionForm, fieldText, useOperatorAction } from '../action-form.tsx'
 import { PriceFields } from './price-fields.tsx'
 import { priceValues, toPrice, validatePrice } from './price-values.ts'
 
@@ -23,7 +23,7 @@ export function OperationPriceDialog({ api, operation, onClose }: OperationPrice
       action={action}
       onClose={onClose}
       read={(form) => {
-        const cost = readText(form, 'cost')
+        const cost = fieldText(form, 'cost')
         const wrong = {
           ...validatePrice(values),
           ...(cost !== '' && parseMicros(cost) === null && { cost: PRICE_FORM_TEXT.amountWrong }),

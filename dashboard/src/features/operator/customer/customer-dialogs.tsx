@@ -10,7 +10,7 @@ import {
   erase,
   lift,
   refund,
-  resetPassword,
+  resetCustomerPassword,
   resetSecondFactor,
   type StaffRole,
   setRole,
@@ -21,7 +21,7 @@ import { ConfirmDialog } from '../../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../../ui/feedback/failure.tsx'
 import { Choice, Choices, Field } from '../../../ui/field.tsx'
 import { AccountDialog } from '../account-dialogs.tsx'
-import { ActionForm, type FormResult, isUsd, readText, useOperatorAction } from '../action-form.tsx'
+import { ActionForm, type FormResult, fieldText, isUsd, useOperatorAction } from '../action-form.tsx'
 
 export type CustomerDialogName =
   | 'suspend'
@@ -121,7 +121,7 @@ const CONFIRMED = {
 
 /** The text of a required field, or what is wrong with it. */
 function needed(form: FormData, name: string, message: string): FormResult<string> {
-  const text = readText(form, name)
+  const text = fieldText(form, name)
   return text === '' ? { wrong: { [name]: message } } : { values: text }
 }
 
@@ -195,9 +195,9 @@ function MoneyDialog({ customer, payment, what, onClose }: DialogProps & { what:
   )
   const read = (form: FormData): FormResult<Moved> => {
     const values = {
-      payment: payment?.id ?? readText(form, 'payment'),
-      usd: readText(form, 'usd'),
-      note: readText(form, 'note'),
+      payment: payment?.id ?? fieldText(form, 'payment'),
+      usd: fieldText(form, 'usd'),
+      note: fieldText(form, 'note'),
     }
     const isAmount = isUsd(values.usd) && Number(values.usd) > 0
     const wrong = {
@@ -235,7 +235,7 @@ function PasswordDialog({ customer, onClose }: DialogProps) {
   const [link, setLink] = useState<string | null>(null)
   const action = useOperatorAction(
     async (_: null) => {
-      const made = await resetPassword(customer.account.id)
+      const made = await resetCustomerPassword(customer.account.id)
       setLink(made.link)
       return made
     },
@@ -287,7 +287,7 @@ function EraseDialog({ customer, onClose }: DialogProps) {
   const { id } = customer.account
   const action = useOperatorAction((confirm: string) => erase(id, confirm), TEXT.eraseDone, onClose)
   const read = (form: FormData): FormResult<string> =>
-    readText(form, 'confirm') === id ? { values: id } : { wrong: { confirm: TEXT.eraseWrong } }
+    fieldText(form, 'confirm') === id ? { values: id } : { wrong: { confirm: TEXT.eraseWrong } }
   return (
     <ActionForm title={TEXT.erase} action={action} onClose={onClose} read={read}>
       {(errors) => (

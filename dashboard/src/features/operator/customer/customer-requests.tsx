@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { listState } from '../../../api/client/list-state.ts'
 import { type CustomerCall, customerKeysQuery, customerRequestsQuery } from '../../../api/customer.ts'
 import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
-import { operationName } from '../../../messages/requests.ts'
+import { operationLabel } from '../../../messages/requests.ts'
 import { Badge } from '../../../ui/badge.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { Select } from '../../../ui/field.tsx'
@@ -29,7 +29,7 @@ export function RequestsCard({ id }: { id: string }) {
       id: 'operation',
       card: 'title',
       head: HEADS.operation,
-      cell: ({ operation, model }) => <Two first={operationName(operation)} second={model} />,
+      cell: ({ operation, model }) => <Two first={operationLabel(operation)} second={model} />,
     },
     { id: 'key', head: HEADS.key, cell: ({ key_id: keyId }) => <Name>{keyName(keyId)}</Name> },
     { id: 'outcome', card: 'below', head: HEADS.outcome, cell: (call) => <Outcome call={call} /> },

@@ -1,9 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { toFailure } from '../../../api/client/failure.ts'
+import { toApiFailure } from '../../../api/client/failure.ts'
 import { listState } from '../../../api/client/list-state.ts'
 import { type CustomerUsage, customerLedgerQuery, customerUsageQuery } from '../../../api/customer.ts'
 import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
-import { operationName } from '../../../messages/requests.ts'
+import { operationLabel } from '../../../messages/requests.ts'
 import { chartSlots } from '../../../ui/charts/chart-slots.ts'
 import { MONEY_STEP, UsageChart } from '../../../ui/charts/usage-chart.tsx'
 import { Failed } from '../../../ui/feedback/failure.tsx'
@@ -18,7 +18,7 @@ type OperationSpend = NonNullable<CustomerUsage['groups']>[number]
 
 const { spendColumns: HEADS } = TEXT
 const COLUMNS: readonly Column<OperationSpend>[] = [
-  { id: 'operation', head: HEADS.operation, cell: ({ name }) => operationName(String(name)) },
+  { id: 'operation', head: HEADS.operation, cell: ({ name }) => operationLabel(String(name)) },
   { id: 'calls', head: HEADS.calls, numeric: true, cell: ({ requests }) => grouped(requests) },
   { id: 'failed', head: HEADS.failed, numeric: true, cell: ({ failed_requests: failed }) => grouped(failed) },
   { id: 'spend', card: 'aside', head: HEADS.spend, numeric: true, cell: ({ charged_micros_usd: usd }) => costUsd(usd) },
@@ -34,7 +34,7 @@ export function SpendCard({ id }: { id: string }) {
     <Card title={TEXT.spend} flush>
       <div className="grid gap-4 px-4 pb-4 sm:px-6">
         {query.error && (
-          <Failed failure={toFailure(query.error)} onRetry={() => void query.refetch()} isStale={!!data} />
+          <Failed failure={toApiFailure(query.error)} onRetry={() => void query.refetch()} isStale={!!data} />
         )}
         {!data && !query.error && <Loading rows={6} />}
         {used && (

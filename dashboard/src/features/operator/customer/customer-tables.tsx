@@ -28,7 +28,7 @@ import { useOperatorAction } from '../action-form.tsx'
 import { Two } from './two-lines.tsx'
 
 /** The keys of a customer. Revoking is confirmed, because no key comes back from it. */
-export function KeysTable({ id, onRevoke }: { id: string; onRevoke: (key: CustomerKey) => void }) {
+export function CustomerKeysTable({ id, onRevoke }: { id: string; onRevoke: (key: CustomerKey) => void }) {
   const keys = useQuery(customerKeysQuery(id))
   const acting = useOperatorAction(
     ({ key, action }: { key: string; action: KeyAction }) => actOnKey(id, key, action),
@@ -84,7 +84,7 @@ function KeyMenu({ shown, onChoose }: { shown: CustomerKey; onChoose: (action: K
   )
 }
 
-export function PaymentsTable({
+export function CustomerPaymentsTable({
   id,
   onRefund,
 }: {

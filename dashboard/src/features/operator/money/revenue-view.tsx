@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Download } from 'lucide-react'
 import { useState } from 'react'
-import { toFailure } from '../../../api/client/failure.ts'
+import { toApiFailure } from '../../../api/client/failure.ts'
 import { listState } from '../../../api/client/list-state.ts'
 import {
   type RevenueAsked,
@@ -12,7 +12,7 @@ import {
   revenueQuery,
 } from '../../../api/money.ts'
 import { MONEY_TEXT as TEXT } from '../../../messages/money.ts'
-import { operationName } from '../../../messages/requests.ts'
+import { operationLabel } from '../../../messages/requests.ts'
 import { buttonClass } from '../../../ui/button.tsx'
 import { chartSlots } from '../../../ui/charts/chart-slots.ts'
 import { MONEY_STEP, UsageChart } from '../../../ui/charts/usage-chart.tsx'
@@ -53,7 +53,7 @@ export function RevenueView() {
         ))}
       </div>
       {days.error && (
-        <Failed failure={toFailure(days.error)} onRetry={() => void days.refetch()} isStale={!!days.data} />
+        <Failed failure={toApiFailure(days.error)} onRetry={() => void days.refetch()} isStale={!!days.data} />
       )}
       {!days.data && !days.error && <Loading rows={6} />}
       {days.data && (
@@ -212,7 +212,7 @@ function nameOf({ name, email }: RevenueRow, group: RevenueGrouping): string {
   if (name === '') return TEXT.unnamed[group]
   if (group === 'account') return email ?? name
   if (group === 'rail') return TEXT.rails[name] ?? name
-  return group === 'operation' ? operationName(name) : name
+  return group === 'operation' ? operationLabel(name) : name
 }
 
 function dateOf(ms: number): string {
