@@ -66,10 +66,3 @@ export function midnight(at: number, days: number): number {
   day.setDate(day.getDate() + days)
   return Math.floor(day.getTime() / 1000)
 }
-
-/** The viewer's day of a time in UNIX seconds, as a date field has it. */
-export function localDay(seconds: number): string {
-  const at = new Date(seconds * 1000)
-  const pad = (part: number) => String(part).padStart(2, '0')
-  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`
-}

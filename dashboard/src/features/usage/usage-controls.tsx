@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { keyNamesQuery, keyTagsQuery } from '../../api/keys.ts'
 import { NO_MODEL, type UsageFilter, usageParams, usageQuery, useKeyLabels } from '../../api/usage.ts'
-import { localDay, stepsOf, type UsageSpan } from '../../api/views/usage-range.ts'
+import { stepsOf, type UsageSpan } from '../../api/views/usage-range.ts'
 import { GROUPS, isFiltered, MEASURES, NO_FILTER, RANGES, type UsageView } from '../../api/views/usage-view.ts'
 import { operationLabel } from '../../messages/requests.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Button } from '../../ui/button.tsx'
 import { Choice, Field, Select } from '../../ui/field.tsx'
+import { localDay } from '../../ui/format/time.tsx'
 
 /** The period and the filters, which are stored in the URL. */
 export function UsageControls({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
@@ -32,7 +33,7 @@ export function UsageControls({ view, span, onView }: UsageControlsProps & { spa
 /** Own dates begin with those of the period that was shown, so that the page keeps its figures. */
 function withRange(view: UsageView, span: UsageSpan | null, range: UsageView['range']): Partial<UsageView> {
   if (range !== 'custom' || span === null || (view.from !== undefined && view.to !== undefined)) return { range }
-  return { range, from: localDay(span.start), to: localDay(span.end - 1) }
+  return { range, from: localDay(span.start * 1000), to: localDay((span.end - 1) * 1000) }
 }
 
 type UsageControlsProps = { view: UsageView; onView: (part: Partial<UsageView>) => void }
