@@ -7,7 +7,7 @@ export function isJson(value: unknown): value is Json {
 }
 
 /** The elements of a JSON array; an empty list for any other value. */
-export function listOf(value: unknown): readonly unknown[] {
+export function elementsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 

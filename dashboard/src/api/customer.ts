@@ -24,7 +24,7 @@ export type CustomerCall = CustomerRequest
 export type CustomerAdjustmentRow = CustomerAdjustment
 export type CustomerLimitRequest = CustomerLimits['requests'][number]
 export type KeyAction = KeyActionCommand['action']
-export type StaffRole = RoleCommand['role']
+export type RoleChoice = RoleCommand['role']
 
 const customer = (id: string) => api.operator.accounts({ id })
 
@@ -91,7 +91,7 @@ export const addNote = (id: string, text: string) => unwrap(customer(id).notes.p
 export const endSessions = (id: string) => unwrap(customer(id)['end-sessions'].post({}))
 export const resetCustomerPassword = (id: string) => unwrap(customer(id)['password-reset'].post({}))
 export const resetSecondFactor = (id: string) => unwrap(customer(id)['second-factor-reset'].post({}))
-export const setRole = (id: string, role: StaffRole) => unwrap(customer(id).role.post({ role }))
+export const setRole = (id: string, role: RoleChoice) => unwrap(customer(id).role.post({ role }))
 export const erase = (id: string, confirm: string) => unwrap(customer(id).erase.post({ confirm }))
 export const actOnKey = (id: string, key: string, action: KeyAction) =>
   unwrap(customer(id).keys({ key }).post({ action }))

@@ -1,5 +1,5 @@
 import type { DataSchema } from '../../core/apis/api'
-import { isJson, type Json, listOf } from '../../core/json'
+import { elementsOf, isJson, type Json } from '../../core/json'
 
 /** Not `if` and `not`, nor `contains` of elements: they ask something of a value, and more members change no answer. */
 const IN_PLACE = ['then', 'else']
@@ -48,12 +48,12 @@ export class SchemaCloser {
   }
 
   private keyword(keyword: string, part: unknown, label: string): unknown {
-    if (IN_PLACE_LISTS.includes(keyword)) return listOf(part).map((one) => this.inPlace(one, label))
+    if (IN_PLACE_LISTS.includes(keyword)) return elementsOf(part).map((one) => this.inPlace(one, label))
     if (IN_PLACE.includes(keyword)) return this.inPlace(part, label)
     if (keyword === 'contentSchema') return this.value(part, label)
     // `additionalProperties: true` says of no value what it is.
     if (VALUES.includes(keyword)) return typeof part === 'boolean' ? part : this.value(part, label)
-    if (keyword === 'prefixItems') return listOf(part).map((one) => this.value(one, label))
+    if (keyword === 'prefixItems') return elementsOf(part).map((one) => this.value(one, label))
     if (keyword === 'properties' && isJson(part)) return mapped(part, (one, name) => this.value(one, name))
     if (keyword === 'dependentSchemas' && isJson(part)) return mapped(part, (one) => this.inPlace(one, label))
     return part
@@ -65,7 +65,7 @@ export class SchemaCloser {
     if (typeof schema['$ref'] === 'string' && this.definitionDeclares(schema['$ref'].slice('#/$defs/'.length))) {
       return true
     }
-    const lists = IN_PLACE_LISTS.flatMap((keyword) => listOf(schema[keyword]))
+    const lists = IN_PLACE_LISTS.flatMap((keyword) => elementsOf(schema[keyword]))
     const dependent = isJson(schema['dependentSchemas']) ? Object.values(schema['dependentSchemas']) : []
     return [...lists, schema['if'], ...IN_PLACE.map((keyword) => schema[keyword]), ...dependent].some((part) =>
       this.declaresMembers(part),
@@ -84,7 +84,7 @@ export class SchemaCloser {
 }
 
 function mayBeObject({ type }: Json): boolean {
-  return type === undefined || type === 'object' || listOf(type).includes('object')
+  return type === undefined || type === 'object' || elementsOf(type).includes('object')
 }
 
 function isEmpty(schema: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { CompileSchema } from '../../core/apis/compile-schema'
-import { isJson, type Json, listOf } from '../../core/json'
+import { elementsOf, isJson, type Json } from '../../core/json'
 import { shownName } from '../../core/plain-text'
 import {
   atLeast,
@@ -166,7 +166,7 @@ class Validation {
       const problem = this.check(this.target(schema['$ref']), value, path, evaluated)
       if (problem) return problem
     }
-    for (const part of listOf(schema['allOf'])) {
+    for (const part of elementsOf(schema['allOf'])) {
       const problem = this.check(part, value, path, evaluated)
       if (problem) return problem
     }
@@ -217,7 +217,7 @@ class Validation {
 
   private object(schema: Json, value: Json, path: Path | null, evaluated: Evaluated | null): Problem | null {
     const names = Object.keys(value)
-    this.step(names.length + listOf(schema['required']).length)
+    this.step(names.length + elementsOf(schema['required']).length)
     return (
       sizeProblem(schema, value, names.length, path) ??
       this.dependent(schema, value, path, evaluated) ??
@@ -230,8 +230,8 @@ class Validation {
     for (const [name, needed] of entriesOf(schema['dependentRequired'])) {
       this.step()
       if (!Object.hasOwn(value, name)) continue
-      const missing = listOf(needed).find((other) => typeof other === 'string' && !Object.hasOwn(value, other))
-      this.step(listOf(needed).length)
+      const missing = elementsOf(needed).find((other) => typeof other === 'string' && !Object.hasOwn(value, other))
+      this.step(elementsOf(needed).length)
       if (missing !== undefined) return { path, message: `must have the member ${missing}, as it has ${name}` }
     }
     for (const [name, needed] of entriesOf(schema['dependentSchemas'])) {
@@ -297,7 +297,7 @@ class Validation {
     const { minItems, maxItems, unevaluatedItems } = schema
     if (typeof minItems === 'number' && value.length < minItems) return atLeast(minItems, 'element', path)
     if (typeof maxItems === 'number' && value.length > maxItems) return atMost(maxItems, 'element', path)
-    const prefix = listOf(schema['prefixItems'])
+    const prefix = elementsOf(schema['prefixItems'])
     for (const [i, element] of value.entries()) {
       const rule = i < prefix.length ? prefix[i] : schema['items']
       if (rule === undefined) break

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { DataSchema } from '../../core/apis/api'
-import { isJson, type Json, listOf } from '../../core/json'
+import { elementsOf, isJson, type Json } from '../../core/json'
 import { isPlainLine, shownName } from '../../core/plain-text'
 import type { Documents, Located } from './documents'
 import { plainDescription, plainTitle, textIn } from './plain-texts'
@@ -195,7 +195,7 @@ export class SchemaConverter {
   private forms(value: Json, label: string, hidden: ReadonlySet<string>): [string, unknown][] {
     const out: [string, unknown][] = []
     for (const keyword of IN_PLACE_LISTS) {
-      const parts = listOf(value[keyword])
+      const parts = elementsOf(value[keyword])
       if (parts.length === 0) continue
       // A discriminator is a hint: the forms that it chooses from need not exclude each other.
       const hinted = keyword === 'oneOf' && isJson(value['discriminator']) && value['anyOf'] === undefined
@@ -226,7 +226,7 @@ export class SchemaConverter {
 
   /** Members that only answers have, of a schema and of those that it is joined of. */
   private readOnlyNames(value: Json): string[] {
-    const joined = listOf(value['allOf']).flatMap((part) => {
+    const joined = elementsOf(value['allOf']).flatMap((part) => {
       const followed = this.documents.follow({ ...this.root, value: part })
       return followed.ok && isJson(followed.value.value) ? [followed.value.value] : []
     })
@@ -255,7 +255,7 @@ export class SchemaConverter {
       if (keyword === 'additionalProperties' && isJson(value['patternProperties'])) continue
       out.push([keyword, this.schema(part, label)])
     }
-    const prefix = Array.isArray(value['items']) ? value['items'] : listOf(value['prefixItems'])
+    const prefix = Array.isArray(value['items']) ? value['items'] : elementsOf(value['prefixItems'])
     if (prefix.length > 0) out.push(['prefixItems', prefix.map((part) => this.schema(part, label))])
     return out
   }
@@ -289,7 +289,7 @@ function nullable(value: Json, schema: Json): DataSchema {
 }
 
 function plainNames(value: unknown): string[] {
-  return listOf(value).filter((name): name is string => typeof name === 'string' && isName(name))
+  return elementsOf(value).filter((name): name is string => typeof name === 'string' && isName(name))
 }
 
 function isName(name: string): boolean {

@@ -1,5 +1,5 @@
 import type { DataSchema } from '../../core/apis/api'
-import { isJson, type Json, listOf } from '../../core/json'
+import { elementsOf, isJson, type Json } from '../../core/json'
 
 const MAX_INLINED_PARTS = 2_000
 const MAX_INLINED_DEPTH = 50
@@ -76,7 +76,7 @@ function joined(target: DataSchema, beside: Json): DataSchema {
   if (Object.keys(beside).length === 0) return target
   const simple = Object.keys(beside).every((keyword) => BESIDE_REF.includes(keyword))
   if (isJson(target) && simple && target['unevaluatedProperties'] === undefined) return { ...target, ...beside }
-  return { ...beside, allOf: [target, ...listOf(beside['allOf'])] }
+  return { ...beside, allOf: [target, ...elementsOf(beside['allOf'])] }
 }
 
 /** Definitions at which every circle of references is cut. */

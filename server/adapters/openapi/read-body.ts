@@ -1,5 +1,5 @@
 import type { ApiBody, DataSchema } from '../../core/apis/api'
-import { isJson, type Json, jsonText, listOf } from '../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'
 import { type OperationNotes, shownPart } from './operation-notes'
@@ -69,7 +69,7 @@ function formSchema(schema: DataSchema, notes: OperationNotes): Result<DataSchem
   }
   const nested = Object.entries(schema['properties']).filter(([, part]) => !isField(part))
   const names = new Set(nested.map(([name]) => name))
-  const needed = listOf(schema['required']).find((name) => typeof name === 'string' && names.has(name))
+  const needed = elementsOf(schema['required']).find((name) => typeof name === 'string' && names.has(name))
   if (needed !== undefined) return err(`needs the form field ${shownPart(jsonText(needed))}, which is an object`)
   if (names.size === 0) return ok(schema)
   notes.add(`Form fields that are objects are left out: ${[...names].map(shownPart).slice(0, 10).join(', ')}.`)
@@ -79,13 +79,13 @@ function formSchema(schema: DataSchema, notes: OperationNotes): Result<DataSchem
 
 function isField(schema: unknown): boolean {
   if (!isJson(schema)) return schema === true
-  const types = typeof schema['type'] === 'string' ? [schema['type']] : listOf(schema['type'])
+  const types = typeof schema['type'] === 'string' ? [schema['type']] : elementsOf(schema['type'])
   if (types.includes('array')) {
     const { items } = schema
     return items === undefined || (isField(items) && !(isJson(items) && items['type'] === 'array'))
   }
   if (types.length > 0) return types.some((type) => type !== 'object' && type !== 'null')
-  const forms = [...listOf(schema['anyOf']), ...listOf(schema['oneOf']), ...listOf(schema['allOf'])]
+  const forms = [...elementsOf(schema['anyOf']), ...elementsOf(schema['oneOf']), ...elementsOf(schema['allOf'])]
   if (forms.length > 0) return forms.some((form) => isField(form) && !isNull(form))
   return !isJson(schema['properties']) && schema['$ref'] === undefined
 }

@@ -1,7 +1,7 @@
 import { API_METHODS, type ApiMethod } from '../../core/apis/api'
 import { templateProblem } from '../../core/apis/api-routes'
 import type { ImportedOperation, RefusedPart } from '../../core/apis/catalog/imported'
-import { isJson, type Json, listOf } from '../../core/json'
+import { elementsOf, isJson, type Json } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'
 import { isReturnedHeader } from './header-names'
@@ -132,7 +132,7 @@ class OperationReader {
     const of = isJson(item.value) ? item.value : {}
     const elsewhere = this.otherServer(declared['servers'] ?? of['servers'])
     if (elsewhere !== null) return err(elsewhere)
-    const parts = [...listOf(declared['parameters']), ...listOf(of['parameters'])]
+    const parts = [...elementsOf(declared['parameters']), ...elementsOf(of['parameters'])]
     const located = parts.map((value) => ({ ...operation, value }))
     const parameters = this.parameters.read(path, located, this.secrets, notes)
     if (!parameters.ok) return parameters

@@ -1,6 +1,6 @@
 import type { ApiParameter, DataSchema } from '../../core/apis/api'
 import { pathParameters } from '../../core/apis/api-routes'
-import { isJson, type Json, listOf } from '../../core/json'
+import { elementsOf, isJson, type Json } from '../../core/json'
 import { isPlainLine } from '../../core/plain-text'
 import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'
@@ -182,7 +182,7 @@ function isPlainName(name: string): boolean {
 function boundedDefault(schema: DataSchema): number | null {
   if (!isJson(schema)) return null
   const { type, minimum, maximum, default: value } = schema
-  const types = typeof type === 'string' ? [type] : listOf(type)
+  const types = typeof type === 'string' ? [type] : elementsOf(type)
   if (!types.includes('integer') || typeof minimum !== 'number' || typeof maximum !== 'number') return null
   return Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum ? Number(value) : null
 }

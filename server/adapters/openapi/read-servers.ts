@@ -1,4 +1,4 @@
-import { isJson, listOf } from '../../core/json'
+import { elementsOf, isJson } from '../../core/json'
 import { textIn } from './plain-texts'
 
 const MAX_SERVERS = 20
@@ -6,7 +6,7 @@ const MAX_URL = 500
 
 /** The URLs of servers, absolute, with the defaults of their variables, without a trailing slash. Others are left out. */
 export function serverUrls(servers: unknown, base: string): string[] {
-  const urls = listOf(servers)
+  const urls = elementsOf(servers)
     .slice(0, MAX_SERVERS)
     .flatMap((server) => {
       if (!isJson(server) || typeof server['url'] !== 'string') return []

@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../core/json'
+import { elementsOf, isJson, type Json } from '../../core/json'
 
 /** The way to a part of a value. */
 export interface Path {
@@ -25,7 +25,7 @@ const ARTICLES: Readonly<Record<string, string>> = {
 export function typeProblem(schema: Json, value: unknown): string | null {
   const { type: declared } = schema
   if (declared === undefined || (typeof declared === 'string' && isOfType(declared, value))) return null
-  const types = typeof declared === 'string' ? [declared] : listOf(declared)
+  const types = typeof declared === 'string' ? [declared] : elementsOf(declared)
   if (types.some((type) => isOfType(type, value))) return null
   const names = types.map((type) => (typeof type === 'string' && ARTICLES[type]) || 'of an unknown type')
   return `must be ${names.join(' or ')}`
@@ -89,7 +89,7 @@ function codePoints(text: string, enough: number): number {
 
 export function sizeProblem(schema: Json, value: Json, size: number, path: Path | null): Problem | null {
   const { minProperties, maxProperties } = schema
-  for (const name of listOf(schema['required'])) {
+  for (const name of elementsOf(schema['required'])) {
     if (typeof name === 'string' && !Object.hasOwn(value, name)) {
       return { path, message: `must have the member ${name}` }
     }

@@ -1,4 +1,4 @@
-import { listOf } from '../../core/json'
+import { elementsOf } from '../../core/json'
 import { ApiClient } from '../api'
 import { COMMON_USAGE, type Command, parsedArgs } from '../command'
 import { UsageError } from '../control-client'
@@ -73,13 +73,13 @@ function context(body: Record<string, unknown>): string {
   return sources
     .map(
       (one) =>
-        `${oneLine(one['title'])}\n${oneLine(one['url'])}\n\n${listOf(one['snippets']).map(String).join('\n\n')}\n`,
+        `${oneLine(one['title'])}\n${oneLine(one['url'])}\n\n${elementsOf(one['snippets']).map(String).join('\n\n')}\n`,
     )
     .join('\n---\n\n')
 }
 
 function objects(value: unknown): Record<string, unknown>[] {
-  return listOf(value).map((element) => Object(element) as Record<string, unknown>)
+  return elementsOf(value).map((element) => Object(element) as Record<string, unknown>)
 }
 
 function oneLine(value: unknown): string {

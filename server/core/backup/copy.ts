@@ -1,5 +1,5 @@
 import { isoTime } from '../clock'
-import { isJson, type Json, listOf, parsedJson } from '../json'
+import { elementsOf, isJson, type Json, parsedJson } from '../json'
 
 /** A file of a copy. */
 export interface CopiedFile {
@@ -68,7 +68,7 @@ export function parseManifest(text: string): CopyManifest | null {
   if (!isJson(stored) || stored['format'] !== FORMAT) return null
   const { name, version, schema, problems, secret_mark: secretMark } = stored
   const takenAt = Date.parse(String(stored['taken_at']))
-  const files = listOf(stored['files']).filter(isFile)
+  const files = elementsOf(stored['files']).filter(isFile)
   const isWhole =
     typeof name === 'string' &&
     isCopyName(name) &&
@@ -77,10 +77,10 @@ export function parseManifest(text: string): CopyManifest | null {
     typeof problems === 'number' &&
     typeof secretMark === 'string' &&
     Number.isFinite(takenAt) &&
-    files.length === listOf(stored['files']).length &&
+    files.length === elementsOf(stored['files']).length &&
     files.some((file) => file.name === DATABASE)
   if (!isWhole) return null
-  const secrets = listOf(stored['secrets']).filter((secret) => typeof secret === 'string')
+  const secrets = elementsOf(stored['secrets']).filter((secret) => typeof secret === 'string')
   return { name, takenAt, version, schema, problems, files, secrets, secretMark }
 }
 

@@ -1,5 +1,5 @@
 import { type Failure, failure, wrongParameters } from '../../core/failure'
-import { isJson, listOf } from '../../core/json'
+import { elementsOf, isJson } from '../../core/json'
 import { fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
 import { positive } from '../../pipeline/models/wires/model-request'
@@ -72,12 +72,12 @@ function readInput(body: unknown): Result<ResearchInput, Failure> {
 }
 
 function lastUserText(messages: unknown): string {
-  const last = listOf(messages)
+  const last = elementsOf(messages)
     .filter(isJson)
     .findLast(({ role }) => role === 'user')
   const content = last?.['content']
   if (typeof content === 'string') return content
-  return listOf(content)
+  return elementsOf(content)
     .flatMap((part) => (isJson(part) && typeof part['text'] === 'string' ? [part['text']] : []))
     .join('\n')
 }

@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
-import { isJson, listOf, parsedJson } from '../../core/json'
+import { elementsOf, isJson, parsedJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { ItemMemory } from './item-memory'
 import { listElements } from './wires/json/json-members'
@@ -50,7 +50,7 @@ export function rememberItems(
 ): void {
   if (!keepsItems) return
   const answer = response()
-  for (const item of listOf(isJson(answer) ? answer['output'] : null)) {
+  for (const item of elementsOf(isJson(answer) ? answer['output'] : null)) {
     const id = isJson(item) ? item['id'] : null
     if (typeof id === 'string' && id !== '' && id.length <= MAX_ID_CHARACTERS)
       memory.remember(account, id, JSON.stringify(item))

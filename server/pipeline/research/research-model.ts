@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock'
-import { isJson, listOf } from '../../core/json'
+import { elementsOf, isJson } from '../../core/json'
 import type { Model } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
@@ -77,7 +77,7 @@ export async function askModel(
 }
 
 function deltaOf(event: Uint8Array): string {
-  const [choice] = listOf(eventJson(event)['choices'])
+  const [choice] = elementsOf(eventJson(event)['choices'])
   const delta = isJson(choice) ? choice['delta'] : null
   return isJson(delta) && typeof delta['content'] === 'string' ? delta['content'] : ''
 }

@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText, listOf } from '../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../core/json'
 
 /** A page that a search found. The answer cites it as `[number]`. */
 export interface ResearchSource {
@@ -106,12 +106,12 @@ function sentencesOf(snippet: string, number: number): string[] {
 /** The pages in an LLM context answer. */
 export function foundPages(answer: unknown): Omit<ResearchSource, 'number'>[] {
   const grounding: Json = isJson(answer) && isJson(answer['grounding']) ? answer['grounding'] : {}
-  return listOf(grounding['generic'])
+  return elementsOf(grounding['generic'])
     .filter(isJson)
     .map(({ url, title, snippets }) => ({
       url: jsonText(url),
       title: jsonText(title ?? url),
-      snippets: listOf(snippets).map(jsonText),
+      snippets: elementsOf(snippets).map(jsonText),
     }))
 }
 

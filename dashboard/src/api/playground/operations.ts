@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { listOf, member, parsedJson } from '../../../../server/core/json.ts'
+import { elementsOf, member, parsedJson } from '../../../../server/core/json.ts'
 import { FORM_TYPES, type FormType, type SentForm } from '../../sample.ts'
 import type { ApiOperation } from '../apis.ts'
 import type { CatalogOperation } from '../catalog.ts'
@@ -73,7 +73,7 @@ export const operationQuery = (id: string) =>
   })
 
 function choicesOf(index: unknown): readonly OperationChoice[] {
-  const entries = listOf(member(index, 'operations')).map(loose)
+  const entries = elementsOf(member(index, 'operations')).map(loose)
   const paths = entries.map(({ path }) => path)
   return entries.map(({ id, title, group, name, method, path }) => {
     const isSecond = method === 'POST' && paths.filter((one) => one === path).length > 1
@@ -99,18 +99,20 @@ function operationsOf(document: unknown): readonly GatewayOperation[] {
 function operationOf(document: unknown, path: string, method: 'GET' | 'POST', operation: unknown): GatewayOperation {
   const media = member(member(member(operation, 'requestBody'), 'content'), 'application/json')
   const schema = resolved(document, member(media, 'schema'))
-  const required = listOf(member(schema, 'required')).map(String)
+  const required = elementsOf(member(schema, 'required')).map(String)
   const bodyFields = Object.entries(loose(member(schema, 'properties'))).map(([name, property]) =>
     fieldOf({ name, in: 'body', required: required.includes(name), schema: resolved(document, property) }),
   )
   const isFlat = bodyFields.every((field) => field !== null)
   const example = member(Object.values(loose(member(media, 'examples')))[0], 'value')
-  const parameters = listOf(member(operation, 'parameters')).map((parameter) => fieldOf(resolved(document, parameter)))
+  const parameters = elementsOf(member(operation, 'parameters')).map((parameter) =>
+    fieldOf(resolved(document, parameter)),
+  )
   return {
     id: String(member(operation, 'operationId') ?? path),
     title: `${String(member(operation, 'summary') ?? path)}${method === 'POST' && parameters.length > 4 ? ' (POST)' : ''}`,
     description: String(member(operation, 'description') ?? ''),
-    group: String(listOf(member(operation, 'tags'))[0] ?? ''),
+    group: String(elementsOf(member(operation, 'tags'))[0] ?? ''),
     method,
     path,
     price: text(member(member(operation, 'x-price'), 'amount')),
@@ -124,7 +126,7 @@ function operationOf(document: unknown, path: string, method: 'GET' | 'POST', op
 /** The form of an imported operation, from its entry in the catalog. */
 export function catalogGatewayOperation(entry: CatalogOperation): GatewayOperation {
   const { name, title, description, api_title: group, method, path, price, parameters, input_schema: schema } = entry
-  const required = listOf(member(schema, 'required')).map(String)
+  const required = elementsOf(member(schema, 'required')).map(String)
   const properties = member(schema, 'properties')
   const fields = parameters.flatMap(({ name: sentAs, input, in: location }) => {
     const property = member(properties, input)
@@ -175,7 +177,7 @@ function formTypeOf(contentType: string | null): FormType | null {
 /** Fields for the members of a form or of a flat body; any other body is edited as JSON. */
 function withBody(fields: readonly OperationField[], schema: unknown, example: unknown, formType: FormType | null) {
   if (formType !== null) return withForm(fields, schema, formType)
-  const required = listOf(member(schema, 'required')).map(String)
+  const required = elementsOf(member(schema, 'required')).map(String)
   const members = Object.entries(loose(member(schema, 'properties'))).map(([name, property]) =>
     fieldOf({ name, in: 'body', required: required.includes(name), schema: property }),
   )
@@ -191,7 +193,7 @@ function withBody(fields: readonly OperationField[], schema: unknown, example: u
 
 /** A field for each member of a form. If a parameter already has the name of a member, its field gets another name. */
 function withForm(fields: readonly OperationField[], schema: unknown, formType: FormType) {
-  const required = listOf(member(schema, 'required')).map(String)
+  const required = elementsOf(member(schema, 'required')).map(String)
   const taken = new Set(fields.map(({ name }) => name))
   const members = Object.entries(loose(member(schema, 'properties'))).flatMap(([name, property]): OperationField[] => {
     const label = taken.has(name) ? `body_${name}` : name
@@ -316,7 +318,7 @@ function linesOf(value: string): string[] {
 function fieldOf(parameter: unknown): OperationField | null {
   const schema = member(parameter, 'schema')
   const location = member(parameter, 'in')
-  const choices = listOf(member(schema, 'enum')).filter((value) => value !== null)
+  const choices = elementsOf(member(schema, 'enum')).filter((value) => value !== null)
   const type = typeOf(member(schema, 'type') ?? firstType(schema), choices)
   if (type === null || (location !== 'query' && location !== 'header' && location !== 'path' && location !== 'body'))
     return null
@@ -356,7 +358,7 @@ function typeOf(type: unknown, choices: readonly unknown[]): OperationField['typ
 
 /** For "a string or a list of strings": the list, because it covers both. */
 function firstType(schema: unknown): unknown {
-  const ways = [...listOf(member(schema, 'anyOf')), ...listOf(member(schema, 'oneOf'))].map((way) =>
+  const ways = [...elementsOf(member(schema, 'anyOf')), ...elementsOf(member(schema, 'oneOf'))].map((way) =>
     member(way, 'type'),
   )
   return ways.includes('array') ? 'array' : ways[0]

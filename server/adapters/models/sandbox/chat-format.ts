@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText, listOf } from '../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../core/json'
 import type { OfferedTool, Prompt, Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
@@ -8,8 +8,8 @@ export const CHAT_FORMAT: SandboxFormat = {
     const choice = body['tool_choice']
     const named = isJson(choice) && isJson(choice['function']) ? jsonText(choice['function']['name']) : null
     return {
-      turns: listOf(body['messages']).filter(isJson).map(firstTurn),
-      tools: listOf(body['tools']).flatMap(toolOf),
+      turns: elementsOf(body['messages']).filter(isJson).map(firstTurn),
+      tools: elementsOf(body['tools']).flatMap(toolOf),
       toolChoice: choice === 'none' ? 'none' : choice === 'required' || named !== null ? { name: named } : 'auto',
     }
   },
@@ -57,7 +57,7 @@ function firstTurn({ role, content }: Json): Turn {
 
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content
-  return listOf(content)
+  return elementsOf(content)
     .flatMap((part) => (isJson(part) && typeof part['text'] === 'string' ? [part['text']] : []))
     .join('\n')
 }

@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText, listOf } from '../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../core/json'
 import type { ModelRoute } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
 import type { Tokenizer } from './tokens'
@@ -46,7 +46,7 @@ const TEXTS: Readonly<Partial<Record<ModelRoute, (body: Json, decode: Tokenizer[
     }
   },
   embed_content: (body) => ofGoogle([body]),
-  batch_embed_contents: ({ requests }) => ofGoogle(listOf(requests).filter(isJson)),
+  batch_embed_contents: ({ requests }) => ofGoogle(elementsOf(requests).filter(isJson)),
 }
 
 /** Tokens beyond the vocabulary of the sandbox stand for nothing. */
@@ -57,7 +57,7 @@ function ofGoogle(requests: readonly Json[]): Texts {
   const longest = Math.max(0, ...lengths)
   return {
     texts: requests.map(({ content }) =>
-      listOf(isJson(content) ? content['parts'] : null)
+      elementsOf(isJson(content) ? content['parts'] : null)
         .map((part) => (isJson(part) ? jsonText(part['text'] ?? '') : ''))
         .join('\n'),
     ),

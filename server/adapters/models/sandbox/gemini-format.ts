@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText, listOf } from '../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../core/json'
 import type { Prompt, SandboxReply, Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
@@ -7,7 +7,7 @@ export const GEMINI_FORMAT: SandboxFormat = {
   prompt(body): Prompt {
     const config = object(body['toolConfig'] ?? body['tool_config'])
     const calling = object(config['functionCallingConfig'] ?? config['function_calling_config'])
-    const names = listOf(calling['allowedFunctionNames'])
+    const names = elementsOf(calling['allowedFunctionNames'])
     const system = textOf(object(body['systemInstruction'] ?? body['system_instruction'])['parts'])
     const contents = Array.isArray(body['contents']) ? body['contents'] : [body['contents']]
     return {
@@ -15,9 +15,9 @@ export const GEMINI_FORMAT: SandboxFormat = {
         ...(system === '' ? [] : [{ role: 'system' as const, text: system }]),
         ...contents.filter(isJson).flatMap(turnsOf),
       ],
-      tools: listOf(body['tools'])
+      tools: elementsOf(body['tools'])
         .filter(isJson)
-        .flatMap((tool) => listOf(tool['functionDeclarations'] ?? tool['function_declarations']))
+        .flatMap((tool) => elementsOf(tool['functionDeclarations'] ?? tool['function_declarations']))
         .filter(isJson)
         .map((made) => ({ name: jsonText(made['name']), schema: made['parameters'] ?? made['parametersJsonSchema'] })),
       toolChoice:
@@ -54,7 +54,7 @@ function answer({ id, model, usage }: SandboxAnswer, part: object, finishReason:
 }
 
 function turnsOf(content: Json): Turn[] {
-  const parts = listOf(content['parts']).filter(isJson)
+  const parts = elementsOf(content['parts']).filter(isJson)
   const text = textOf(parts)
   const turns: Turn[] = text === '' ? [] : [{ role: content['role'] === 'model' ? 'assistant' : 'user', text }]
   const results = parts.flatMap((part) => {
@@ -65,7 +65,7 @@ function turnsOf(content: Json): Turn[] {
 }
 
 function textOf(parts: unknown): string {
-  return listOf(parts)
+  return elementsOf(parts)
     .flatMap((part) => (isJson(part) && typeof part['text'] === 'string' ? [part['text']] : []))
     .join('\n')
 }

@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText, listOf } from '../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../core/json'
 import type { ModelRoute } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
 import { patternPng } from './png'
@@ -49,7 +49,7 @@ const CATEGORIES: Readonly<Record<string, RegExp | null>> = {
 
 /** A list of texts has a result each; parts of one input have one result together. */
 function moderated({ body: { input, model }, id }: MediaCall): Result<MediaAnswer, string> {
-  const inputs = listOf(input)
+  const inputs = elementsOf(input)
   const texts =
     typeof input === 'string' ? [input] : inputs.every((one) => typeof one === 'string') ? inputs : [partsOf(inputs)]
   const results = texts.map((text) => {

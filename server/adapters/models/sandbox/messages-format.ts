@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText, listOf } from '../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../core/json'
 import type { Prompt, SandboxReply, Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
@@ -10,9 +10,9 @@ export const MESSAGES_FORMAT: SandboxFormat = {
     return {
       turns: [
         ...(system === '' ? [] : [{ role: 'system' as const, text: system }]),
-        ...listOf(body['messages']).filter(isJson).flatMap(turnsOf),
+        ...elementsOf(body['messages']).filter(isJson).flatMap(turnsOf),
       ],
-      tools: listOf(body['tools'])
+      tools: elementsOf(body['tools'])
         .filter(isJson)
         .map((tool) => ({ name: jsonText(tool['name']), schema: tool['input_schema'] })),
       toolChoice:
@@ -60,7 +60,7 @@ export const MESSAGES_FORMAT: SandboxFormat = {
 
 function turnsOf(message: Json): Turn[] {
   const { role, content } = message
-  const results = listOf(content).filter((block) => isJson(block) && block['type'] === 'tool_result')
+  const results = elementsOf(content).filter((block) => isJson(block) && block['type'] === 'tool_result')
   const text = textOf(content)
   const turns: Turn[] = text === '' ? [] : [{ role: role === 'assistant' ? 'assistant' : 'user', text }]
   return [...turns, ...results.map((block) => ({ role: 'tool' as const, text: textOf(Object(block)['content']) }))]
@@ -68,7 +68,7 @@ function turnsOf(message: Json): Turn[] {
 
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content
-  return listOf(content)
+  return elementsOf(content)
     .flatMap((block) => (isJson(block) && typeof block['text'] === 'string' ? [block['text']] : []))
     .join('\n')
 }

@@ -1,6 +1,6 @@
 import type { DocumentDecoration } from 'elysia'
 import type { CellName } from '../../../core/cluster/cells'
-import { isJson, listOf } from '../../../core/json'
+import { elementsOf, isJson } from '../../../core/json'
 import { DEFAULT_ROWS, joinedPages } from '../../../core/page'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import type { MountedRoute } from '../../routing/endpoint-table'
@@ -46,13 +46,13 @@ export function file(format: 'csv' | 'lines', join: FileJoin): AllCells {
 }
 
 /** A page of rows with ids that sort by time. What else is on it comes from `main`. */
-export function joinedPage<T extends object>(
+export function pagedReport<T extends object>(
   rows: keyof T & string,
   order: 'newest first' | 'oldest first',
 ): Extract<AllCells, { kind: 'report' }> {
   const join = (answers: readonly unknown[], asked: Asked) => {
     const pages = answers.filter(isJson).map((answer) => ({
-      rows: listOf(answer[rows]) as readonly { readonly id: string }[],
+      rows: elementsOf(answer[rows]) as readonly { readonly id: string }[],
       next: (answer['next_cursor'] ?? null) as string | null,
     }))
     const { rows: joined, next } = joinedPages(pages, Number(asked('limit') ?? DEFAULT_ROWS), order)

@@ -5,15 +5,15 @@ import { MAX_REVENUE_ROWS, type Revenue } from '../money/revenue-record'
 import type { StuckPage } from '../money/stuck-record'
 import type { Health } from '../nodes/health-record'
 import type { OperatorAccountPage, OperatorLimitRequestPage, Upstream, UpstreamList } from '../record'
-import { joinedPage, report } from './cell-routing'
+import { pagedReport, report } from './cell-routing'
 import { all, eachFigure, every, first, ifAny, known, most, type Rule, rows, same, some, sum } from './figures'
 
 /** How the figures of each report are joined. A figure of a report that is missing here does not compile. */
 
-export const ACCOUNTS = joinedPage<OperatorAccountPage>('accounts', 'newest first')
-export const LIMIT_REQUESTS = joinedPage<OperatorLimitRequestPage>('requests', 'newest first')
-export const STUCK = joinedPage<StuckPage>('records', 'oldest first')
-export const AUDIT = joinedPage<AuditPage>('entries', 'newest first')
+export const ACCOUNTS = pagedReport<OperatorAccountPage>('accounts', 'newest first')
+export const LIMIT_REQUESTS = pagedReport<OperatorLimitRequestPage>('requests', 'newest first')
+export const STUCK = pagedReport<StuckPage>('records', 'oldest first')
+export const AUDIT = pagedReport<AuditPage>('entries', 'newest first')
 
 export const STATEMENT = report(
   eachFigure<BookStatement>({

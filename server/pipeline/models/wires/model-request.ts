@@ -30,7 +30,7 @@ export interface ModelRequest {
   /** Whether no vendor bills such a call, such as a count of tokens. */
   readonly isFree?: boolean
   /** The call as a chat completion, for upstreams that speak nothing else. */
-  readonly chat?: ChatForm
+  readonly chat?: ChatEquivalent
   /** Items of earlier answers that its input refers to instead of repeating them. */
   readonly references?: readonly ItemReference[]
   /** Whether later calls may refer to the items of its answer. */
@@ -48,7 +48,7 @@ export interface ItemReference {
 }
 
 /** A call of another API, written as a chat completion. */
-export interface ChatForm {
+export interface ChatEquivalent {
   /** The body without its model, cap and stream, which depend on the upstream. Never an empty object. */
   readonly body: Uint8Array<ArrayBuffer>
   /** The first setting that a chat completion cannot express, as a path; null if there is none. */

@@ -66,7 +66,7 @@ function columnsOf(
   actions: Column<ApiOperation>['cell'],
 ): readonly Column<ApiOperation>[] {
   return [
-    { id: 'name', head: HEADS.name, cell: (operation) => <OperationName operation={operation} /> },
+    { id: 'name', head: HEADS.name, cell: (operation) => <OperationTitle operation={operation} /> },
     { id: 'price', head: HEADS.price, cell: ({ price }) => priceText(price) },
     {
       ...{ id: 'state', head: HEADS.state, card: 'aside' as const },
@@ -85,7 +85,7 @@ function callsOf(figures: ApiFigures | undefined): string {
 }
 
 /** Writes are marked as in the catalogue: keys without a list may not call them. */
-export function OperationName({
+export function OperationTitle({
   operation,
 }: {
   operation: Pick<ApiOperation, 'title' | 'method' | 'path' | 'effect'>

@@ -8,7 +8,7 @@ import { priceText } from '../../../ui/format/api-price.ts'
 import { Card } from '../../../ui/layout/card.tsx'
 import { SearchBox } from '../../../ui/layout/search-box.tsx'
 import { type Column, Table } from '../../../ui/layout/table.tsx'
-import { OperationName } from './operations-table.tsx'
+import { OperationTitle } from './operations-table.tsx'
 import { PlanPriceDialog } from './plan-price-dialog.tsx'
 import type { CheckedImport } from './use-import.ts'
 
@@ -129,7 +129,7 @@ function Chosen({ operation, parts }: { operation: ApiOperation; parts: RowParts
         onChange={({ target }) => parts.onToggle(operation.id, target.checked)}
         className="size-4 shrink-0 accent-accent"
       />
-      <OperationName operation={operation} />
+      <OperationTitle operation={operation} />
     </label>
   )
 }

@@ -9,10 +9,10 @@ import {
   endSessions,
   erase,
   lift,
+  type RoleChoice,
   refund,
   resetCustomerPassword,
   resetSecondFactor,
-  type StaffRole,
   setRole,
   suspend,
 } from '../../../api/customer.ts'
@@ -261,8 +261,8 @@ function PasswordDialog({ customer, onClose }: DialogProps) {
 }
 
 function RoleDialog({ customer, onClose }: DialogProps) {
-  const [role, setChosen] = useState<StaffRole>(customer.account.role)
-  const action = useOperatorAction((next: StaffRole) => setRole(customer.account.id, next), TEXT.roleDone, onClose)
+  const [role, setChosen] = useState<RoleChoice>(customer.account.role)
+  const action = useOperatorAction((next: RoleChoice) => setRole(customer.account.id, next), TEXT.roleDone, onClose)
   return (
     <ActionForm title={TEXT.role} action={action} onClose={onClose} read={() => ({ values: role })}>
       {() => (

@@ -1,4 +1,4 @@
-import { isJson, jsonText, listOf } from '../../../../core/json'
+import { elementsOf, isJson, jsonText } from '../../../../core/json'
 import type { ModelTokens } from '../../../../core/models/model-tokens'
 import { ok } from '../../../../core/result'
 import { edited } from '../json/json-members'
@@ -51,7 +51,7 @@ export const MESSAGES: ModelWire = {
       cap: maxTokens,
       choices: 1,
       parts: sumOfParts([{ content: json['system'] }, ...messages].flatMap((message) => blocksOf(message))),
-      hasTools: listOf(json['tools']).length > 0,
+      hasTools: elementsOf(json['tools']).length > 0,
       vendorTools: vendorDescribedTools(json),
       uncovered: uncoveredOfMessages(json),
       hourCache: mayKeepForAnHour(bytes),

@@ -1,4 +1,4 @@
-import { isJson, listOf } from '../../../../core/json'
+import { elementsOf, isJson } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
@@ -65,7 +65,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
       // All candidates of `best_of` are billed, not only the returned ones.
       choices: Math.max(choices ?? 1, bestOf ?? 1),
       parts: sumOfParts(messages.flatMap((message) => manyOf(isJson(message) ? message['content'] : null).map(partOf))),
-      hasTools: listOf(json['tools']).length > 0 || listOf(json['functions']).length > 0,
+      hasTools: elementsOf(json['tools']).length > 0 || elementsOf(json['functions']).length > 0,
       uncovered: uncoveredOfChat(json),
     })
   },
@@ -168,7 +168,7 @@ class ChatMeter implements StreamMeter {
     if (/"usage"\s*:\s*\{/.test(text)) {
       const json = eventJson(event)
       const counts = openAiUsage(json['usage'])
-      const isAlone = json['usage'] !== undefined && listOf(json['choices']).length === 0
+      const isAlone = json['usage'] !== undefined && elementsOf(json['choices']).length === 0
       this.counts = counts ?? this.counts
       this.isReport ||= counts !== null && isAlone
       if (this.shown) return 'pass'

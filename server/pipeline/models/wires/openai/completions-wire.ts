@@ -1,5 +1,5 @@
 import { failure } from '../../../../core/failure'
-import { isJson, type Json, jsonText, listOf } from '../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../../core/json'
 import { err, ok } from '../../../../core/result'
 import { invalidMember, manyOf, missingMember, positive, readModelBody, TEXT_PART } from '../model-request'
 import type { ModelWire, UpstreamWire } from '../model-wire'
@@ -43,7 +43,7 @@ const OVER_CHAT: UpstreamWire = {
   usageOf: CHAT_COMPLETIONS.usageOf,
   textBytes: CHAT_COMPLETIONS.textBytes,
   answerOf(answer) {
-    const [choice] = listOf(answer['choices'])
+    const [choice] = elementsOf(answer['choices'])
     if (!isJson(choice)) return null
     const message = isJson(choice['message']) ? choice['message'] : {}
     const text = textOf(message['content'])
@@ -111,7 +111,7 @@ class CompletionEvents implements ChatTranslator {
     const { error, choices, usage } = json
     if (error !== undefined && error !== null) return event({ error })
     const head = headOf(json)
-    const [choice] = listOf(choices)
+    const [choice] = elementsOf(choices)
     if (!isJson(choice)) return this.showsUsage && isJson(usage) ? event({ ...head, choices: [], usage }) : ''
     const delta = isJson(choice['delta']) ? choice['delta'] : {}
     const text = textOf(delta['content'])

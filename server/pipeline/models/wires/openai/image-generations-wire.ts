@@ -1,4 +1,4 @@
-import { isJson, listOf } from '../../../../core/json'
+import { elementsOf, isJson } from '../../../../core/json'
 import { positive } from '../model-request'
 import type { ModelWire } from '../model-wire'
 import { COVERED, type MemberRules, only } from '../priced-members'
@@ -35,8 +35,8 @@ export const IMAGE_GENERATIONS: ModelWire = {
       if (typeof quality !== 'string' && quality !== null) return ['quality', 'must be a string such as hd']
       return { unit: 'image', count: count ?? 1, size, quality }
     }),
-  unitsOf: ({ data }) => listOf(data).filter(isImage).length,
-  answerOf: ({ data }, _, bytes) => (listOf(data).some(isImage) ? bytes : null),
+  unitsOf: ({ data }) => elementsOf(data).filter(isImage).length,
+  answerOf: ({ data }, _, bytes) => (elementsOf(data).some(isImage) ? bytes : null),
 }
 
 function isImage(one: unknown): boolean {

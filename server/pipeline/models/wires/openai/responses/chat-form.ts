@@ -1,5 +1,5 @@
-import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
-import { type ChatForm, manyOf } from '../../model-request'
+import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
+import { type ChatEquivalent, manyOf } from '../../model-request'
 import { ChatMessages } from './chat-messages'
 
 /** Members that have the same name and meaning in both. */
@@ -9,7 +9,7 @@ const SAME = ['temperature', 'top_p', 'user'] as const
  * A Responses call as a chat completion. Left out, because they change nothing that is answered: `metadata`, `store`, hints about
  * caching, summaries of the reasoning, and `include` of reasoning, which a chat completion does not return.
  */
-export function chatFormOf(json: Json): ChatForm {
+export function chatFormOf(json: Json): ChatEquivalent {
   const messages = new ChatMessages()
   if (typeof json['instructions'] === 'string') messages.system(json['instructions'])
   messages.addInput(json['input'])
@@ -36,7 +36,7 @@ function beyondChat(json: Json, tools: readonly Json[]): readonly string[] {
   const choice = object(json['tool_choice'])['type']
   const type = object(object(json['text'])['format'])['type'] ?? 'text'
   const isKnown = type === 'text' || type === 'json_object' || type === 'json_schema'
-  const logprobs = listOf(json['include']).includes('message.output_text.logprobs')
+  const logprobs = elementsOf(json['include']).includes('message.output_text.logprobs')
   return [
     ...tools.flatMap((tool) => (tool['type'] === 'function' ? [] : [`tools.${jsonText(tool['type'])}`])),
     ...(choice === undefined || choice === 'function' ? [] : [`tool_choice.${jsonText(choice)}`]),

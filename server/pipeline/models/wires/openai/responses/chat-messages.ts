@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
 import { manyOf } from '../../model-request'
 import { itemType } from './responses-members'
 
@@ -19,7 +19,7 @@ export class ChatMessages {
 
   addInput(input: unknown): void {
     if (typeof input === 'string') this.list.push({ role: 'user', content: input })
-    for (const item of listOf(input)) if (isJson(item)) this.add(item)
+    for (const item of elementsOf(input)) if (isJson(item)) this.add(item)
   }
 
   /** Many chat templates take one system message only, so adjacent ones are joined. */

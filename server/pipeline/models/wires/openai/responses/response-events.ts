@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
 import type { ModelRequest } from '../../model-request'
 import type { ChatTranslator } from '../over-chat'
 import { type FunctionCall, functionCallOf, type ItemStatus, messageOf, partOf, type TextKind } from './output-items'
@@ -50,7 +50,7 @@ export class ResponseEvents implements ChatTranslator {
       start,
       this.textDelta('output_text', content),
       this.textDelta('refusal', refusal),
-      ...listOf(calls)
+      ...elementsOf(calls)
         .filter(isJson)
         .map((call) => this.called(call)),
     ].join('')

@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../../../core/json'
+import { elementsOf, isJson, type Json } from '../../../../../core/json'
 import { manyOf } from '../../model-request'
 import { COVERED, type MemberRule, type MemberRules, objectOf, only, shown, uncovered } from '../../priced-members'
 
@@ -43,7 +43,7 @@ const include: MemberRule = (value, path) =>
   manyOf(value).flatMap((name) => (INCLUDES.has(name) ? [] : [`${path}.${shown(name)}`]))
 
 const input: MemberRule = (value, path) =>
-  listOf(value).flatMap((item) => {
+  elementsOf(value).flatMap((item) => {
     if (!isJson(item)) return []
     const type = itemType(item)
     if (!ITEMS.has(type)) return [`${path}.${shown(type)}`]

@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
 import type { ModelRequest } from '../../model-request'
 import type { UpstreamWire } from '../../model-wire'
 import { CHAT_COMPLETIONS } from '../chat-completions-wire'
@@ -13,7 +13,7 @@ export const RESPONSES_OVER_CHAT: UpstreamWire = {
   usageOf: CHAT_COMPLETIONS.usageOf,
   textBytes: CHAT_COMPLETIONS.textBytes,
   answerOf(answer, request) {
-    const [choice] = listOf(answer['choices'])
+    const [choice] = elementsOf(answer['choices'])
     if (!isJson(choice)) return null
     return new TextEncoder().encode(responseOf(request, answer, choice))
   },
@@ -31,7 +31,7 @@ function responseOf(request: ModelRequest, answer: Json, { message, finish_reaso
       ['refusal', refusal],
     ] satisfies [TextKind, unknown][]
   ).flatMap(([kind, text]) => (typeof text === 'string' && text !== '' ? [partOf(kind, text)] : []))
-  const called = listOf(calls)
+  const called = elementsOf(calls)
     .filter(isJson)
     .map(({ id, function: made }, at) => {
       const { name, arguments: text } = isJson(made) ? made : {}

@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../../../../../core/failure'
-import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
 import { err, ok } from '../../../../../core/result'
 import { assigned, edited } from '../../json/json-members'
 import {
@@ -53,7 +53,7 @@ export const RESPONSES: ModelWire = {
       usageAsked: true,
       cap,
       choices: 1,
-      parts: sumOfParts(listOf(input).flatMap(inputParts)),
+      parts: sumOfParts(elementsOf(input).flatMap(inputParts)),
       hasTools: manyOf(json['tools']).length > 0,
       uncovered: uncoveredOfResponses(json),
       references: referencesOf(input),
@@ -101,7 +101,7 @@ function statefulMember(json: Json): Failure | null {
 }
 
 function referencesOf(input: unknown): readonly ItemReference[] {
-  return listOf(input).flatMap((item, index) =>
+  return elementsOf(input).flatMap((item, index) =>
     isJson(item) && item['type'] === 'item_reference' ? [{ id: jsonText(item['id'] ?? ''), index }] : [],
   )
 }
@@ -119,5 +119,5 @@ function inputParts(item: unknown): InputParts[] {
 
 function outputOf(answer: string): string {
   const json: unknown = JSON.parse(answer)
-  return JSON.stringify(isJson(json) ? listOf(json['output']) : [])
+  return JSON.stringify(isJson(json) ? elementsOf(json['output']) : [])
 }
