@@ -1,5 +1,5 @@
 import { elementsOf, isJson, type Json, jsonText } from '../../../core/json'
-import type { OfferedTool, Prompt, Turn } from './prompt'
+import { contentText, type OfferedTool, type Prompt, type Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
 /** Chat completions, in and out. */
@@ -52,14 +52,7 @@ const ROLES = new Map<unknown, Turn['role']>([
 ])
 
 function firstTurn({ role, content }: Json): Turn {
-  return { role: ROLES.get(role) ?? 'user', text: textOf(content) }
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content
-  return elementsOf(content)
-    .flatMap((part) => (isJson(part) && typeof part['text'] === 'string' ? [part['text']] : []))
-    .join('\n')
+  return { role: ROLES.get(role) ?? 'user', text: contentText(content) }
 }
 
 function toolOf(tool: unknown): OfferedTool[] {

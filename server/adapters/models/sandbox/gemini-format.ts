@@ -1,5 +1,5 @@
 import { elementsOf, isJson, type Json, jsonText } from '../../../core/json'
-import type { Prompt, SandboxReply, Turn } from './prompt'
+import { joinedTexts, type Prompt, type SandboxReply, type Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
 /** Gemini's generateContent, in and out. */
@@ -8,7 +8,7 @@ export const GEMINI_FORMAT: SandboxFormat = {
     const config = object(body['toolConfig'] ?? body['tool_config'])
     const calling = object(config['functionCallingConfig'] ?? config['function_calling_config'])
     const names = elementsOf(calling['allowedFunctionNames'])
-    const system = textOf(object(body['systemInstruction'] ?? body['system_instruction'])['parts'])
+    const system = joinedTexts(object(body['systemInstruction'] ?? body['system_instruction'])['parts'])
     const contents = Array.isArray(body['contents']) ? body['contents'] : [body['contents']]
     return {
       turns: [
@@ -55,19 +55,13 @@ function answer({ id, model, usage }: SandboxAnswer, part: object, finishReason:
 
 function turnsOf(content: Json): Turn[] {
   const parts = elementsOf(content['parts']).filter(isJson)
-  const text = textOf(parts)
+  const text = joinedTexts(parts)
   const turns: Turn[] = text === '' ? [] : [{ role: content['role'] === 'model' ? 'assistant' : 'user', text }]
   const results = parts.flatMap((part) => {
     const response = part['functionResponse'] ?? part['function_response']
     return isJson(response) ? [{ role: 'tool' as const, text: JSON.stringify(response['response'] ?? null) }] : []
   })
   return [...turns, ...results]
-}
-
-function textOf(parts: unknown): string {
-  return elementsOf(parts)
-    .flatMap((part) => (isJson(part) && typeof part['text'] === 'string' ? [part['text']] : []))
-    .join('\n')
 }
 
 function partOf(reply: SandboxReply, text: string) {

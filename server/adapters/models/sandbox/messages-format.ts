@@ -1,12 +1,12 @@
 import { elementsOf, isJson, type Json, jsonText } from '../../../core/json'
-import type { Prompt, SandboxReply, Turn } from './prompt'
+import { contentText, type Prompt, type SandboxReply, type Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
 /** Anthropic's messages, in and out. */
 export const MESSAGES_FORMAT: SandboxFormat = {
   prompt(body): Prompt {
     const choice = isJson(body['tool_choice']) ? body['tool_choice'] : {}
-    const system = textOf(body['system'])
+    const system = contentText(body['system'])
     return {
       turns: [
         ...(system === '' ? [] : [{ role: 'system' as const, text: system }]),
@@ -61,16 +61,9 @@ export const MESSAGES_FORMAT: SandboxFormat = {
 function turnsOf(message: Json): Turn[] {
   const { role, content } = message
   const results = elementsOf(content).filter((block) => isJson(block) && block['type'] === 'tool_result')
-  const text = textOf(content)
+  const text = contentText(content)
   const turns: Turn[] = text === '' ? [] : [{ role: role === 'assistant' ? 'assistant' : 'user', text }]
-  return [...turns, ...results.map((block) => ({ role: 'tool' as const, text: textOf(Object(block)['content']) }))]
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content
-  return elementsOf(content)
-    .flatMap((block) => (isJson(block) && typeof block['text'] === 'string' ? [block['text']] : []))
-    .join('\n')
+  return [...turns, ...results.map((block) => ({ role: 'tool' as const, text: contentText(Object(block)['content']) }))]
 }
 
 function messageOf({ id, model }: SandboxAnswer) {
