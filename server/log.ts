@@ -47,10 +47,10 @@ export function openLog(
 
 function textLine(time: string, level: LogLevel, message: string, { repeated, ...fields }: Fields): string {
   const again = typeof repeated === 'number' ? ` repeated ${repeated} ${repeated === 1 ? 'time' : 'times'}` : ''
-  return `${time} ${level} ${textOf(message, fields)}${again}`
+  return `${time} ${level} ${printableLine(message, fields)}${again}`
 }
 
-function textOf(message: string, fields: Fields): string {
+function printableLine(message: string, fields: Fields): string {
   const details = Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : ''
   return printable(message + details).replaceAll(/[\n\t]+/g, ' ')
 }
@@ -84,7 +84,7 @@ class Repeats {
   isRepeat(level: LogLevel, message: string, fields: Fields): boolean {
     const now = this.now()
     this.flush(now)
-    const key = `${level} ${textOf(message, fields)}`
+    const key = `${level} ${printableLine(message, fields)}`
     const known = this.counted.get(key)
     if (known) {
       known.repeats++

@@ -12,7 +12,7 @@ export function searched(sold: readonly SoldOperation[], query: string, max: num
   const candidates = sold.length < MIN_INDEXED ? sold : indexed(sold, words)
   const found: { readonly one: SoldOperation; readonly score: number }[] = []
   for (const one of candidates) {
-    const { head, all } = textOf(one)
+    const { head, all } = searchText(one)
     if (words.every((word) => all.includes(word)))
       found.push({ one, score: words.filter((word) => head.includes(word)).length })
   }
@@ -25,7 +25,7 @@ export function searched(sold: readonly SoldOperation[], query: string, max: num
 /** What a search reads of each operation. Made at the first search of a catalog. */
 const TEXTS = new WeakMap<SoldOperation, { readonly head: string; readonly all: string }>()
 
-function textOf(one: SoldOperation) {
+function searchText(one: SoldOperation) {
   const known = TEXTS.get(one)
   if (known) return known
   const { name, title, description } = one.operation
@@ -66,7 +66,7 @@ function indexed(sold: readonly SoldOperation[], words: readonly string[]): read
 function indexOf(sold: readonly SoldOperation[]): WordIndex {
   const index = new Map<string, number[]>()
   for (const [position, one] of sold.entries())
-    for (const word of new Set(textOf(one).all.split(NO_WORD))) {
+    for (const word of new Set(searchText(one).all.split(NO_WORD))) {
       const positions = index.get(word)
       if (positions) positions.push(position)
       else index.set(word, [position])

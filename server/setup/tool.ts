@@ -43,7 +43,11 @@ export async function runBun(args: readonly string[], options: ToolOptions): Pro
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
   try {
-    const [exitCode, stdout, stderr] = await Promise.all([tool.exited, textOf(tool.stdout), textOf(tool.stderr)])
+    const [exitCode, stdout, stderr] = await Promise.all([
+      tool.exited,
+      streamText(tool.stdout),
+      streamText(tool.stderr),
+    ])
     return { exitCode, output: stdout + stderr, seconds: secondsSince(startedAt) }
   } finally {
     process.off('SIGINT', stop)
@@ -55,6 +59,6 @@ export function secondsSince(startedAt: number): number {
   return (performance.now() - startedAt) / 1000
 }
 
-async function textOf(stream: ReadableStream<Uint8Array> | undefined): Promise<string> {
+async function streamText(stream: ReadableStream<Uint8Array> | undefined): Promise<string> {
   return stream === undefined ? '' : new Response(stream).text()
 }

@@ -85,7 +85,7 @@ async function firstModel(api: ApiClient): Promise<string> {
 async function* pieces(answer: Response): AsyncGenerator<string> {
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) {
     const completion: unknown = await answer.json()
-    yield textOf(completion, 'message')
+    yield deltaText(completion, 'message')
     return
   }
   let rest = ''
@@ -100,12 +100,12 @@ async function* pieces(answer: Response): AsyncGenerator<string> {
       const event: unknown = JSON.parse(data)
       const error: unknown = Reflect.get(Object(event), 'error')
       if (error) throw new CommandRefused(String(Reflect.get(Object(error), 'message') ?? 'the response broke off'))
-      yield textOf(event, 'delta')
+      yield deltaText(event, 'delta')
     }
   }
 }
 
-function textOf(event: unknown, member: 'delta' | 'message'): string {
+function deltaText(event: unknown, member: 'delta' | 'message'): string {
   const choices: unknown = Reflect.get(Object(event), 'choices')
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined
   const content: unknown = Reflect.get(Object(Reflect.get(Object(first), member)), 'content')

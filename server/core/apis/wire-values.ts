@@ -51,13 +51,13 @@ function readList(parameter: ApiParameter, texts: readonly string[]): WireValue 
 export function writeParameter(parameter: ApiParameter, value: unknown): WireValue {
   const { name, style, explode, schema, in: location } = parameter
   if (Array.isArray(value)) {
-    const texts = value.map(textOf)
+    const texts = value.map(wireText)
     const isOpen = explode && style === 'form' && location === 'query'
     const problem = isOpen ? null : delimiterProblem(texts, DELIMITERS[style])
     return { value, pairs: pairsOf(parameter, texts), ...(problem !== null && { problem }) }
   }
   if (isJson(value)) {
-    const entries = Object.entries(value).map(([key, member]) => [key, textOf(member)] as const)
+    const entries = Object.entries(value).map(([key, member]) => [key, wireText(member)] as const)
     if (style === 'deepObject') {
       const pairs = entries.map(([key, text]) => [`${name}[${key}]`, text] as const)
       const isNested = entries.some(([key]) => /[[\]]/.test(key))
@@ -73,7 +73,7 @@ export function writeParameter(parameter: ApiParameter, value: unknown): WireVal
     const text = entries.map((entry) => entry.join(isNamed ? '=' : ',')).join(',')
     return { value, pairs: [[name, text]], ...(problem !== null && { problem }) }
   }
-  return { value, pairs: [[name, textOf(value)]] }
+  return { value, pairs: [[name, wireText(value)]] }
 }
 
 function delimiterProblem(texts: readonly string[], delimiter: string): string | null {
@@ -201,7 +201,7 @@ function booleanIn(text: string): boolean | undefined {
   return text === 'true' ? true : text === 'false' ? false : undefined
 }
 
-function textOf(value: unknown): string {
+function wireText(value: unknown): string {
   if (typeof value === 'number') return plainNumber(value, String(value))
   return typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value)
 }

@@ -29,7 +29,7 @@ export const MAX_STORED_BYTES = 256 * 1024
 /** The text of a response to store, or null when it is too large or not text. */
 export function keepable(body: string | Uint8Array): string | null {
   if (body.length > MAX_STORED_BYTES) return null
-  const text = typeof body === 'string' ? body : textOf(body)
+  const text = typeof body === 'string' ? body : utf8Text(body)
   return text === null || Buffer.byteLength(text) > MAX_STORED_BYTES ? null : text
 }
 
@@ -79,7 +79,7 @@ export function sentAnswer({ body, headers }: Pick<IdempotencyRecord, 'body' | '
   }
 }
 
-function textOf(bytes: Uint8Array): string | null {
+function utf8Text(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {

@@ -57,7 +57,7 @@ export const CHAT_WIRES: Readonly<Record<EndpointType, ChatWire>> = {
     }),
     text(json) {
       const choice = at(json, 'choices', 0)
-      return textOf(at(choice, 'delta', 'content')) + textOf(at(choice, 'message', 'content'))
+      return stringOr(at(choice, 'delta', 'content')) + stringOr(at(choice, 'message', 'content'))
     },
     ending: (json) => at(json, 'choices', 0, 'finish_reason'),
   },
@@ -71,7 +71,7 @@ export const CHAT_WIRES: Readonly<Record<EndpointType, ChatWire>> = {
       ...(temperature !== null && { temperature }),
       ...(stream && { stream }),
     }),
-    text: (json) => textOf(at(json, 'delta', 'text')) + listAt(json, 'content').map(partText).join(''),
+    text: (json) => stringOr(at(json, 'delta', 'text')) + listAt(json, 'content').map(partText).join(''),
     ending: (json) => at(json, 'stop_reason') ?? at(json, 'delta', 'stop_reason'),
   },
   generate_content: {
@@ -110,10 +110,10 @@ export function parseChunk(type: EndpointType, json: unknown): ChatChunk {
 }
 
 function partText(part: unknown): string {
-  return textOf(at(part, 'text'))
+  return stringOr(at(part, 'text'))
 }
 
-function textOf(value: unknown): string {
+function stringOr(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 

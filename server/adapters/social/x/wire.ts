@@ -73,14 +73,14 @@ export async function sendToNetwork(
       redirect: 'manual',
       keepalive,
     })
-    return { kind: 'answered', status: response.status, headers: response.headers, text: await textOf(response) }
+    return { kind: 'answered', status: response.status, headers: response.headers, text: await boundedText(response) }
   } catch (error) {
     const name = codeOf(error)
     return { kind: NEVER_LEFT.has(name) ? 'not_sent' : 'no_answer', reason: name }
   }
 }
 
-async function textOf(response: Response): Promise<string> {
+async function boundedText(response: Response): Promise<string> {
   const bytes = await boundedBytes(response.body, MAX_BYTES)
   if (!bytes) throw new Error('AnswerTooLarge')
   return bytes.toString('utf8')

@@ -32,7 +32,7 @@ interface Page {
 /**
  * A value as lossless text: its type and content, however the driver treats integers above 2^53, text with NUL, or bytes that are not text.
  */
-const textOf = (value: string) =>
+const textExpression = (value: string) =>
   `CASE typeof(${value}) WHEN 'integer' THEN CAST(${value} AS TEXT) WHEN 'text' THEN 't' || hex(${value}) WHEN 'null' THEN 'n'
     WHEN 'blob' THEN 'b' || hex(${value}) ELSE 'r' || printf('%!.17g', ${value}) END`
 
@@ -42,7 +42,7 @@ const valueFrom = (text: string) =>
     WHEN 'b' THEN unhex(substr(${text}, 2)) WHEN 'r' THEN iif(${text} LIKE '%Inf', iif(${text} LIKE '%-%', -9e999, 9e999), CAST(substr(${text}, 2) AS REAL))
     ELSE CAST(${text} AS INTEGER) END`
 
-const joined = (values: readonly string[]) => values.map(textOf).join(" || ' ' || ")
+const joined = (values: readonly string[]) => values.map(textExpression).join(" || ' ' || ")
 export const quotedName = (name: string) => `"${name.replaceAll('"', '""')}"`
 
 /** The tables of a database, by name; `isCopied` chooses. */

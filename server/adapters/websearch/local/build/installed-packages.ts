@@ -45,16 +45,16 @@ async function entriesOf(folder: string): Promise<string[]> {
 
 async function readPackage(folder: string): Promise<InstalledPackage | null> {
   const manifest = await readManifest(folder)
-  const name = textOf(manifest.name)
-  const version = textOf(manifest.version)
+  const name = stringOr(manifest.name)
+  const version = stringOr(manifest.version)
   if (name === '' || version === '') return null
-  const keywords = Array.isArray(manifest.keywords) ? manifest.keywords.map(textOf) : []
-  const home = httpsPage(textOf(manifest.homepage)) ?? repositoryPage(manifest.repository)
+  const keywords = Array.isArray(manifest.keywords) ? manifest.keywords.map(stringOr) : []
+  const home = httpsPage(stringOr(manifest.homepage)) ?? repositoryPage(manifest.repository)
   return {
     name,
     version,
     folder,
-    description: textOf(manifest.description),
+    description: stringOr(manifest.description),
     keywords: keywords.filter((keyword) => keyword !== '').slice(0, 40),
     homepage: home ?? registryPage(name),
     hasTypes: manifest.types !== undefined || manifest.typings !== undefined,
@@ -93,7 +93,7 @@ export function registryPage(name: string): string {
 /** A package.json `repository` as an https URL for browsers, or null. */
 export function repositoryPage(repository: unknown): string | null {
   const given = typeof repository === 'object' && repository !== null ? { ...repository } : { url: repository }
-  const url = textOf('url' in given ? given.url : '')
+  const url = stringOr('url' in given ? given.url : '')
   const shorthand = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(url)?.[1]
   if (shorthand) return `https://github.com/${shorthand}`
   return httpsPage(
@@ -112,6 +112,6 @@ export function httpsPage(text: string): string | null {
   return url.href
 }
 
-function textOf(value: unknown): string {
+function stringOr(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

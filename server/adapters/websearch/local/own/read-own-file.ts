@@ -30,7 +30,7 @@ export async function readOwnFile(file: RawFile, settings: SourceSettings): Prom
 }
 
 function htmlContent(file: RawFile, settings: SourceSettings): OwnContent {
-  const page = pageContent(textOf(file), file.url)
+  const page = pageContent(decodedText(file), file.url)
   const { title, markdown, images, canonicalUrl, picture, place, lang, ...rest } = page
   const url = canonicalUrl ?? file.url
   const language = lang ?? languageOf(markdown)
@@ -57,7 +57,7 @@ function htmlContent(file: RawFile, settings: SourceSettings): OwnContent {
 }
 
 function markdownContent(file: RawFile, settings: SourceSettings): OwnContent {
-  const { front, body } = takeFrontMatter(textOf(file))
+  const { front, body } = takeFrontMatter(decodedText(file))
   const url = front.url ?? file.url
   const heading = parseMarkdown(body).sections[0]?.path[0]
   const lang = front.lang ?? languageOf(body)
@@ -123,7 +123,7 @@ function documentOf(markdown: string, facts: Omit<IndexDocument, 'markdown'>): I
   return { ...facts, markdown }
 }
 
-function textOf(file: RawFile): string {
+function decodedText(file: RawFile): string {
   return new TextDecoder().decode(file.bytes).slice(0, MAX_TEXT_CHARACTERS)
 }
 

@@ -78,7 +78,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
     else edits.push(...capUnder(upstream.capName, request))
     if (request.stream && !request.usageAsked) {
       const member = members.get('stream_options')
-      const usage: unknown = member ? JSON.parse(textOf(bytes.subarray(member.start, member.end))) : null
+      const usage: unknown = member ? JSON.parse(decodedText(bytes.subarray(member.start, member.end))) : null
       set('stream_options', { ...(isJson(usage) ? usage : {}), include_usage: true })
     }
     return edited(bytes, edits)
@@ -94,7 +94,7 @@ const OTHER_NAME = { max_tokens: 'max_completion_tokens', max_completion_tokens:
 /** Moves the cap to the property that the upstream reads. Under the other name it would be held for but would not limit the upstream. */
 function capUnder(name: ModelUpstream['capName'], { bytes, members, cap }: ModelRequest): readonly Edit[] {
   const [own, other] = [members.get(name), members.get(OTHER_NAME[name])]
-  if (!other || (own && textOf(bytes.subarray(own.start, own.end)) !== 'null')) return []
+  if (!other || (own && decodedText(bytes.subarray(own.start, own.end)) !== 'null')) return []
   if (!own) return [{ start: other.nameStart, end: other.end, text: `"${name}":${cap}` }]
   return [
     { ...own, text: String(cap) },
@@ -194,6 +194,6 @@ function withoutUsage(event: Uint8Array, text: string): Verdict {
   return Buffer.from(whole, 'latin1')
 }
 
-function textOf(bytes: Uint8Array): string {
+function decodedText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
 }

@@ -46,7 +46,7 @@ const OVER_CHAT: UpstreamWire = {
     const [choice] = elementsOf(answer['choices'])
     if (!isJson(choice)) return null
     const message = isJson(choice['message']) ? choice['message'] : {}
-    const text = textOf(message['content'])
+    const text = stringOr(message['content'])
     const json = { ...headOf(answer), choices: [choiceOf(text, choice)], usage: answer['usage'] }
     return new TextEncoder().encode(JSON.stringify(json))
   },
@@ -114,7 +114,7 @@ class CompletionEvents implements ChatTranslator {
     const [choice] = elementsOf(choices)
     if (!isJson(choice)) return this.showsUsage && isJson(usage) ? event({ ...head, choices: [], usage }) : ''
     const delta = isJson(choice['delta']) ? choice['delta'] : {}
-    const text = textOf(delta['content'])
+    const text = stringOr(delta['content'])
     if (text === '' && (choice['finish_reason'] ?? null) === null) return ''
     return event({ ...head, choices: [choiceOf(text, choice)], ...(this.showsUsage && { usage: null }) })
   }
@@ -132,7 +132,7 @@ function choiceOf(text: string, { finish_reason: finish }: Json) {
   return { text, index: 0, logprobs: null, finish_reason: finish ?? null }
 }
 
-function textOf(content: unknown): string {
+function stringOr(content: unknown): string {
   return typeof content === 'string' ? content : ''
 }
 
