@@ -11,7 +11,7 @@ export class RunningCalls {
     id: string | number,
     hangUp: AbortSignal,
   ): { readonly signal: AbortSignal; end(): void } {
-    const name = caller === null ? Symbol('nobody') : nameOf(caller, id)
+    const name = caller === null ? Symbol('nobody') : callKey(caller, id)
     const abort = new AbortController()
     const hungUp = () => abort.abort()
     hangUp.addEventListener('abort', hungUp, { once: true })
@@ -30,7 +30,7 @@ export class RunningCalls {
 
   /** Cancels a call; returns whether it was found. */
   cancel(caller: string, id: string | number): boolean {
-    const [only, ...others] = this.calls.get(nameOf(caller, id)) ?? []
+    const [only, ...others] = this.calls.get(callKey(caller, id)) ?? []
     if (!only || others.length > 0) return false
     only.abort()
     return true
@@ -42,6 +42,6 @@ export class RunningCalls {
 }
 
 /** `1` and `"1"` are different ids in JSON-RPC. */
-function nameOf(caller: string, id: string | number): string {
+function callKey(caller: string, id: string | number): string {
   return `${caller} ${typeof id} ${id}`
 }

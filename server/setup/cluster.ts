@@ -157,7 +157,7 @@ async function startBalancer({ folder, port, nodes }: Cluster): Promise<ChildPro
 }
 
 /** Waits until the URL is answered. Throws if the process ends before, or it takes too long. */
-async function answered(url: string, child: ChildProcess): Promise<void> {
+async function waitForAnswer(url: string, child: ChildProcess): Promise<void> {
   const end = performance.now() + READY_MS
   while (
     !(await fetch(url).then(
@@ -213,7 +213,7 @@ async function run(): Promise<void> {
     const start = async (child: ChildProcess, address: string, path: string) => {
       children.push(child)
       child.address = address
-      await answered(address + path, child)
+      await waitForAnswer(address + path, child)
     }
     for (const database of cluster.databases) await start(startDatabase(cluster, database), database.url, '/health')
     for (const node of cluster.nodes) await start(startNode(cluster, node), `http://127.0.0.1:${node.port}`, '/health')

@@ -8,7 +8,7 @@ const MAX_SHOWN = 99
 
 /** Leads to the notices and counts the unread ones. */
 export function Bell() {
-  const unread = shown(useQuery(unreadQuery).data?.unread ?? 0)
+  const unread = countText(useQuery(unreadQuery).data?.unread ?? 0)
   return (
     <Link
       to="/notices"
@@ -27,7 +27,7 @@ export function Bell() {
 }
 
 /** The name of the link has the same text, so that people find it who speak what they see. */
-function shown(unread: number): string {
+function countText(unread: number): string {
   if (unread === 0) return ''
   return unread > MAX_SHOWN ? `${MAX_SHOWN}+` : String(unread)
 }

@@ -21,7 +21,7 @@ import { UsedCodes } from './sign-in/used-codes'
 import { userDirectory } from './user-directory'
 import { userSessions } from './user-sessions'
 import { isTakenEmail, userSettings } from './user-settings'
-import { answered, noteLoggedError, noteSecondFactor, noteUnavailable, type Visit } from './visit'
+import { noteLoggedError, noteSecondFactor, noteUnavailable, respond, type Visit } from './visit'
 
 /** The cause of a failed response. Safe to log: contains no token, password or SQL parameter. */
 export interface IdentityFault {
@@ -128,7 +128,7 @@ export function openIdentity(options: IdentityOptions): Identity {
   })
   const run = async (request: Request, caller: ProtocolCaller): Promise<ProtocolResponse> => {
     const visit: Visit = { ...caller, hidden: null }
-    const response = await answered(visit, () => visits.run(visit, () => auth.handler(request)))
+    const response = await respond(visit, () => visits.run(visit, () => auth.handler(request)))
     const fault = visit.hidden?.error ?? (response.status >= 500 ? `the library answered ${response.status}` : null)
     return {
       response,

@@ -39,7 +39,7 @@ const UNREADABLE_APP: Refused = {
 }
 
 /** The library's response, or the refusal in place of its failure. */
-export async function answered(visit: Visit, run: () => Promise<Response>): Promise<Response> {
+export async function respond(visit: Visit, run: () => Promise<Response>): Promise<Response> {
   let response: Response
   try {
     response = await run()

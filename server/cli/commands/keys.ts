@@ -77,7 +77,7 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
       ...(expires !== undefined && { expires_at: timeIn(expires) }),
       ...settingsIn(set),
     }
-    return async (api, terminal, values) => shown(await api.json('POST', '/v1/keys', { body }), terminal, values)
+    return async (api, terminal, values) => printCreated(await api.json('POST', '/v1/keys', { body }), terminal, values)
   },
   show: (rest) => change('show', rest, 'GET', ''),
   rotate(rest, { grace, leaked }) {
@@ -90,7 +90,7 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
         ? {}
         : { grace_period_seconds: Number(grace) }
     return async (api, terminal, values) =>
-      shown(await api.json('POST', `/v1/keys/${await idOf(api, key)}/rotate`, { body }), terminal, values)
+      printCreated(await api.json('POST', `/v1/keys/${await idOf(api, key)}/rotate`, { body }), terminal, values)
   },
   disable: (rest) => change('disable', rest, 'POST', '/disable'),
   enable: (rest) => change('enable', rest, 'POST', '/enable'),
@@ -119,7 +119,7 @@ function change(what: string, rest: readonly string[], method: string, path: str
 }
 
 /** Prints only the secret to standard output, so that it can be piped into a file or a secret store. */
-function shown(created: Record<string, unknown>, terminal: Terminal, values: Values): void {
+function printCreated(created: Record<string, unknown>, terminal: Terminal, values: Values): void {
   const { key, secret } = created as KeyWithSecret
   if (values.json) {
     terminal.out(asJson(created))

@@ -132,7 +132,7 @@ The agent's other servers stay unchanged. The previous file is saved as FILE.bak
     const entry = agent.entry(`${gatewayUrl(values.url, terminal, session)}/mcp`, variable)
     const file = agent.file(terminal.env['HOME'] || homedir(), terminal.env)
     // A file that cannot be read is never written, but the entry can still be shown.
-    if (values.print) return terminal.out(shown(agent, file, await settingsText(file).catch(() => ''), entry))
+    if (values.print) return terminal.out(previewOf(agent, file, await settingsText(file).catch(() => ''), entry))
     await makeFolder(isAbsolute(file) ? null : process.cwd(), file)
     const text = agent.write(file, await settingsText(file), agent.path, entry)
     const backup = await replaceFile(file, text)
@@ -149,7 +149,7 @@ The agent's other servers stay unchanged. The previous file is saved as FILE.bak
   },
 }
 
-function shown(agent: Agent, file: string, text: string, entry: Entry): string {
+function previewOf(agent: Agent, file: string, text: string, entry: Entry): string {
   try {
     return agent.write(file, text, agent.path, entry)
   } catch {

@@ -47,19 +47,19 @@ export async function apiCommand(args: readonly string[], ask: Confirm): Promise
   if (more.length > 0) throw new UsageError(`"operator api ${command}" takes one argument; see --help`)
   switch (command) {
     case 'list':
-      return shown<ApiList>(values, await askServer('apis', {}), listText)
+      return printedAnswer<ApiList>(values, await askServer('apis', {}), listText)
     case 'show':
-      return shown<OneApi>(values, await askServer('api-show', { name: named(target) }), changedText)
+      return printedAnswer<OneApi>(values, await askServer('api-show', { name: named(target) }), changedText)
     case 'report':
-      return shown<ApiReport>(values, await askServer('api-report', {}), reportText)
+      return printedAnswer<ApiReport>(values, await askServer('api-report', {}), reportText)
     case 'set':
-      return shown<OneApi>(values, await change(target, await changeOf(target, values)), changedText)
+      return printedAnswer<OneApi>(values, await change(target, await changeOf(target, values)), changedText)
     case 'enable':
     case 'disable': {
       const enabled = command === 'enable'
       const { operation } = split(target)
       const body = operation === null ? { enabled } : { operations: [{ id: operation, enabled }] }
-      return shown<OneApi>(values, await change(target, body), ({ notices }) =>
+      return printedAnswer<OneApi>(values, await change(target, body), ({ notices }) =>
         lines([`${target} is ${command}d.`, ...notices]),
       )
     }
@@ -67,7 +67,7 @@ export async function apiCommand(args: readonly string[], ask: Confirm): Promise
       const { name, operation } = split(target)
       const { account } = values
       const body = { name, ...(operation !== null && { operation }), ...(account !== undefined && { account }) }
-      return shown<OneApi>(values, await askServer('api-lift', body), ({ closed }) =>
+      return printedAnswer<OneApi>(values, await askServer('api-lift', body), ({ closed }) =>
         closed.length === 0 ? `Nothing of ${name} is closed.\n` : lines(closedLines(closed)),
       )
     }
@@ -78,7 +78,7 @@ export async function apiCommand(args: readonly string[], ask: Confirm): Promise
       const { name, operation } = split(target)
       if (operation === null) throw new UsageError('"operator api test" takes NAME.OPERATION; see --help')
       const input = values.input === undefined ? {} : json('--input', values.input)
-      return shown<ApiTrial>(values, await askServer('api-test', { name, operation, input }), trialText)
+      return printedAnswer<ApiTrial>(values, await askServer('api-test', { name, operation, input }), trialText)
     }
     case 'export':
       return exported(await askServer('api-export', {}), target, values.json === true)
@@ -89,7 +89,7 @@ export async function apiCommand(args: readonly string[], ask: Confirm): Promise
   }
 }
 
-function shown<T>({ json }: Values, answer: unknown, text: (answer: T) => string): string {
+function printedAnswer<T>({ json }: Values, answer: unknown, text: (answer: T) => string): string {
   return json ? asJson(answer) : text(answer as T)
 }
 

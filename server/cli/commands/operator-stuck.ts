@@ -38,7 +38,7 @@ export async function stuckCommand(
   const answer = await askServer(`stuck-${command}`, { id, ...(command === 'discard' && { note }) })
   if (json) return asJson(answer)
   const done = DONE[command]
-  return (done === undefined ? '' : `${done}:\n`) + shown(answer as OneStuck)
+  return (done === undefined ? '' : `${done}:\n`) + stuckText(answer as OneStuck)
 }
 
 function stuckList({ records, next_cursor: next }: StuckPage): string {
@@ -51,7 +51,7 @@ function stuckList({ records, next_cursor: next }: StuckPage): string {
   return table(columns, rows) + (next === null ? '' : moreRows(next))
 }
 
-function shown(one: OneStuck): string {
+function stuckText(one: OneStuck): string {
   return [
     `${one.id}, made at ${one.at}`,
     `  account    ${one.account ?? '-'}`,

@@ -94,7 +94,7 @@ function knownSetting(name: string, at: string): void {
   const similar = ALL_SETTINGS.has(capitals) ? capitals : similarName(name, ALL_SETTINGS.keys())
   const hint =
     similar === null ? `A secret that a model or an API names belongs under "${SECRETS}"` : `Did you mean ${similar}?`
-  throw new ConfigError(`${at}: ${shown(name)} is not a setting. ${hint}`)
+  throw new ConfigError(`${at}: ${safeName(name)} is not a setting. ${hint}`)
 }
 
 function nameOfSecret(name: string, at: string): void {
@@ -104,6 +104,6 @@ function nameOfSecret(name: string, at: string): void {
 }
 
 /** Somebody may have put a value where its name belongs. */
-function shown(name: string): string {
+function safeName(name: string): string {
   return VARIABLE.test(name) && name.length <= 64 ? name : 'this name'
 }

@@ -111,7 +111,7 @@ export function parseParameters<T extends ParameterTable>(
   for (const member of raw.body ? Object.keys(raw.body) : [])
     if (!Object.hasOwn(table, member) || table[member]?.in === 'header')
       errors.push({
-        param: shown(member),
+        param: receivedText(member),
         in: 'body',
         code: 'invalid_parameter',
         rule: 'is not a known property',
@@ -161,25 +161,26 @@ function parseOne(rule: ParameterRule, input: Received): Result<unknown, Refusal
   }
   if (rule.kind === 'list') return parseList(rule, input)
   if (input.from === 'text' && input.values.length > 1)
-    return refuse('must be given once', input.values.map(shown).join(', '))
+    return refuse('must be given once', input.values.map(receivedText).join(', '))
   const value = input.from === 'text' ? input.values[0] : input.value
   if (value === '') {
     if (rule.kind === 'text' && rule.emptyIsDefault) return fallback === undefined ? undefined : ok(fallback)
     return refuse('must not be empty', '')
   }
   const typed = input.from === 'text' ? fromText(rule, String(value)) : fromJson(rule, value)
-  if (typed === undefined) return refuse(describeRule(rule), shown(value))
+  if (typed === undefined) return refuse(describeRule(rule), receivedText(value))
   const broken = brokenRule(rule, typed)
-  return broken === null ? ok(canonical(rule, typed)) : refuse(broken, shown(value))
+  return broken === null ? ok(canonical(rule, typed)) : refuse(broken, receivedText(value))
 }
 
 function parseList(rule: ListRule, input: Exclude<Received, { from: 'nothing' }>): Result<readonly string[], Refusal> {
   const list = input.from === 'text' ? input.values : Array.isArray(input.value) ? input.value : [input.value]
   const strings = list.filter((entry): entry is string => typeof entry === 'string' && !isBlank(entry))
-  if (strings.length !== list.length) return refuse(describeRule(rule), shown(input.from === 'json' ? input.value : ''))
+  if (strings.length !== list.length)
+    return refuse(describeRule(rule), receivedText(input.from === 'json' ? input.value : ''))
   if (strings.length > rule.maxEntries) return refuse(describeRule(rule), `${strings.length} entries`)
   const broken = rule.check?.(strings) ?? null
-  return broken === null ? ok(strings) : refuse(broken, shown(strings.length === 1 ? strings[0] : strings))
+  return broken === null ? ok(strings) : refuse(broken, receivedText(strings.length === 1 ? strings[0] : strings))
 }
 
 function fromText(rule: ParameterRule, text: string): string | number | boolean | undefined {
@@ -264,7 +265,7 @@ function codePoints(text: string): number {
 const MAX_SHOWN = 100
 
 /** A received value as text for an error, truncated. */
-function shown(value: unknown): string {
+function receivedText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
   return codePoints(text) > MAX_SHOWN ? `${[...text].slice(0, MAX_SHOWN).join('')}...` : text
 }

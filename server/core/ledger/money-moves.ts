@@ -106,7 +106,7 @@ export class MoneyMoves {
   openAccount(opening: AccountOpening, audit: AuditEntry): Promise<Result<null, MoveRefusal>> {
     const { id: account } = opening
     return this.mutex.take(account, async () => {
-      if (!(await answered(() => this.holds.openAccount(account)))) return err('not_durable')
+      if (!(await isAvailable(() => this.holds.openAccount(account)))) return err('not_durable')
       const outcome = await this.journal.append({ opening, audit, entries: [] })
       return this.finish({ account, outcome }, async () => undefined)
     })
@@ -215,7 +215,7 @@ export class MoneyMoves {
   private async refusalOf(account: AccountId, reference: string): Promise<MoveRefusal | null> {
     if (this.undecided.has(account)) return 'not_durable'
     let isBooked = false
-    const isAnswered = await answered(async () => {
+    const isAnswered = await isAvailable(async () => {
       isBooked = (await this.bookings.under(reference)).references.includes(reference)
       await this.holds.known(account)
     })
@@ -273,7 +273,7 @@ export class MoneyMoves {
 }
 
 /** Asks the database. False if it is unavailable: then nothing can be booked either. */
-async function answered(ask: () => Promise<void>): Promise<boolean> {
+async function isAvailable(ask: () => Promise<void>): Promise<boolean> {
   try {
     await ask()
     return true

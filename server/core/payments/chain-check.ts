@@ -97,7 +97,8 @@ export async function compareWithChain(parts: ChainCheckParts, asked: Period, ap
     if (!late) continue
     // Its transfer was not explained by a paid claim.
     const same = problems.findIndex(
-      ({ kind, reference }) => kind === 'payment_unknown' && nameOf(reference) === nameOf(late),
+      ({ kind, reference }) =>
+        kind === 'payment_unknown' && normalizedReference(reference) === normalizedReference(late),
     )
     if (same >= 0) problems.splice(same, 1)
     problems.push(problemOf('not_booked', claim, late, { here: 0, onChain: claim.amount }))
@@ -121,7 +122,7 @@ export function joinedChains(cells: readonly ChainFindings[]): ChainFindings | n
   const explained = new Set(cells.flatMap((cell) => cell.explained))
   const groups = Map.groupBy(
     [...cells.flatMap((cell) => cell.problems), ...explained],
-    ({ kind, payment, reference }) => (reference === null ? `${kind} ${payment}` : nameOf(reference)),
+    ({ kind, payment, reference }) => (reference === null ? `${kind} ${payment}` : normalizedReference(reference)),
   )
   const sum = (of: (cell: ChainComparison) => number) => cells.reduce((total, cell) => total + of(cell), 0)
   return {
@@ -206,9 +207,12 @@ function compared(
   period: Period,
 ): Pick<ChainFindings, 'problems' | 'explained'> {
   const method = methods[0]?.name ?? ''
-  const arrived = Map.groupBy(transfers, ({ reference }) => nameOf(reference))
+  const arrived = Map.groupBy(transfers, ({ reference }) => normalizedReference(reference))
   const claimed = Map.groupBy(claims, ({ reference, transaction }) => {
-    return [reference, transaction].map(nameOf).find((name) => arrived.has(name)) ?? nameOf(reference)
+    return (
+      [reference, transaction].map(normalizedReference).find((name) => arrived.has(name)) ??
+      normalizedReference(reference)
+    )
   })
   const problems: ChainProblem[] = []
   const explained: ChainProblem[] = []
@@ -288,6 +292,6 @@ function sumOf(transfers: readonly Transfer[]): bigint {
   return transfers.reduce((sum, { units }) => sum + units, 0n)
 }
 
-function nameOf(reference: string | null): string {
+function normalizedReference(reference: string | null): string {
   return reference?.toLowerCase() ?? ''
 }

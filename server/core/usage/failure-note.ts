@@ -34,14 +34,14 @@ export function failureNote(problem: Failure, route: string | null): FailureNote
       message: `The upstream provider refused the request with status ${passThrough.status}. Its own message was in the response and is not stored.`,
     }
   const general = ABOUT_INPUT[code]
-  if (general === undefined) return { route, message: short(message), param: nameOf(problem), rule: null }
-  const param = nameOf(problem)
+  if (general === undefined) return { route, message: short(message), param: notedParam(problem), rule: null }
+  const param = notedParam(problem)
   const rule = param === null ? null : ruleOf(problem)
   const more = (problem.details?.length ?? 0) > 1 ? ` (and ${(problem.details?.length ?? 0) - 1} more)` : ''
   return { route, message: rule === null ? general : `${param} ${rule}${more}`, param, rule }
 }
 
-function nameOf({ code, param }: Failure): string | null {
+function notedParam({ code, param }: Failure): string | null {
   if (param === undefined || !PLAIN_NAME.test(param)) return null
   // What follows may be the type of a part of a message, which is a value.
   return code === 'unsupported_parameter' ? (param.split(/[.[]/)[0] ?? null) : param

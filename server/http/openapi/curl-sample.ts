@@ -30,7 +30,7 @@ function curl(
   const ids = new Map(
     parameters.filter(({ in: location }) => location === 'path').map(({ name, example }) => [name, example]),
   )
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => shown(String(ids.get(name))))
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => sampleId(String(ids.get(name))))
   const body = Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value
   const needs = (scheme: string) => security.some((way) => scheme in way)
   const success = responses['200']
@@ -49,7 +49,7 @@ function curl(
 }
 
 /** Ids differ between installs, so samples show a variable in their place. Anything else is shown as is. */
-function shown(id: string): string {
+function sampleId(id: string): string {
   const variable = ID_VARIABLES[id.split('_')[0] ?? '']
   return variable === undefined ? id : `$${variable}`
 }

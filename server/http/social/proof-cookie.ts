@@ -21,19 +21,19 @@ export async function readConfirmation(request: Request): Promise<{ link: string
   const form = new URLSearchParams((await boundedBytes(request.body, MAX_FORM_BYTES))?.toString('utf8') ?? '')
   const link = form.get('link') ?? ''
   if (!LINK_ID.test(link)) return null
-  const prefix = `${nameOf(link)}=`
+  const prefix = `${cookieName(link)}=`
   const all = (request.headers.get('cookie') ?? '').split(/; */)
   const proof = all.find((one) => one.startsWith(prefix))?.slice(prefix.length)
   return proof ? { link, proof } : null
 }
 
 /** Each link has its own cookie, so that two pages in one browser do not interfere. */
-function nameOf(link: string): string {
+function cookieName(link: string): string {
   return `gateway_${link}`
 }
 
 function cookie(link: string, value: string, seconds: number): string {
-  return `${nameOf(link)}=${value}; Path=${CONFIRM_PATH}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`
+  return `${cookieName(link)}=${value}; Path=${CONFIRM_PATH}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`
 }
 
 /** The page sends no referrer, so its form has the origin `null`. `Sec-Fetch-Site` takes precedence if sent. */

@@ -90,7 +90,7 @@ export class ApiInputs {
     const errors: ParameterError[] = []
     for (const name of query.keys())
       if (!isDeclared(validators, name))
-        errors.push(wrong(shown(name), 'query', 'is not a parameter of this operation'))
+        errors.push(wrong(plainName(name), 'query', 'is not a parameter of this operation'))
     const headers: Record<string, string> = {}
     for (const name of validators.headersUp) {
       const value = sent.header(name)
@@ -114,7 +114,7 @@ export class ApiInputs {
     if (match.operation.body) known.add('body')
     const unknown = Object.keys(values)
       .filter((name) => !known.has(name))
-      .map((name) => wrong(shown(name), 'body', 'is not a parameter of this operation'))
+      .map((name) => wrong(plainName(name), 'body', 'is not a parameter of this operation'))
     const given = values['body']
     const body: SentBody =
       given === undefined
@@ -351,7 +351,7 @@ function isHeaderValue(text: string): boolean {
   return /^[\t\x20-\x7e]{0,4096}$/.test(text)
 }
 
-function shown(name: string): string {
+function plainName(name: string): string {
   return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 100)
 }
 

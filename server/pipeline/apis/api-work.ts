@@ -97,7 +97,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   const key = cacheKey(sale)
   const cached = key === null ? null : deps.cache.find(key, match.api.cacheSeconds)
   open.asked(cached ? 'cache' : match.api.name)
-  if (cached) return answered(deps, sale, open, cached.value, { ageSeconds: cached.ageSeconds })
+  if (cached) return resultOf(deps, sale, open, cached.value, { ageSeconds: cached.ageSeconds })
   const caller = callerOf(open.authenticated)
   const full = deps.slots.take(match.api, caller)
   if (full) return { kind: 'failed', failure: noSlot(full), didNothing: true }
@@ -107,7 +107,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
     const response = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
     observed(deps, match.api, startedAt, response)
     if (!response.ok) return unanswered(deps, match, response.error)
-    const answering = answered(deps, sale, open, response.value)
+    const answering = resultOf(deps, sale, open, response.value)
     const result = answering instanceof Promise ? await answering : answering
     if (key !== null && isKept(result, response.value))
       deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.memory())
@@ -129,7 +129,7 @@ async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<Wo
   observed(deps, sale.match.api, startedAt, asked)
   if (!asked.ok) return unanswered(deps, sale.match, asked.error)
   const { answer, paid, payment } = asked.value
-  const result = await answered(deps, sale, open, answer, { paid })
+  const result = await resultOf(deps, sale, open, answer, { paid })
   if (!payment) return result
   if (result.kind !== 'answer') {
     await payment.unanswered()
@@ -219,7 +219,7 @@ function askWith<T>(
 }
 
 /** Waits only where an operation has to be closed. */
-function answered(
+function resultOf(
   deps: ApiDeps,
   { match: { operation }, input, price }: ApiSale,
   { authenticated }: Pick<OpenCall, 'authenticated'>,

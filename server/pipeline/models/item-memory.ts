@@ -42,13 +42,13 @@ export class ItemMemory {
 
   /** The item as JSON; null if it is unknown, expired or ambiguous. */
   recall(account: AccountId, id: string): string | null {
-    const item = this.items.get(nameOf(account, id))
+    const item = this.items.get(itemKey(account, id))
     return item && !this.isExpired(item) ? item.json : null
   }
 
   remember(account: AccountId, id: string, json: string): void {
     this.sweep()
-    const name = nameOf(account, id)
+    const name = itemKey(account, id)
     const known = this.items.get(name)
     if (known) this.forget(name, known)
     const isAmbiguous = known !== undefined && known.json !== json
@@ -112,6 +112,6 @@ export class ItemMemory {
   }
 }
 
-function nameOf(account: AccountId, id: string): string {
+function itemKey(account: AccountId, id: string): string {
   return `${account} ${id}`
 }

@@ -64,11 +64,11 @@ function placesOf<Row>(columns: readonly CardColumn<Row>[]): ReadonlyMap<string,
 
 function RowCard<Row>({ columns, places, row }: RowCardProps<Row>) {
   const cells = (place: Place) => columns.filter(({ id }) => places.get(id) === place)
-  const [aside, below] = [shown(cells('aside'), row), shown(cells('below'), row)]
+  const [aside, below] = [filledCells(cells('aside'), row), filledCells(cells('below'), row)]
   return (
     <div className="grid grid-cols-1 gap-3">
       <div className="flex items-start justify-between gap-3">
-        <div className="min-w-0 font-medium wrap-anywhere">{shown(cells('title'), row)}</div>
+        <div className="min-w-0 font-medium wrap-anywhere">{filledCells(cells('title'), row)}</div>
         {aside.length > 0 && <div className="flex max-w-3/5 flex-wrap items-center justify-end gap-2">{aside}</div>}
       </div>
       <Lines lines={cells('line').map(({ head, cell }) => [head, cell(row)])} />
@@ -79,7 +79,7 @@ function RowCard<Row>({ columns, places, row }: RowCardProps<Row>) {
 
 type RowCardProps<Row> = { columns: readonly CardColumn<Row>[]; places: ReadonlyMap<string, Place>; row: Row }
 
-function shown<Row>(columns: readonly CardColumn<Row>[], row: Row): readonly ReactNode[] {
+function filledCells<Row>(columns: readonly CardColumn<Row>[], row: Row): readonly ReactNode[] {
   return columns.flatMap(({ id, cell }) => {
     const value = cell(row)
     return isNothing(value) ? [] : [<Fragment key={id}>{value}</Fragment>]

@@ -78,7 +78,7 @@ export async function startSandboxChain(program: string, options: SandboxChainOp
     if (performance.now() - mined > FRESH_MS) await mine()
   }
   try {
-    await answered(rpcUrl)
+    await waitForNode(rpcUrl)
     // Otherwise its first block is from 1970, and every transfer counts as expired.
     await mine()
   } catch (error) {
@@ -88,7 +88,7 @@ export async function startSandboxChain(program: string, options: SandboxChainOp
   return { rpcUrl, freshen, stop }
 }
 
-async function answered(rpcUrl: string): Promise<void> {
+async function waitForNode(rpcUrl: string): Promise<void> {
   const until = performance.now() + START_MS
   for (;;) {
     try {

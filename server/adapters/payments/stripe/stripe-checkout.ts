@@ -50,12 +50,12 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         // Retrying a top-up whose response was lost returns the same page.
         { idempotencyKey: id },
       )
-      const page = await answered(() => asking)
+      const page = await askStripe(() => asking)
       if (!page.url) throw new Error('Stripe returned a checkout page without a URL')
       return { id: page.id, url: page.url, expiresAt }
     },
     async state(id): Promise<CardState> {
-      return answered(async () => stateOf(await stripe.checkout.sessions.retrieve(id)))
+      return askStripe(async () => stateOf(await stripe.checkout.sessions.retrieve(id)))
     },
     async *pagesBetween(from, to) {
       for await (const page of listed(stripe.checkout.sessions.list({ created: secondsOf(from, to), limit: PAGE }))) {
@@ -76,7 +76,7 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
     },
     topUpOn: (id) => readTopUp(stripe, id),
     async pageOf(payment) {
-      return answered(async () => {
+      return askStripe(async () => {
         const { data } = await stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 })
         return data[0]?.id ?? null
       })
@@ -128,7 +128,7 @@ async function* listed<T extends { readonly id: string }>(list: AsyncIterable<T>
   const seen = new Set<string>()
   const items = list[Symbol.asyncIterator]()
   for (;;) {
-    const { value, done } = await answered(async () => {
+    const { value, done } = await askStripe(async () => {
       const next = await items.next()
       if (!next.done && typeof next.value.id !== 'string') throw new TypeError('an item of a list has no id')
       return next
@@ -142,7 +142,7 @@ async function* listed<T extends { readonly id: string }>(list: AsyncIterable<T>
 }
 
 async function readTopUp(stripe: Stripe, page: string): Promise<CardState['topUp']> {
-  return answered(async () => {
+  return askStripe(async () => {
     try {
       return topUpOf((await stripe.checkout.sessions.retrieve(page)).metadata)
     } catch (error) {
@@ -228,7 +228,7 @@ class CardProcessorUnavailable extends Error {
 }
 
 /** Whatever fails while the processor is asked and its response read is the processor's failure, also a response of another form. */
-async function answered<T>(ask: () => Promise<T>): Promise<T> {
+async function askStripe<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {

@@ -10,11 +10,11 @@ export function html(
   parts: TemplateStringsArray,
   ...values: readonly (string | number | Html | readonly Html[])[]
 ): Html {
-  return { html: parts.map((part, i) => part + (i < values.length ? shown(values[i]) : '')).join('') }
+  return { html: parts.map((part, i) => part + (i < values.length ? asHtml(values[i]) : '')).join('') }
 }
 
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return value.map(shown).join('')
+function asHtml(value: unknown): string {
+  if (Array.isArray(value)) return value.map(asHtml).join('')
   if (typeof value === 'object' && value !== null && 'html' in value) return String(value.html)
   return Bun.escapeHTML(String(value))
 }

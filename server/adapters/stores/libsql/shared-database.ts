@@ -46,14 +46,14 @@ export async function openSharedDatabase(options: SharedDatabaseOptions, opened:
     return connection
   }
   const [writer, connected] = [await connect('writer'), await connect('reader')]
-  const reader: Pick<Connection, 'send'> = { send: (request) => answered(connected.send(request), maxWaitMs) }
+  const reader: Pick<Connection, 'send'> = { send: (request) => answeredInTime(connected.send(request), maxWaitMs) }
   const writes = announcingWrites(new SharedWrites(writer, maxWaitMs), changes)
   let reads = 0
   return {
     db: drizzle({ client: sqlClient(reader, () => writes, writer) }),
     // Others write tokens, too: what was read is not remembered.
     tokenChanges: () => ++reads,
-    problem: () => answered(databaseProblem(connected), maxWaitMs).catch(reasonOf),
+    problem: () => answeredInTime(databaseProblem(connected), maxWaitMs).catch(reasonOf),
   }
 }
 
@@ -71,12 +71,12 @@ class SharedWrites {
   async batch(statements: readonly SqlStatement[]): Promise<readonly WireResult[]> {
     for (const { sql } of statements) assertWritable(sql)
     return this.writeLock.take(() =>
-      answered(this.connection.send({ op: 'batch', mode: 'write', statements }), this.maxWaitMs),
+      answeredInTime(this.connection.send({ op: 'batch', mode: 'write', statements }), this.maxWaitMs),
     )
   }
 }
 
-function answered<T>(answer: Promise<T>, maxWaitMs: number): Promise<T> {
+function answeredInTime<T>(answer: Promise<T>, maxWaitMs: number): Promise<T> {
   return inTime(answer, maxWaitMs, () => new ControlSilent('the control database did not answer in time'))
 }
 

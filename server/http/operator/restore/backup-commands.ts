@@ -30,7 +30,7 @@ export function backupCommands(parts: BackupCommandParts, actor: Actor): Readonl
   const { backups, backupTarget, keepBackups, audit, now } = parts
   return {
     backup: socketCommand('main', BackupCommand, ({ to, verify = false }) =>
-      answered(async (): Promise<StartedBackup> => {
+      withPlace(async (): Promise<StartedBackup> => {
         const target = backupTarget(to ?? null)
         const { name, result } = backups.start({ target, verify, keep: to === undefined ? keepBackups : null })
         // The status says how it ended.
@@ -44,7 +44,7 @@ export function backupCommands(parts: BackupCommandParts, actor: Actor): Readonl
       ok(statusRecord(backups.state()) satisfies BackupStatus),
     ),
     'backup-list': socketCommand('main', BackupListCommand, ({ to }) =>
-      answered(async (): Promise<BackupList> => {
+      withPlace(async (): Promise<BackupList> => {
         const target = backupTarget(to ?? null)
         return { location: target.location, copies: (await target.copies()).map(copyRecord) }
       }),
@@ -53,7 +53,7 @@ export function backupCommands(parts: BackupCommandParts, actor: Actor): Readonl
 }
 
 /** A place that cannot be used is the operator's to mend. */
-async function answered<T>(work: () => Promise<T>): Promise<Result<T, Failure>> {
+async function withPlace<T>(work: () => Promise<T>): Promise<Result<T, Failure>> {
   try {
     return ok(await work())
   } catch (error) {

@@ -30,11 +30,11 @@ export function uncovered(json: Json, rules: MemberRules, path = ''): readonly s
   return Object.entries(json).flatMap(([name, value]) => {
     if (value === null) return []
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
-    return rule ? rule(value, path + name) : [path + shown(name)]
+    return rule ? rule(value, path + name) : [path + shortName(name)]
   })
 }
 
 /** A name from a body, shortened for a message. */
-export function shown(name: unknown): string {
+export function shortName(name: unknown): string {
   return jsonText(name).slice(0, 60)
 }

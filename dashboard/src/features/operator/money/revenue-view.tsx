@@ -121,7 +121,7 @@ function RevenueChart({ report: { rows, from, to } }: { report: RevenueReport })
 function RevenueTable({ asked, onGroup }: { asked: RevenueAsked; onGroup: (group: RevenueGrouping) => void }) {
   const query = useQuery(revenueQuery(asked))
   const { group_by: group } = asked
-  const named = (row: RevenueRow) => nameOf(row, group)
+  const named = (row: RevenueRow) => groupName(row, group)
   const columns: readonly Column<RevenueRow>[] = [
     { id: 'name', head: TEXT.groups[group], cell: (row) => <span className="wrap-anywhere">{named(row)}</span> },
     { id: 'calls', head: TEXT.columns.calls, numeric: true, cell: ({ calls }) => grouped(calls) },
@@ -208,7 +208,7 @@ function CreditCard({ report: { credit, overruns_micros_usd: overruns } }: { rep
   )
 }
 
-function nameOf({ name, email }: RevenueRow, group: RevenueGrouping): string {
+function groupName({ name, email }: RevenueRow, group: RevenueGrouping): string {
   if (name === '') return TEXT.unnamed[group]
   if (group === 'account') return email ?? name
   if (group === 'rail') return TEXT.rails[name] ?? name

@@ -96,7 +96,7 @@ export function namedOn(chainId: number, token: string, authorization: Authoriza
 const BY_FACILITATOR = '/facilitator'
 
 /** Encodes it as text, for `SettlementHandle.transaction`. */
-export function nameOf({ chainId, token, from, to, value, nonce }: Named, isFacilitated = false): string {
+export function authorizationName({ chainId, token, from, to, value, nonce }: Named, isFacilitated = false): string {
   const name = [`eip155:${chainId}`, token, from, to, value, nonce].join('/')
   return isFacilitated ? name + BY_FACILITATOR : name
 }

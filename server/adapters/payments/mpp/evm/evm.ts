@@ -6,7 +6,7 @@ import { err, ok } from '../../../../core/result'
 import { networkInV1 } from '../../../../core/x402-networks'
 import { receivedTransfers } from '../chain/received'
 import { chainReason, paymentRefusal } from '../refusals'
-import { type Authorization, MAX_LIFE_MS, namedOn, nameOf } from './eip3009'
+import { type Authorization, authorizationName, MAX_LIFE_MS, namedOn } from './eip3009'
 import { authorizations } from './evm-authorizations'
 import { type EvmCredential, isOfX402, readEvmCredential } from './evm-credential'
 import { type EvmNetwork, type EvmOptions, evmNetwork } from './evm-network'
@@ -39,7 +39,7 @@ export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(o
       const { authorization, hash, binding } = read.value
       const named = namedOn(chainId, token, authorization)
       const handle = {
-        transaction: nameOf(named, shared.facilitated !== null),
+        transaction: authorizationName(named, shared.facilitated !== null),
         validBefore: Number(authorization.validBefore) * 1000,
       }
       const claimKey = `evm:${chainId}:${named.token}:${named.from}:${named.nonce}`

@@ -44,9 +44,9 @@ export class LibsqlUsageFigures {
       range.first < range.end ? this.db.all<SummedRow>(sumsOfQuarterHours(question, edges, range, grouping)) : [],
       inOneQuarterHour ? [] : this.logged(question, range.end * QUARTER_HOUR_MS, to),
     ])
-    for (const row of head) tally.count(0, grouping && nameOf(row, grouping), row)
+    for (const row of head) tally.count(0, grouping && groupName(row, grouping), row)
     for (const row of body) tally.count(row.bucket, row.bucket === null ? row.name : null, row)
-    for (const row of tail) tally.count(edges.length - 2, grouping && nameOf(row, grouping), row)
+    for (const row of tail) tally.count(edges.length - 2, grouping && groupName(row, grouping), row)
     return tally.figures()
   }
 
@@ -73,7 +73,7 @@ export class LibsqlUsageFigures {
     }
     for (const row of await this.logged(question, logFrom, to)) {
       const at = Math.max(row.minute * MINUTE_MS, from)
-      tally.count(bucketAt(at), grouping && nameOf(row, grouping), row)
+      tally.count(bucketAt(at), grouping && groupName(row, grouping), row)
     }
     return tally.figures()
   }
@@ -169,7 +169,7 @@ function sumsOf(row: SummedUsage): UsageSums {
   }
 }
 
-function nameOf(
+function groupName(
   row: { keyId: string; operation: string; status: number; model: string },
   grouping: UsageGrouping,
 ): string | number {

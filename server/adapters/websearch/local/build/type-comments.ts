@@ -27,7 +27,7 @@ export function typeEntries(source: string): TypeEntry[] {
     documentedAt.add(start)
     if (NOISE.test(comment)) continue
     const declaration = declarationAt(source, start)
-    const name = nameOf(declaration)
+    const name = declaredName(declaration)
     const text = commentText(comment)
     if (!/[\p{L}\p{N}]/u.test(text)) continue
     const isMember = source[found.index - 1] === ' ' || source[found.index - 1] === '\t'
@@ -49,7 +49,7 @@ function bareExports(source: string, documentedAt: ReadonlySet<number>): TypeEnt
       )
       const code = lines.slice(0, end === -1 ? 10 : end + 1).join('\n')
       return {
-        section: { path: [nameOf(code)].filter((name) => name !== ''), blocks: withCode([], code) },
+        section: { path: [declaredName(code)].filter((name) => name !== ''), blocks: withCode([], code) },
         documented: false,
       }
     })
@@ -72,7 +72,7 @@ function declarationAt(source: string, start: number): string {
     .replace(/\s*\{$/, '')
 }
 
-function nameOf(declaration: string): string {
+function declaredName(declaration: string): string {
   return unquoted((NAMED.exec(declaration) ?? MEMBER.exec(declaration))?.[1] ?? '')
 }
 

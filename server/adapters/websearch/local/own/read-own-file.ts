@@ -38,7 +38,7 @@ function htmlContent(file: RawFile, settings: SourceSettings): OwnContent {
   return {
     document: documentOf(markdown, {
       url,
-      title: title || nameOf(file.origin),
+      title: title || nameWords(file.origin),
       siteName: siteName ?? settings.site,
       adult,
       ...(description ? { description } : {}),
@@ -61,7 +61,7 @@ function markdownContent(file: RawFile, settings: SourceSettings): OwnContent {
   const url = front.url ?? file.url
   const heading = parseMarkdown(body).sections[0]?.path[0]
   const lang = front.lang ?? languageOf(body)
-  const { title = heading ?? nameOf(file.origin), siteName = settings.site, adult = 0, ...rest } = front
+  const { title = heading ?? nameWords(file.origin), siteName = settings.site, adult = 0, ...rest } = front
   const document = documentOf(body, { ...rest, url, title, siteName, adult, ...(lang ? { lang } : {}) })
   const images = markdownImages(body, file.url).map(({ imageUrl, alt, caption }): IndexImage => {
     const shown = { pageUrl: url, imageUrl, width: null, height: null, adult, ...(lang ? { lang } : {}) }
@@ -83,7 +83,8 @@ async function pdfDocument(file: RawFile, settings: SourceSettings): Promise<Ind
     .join('\n\n')
     .slice(0, MAX_TEXT_CHARACTERS)
   if (markdown === '') throw new Unreadable('the PDF contains no text, only images')
-  const title = typeof info['Title'] === 'string' && info['Title'].trim() !== '' ? info['Title'] : nameOf(file.origin)
+  const title =
+    typeof info['Title'] === 'string' && info['Title'].trim() !== '' ? info['Title'] : nameWords(file.origin)
   const [, year, month, day] = /^D:(\d{4})(\d{2})(\d{2})/.exec(String(info['CreationDate'] ?? '')) ?? []
   const lang = languageOf(markdown)
   return documentOf(markdown, {
@@ -113,7 +114,7 @@ function sizeOf(bytes: Uint8Array): { readonly width: number | null; readonly he
 
 /** The title of an image is its alternative text, else its caption, else its file name. The rest become keywords. */
 function imageWords(alt: string, caption: string, address: string, pageTitle: string) {
-  const named = nameOf(address)
+  const named = nameWords(address)
   const title = [alt, caption, named].find((words) => words !== '') ?? named
   return { title, tags: [caption, named, pageTitle].filter((words) => words !== '' && words !== title) }
 }
@@ -128,7 +129,7 @@ function decodedText(file: RawFile): string {
 }
 
 /** The words of a file's name, without its extension. */
-function nameOf(address: string): string {
+function nameWords(address: string): string {
   const last =
     address
       .split(/[?#]/)[0]

@@ -1,6 +1,15 @@
 import { isJson, type Json, jsonText } from '../../../../core/json'
 import { manyOf } from '../model-request'
-import { COVERED, EMPTY, type MemberRule, type MemberRules, objectOf, only, shown, uncovered } from '../priced-members'
+import {
+  COVERED,
+  EMPTY,
+  type MemberRule,
+  type MemberRules,
+  objectOf,
+  only,
+  shortName,
+  uncovered,
+} from '../priced-members'
 
 /** Tools that Anthropic defines and the caller runs: they cost tokens only. Anthropic runs the others. */
 const CALLER_RUN_TOOLS = /^(bash|text_editor|computer|memory)_\d+$/
@@ -14,7 +23,7 @@ const tools: MemberRule = (value, path) => {
   if (!Array.isArray(value)) return [path]
   return value.flatMap((tool: unknown) => {
     const type = isJson(tool) ? (tool['type'] ?? 'custom') : 'custom'
-    return type === 'custom' || CALLER_RUN_TOOLS.test(jsonText(type)) ? [] : [`${path}.${shown(type)}`]
+    return type === 'custom' || CALLER_RUN_TOOLS.test(jsonText(type)) ? [] : [`${path}.${shortName(type)}`]
   })
 }
 
@@ -37,7 +46,7 @@ const messages: MemberRule = (value, path) =>
 function blocks(content: unknown, path: string): readonly string[] {
   return manyOf(content).flatMap((block) => {
     if (!isJson(block)) return []
-    if (!BLOCKS.has(block['type'])) return [`${path}.${shown(block['type'])}`]
+    if (!BLOCKS.has(block['type'])) return [`${path}.${shortName(block['type'])}`]
     return block['type'] === 'tool_result' ? blocks(block['content'], path) : []
   })
 }
@@ -48,7 +57,7 @@ const CLEARING: ReadonlySet<unknown> = new Set(['clear_tool_uses_20250919', 'cle
 const edits: MemberRule = (value, path) =>
   manyOf(value).flatMap((edit) => {
     const type = isJson(edit) ? edit['type'] : null
-    return CLEARING.has(type) ? [] : [`${path}.${shown(type)}`]
+    return CLEARING.has(type) ? [] : [`${path}.${shortName(type)}`]
   })
 
 /**

@@ -1,6 +1,6 @@
 import { isJson, type Json } from '../../../../core/json'
 import { manyOf } from '../model-request'
-import { COVERED, type MemberRule, type MemberRules, objectOf, only, shown, uncovered } from '../priced-members'
+import { COVERED, type MemberRule, type MemberRules, objectOf, only, shortName, uncovered } from '../priced-members'
 
 /** Tools that the caller runs. The vendor runs all others and bills each use. */
 const TOOL: Readonly<Record<string, MemberRules>> = {
@@ -13,7 +13,7 @@ const tools: MemberRule = (value, path) => {
   return value.flatMap((tool: unknown) => {
     const type = isJson(tool) ? tool['type'] : null
     const rules = typeof type === 'string' && Object.hasOwn(TOOL, type) ? TOOL[type] : undefined
-    if (!isJson(tool) || !rules) return [`${path}.${typeof type === 'string' ? shown(type) : 'type'}`]
+    if (!isJson(tool) || !rules) return [`${path}.${typeof type === 'string' ? shortName(type) : 'type'}`]
     return uncovered(tool, rules, `${path}.`)
   })
 }

@@ -1,6 +1,6 @@
 import { elementsOf, isJson, type Json } from '../../../../../core/json'
 import { manyOf } from '../../model-request'
-import { COVERED, type MemberRule, type MemberRules, objectOf, only, shown, uncovered } from '../../priced-members'
+import { COVERED, type MemberRule, type MemberRules, objectOf, only, shortName, uncovered } from '../../priced-members'
 
 /** Tools that the caller runs. OpenAI runs the others, such as `web_search`, and bills each use. */
 const CALLERS_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom'])
@@ -33,22 +33,22 @@ const INCLUDES: ReadonlySet<unknown> = new Set(['reasoning.encrypted_content', '
 const tools: MemberRule = (value, path) =>
   manyOf(value).flatMap((tool) => {
     const type = isJson(tool) ? tool['type'] : 'type'
-    return CALLERS_TOOLS.has(type) ? [] : [`${path}.${shown(type)}`]
+    return CALLERS_TOOLS.has(type) ? [] : [`${path}.${shortName(type)}`]
   })
 
 const toolChoice: MemberRule = (value, path) =>
-  !isJson(value) || TOOL_CHOICES.has(value['type']) ? [] : [`${path}.${shown(value['type'])}`]
+  !isJson(value) || TOOL_CHOICES.has(value['type']) ? [] : [`${path}.${shortName(value['type'])}`]
 
 const include: MemberRule = (value, path) =>
-  manyOf(value).flatMap((name) => (INCLUDES.has(name) ? [] : [`${path}.${shown(name)}`]))
+  manyOf(value).flatMap((name) => (INCLUDES.has(name) ? [] : [`${path}.${shortName(name)}`]))
 
 const input: MemberRule = (value, path) =>
   elementsOf(value).flatMap((item) => {
     if (!isJson(item)) return []
     const type = itemType(item)
-    if (!ITEMS.has(type)) return [`${path}.${shown(type)}`]
+    if (!ITEMS.has(type)) return [`${path}.${shortName(type)}`]
     return partsOfItem(item).flatMap((part) =>
-      !isJson(part) || PARTS.has(part['type']) ? [] : [`${path}.${shown(part['type'])}`],
+      !isJson(part) || PARTS.has(part['type']) ? [] : [`${path}.${shortName(part['type'])}`],
     )
   })
 
