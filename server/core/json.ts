@@ -16,6 +16,11 @@ export function partsOf(value: object): readonly unknown[] {
   return Array.isArray(value) ? value : Object.values(value)
 }
 
+/** A parsed text; empty for any other value. */
+export function stringOrEmpty(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
 /** A parsed value as text: an object or list as its JSON. `String` throws for an object with a member named `toString`. */
 export function jsonText(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)

@@ -1,3 +1,4 @@
+import { stringOrEmpty } from '../../../../server/core/json.ts'
 import { type ApiFailure, parseFailure } from '../client/failure.ts'
 
 /** The API formats in which a model can be called. */
@@ -57,7 +58,7 @@ export const CHAT_WIRES: Readonly<Record<EndpointType, ChatWire>> = {
     }),
     text(json) {
       const choice = at(json, 'choices', 0)
-      return stringOr(at(choice, 'delta', 'content')) + stringOr(at(choice, 'message', 'content'))
+      return stringOrEmpty(at(choice, 'delta', 'content')) + stringOrEmpty(at(choice, 'message', 'content'))
     },
     ending: (json) => at(json, 'choices', 0, 'finish_reason'),
   },
@@ -71,7 +72,7 @@ export const CHAT_WIRES: Readonly<Record<EndpointType, ChatWire>> = {
       ...(temperature !== null && { temperature }),
       ...(stream && { stream }),
     }),
-    text: (json) => stringOr(at(json, 'delta', 'text')) + listAt(json, 'content').map(partText).join(''),
+    text: (json) => stringOrEmpty(at(json, 'delta', 'text')) + listAt(json, 'content').map(partText).join(''),
     ending: (json) => at(json, 'stop_reason') ?? at(json, 'delta', 'stop_reason'),
   },
   generate_content: {
@@ -110,11 +111,7 @@ export function parseChunk(type: EndpointType, json: unknown): ChatChunk {
 }
 
 function partText(part: unknown): string {
-  return stringOr(at(part, 'text'))
-}
-
-function stringOr(value: unknown): string {
-  return typeof value === 'string' ? value : ''
+  return stringOrEmpty(at(part, 'text'))
 }
 
 function listAt(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { stringOrEmpty } from '../../../../core/json'
 
 /** An installed package, as described by its package.json. */
 export interface InstalledPackage {
@@ -45,16 +46,16 @@ async function entriesOf(folder: string): Promise<string[]> {
 
 async function readPackage(folder: string): Promise<InstalledPackage | null> {
   const manifest = await readManifest(folder)
-  const name = stringOr(manifest.name)
-  const version = stringOr(manifest.version)
+  const name = stringOrEmpty(manifest.name)
+  const version = stringOrEmpty(manifest.version)
   if (name === '' || version === '') return null
-  const keywords = Array.isArray(manifest.keywords) ? manifest.keywords.map(stringOr) : []
-  const home = httpsPage(stringOr(manifest.homepage)) ?? repositoryPage(manifest.repository)
+  const keywords = Array.isArray(manifest.keywords) ? manifest.keywords.map(stringOrEmpty) : []
+  const home = httpsPage(stringOrEmpty(manifest.homepage)) ?? repositoryPage(manifest.repository)
   return {
     name,
     version,
     folder,
-    description: stringOr(manifest.description),
+    description: stringOrEmpty(manifest.description),
     keywords: keywords.filter((keyword) => keyword !== '').slice(0, 40),
     homepage: home ?? registryPage(name),
     hasTypes: manifest.types !== undefined || manifest.typings !== undefined,
@@ -93,7 +94,7 @@ export function registryPage(name: string): string {
 /** A package.json `repository` as an https URL for browsers, or null. */
 export function repositoryPage(repository: unknown): string | null {
   const given = typeof repository === 'object' && repository !== null ? { ...repository } : { url: repository }
-  const url = stringOr('url' in given ? given.url : '')
+  const url = stringOrEmpty('url' in given ? given.url : '')
   const shorthand = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(url)?.[1]
   if (shorthand) return `https://github.com/${shorthand}`
   return httpsPage(
@@ -110,8 +111,4 @@ export function httpsPage(text: string): string | null {
   const url = new URL(text)
   url.protocol = 'https:'
   return url.href
-}
-
-function stringOr(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -1,5 +1,5 @@
 import { failure } from '../../../../core/failure'
-import { elementsOf, isJson, type Json, jsonText } from '../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText, stringOrEmpty } from '../../../../core/json'
 import { err, ok } from '../../../../core/result'
 import { invalidMember, manyOf, missingMember, positive, readModelBody, TEXT_PART } from '../model-request'
 import type { ModelWire, UpstreamWire } from '../model-wire'
@@ -46,7 +46,7 @@ const OVER_CHAT: UpstreamWire = {
     const [choice] = elementsOf(answer['choices'])
     if (!isJson(choice)) return null
     const message = isJson(choice['message']) ? choice['message'] : {}
-    const text = stringOr(message['content'])
+    const text = stringOrEmpty(message['content'])
     const json = { ...headOf(answer), choices: [choiceOf(text, choice)], usage: answer['usage'] }
     return new TextEncoder().encode(JSON.stringify(json))
   },
@@ -114,7 +114,7 @@ class CompletionEvents implements ChatTranslator {
     const [choice] = elementsOf(choices)
     if (!isJson(choice)) return this.showsUsage && isJson(usage) ? event({ ...head, choices: [], usage }) : ''
     const delta = isJson(choice['delta']) ? choice['delta'] : {}
-    const text = stringOr(delta['content'])
+    const text = stringOrEmpty(delta['content'])
     if (text === '' && (choice['finish_reason'] ?? null) === null) return ''
     return event({ ...head, choices: [choiceOf(text, choice)], ...(this.showsUsage && { usage: null }) })
   }
@@ -130,10 +130,6 @@ function headOf({ id, created, model }: Json) {
 
 function choiceOf(text: string, { finish_reason: finish }: Json) {
   return { text, index: 0, logprobs: null, finish_reason: finish ?? null }
-}
-
-function stringOr(content: unknown): string {
-  return typeof content === 'string' ? content : ''
 }
 
 function event(json: object): string {
