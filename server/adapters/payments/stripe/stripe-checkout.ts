@@ -28,32 +28,7 @@ const MAX_LISTED = 100_000
 export function stripeCheckout(options: StripeOptions): CardCheckout {
   const stripe = openStripe(options)
   return {
-    async open({ id, account, email, amount }) {
-      const expiresAt = options.now() + PAGE_MS
-      const asking = stripe.checkout.sessions.create(
-        {
-          mode: 'payment',
-          customer_email: email,
-          client_reference_id: id,
-          metadata: { top_up: id, account },
-          payment_intent_data: { metadata: { top_up: id, account } },
-          line_items: [
-            {
-              quantity: 1,
-              price_data: { currency: 'usd', unit_amount: cents(amount), product_data: { name: 'Wallet top-up' } },
-            },
-          ],
-          success_url: `${options.returnUrl}?top_up=${id}`,
-          cancel_url: options.returnUrl,
-          expires_at: Math.ceil(expiresAt / 1000),
-        },
-        // Retrying a top-up whose response was lost returns the same page.
-        { idempotencyKey: id },
-      )
-      const page = await askStripe(() => asking)
-      if (!page.url) throw new Error('Stripe returned a checkout page without a URL')
-      return { id: page.id, url: page.url, expiresAt }
-    },
+    open: (topUp) => openPage(stripe, options, topUp),
     async state(id): Promise<CardState> {
       return askStripe(async () => stateOf(await stripe.checkout.sessions.retrieve(id)))
     },
@@ -89,24 +64,63 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
       return found
     },
     refund: (refund) => sendRefund(stripe, refund),
-    async message(body, signature): Promise<CardMessage | null> {
-      const text = exactText(body)
-      if (text === null || isFromTheFuture(signature, options.now())) return null
-      try {
-        const event = await stripe.webhooks.constructEventAsync(
-          text,
-          signature,
-          options.webhookSecret,
-          TOLERANCE_SECONDS,
-          undefined,
-          options.now(),
-        )
-        return subjectOf(event)
-      } catch (error) {
-        if (error instanceof Stripe.errors.StripeSignatureVerificationError) return null
-        throw error
-      }
+    message: (body, signature) => readMessage(stripe, options, body, signature),
+  }
+}
+
+async function openPage(
+  stripe: Stripe,
+  { now, returnUrl }: StripeOptions,
+  { id, account, email, amount }: Parameters<CardCheckout['open']>[0],
+): ReturnType<CardCheckout['open']> {
+  const expiresAt = now() + PAGE_MS
+  const asking = stripe.checkout.sessions.create(
+    {
+      mode: 'payment',
+      customer_email: email,
+      client_reference_id: id,
+      metadata: { top_up: id, account },
+      payment_intent_data: { metadata: { top_up: id, account } },
+      line_items: [
+        {
+          quantity: 1,
+          price_data: { currency: 'usd', unit_amount: cents(amount), product_data: { name: 'Wallet top-up' } },
+        },
+      ],
+      success_url: `${returnUrl}?top_up=${id}`,
+      cancel_url: returnUrl,
+      expires_at: Math.ceil(expiresAt / 1000),
     },
+    // Retrying a top-up whose response was lost returns the same page.
+    { idempotencyKey: id },
+  )
+  const page = await askStripe(() => asking)
+  if (!page.url) throw new Error('Stripe returned a checkout page without a URL')
+  return { id: page.id, url: page.url, expiresAt }
+}
+
+/** What a webhook is about; null if it is not signed by Stripe, too old, or about nothing of ours. */
+async function readMessage(
+  stripe: Stripe,
+  { now, webhookSecret }: StripeOptions,
+  body: Parameters<CardCheckout['message']>[0],
+  signature: string,
+): Promise<CardMessage | null> {
+  const text = exactText(body)
+  if (text === null || isFromTheFuture(signature, now())) return null
+  try {
+    const event = await stripe.webhooks.constructEventAsync(
+      text,
+      signature,
+      webhookSecret,
+      TOLERANCE_SECONDS,
+      undefined,
+      now(),
+    )
+    return subjectOf(event)
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeSignatureVerificationError) return null
+    throw error
   }
 }
 
