@@ -19,7 +19,7 @@ import { secondFactorOpener } from './sign-in/second-factors'
 import { type Finish, type SignInEvents, SignInGuard } from './sign-in/sign-in-guard'
 import { UsedCodes } from './sign-in/used-codes'
 import { userDirectory } from './user-directory'
-import { userSessions } from './user-sessions'
+import { userSecondFactors, userSessions } from './user-sessions'
 import { isTakenEmail, userSettings } from './user-settings'
 import { noteLoggedError, noteSecondFactor, noteUnavailable, respond, type Visit } from './visit'
 
@@ -102,7 +102,7 @@ export function openIdentity(options: IdentityOptions): Identity {
   const guarded: Guarded = (what, act) =>
     reported(act, (reason) => report({ requestId: visits.getStore()?.requestId ?? null, reason: `${what}: ${reason}` }))
   const onSessionEnd = (userId: string) => guarded('session hook', () => options.onSessionEnd?.(userId))
-  const settings = { ...userSettings(options.db, onSessionEnd), ...userSessions(options.db, onSessionEnd) }
+  const settings = settingsOfUsers(options.db, onSessionEnd)
   const uses = new CodeUses()
   const directory = userDirectory(options.db)
   const guard = new SignInGuard({
@@ -172,6 +172,14 @@ export function openIdentity(options: IdentityOptions): Identity {
     ...settings,
 
     resetToken,
+  }
+}
+
+function settingsOfUsers(db: IdentityOptions['db'], onSessionEnd: (userId: string) => Promise<void>) {
+  return {
+    ...userSettings(db, onSessionEnd),
+    ...userSessions(db, onSessionEnd),
+    ...userSecondFactors(db, onSessionEnd),
   }
 }
 
@@ -250,7 +258,7 @@ interface LibraryParts {
   readonly visits: AsyncLocalStorage<Visit>
   readonly guarded: Guarded
   readonly uses: CodeUses
-  readonly settings: ReturnType<typeof userSettings> & ReturnType<typeof userSessions>
+  readonly settings: ReturnType<typeof settingsOfUsers>
   readonly onSessionEnd: (userId: string) => Promise<void>
   readonly resetToken: (email: string) => Promise<string | null>
   readonly guard: SignInGuard

@@ -16,13 +16,12 @@ interface SeenSessions {
   strengthenSession(sessionId: string): Promise<void>
 }
 
-/** The sessions of users, and the second factors that they begin with. */
+/** The sessions of users. */
 export function userSessions(
   db: IdentityDatabase,
   onSessionEnd: (userId: string) => Promise<void>,
-): Pick<IdentitySettings, 'sessions' | 'endSessions' | 'secondFactors' | 'resetSecondFactors'> & SeenSessions {
+): Pick<IdentitySettings, 'sessions' | 'endSessions'> & SeenSessions {
   const { seen, seenAt } = sessionUses(db)
-  const factors = builtOnce(() => factorQuery(db))
   return {
     seen,
 
@@ -65,7 +64,16 @@ export function userSessions(
       if (ended.length > 0) await onSessionEnd(userId)
       return ended.length
     },
+  }
+}
 
+/** The second factors that sessions begin with. */
+export function userSecondFactors(
+  db: IdentityDatabase,
+  onSessionEnd: (userId: string) => Promise<void>,
+): Pick<IdentitySettings, 'secondFactors' | 'resetSecondFactors'> {
+  const factors = builtOnce(() => factorQuery(db))
+  return {
     async secondFactors(userId) {
       const [found] = await factors().all({ userId })
       const stored = found?.codes ?? null
