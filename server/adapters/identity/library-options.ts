@@ -104,7 +104,6 @@ export interface LibrarySettings {
  * explicitly, so that it behaves the same in tests and in production.
  */
 export function libraryOptions(settings: LibrarySettings) {
-  const hashCode = recoveryCodeHash(settings.secret)
   return {
     appName: 'Gateway',
     baseURL: settings.origin,
@@ -133,25 +132,7 @@ export function libraryOptions(settings: LibrarySettings) {
     // How old a sign-in may be is for the gateway's own routes to say (freshAge), by its own clock.
     session: { expiresIn: 7 * DAY_SECONDS, disableSessionRefresh: true, freshAge: 0, additionalFields: SESSION_FIELDS },
     verification: { storeIdentifier: 'hashed' },
-    rateLimit: {
-      enabled: true,
-      window: MINUTE_SECONDS,
-      max: 600,
-      customRules: {
-        '/sign-up/email': { window: MINUTE_SECONDS, max: settings.signUpPerMinute },
-        '/sign-in/email': { window: MINUTE_SECONDS, max: 10 },
-        '/change-password': { window: MINUTE_SECONDS, max: 10 },
-        // A code has 32^8 values and lives ten minutes: nobody can guess one at this rate.
-        '/device': { window: MINUTE_SECONDS, max: 10 },
-        '/device/approve': { window: MINUTE_SECONDS, max: 10 },
-        '/device/code': { window: MINUTE_SECONDS, max: 10 },
-        '/two-factor/*': { window: MINUTE_SECONDS, max: 20 },
-        '/passkey/*': { window: MINUTE_SECONDS, max: 30 },
-        '/request-password-reset': { window: MINUTE_SECONDS, max: 5 },
-        '/reset-password': { window: MINUTE_SECONDS, max: 10 },
-      },
-      customStorage: { consume: async (key: string, rule) => settings.windows.take(key, rule) },
-    },
+    rateLimit: rateLimits(settings),
     advanced: {
       useSecureCookies: settings.origin.startsWith('https:'),
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax' },
@@ -160,26 +141,53 @@ export function libraryOptions(settings: LibrarySettings) {
       disableCSRFCheck: false,
       disableOriginCheck: false,
     },
-    hooks: {
-      before: createAuthMiddleware(async (ctx) => {
-        if (ctx.path === '/sign-up/email') await freeStrandedEmail(settings.db, ctx.body, Date.now())
-        if (ctx.path === '/change-password') return endOtherSessions(ctx.body)
-        if (TAKES_CODES.has(ctx.path)) await refuseCodeOfSession(ctx, settings)
-        if (ctx.path === '/passkey/verify-authentication') requirePasskeyId(ctx.body)
-        const overruled = secondFactorBody(ctx.path, ctx.body, hashCode)
-        if (overruled) return { context: { body: overruled } }
-        if (ctx.path === '/list-sessions') return sessionsWithoutTokens(ctx)
-        if (ctx.path === '/revoke-other-sessions') return onlyThisSession(ctx, settings)
-        return undefined
-      }),
-      after: createAuthMiddleware(async (ctx) => {
-        await endReplacedSession(ctx)
-        await endSessionsWithoutFactor(ctx, settings)
-        await strengthenByPasskey(ctx, settings)
-      }),
-    },
+    hooks: libraryHooks(settings),
     databaseHooks: rowHooks(settings),
   } satisfies BetterAuthOptions
+}
+
+function rateLimits({ signUpPerMinute, windows }: LibrarySettings) {
+  return {
+    enabled: true,
+    window: MINUTE_SECONDS,
+    max: 600,
+    customRules: {
+      '/sign-up/email': { window: MINUTE_SECONDS, max: signUpPerMinute },
+      '/sign-in/email': { window: MINUTE_SECONDS, max: 10 },
+      '/change-password': { window: MINUTE_SECONDS, max: 10 },
+      // A code has 32^8 values and lives ten minutes: nobody can guess one at this rate.
+      '/device': { window: MINUTE_SECONDS, max: 10 },
+      '/device/approve': { window: MINUTE_SECONDS, max: 10 },
+      '/device/code': { window: MINUTE_SECONDS, max: 10 },
+      '/two-factor/*': { window: MINUTE_SECONDS, max: 20 },
+      '/passkey/*': { window: MINUTE_SECONDS, max: 30 },
+      '/request-password-reset': { window: MINUTE_SECONDS, max: 5 },
+      '/reset-password': { window: MINUTE_SECONDS, max: 10 },
+    },
+    customStorage: { consume: async (key: string, rule) => windows.take(key, rule) },
+  } satisfies BetterAuthOptions['rateLimit']
+}
+
+function libraryHooks(settings: LibrarySettings) {
+  const hashCode = recoveryCodeHash(settings.secret)
+  return {
+    before: createAuthMiddleware(async (ctx) => {
+      if (ctx.path === '/sign-up/email') await freeStrandedEmail(settings.db, ctx.body, Date.now())
+      if (ctx.path === '/change-password') return endOtherSessions(ctx.body)
+      if (TAKES_CODES.has(ctx.path)) await refuseCodeOfSession(ctx, settings)
+      if (ctx.path === '/passkey/verify-authentication') requirePasskeyId(ctx.body)
+      const overruled = secondFactorBody(ctx.path, ctx.body, hashCode)
+      if (overruled) return { context: { body: overruled } }
+      if (ctx.path === '/list-sessions') return sessionsWithoutTokens(ctx)
+      if (ctx.path === '/revoke-other-sessions') return onlyThisSession(ctx, settings)
+      return undefined
+    }),
+    after: createAuthMiddleware(async (ctx) => {
+      await endReplacedSession(ctx)
+      await endSessionsWithoutFactor(ctx, settings)
+      await strengthenByPasskey(ctx, settings)
+    }),
+  } satisfies BetterAuthOptions['hooks']
 }
 
 function tables(db: IdentityDatabase) {
