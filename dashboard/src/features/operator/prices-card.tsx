@@ -32,7 +32,42 @@ export function PricesCard() {
     TEXT.takenBack,
     () => undefined,
   )
-  const columns: readonly Column<Row>[] = [
+  const rows = prices.data && rowsOf(prices.data)
+  return (
+    <Card
+      title={TEXT.prices}
+      flush
+      aside={
+        <Button busy={rows === undefined} onClick={() => setSetting(true)}>
+          {TEXT.price}
+        </Button>
+      }
+    >
+      {resetting.error && <FormFailure failure={toApiFailure(resetting.error)} />}
+      <Table
+        caption={TEXT.priceTable}
+        columns={columnsOf(resetting.isPending, resetting.mutate)}
+        textOf={({ operation, account }) => `${operation} ${account}`}
+        rowKey={({ operation, account, isCustom }) => `${operation} ${account} ${isCustom}`}
+        state={{
+          rows,
+          ...listState(prices),
+        }}
+        empty={null}
+      />
+      {setting && prices.data && (
+        <PriceDialog
+          operations={prices.data.catalogue.map(({ operation }) => operation)}
+          onClose={() => setSetting(false)}
+        />
+      )}
+    </Card>
+  )
+}
+
+/** The columns of the table. `reset` gives a row its catalog price again. */
+function columnsOf(isResetting: boolean, reset: (row: Row) => void): readonly Column<Row>[] {
+  return [
     {
       id: 'operation',
       head: HEADS.operation,
@@ -62,45 +97,14 @@ export function PricesCard() {
         row.isCustom ? (
           <Button
             aria-label={`${TEXT.takeBack}: ${row.operation}, ${row.account ?? TEXT.everybody}`}
-            busy={resetting.isPending}
-            onClick={() => resetting.mutate(row)}
+            busy={isResetting}
+            onClick={() => reset(row)}
           >
             {TEXT.takeBack}
           </Button>
         ) : null,
     },
   ]
-  const rows = prices.data && rowsOf(prices.data)
-  return (
-    <Card
-      title={TEXT.prices}
-      flush
-      aside={
-        <Button busy={rows === undefined} onClick={() => setSetting(true)}>
-          {TEXT.price}
-        </Button>
-      }
-    >
-      {resetting.error && <FormFailure failure={toApiFailure(resetting.error)} />}
-      <Table
-        caption={TEXT.priceTable}
-        columns={columns}
-        textOf={({ operation, account }) => `${operation} ${account}`}
-        rowKey={({ operation, account, isCustom }) => `${operation} ${account} ${isCustom}`}
-        state={{
-          rows,
-          ...listState(prices),
-        }}
-        empty={null}
-      />
-      {setting && prices.data && (
-        <PriceDialog
-          operations={prices.data.catalogue.map(({ operation }) => operation)}
-          onClose={() => setSetting(false)}
-        />
-      )}
-    </Card>
-  )
 }
 
 /** Only the latest override per operation and account counts; one that was reset is none. */
