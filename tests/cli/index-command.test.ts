@@ -105,10 +105,10 @@ describe('bun run gateway index', () => {
 
   test('a failure is reported in one line', async () => {
     expect(await refused(['remove', '/never/added'])).toBe(
-      'Refused: /never/added is not in the index; see "index list"',
+      'CommandRefused: /never/added is not in the index; see "index list"',
     )
-    expect(await refused(['add', '/nowhere'])).toBe('Refused: there is nothing at /nowhere')
-    expect(await refused(['add', 'http://127.0.0.1:9/'])).toMatch(/^Refused: .*(forbidden|bad)/)
+    expect(await refused(['add', '/nowhere'])).toBe('CommandRefused: there is nothing at /nowhere')
+    expect(await refused(['add', 'http://127.0.0.1:9/'])).toMatch(/^CommandRefused: .*(forbidden|bad)/)
   })
 
   test('wrong usage is reported before anything is read', async () => {
