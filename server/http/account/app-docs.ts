@@ -2,7 +2,6 @@ import type { Scope } from '../../core/credentials/oauth-grant'
 import type { FailureCode } from '../../core/failure'
 import type { EndpointDocs } from '../openapi/documented'
 
-const SESSION_ONLY = new Set<FailureCode>(['missing_session', 'foreign_origin', 'recent_sign_in_required'])
 const APP_FAILURES: readonly FailureCode[] = [
   'missing_api_key',
   'invalid_api_key',
@@ -10,6 +9,8 @@ const APP_FAILURES: readonly FailureCode[] = [
   'insufficient_scope',
   'insufficient_permissions',
   'rate_limit_exceeded',
+  'internal_error',
+  'service_unavailable',
 ]
 
 /** Documents the app version of an owner's route: another path, called with an access token of this scope. */
@@ -19,6 +20,6 @@ export function appDocs(docs: EndpointDocs, scope: Scope): EndpointDocs {
     id: `${docs.id}AsApp`,
     summary: `${docs.summary}, as an app`,
     description: `${docs.description} Needs an access token with the scope \`${scope}\`; API keys are not accepted.`,
-    failures: [...new Set([...docs.failures.filter((code) => !SESSION_ONLY.has(code)), ...APP_FAILURES])],
+    failures: [...new Set([...docs.failures.filter((code) => code !== 'recent_sign_in_required'), ...APP_FAILURES])],
   }
 }

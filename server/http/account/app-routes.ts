@@ -8,6 +8,7 @@ import { readable, readBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { notFound, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { allowed, type Id, signedIn } from '../routing/api-access'
 import { AppLimit, appRecord, type ConnectedApps, connectedApp, type Disconnected, type OneApp } from './app-record'
 
 interface AppParts {
@@ -26,52 +27,42 @@ export function appRoutes(parts: AppParts) {
   return routeGroup({ name: 'apps', prefix: '/api/apps' })
     .get(
       '',
-      async ({ context }): Promise<ConnectedApps> => {
-        const owner = await owners.owner(context)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }): Promise<ConnectedApps> => {
         const granted = await grants.apps(owner.account.userId, now())
         const connected = await Promise.all(granted.map((app) => connectedApp(app, owner.accountId, parts)))
         connected.sort((a, b) => (a.name < b.name ? -1 : 1))
         return { apps: connected, mcp_url: `${baseUrl}/mcp` }
-      },
-      UNDOCUMENTED,
+      }),
     )
     .get(
       '/:id',
-      async ({ context, params }): Promise<OneApp> => {
-        const owner = await owners.owner(context)
-        const app = await grants.app(params.id)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }, { id }: Id): Promise<OneApp> => {
+        const app = await grants.app(id)
         if (!app) throw notFound('This app does not exist or is no longer connected.')
         return { app: await appRecord(app, owner.accountId, parts) }
-      },
-      UNDOCUMENTED,
+      }),
     )
     .post(
       '/:id/limit',
-      async ({ context, params }): Promise<AppLimit> => {
-        const owner = await owners.owner(context)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }, { id }: Id): Promise<AppLimit> => {
         const { spending_limit: usd } = await readBody(AppLimit, context)
         const limit = usd === null ? null : readable(fromUsdNumber(usd))
-        taken(await appGrants.setLimit(owner.accountId, params.id, limit, owner.actor))
+        taken(await appGrants.setLimit(owner.accountId, id, limit, owner.actor))
         return { spending_limit: usd }
-      },
-      { parse: 'none', ...UNDOCUMENTED },
+      }),
     )
     .post(
       '/:id/disconnect',
-      async ({ context, params }): Promise<Disconnected> => {
-        const owner = await owners.owner(context)
-        await appGrants.disconnect(owner.account, params.id, owner.actor)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }, { id }: Id): Promise<Disconnected> => {
+        await appGrants.disconnect(owner.account, id, owner.actor)
         return { disconnected: true }
-      },
-      UNDOCUMENTED,
+      }),
     )
     .post(
       '/disconnect',
-      async ({ context }): Promise<Disconnected> => {
-        const owner = await owners.owner(context)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }): Promise<Disconnected> => {
         await appGrants.disconnect(owner.account, 'all', owner.actor)
         return { disconnected: true }
-      },
-      UNDOCUMENTED,
+      }),
     )
 }

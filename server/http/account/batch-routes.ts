@@ -5,6 +5,7 @@ import { InnerGet } from '../middleware/inner-get'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 
 /** What is no list or record of an owner: streams, pictures, sign-in, and a batch within a batch. */
 const NO_PARTS = /^\/api\/(batch|events|thumbnail|auth|operator)(\/|$)/
@@ -20,17 +21,14 @@ export function batchRoutes(
 ) {
   return routeGroup({ name: 'batch', prefix: '/api' }).get(
     '/batch',
-    async ({ context }) => {
-      // Nobody else makes one request into many.
-      await owners.owner(context)
+    ...allowed(signedIn(owners), UNDOCUMENTED, async ({ context }) => {
       const urls = context.url.searchParams.getAll('get').map((path) => partUrl(path, context.url.origin))
       if (urls.length === 0 || urls.length > MAX_BATCH_PARTS)
         throw refusal(`Send 1 to ${MAX_BATCH_PARTS} parts as "get".`)
       const parts = await Promise.all(urls.map((url) => partOf(url, context, dispatch)))
       const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
       return new Response(`{"parts":[${parts.join()}]}`, { headers })
-    },
-    UNDOCUMENTED,
+    }),
   )
 }
 

@@ -1,5 +1,4 @@
-import type { RouteDocs } from '../openapi/documented'
-import { OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import type { EndpointDocs } from '../openapi/documented'
 import { AccountRecord, LimitsRecord, OperatorClaim, OperatorClaimed } from './record'
 
 const READING = { limit: 60, remaining: 59, reset: 1_795_219_260 }
@@ -10,7 +9,6 @@ export const ACCOUNT_DOCS = {
     tag: 'Account',
     summary: 'Your account',
     description: 'The signed-in user, the tier and the balance with its breakdown.',
-    access: 'session',
     answers: {
       200: {
         description: 'The account.',
@@ -35,7 +33,7 @@ export const ACCOUNT_DOCS = {
         },
       },
     },
-    failures: OWNER_FAILURES,
+    failures: [],
   },
   operator: {
     id: 'claimOperator',
@@ -43,7 +41,6 @@ export const ACCOUNT_DOCS = {
     summary: 'Claim operator rights',
     description:
       'Makes this account the operator. Needs the one-time setup token that the gateway printed when it first started.',
-    access: 'session',
     body: {
       description: 'The token.',
       schema: OperatorClaim,
@@ -64,7 +61,6 @@ export const ACCOUNT_DOCS = {
       'request_timeout',
       'payload_too_large',
       'unsupported_media_type',
-      ...WRITE_FAILURES,
     ],
   },
   limits: {
@@ -72,7 +68,6 @@ export const ACCOUNT_DOCS = {
     tag: 'Account',
     summary: 'Your limits',
     description: 'The tier, its limits per key, and what each key has left in the current minute, in pages.',
-    access: 'session',
     answers: {
       200: {
         description: 'The limits.',
@@ -95,6 +90,6 @@ export const ACCOUNT_DOCS = {
         },
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

@@ -1,5 +1,5 @@
-import type { RouteDocs } from '../openapi/documented'
-import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import { BODY_FAILURES } from '../openapi/body-failures'
+import type { EndpointDocs } from '../openapi/documented'
 import { LimitRequestPage, type LimitRequestRecord, NewLimitRequest, OneLimitRequest } from './limit-request-record'
 
 const FORM_EXAMPLE = {
@@ -25,7 +25,6 @@ export const LIMIT_REQUEST_DOCS = {
     tag: 'Account',
     summary: 'Your requests for higher limits',
     description: "Newest first, each with the operator's decision and reason.",
-    access: 'session',
     answers: {
       200: {
         description: 'A page of requests.',
@@ -33,7 +32,7 @@ export const LIMIT_REQUEST_DOCS = {
         examples: { page: { requests: [REQUEST], next_cursor: null } },
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
   open: {
     id: 'requestLimits',
@@ -41,7 +40,6 @@ export const LIMIT_REQUEST_DOCS = {
     summary: 'Ask for higher limits',
     description:
       'Sends a request to the operator of this gateway. An account can have one pending request at a time. An approval moves the account to Growth or gives it custom limits.',
-    access: 'session',
     body: {
       description: 'The limits you need, and why.',
       schema: NewLimitRequest,
@@ -55,6 +53,6 @@ export const LIMIT_REQUEST_DOCS = {
         examples: { pending: { request: REQUEST } },
       },
     },
-    failures: [...BODY_FAILURES, ...WRITE_FAILURES, 'invalid_state'],
+    failures: [...BODY_FAILURES, 'invalid_state'],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

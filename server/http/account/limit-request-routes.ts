@@ -7,6 +7,7 @@ import { PAGE_QUERY, queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { taken } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 import { LIMIT_REQUEST_DOCS } from './limit-request-docs'
 import {
   type LimitRequestPage,
@@ -21,24 +22,28 @@ export function limitRequestRoutes(parts: { owners: OwnerSessions; limitRequests
   return routeGroup({ name: 'limit-requests', prefix: '/api/limit-requests' })
     .get(
       '',
-      async ({ context }): Promise<LimitRequestPage> => {
-        const { accountId } = await owners.owner(context)
-        const { limit, cursor } = queryOf(PAGE_QUERY, context)
-        const after = (cursor ?? null) as LimitRequestId | null // any text: ids are compared, not looked up
-        const rows = await limitRequests.list({ accountId, status: null }, limit + 1, after)
-        const page = pageOf(rows, limit)
-        return { requests: page.rows.map(limitRequestRecord), next_cursor: page.next }
-      },
-      documented(LIMIT_REQUEST_DOCS.list, PAGE_QUERY),
+      ...allowed(
+        signedIn(owners),
+        documented(LIMIT_REQUEST_DOCS.list, PAGE_QUERY),
+        async ({ accountId, context }): Promise<LimitRequestPage> => {
+          const { limit, cursor } = queryOf(PAGE_QUERY, context)
+          const after = (cursor ?? null) as LimitRequestId | null // any text: ids are compared, not looked up
+          const rows = await limitRequests.list({ accountId, status: null }, limit + 1, after)
+          const page = pageOf(rows, limit)
+          return { requests: page.rows.map(limitRequestRecord), next_cursor: page.next }
+        },
+      ),
     )
     .post(
       '',
-      async ({ context, set }): Promise<OneLimitRequest> => {
-        const owner = await owners.owner(context)
-        const opened = taken(await limitRequests.open(owner, limitRequestForm(taken(await readJson(context)))))
-        set.status = 201
-        return { request: limitRequestRecord(opened) }
-      },
-      { parse: 'none', ...documented(LIMIT_REQUEST_DOCS.open) },
+      ...allowed(
+        signedIn(owners),
+        documented(LIMIT_REQUEST_DOCS.open),
+        async ({ owner, context, set }): Promise<OneLimitRequest> => {
+          const opened = taken(await limitRequests.open(owner, limitRequestForm(taken(await readJson(context)))))
+          set.status = 201
+          return { request: limitRequestRecord(opened) }
+        },
+      ),
     )
 }

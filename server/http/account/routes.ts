@@ -16,6 +16,7 @@ import { validateBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { Failed, taken } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 import { ACCOUNT_DOCS } from './docs'
 import {
   type AccountRecord,
@@ -41,8 +42,8 @@ export function accountRoutes(parts: {
   return routeGroup({ name: 'account', prefix: '/api' })
     .get(
       '/account',
-      async ({ context }): Promise<AccountRecord> => {
-        const { account, email, name, tier, actor } = await owners.owner(context)
+      ...allowed(signedIn(owners), documented(ACCOUNT_DOCS.account), async ({ owner }): Promise<AccountRecord> => {
+        const { account, email, name, tier, actor } = owner
         // Before the balance: what changes while it is read is after the mark.
         const mark = events.mark(account.id)
         const balance = await ledger.balance(account.id)
@@ -63,53 +64,56 @@ export function accountRoutes(parts: {
           ip: actor.address,
           events_mark: mark,
         }
-      },
-      documented(ACCOUNT_DOCS.account),
+      }),
     )
     .post(
       '/account/operator',
-      async ({ context }): Promise<OperatorClaimed> => {
-        const { account, actor } = await owners.owner(context, SIGNED_IN_TODAY)
-        // Whatever is wrong with the body gets the answer of a wrong token.
-        const { token = '' } = validateBody(OperatorClaim, taken(await readJson(context))).form
-        if (!(await setupToken.use(token)))
-          throw new Failed(
-            failure(
-              'insufficient_permissions',
-              'This token is wrong or was already used. Restart the gateway to get a new one.',
-            ),
-          )
-        return { operator: taken(await operator.appoint(actor, account.id)).operator }
-      },
-      { parse: 'none', ...documented(ACCOUNT_DOCS.operator) },
+      ...allowed(
+        signedIn(owners, SIGNED_IN_TODAY),
+        documented(ACCOUNT_DOCS.operator),
+        async ({ owner: { account, actor }, context }): Promise<OperatorClaimed> => {
+          // Whatever is wrong with the body gets the answer of a wrong token.
+          const { token = '' } = validateBody(OperatorClaim, taken(await readJson(context))).form
+          if (!(await setupToken.use(token)))
+            throw new Failed(
+              failure(
+                'insufficient_permissions',
+                'This token is wrong or was already used. Restart the gateway to get a new one.',
+              ),
+            )
+          return { operator: taken(await operator.appoint(actor, account.id)).operator }
+        },
+      ),
     )
     .get(
       '/limits',
-      async ({ context }): Promise<LimitsRecord> => {
-        const { accountId, tier } = await owners.owner(context)
-        const limits = limitsOf(tier)
-        const live = (await credentials.byAccount(accountId)).filter((key) => keyState(key, now()) !== 'revoked')
-        const { rows: keys, next } = keyRowsPage(live, queryOf(KEY_ROWS_QUERY, context))
-        return {
-          tier: tierOf(tier),
-          limits: wireLimits(limits),
-          keys: await Promise.all(
-            keys.map(async (key) => {
-              const own = withKeyLimits(limits, key)
-              const readings = await limiter.read([{ name: key.id, limits: own }])
-              return {
-                id: key.id,
-                name: key.name,
-                requests: wireReading(readings.requests),
-                tokens: wireReading(readings.tokens),
-                concurrency: { limit: readings.concurrency.limit, remaining: readings.concurrency.remaining },
-              }
-            }),
-          ),
-          next_cursor: next,
-        }
-      },
-      documented(ACCOUNT_DOCS.limits, KEY_ROWS_QUERY),
+      ...allowed(
+        signedIn(owners),
+        documented(ACCOUNT_DOCS.limits, KEY_ROWS_QUERY),
+        async ({ owner: { accountId, tier }, context }): Promise<LimitsRecord> => {
+          const limits = limitsOf(tier)
+          const live = (await credentials.byAccount(accountId)).filter((key) => keyState(key, now()) !== 'revoked')
+          const { rows: keys, next } = keyRowsPage(live, queryOf(KEY_ROWS_QUERY, context))
+          return {
+            tier: tierOf(tier),
+            limits: wireLimits(limits),
+            keys: await Promise.all(
+              keys.map(async (key) => {
+                const own = withKeyLimits(limits, key)
+                const readings = await limiter.read([{ name: key.id, limits: own }])
+                return {
+                  id: key.id,
+                  name: key.name,
+                  requests: wireReading(readings.requests),
+                  tokens: wireReading(readings.tokens),
+                  concurrency: { limit: readings.concurrency.limit, remaining: readings.concurrency.remaining },
+                }
+              }),
+            ),
+            next_cursor: next,
+          }
+        },
+      ),
     )
 }
 

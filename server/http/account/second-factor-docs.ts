@@ -1,5 +1,4 @@
 import type { FailureCode } from '../../core/failure'
-import type { RouteDocs } from '../openapi/documented'
 import {
   instant,
   type JsonSchema,
@@ -13,7 +12,7 @@ import {
   whole,
   yesOrNo,
 } from '../openapi/json-schema'
-import { COMMON, PASSWORD, SESSION, signedIn, TOKEN, USER, WRITES } from './shared-sign-in-docs'
+import { COMMON, PASSWORD, SESSION, type SignInDocs, signedIn, TOKEN, USER, WRITES } from './shared-sign-in-docs'
 
 const RECENT: readonly FailureCode[] = ['missing_session', 'recent_sign_in_required', 'second_factor_required']
 const CODES = ['k7dm-3xqp-9fwa-t2hz', 'b4rn-8vye-5cjs-m6ug']
@@ -258,4 +257,4 @@ export const SECOND_FACTOR_DOCS = {
       libraryCodes: { 400: ['validation_error'], 404: ['passkey_not_found'] },
     },
   },
-} as const satisfies Record<string, Record<string, RouteDocs>>
+} as const satisfies Record<string, Record<string, SignInDocs>>

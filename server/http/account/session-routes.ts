@@ -5,6 +5,7 @@ import type { Owner, OwnerSessions } from '../middleware/caller/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { notFound } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { allowed, type Id, signedIn } from '../routing/api-access'
 import { keepsApps } from './app-record'
 import { type EndedElsewhere, type EndedSessions, type SessionList, sessionRecord } from './settings-record'
 
@@ -22,45 +23,37 @@ export function sessionRoutes(parts: {
   return routeGroup({ name: 'sessions', prefix: '/api/settings/sessions' })
     .get(
       '',
-      async ({ context }): Promise<SessionList> => {
-        const { actor, sessionId } = await owners.owner(context)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner: { actor, sessionId } }): Promise<SessionList> => {
         return { sessions: (await identity.sessions(actor.id)).map((line) => sessionRecord(line, sessionId)) }
-      },
-      UNDOCUMENTED,
+      }),
     )
     .post(
       '/end-others',
-      async ({ context }): Promise<EndedElsewhere> => {
-        const owner = await owners.owner(context)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }): Promise<EndedElsewhere> => {
         const { account, actor, sessionId } = owner
         const ended = await identity.endSessions(actor.id, { allBut: sessionId })
         await note(owner, { sessions: 'others', ended })
         if (keepsApps(context.url)) return { ended, apps_disconnected: 0 }
         const apps = await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
         return { ended, apps_disconnected: apps }
-      },
-      UNDOCUMENTED,
+      }),
     )
     .post(
       '/end-all',
-      async ({ context }): Promise<EndedElsewhere> => {
-        const owner = await owners.owner(context)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }): Promise<EndedElsewhere> => {
         const { account, actor } = owner
         const ended = await identity.endSessions(actor.id, { all: true })
         await note(owner, { sessions: 'all', ended })
         return { ended, apps_disconnected: await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere') }
-      },
-      UNDOCUMENTED,
+      }),
     )
     .post(
       '/:id/end',
-      async ({ context, params }): Promise<EndedSessions> => {
-        const owner = await owners.owner(context)
-        const ended = await identity.endSessions(owner.actor.id, { only: params.id })
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }, { id }: Id): Promise<EndedSessions> => {
+        const ended = await identity.endSessions(owner.actor.id, { only: id })
         if (ended === 0) throw notFound('This session has already ended.')
         await note(owner, { sessions: 'one', ended })
         return { ended }
-      },
-      UNDOCUMENTED,
+      }),
     )
 }

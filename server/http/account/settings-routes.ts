@@ -6,9 +6,10 @@ import type { EmailChanges } from '../../core/accounts/mails/email-changes'
 import { auditEntry } from '../../core/audit'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/caller/owner-session'
 import { readable, readBody } from '../middleware/input/validate-body'
-import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { routeGroup } from '../middleware/request-context'
 import { taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { allowed, ownPages, signedIn } from '../routing/api-access'
 import { accountExport, type ExportParts, exportResponse } from './export'
 import {
   type ClosedAccount,
@@ -35,18 +36,16 @@ export interface SettingsParts extends ExportParts {
 /** The owner's settings, for the Settings page and the pages that emails link to. */
 export function settingsRoutes(parts: SettingsParts) {
   const { owners, identity, settings, emailChanges, closing, now } = parts
-  const current = async (context: RequestContext): Promise<SettingsRecord> => {
-    const owner = await owners.owner(context)
+  const current = async (owner: Owner): Promise<SettingsRecord> => {
     const second = { ...(await identity.secondFactors(owner.actor.id)), passkeysOffered: parts.passkeysOffered }
     const required = owners.requiresSecondFactor(owner.account)
     return settingsRecord(owner, await settings.of(owner.accountId), { ...second, required }, emailChanges.confirms)
   }
   return routeGroup({ name: 'settings', prefix: '/api/settings' })
-    .get('', ({ context }) => current(context), UNDOCUMENTED)
+    .get('', ...allowed(signedIn(owners), UNDOCUMENTED, ({ owner }) => current(owner)))
     .patch(
       '',
-      async ({ context }) => {
-        const owner = await owners.owner(context)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }) => {
         const change = await readBody(SettingsChange, context)
         if (change.name !== undefined) await identity.rename(owner.actor.id, change.name.trim())
         const before = await settings.of(owner.accountId)
@@ -56,41 +55,42 @@ export function settingsRoutes(parts: SettingsParts) {
           ...(views && { savedViews: views.map((view) => ({ ...view, name: view.name.trim() })) }),
         }
         await settings.change(owner.accountId, changes, settingsAudit(owner, now(), { change, before }))
-        return current(context)
-      },
-      { parse: 'none', ...UNDOCUMENTED },
+        // Read again: its name may be another one now.
+        return current(await owners.owner(context))
+      }),
     )
     .post(
       '/email',
-      async ({ context }): Promise<EmailOutcome> => {
-        const owner = await owners.owner(context, SIGNED_IN_JUST_NOW)
-        const { email } = await readBody(NewEmail, context)
-        return { outcome: taken(await emailChanges.ask(owner, readable(readEmail(email)))) }
-      },
-      { parse: 'none', ...UNDOCUMENTED },
+      ...allowed(
+        signedIn(owners, SIGNED_IN_JUST_NOW),
+        UNDOCUMENTED,
+        async ({ owner, context }): Promise<EmailOutcome> => {
+          const { email } = await readBody(NewEmail, context)
+          return { outcome: taken(await emailChanges.ask(owner, readable(readEmail(email)))) }
+        },
+      ),
     )
     .post(
       '/email/confirm',
-      async ({ context }): Promise<ConfirmedEmail> => {
-        const actor = owners.signedOutActor(context)
+      ...allowed(ownPages(owners), UNDOCUMENTED, async ({ actor, context }): Promise<ConfirmedEmail> => {
         const { token } = await readBody(EmailConfirmation, context)
         return { email: taken(await emailChanges.confirm(token, actor)) }
-      },
-      { parse: 'none', ...UNDOCUMENTED },
+      }),
     )
     .get(
       '/export',
-      async ({ context }) => exportResponse(accountExport(parts, await owners.owner(context))),
-      UNDOCUMENTED,
+      ...allowed(signedIn(owners), UNDOCUMENTED, ({ owner }) => exportResponse(accountExport(parts, owner))),
     )
     .post(
       '/close',
-      async ({ context }): Promise<ClosedAccount> => {
-        const owner = await owners.owner(context, SIGNED_IN_JUST_NOW)
-        const { email } = await readBody(Closing, context)
-        return { forfeited_micros_usd: taken(await closing.close(owner, email)) }
-      },
-      { parse: 'none', ...UNDOCUMENTED },
+      ...allowed(
+        signedIn(owners, SIGNED_IN_JUST_NOW),
+        UNDOCUMENTED,
+        async ({ owner, context }): Promise<ClosedAccount> => {
+          const { email } = await readBody(Closing, context)
+          return { forfeited_micros_usd: taken(await closing.close(owner, email)) }
+        },
+      ),
     )
 }
 

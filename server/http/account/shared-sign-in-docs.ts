@@ -1,6 +1,12 @@
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../core/accounts/password'
 import type { FailureCode } from '../../core/failure'
+import type { Access, EndpointDocs } from '../openapi/documented'
 import { type JsonSchema, orNull, record, ref, text } from '../openapi/json-schema'
+
+/** The sign-in library's routes declare no access, because one wildcard route serves them. */
+export interface SignInDocs extends EndpointDocs {
+  readonly access: Extract<Access, 'session' | 'anybody'>
+}
 
 export const COMMON: readonly FailureCode[] = ['rate_limit_exceeded', 'internal_error', 'service_unavailable']
 export const WRITES: readonly FailureCode[] = [

@@ -1,10 +1,21 @@
 import { SIGNUP_CREDIT } from '../../core/accounts/signup-credit'
 import { formatUsd } from '../../core/money'
-import { operationOf, type RouteDocs } from '../openapi/documented'
+import { operationOf } from '../openapi/documented'
 import { orNull, record, ref, text, yesOrNo } from '../openapi/json-schema'
 import type { OpenApiOperation } from '../openapi/open-api'
 import { SECOND_FACTOR_DOCS } from './second-factor-docs'
-import { COMMON, email, PASSWORD, password, SESSION, signedIn, TOKEN, USER, WRITES } from './shared-sign-in-docs'
+import {
+  COMMON,
+  email,
+  PASSWORD,
+  password,
+  SESSION,
+  type SignInDocs,
+  signedIn,
+  TOKEN,
+  USER,
+  WRITES,
+} from './shared-sign-in-docs'
 
 /** The sign-in library serves one wildcard route, which the generator cannot see into, so its operations are described here. */
 const SIGN_IN_DOCS = {
@@ -108,7 +119,7 @@ const SIGN_IN_DOCS = {
       failures: COMMON,
     },
   },
-} as const satisfies Record<string, Record<string, RouteDocs>>
+} as const satisfies Record<string, Record<string, SignInDocs>>
 
 /** The sign-in paths, as OpenAPI operations. */
 export function signInPaths(): Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>> {
@@ -116,7 +127,7 @@ export function signInPaths(): Readonly<Record<string, Readonly<Record<string, O
     Object.entries({ ...SIGN_IN_DOCS, ...SECOND_FACTOR_DOCS }).map(([path, methods]) => [
       path,
       Object.fromEntries(
-        Object.entries(methods).map(([method, docs]: [string, RouteDocs]) => [
+        Object.entries(methods).map(([method, docs]: [string, SignInDocs]) => [
           method,
           operationOf(docs, docs.access, []),
         ]),

@@ -15,6 +15,8 @@ import {
 import { withTakenBody } from '../middleware/input/json-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed, taken } from '../middleware/response/failures'
+import { UNDOCUMENTED } from '../openapi/documented'
+import { ANYBODY, allowed } from '../routing/api-access'
 import { keepsApps } from './app-record'
 
 /** What becomes of the apps of users, whose accounts may be in another cell. */
@@ -57,12 +59,15 @@ const SETS_UP: ReadonlySet<string> = new Set(['/api/auth/two-factor/enable', '/a
 /** Where an owner gives an app access to the account. */
 const GRANTS: ReadonlySet<string> = new Set(['/api/auth/oauth2/consent', '/api/auth/device/approve'])
 
-/** `/api/auth/*`: handled by the sign-in library, with the gateway's error format. Adds the checks and audit entries that it lacks. */
+/**
+ * `/api/auth/*`: handled by the sign-in library, which decides who may call which path, with the gateway's error format. Adds the checks
+ * and audit entries that it lacks.
+ */
 export function signInRoutes(identity: Identity, parts: SignInParts) {
   const { owners, users, sendsMail, passkeysOffered } = parts
   return routeGroup({ name: 'sign-in' }).all(
     '/api/auth/*',
-    async ({ context }) => {
+    ...allowed(ANYBODY, UNDOCUMENTED, async ({ context }) => {
       const { request, address, ids, url, isFromThisMachine } = context
       const caller = {
         address: address.family === 'unknown' ? null : formatAddress(address),
@@ -108,8 +113,7 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
       const answer = await handle()
       if (answer.ok) await passwordChanged(parts, owner, keepsApps(url))
       return answer
-    },
-    { parse: 'none' },
+    }),
   )
 }
 

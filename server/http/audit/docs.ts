@@ -1,5 +1,4 @@
-import type { RouteDocs } from '../openapi/documented'
-import { OWNER_FAILURES } from '../openapi/owner-failures'
+import type { EndpointDocs } from '../openapi/documented'
 import { AuditPage } from './record'
 
 const ENTRY = {
@@ -29,7 +28,7 @@ const file = (contentType: string, example: string) =>
     },
   }) as const
 
-const COMMON = { tag: 'Activity', access: 'session', failures: ['invalid_parameter', ...OWNER_FAILURES] } as const
+const COMMON = { tag: 'Activity', failures: ['invalid_parameter'] } as const
 
 export const AUDIT_DOCS = {
   list: {
@@ -60,4 +59,4 @@ export const AUDIT_DOCS = {
     description: 'Everything that matches the filter in one streamed file, one JSON object a line.',
     answers: file('application/x-ndjson', `${JSON.stringify(ENTRY)}\n`),
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

@@ -1,11 +1,12 @@
-import { Elysia } from 'elysia'
 import type { CardTopUps } from '../../core/accounts/cards/card-top-ups'
 import { boundedBytes } from '../../core/bounded-bytes'
 import { failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { CardCheckout } from '../../core/payments/card-checkout'
+import { routeGroup } from '../middleware/request-context'
 import { Failed, notFound } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
+import { ANYBODY, allowed } from '../routing/api-access'
 import { BILLING_DOCS } from './docs'
 
 /** Stripe's own messages are a few kilobytes. */
@@ -23,9 +24,9 @@ export interface CardMessageParts {
 
 /** Webhooks of the card processor. A message that cannot be processed gets a 5xx, so that the processor sends it again. */
 export function cardMessageRoutes({ cards, cells }: CardMessageParts) {
-  return new Elysia({ name: 'card-messages' }).post(
+  return routeGroup({ name: 'card-messages' }).post(
     '/api/webhooks/stripe',
-    async ({ request }) => {
+    ...allowed(ANYBODY, documented(BILLING_DOCS.stripe), async ({ context: { request } }) => {
       if (!cards) throw notFound('No card processor is configured.')
       const body = await bodyOf(request)
       const message = await cards.checkout.message(body, request.headers.get('stripe-signature') ?? '')
@@ -40,8 +41,7 @@ export function cardMessageRoutes({ cards, cells }: CardMessageParts) {
       if (elsewhere) return elsewhere
       await cards.topUps.follow(message)
       return { received: true }
-    },
-    { parse: 'none', ...documented(BILLING_DOCS.stripe) },
+    }),
   )
 }
 

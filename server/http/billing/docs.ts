@@ -1,6 +1,6 @@
-import type { EndpointDocs, RouteDocs } from '../openapi/documented'
+import { BODY_FAILURES } from '../openapi/body-failures'
+import type { EndpointDocs } from '../openapi/documented'
 import { record, yesOrNo } from '../openapi/json-schema'
-import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 import { Billing, NewTopUp, PaymentPage, type PaymentRecord, StartedTopUp, type TopUp, TopUpPage } from './record'
 
 export const TOP_UP_EXAMPLE: TopUp = {
@@ -35,7 +35,6 @@ export const BILLING_DOCS = {
     tag: 'Account',
     summary: 'Balance and ways to top up',
     description: 'The balance with its breakdown, and the top-up methods of this gateway.',
-    access: 'session',
     answers: {
       200: {
         description: 'The balance.',
@@ -55,7 +54,7 @@ export const BILLING_DOCS = {
         },
       },
     },
-    failures: OWNER_FAILURES,
+    failures: [],
   },
   topUp: {
     id: 'topUp',
@@ -63,7 +62,6 @@ export const BILLING_DOCS = {
     summary: 'Top up the balance',
     description:
       'With `card`, returns the URL of a payment page; the balance is updated once it is paid. With `sandbox` (development only), adds worthless test money immediately. The first paid top-up moves the account to Starter, a total of 500 USD to Growth.',
-    access: 'session',
     body: {
       description: 'The amount and the method.',
       schema: NewTopUp,
@@ -77,14 +75,13 @@ export const BILLING_DOCS = {
         examples: { sandbox: { topup: TOP_UP_EXAMPLE, url: null } },
       },
     },
-    failures: [...WRITE_FAILURES, ...BODY_FAILURES],
+    failures: [...BODY_FAILURES],
   },
   topUps: {
     id: 'listTopUps',
     tag: 'Account',
     summary: 'Top-ups and receipts',
     description: 'Newest first. A paid top-up serves as its receipt.',
-    access: 'session',
     answers: {
       200: {
         description: 'A page of top-ups.',
@@ -92,7 +89,7 @@ export const BILLING_DOCS = {
         examples: { page: { topups: [TOP_UP_EXAMPLE], topup_methods: ['sandbox'], next_cursor: null } },
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
   payments: {
     id: 'listPayments',
@@ -100,7 +97,6 @@ export const BILLING_DOCS = {
     summary: 'Pay-per-request payments (operators)',
     description:
       'Pay-per-request calls of all payers, newest first. A failed payment does not imply an on-chain refund.',
-    access: 'session',
     answers: {
       200: {
         description: 'A page of payments.',
@@ -108,14 +104,13 @@ export const BILLING_DOCS = {
         examples: { page: { payments: [PAYMENT_EXAMPLE], next_cursor: null } },
       },
     },
-    failures: ['invalid_parameter', 'insufficient_permissions', ...OWNER_FAILURES],
+    failures: ['invalid_parameter', 'insufficient_permissions'],
   },
   ledgerCsv: {
     id: 'ledgerCsv',
     tag: 'Activity',
     summary: 'Transactions as CSV',
     description: 'All transactions, newest first.',
-    access: 'session',
     answers: {
       200: {
         description: 'The file.',
@@ -127,7 +122,7 @@ export const BILLING_DOCS = {
         headers: ['Content-Disposition'],
       },
     },
-    failures: OWNER_FAILURES,
+    failures: [],
   },
   stripe: {
     id: 'stripeWebhook',
@@ -135,7 +130,6 @@ export const BILLING_DOCS = {
     summary: "Stripe webhook (Stripe's servers only)",
     description:
       'Must be signed by Stripe. The amounts in the message are not trusted: the gateway reads them again from Stripe.',
-    access: 'anybody',
     answers: {
       200: {
         description: 'Received.',
@@ -145,7 +139,7 @@ export const BILLING_DOCS = {
     },
     failures: ['invalid_request', 'payload_too_large', 'resource_not_found', 'internal_error', 'service_unavailable'],
   },
-} as const satisfies Readonly<Record<string, RouteDocs>>
+} as const satisfies Readonly<Record<string, EndpointDocs>>
 
 /** The same at `/v1/topups`, for apps with `wallet:topup`. */
 export const APP_TOP_UP_DOCS = {

@@ -5,6 +5,7 @@ import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { csvFile, csvLine } from '../middleware/response/csv'
 import { documented } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 import { BILLING_DOCS } from './docs'
 
 const HEAD = ['time_utc', 'transaction_id', 'kind', 'description', 'amount_usd', 'balance_after_usd', 'request_id']
@@ -14,8 +15,7 @@ const PAGE = 200
 export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions; statements: AccountStatements }) {
   return routeGroup({ name: 'ledger-csv' }).get(
     '/api/transactions.csv',
-    async ({ context }) => {
-      const { accountId } = await owners.owner(context)
+    ...allowed(signedIn(owners), documented(BILLING_DOCS.ledgerCsv), ({ accountId }) => {
       return csvFile(
         'ledger.csv',
         HEAD,
@@ -31,7 +31,6 @@ export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions;
             row.requestId,
           ]),
       )
-    },
-    documented(BILLING_DOCS.ledgerCsv),
+    }),
   )
 }

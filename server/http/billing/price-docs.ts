@@ -1,6 +1,5 @@
 import { CATALOG_VERSION } from '../../core/catalog/operation'
-import type { RouteDocs } from '../openapi/documented'
-import { OWNER_FAILURES } from '../openapi/owner-failures'
+import type { EndpointDocs } from '../openapi/documented'
 import { PriceList } from './record'
 
 export const PRICE_DOCS = {
@@ -10,7 +9,6 @@ export const PRICE_DOCS = {
     summary: 'Your prices',
     description:
       'What each operation currently costs your account. The operator can override catalog prices for all accounts or for one. Model prices are in `GET /v1/models`.',
-    access: 'session',
     answers: {
       200: {
         description: 'All prices except those per token.',
@@ -30,6 +28,6 @@ export const PRICE_DOCS = {
         },
       },
     },
-    failures: OWNER_FAILURES,
+    failures: [],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

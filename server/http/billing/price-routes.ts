@@ -3,6 +3,7 @@ import { currentPrice, type PriceStore } from '../../core/catalog/prices'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 import { PRICE_DOCS } from './price-docs'
 import type { PriceList } from './record'
 
@@ -10,8 +11,7 @@ import type { PriceList } from './record'
 export function priceRoutes({ owners, prices }: { owners: OwnerSessions; prices: PriceStore }) {
   return routeGroup({ name: 'prices', prefix: '/api' }).get(
     '/prices',
-    async ({ context }): Promise<PriceList> => {
-      const { accountId } = await owners.owner(context)
+    ...allowed(signedIn(owners), documented(PRICE_DOCS.list), async ({ accountId }): Promise<PriceList> => {
       return {
         prices: PRICE_NAMES.map((operation) => {
           const { amount, version } = currentPrice(prices, operation, accountId)
@@ -24,7 +24,6 @@ export function priceRoutes({ owners, prices }: { owners: OwnerSessions; prices:
           }
         }),
       }
-    },
-    documented(PRICE_DOCS.list),
+    }),
   )
 }

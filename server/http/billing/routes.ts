@@ -7,6 +7,7 @@ import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/input/list-quer
 import { routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 import { BILLING_DOCS } from './docs'
 import { type Billing, type PaymentPage, paymentRecord } from './record'
 import { type TopUpPages, topUpMethods } from './top-up-form'
@@ -24,35 +25,39 @@ export function billingRoutes(parts: BillingParts) {
   return routeGroup({ name: 'billing', prefix: '/api' })
     .get(
       '/billing',
-      async ({ context }): Promise<Billing> => {
-        const { accountId, tier } = await owners.owner(context)
-        const balance = await ledger.balance(accountId)
-        if (!balance) throw new Error(`account ${accountId} has no counters`)
-        return {
-          balance_micros_usd: balance.posted,
-          available_micros_usd: balance.available,
-          held_micros_usd: balance.held,
-          credit_micros_usd: balance.credit,
-          paid_micros_usd: balance.paid,
-          debt_micros_usd: balance.debt,
-          topped_up_micros_usd: balance.toppedUp,
-          tier: tierOf(tier),
-          topup_methods: methods,
-        }
-      },
-      documented(BILLING_DOCS.billing),
+      ...allowed(
+        signedIn(owners),
+        documented(BILLING_DOCS.billing),
+        async ({ owner: { accountId, tier } }): Promise<Billing> => {
+          const balance = await ledger.balance(accountId)
+          if (!balance) throw new Error(`account ${accountId} has no counters`)
+          return {
+            balance_micros_usd: balance.posted,
+            available_micros_usd: balance.available,
+            held_micros_usd: balance.held,
+            credit_micros_usd: balance.credit,
+            paid_micros_usd: balance.paid,
+            debt_micros_usd: balance.debt,
+            topped_up_micros_usd: balance.toppedUp,
+            tier: tierOf(tier),
+            topup_methods: methods,
+          }
+        },
+      ),
     )
     .get(
       '/payments',
-      async ({ context }): Promise<PaymentPage> => {
-        const { account } = await owners.owner(context)
-        const { limit, cursor } = queryOf(PAGE_QUERY, context)
-        if (!account.operator)
-          throw new Failed(failure('insufficient_permissions', 'Only operators of this gateway can see payments.'))
-        const found = await claims.list({ account: null, purpose: 'call', state: null }, limit, cursor ?? null)
-        if (!found) throw refuseCursor(cursor ?? '')
-        return { payments: found.rows.map(paymentRecord), next_cursor: found.next }
-      },
-      documented(BILLING_DOCS.payments, PAGE_QUERY),
+      ...allowed(
+        signedIn(owners),
+        documented(BILLING_DOCS.payments, PAGE_QUERY),
+        async ({ owner: { account }, context }): Promise<PaymentPage> => {
+          const { limit, cursor } = queryOf(PAGE_QUERY, context)
+          if (!account.operator)
+            throw new Failed(failure('insufficient_permissions', 'Only operators of this gateway can see payments.'))
+          const found = await claims.list({ account: null, purpose: 'call', state: null }, limit, cursor ?? null)
+          if (!found) throw refuseCursor(cursor ?? '')
+          return { payments: found.rows.map(paymentRecord), next_cursor: found.next }
+        },
+      ),
     )
 }

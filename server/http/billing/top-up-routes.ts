@@ -10,8 +10,9 @@ import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/input/list-query'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
-import { documented } from '../openapi/documented'
-import { declared, freeEndpoint, gatedReply } from '../routing/endpoint'
+import { documented, type Hook } from '../openapi/documented'
+import { allowed, appsAccess, type MirroredAccess, ownersAccess } from '../routing/api-access'
+import { freeEndpoint, gatedReply } from '../routing/endpoint'
 import { APP_TOP_UP_DOCS, BILLING_DOCS } from './docs'
 import { type StartedTopUp, type TopUpPage, topUpRecord } from './record'
 import { readTopUp, type TopUpPages, topUpMethods } from './top-up-form'
@@ -33,7 +34,7 @@ export function topUpRoutes(parts: TopUpParts) {
   return routeGroup({ name: 'top-ups' })
     .use(appTopUps(parts))
     .use(
-      topUpsUnder('/api/topups', parts, (context) => parts.owners.owner(context), {
+      topUpsUnder('/api/topups', parts, ownersAccess(parts.owners), {
         topUp: documented(BILLING_DOCS.topUp),
         topUps: documented(BILLING_DOCS.topUps, PAGE_QUERY),
       }),
@@ -42,12 +43,13 @@ export function topUpRoutes(parts: TopUpParts) {
 
 /** Untyped for clients: only the dashboard derives its types from the routes, and it does not call these. */
 function appTopUps(parts: TopUpParts): Elysia {
+  const apps = appsAccess(APP_TOP_UPS, (context) => payeeOf(context, parts.identity))
   const routes = routeGroup({ name: 'app-topups' })
     .mapResponse(gatedReply)
     .use(
-      topUpsUnder('/v1/topups', parts, (context) => payeeOf(context, parts.identity), {
-        topUp: declared(APP_TOP_UPS, appDocs(APP_TOP_UP_DOCS.topUp, SCOPE)),
-        topUps: declared(APP_TOP_UPS, appDocs(APP_TOP_UP_DOCS.topUps, SCOPE), PAGE_QUERY),
+      topUpsUnder('/v1/topups', parts, apps, {
+        topUp: documented(appDocs(APP_TOP_UP_DOCS.topUp, SCOPE)),
+        topUps: documented(appDocs(APP_TOP_UP_DOCS.topUps, SCOPE), PAGE_QUERY),
       }),
     )
   return routes as unknown as Elysia
@@ -56,16 +58,16 @@ function appTopUps(parts: TopUpParts): Elysia {
 function topUpsUnder<P extends string>(
   prefix: P,
   parts: TopUpParts,
-  payee: (context: RequestContext) => Promise<Payee>,
-  docs: Record<'topUp' | 'topUps', ReturnType<typeof documented>>,
+  owners: MirroredAccess<Payee>,
+  docs: Record<'topUp' | 'topUps', Hook>,
 ) {
   const { claims, topUps, cards } = parts
   const methods = topUpMethods(parts)
   return routeGroup({ name: `top-ups under ${prefix}`, prefix })
     .post(
       '',
-      async ({ context, set }): Promise<StartedTopUp> => {
-        const { accountId, email } = await payee(context)
+      ...allowed(owners.any, docs.topUp, async ({ owner, context, set }): Promise<StartedTopUp> => {
+        const { accountId, email } = owner
         const { amount, method } = await readTopUp(context, methods)
         const { own: id } = context.ids
         set.status = 201
@@ -81,19 +83,16 @@ function topUpsUnder<P extends string>(
             }),
           )
         return { topup: topUpRecord(claim), url: null }
-      },
-      { parse: 'none', ...docs.topUp },
+      }),
     )
     .get(
       '',
-      async ({ context }): Promise<TopUpPage> => {
-        const { accountId } = await payee(context)
+      ...allowed(owners.any, docs.topUps, async ({ accountId, context }): Promise<TopUpPage> => {
         const { limit, cursor } = queryOf(PAGE_QUERY, context)
         const found = await claims.list({ account: accountId, purpose: 'top_up', state: null }, limit, cursor ?? null)
         if (!found) throw refuseCursor(cursor ?? '')
         return { topups: found.rows.map(topUpRecord), topup_methods: methods, next_cursor: found.next }
-      },
-      docs.topUps,
+      }),
     )
 }
 

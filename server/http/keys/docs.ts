@@ -1,5 +1,5 @@
-import type { EndpointDocs, RouteDocs } from '../openapi/documented'
-import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import { BODY_FAILURES } from '../openapi/body-failures'
+import type { EndpointDocs } from '../openapi/documented'
 import { KeyHistory, KeyNames } from './key-history'
 import { KEYS_CSV_EXAMPLE } from './keys-csv'
 import {
@@ -31,7 +31,6 @@ export const KEY_DOCS = {
     summary: 'List keys',
     description:
       'Your keys, newest first by default. Revoked keys are listed only with `status=revoked`. `counts` covers all keys that match `q` and `tag`.',
-    access: 'session',
     answers: {
       200: {
         description: 'A page of keys.',
@@ -46,14 +45,13 @@ export const KEY_DOCS = {
         },
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
   create: {
     id: 'createKey',
     tag: 'Keys',
     summary: 'Create a key',
     description: 'Creates a key. This response contains its secret, which is never shown again.',
-    access: 'session',
     body: {
       description: 'The settings of the key.',
       schema: NewKey,
@@ -72,14 +70,13 @@ export const KEY_DOCS = {
       },
     },
     answers: CREATED,
-    failures: ['missing_parameter', 'limit_reached', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
+    failures: ['missing_parameter', 'limit_reached', ...BODY_FAILURES],
   },
   names: {
     id: 'listKeyNames',
     tag: 'Keys',
     summary: 'Names of keys and apps',
     description: 'The names of all keys and connected apps you ever had, to resolve the ids in reports.',
-    access: 'session',
     answers: {
       200: {
         description: 'Every key and app.',
@@ -100,14 +97,13 @@ export const KEY_DOCS = {
         },
       },
     },
-    failures: OWNER_FAILURES,
+    failures: [],
   },
   history: {
     id: 'keyHistory',
     tag: 'Keys',
     summary: 'History of a key',
     description: 'The changes made to a key, newest first: when, by whom and from which IP address.',
-    access: 'session',
     ids: ID,
     answers: {
       200: {
@@ -131,7 +127,7 @@ export const KEY_DOCS = {
         },
       },
     },
-    failures: ['invalid_parameter', 'resource_not_found', ...OWNER_FAILURES],
+    failures: ['invalid_parameter', 'resource_not_found'],
   },
   csv: {
     id: 'keysCsv',
@@ -139,7 +135,6 @@ export const KEY_DOCS = {
     summary: 'Keys as CSV',
     description:
       'All keys that match, in one file, with their settings and what they have spent. Times are in UTC, amounts in US dollars. Contains no secrets.',
-    access: 'session',
     answers: {
       200: {
         description: 'The file.',
@@ -149,24 +144,22 @@ export const KEY_DOCS = {
         headers: ['Content-Disposition'],
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
   get: {
     id: 'getKey',
     tag: 'Keys',
     summary: 'Get a key',
     description: 'The current state of one key, with what it has spent.',
-    access: 'session',
     ids: ID,
     answers: CHANGED,
-    failures: ['resource_not_found', ...OWNER_FAILURES],
+    failures: ['resource_not_found'],
   },
   change: {
     id: 'changeKey',
     tag: 'Keys',
     summary: 'Change a key',
     description: `Changes the settings you send and leaves the others unchanged. Raising the limit of an exhausted key reactivates it immediately; lowering the limit below what the key has spent stops it immediately. ${TAKES_EFFECT}`,
-    access: 'session',
     ids: ID,
     body: {
       description: 'The settings to change.',
@@ -175,7 +168,7 @@ export const KEY_DOCS = {
       examples: { raise: { spending_limit: 5 }, rename: { name: 'Staging server', allowed_ips: [] } },
     },
     answers: CHANGED,
-    failures: ['resource_not_found', 'invalid_state', ...BODY_FAILURES, ...WRITE_FAILURES],
+    failures: ['resource_not_found', 'invalid_state', ...BODY_FAILURES],
   },
   rotate: {
     id: 'rotateKey',
@@ -183,7 +176,6 @@ export const KEY_DOCS = {
     summary: 'Rotate a key',
     description:
       'Creates a successor with the same settings, limit and spent amount. The old key works until its grace period ends, then it is revoked.',
-    access: 'session',
     ids: ID,
     body: {
       description: 'How long the old key keeps working. Defaults to one day.',
@@ -192,31 +184,22 @@ export const KEY_DOCS = {
       examples: { hour: { grace_period_seconds: 3600 }, leaked: { grace_period_seconds: 0 } },
     },
     answers: CREATED,
-    failures: [
-      'resource_not_found',
-      'invalid_state',
-      'limit_reached',
-      ...BODY_FAILURES,
-      ...WRITE_FAILURES,
-      'recent_sign_in_required',
-    ],
+    failures: ['resource_not_found', 'invalid_state', 'limit_reached', ...BODY_FAILURES],
   },
   disable: {
     id: 'disableKey',
     tag: 'Keys',
     summary: 'Disable a key',
     description: `Disables a key. Safe to repeat. ${TAKES_EFFECT}`,
-    access: 'session',
     ids: ID,
     answers: CHANGED,
-    failures: ['resource_not_found', 'invalid_state', ...WRITE_FAILURES],
+    failures: ['resource_not_found', 'invalid_state'],
   },
   disableMany: {
     id: 'disableKeys',
     tag: 'Keys',
     summary: 'Disable several keys',
     description: `Disables up to 1,000 keys in one step. A key that cannot be disabled has an \`error\` and does not stop the others. Safe to repeat. ${TAKES_EFFECT}`,
-    access: 'session',
     body: {
       description: 'The keys to disable.',
       schema: KeysToDisable,
@@ -241,29 +224,27 @@ export const KEY_DOCS = {
         },
       },
     },
-    failures: ['missing_parameter', ...BODY_FAILURES, ...WRITE_FAILURES],
+    failures: ['missing_parameter', ...BODY_FAILURES],
   },
   enable: {
     id: 'enableKey',
     tag: 'Keys',
     summary: 'Enable a key',
     description: 'Enables a disabled key. Safe to repeat.',
-    access: 'session',
     ids: ID,
     answers: CHANGED,
-    failures: ['resource_not_found', 'invalid_state', ...WRITE_FAILURES],
+    failures: ['resource_not_found', 'invalid_state'],
   },
   revoke: {
     id: 'revokeKey',
     tag: 'Keys',
     summary: 'Revoke a key',
     description: `Revokes a key permanently. Its usage records are kept. Safe to repeat. ${TAKES_EFFECT}`,
-    access: 'session',
     ids: ID,
     answers: CHANGED,
-    failures: ['resource_not_found', ...WRITE_FAILURES, 'recent_sign_in_required'],
+    failures: ['resource_not_found'],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>
 
 /** The operations that apps can call; the others are for the dashboard only. */
 export type Mirrored = Exclude<keyof typeof KEY_DOCS, 'history' | 'names' | 'csv'>

@@ -11,6 +11,7 @@ import { routeGroup } from '../middleware/request-context'
 import { csvStream } from '../middleware/response/csv'
 import { notFound } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
+import { allowed, type Id, signedIn } from '../routing/api-access'
 import { KEY_DOCS } from './docs'
 import { historyEntry, type KeyHistory, type KeyNames } from './key-history'
 import { allKeys, KEY_QUERY } from './key-list'
@@ -34,34 +35,32 @@ export function keyRecordRoutes(parts: {
   return routeGroup({ name: 'key-records', prefix: '/api' })
     .get(
       '/keys.csv',
-      async ({ context }) => {
-        const { accountId } = await owners.owner(context)
+      ...allowed(signedIn(owners), documented(KEY_DOCS.csv, KEY_QUERY), async ({ accountId, context }) => {
         const listed = await allKeys(accountId, queryOf(KEY_QUERY, context), { ...parts, now: now() })
         return csvStream('keys.csv', KEYS_CSV_HEAD, csvLinesOf(listed, { ...parts, now: now() }))
-      },
-      documented(KEY_DOCS.csv, KEY_QUERY),
+      }),
     )
     .get(
       '/keys/names',
-      async ({ context }): Promise<KeyNames> => {
-        const { accountId } = await owners.owner(context)
+      ...allowed(signedIn(owners), documented(KEY_DOCS.names), async ({ accountId }): Promise<KeyNames> => {
         const callers = await callersOf(accountId, parts)
         return { names: callers.map(({ endedAt, ...caller }) => ({ ...caller, revoked: endedAt !== null })) }
-      },
-      documented(KEY_DOCS.names),
+      }),
     )
     .get(
       '/keys/:id/history',
-      async ({ context, params }): Promise<KeyHistory> => {
-        const { accountId } = await owners.owner(context)
-        const query = queryOf(PAGE_QUERY, context)
-        const key = await keys.find(accountId, params.id)
-        if (!key) throw notFound('This key does not exist.')
-        const page = await audit.ofKey(accountId, key.id, query.limit, query.cursor ?? null)
-        if (!page) throw refuseCursor(query.cursor ?? '')
-        return { history: page.rows.map(historyEntry), next_cursor: page.next }
-      },
-      documented(KEY_DOCS.history, PAGE_QUERY),
+      ...allowed(
+        signedIn(owners),
+        documented(KEY_DOCS.history, PAGE_QUERY),
+        async ({ accountId, context }, { id }: Id): Promise<KeyHistory> => {
+          const query = queryOf(PAGE_QUERY, context)
+          const key = await keys.find(accountId, id)
+          if (!key) throw notFound('This key does not exist.')
+          const page = await audit.ofKey(accountId, key.id, query.limit, query.cursor ?? null)
+          if (!page) throw refuseCursor(query.cursor ?? '')
+          return { history: page.rows.map(historyEntry), next_cursor: page.next }
+        },
+      ),
     )
 }
 

@@ -9,14 +9,15 @@ import { ZERO } from '../../core/money'
 import type { Result } from '../../core/result'
 import { appDocs } from '../account/app-docs'
 import { callingApp } from '../middleware/caller/calling-app'
-import { SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
+import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { readJson } from '../middleware/input/json-body'
 import { queryOf } from '../middleware/input/list-query'
 import { readBody } from '../middleware/input/validate-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { notFound, taken } from '../middleware/response/failures'
-import { documented } from '../openapi/documented'
-import { declared, freeEndpoint, gatedReply } from '../routing/endpoint'
+import { documented, type Hook } from '../openapi/documented'
+import { allowed, appsAccess, type Id, type MirroredAccess, ownersAccess, withSecret } from '../routing/api-access'
+import { freeEndpoint, gatedReply } from '../routing/endpoint'
 import { APP_KEY_DOCS, KEY_DOCS, type Mirrored } from './docs'
 import { KEY_LIST_QUERY, keyPage } from './key-list'
 import {
@@ -32,8 +33,7 @@ import {
 } from './record'
 
 export interface KeyRouteParts {
-  /** `within`: the maximum age of the sign-in, in milliseconds. Ignored for apps, which act with their token. */
-  readonly owners: { owner(context: RequestContext, within?: number): Promise<KeyOwner> }
+  readonly owners: OwnerSessions
   readonly keys: Keys
   readonly credentials: CredentialStore
   readonly ledger: Ledger
@@ -46,104 +46,92 @@ const APP_KEYS = freeEndpoint('keys', SCOPE, { appsOnly: true })
 
 /** Owners create and change keys (spec 2.1, 5.4, spec-answers 3). A secret is returned once and never cached. */
 export function keyRoutes(parts: KeyRouteParts) {
-  return keysUnder('/api/keys', parts, (name, ...tables) => documented(KEY_DOCS[name], ...tables))
+  const owners = ownersAccess(parts.owners)
+  return routeGroup({ name: 'keys', prefix: '/api/keys' }).use(
+    mirroredRoutes('owners-keys', parts, owners, (name, ...tables) => documented(KEY_DOCS[name], ...tables)),
+  )
 }
 
 /** The same for apps with `keys:write` (spec-answers 10), never for API keys. Gated, so responses carry the limit headers. */
 export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'>) {
-  const owners = { owner: (context: RequestContext) => appOwner(context, parts.ledger) }
-  return routeGroup({ name: 'app-keys' })
+  const apps = appsAccess(APP_KEYS, (context) => appOwner(context, parts.ledger))
+  return routeGroup({ name: 'app-keys', prefix: '/v1/keys' })
     .mapResponse(gatedReply)
     .use(
-      keysUnder('/v1/keys', { ...parts, owners }, (name, ...tables) =>
-        declared(APP_KEYS, appDocs(APP_KEY_DOCS[name], SCOPE), ...tables),
+      mirroredRoutes('apps-keys', parts, apps, (name, ...tables) =>
+        documented(appDocs(APP_KEY_DOCS[name], SCOPE), ...tables),
       ),
     )
 }
 
 /** The documentation of each route, in the owner's or the app's version. */
-type MirroredDocs = (name: Mirrored, ...tables: readonly ParameterTable[]) => ReturnType<typeof documented>
+type MirroredDocs = (name: Mirrored, ...tables: readonly ParameterTable[]) => Hook
 
-function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: MirroredDocs) {
-  const { owners, keys, credentials, ledger, apps, now } = parts
-  const recent = (context: RequestContext) => owners.owner(context, SIGNED_IN_TODAY)
+function mirroredRoutes(
+  name: string,
+  parts: Omit<KeyRouteParts, 'owners'>,
+  owners: MirroredAccess<KeyOwner>,
+  docs: MirroredDocs,
+) {
+  const { keys, credentials, ledger, apps, now } = parts
   const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, apps, now: now() })
   const changed = async (outcome: Result<ApiKey, Failure>): Promise<OneKey> => ({ key: await record(taken(outcome)) })
-  return routeGroup({ name: `keys under ${prefix}`, prefix })
+  return routeGroup({ name })
     .get(
       '',
-      async ({ context }): Promise<KeyPage> => {
-        const { accountId } = await owners.owner(context)
+      ...allowed(owners.any, docs('list', KEY_LIST_QUERY), async ({ accountId, context }): Promise<KeyPage> => {
         const query = queryOf(KEY_LIST_QUERY, context)
         const page = await keyPage(accountId, query, { credentials, ledger, now: now() })
         const { counts, tags, next } = page
         return { keys: await Promise.all(page.keys.map(record)), counts, tags, next_cursor: next }
-      },
-      docs('list', KEY_LIST_QUERY),
+      }),
     )
     .post(
       '',
-      async ({ context, set }): Promise<KeyWithSecret> => {
-        const { key, secret } = taken(
-          await keys.create(await recent(context), newKeyForm(taken(await readJson(context)))),
-        )
-        set.status = 201
-        set.headers['cache-control'] = 'no-store'
-        return { key: await record(key), secret }
-      },
-      { parse: 'none', ...docs('create') },
+      ...allowed(owners.recent, docs('create'), async ({ owner, context, set }): Promise<KeyWithSecret> => {
+        const { key, secret } = taken(await keys.create(owner, newKeyForm(taken(await readJson(context)))))
+        return withSecret(set, { key: await record(key), secret })
+      }),
     )
     .post(
       '/disable',
-      async ({ context }): Promise<DisabledKeys> => {
-        const owner = await owners.owner(context)
-        return disabledKeys(await keys.disableMany(owner, (await readBody(KeysToDisable, context)).ids))
-      },
-      { parse: 'none', ...docs('disableMany') },
+      ...allowed(owners.any, docs('disableMany'), async ({ owner, context }) =>
+        disabledKeys(await keys.disableMany(owner, (await readBody(KeysToDisable, context)).ids)),
+      ),
     )
     .get(
       '/:id',
-      async ({ context, params }): Promise<OneKey> => {
-        const key = await keys.find((await owners.owner(context)).accountId, params.id)
+      ...allowed(owners.any, docs('get'), async ({ accountId }, { id }: Id): Promise<OneKey> => {
+        const key = await keys.find(accountId, id)
         if (!key) throw notFound('This key does not exist.')
         return { key: await record(key) }
-      },
-      docs('get'),
+      }),
     )
     .patch(
       '/:id',
-      async ({ context, params }) => {
-        const owner = await owners.owner(context)
-        return changed(await keys.change(owner, params.id, keyChangeForm(taken(await readJson(context)))))
-      },
-      { parse: 'none', ...docs('change') },
+      ...allowed(owners.any, docs('change'), async ({ owner, context }, { id }: Id) =>
+        changed(await keys.change(owner, id, keyChangeForm(taken(await readJson(context))))),
+      ),
     )
     .post(
       '/:id/rotate',
-      async ({ context, params, set }): Promise<KeyWithSecret> => {
-        const owner = await recent(context)
+      ...allowed(owners.recent, docs('rotate'), async ({ owner, context, set }, { id }: Id): Promise<KeyWithSecret> => {
         const { grace_period_seconds: grace = DEFAULT_GRACE_SECONDS } = await readBody(Rotation, context, {})
-        const { key, secret } = taken(await keys.rotate(owner, params.id, grace))
-        set.status = 201
-        set.headers['cache-control'] = 'no-store'
-        return { key: await record(key), secret }
-      },
-      { parse: 'none', ...docs('rotate') },
+        const { key, secret } = taken(await keys.rotate(owner, id, grace))
+        return withSecret(set, { key: await record(key), secret })
+      }),
     )
     .post(
       '/:id/disable',
-      async ({ context, params }) => changed(await keys.disable(await owners.owner(context), params.id)),
-      docs('disable'),
+      ...allowed(owners.any, docs('disable'), async ({ owner }, { id }: Id) => changed(await keys.disable(owner, id))),
     )
     .post(
       '/:id/enable',
-      async ({ context, params }) => changed(await keys.enable(await owners.owner(context), params.id)),
-      docs('enable'),
+      ...allowed(owners.any, docs('enable'), async ({ owner }, { id }: Id) => changed(await keys.enable(owner, id))),
     )
     .post(
       '/:id/revoke',
-      async ({ context, params }) => changed(await keys.revoke(await recent(context), params.id)),
-      docs('revoke'),
+      ...allowed(owners.recent, docs('revoke'), async ({ owner }, { id }: Id) => changed(await keys.revoke(owner, id))),
     )
 }
 

@@ -1,7 +1,7 @@
 import { ROUTE_RPM } from '../../core/limits/tier'
 import { KEY_FAILURES } from '../keys/key-failures'
-import type { EndpointDocs, RouteDocs } from '../openapi/documented'
-import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import { BODY_FAILURES } from '../openapi/body-failures'
+import type { EndpointDocs } from '../openapi/documented'
 import { CALL_FAILURES, call } from './call-docs'
 import { ANTHROPIC_EXAMPLE, GOOGLE_EXAMPLE, MODEL_EXAMPLE } from './example-docs'
 import { MEDIA_DOCS } from './media-docs'
@@ -103,7 +103,6 @@ export const MODEL_DOCS = {
     tag: 'Activity',
     summary: 'The models of this gateway',
     description: 'The same list as `GET /v1/models`, for the signed-in owner.',
-    access: 'session',
     answers: {
       200: {
         description: 'The models.',
@@ -111,7 +110,7 @@ export const MODEL_DOCS = {
         examples: { list: { object: 'list', data: [MODEL_EXAMPLE] } },
       },
     },
-    failures: OWNER_FAILURES,
+    failures: [],
   },
   estimate: {
     id: 'estimateModelCall',
@@ -119,7 +118,6 @@ export const MODEL_DOCS = {
     summary: 'Estimate the maximum cost of a model call',
     description:
       'Validates a body as the route of `endpoint_type` would, and returns the maximum cost of the call. Free: it calls no model, counts against no rate limit and records nothing.',
-    access: 'session',
     body: {
       description: 'The route, the model and the body that you would send.',
       schema: NewCallEstimate,
@@ -154,7 +152,6 @@ export const MODEL_DOCS = {
       'unknown_model',
       'model_route_not_supported',
       'unsupported_parameter',
-      ...WRITE_FAILURES,
     ],
   },
   chat: call(
@@ -297,4 +294,4 @@ export const MODEL_DOCS = {
     ),
     failures: [...CALL_FAILURES.filter((code) => code !== 'unsupported_parameter')],
   },
-} as const satisfies Record<string, EndpointDocs | RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

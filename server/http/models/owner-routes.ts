@@ -5,6 +5,7 @@ import { readBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 import { MODEL_DOCS } from './docs'
 import type { ModelCalls } from './model-calls'
 import { type CallEstimate, type ModelList, NewCallEstimate, wireModel } from './record'
@@ -15,16 +16,13 @@ export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCa
   return routeGroup({ name: 'owner-models', prefix: '/api' })
     .get(
       '/models',
-      async ({ context }): Promise<ModelList> => {
-        await owners.owner(context)
+      ...allowed(signedIn(owners), documented(MODEL_DOCS.offered), async (): Promise<ModelList> => {
         return { object: 'list', data: models.list().map(wireModel) }
-      },
-      documented(MODEL_DOCS.offered),
+      }),
     )
     .post(
       '/models/estimate',
-      async ({ context }): Promise<CallEstimate> => {
-        await owners.owner(context)
+      ...allowed(signedIn(owners), documented(MODEL_DOCS.estimate), async ({ context }): Promise<CallEstimate> => {
         const { endpoint_type, model, body } = await readBody(NewCallEstimate, context)
         const wire = WIRES[endpoint_type]
         const bytes = new TextEncoder().encode(JSON.stringify(body))
@@ -39,7 +37,6 @@ export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCa
           most_input_tokens: bounds.input.max,
           most_output_tokens: bounds.output,
         }
-      },
-      { parse: 'none', ...documented(MODEL_DOCS.estimate) },
+      }),
     )
 }

@@ -42,18 +42,13 @@ export interface ResponseDocs {
   readonly canBeQuote?: true
 }
 
-/** Documents a route that has no gate. Its parameters come from the tables that validate its input. */
-export interface RouteDocs extends EndpointDocs {
-  readonly access: Extract<Access, 'session' | 'anybody'>
-}
-
 interface PathId {
   readonly description: string
   readonly example: string
   readonly pattern?: string
 }
 
-/** Documents a gated endpoint. Who may call it is part of its declaration (`routing/endpoint`). */
+/** Documents a route. Who may call it is part of its declaration (`routing/`), its parameters come from the tables that validate its input. */
 export interface EndpointDocs {
   readonly id: string
   readonly tag: keyof typeof TAGS
@@ -90,35 +85,48 @@ const SECURITY: Readonly<Record<Access, OpenApiOperation['security']>> = {
   anybody: [],
 }
 
-/** Holds what describes a mounted route. A symbol, so that it never appears in the OpenAPI document. */
+/** What Elysia takes beside a route's handler. */
+export type Hook = { readonly detail: DocumentDecoration }
+
+/** Who may call a route, as its documentation says it. */
+export interface Callers {
+  readonly access: Access
+  /** How others are refused, by the route's method. */
+  readonly refusals?: (method: string) => readonly FailureCode[]
+}
+
+/** Hold what describes a mounted route. Symbols, so that they never appear in the OpenAPI document. */
 const DESCRIBE = Symbol('describe')
+const CALLERS = Symbol('callers')
 
-/** A route's documentation, passed to Elysia with its handler. It does not change what the route does. */
-export function documented(docs: RouteDocs, ...tables: readonly ParameterTable[]): { detail: DocumentDecoration } {
-  return { detail: describedLater(docs, docs.access, tables) }
-}
-
-/** The documentation of a route, which costs nothing until somebody asks for the document (`describeRoutes`). */
-export function describedLater(
-  docs: EndpointDocs,
-  access: Access,
-  tables: readonly ParameterTable[],
-): DocumentDecoration {
-  // Elysia's type does not know the symbol.
-  return { [DESCRIBE]: () => operationOf(docs, access, tables) } as DocumentDecoration
-}
-
-/** Describes all mounted routes, for @elysiajs/swagger to collect. */
-export function describeRoutes(mounted: readonly { readonly hooks: unknown }[]): void {
-  for (const { hooks } of mounted) {
-    const detail: object = Object(Reflect.get(Object(hooks), 'detail'))
-    const describe: unknown = Reflect.get(detail, DESCRIBE)
-    if (typeof describe === 'function') Object.assign(detail, describe())
-  }
+/**
+ * A route's documentation, passed to Elysia with its handler. It does not change what the route does, and costs nothing until somebody
+ * asks for the document (`describeRoutes`).
+ */
+export function documented(docs: EndpointDocs, ...tables: readonly ParameterTable[]): Hook {
+  const describe = ({ access, refusals }: Callers, method: string) =>
+    operationOf({ ...docs, failures: [...docs.failures, ...(refusals?.(method) ?? [])] }, access, tables)
+  // Elysia's type does not know the symbols.
+  return { detail: { [DESCRIBE]: describe } as DocumentDecoration }
 }
 
 /** Keeps a route out of the documents. */
-export const UNDOCUMENTED = { detail: { hide: true } } as const
+export const UNDOCUMENTED: Hook = { detail: { hide: true } }
+
+/** The documentation of a route that not anybody may call. */
+export function withCallers({ detail }: Hook, callers: Callers): Hook {
+  return { detail: { ...detail, [CALLERS]: callers } as DocumentDecoration }
+}
+
+/** Describes all mounted routes, for @elysiajs/swagger to collect. */
+export function describeRoutes(mounted: readonly { readonly method: string; readonly hooks: unknown }[]): void {
+  for (const { method, hooks } of mounted) {
+    const detail: object = Object(Reflect.get(Object(hooks), 'detail'))
+    const describe: unknown = Reflect.get(detail, DESCRIBE)
+    const callers: unknown = Reflect.get(detail, CALLERS)
+    if (typeof describe === 'function') Object.assign(detail, describe(callers ?? { access: 'anybody' }, method))
+  }
+}
 
 export function operationOf(docs: EndpointDocs, access: Access, tables: readonly ParameterTable[]): OpenApiOperation {
   const gated = access !== 'session' && access !== 'anybody'

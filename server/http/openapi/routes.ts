@@ -24,7 +24,7 @@ interface DocsParts {
   readonly baseUrl: string
   readonly dashboard: DashboardFiles
   /** All routes, before the first request. */
-  readonly mounted: readonly { readonly hooks: unknown }[]
+  readonly mounted: Parameters<typeof describeRoutes>[0]
   readonly payments: Pick<Payments, 'waysFor'>
   readonly prices: PriceLookup
   /** The imported operations on sale now. `version` is another object after each change. */
@@ -112,7 +112,7 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
     )
 }
 
-function withImported(builtIn: OpenApiDocument, imported: ImportedDocument): OpenApiDocument {
+function withImported(builtIn: OpenApiDocument, imported: ImportedPaths): OpenApiDocument {
   const paths = { ...builtIn.paths, ...imported.paths }
   const schemas = { ...builtIn.components['schemas'], ...imported.schemas }
   return { ...builtIn, paths, components: { ...builtIn.components, schemas, responses: failureComponents(paths) } }

@@ -10,6 +10,7 @@ import { readable, validateBody } from '../middleware/input/validate-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed, notFound, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 import type { Endpoints, EndpointTable } from '../routing/endpoint-table'
 import { TriedCall } from './record'
 
@@ -36,8 +37,7 @@ export function tryRoutes(
   const { owners, keys } = parts
   return routeGroup({ name: 'try', prefix: '/api' }).post(
     '/try',
-    async ({ context }) => {
-      const { accountId } = await owners.owner(context)
+    ...allowed(signedIn(owners), UNDOCUMENTED, async ({ accountId, context }) => {
       const sent = await sentCall(context)
       const { keyId, ...call } = describedCall(sent, context.url.origin, endpoints.table)
       const key = await keys.find(accountId, keyId)
@@ -46,8 +46,7 @@ export function tryRoutes(
       context.allowSilence()
       const { address, request } = context
       return dispatch(new OwnKeyRequest(call.url, { ...call.init, signal: request.signal }, { key: key.id, address }))
-    },
-    { parse: 'none', ...UNDOCUMENTED },
+    }),
   )
 }
 

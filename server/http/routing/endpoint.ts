@@ -4,7 +4,7 @@ import type { ParameterTable } from '../../core/catalog/parameters'
 import type { Scope } from '../../core/credentials/oauth-grant'
 import type { Caller, KnownCaller, Route } from '../../pipeline/call'
 import type { GatedContext, RequestContext } from '../middleware/request-context'
-import { type Access, describedLater, type EndpointDocs } from '../openapi/documented'
+import { type Access, documented, type EndpointDocs, type Hook, UNDOCUMENTED, withCallers } from '../openapi/documented'
 
 /**
  * Who may call a gated endpoint, and what kind of call it is. Declared once, where the endpoint is mounted (`served`, or `declared`
@@ -63,11 +63,11 @@ export const API_WILDCARD = '/apis/v1/*'
 /** Holds the declaration of a mounted route. A symbol, so that it never appears in the OpenAPI document. */
 const ENDPOINT = Symbol('endpoint')
 
-/** Declares a mounted route as this endpoint, with its documentation; null leaves it undocumented. */
-export function declared(endpoint: Endpoint, docs: EndpointDocs | null, ...tables: readonly ParameterTable[]): Hook {
-  const documentation = docs ? describedLater(docs, endpoint.access, tables) : { hide: true }
+/** Declares a mounted route as this endpoint, beside its documentation. */
+export function declared(endpoint: Endpoint, documentation: Hook): Hook {
+  const { detail } = withCallers(documentation, endpoint)
   // Elysia's type does not know the symbol.
-  return { detail: { ...documentation, [ENDPOINT]: endpoint } as DocumentDecoration }
+  return { detail: { ...detail, [ENDPOINT]: endpoint } as DocumentDecoration }
 }
 
 /** The endpoint that a mounted route is declared as, and those beside it; none if it has no declaration. */
@@ -99,11 +99,11 @@ export function served<C extends Caller, R, Params>(
   docs: EndpointDocs | null,
   ...tables: readonly ParameterTable[]
 ): readonly [GatedHandler<R, Params>, Hook & { readonly parse: 'none' }] {
-  return [handler as GatedHandler<R, Params>, { parse: 'none', ...declared(endpoint, docs, ...tables) }]
+  const documentation = docs ? documented(docs, ...tables) : UNDOCUMENTED
+  return [handler as GatedHandler<R, Params>, { parse: 'none', ...declared(endpoint, documentation) }]
 }
 
 type GatedHandler<R, Params> = (elysia: { readonly context: RequestContext; readonly params: Params }) => R
-type Hook = { readonly detail: DocumentDecoration }
 
 /** For routes that return plain values: sends the value with all headers of a gated response. */
 export function gatedReply({

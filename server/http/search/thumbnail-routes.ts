@@ -4,6 +4,7 @@ import { queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 import type { Thumbnails } from './thumbnails'
 
 const QUERY = {
@@ -14,8 +15,7 @@ const QUERY = {
 export function thumbnailRoutes({ owners, thumbnails }: { owners: OwnerSessions; thumbnails: Thumbnails }) {
   return routeGroup({ name: 'thumbnail', prefix: '/api' }).get(
     '/thumbnail',
-    async ({ context }) => {
-      const { accountId } = await owners.owner(context)
+    ...allowed(signedIn(owners), UNDOCUMENTED, async ({ accountId, context }) => {
       const { contentType, body } = taken(await thumbnails.get(accountId, queryOf(QUERY, context).url))
       return new Response(body, {
         headers: {
@@ -27,7 +27,6 @@ export function thumbnailRoutes({ owners, thumbnails }: { owners: OwnerSessions;
           'cross-origin-resource-policy': 'same-origin',
         },
       })
-    },
-    UNDOCUMENTED,
+    }),
   )
 }

@@ -2,9 +2,9 @@ import type { SocialOperationName } from '../../core/catalog/operation'
 import type { FailureCode } from '../../core/failure'
 import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
 import { KEY_FAILURES } from '../keys/key-failures'
-import type { EndpointDocs, RouteDocs } from '../openapi/documented'
+import { BODY_FAILURES } from '../openapi/body-failures'
+import type { EndpointDocs } from '../openapi/documented'
 import type { JsonSchema } from '../openapi/json-schema'
-import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 import {
   NewOwnerSocialLink,
   NewSocialLink,
@@ -130,7 +130,6 @@ export const OWNER_SOCIAL_DOCS = {
     tag: 'Social',
     summary: 'Social accounts of your keys',
     description: 'Each key with its linked social account and the status of the last attempt to link one.',
-    access: 'session',
     answers: {
       200: {
         description: 'A page of keys.',
@@ -145,14 +144,13 @@ export const OWNER_SOCIAL_DOCS = {
         },
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
   start: {
     id: 'startSocialLink',
     tag: 'Social',
     summary: 'Link a social account to one of your keys',
     description: 'The same as `POST /apis/v1/social/auth_social` with that key, for the signed-in owner. Free.',
-    access: 'session',
     body: {
       description: 'The key and the scopes to request.',
       schema: NewOwnerSocialLink,
@@ -166,7 +164,7 @@ export const OWNER_SOCIAL_DOCS = {
         examples: { link: { ...LINK_EXAMPLE, link_id: 'link_01a1fdfa942070018c603d2632ddc21c' } },
       },
     },
-    failures: [...WRITE_FAILURES, ...BODY_FAILURES, 'resource_not_found', 'invalid_state', 'upstream_unavailable'],
+    failures: [...BODY_FAILURES, 'resource_not_found', 'invalid_state', 'upstream_unavailable'],
   },
   unlink: {
     id: 'unlinkSocialAccount',
@@ -174,7 +172,6 @@ export const OWNER_SOCIAL_DOCS = {
     summary: 'Unlink the account of a key',
     description:
       'Removes the linked account from the key and revokes its access at the network. A pending link is cancelled. Safe to repeat.',
-    access: 'session',
     ids: KEY_PATH,
     answers: {
       200: {
@@ -194,6 +191,6 @@ export const OWNER_SOCIAL_DOCS = {
         },
       },
     },
-    failures: [...WRITE_FAILURES, 'resource_not_found'],
+    failures: ['resource_not_found'],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

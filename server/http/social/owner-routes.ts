@@ -9,6 +9,7 @@ import { readBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { Failed, notFound } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
+import { allowed, type Id, signedIn, withSecret } from '../routing/api-access'
 import { OWNER_SOCIAL_DOCS } from './docs'
 import {
   linkAnswer,
@@ -34,51 +35,57 @@ export function ownerSocialRoutes(parts: {
   return routeGroup({ name: 'owner-social', prefix: '/api/social' })
     .get(
       '',
-      async ({ context }): Promise<SocialAccounts> => {
-        const { accountId } = await owners.owner(context)
-        const query = queryOf(KEY_ROWS_QUERY, context)
-        return {
-          network: social?.network.name ?? null,
-          scopes: SOCIAL_SCOPES.map((name) => ({ name, meaning: SCOPE_MEANINGS[name] })),
-          ...(social
-            ? await socialRecords(social, credentials, accountId, query, now())
-            : { accounts: [], next_cursor: null }),
-        }
-      },
-      documented(OWNER_SOCIAL_DOCS.list, KEY_ROWS_QUERY),
+      ...allowed(
+        signedIn(owners),
+        documented(OWNER_SOCIAL_DOCS.list, KEY_ROWS_QUERY),
+        async ({ accountId, context }): Promise<SocialAccounts> => {
+          const query = queryOf(KEY_ROWS_QUERY, context)
+          return {
+            network: social?.network.name ?? null,
+            scopes: SOCIAL_SCOPES.map((name) => ({ name, meaning: SCOPE_MEANINGS[name] })),
+            ...(social
+              ? await socialRecords(social, credentials, accountId, query, now())
+              : { accounts: [], next_cursor: null }),
+          }
+        },
+      ),
     )
     .post(
       '',
-      async ({ context, set }): Promise<OwnerSocialLink> => {
-        const owner = await owners.owner(context)
-        const { key_id: keyId, scopes = [] } = await readBody(NewOwnerSocialLink, context)
-        if (!social) throw new Failed(NO_NETWORK)
-        const key = await keys.find(owner.accountId, keyId)
-        if (!key) throw notFound('This key does not exist.')
-        if (keyState(key, now()) === 'revoked')
-          throw new Failed(failure('invalid_state', 'This key was revoked, so no social account can be linked to it.'))
-        const started = await social.linking.start(key, scopes, owner.actor)
-        set.status = 201
-        set.headers['cache-control'] = 'no-store'
-        return { ...linkAnswer(started), link_id: started.link.id }
-      },
-      { parse: 'none', ...documented(OWNER_SOCIAL_DOCS.start) },
+      ...allowed(
+        signedIn(owners),
+        documented(OWNER_SOCIAL_DOCS.start),
+        async ({ owner, context, set }): Promise<OwnerSocialLink> => {
+          const { key_id: keyId, scopes = [] } = await readBody(NewOwnerSocialLink, context)
+          if (!social) throw new Failed(NO_NETWORK)
+          const key = await keys.find(owner.accountId, keyId)
+          if (!key) throw notFound('This key does not exist.')
+          if (keyState(key, now()) === 'revoked')
+            throw new Failed(
+              failure('invalid_state', 'This key was revoked, so no social account can be linked to it.'),
+            )
+          const started = await social.linking.start(key, scopes, owner.actor)
+          return withSecret(set, { ...linkAnswer(started), link_id: started.link.id })
+        },
+      ),
     )
     .delete(
       '/:id',
-      async ({ context, params }): Promise<OneSocialAccount> => {
-        const owner = await owners.owner(context)
-        const key = await keys.find(owner.accountId, params.id)
-        if (!key || !social) throw notFound('This key does not exist.')
-        const session = await social.store.session(key.poolId)
-        if (session) await social.accounts.unlink(session, owner.actor, AbortSignal.timeout(UNLINK_MS))
-        const links = await social.store.newestLinks(owner.accountId)
-        const link = links.find(({ poolId }) => poolId === key.poolId) ?? null
-        if (link?.usedAt === null) await social.linking.cancel(owner.accountId, link.id)
-        await social.approvals.withdraw(key.poolId, AbortSignal.timeout(UNLINK_MS))
-        return { account: socialRecord(key, null, null, now()) }
-      },
-      documented(OWNER_SOCIAL_DOCS.unlink),
+      ...allowed(
+        signedIn(owners),
+        documented(OWNER_SOCIAL_DOCS.unlink),
+        async ({ owner }, { id }: Id): Promise<OneSocialAccount> => {
+          const key = await keys.find(owner.accountId, id)
+          if (!key || !social) throw notFound('This key does not exist.')
+          const session = await social.store.session(key.poolId)
+          if (session) await social.accounts.unlink(session, owner.actor, AbortSignal.timeout(UNLINK_MS))
+          const links = await social.store.newestLinks(owner.accountId)
+          const link = links.find(({ poolId }) => poolId === key.poolId) ?? null
+          if (link?.usedAt === null) await social.linking.cancel(owner.accountId, link.id)
+          await social.approvals.withdraw(key.poolId, AbortSignal.timeout(UNLINK_MS))
+          return { account: socialRecord(key, null, null, now()) }
+        },
+      ),
     )
 }
 

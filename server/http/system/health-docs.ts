@@ -1,4 +1,4 @@
-import type { RouteDocs } from '../openapi/documented'
+import type { EndpointDocs } from '../openapi/documented'
 import { ref } from '../openapi/json-schema'
 
 const READY = { status: 'ready' }
@@ -10,7 +10,6 @@ export const HEALTH_DOCS = {
     tag: 'Health',
     summary: 'Liveness',
     description: 'Returns 200 while the process is alive. Checks nothing else.',
-    access: 'anybody',
     answers: { 200: { description: 'Alive.', schema: ref('Health'), examples: { alive: { status: 'ok' } } } },
     failures: ['internal_error'],
   },
@@ -20,7 +19,6 @@ export const HEALTH_DOCS = {
     summary: 'Readiness',
     description:
       "Returns 200 when calls can be served and charged, and otherwise a code of what fails. With an operator's session it also returns the reason, and the state of each part and provider.",
-    access: 'anybody',
     answers: {
       200: { description: 'Ready.', schema: ref('Ready'), examples: { ready: READY } },
       503: {
@@ -33,4 +31,4 @@ export const HEALTH_DOCS = {
     },
     failures: ['internal_error'],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

@@ -1,5 +1,5 @@
 import { AUDIENCES, SCOPES } from '../../core/credentials/oauth-grant'
-import type { RouteDocs } from '../openapi/documented'
+import type { EndpointDocs } from '../openapi/documented'
 import { listOf, record, text, yesOrNo } from '../openapi/json-schema'
 
 const url = (description: string) => text(description, { format: 'uri' })
@@ -15,7 +15,6 @@ export const WELL_KNOWN_DOCS = {
     summary: 'The OAuth server',
     description:
       'RFC 8414: where an app registers, requests access and gets tokens. Supports the authorization code grant with PKCE (S256) and the device grant.',
-    access: 'anybody',
     answers: {
       200: {
         description: 'The metadata document.',
@@ -78,7 +77,6 @@ export const WELL_KNOWN_DOCS = {
     tag: 'Apps',
     summary: 'The MCP server as a protected resource',
     description: `RFC 9728: which server issues tokens for it, and with which scopes. There is one document for each of ${AUDIENCES.map((path) => `\`${path}\``).join(', ')}.`,
-    access: 'anybody',
     answers: {
       200: {
         description: 'The metadata document.',
@@ -104,4 +102,4 @@ export const WELL_KNOWN_DOCS = {
     },
     failures: ['internal_error'],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

@@ -1,5 +1,4 @@
-import type { RouteDocs } from '../openapi/documented'
-import { OWNER_FAILURES } from '../openapi/owner-failures'
+import type { EndpointDocs } from '../openapi/documented'
 import { CALL_EXAMPLE, REPORT_EXAMPLE, USAGE_DOCS } from './docs'
 import { ErrorReport, RequestPage, TransactionPage, UsageReport } from './record'
 
@@ -14,7 +13,6 @@ export const ACTIVITY_DOCS = {
     summary: 'Usage of the account',
     description:
       'The same report as `/v1/usage`, across all keys. Filters narrow it; `group_by` adds totals per key, operation, status or model.',
-    access: 'session',
     answers: {
       200: {
         description: 'The report.',
@@ -22,7 +20,7 @@ export const ACTIVITY_DOCS = {
         examples: { report: { ...REPORT_EXAMPLE, scope: 'account' } },
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
   requests: {
     id: 'listRequests',
@@ -30,7 +28,6 @@ export const ACTIVITY_DOCS = {
     summary: 'The request log',
     description:
       'All calls of your keys, newest first, including refused ones. Response bodies are not stored. With a filter that matches few calls, a page may be short or empty although more follow: continue until `next_cursor` is null.',
-    access: 'session',
     answers: {
       200: {
         description: 'A page of calls.',
@@ -38,7 +35,7 @@ export const ACTIVITY_DOCS = {
         examples: { page: { requests: [CALL_EXAMPLE], next_cursor: null } },
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
   request: {
     ...USAGE_DOCS.explained,
@@ -46,8 +43,7 @@ export const ACTIVITY_DOCS = {
     tag: 'Activity',
     description:
       "What a request of any of your keys cost and how the charge was calculated, where its time went, and why it failed. Accepts the gateway's request id or the `X-Request-ID` sent with the request; if several requests share that id, returns the newest.",
-    access: 'session',
-    failures: ['resource_not_found', ...OWNER_FAILURES],
+    failures: ['resource_not_found'],
   },
   errors: {
     id: 'errorReport',
@@ -55,7 +51,6 @@ export const ACTIVITY_DOCS = {
     summary: 'Why calls failed',
     description:
       'Failed calls by operation, status and error code, with the newest of each. Takes the filters of the request log.',
-    access: 'session',
     answers: {
       200: {
         description: 'The report.',
@@ -78,7 +73,7 @@ export const ACTIVITY_DOCS = {
         },
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
   transactions: {
     id: 'listTransactions',
@@ -86,7 +81,6 @@ export const ACTIVITY_DOCS = {
     summary: 'Transactions',
     description:
       'Credits and charges, newest first, each with the balance after it. With `group_by=day`, the charges of a day are one row between two other transactions; a page may then be short although more follow.',
-    access: 'session',
     answers: {
       200: {
         description: 'A page of transactions.',
@@ -110,14 +104,13 @@ export const ACTIVITY_DOCS = {
         },
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
   csv: {
     id: 'usageCsv',
     tag: 'Activity',
     summary: 'The request log as CSV',
     description: 'Everything that matches the filter in one streamed file. Times are in UTC, costs in US dollars.',
-    access: 'session',
     answers: {
       200: {
         description: 'The file.',
@@ -127,6 +120,6 @@ export const ACTIVITY_DOCS = {
         headers: ['Content-Disposition'],
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

@@ -4,6 +4,7 @@ import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 import { ACTIVITY_DOCS } from './activity-docs'
 import { callFilter, LOG_FILTER } from './owner-routes'
 import type { ErrorReport } from './record'
@@ -18,20 +19,22 @@ export function errorRoutes(parts: {
   const { owners, credentials, reports } = parts
   return routeGroup({ name: 'errors', prefix: '/api' }).get(
     '/error-report',
-    async ({ context }): Promise<ErrorReport> => {
-      const { accountId } = await owners.owner(context)
-      const filter = await callFilter(credentials, accountId, queryOf(LOG_FILTER, context))
-      const { groups, isPartial } = await reports.errors(filter)
-      return {
-        is_partial: isPartial,
-        errors: groups.map(({ operation, status, code, calls, lastAt, lastId, lastMessage }) => ({
-          ...{ operation, status, code, requests: calls },
-          last_at: isoTime(lastAt),
-          last_request_id: lastId,
-          last_message: lastMessage,
-        })),
-      }
-    },
-    documented(ACTIVITY_DOCS.errors, LOG_FILTER),
+    ...allowed(
+      signedIn(owners),
+      documented(ACTIVITY_DOCS.errors, LOG_FILTER),
+      async ({ accountId, context }): Promise<ErrorReport> => {
+        const filter = await callFilter(credentials, accountId, queryOf(LOG_FILTER, context))
+        const { groups, isPartial } = await reports.errors(filter)
+        return {
+          is_partial: isPartial,
+          errors: groups.map(({ operation, status, code, calls, lastAt, lastId, lastMessage }) => ({
+            ...{ operation, status, code, requests: calls },
+            last_at: isoTime(lastAt),
+            last_request_id: lastId,
+            last_message: lastMessage,
+          })),
+        }
+      },
+    ),
   )
 }

@@ -8,6 +8,7 @@ import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { allowed, signedIn } from '../routing/api-access'
 import { wireCall } from './usage-report'
 
 /** Shorter than the idle timeouts of servers and proxies on the way (30 s or more). */
@@ -31,8 +32,7 @@ export function eventRoutes(parts: EventParts) {
   const { owners, events } = parts
   return routeGroup({ name: 'events', prefix: '/api' }).get(
     '/events',
-    async ({ context }) => {
-      const { accountId } = await owners.owner(context)
+    ...allowed(signedIn(owners), UNDOCUMENTED, ({ accountId, context }) => {
       const watcher = events.watch(accountId, context.url.searchParams.get('after') ?? undefined)
       if (!watcher)
         throw new Failed(
@@ -53,8 +53,7 @@ export function eventRoutes(parts: EventParts) {
           'x-accel-buffering': 'no',
         },
       })
-    },
-    UNDOCUMENTED,
+    }),
   )
 }
 

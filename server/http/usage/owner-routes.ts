@@ -19,6 +19,7 @@ import { routeGroup } from '../middleware/request-context'
 import { csvFile, csvLine } from '../middleware/response/csv'
 import { notFound } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
+import { allowed, type Id, signedIn } from '../routing/api-access'
 import type { Endpoints } from '../routing/endpoint-table'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { ExplainedRequest, RequestPage, TransactionPage, UsageReport } from './record'
@@ -152,66 +153,69 @@ export function ownerUsageRoutes(parts: {
   return routeGroup({ name: 'owner-usage', prefix: '/api' })
     .get(
       '/usage',
-      async ({ context }): Promise<UsageReport> => {
-        const { accountId } = await owners.owner(context)
-        return accountUsage(parts, accountId, queryOf(GROUPED_QUERY, context), now())
-      },
-      documented(ACTIVITY_DOCS.usage, GROUPED_QUERY),
+      ...allowed(signedIn(owners), documented(ACTIVITY_DOCS.usage, GROUPED_QUERY), ({ accountId, context }) =>
+        accountUsage(parts, accountId, queryOf(GROUPED_QUERY, context), now()),
+      ),
     )
     .get(
       '/requests',
-      async ({ context }): Promise<RequestPage> => {
-        const { accountId } = await owners.owner(context)
-        const query = queryOf(SEARCHED_LOG_QUERY, context)
-        const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
-        const page = await reports.requests(filter, query.limit, query.cursor ?? null)
-        if (!page) throw refuseCursor(query.cursor ?? '')
-        return { requests: page.rows.map(wireCall), next_cursor: page.next }
-      },
-      documented(ACTIVITY_DOCS.requests, SEARCHED_LOG_QUERY),
+      ...allowed(
+        signedIn(owners),
+        documented(ACTIVITY_DOCS.requests, SEARCHED_LOG_QUERY),
+        async ({ accountId, context }): Promise<RequestPage> => {
+          const query = queryOf(SEARCHED_LOG_QUERY, context)
+          const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
+          const page = await reports.requests(filter, query.limit, query.cursor ?? null)
+          if (!page) throw refuseCursor(query.cursor ?? '')
+          return { requests: page.rows.map(wireCall), next_cursor: page.next }
+        },
+      ),
     )
     .get(
       '/requests/:id',
-      async ({ context, params }): Promise<ExplainedRequest> => {
-        const { accountId } = await owners.owner(context)
-        const call = await reports.request(accountId, null, params.id)
-        if (!call) throw notFound('You made no request with this id.')
-        return { ...(await explainedCall(call, ledger)), calls: endpoints.table.callsOf(call.operation) }
-      },
-      documented(ACTIVITY_DOCS.request),
+      ...allowed(
+        signedIn(owners),
+        documented(ACTIVITY_DOCS.request),
+        async ({ accountId }, { id }: Id): Promise<ExplainedRequest> => {
+          const call = await reports.request(accountId, null, id)
+          if (!call) throw notFound('You made no request with this id.')
+          return { ...(await explainedCall(call, ledger)), calls: endpoints.table.callsOf(call.operation) }
+        },
+      ),
     )
     .get(
       '/transactions',
-      async ({ context }): Promise<TransactionPage> => {
-        const { accountId } = await owners.owner(context)
-        const { group_by: grouping, timezone, limit, cursor = null } = queryOf(TRANSACTION_QUERY, context)
-        const page =
-          grouping === 'day'
-            ? await statements.daily(accountId, timezone, limit, cursor)
-            : await statements.transactions(accountId, limit, cursor)
-        if (!page) throw refuseCursor(cursor ?? '')
-        return {
-          transactions: page.rows.map(wireTransaction),
-          next_cursor: page.next,
-        }
-      },
-      documented(ACTIVITY_DOCS.transactions, TRANSACTION_QUERY),
+      ...allowed(
+        signedIn(owners),
+        documented(ACTIVITY_DOCS.transactions, TRANSACTION_QUERY),
+        async ({ accountId, context }): Promise<TransactionPage> => {
+          const { group_by: grouping, timezone, limit, cursor = null } = queryOf(TRANSACTION_QUERY, context)
+          const page =
+            grouping === 'day'
+              ? await statements.daily(accountId, timezone, limit, cursor)
+              : await statements.transactions(accountId, limit, cursor)
+          if (!page) throw refuseCursor(cursor ?? '')
+          return { transactions: page.rows.map(wireTransaction), next_cursor: page.next }
+        },
+      ),
     )
     .get(
       '/usage.csv',
-      async ({ context }) => {
-        const { accountId } = await owners.owner(context)
-        const query = queryOf(SEARCHED_CSV_QUERY, context)
-        const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
-        const callers = new Map((await callersOf(accountId, parts)).map((caller) => [caller.id, caller]))
-        return csvFile(
-          'usage.csv',
-          CSV_HEAD,
-          (cursor) => reports.requests(filter, CSV_PAGE, cursor),
-          (call) => csvCall(call, callers.get(call.keyId)),
-        )
-      },
-      documented(ACTIVITY_DOCS.csv, SEARCHED_CSV_QUERY),
+      ...allowed(
+        signedIn(owners),
+        documented(ACTIVITY_DOCS.csv, SEARCHED_CSV_QUERY),
+        async ({ accountId, context }) => {
+          const query = queryOf(SEARCHED_CSV_QUERY, context)
+          const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
+          const callers = new Map((await callersOf(accountId, parts)).map((caller) => [caller.id, caller]))
+          return csvFile(
+            'usage.csv',
+            CSV_HEAD,
+            (cursor) => reports.requests(filter, CSV_PAGE, cursor),
+            (call) => csvCall(call, callers.get(call.keyId)),
+          )
+        },
+      ),
     )
 }
 

@@ -1,5 +1,5 @@
-import type { RouteDocs } from '../openapi/documented'
-import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import { BODY_FAILURES } from '../openapi/body-failures'
+import type { EndpointDocs } from '../openapi/documented'
 import {
   DeliveryPage,
   NewWebhook,
@@ -50,7 +50,7 @@ const PENDING: OneDelivery['delivery'] = {
 const ID = { id: { description: 'Id of one of your webhooks.', example: WEBHOOK.id } }
 const DELIVERY_ID = { delivery: { description: 'Id of one of its deliveries.', example: DELIVERY.id } }
 
-const COMMON = { tag: 'Events', access: 'session' } as const
+const COMMON = { tag: 'Events' } as const
 const ONE = {
   200: { description: 'The webhook.', schema: OneWebhook, examples: { webhook: { webhook: WEBHOOK } } },
 } as const
@@ -77,7 +77,7 @@ export const WEBHOOK_DOCS = {
     answers: {
       200: { description: 'All webhooks.', schema: WebhookList, examples: { list: { webhooks: [WEBHOOK] } } },
     },
-    failures: OWNER_FAILURES,
+    failures: [],
   },
   create: {
     ...COMMON,
@@ -92,7 +92,7 @@ export const WEBHOOK_DOCS = {
       examples: { some: { url: WEBHOOK.url, events: WEBHOOK.events }, all: { url: WEBHOOK.url } },
     },
     answers: WITH_SECRET,
-    failures: ['missing_parameter', 'limit_reached', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
+    failures: ['missing_parameter', 'limit_reached', ...BODY_FAILURES],
   },
   change: {
     ...COMMON,
@@ -107,7 +107,7 @@ export const WEBHOOK_DOCS = {
       examples: { resume: { status: 'active' }, events: { events: [] } },
     },
     answers: ONE,
-    failures: ['resource_not_found', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
+    failures: ['resource_not_found', ...BODY_FAILURES, 'recent_sign_in_required'],
   },
   remove: {
     ...COMMON,
@@ -116,7 +116,7 @@ export const WEBHOOK_DOCS = {
     description: 'Deletes the webhook and its log. What waits to be sent is not sent.',
     ids: ID,
     answers: ONE,
-    failures: ['resource_not_found', ...WRITE_FAILURES],
+    failures: ['resource_not_found'],
   },
   rotate: {
     ...COMMON,
@@ -125,7 +125,7 @@ export const WEBHOOK_DOCS = {
     description: 'Makes a new secret, which is shown once. The previous one signs beside it for 24 hours.',
     ids: ID,
     answers: WITH_SECRET,
-    failures: ['resource_not_found', ...WRITE_FAILURES, 'recent_sign_in_required'],
+    failures: ['resource_not_found'],
   },
   test: {
     ...COMMON,
@@ -134,7 +134,7 @@ export const WEBHOOK_DOCS = {
     description: 'Sends `webhook.test` to the endpoint, at most 10 times a minute for the account.',
     ids: ID,
     answers: QUEUED,
-    failures: ['resource_not_found', 'invalid_state', 'rate_limit_exceeded', ...WRITE_FAILURES],
+    failures: ['resource_not_found', 'invalid_state', 'rate_limit_exceeded'],
   },
   deliveries: {
     ...COMMON,
@@ -149,7 +149,7 @@ export const WEBHOOK_DOCS = {
         examples: { page: { deliveries: [DELIVERY], next_cursor: null } },
       },
     },
-    failures: ['invalid_parameter', 'resource_not_found', ...OWNER_FAILURES],
+    failures: ['invalid_parameter', 'resource_not_found'],
   },
   resend: {
     ...COMMON,
@@ -158,9 +158,9 @@ export const WEBHOOK_DOCS = {
     description: 'Sends the delivery again, with the same `webhook-id` and body. At most 60 a minute.',
     ids: { ...ID, ...DELIVERY_ID },
     answers: QUEUED,
-    failures: ['resource_not_found', 'invalid_state', 'rate_limit_exceeded', ...WRITE_FAILURES],
+    failures: ['resource_not_found', 'invalid_state', 'rate_limit_exceeded'],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>
 
 export const NOTICE_DOCS = {
   list: {
@@ -189,7 +189,7 @@ export const NOTICE_DOCS = {
         },
       },
     },
-    failures: ['invalid_parameter', ...OWNER_FAILURES],
+    failures: ['invalid_parameter'],
   },
   read: {
     ...COMMON,
@@ -205,7 +205,7 @@ export const NOTICE_DOCS = {
     answers: {
       200: { description: 'What is left unread.', schema: UnreadNotices, examples: { none: { unread: 0 } } },
     },
-    failures: ['resource_not_found', ...BODY_FAILURES, ...WRITE_FAILURES],
+    failures: ['resource_not_found', ...BODY_FAILURES],
   },
   mail: {
     ...COMMON,
@@ -214,7 +214,7 @@ export const NOTICE_DOCS = {
     description:
       'The kinds of notices that are mailed to you, and whether a weekly summary is, where the gateway sends mail.',
     answers: MAIL,
-    failures: OWNER_FAILURES,
+    failures: [],
   },
   changeMail: {
     ...COMMON,
@@ -228,6 +228,6 @@ export const NOTICE_DOCS = {
       examples: { some: { kinds: ['key.exhausted', 'balance.low'] }, weekly: { weekly_summary: true } },
     },
     answers: MAIL,
-    failures: [...BODY_FAILURES, ...WRITE_FAILURES],
+    failures: [...BODY_FAILURES],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

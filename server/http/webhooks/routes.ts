@@ -8,13 +8,22 @@ import type { NoticeStore } from '../../core/webhooks/notices'
 import type { WebhookOwner, Webhooks } from '../../core/webhooks/webhooks'
 import { appDocs } from '../account/app-docs'
 import { callingApp } from '../middleware/caller/calling-app'
-import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
+import type { Owner, OwnerSessions } from '../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/input/list-query'
 import { readBody } from '../middleware/input/validate-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { notFound, taken } from '../middleware/response/failures'
-import { documented } from '../openapi/documented'
-import { declared, freeEndpoint, gatedReply } from '../routing/endpoint'
+import { documented, type Hook } from '../openapi/documented'
+import {
+  allowed,
+  appsAccess,
+  type Id,
+  type MirroredAccess,
+  ownersAccess,
+  signedIn,
+  withSecret,
+} from '../routing/api-access'
+import { freeEndpoint, gatedReply } from '../routing/endpoint'
 import { NOTICE_DOCS, WEBHOOK_DOCS } from './docs'
 import {
   type DeliveryPage,
@@ -49,17 +58,20 @@ const APP_WEBHOOKS = freeEndpoint('webhooks', SCOPE, { appsOnly: true })
 
 /** Owners' endpoints for events, and the log of what was sent to them (spec-answers 11). */
 export function webhookRoutes(parts: WebhookParts) {
-  return webhooksUnder('/api/webhooks', parts, (name, ...tables) => documented(WEBHOOK_DOCS[name], ...tables))
+  const owners = ownersAccess(parts.owners)
+  return routeGroup({ name: 'webhooks', prefix: '/api/webhooks' }).use(
+    mirroredRoutes('owners-webhooks', parts, owners, (name, ...tables) => documented(WEBHOOK_DOCS[name], ...tables)),
+  )
 }
 
 /** The same for apps with `webhooks:write`. Untyped for clients, like the other routes that the dashboard does not call. */
 export function appWebhookRoutes(parts: Omit<WebhookParts, 'owners'>): Elysia {
-  const owners = { owner: async (context: RequestContext) => appOwner(context) }
-  const routes = routeGroup({ name: 'app-webhooks' })
+  const apps = appsAccess(APP_WEBHOOKS, appOwner)
+  const routes = routeGroup({ name: 'app-webhooks', prefix: '/v1/webhooks' })
     .mapResponse(gatedReply)
     .use(
-      webhooksUnder('/v1/webhooks', { ...parts, owners }, (name, ...tables) =>
-        declared(APP_WEBHOOKS, appDocs(WEBHOOK_DOCS[name], SCOPE), ...tables),
+      mirroredRoutes('apps-webhooks', parts, apps, (name, ...tables) =>
+        documented(appDocs(WEBHOOK_DOCS[name], SCOPE), ...tables),
       ),
     )
   return routes as unknown as Elysia
@@ -74,100 +86,92 @@ function appOwner(context: RequestContext): WebhookOwner {
   return { accountId: account.id, account, app: grant, actor }
 }
 
-/** `within`: the maximum age of the sign-in. Ignored for apps, which act with their token. */
-interface WebhookOwners {
-  owner(context: RequestContext, within?: number): Promise<WebhookOwner>
-}
-
 /** The documentation of each route, in the owner's or the app's version. */
-type MirroredDocs = (
-  name: keyof typeof WEBHOOK_DOCS,
-  ...tables: readonly ParameterTable[]
-) => ReturnType<typeof documented>
+type MirroredDocs = (name: keyof typeof WEBHOOK_DOCS, ...tables: readonly ParameterTable[]) => Hook
 
-function webhooksUnder<P extends string>(
-  prefix: P,
-  { owners, webhooks, now }: Omit<WebhookParts, 'owners'> & { readonly owners: WebhookOwners },
+function mirroredRoutes(
+  name: string,
+  { webhooks, now }: Pick<WebhookParts, 'webhooks' | 'now'>,
+  owners: MirroredAccess<WebhookOwner>,
   docs: MirroredDocs,
 ) {
-  return routeGroup({ name: `webhooks under ${prefix}`, prefix })
+  return routeGroup({ name })
     .get(
       '',
-      async ({ context }): Promise<WebhookList> => {
-        const { accountId } = await owners.owner(context)
-        return { webhooks: (await webhooks.list(accountId)).map((webhook) => webhookRecord(webhook, now())) }
-      },
-      docs('list'),
+      ...allowed(
+        owners.any,
+        docs('list'),
+        async ({ accountId }): Promise<WebhookList> => ({
+          webhooks: (await webhooks.list(accountId)).map((webhook) => webhookRecord(webhook, now())),
+        }),
+      ),
     )
     .post(
       '',
-      async ({ context, set }): Promise<WebhookWithSecret> => {
-        const owner = await owners.owner(context, SIGNED_IN_TODAY)
+      ...allowed(owners.recent, docs('create'), async ({ owner, context, set }): Promise<WebhookWithSecret> => {
         const { url, events = [] } = await readBody(NewWebhook, context)
         const { webhook, secret } = taken(await webhooks.create(owner, { url, events }))
-        set.status = 201
-        set.headers['cache-control'] = 'no-store'
-        return { webhook: webhookRecord(webhook, now()), secret }
-      },
-      { parse: 'none', ...docs('create') },
+        return withSecret(set, { webhook: webhookRecord(webhook, now()), secret })
+      }),
     )
     .patch(
       '/:id',
-      async ({ context, params }): Promise<OneWebhook> => {
-        const owner = await owners.owner(context)
+      ...allowed(owners.any, docs('change'), async ({ owner, context }, { id }: Id): Promise<OneWebhook> => {
         const change = await readBody(WebhookChange, context)
         // A stolen old session must not send an owner's events elsewhere.
-        if (change.url !== undefined) await owners.owner(context, SIGNED_IN_TODAY)
-        return { webhook: webhookRecord(taken(await webhooks.change(owner, params.id, change)), now()) }
-      },
-      { parse: 'none', ...docs('change') },
+        if (change.url !== undefined) await owners.recent.admit(context)
+        return { webhook: webhookRecord(taken(await webhooks.change(owner, id, change)), now()) }
+      }),
     )
     .delete(
       '/:id',
-      async ({ context, params }): Promise<OneWebhook> => ({
-        webhook: webhookRecord(taken(await webhooks.remove(await owners.owner(context), params.id)), now()),
-      }),
-      docs('remove'),
+      ...allowed(
+        owners.any,
+        docs('remove'),
+        async ({ owner }, { id }: Id): Promise<OneWebhook> => ({
+          webhook: webhookRecord(taken(await webhooks.remove(owner, id)), now()),
+        }),
+      ),
     )
     .post(
       '/:id/rotate',
-      async ({ context, params, set }): Promise<WebhookWithSecret> => {
-        const owner = await owners.owner(context, SIGNED_IN_TODAY)
-        const { webhook, secret } = taken(await webhooks.rotate(owner, params.id))
-        set.status = 201
-        set.headers['cache-control'] = 'no-store'
-        return { webhook: webhookRecord(webhook, now()), secret }
-      },
-      docs('rotate'),
+      ...allowed(owners.recent, docs('rotate'), async ({ owner, set }, { id }: Id): Promise<WebhookWithSecret> => {
+        const { webhook, secret } = taken(await webhooks.rotate(owner, id))
+        return withSecret(set, { webhook: webhookRecord(webhook, now()), secret })
+      }),
     )
     .post(
       '/:id/test',
-      async ({ context, params, set }): Promise<OneDelivery> => {
-        const delivery = taken(await webhooks.sendTest(await owners.owner(context), params.id))
+      ...allowed(owners.any, docs('test'), async ({ owner, set }, { id }: Id): Promise<OneDelivery> => {
+        const delivery = taken(await webhooks.sendTest(owner, id))
         set.status = 202
         return { delivery: deliveryRecord(delivery) }
-      },
-      docs('test'),
+      }),
     )
     .get(
       '/:id/deliveries',
-      async ({ context, params }): Promise<DeliveryPage> => {
-        const { accountId } = await owners.owner(context)
-        const { limit, cursor } = queryOf(PAGE_QUERY, context)
-        const after = (cursor ?? null) as DeliveryId | null // any text: ids are compared, not looked up
-        const page = pageOf(taken(await webhooks.deliveries(accountId, params.id, limit + 1, after)), limit)
-        return { deliveries: page.rows.map(deliveryRecord), next_cursor: page.next }
-      },
-      docs('deliveries', PAGE_QUERY),
+      ...allowed(
+        owners.any,
+        docs('deliveries', PAGE_QUERY),
+        async ({ accountId, context }, { id }: Id): Promise<DeliveryPage> => {
+          const { limit, cursor } = queryOf(PAGE_QUERY, context)
+          const after = (cursor ?? null) as DeliveryId | null // any text: ids are compared, not looked up
+          const page = pageOf(taken(await webhooks.deliveries(accountId, id, limit + 1, after)), limit)
+          return { deliveries: page.rows.map(deliveryRecord), next_cursor: page.next }
+        },
+      ),
     )
     .post(
       '/:id/deliveries/:delivery/resend',
-      async ({ context, params, set }): Promise<OneDelivery> => {
-        const delivery = taken(await webhooks.resend(await owners.owner(context), params.id, params.delivery))
-        set.status = 202
-        return { delivery: deliveryRecord(delivery) }
-      },
-      docs('resend'),
+      ...allowed(
+        owners.any,
+        docs('resend'),
+        async ({ owner, set }, { id, delivery }: Id & { readonly delivery: string }): Promise<OneDelivery> => {
+          const resent = taken(await webhooks.resend(owner, id, delivery))
+          set.status = 202
+          return { delivery: deliveryRecord(resent) }
+        },
+      ),
     )
 }
 
@@ -181,43 +185,33 @@ export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: W
   return routeGroup({ name: 'notices', prefix: '/api/notices' })
     .get(
       '',
-      async ({ context }): Promise<NoticePage> => {
-        const reader = readerOf(await owners.owner(context))
-        const { limit, cursor } = queryOf(PAGE_QUERY, context)
+      ...allowed(signedIn(owners), documented(NOTICE_DOCS.list, PAGE_QUERY), async (call): Promise<NoticePage> => {
+        const reader = readerOf(call.owner)
+        const { limit, cursor } = queryOf(PAGE_QUERY, call.context)
         const found = await notices.notices(reader, limit + 1, cursor ?? null)
         if (!found) throw refuseCursor(cursor ?? '')
-        const page = pageOf(found, limit)
-        return {
-          notices: page.rows.map(noticeRecord),
-          unread: await notices.unread(reader),
-          next_cursor: page.next,
-        }
-      },
-      documented(NOTICE_DOCS.list, PAGE_QUERY),
+        const { rows, next } = pageOf(found, limit)
+        return { notices: rows.map(noticeRecord), unread: await notices.unread(reader), next_cursor: next }
+      }),
     )
     .post(
       '/read',
-      async ({ context }): Promise<UnreadNotices> => {
-        const reader = readerOf(await owners.owner(context))
-        const { through } = await readBody(ReadNotices, context, {})
+      ...allowed(signedIn(owners), documented(NOTICE_DOCS.read), async (call): Promise<UnreadNotices> => {
+        const reader = readerOf(call.owner)
+        const { through } = await readBody(ReadNotices, call.context, {})
         if (!(await notices.markRead(reader, through ?? null))) throw notFound('This notice does not exist.')
         return { unread: await notices.unread(reader) }
-      },
-      { parse: 'none', ...documented(NOTICE_DOCS.read) },
+      }),
     )
     .get(
       '/mail',
-      async ({ context }): Promise<NoticeMailSettings> => {
-        const { accountId } = await owners.owner(context)
-        return mailSettings(accountId)
-      },
-      documented(NOTICE_DOCS.mail),
+      ...allowed(signedIn(owners), documented(NOTICE_DOCS.mail), ({ accountId }) => mailSettings(accountId)),
     )
     .patch(
       '/mail',
-      async ({ context }): Promise<NoticeMailSettings> => {
-        const { accountId, actor } = await owners.owner(context)
+      ...allowed(signedIn(owners), documented(NOTICE_DOCS.changeMail), async ({ owner, accountId, context }) => {
         const form = await readBody(NoticeMailForm, context)
+        const { actor } = owner
         const audit = auditEntry({ at: now(), actor, accountId, action: 'notices.mail', detail: form })
         const { kinds, weekly_summary: weeklySummary } = form
         const choice = {
@@ -226,7 +220,6 @@ export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: W
         }
         await noticeMails.choose(accountId, choice, audit)
         return mailSettings(accountId)
-      },
-      { parse: 'none', ...documented(NOTICE_DOCS.changeMail) },
+      }),
     )
 }

@@ -11,8 +11,8 @@ import {
   OneApi,
   RemovedApi,
 } from '../../apis/record'
-import type { RouteDocs } from '../../openapi/documented'
-import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../../openapi/owner-failures'
+import { BODY_FAILURES } from '../../openapi/body-failures'
+import type { EndpointDocs } from '../../openapi/documented'
 
 const EXAMPLE: ApiRecord = {
   name: 'weather',
@@ -69,8 +69,7 @@ export const API_DOCS = {
       id: 'listApis',
       tag: 'Operator',
       summary: 'List APIs',
-      access: 'session',
-      failures: [...OWNER_FAILURES, 'insufficient_permissions'],
+      failures: [],
     },
     description: 'The APIs that operators put on sale, also those that are disabled.',
     answers: {
@@ -91,7 +90,7 @@ export const API_DOCS = {
     },
   },
   create: {
-    ...{ id: 'createApi', tag: 'Operator', summary: 'Put an API on sale', access: 'session' },
+    ...{ id: 'createApi', tag: 'Operator', summary: 'Put an API on sale' },
     description:
       'With its operations, or with an OpenAPI document in `openapi` and a price. Its operations can be called at once, at `/apis/v1/{name}{path}`. Setting an upstream needs a recent sign-in.',
     body: {
@@ -114,15 +113,13 @@ export const API_DOCS = {
     answers: { 201: ONE },
     failures: [
       ...BODY_FAILURES,
-      ...WRITE_FAILURES,
+
       'missing_parameter',
-      'insufficient_permissions',
       'invalid_state',
-      'recent_sign_in_required',
     ],
   },
   import: {
-    ...{ id: 'importApi', tag: 'Operator', summary: 'Import an OpenAPI document', access: 'session' },
+    ...{ id: 'importApi', tag: 'Operator', summary: 'Import an OpenAPI document' },
     description:
       'Puts the operations of a document on sale, or brings an API up to date with it. With `dry_run=true` nothing is changed: the plan says what would be sold, and what cannot be, each by name and reason. To change an API that is there, send the `confirm` of the plan.',
     body: {
@@ -146,21 +143,19 @@ export const API_DOCS = {
     },
     failures: [
       ...BODY_FAILURES,
-      ...WRITE_FAILURES,
+
       'missing_parameter',
-      'insufficient_permissions',
       'invalid_state',
-      'recent_sign_in_required',
     ],
   },
   show: {
-    ...{ id: 'showApi', tag: 'Operator', summary: 'Show an API', access: 'session', ids: NAME },
+    ...{ id: 'showApi', tag: 'Operator', summary: 'Show an API', ids: NAME },
     description: 'With all its operations. Secrets are never shown.',
     answers: { 200: ONE },
-    failures: [...OWNER_FAILURES, 'insufficient_permissions', 'resource_not_found'],
+    failures: ['resource_not_found'],
   },
   change: {
-    ...{ id: 'changeApi', tag: 'Operator', summary: 'Change an API', access: 'session', ids: NAME },
+    ...{ id: 'changeApi', tag: 'Operator', summary: 'Change an API', ids: NAME },
     description:
       'Applies to the next call; calls in progress keep what they were admitted with. A changed scheme, host or port drops the secret unless `auth` is sent too, and changing either needs a recent sign-in.',
     body: {
@@ -175,15 +170,13 @@ export const API_DOCS = {
     answers: { 200: ONE },
     failures: [
       ...BODY_FAILURES,
-      ...WRITE_FAILURES,
-      'insufficient_permissions',
+
       'resource_not_found',
       'invalid_state',
-      'recent_sign_in_required',
     ],
   },
   test: {
-    ...{ id: 'testApi', tag: 'Operator', summary: 'Try an operation', access: 'session', ids: NAME },
+    ...{ id: 'testApi', tag: 'Operator', summary: 'Try an operation', ids: NAME },
     description:
       'Asks the upstream once, also of an operation that is not enabled yet: its real answer, the units that were counted, and the price it would have cost. Nothing is charged to anybody here; the upstream may charge you.',
     body: {
@@ -212,15 +205,13 @@ export const API_DOCS = {
     },
     failures: [
       ...BODY_FAILURES,
-      ...WRITE_FAILURES,
+
       'missing_parameter',
-      'insufficient_permissions',
       'resource_not_found',
-      'recent_sign_in_required',
     ],
   },
   lift: {
-    ...{ id: 'liftApi', tag: 'Operator', summary: 'Open what overruns closed', access: 'session', ids: NAME },
+    ...{ id: 'liftApi', tag: 'Operator', summary: 'Open what overruns closed', ids: NAME },
     description:
       'An operation whose upstream claimed more than the maximum price is closed to the account of that call, and after three accounts it is taken off sale. This opens it again; so does a new price, and putting it back on sale.',
     body: {
@@ -230,14 +221,14 @@ export const API_DOCS = {
       examples: { one: { operation: 'getForecast', account: 'acct_01a1fdfa942070018c603d2632ddc21b' } },
     },
     answers: { 200: ONE },
-    failures: [...BODY_FAILURES, ...WRITE_FAILURES, 'insufficient_permissions', 'resource_not_found'],
+    failures: [...BODY_FAILURES, 'resource_not_found'],
   },
   remove: {
-    ...{ id: 'removeApi', tag: 'Operator', summary: 'Remove an API', access: 'session', ids: NAME },
+    ...{ id: 'removeApi', tag: 'Operator', summary: 'Remove an API', ids: NAME },
     description: 'Its name cannot be used again for 30 days. Usage and prices of past calls stay readable.',
     answers: {
       200: { description: 'The API that was removed.', schema: RemovedApi, examples: { removed: { name: 'weather' } } },
     },
-    failures: [...WRITE_FAILURES, 'insufficient_permissions', 'resource_not_found', 'recent_sign_in_required'],
+    failures: ['resource_not_found'],
   },
-} as const satisfies Record<string, RouteDocs>
+} as const satisfies Record<string, EndpointDocs>

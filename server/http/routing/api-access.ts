@@ -1,0 +1,143 @@
+import type { Context, DocumentDecoration } from 'elysia'
+import type { FailureCode } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
+import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
+import type { RequestContext } from '../middleware/request-context'
+import { type Callers, type Hook, withCallers } from '../openapi/documented'
+import { declared, type Endpoint } from './endpoint'
+
+/** Who may call a route. `Known`: what its handler then knows of the caller. */
+export interface RouteAccess<Known extends object> {
+  /** Throws for everybody else. Runs before the body is read. */
+  admit(context: RequestContext): Known | Promise<Known>
+  /** Declares a route with this access, beside its documentation. */
+  declare(documentation: Hook): Hook
+}
+
+/** Holds the access of a mounted route. A symbol, so that it never appears in the OpenAPI document. */
+const ACCESS = Symbol('access')
+
+/** Who may call a route below `/api`. The documented security and failures derive from it. */
+export class ApiAccess<Known extends object = object> implements RouteAccess<Known> {
+  /** `owner`: who is signed in; `staff`: operators and support. */
+  readonly who: 'owner' | 'operator' | 'staff' | 'anybody'
+  /** The maximum age of the sign-in, in milliseconds; for operators and staff, only of writes. Null: any. */
+  readonly withinMs: number | null
+  readonly admit: RouteAccess<Known>['admit']
+
+  constructor(who: ApiAccess['who'], withinMs: number | null, admit: RouteAccess<Known>['admit']) {
+    this.who = who
+    this.withinMs = withinMs
+    this.admit = admit
+  }
+
+  declare(documentation: Hook): Hook {
+    const { detail } = withCallers(documentation, this.callers())
+    // Elysia's type does not know the symbol.
+    return { detail: { ...detail, [ACCESS]: this } as DocumentDecoration }
+  }
+
+  /** Whether a call with this method needs a sign-in that is not older than `withinMs`. */
+  asksForRecent(method: string): boolean {
+    return this.withinMs !== null && (this.who === 'owner' || method !== 'GET')
+  }
+
+  private callers(): Callers {
+    if (this.who === 'anybody') return { access: 'anybody' }
+    return { access: 'session', refusals: (method) => this.refusals(method) }
+  }
+
+  private refusals(method: string): FailureCode[] {
+    const codes: FailureCode[] = ['missing_session', 'internal_error', 'service_unavailable']
+    if (method !== 'GET') codes.push('foreign_origin')
+    if (this.who !== 'owner') codes.push('insufficient_permissions')
+    if (this.asksForRecent(method)) codes.push('recent_sign_in_required', 'second_factor_required')
+    return codes
+  }
+}
+
+/** The access that a mounted route below `/api` declares, or null. */
+export function declaredAccess(hooks: unknown): ApiAccess | null {
+  const detail: unknown = Reflect.get(Object(hooks), 'detail')
+  const access: unknown = Reflect.get(Object(detail), ACCESS)
+  return access instanceof ApiAccess ? access : null
+}
+
+/** Nobody has to be signed in. */
+export const ANYBODY = new ApiAccess('anybody', null, () => ({}))
+
+/** The same for a write that must come from the gateway's own pages. */
+export function ownPages(owners: OwnerSessions): ApiAccess<{ readonly actor: { readonly address: string } }> {
+  return new ApiAccess('anybody', null, (context) => ({ actor: owners.signedOutActor(context) }))
+}
+
+/** What handlers of owners' routes know. An app calls some of them on behalf of its owner. */
+export interface KnownOwner<O extends { readonly accountId: AccountId } = Owner> {
+  readonly owner: O
+  readonly accountId: AccountId
+}
+
+/** The signed-in owner. `withinMs`: the maximum age of the sign-in. */
+export function signedIn(owners: Pick<OwnerSessions, 'owner'>, withinMs?: number): ApiAccess<KnownOwner> {
+  return new ApiAccess('owner', withinMs ?? null, async (context) => knownOwner(await owners.owner(context, withinMs)))
+}
+
+function knownOwner<O extends { readonly accountId: AccountId }>(owner: O): KnownOwner<O> {
+  return { owner, accountId: owner.accountId }
+}
+
+/** Access to routes that owners have below `/api`, and apps on their behalf below `/v1`. */
+export interface MirroredAccess<O extends { readonly accountId: AccountId }> {
+  readonly any: RouteAccess<KnownOwner<O>>
+  /** An owner signed in today. An app always has a token that an owner gave it. */
+  readonly recent: RouteAccess<KnownOwner<O>>
+}
+
+export function ownersAccess(owners: OwnerSessions): MirroredAccess<Owner> {
+  return { any: signedIn(owners), recent: signedIn(owners, SIGNED_IN_TODAY) }
+}
+
+/** `ownerOf`: throws if the caller is no app. */
+export function appsAccess<O extends { readonly accountId: AccountId }>(
+  endpoint: Endpoint,
+  ownerOf: (context: RequestContext) => O | Promise<O>,
+): MirroredAccess<O> {
+  const app: RouteAccess<KnownOwner<O>> = {
+    admit: async (context) => knownOwner(await ownerOf(context)),
+    declare: (documentation) => declared(endpoint, documentation),
+  }
+  return { any: app, recent: app }
+}
+
+/** What every handler gets. `set`: the status and the headers of its answer. */
+interface Call {
+  readonly context: RequestContext
+  readonly set: Context['set']
+}
+
+/** An answer with a secret that is shown once: no cache may keep it. */
+export function withSecret<T>(set: Call['set'], answer: T): T {
+  set.status = 201
+  set.headers['cache-control'] = 'no-store'
+  return answer
+}
+
+/** Of a path with `:id`. */
+export interface Id {
+  readonly id: string
+}
+
+/**
+ * The declaration and handler of a route, to mount after its path: `.get('/billing', ...allowed(signedIn(owners), documented(DOCS),
+ * handler))`. The handler runs only for callers who were admitted. It reads the body itself.
+ */
+export function allowed<Known extends object, R, Params>(
+  access: RouteAccess<Known>,
+  documentation: Hook,
+  handler: (call: Known & Call, params: Params) => R | Promise<R>,
+): readonly [(elysia: Call & { readonly params: Params }) => Promise<R>, Hook & { readonly parse: 'none' }] {
+  return [
+    async ({ context, params, set }) => handler({ ...(await access.admit(context)), context, set }, params),
+    { parse: 'none', ...access.declare(documentation) },
+  ]
+}
