@@ -397,9 +397,8 @@ export const RULES: readonly Rule[] = [
   },
   // They receive a command with the schema of its body.
   {
-    files: ['server/http/operator/operator-gate.ts', 'server/http/operator/socket-command.ts'],
-    may: [CORE, SELF, 'server/http/middleware/**'],
-    types: ['server/http/operator/cells/cell-routing.ts'],
+    files: ['server/http/operator/operator-access.ts', 'server/http/operator/socket-command.ts'],
+    may: [CORE, SELF, 'server/http/operator/cells/cell-routing.ts', ...EVERY_RESOURCE],
     packages: ['@sinclair/typebox'],
   },
   {

@@ -2,12 +2,13 @@ import type { AuditFilter, AuditTrail } from '../../core/audit'
 import type { AccountId } from '../../core/ids'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { queryOf, refuseCursor } from '../middleware/input/list-query'
-import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { routeGroup } from '../middleware/request-context'
 import { csvFile, jsonLinesFile } from '../middleware/response/csv'
-import { documented } from '../openapi/documented'
-import { answeredBy } from '../operator/cells/cell-routing'
+import { documented, UNDOCUMENTED } from '../openapi/documented'
+import type { CellTarget, OperatorAccess } from '../operator/cells/cell-routing'
 import { AUDIT_CSV, AUDIT_LINES } from '../operator/cells/file-joins'
 import { AUDIT } from '../operator/cells/report-joins'
+import { allowed, signedIn } from '../routing/api-access'
 import { AUDIT_DOCS } from './docs'
 import { AUDIT_FILTER, AUDIT_QUERY, auditFilterOf, OPERATOR_AUDIT_FILTER, OPERATOR_AUDIT_QUERY } from './query'
 import { AUDIT_CSV_HEAD, type AuditPage, auditCsvLine, operatorsEntry, ownersEntry } from './record'
@@ -20,30 +21,24 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
   return routeGroup({ name: 'audit', prefix: '/api' })
     .get(
       '/audit',
-      async ({ context }) => {
-        const { accountId } = await owners.owner(context)
+      ...allowed(signedIn(owners), documented(AUDIT_DOCS.list, AUDIT_QUERY), ({ accountId, context }) => {
         const query = queryOf(AUDIT_QUERY, context)
         return auditPage(audit, auditFilterOf(accountId, query), query, ownersEntry)
-      },
-      documented(AUDIT_DOCS.list, AUDIT_QUERY),
+      }),
     )
     .get(
       '/audit.csv',
-      async ({ context }) => {
-        const { accountId } = await owners.owner(context)
+      ...allowed(signedIn(owners), documented(AUDIT_DOCS.csv, AUDIT_FILTER), ({ accountId, context }) => {
         const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
         return csvFile('audit.csv', AUDIT_CSV_HEAD, pagesOf(audit, filter), (entry) => auditCsvLine(ownersEntry(entry)))
-      },
-      documented(AUDIT_DOCS.csv, AUDIT_FILTER),
+      }),
     )
     .get(
       '/audit.jsonl',
-      async ({ context }) => {
-        const { accountId } = await owners.owner(context)
+      ...allowed(signedIn(owners), documented(AUDIT_DOCS.lines, AUDIT_FILTER), ({ accountId, context }) => {
         const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
         return jsonLinesFile('audit.jsonl', pagesOf(audit, filter), ownersEntry)
-      },
-      documented(AUDIT_DOCS.lines, AUDIT_FILTER),
+      }),
     )
 }
 
@@ -53,36 +48,30 @@ export function operatorAuditRoutes({
   operator,
 }: {
   readonly audit: AuditTrail
-  readonly operator: (context: RequestContext) => Promise<unknown>
+  readonly operator: (cells: CellTarget) => OperatorAccess
 }) {
   return routeGroup({ name: 'operator-audit', prefix: '/api/operator' })
     .get(
       '/audit',
-      async ({ context }) => {
-        await operator(context)
+      ...allowed(operator(AUDIT), UNDOCUMENTED, ({ context }) => {
         const query = queryOf(OPERATOR_AUDIT_QUERY, context)
         return auditPage(audit, auditFilterOf(accountIn(query), query), query, operatorsEntry)
-      },
-      answeredBy(AUDIT),
+      }),
     )
     .get(
       '/audit.csv',
-      async ({ context }) => {
-        await operator(context)
+      ...allowed(operator(AUDIT_CSV), UNDOCUMENTED, ({ context }) => {
         const query = queryOf(OPERATOR_AUDIT_FILTER, context)
         const pages = pagesOf(audit, auditFilterOf(accountIn(query), query))
         return csvFile('audit.csv', AUDIT_CSV_HEAD, pages, (entry) => auditCsvLine(operatorsEntry(entry)))
-      },
-      answeredBy(AUDIT_CSV),
+      }),
     )
     .get(
       '/audit.jsonl',
-      async ({ context }) => {
-        await operator(context)
+      ...allowed(operator(AUDIT_LINES), UNDOCUMENTED, ({ context }) => {
         const query = queryOf(OPERATOR_AUDIT_FILTER, context)
         return jsonLinesFile('audit.jsonl', pagesOf(audit, auditFilterOf(accountIn(query), query)), operatorsEntry)
-      },
-      answeredBy(AUDIT_LINES),
+      }),
     )
 }
 

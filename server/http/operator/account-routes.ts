@@ -2,11 +2,12 @@ import type { ParameterTable } from '../../core/catalog/parameters'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
-import { answeredBy } from './cells/cell-routing'
+import { UNDOCUMENTED } from '../openapi/documented'
+import { allowed, type Id } from '../routing/api-access'
 import { ACCOUNTS } from './cells/report-joins'
+import { command, operatorAccess } from './operator-access'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
-import { operatorGate } from './operator-gate'
-import { LimitsChange, MaxKeysForm, NewGrant, type OneOperatorAccount, type OperatorAccountPage } from './record'
+import { LimitsChange, MaxKeysForm, NewGrant } from './record'
 
 const SEARCH_HELP =
   'Part of an email address or name, or an id: of the account, a key, a request or a payment; or the beginning of a key.'
@@ -19,32 +20,25 @@ const ACCOUNTS_QUERY = {
 /** Accounts as an operator sees and changes them (spec-answers 4). Only for operators; every change is audited. */
 export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
   const orders = new OperatorCommands(parts)
-  const { staff, order } = operatorGate(parts.owners)
+  const { operator, staff } = operatorAccess(parts.owners)
   return routeGroup({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
-    .get(
-      '',
-      async ({ context }): Promise<OperatorAccountPage> => {
-        await staff(context)
-        return orders.page(queryOf(ACCOUNTS_QUERY, context))
-      },
-      answeredBy(ACCOUNTS),
-    )
+    .get('', ...allowed(staff(ACCOUNTS), UNDOCUMENTED, ({ context }) => orders.page(queryOf(ACCOUNTS_QUERY, context))))
     .post(
       '/:id/grants',
-      ({ context, params }): Promise<OneOperatorAccount> =>
-        order(context, NewGrant, (actor, form) => orders.grant(actor, { ...form, account: params.id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(operator('account'), NewGrant, (actor, form, { id }: Id) =>
+        orders.grant(actor, { ...form, account: id }),
+      ),
     )
     .post(
       '/:id/limits',
-      ({ context, params }): Promise<OneOperatorAccount> =>
-        order(context, LimitsChange, (actor, form) => orders.setLimits(actor, { ...form, account: params.id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(operator('account'), LimitsChange, (actor, form, { id }: Id) =>
+        orders.setLimits(actor, { ...form, account: id }),
+      ),
     )
     .post(
       '/:id/max-keys',
-      ({ context, params }): Promise<OneOperatorAccount> =>
-        order(context, MaxKeysForm, (actor, form) => orders.setMaxKeys(actor, { ...form, account: params.id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(operator('account'), MaxKeysForm, (actor, form, { id }: Id) =>
+        orders.setMaxKeys(actor, { ...form, account: id }),
+      ),
     )
 }

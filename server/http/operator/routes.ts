@@ -7,17 +7,16 @@ import { LIMIT_REQUEST_STATES } from '../account/limit-request-record'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
-import { answeredBy } from './cells/cell-routing'
+import { UNDOCUMENTED } from '../openapi/documented'
+import { allowed, type Id } from '../routing/api-access'
 import { LIMIT_REQUESTS, UPSTREAMS } from './cells/report-joins'
+import { command, operatorAccess } from './operator-access'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
-import { operatorGate } from './operator-gate'
 import {
   Approval,
   Decline,
   NewPrice,
-  type OneOperatorLimitRequest,
   type OperatorLimitRequestPage,
-  type OperatorPrice,
   type OperatorPrices,
   priceRecord,
   type UpstreamList,
@@ -47,51 +46,43 @@ type Parts = OperatorParts & {
 export function operatorRoutes(parts: Parts) {
   const { prices, models, upstreams } = parts
   const orders = new OperatorCommands(parts)
-  const { operator, order } = operatorGate(parts.owners)
+  const { operator } = operatorAccess(parts.owners)
   return routeGroup({ name: 'operator', prefix: '/api/operator' })
     .get(
       '/limit-requests',
-      async ({ context }): Promise<OperatorLimitRequestPage> => {
-        await operator(context)
+      ...allowed(operator(LIMIT_REQUESTS), UNDOCUMENTED, async ({ context }): Promise<OperatorLimitRequestPage> => {
         const { status = null, ...page } = queryOf(REQUESTS_QUERY, context)
         return orders.requestPage(status, page)
-      },
-      answeredBy(LIMIT_REQUESTS),
+      }),
     )
     .post(
       '/limit-requests/:id/approve',
-      ({ context, params }): Promise<OneOperatorLimitRequest> =>
-        order(context, Approval, (actor, form) => orders.approve(actor, { ...form, request: params.id })),
-      { parse: 'none', ...answeredBy('record') },
+      ...command(operator('record'), Approval, (actor, form, { id }: Id) =>
+        orders.approve(actor, { ...form, request: id }),
+      ),
     )
     .post(
       '/limit-requests/:id/decline',
-      ({ context, params }): Promise<OneOperatorLimitRequest> =>
-        order(context, Decline, (actor, form) => orders.decline(actor, { ...form, request: params.id })),
-      { parse: 'none', ...answeredBy('record') },
+      ...command(operator('record'), Decline, (actor, form, { id }: Id) =>
+        orders.decline(actor, { ...form, request: id }),
+      ),
     )
     .get(
       '/prices',
-      async ({ context }): Promise<OperatorPrices> => {
-        await operator(context)
+      ...allowed(operator('main'), UNDOCUMENTED, async (): Promise<OperatorPrices> => {
         return {
           catalogue: Object.values(OPERATIONS).map(({ name, price }) => ({ operation: name, usd: formatUsd(price) })),
           prices: prices.all().map(priceRecord),
         }
-      },
-      answeredBy('main'),
+      }),
     )
-    .post(
-      '/prices',
-      ({ context }): Promise<OperatorPrice> => order(context, NewPrice, (actor, form) => orders.setPrice(actor, form)),
-      { parse: 'none', ...answeredBy('main') },
-    )
+    .post('/prices', ...command(operator('main'), NewPrice, (actor, form) => orders.setPrice(actor, form)))
     .get(
       '/upstreams',
-      async ({ context }): Promise<UpstreamList> => {
-        await operator(context)
-        return { upstreams: upstreams(models.list()).map(upstreamRecord) }
-      },
-      answeredBy(UPSTREAMS),
+      ...allowed(
+        operator(UPSTREAMS),
+        UNDOCUMENTED,
+        async (): Promise<UpstreamList> => ({ upstreams: upstreams(models.list()).map(upstreamRecord) }),
+      ),
     )
 }

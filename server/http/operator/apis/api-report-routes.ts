@@ -3,12 +3,13 @@ import { MAX_DOCUMENT_BYTES } from '../../../core/apis/document-size'
 import { type Failure, wrongParameters } from '../../../core/failure'
 import type { OutboundFetch, OutboundProblemKind } from '../../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../../core/result'
-import { type ApiReport, type FetchedDocument, NewDocumentFetch } from '../../apis/report-record'
+import { type FetchedDocument, NewDocumentFetch } from '../../apis/report-record'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
-import { answeredBy } from '../cells/cell-routing'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { allowed } from '../../routing/api-access'
 import { API_REPORT } from '../cells/report-joins'
-import { operatorGate } from '../operator-gate'
+import { command, operatorAccess } from '../operator-access'
 import { type ApiReportNeeds, readApiReport } from './api-report'
 
 const FETCH_MS = 20_000
@@ -21,21 +22,12 @@ export interface ApiReportParts extends ApiReportNeeds {
 
 /** For the operator's page about APIs: what they brought in, and documents that the browser cannot fetch itself. */
 export function operatorApiReportRoutes({ owners, fetchDocument, ...needs }: ApiReportParts) {
-  const { operator, order } = operatorGate(owners)
+  const { operator } = operatorAccess(owners)
   return routeGroup({ name: 'operator-api-report', prefix: '/api/operator' })
-    .get(
-      '/api-report',
-      async ({ context }): Promise<ApiReport> => {
-        await operator(context)
-        return readApiReport(needs)
-      },
-      answeredBy(API_REPORT),
-    )
+    .get('/api-report', ...allowed(operator(API_REPORT), UNDOCUMENTED, () => readApiReport(needs)))
     .post(
       '/api-documents',
-      ({ context }): Promise<FetchedDocument> =>
-        order(context, NewDocumentFetch, (_actor, { url }) => fetched(fetchDocument, url)),
-      { parse: 'none', ...answeredBy('main') },
+      ...command(operator('main'), NewDocumentFetch, (_actor, { url }) => fetched(fetchDocument, url)),
     )
 }
 

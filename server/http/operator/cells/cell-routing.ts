@@ -1,8 +1,8 @@
-import type { DocumentDecoration } from 'elysia'
+import type { Actor } from '../../../core/audit'
 import type { CellName } from '../../../core/cluster/cells'
 import { elementsOf, isJson } from '../../../core/json'
 import { DEFAULT_ROWS, joinedPages } from '../../../core/page'
-import { UNDOCUMENTED } from '../../openapi/documented'
+import { ApiAccess, declaredAccess, type RouteAccess } from '../../routing/api-access'
 import type { MountedRoute } from '../../routing/endpoint-table'
 import type { Asked, FileJoin } from './files'
 
@@ -61,16 +61,19 @@ export function pagedReport<T extends object>(
   return { kind: 'report', join }
 }
 
-/** Holds the declaration of a mounted route. A symbol, so that it never appears in the OpenAPI document. */
-const TARGET = Symbol('target')
+/** Who may call a route of operators, and which cells answer it. */
+export class OperatorAccess extends ApiAccess<{ readonly actor: Actor }> {
+  readonly cells: CellTarget
 
-/** Declares which cells answer a mounted route of operators, beside its documentation. */
-export function answeredBy(
-  target: CellTarget,
-  { detail }: { readonly detail: DocumentDecoration } = UNDOCUMENTED,
-): { readonly detail: DocumentDecoration } {
-  // Elysia's type does not know the symbol.
-  return { detail: { ...detail, [TARGET]: target } as DocumentDecoration }
+  constructor(
+    who: 'operator' | 'staff',
+    withinMs: number,
+    cells: CellTarget,
+    admit: RouteAccess<{ readonly actor: Actor }>['admit'],
+  ) {
+    super(who, withinMs, admit)
+    this.cells = cells
+  }
 }
 
 /** Which cells answer each route of operators: what the routes declare. */
@@ -80,12 +83,12 @@ export class RouteTargets {
   /** Throws if a route does not declare it: `main` would answer alone, without the other cells. */
   add(mounted: readonly MountedRoute[]): void {
     for (const { method, path, hooks } of mounted) {
-      const detail: unknown = Reflect.get(Object(hooks), 'detail')
-      const target = Reflect.get(Object(detail), TARGET) as CellTarget | undefined
-      if (target === undefined)
+      const access = declaredAccess(hooks)
+      if (!(access instanceof OperatorAccess))
         throw new Error(
-          `${method} ${path} does not say which cells answer it. Mount it with answeredBy(...), see docs/CONTRIBUTING.md.`,
+          `${method} ${path} does not say which cells answer it. Declare it with operatorAccess(...), see docs/CONTRIBUTING.md.`,
         )
+      const { cells: target } = access
       if (target === 'account' && !path.includes('/:id'))
         throw new Error(`${method} ${path} is answered by the cell of an account, but its path names none as :id.`)
       this.targets.set(`${method} ${path}`, target)

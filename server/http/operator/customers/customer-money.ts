@@ -9,9 +9,9 @@ import { err, ok } from '../../../core/result'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { readable } from '../../middleware/input/validate-body'
 import { routeGroup } from '../../middleware/request-context'
-import { answeredBy } from '../cells/cell-routing'
+import type { Id } from '../../routing/api-access'
+import { command, operatorAccess } from '../operator-access'
 import { type CommandResult, findAccount, OperatorCommands, type OperatorParts } from '../operator-commands'
-import { operatorGate } from '../operator-gate'
 import type { OneOperatorAccount } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
 import {
@@ -85,19 +85,19 @@ class CustomerMoney {
 /** Routes for operators only: support moves no money. */
 export function customerMoneyRoutes(parts: CustomerMoneyParts & { readonly owners: OwnerSessions }) {
   const money = new CustomerMoney(parts)
-  const { order } = operatorGate(parts.owners)
+  const { operator } = operatorAccess(parts.owners)
   return routeGroup({ name: 'operator-customer-money', prefix: '/api/operator/accounts/:id' })
     .post(
       '/debits',
-      ({ context, params: { id } }): Promise<OneOperatorAccount> =>
-        order(context, DebitForm, (actor, form) => money.debit(actor, { ...form, account: id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(operator('account'), DebitForm, (actor, form, { id }: Id) =>
+        money.debit(actor, { ...form, account: id }),
+      ),
     )
     .post(
       '/refunds',
-      ({ context, params: { id } }): Promise<OneRefund> =>
-        order(context, RefundForm, (actor, form) => money.refund(actor, { ...form, account: id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(operator('account'), RefundForm, (actor, form, { id }: Id) =>
+        money.refund(actor, { ...form, account: id }),
+      ),
     )
 }
 

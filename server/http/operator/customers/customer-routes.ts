@@ -1,46 +1,25 @@
 import type { AccountId } from '../../../core/ids'
 import { exportResponse } from '../../account/export'
-import type { KeyRecord } from '../../keys/record'
-import type { OwnerSessions } from '../../middleware/caller/owner-session'
+import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../../middleware/input/list-query'
-import { type RequestContext, routeGroup } from '../../middleware/request-context'
+import { routeGroup } from '../../middleware/request-context'
 import { notFound, taken } from '../../middleware/response/failures'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { allowed, type Id } from '../../routing/api-access'
 import { GROUPED_QUERY, LOG_QUERY } from '../../usage/owner-routes'
-import type { ExplainedRequest, TransactionPage, UsageReport } from '../../usage/record'
-import { answeredBy } from '../cells/cell-routing'
-import { operatorGate } from '../operator-gate'
-import { NoBody, type OneOperatorAccount, type SecondFactorReset } from '../record'
+import { command, operatorAccess } from '../operator-access'
+import { NoBody } from '../record'
 import { CustomerCommands } from './customer-commands'
-import {
-  type CustomerDetails,
-  type ErasedAccount,
-  EraseForm,
-  KeyActionForm,
-  NoteForm,
-  type PasswordReset,
-  type RefundList,
-  RoleForm,
-  SuspendForm,
-} from './customer-record'
-import type {
-  CustomerAdjustments,
-  CustomerAudit,
-  CustomerKeys,
-  CustomerLimits,
-  CustomerPayments,
-  CustomerRequests,
-} from './customer-view-record'
+import { EraseForm, KeyActionForm, NoteForm, RoleForm, SuspendForm } from './customer-record'
 import { type CustomerViewParts, CustomerViews } from './customer-views'
 
 export interface CustomerRouteParts extends CustomerViewParts {
   readonly owners: OwnerSessions
 }
 
-/** Resolves the account of a path, for staff only. */
-function customerOf({ accounts, owners }: Pick<CustomerRouteParts, 'accounts' | 'owners'>) {
-  const { staff } = operatorGate(owners)
-  return async (context: RequestContext, id: string): Promise<AccountId> => {
-    await staff(context)
+/** Resolves the account of a path. */
+function customerIn({ accounts }: Pick<CustomerRouteParts, 'accounts'>) {
+  return async ({ id }: Id): Promise<AccountId> => {
     const account = await accounts.byId(id as AccountId) // any text: an id that does not exist is found nowhere
     if (!account) throw notFound('This account does not exist.')
     return account.id
@@ -51,147 +30,144 @@ function customerOf({ accounts, owners }: Pick<CustomerRouteParts, 'accounts' | 
 export function customerRoutes(parts: CustomerRouteParts) {
   const orders = new CustomerCommands(parts)
   const views = new CustomerViews(parts)
-  const accountId = customerOf(parts)
+  const customer = customerIn(parts)
+  const { staff } = operatorAccess(parts.owners)
   return routeGroup({ name: 'operator-customers', prefix: '/api/operator/accounts/:id' })
     .get(
       '',
-      async ({ context, params }): Promise<CustomerDetails> =>
-        taken(await orders.show({ account: await accountId(context, params.id) })),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async (_call, path: Id) =>
+        taken(await orders.show({ account: await customer(path) })),
+      ),
     )
     .get(
       '/usage',
-      async ({ context, params }): Promise<UsageReport> =>
-        views.usage(await accountId(context, params.id), queryOf(GROUPED_QUERY, context)),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+        views.usage(await customer(path), queryOf(GROUPED_QUERY, context)),
+      ),
     )
     .get(
       '/requests',
-      async ({ context, params }): Promise<CustomerRequests> =>
-        views.requests(await accountId(context, params.id), queryOf(LOG_QUERY, context)),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+        views.requests(await customer(path), queryOf(LOG_QUERY, context)),
+      ),
     )
     .get(
       '/requests/:request',
-      async ({ context, params }): Promise<ExplainedRequest> =>
-        views.request(await accountId(context, params.id), params.request),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async (_call, path: Id & { readonly request: string }) =>
+        views.request(await customer(path), path.request),
+      ),
     )
     .get(
       '/limits',
-      async ({ context, params }): Promise<CustomerLimits> =>
-        views.limits(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+        views.limits(await customer(path), queryOf(PAGE_QUERY, context)),
+      ),
     )
 }
 
 /** Money, keys and changes of one customer. */
 export function customerRecordRoutes(parts: CustomerRouteParts) {
   const views = new CustomerViews(parts)
-  const accountId = customerOf(parts)
+  const customer = customerIn(parts)
+  const { staff } = operatorAccess(parts.owners)
   return routeGroup({ name: 'operator-customer-records', prefix: '/api/operator/accounts/:id' })
     .get(
       '/transactions',
-      async ({ context, params }): Promise<TransactionPage> =>
-        views.transactions(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+        views.transactions(await customer(path), queryOf(PAGE_QUERY, context)),
+      ),
     )
     .get(
       '/adjustments',
-      async ({ context, params }): Promise<CustomerAdjustments> =>
-        views.adjustments(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+        views.adjustments(await customer(path), queryOf(PAGE_QUERY, context)),
+      ),
     )
     .get(
       '/payments',
-      async ({ context, params }): Promise<CustomerPayments> =>
-        views.payments(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+        views.payments(await customer(path), queryOf(PAGE_QUERY, context)),
+      ),
     )
     .get(
       '/refunds',
-      async ({ context, params }): Promise<RefundList> =>
-        views.refunds(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+        views.refunds(await customer(path), queryOf(PAGE_QUERY, context)),
+      ),
     )
     .get(
       '/keys',
-      async ({ context, params }): Promise<CustomerKeys> => views.keys(await accountId(context, params.id)),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async (_call, path: Id) => views.keys(await customer(path))),
     )
     .get(
       '/audit',
-      async ({ context, params }): Promise<CustomerAudit> =>
-        views.audit(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
-      answeredBy('account'),
+      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+        views.audit(await customer(path), queryOf(PAGE_QUERY, context)),
+      ),
     )
 }
 
 /** What operators and support do for one customer. Every change is audited. */
 export function customerActRoutes(parts: CustomerRouteParts) {
   const orders = new CustomerCommands(parts)
-  const { actorOf, staffOrder, graveOrder } = operatorGate(parts.owners)
+  const { operator, staff } = operatorAccess(parts.owners)
   return routeGroup({ name: 'operator-customer-acts', prefix: '/api/operator/accounts/:id' })
     .post(
       '/suspend',
-      ({ context, params: { id } }): Promise<OneOperatorAccount> =>
-        staffOrder(context, SuspendForm, (actor, form) => orders.suspend(actor, { ...form, account: id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(staff('account'), SuspendForm, (actor, form, { id }: Id) =>
+        orders.suspend(actor, { ...form, account: id }),
+      ),
     )
     .post(
       '/lift',
-      ({ context, params: { id } }): Promise<OneOperatorAccount> =>
-        staffOrder(context, SuspendForm, (actor, form) => orders.lift(actor, { ...form, account: id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(staff('account'), SuspendForm, (actor, form, { id }: Id) =>
+        orders.lift(actor, { ...form, account: id }),
+      ),
     )
     .post(
       '/notes',
-      ({ context, params: { id } }): Promise<CustomerDetails> =>
-        staffOrder(context, NoteForm, (actor, form) => orders.addNote(actor, { ...form, account: id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(staff('account'), NoteForm, (actor, form, { id }: Id) =>
+        orders.addNote(actor, { ...form, account: id }),
+      ),
     )
     .post(
       '/end-sessions',
-      ({ context, params: { id } }) =>
-        staffOrder(context, NoBody, (actor) => orders.endSessions(actor, { account: id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(staff('account'), NoBody, (actor, _form, { id }: Id) => orders.endSessions(actor, { account: id })),
     )
     .post(
       '/keys/:key',
-      ({ context, params: { id, key } }): Promise<{ readonly key: KeyRecord }> =>
-        staffOrder(context, KeyActionForm, (actor, form) => orders.actOnKey(actor, { ...form, account: id, key })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(staff('account'), KeyActionForm, (actor, form, { id, key }: Id & { readonly key: string }) =>
+        orders.actOnKey(actor, { ...form, account: id, key }),
+      ),
     )
     .post(
       '/role',
-      ({ context, params: { id } }): Promise<OneOperatorAccount> =>
-        graveOrder(context, RoleForm, (actor, form) => orders.setRole(actor, { ...form, account: id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(operator('account', SIGNED_IN_JUST_NOW), RoleForm, (actor, form, { id }: Id) =>
+        orders.setRole(actor, { ...form, account: id }),
+      ),
     )
     .post(
       '/password-reset',
-      ({ context, params: { id } }): Promise<PasswordReset> =>
-        graveOrder(context, NoBody, (actor) => orders.resetPassword(actor, { account: id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(operator('account', SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) =>
+        orders.resetPassword(actor, { account: id }),
+      ),
     )
     .post(
       '/second-factor-reset',
-      ({ context, params: { id } }): Promise<SecondFactorReset> =>
-        graveOrder(context, NoBody, (actor) => orders.resetSecondFactor(actor, { account: id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(operator('account', SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) =>
+        orders.resetSecondFactor(actor, { account: id }),
+      ),
     )
     .post(
       '/erase',
-      ({ context, params: { id } }): Promise<ErasedAccount> =>
-        graveOrder(context, EraseForm, (actor, form) => orders.erase(actor, { ...form, account: id })),
-      { parse: 'none', ...answeredBy('account') },
+      ...command(operator('account', SIGNED_IN_JUST_NOW), EraseForm, (actor, form, { id }: Id) =>
+        orders.erase(actor, { ...form, account: id }),
+      ),
     )
     .get(
       '/export',
-      async ({ context, params: { id } }): Promise<Response> => {
-        const actor = await actorOf(context)
-        return exportResponse(taken(await orders.export(actor, { account: id })))
-      },
-      answeredBy('account'),
+      ...allowed(operator('account'), UNDOCUMENTED, async ({ actor }, { id }: Id) =>
+        exportResponse(taken(await orders.export(actor, { account: id }))),
+      ),
     )
 }

@@ -12,13 +12,15 @@ import { periodAround } from '../../../core/usage/calendar'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { instantOf } from '../../middleware/input/instant-parameter'
 import { queryOf } from '../../middleware/input/list-query'
-import { type RequestContext, routeGroup } from '../../middleware/request-context'
+import { routeGroup } from '../../middleware/request-context'
 import { csvLine, csvStream } from '../../middleware/response/csv'
 import { taken } from '../../middleware/response/failures'
-import { answeredBy, type CommandTarget } from '../cells/cell-routing'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { allowed } from '../../routing/api-access'
+import type { CellTarget, CommandTarget } from '../cells/cell-routing'
 import { BOOKS_CSV, STATEMENT_CSV } from '../cells/file-joins'
 import { STATEMENT } from '../cells/report-joins'
-import { operatorGate } from '../operator-gate'
+import { operatorAccess } from '../operator-access'
 import { queryCommand } from '../query-command'
 import type { SocketCommand } from '../socket-command'
 import { BOOKS_QUERY, type BookStatement } from './books-record'
@@ -172,23 +174,21 @@ function periodOf({ month, from, to, timezone }: BooksQuery): Result<Named, Fail
 
 /** For operators: the books of a month or period. Exports are in the audit log. */
 export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions }) {
-  const { operator, actorOf } = operatorGate(parts.owners)
-  const asked = async (context: RequestContext): Promise<Named> => {
-    const actor = await actorOf(context)
-    const named = taken(periodOf(queryOf(BOOKS_QUERY, context)))
-    await noteExport(parts, actor, named)
-    return named
-  }
+  const { operator } = operatorAccess(parts.owners)
+  const exported = (cells: CellTarget, file: typeof booksFile) =>
+    allowed(operator(cells), UNDOCUMENTED, async ({ actor, context }) => {
+      const named = taken(periodOf(queryOf(BOOKS_QUERY, context)))
+      await noteExport(parts, actor, named)
+      return file(parts, named)
+    })
   return routeGroup({ name: 'operator-books', prefix: '/api/operator' })
-    .get('/books.csv', async ({ context }) => booksFile(parts, await asked(context)), answeredBy(BOOKS_CSV))
-    .get('/statement.csv', async ({ context }) => statementFile(parts, await asked(context)), answeredBy(STATEMENT_CSV))
+    .get('/books.csv', ...exported(BOOKS_CSV, booksFile))
+    .get('/statement.csv', ...exported(STATEMENT_CSV, statementFile))
     .get(
       '/statement',
-      async ({ context }): Promise<BookStatement> => {
-        await operator(context)
-        return statement(parts, taken(periodOf(queryOf(BOOKS_QUERY, context))))
-      },
-      answeredBy(STATEMENT),
+      ...allowed(operator(STATEMENT), UNDOCUMENTED, ({ context }) =>
+        statement(parts, taken(periodOf(queryOf(BOOKS_QUERY, context)))),
+      ),
     )
 }
 

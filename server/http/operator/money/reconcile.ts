@@ -8,9 +8,10 @@ import type { UnknownCheckoutStore } from '../../../core/payments/card-checkout'
 import { err, ok, type Result } from '../../../core/result'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
-import { answeredBy } from '../cells/cell-routing'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { allowed } from '../../routing/api-access'
+import { command, operatorAccess } from '../operator-access'
 import type { CommandResult } from '../operator-commands'
-import { operatorGate } from '../operator-gate'
 import { NoBody } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
 import { type Reconciled, ReconcileForm, type Reconciliations } from './reconcile-record'
@@ -63,22 +64,10 @@ async function reconciliations({ reconciliation, unknownCheckouts }: ReconcilePa
 }
 
 export function reconcileRoutes(parts: ReconcileParts & { readonly owners: OwnerSessions }) {
-  const { operator, order } = operatorGate(parts.owners)
+  const { operator } = operatorAccess(parts.owners)
   return routeGroup({ name: 'operator-reconcile', prefix: '/api/operator' })
-    .post(
-      '/reconcile',
-      ({ context }): Promise<Reconciled> =>
-        order(context, ReconcileForm, (actor, form) => reconcile(parts, actor, form)),
-      { parse: 'none', ...answeredBy('main') },
-    )
-    .get(
-      '/reconciliations',
-      async ({ context }): Promise<Reconciliations> => {
-        await operator(context)
-        return reconciliations(parts)
-      },
-      answeredBy('main'),
-    )
+    .post('/reconcile', ...command(operator('main'), ReconcileForm, (actor, form) => reconcile(parts, actor, form)))
+    .get('/reconciliations', ...allowed(operator('main'), UNDOCUMENTED, () => reconciliations(parts)))
 }
 
 export function reconcileCommands(parts: ReconcileParts, actor: Actor): Readonly<Record<string, SocketCommand>> {

@@ -24,10 +24,12 @@ import { queryOf } from '../../middleware/input/list-query'
 import { type RequestContext, routeGroup } from '../../middleware/request-context'
 import { csvLine, csvStream } from '../../middleware/response/csv'
 import { taken } from '../../middleware/response/failures'
-import { answeredBy, type CommandTarget } from '../cells/cell-routing'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { allowed } from '../../routing/api-access'
+import type { CommandTarget } from '../cells/cell-routing'
 import { REVENUE_CSV } from '../cells/file-joins'
 import { REVENUE } from '../cells/report-joins'
-import { operatorGate } from '../operator-gate'
+import { operatorAccess } from '../operator-access'
 import { queryCommand } from '../query-command'
 import type { SocketCommand } from '../socket-command'
 import { owedTo } from './books'
@@ -168,24 +170,18 @@ function askedOf(
 
 /** For operators: revenue, cost and margin. */
 export function revenueRoutes(parts: RevenueParts & { readonly owners: OwnerSessions }) {
-  const { operator } = operatorGate(parts.owners)
+  const { operator } = operatorAccess(parts.owners)
   const asked = (context: RequestContext) => taken(askedOf(queryOf(REVENUE_QUERY, context), parts.now()))
   return routeGroup({ name: 'operator-revenue', prefix: '/api/operator' })
     .get(
       '/revenue',
-      async ({ context }): Promise<Revenue> => {
-        await operator(context)
-        return report(parts, asked(context), context.staff !== null)
-      },
-      answeredBy(REVENUE),
+      ...allowed(operator(REVENUE), UNDOCUMENTED, ({ context }) =>
+        report(parts, asked(context), context.staff !== null),
+      ),
     )
     .get(
       '/revenue.csv',
-      async ({ context }) => {
-        await operator(context)
-        return revenueFile(parts, asked(context))
-      },
-      answeredBy(REVENUE_CSV),
+      ...allowed(operator(REVENUE_CSV), UNDOCUMENTED, ({ context }) => revenueFile(parts, asked(context))),
     )
 }
 

@@ -3,14 +3,15 @@ import type { StuckId } from '../../../core/ids'
 import type { StuckRecords } from '../../../core/ledger/stuck-records'
 import { DEFAULT_ROWS } from '../../../core/page'
 import { ok } from '../../../core/result'
-import type { OwnerSessions } from '../../middleware/caller/owner-session'
+import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../../middleware/input/list-query'
 import { routeGroup } from '../../middleware/request-context'
 import { taken } from '../../middleware/response/failures'
-import { answeredBy } from '../cells/cell-routing'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { allowed, type Id } from '../../routing/api-access'
 import { STUCK } from '../cells/report-joins'
+import { command, operatorAccess } from '../operator-access'
 import type { CommandResult } from '../operator-commands'
-import { operatorGate } from '../operator-gate'
 import { NoBody } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
 import {
@@ -58,35 +59,22 @@ class StuckOrders {
 
 export function stuckRoutes(parts: StuckParts & { readonly owners: OwnerSessions }) {
   const orders = new StuckOrders(parts)
-  const { operator, graveOrder } = operatorGate(parts.owners)
+  const { operator } = operatorAccess(parts.owners)
   return routeGroup({ name: 'operator-stuck', prefix: '/api/operator/stuck' })
-    .get(
-      '',
-      async ({ context }): Promise<StuckPage> => {
-        await operator(context)
-        return orders.list(queryOf(PAGE_QUERY, context))
-      },
-      answeredBy(STUCK),
-    )
+    .get('', ...allowed(operator(STUCK), UNDOCUMENTED, ({ context }) => orders.list(queryOf(PAGE_QUERY, context))))
     .get(
       '/:id',
-      async ({ context, params }): Promise<OneStuck> => {
-        await operator(context)
-        return taken(await orders.show(params.id))
-      },
-      answeredBy('record'),
+      ...allowed(operator('record'), UNDOCUMENTED, async (_call, { id }: Id) => taken(await orders.show(id))),
     )
     .post(
       '/:id/retry',
-      ({ context, params }): Promise<OneStuck> =>
-        graveOrder(context, NoBody, (actor) => orders.retry(actor, params.id)),
-      { parse: 'none', ...answeredBy('record') },
+      ...command(operator('record', SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) => orders.retry(actor, id)),
     )
     .post(
       '/:id/discard',
-      ({ context, params }): Promise<OneStuck> =>
-        graveOrder(context, DiscardForm, (actor, { note }) => orders.discard(actor, params.id, note)),
-      { parse: 'none', ...answeredBy('record') },
+      ...command(operator('record', SIGNED_IN_JUST_NOW), DiscardForm, (actor, { note }, { id }: Id) =>
+        orders.discard(actor, id, note),
+      ),
     )
 }
 

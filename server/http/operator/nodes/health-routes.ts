@@ -3,9 +3,10 @@ import type { RecentReading } from '../../../core/telemetry/recent-calls'
 import type { JournalState } from '../../../core/telemetry/telemetry'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
-import { answeredBy } from '../cells/cell-routing'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { allowed } from '../../routing/api-access'
 import { HEALTH } from '../cells/report-joins'
-import { operatorGate } from '../operator-gate'
+import { operatorAccess } from '../operator-access'
 import { type Health, healthRecord, type ReadyState } from './health-record'
 import type { OneNode } from './node-record'
 
@@ -21,14 +22,12 @@ export interface HealthParts {
 /** The health of the gateway, for the operator's page. */
 export function operatorHealthRoutes(parts: HealthParts) {
   const { owners, readyState, nodeList, recentCalls, journalState, backupReading } = parts
-  const { operator } = operatorGate(owners)
+  const { operator } = operatorAccess(owners)
   return routeGroup({ name: 'operator-health', prefix: '/api/operator' }).get(
     '/health',
-    async ({ context }): Promise<Health> => {
-      await operator(context)
+    ...allowed(operator(HEALTH), UNDOCUMENTED, async (): Promise<Health> => {
       const state = await readyState()
       return healthRecord(recentCalls(), journalState(), { state, backups: backupReading(), nodes: await nodeList() })
-    },
-    answeredBy(HEALTH),
+    }),
   )
 }

@@ -15,13 +15,14 @@ import { type CellName, MAIN_CELL } from '../../../core/cluster/cells'
 import { failure, wrongParameters } from '../../../core/failure'
 import type { AccountId, KeyId } from '../../../core/ids'
 import { err, ok } from '../../../core/result'
-import type { OwnerSessions } from '../../middleware/caller/owner-session'
+import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
-import { answeredBy } from '../cells/cell-routing'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { allowed } from '../../routing/api-access'
 import { CustomerCommands, type CustomerParts } from '../customers/customer-commands'
 import { type ReconcileParts, reconciledRecord } from '../money/reconcile'
+import { command, operatorAccess } from '../operator-access'
 import type { CommandResult } from '../operator-commands'
-import { operatorGate } from '../operator-gate'
 import { type SocketCommand, socketCommand } from '../socket-command'
 import { type AfterRestore, AfterRestoreCommand, AfterRestoreForm, type RestoreState } from './after-restore-record'
 
@@ -165,21 +166,23 @@ const NOT_RESTORED = failure(
 )
 
 export function afterRestoreRoutes(parts: AfterRestoreParts & { readonly owners: OwnerSessions }) {
-  const { operator, graveOrder } = operatorGate(parts.owners)
+  const { operator } = operatorAccess(parts.owners)
   return routeGroup({ name: 'operator-after-restore', prefix: '/api/operator' })
     .get(
       '/after-restore',
-      async ({ context }): Promise<RestoreState> => {
-        await operator(context)
-        return { restored: parts.restored && (await restoredRecord(parts, parts.restored)) }
-      },
-      answeredBy('main'),
+      ...allowed(
+        operator('main'),
+        UNDOCUMENTED,
+        async (): Promise<RestoreState> => ({
+          restored: parts.restored && (await restoredRecord(parts, parts.restored)),
+        }),
+      ),
     )
     .post(
       '/after-restore',
-      ({ context }): Promise<AfterRestore> =>
-        graveOrder(context, AfterRestoreForm, (actor, form) => afterRestore(parts, actor, form)),
-      { parse: 'none', ...answeredBy('main') },
+      ...command(operator('main', SIGNED_IN_JUST_NOW), AfterRestoreForm, (actor, form) =>
+        afterRestore(parts, actor, form),
+      ),
     )
 }
 

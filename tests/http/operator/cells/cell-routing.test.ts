@@ -1,15 +1,20 @@
 import { expect, test } from 'bun:test'
+import type { OwnerSessions } from '../../../../server/http/middleware/caller/owner-session'
 import { routeGroup } from '../../../../server/http/middleware/request-context'
 import { UNDOCUMENTED } from '../../../../server/http/openapi/documented'
-import { answeredBy, RouteTargets } from '../../../../server/http/operator/cells/cell-routing'
+import { RouteTargets } from '../../../../server/http/operator/cells/cell-routing'
 import { HEALTH } from '../../../../server/http/operator/cells/report-joins'
 import { socketCommands } from '../../../../server/http/operator/control'
+import { operatorAccess } from '../../../../server/http/operator/operator-access'
 import type { SocketCommand } from '../../../../server/http/operator/socket-command'
+import { ANYBODY, allowed } from '../../../../server/http/routing/api-access'
 import { openHarness } from '../../../support/harness'
 
 const PATH = '/api/operator/coupons'
 const routes = () => routeGroup({ name: 'coupons' })
 const handler = () => ({})
+const { operator } = operatorAccess({} as OwnerSessions) // nobody is asked for
+const answeredBy = (cells: Parameters<typeof operator>[0]) => allowed(operator(cells), UNDOCUMENTED, handler)
 
 test('every route of operators declares which cells answer it', async () => {
   const gateway = await openHarness()
@@ -22,19 +27,20 @@ test('every route of operators declares which cells answer it', async () => {
 test('a route of operators that does not declare which cells answer it fails the start', () => {
   const silent = `GET ${PATH} does not say which cells answer it`
   expect(() => new RouteTargets().add(routes().get(PATH, handler).routes)).toThrow(silent)
-  expect(() => new RouteTargets().add(routes().get(PATH, handler, UNDOCUMENTED).routes)).toThrow(silent)
+  const open = routes().get(PATH, ...allowed(ANYBODY, UNDOCUMENTED, handler))
+  expect(() => new RouteTargets().add(open.routes)).toThrow(silent)
 })
 
 test('a route that the cell of an account answers names the account in its path, or fails the start', () => {
-  const { routes: mounted } = routes().get(PATH, handler, answeredBy('account'))
+  const { routes: mounted } = routes().get(PATH, ...answeredBy('account'))
   expect(() => new RouteTargets().add(mounted)).toThrow('its path names none')
 })
 
 test('a HEAD goes where its GET goes, except to several cells: there is no body to join', () => {
   const targets = new RouteTargets()
   const { routes: mounted } = routes()
-    .get(PATH, handler, answeredBy(HEALTH))
-    .get(`${PATH}/:id`, handler, answeredBy('account'))
+    .get(PATH, ...answeredBy(HEALTH))
+    .get(`${PATH}/:id`, ...answeredBy('account'))
   targets.add(mounted)
   expect(targets.of('GET', PATH)).toBe(HEALTH)
   expect(targets.of('HEAD', PATH)).toBe('main')
