@@ -1,6 +1,7 @@
 import { SOLD } from '../../core/catalog/operations'
 import { failure } from '../../core/failure'
 import type { Route } from '../../pipeline/call'
+import { declaredAccess } from './api-access'
 import { API_WILDCARD, declaredEndpoint, declaredEndpoints, type Endpoint } from './endpoint'
 
 /** Paths that need a credential and carry limit headers (spec-answers 9). */
@@ -59,7 +60,7 @@ export class EndpointTable {
     return new EndpointTable(mounted, imported)
   }
 
-  /** Throws if a gated route has no endpoint declaration, an ungated one has one, or two declarations conflict. */
+  /** Throws if a route that is gated or below `/api` does not say who may call it, an ungated one is an endpoint, or two conflict. */
   constructor(routes: readonly MountedRoute[], imported: ImportedRoutes = NONE_IMPORTED) {
     const mounted = routes.filter(({ path }) => path !== API_WILDCARD)
     this.imported = imported
@@ -70,11 +71,16 @@ export class EndpointTable {
     this.open = open
       .filter(({ path }) => !path.includes('*'))
       .map(({ method, path }) => ({ method, pattern: pathPattern(path) }))
-    for (const { method, path, hooks } of open)
+    for (const { method, path, hooks } of open) {
       if (declaredEndpoint(hooks))
         throw new Error(
           `${method} ${path} is declared as an endpoint, but its path accepts no keys. Mount it under /v1 or /apis.`,
         )
+      if (path.startsWith('/api/') && !declaredAccess(hooks))
+        throw new Error(
+          `${method} ${path} does not say who may call it. Mount it with allowed(...), see docs/CONTRIBUTING.md.`,
+        )
+    }
   }
 
   /**

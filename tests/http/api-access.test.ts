@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { OwnerSessions } from '../../server/http/middleware/caller/owner-session'
+import { routeGroup } from '../../server/http/middleware/request-context'
+import { UNDOCUMENTED } from '../../server/http/openapi/documented'
+import { type ApiAccess, allowed, declaredAccess, type Id, signedIn } from '../../server/http/routing/api-access'
+import { EndpointTable } from '../../server/http/routing/endpoint-table'
+import { type Harness, openHarness } from '../support/harness'
+import { type Owner, read } from './owner-bench'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+interface Declared {
+  readonly method: string
+  readonly path: string
+  readonly access: ApiAccess
+}
+
+let gateway: Harness
+let operator: Owner
+let support: Owner
+let owner: Owner
+let routes: readonly Declared[]
+
+beforeAll(async () => {
+  gateway = await openHarness()
+  operator = await gateway.owner('operator@example.com')
+  support = await gateway.owner('support@example.com')
+  owner = await gateway.owner('owner@example.com')
+  const { id } = await read<{ id: string }>(support.api('/api/account'))
+  await read(operator.api(`/api/operator/accounts/${id}/role`, { role: 'support' }))
+  routes = gateway.gateway.app.routes
+    .filter(({ path }) => path.startsWith('/api/'))
+    .map(({ method, path, hooks }) => {
+      const access = declaredAccess(hooks)
+      if (!access) throw new Error(`${method} ${path} declares no access`)
+      return { method, path, access }
+    })
+})
+afterAll(() => gateway.close())
+
+/** The code of a refusal; null of any other answer. */
+async function codeOf({ method, path }: Declared, caller?: Owner): Promise<string | null> {
+  const body = method === 'GET' ? {} : { headers: { 'content-type': 'application/json' }, body: '{}' }
+  const target = path.replace(/:\w+/g, 'nothing')
+  const answer = await gateway.call(target, {
+    ...body,
+    method,
+    headers: { ...body.headers, ...(caller && { cookie: caller.cookie }) },
+  })
+  if (answer.ok) {
+    await answer.body?.cancel()
+    return null
+  }
+  expect(answer.headers.get('www-authenticate'), `${method} ${path}`).toBeNull()
+  return Object(Object(await answer.json()).error).code
+}
+
+const named = ({ method, path }: Declared) => `${method} ${path}`
+const who = (...names: readonly ApiAccess['who'][]) => routes.filter(({ access }) => names.includes(access.who))
+const asksForRecent = ({ method, access }: Declared) => access.asksForRecent(method)
+
+/** The routes whose refusal of this caller has another code. */
+async function notRefused(tried: readonly Declared[], code: string, caller?: Owner): Promise<string[]> {
+  expect(tried).not.toBeEmpty()
+  const others: string[] = []
+  for (const route of tried) if ((await codeOf(route, caller)) !== code) others.push(named(route))
+  return others
+}
+
+describe('a route below /api', () => {
+  test('that does not say who may call it fails the start', () => {
+    const { routes: mounted } = routeGroup({ name: 'silent' }).post('/api/silent', () => 'anybody', UNDOCUMENTED)
+    expect(() => new EndpointTable(mounted)).toThrow('POST /api/silent does not say who may call it')
+  })
+
+  test('refuses before its handler runs, and before the body is read', async () => {
+    let ran = 0
+    const owners = { owner: () => Promise.reject(new Error('refused')) } as unknown as OwnerSessions
+    const group = routeGroup({ name: 'refusing' })
+      .onError(({ error }) => String(error))
+      .post(
+        '/api/some',
+        ...allowed(signedIn(owners), UNDOCUMENTED, () => {
+          ran++
+        }),
+      )
+    const request = new Request('http://localhost/api/some', { method: 'POST', body: '{}' })
+    expect(await (await group.handle(request)).text()).toContain('refused')
+    expect([ran, request.bodyUsed]).toEqual([0, false])
+  })
+
+  test('without the parameter that its handler takes does not compile', () => {
+    const handler = allowed(signedIn({} as OwnerSessions), UNDOCUMENTED, (_call, { id }: Id) => id)
+    expect(routeGroup({ name: 'right' }).get('/api/some/:id', ...handler).routes).toHaveLength(1)
+    // @ts-expect-error its path has no :id
+    expect(routeGroup({ name: 'wrong' }).get('/api/some', ...handler).routes).toHaveLength(1)
+  })
+})
+
+describe('the declared access is what happens', () => {
+  test('without a session: missing_session, except where nobody has to be signed in', async () => {
+    expect(await notRefused(who('owner', 'operator', 'staff'), 'missing_session')).toEqual([])
+    expect(who('anybody').map(named).toSorted()).toEqual([
+      'ALL /api/auth/*',
+      'POST /api/settings/email/confirm',
+      'POST /api/webhooks/stripe',
+    ])
+  })
+
+  test('routes of operators refuse owners, and those for operators alone also support', async () => {
+    expect(await notRefused(who('operator', 'staff'), 'insufficient_permissions', owner)).toEqual([])
+    expect(await notRefused(who('operator'), 'insufficient_permissions', support)).toEqual([])
+    expect(routes.filter(({ path }) => path.startsWith('/api/operator/'))).toEqual(who('operator', 'staff'))
+    const acts = who('staff').filter(({ method }) => method !== 'GET')
+    expect(acts.map(({ path }) => path).toSorted()).toEqual(
+      ['end-sessions', 'keys/:key', 'lift', 'notes', 'suspend'].map((act) => `/api/operator/accounts/:id/${act}`),
+    )
+  })
+
+  test('after ten minutes: recent_sign_in_required for what cannot be undone and changes of the sign-in', async () => {
+    const justNow = routes.filter(({ access }) => access.withinMs === 10 * MINUTE)
+    gateway.clock.advance(10 * MINUTE + 1)
+    expect(await notRefused(justNow.filter(asksForRecent), 'recent_sign_in_required', operator)).toEqual([])
+    const account = '/api/operator/accounts/:id'
+    expect(justNow.map(named).toSorted()).toEqual([
+      ...['erase', 'password-reset', 'role', 'second-factor-reset'].map((act) => `POST ${account}/${act}`),
+      'POST /api/operator/after-restore',
+      ...['discard', 'retry'].map((act) => `POST /api/operator/stuck/:id/${act}`),
+      ...['close', 'email'].map((act) => `POST /api/settings/${act}`),
+    ])
+  })
+
+  test('after twelve hours: the same for new secrets and every write of operators and support', async () => {
+    gateway.clock.advance(12 * HOUR)
+    expect(await notRefused(routes.filter(asksForRecent), 'recent_sign_in_required', operator)).toEqual([])
+    const writes = who('operator', 'staff').filter(({ method }) => method !== 'GET')
+    expect(writes.filter((route) => !asksForRecent(route))).toEqual([])
+    const today = who('owner').filter(({ access }) => access.withinMs === 12 * HOUR)
+    expect(today.map(named).toSorted()).toEqual([
+      'POST /api/account/operator',
+      'POST /api/keys',
+      ...['revoke', 'rotate'].map((change) => `POST /api/keys/:id/${change}`),
+      'POST /api/webhooks',
+      'POST /api/webhooks/:id/rotate',
+    ])
+  })
+
+  test('an old sign-in may still read everything, and write the rest', async () => {
+    const rest = routes.filter((route) => route.access.who !== 'anybody' && !asksForRecent(route))
+    // These end the session itself.
+    const kept = rest.filter(({ path }) => !/\/end(-others|-all)?$/.test(path))
+    for (const route of kept) {
+      const code = await codeOf(route, operator)
+      for (const refusal of ['missing_session', 'recent_sign_in_required', 'insufficient_permissions'])
+        expect(code, named(route)).not.toBe(refusal)
+    }
+  })
+})
