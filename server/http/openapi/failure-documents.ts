@@ -1,6 +1,6 @@
 import { type FailureCode, failure } from '../../core/failure'
 import { type Money, ZERO } from '../../core/money'
-import { FAILURES, failureBody, WAIT } from '../middleware/response/failures'
+import { FAILURES, failureBody, SESSION_FAILURES, WAIT } from '../middleware/response/failures'
 import { ERROR_FORMATS, type ErrorFormat } from './error-format'
 import { FAILURE_MEANINGS } from './failure-meanings'
 import { ref } from './json-schema'
@@ -93,7 +93,7 @@ function failureResponse(
 ): OpenApiResponse {
   const all = [...codes, ...libraryCodes]
   const waits = status === 429 || codes.some((code) => WAIT.has(code))
-  const challenges = status === 402 || (status === 401 && codes.some((code) => code !== 'missing_session'))
+  const challenges = status === 402 || (status === 401 && codes.some((code) => !SESSION_FAILURES.has(code)))
   const more: ResponseHeader[] = [
     ...(waits ? ['Retry-After' as const] : []),
     ...(challenges ? ['WWW-Authenticate' as const] : []),

@@ -250,7 +250,7 @@ const BEARER_ERRORS: ReadonlySet<FailureCode> = new Set([
 ])
 
 /** Failures of the dashboard's session, which no `Authorization` header can fix. */
-const SESSION_FAILURES: ReadonlySet<FailureCode> = new Set(['missing_session', 'recent_sign_in_required'])
+export const SESSION_FAILURES: ReadonlySet<FailureCode> = new Set(['missing_session', 'recent_sign_in_required'])
 
 /** Says how to authenticate and, if a key was sent, what is wrong with it (spec-answers 2). */
 function setChallenge(headers: Headers, problem: Failure): void {
