@@ -231,7 +231,7 @@ interface AccountParts extends SettingsParts, SignInParts, WebhookParts, Unsubsc
 /** Sign-in, the account, its settings and its connected apps. */
 function accountGroup(parts: AccountParts) {
   return group('accounts')
-    .use(signInRoutes(parts.identity, parts))
+    .use(signInRoutes(parts))
     .use(accountRoutes(parts))
     .use(settingsRoutes(parts))
     .use(sessionRoutes(parts))

@@ -164,7 +164,7 @@ describe('through the router of two cells', () => {
       'POST /api/webhooks': { url: 'https://example.com/hook', events: ['key.disabled'] },
     }
     // They end the session, or never end by themselves.
-    const left = ['/api/settings/sessions/end-all', '/api/events', '/api/auth/*']
+    const left = ['/api/settings/sessions/end-all', '/api/auth/revoke-sessions', '/api/events', '/api/auth/*']
     const routes = cells.main.gateway.app.routes.filter(
       ({ path }) => (path.startsWith('/api/') || path.startsWith('/v1/')) && !left.includes(path),
     )

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { AccountId } from '../../server/core/ids'
 import type { OwnerSessions } from '../../server/http/middleware/caller/owner-session'
 import { routeGroup } from '../../server/http/middleware/request-context'
 import { UNDOCUMENTED } from '../../server/http/openapi/documented'
@@ -23,12 +24,14 @@ let owner: Owner
 let routes: readonly Declared[]
 
 beforeAll(async () => {
-  gateway = await openHarness()
+  // An address that browsers allow passkeys at.
+  gateway = await openHarness({ env: { BASE_URL: 'https://gateway.example' } })
   operator = await gateway.owner('operator@example.com')
   support = await gateway.owner('support@example.com')
   owner = await gateway.owner('owner@example.com')
-  const { id } = await read<{ id: string }>(support.api('/api/account'))
-  await read(operator.api(`/api/operator/accounts/${id}/role`, { role: 'support' }))
+  const idOf = async (person: Owner) => (await read<{ id: AccountId }>(person.api('/api/account'))).id
+  await gateway.core.operator.appoint({ kind: 'operator', id: 'test', address: null }, await idOf(operator))
+  await read(operator.api(`/api/operator/accounts/${await idOf(support)}/role`, { role: 'support' }))
   routes = gateway.gateway.app.routes
     .filter(({ path }) => path.startsWith('/api/'))
     .map(({ method, path, hooks }) => {
@@ -40,7 +43,8 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 /** The code of a refusal; null of any other answer. */
-async function codeOf({ method, path }: Declared, caller?: Owner): Promise<string | null> {
+async function codeOf({ method: declared, path }: Declared, caller?: Owner): Promise<string | null> {
+  const method = declared === 'ALL' ? 'GET' : declared
   const body = method === 'GET' ? {} : { headers: { 'content-type': 'application/json' }, body: '{}' }
   const target = path.replace(/:\w+/g, 'nothing')
   const answer = await gateway.call(target, {
@@ -100,9 +104,10 @@ describe('a route below /api', () => {
 
 describe('the declared access is what happens', () => {
   test('without a session: missing_session, except where nobody has to be signed in', async () => {
-    expect(await notRefused(who('owner', 'operator', 'staff'), 'missing_session')).toEqual([])
+    expect(await notRefused(who('owner', 'user', 'operator', 'staff'), 'missing_session')).toEqual([])
     expect(who('anybody').map(named).toSorted()).toEqual([
       'ALL /api/auth/*',
+      'POST /api/auth/oauth2/revoke',
       'POST /api/settings/email/confirm',
       'POST /api/webhooks/stripe',
     ])
@@ -124,6 +129,10 @@ describe('the declared access is what happens', () => {
     expect(await notRefused(justNow.filter(asksForRecent), 'recent_sign_in_required', operator)).toEqual([])
     const account = '/api/operator/accounts/:id'
     expect(justNow.map(named).toSorted()).toEqual([
+      'ALL /api/auth/passkey/generate-register-options',
+      'POST /api/auth/change-password',
+      ...['delete-passkey', 'verify-registration'].map((act) => `POST /api/auth/passkey/${act}`),
+      ...['disable', 'enable', 'generate-backup-codes'].map((act) => `POST /api/auth/two-factor/${act}`),
       ...['erase', 'password-reset', 'role', 'second-factor-reset'].map((act) => `POST ${account}/${act}`),
       'POST /api/operator/after-restore',
       ...['discard', 'retry'].map((act) => `POST /api/operator/stuck/:id/${act}`),
@@ -136,7 +145,7 @@ describe('the declared access is what happens', () => {
     expect(await notRefused(routes.filter(asksForRecent), 'recent_sign_in_required', operator)).toEqual([])
     const writes = who('operator', 'staff').filter(({ method }) => method !== 'GET')
     expect(writes.filter((route) => !asksForRecent(route))).toEqual([])
-    const today = who('owner').filter(({ access }) => access.withinMs === 12 * HOUR)
+    const today = who('owner', 'user').filter(({ access }) => access.withinMs === 12 * HOUR)
     expect(today.map(named).toSorted()).toEqual([
       'POST /api/account/operator',
       'POST /api/keys',
@@ -149,7 +158,7 @@ describe('the declared access is what happens', () => {
   test('an old sign-in may still read everything, and write the rest', async () => {
     const rest = routes.filter((route) => route.access.who !== 'anybody' && !asksForRecent(route))
     // These end the session itself.
-    const kept = rest.filter(({ path }) => !/\/end(-others|-all)?$/.test(path))
+    const kept = rest.filter(({ path }) => !/\/(end(-others|-all)?|revoke(-other)?-sessions)$/.test(path))
     for (const route of kept) {
       const code = await codeOf(route, operator)
       for (const refusal of ['missing_session', 'recent_sign_in_required', 'insufficient_permissions'])

@@ -95,6 +95,19 @@ describe('hosts and targets that fetch would never send (RFC 9112 3.2)', () => {
     expect((await get(`${IMAGES_CALL}#x`, 'localhost')).status).toBe(200)
   })
 
+  test.each(['', '?x', '#x', '/', '/../x'])(
+    'no way to write its path leads past the gate of a route: "%s"',
+    async (end) => {
+      const path = end === '/../x' ? '/api/auth/x/../change-password' : `/api/auth/change-password${end}`
+      for (const host of ['localhost', 'gw']) {
+        const head = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Type: application/json`
+        const { status, body } = await raw(`${head}\r\nContent-Length: 2\r\n\r\n{}`)
+        // The library knows no path that ends with a slash.
+        expect([status, body.error.code]).toEqual(end === '/' ? [404, 'unknown_endpoint'] : [401, 'missing_session'])
+      }
+    },
+  )
+
   test('the body is kept', async () => {
     const body = '{"q":"card"}'
     const { status } = await raw(

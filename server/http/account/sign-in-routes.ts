@@ -16,7 +16,7 @@ import { withTakenBody } from '../middleware/input/json-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { ANYBODY, allowed } from '../routing/api-access'
+import { ANYBODY, allowed, signedInUser } from '../routing/api-access'
 import { keepsApps } from './app-record'
 
 /** What becomes of the apps of users, whose accounts may be in another cell. */
@@ -42,102 +42,112 @@ export interface SignInParts {
 
 /** More than any endpoint of the sign-in library needs. */
 const MAX_BODY_BYTES = 64 * 1024
-/** The library's own routes to sign out everywhere; the Settings page uses another. */
-const SIGN_OUTS: ReadonlySet<string> = new Set(['/api/auth/revoke-sessions', '/api/auth/revoke-other-sessions'])
 
-/** Routes that change how the owner signs in. */
-const SECURITY_CHANGES: Readonly<Record<string, SecurityChange | 'second_factor_begun'>> = {
-  '/api/auth/two-factor/enable': 'second_factor_begun',
-  '/api/auth/two-factor/disable': 'second_factor_off',
-  '/api/auth/two-factor/generate-backup-codes': 'recovery_codes',
-  '/api/auth/passkey/verify-registration': 'passkey_added',
-  '/api/auth/passkey/delete-passkey': 'passkey_removed',
+/** A change of how the owner signs in. `isSettingUp`: also for who must have a second factor and has none. */
+interface Change {
+  readonly change: SecurityChange | 'second_factor_begun'
+  readonly isSettingUp?: true
 }
-/** Allowed to who must have a second factor and has none. */
-const SETS_UP: ReadonlySet<string> = new Set(['/api/auth/two-factor/enable', '/api/auth/passkey/verify-registration'])
-
-/** Where an owner gives an app access to the account. */
-const GRANTS: ReadonlySet<string> = new Set(['/api/auth/oauth2/consent', '/api/auth/device/approve'])
+const SECOND_FACTOR_CHANGES: Readonly<Record<string, Change>> = {
+  '/api/auth/two-factor/enable': { change: 'second_factor_begun', isSettingUp: true },
+  '/api/auth/two-factor/disable': { change: 'second_factor_off' },
+  '/api/auth/two-factor/generate-backup-codes': { change: 'recovery_codes' },
+}
+const PASSKEY_CHANGES: Readonly<Record<string, Change>> = {
+  '/api/auth/passkey/verify-registration': { change: 'passkey_added', isSettingUp: true },
+  '/api/auth/passkey/delete-passkey': { change: 'passkey_removed' },
+}
 
 /**
- * `/api/auth/*`: handled by the sign-in library, which decides who may call which path, with the gateway's error format. Adds the checks
- * and audit entries that it lacks.
+ * `/api/auth/*`: handled by the sign-in library, which knows who may call what, with the gateway's error format. A path has a route of its
+ * own here where the library lacks checks or audit entries.
  */
-export function signInRoutes(identity: Identity, parts: SignInParts) {
-  const { owners, users, sendsMail, passkeysOffered } = parts
-  return routeGroup({ name: 'sign-in' }).all(
-    '/api/auth/*',
-    ...allowed(ANYBODY, UNDOCUMENTED, async ({ context }) => {
-      const { request, address, ids, url, isFromThisMachine } = context
-      const caller = {
-        address: address.family === 'unknown' ? null : formatAddress(address),
-        requestId: ids.own,
-        isFromThisMachine,
-      }
-      const handle = async () => identity.handle(taken(await withTakenBody(context, MAX_BODY_BYTES)), caller)
-      if (url.pathname.startsWith('/api/auth/passkey/') && !passkeysOffered)
-        throw new Failed(
-          failure('invalid_state', 'This gateway has no passkeys: its BASE_URL must be https with a host name.'),
-        )
-      if (url.pathname === '/api/auth/passkey/generate-register-options')
-        await owners.user(context, SIGNED_IN_JUST_NOW, true)
-      if (request.method !== 'POST') return handle()
-      if (url.pathname === '/api/auth/request-password-reset' && !sendsMail)
-        throw new Failed(
-          failure('invalid_state', 'This gateway does not send email. Ask its operator for a reset link.'),
-        )
-      if (SIGN_OUTS.has(url.pathname)) {
-        const { userId, accountId, actor } = await owners.user(context)
-        const answer = await handle()
-        if (answer.ok) {
-          const detail = { sessions: url.pathname === '/api/auth/revoke-sessions' ? 'all' : 'others' }
-          await parts.audit.write(auditEntry({ at: parts.now(), actor, accountId, action: 'session.end', detail }))
-        }
-        if (answer.ok && !keepsApps(url)) await users.disconnectApps(userId, actor.address, 'sign_out_everywhere')
+export function signInRoutes(parts: SignInParts) {
+  const { owners, passkeysOffered } = parts
+  const routes = routeGroup({ name: 'sign-in' })
+    .all('/api/auth/*', ...allowed(ANYBODY, UNDOCUMENTED, ({ context }) => byLibrary(parts, context)))
+    .post('/api/auth/oauth2/revoke', ...allowed(ANYBODY, UNDOCUMENTED, ({ context }) => givenBack(parts, context)))
+    .post('/api/auth/oauth2/consent', ...grant(parts))
+    .post('/api/auth/device/approve', ...grant(parts))
+    .post('/api/auth/revoke-sessions', ...signOut(parts, 'all'))
+    .post('/api/auth/revoke-other-sessions', ...signOut(parts, 'others'))
+    .post(
+      '/api/auth/change-password',
+      ...allowed(signedInUser(owners, SIGNED_IN_JUST_NOW), UNDOCUMENTED, async ({ user, context }) => {
+        const answer = await handled(parts, context)
+        if (answer.ok) await passwordChanged(parts, user, keepsApps(context.url))
         return answer
-      }
-      if (url.pathname === '/api/auth/oauth2/revoke')
-        return givenBack(parts, context, (sent) => identity.handle(sent, caller))
-      if (GRANTS.has(url.pathname)) return grant(parts, context, (sent) => identity.handle(sent, caller))
-      const change = SECURITY_CHANGES[url.pathname]
-      if (change) {
-        const owner = await owners.user(context, SIGNED_IN_JUST_NOW, SETS_UP.has(url.pathname))
-        const answer = await handle()
-        if (answer.ok) await securityChanged(parts, owner, change)
-        return answer
-      }
-      if (url.pathname === '/api/auth/two-factor/verify-totp' && (await owners.isSignedIn(context)))
-        return setUp(parts, context, handle)
-      if (url.pathname !== '/api/auth/change-password') return handle()
-      const owner = await owners.user(context, SIGNED_IN_JUST_NOW)
-      const answer = await handle()
-      if (answer.ok) await passwordChanged(parts, owner, keepsApps(url))
-      return answer
-    }),
-  )
+      }),
+    )
+  const changes = { ...SECOND_FACTOR_CHANGES, ...(passkeysOffered && PASSKEY_CHANGES) }
+  for (const [path, change] of Object.entries(changes)) routes.post(path, ...securityChange(parts, change))
+  if (passkeysOffered)
+    routes.all(
+      '/api/auth/passkey/generate-register-options',
+      ...allowed(signedInUser(owners, SIGNED_IN_JUST_NOW, true), UNDOCUMENTED, ({ context }) =>
+        handled(parts, context),
+      ),
+    )
+  return routes
+}
+
+async function byLibrary(parts: SignInParts, context: RequestContext): Promise<Response> {
+  const { pathname } = context.url
+  const isPost = context.request.method === 'POST'
+  if (pathname.startsWith('/api/auth/passkey/') && !parts.passkeysOffered)
+    throw new Failed(
+      failure('invalid_state', 'This gateway has no passkeys: its BASE_URL must be https with a host name.'),
+    )
+  if (isPost && pathname === '/api/auth/request-password-reset' && !parts.sendsMail)
+    throw new Failed(failure('invalid_state', 'This gateway does not send email. Ask its operator for a reset link.'))
+  if (isPost && pathname === '/api/auth/two-factor/verify-totp' && (await parts.owners.isSignedIn(context)))
+    return setUp(parts, context)
+  return handled(parts, context)
+}
+
+/** What the library answers. `sent`: the request, if its body was read. */
+async function handled({ identity }: SignInParts, context: RequestContext, sent?: Request): Promise<Response> {
+  const { address, ids, isFromThisMachine } = context
+  return identity.handle(sent ?? (await taking(context)), {
+    address: address.family === 'unknown' ? null : formatAddress(address),
+    requestId: ids.own,
+    isFromThisMachine,
+  })
+}
+
+async function taking(context: RequestContext): Promise<Request> {
+  return taken(await withTakenBody(context, MAX_BODY_BYTES))
+}
+
+/** The library's own routes to sign out everywhere; the Settings page uses another. */
+function signOut(parts: SignInParts, sessions: 'all' | 'others') {
+  return allowed(signedInUser(parts.owners), UNDOCUMENTED, async ({ user, context }) => {
+    const { userId, accountId, actor } = user
+    const answer = await handled(parts, context)
+    if (!answer.ok) return answer
+    const entry = { at: parts.now(), actor, accountId, action: 'session.end', detail: { sessions } } as const
+    await parts.audit.write(auditEntry(entry))
+    if (!keepsApps(context.url)) await parts.users.disconnectApps(userId, actor.address, 'sign_out_everywhere')
+    return answer
+  })
 }
 
 /** Access for an app can make keys, so it needs the second factor as they do. Whoever may not give it may still decline. */
-async function grant(
-  { owners }: SignInParts,
-  context: RequestContext,
-  handle: (request: Request) => Promise<Response>,
-): Promise<Response> {
-  const sent = taken(await withTakenBody(context, MAX_BODY_BYTES))
-  const isDeclined = Reflect.get(Object(parsedJson(await sent.clone().text())), 'accept') === false
-  await owners.user(context, isDeclined ? undefined : SIGNED_IN_AT_ANY_TIME)
-  return handle(sent)
+function grant(parts: SignInParts) {
+  return allowed(signedInUser(parts.owners), UNDOCUMENTED, async ({ context }) => {
+    const sent = await taking(context)
+    const isDeclined = Reflect.get(Object(parsedJson(await sent.clone().text())), 'accept') === false
+    if (!isDeclined) await parts.owners.user(context, SIGNED_IN_AT_ANY_TIME)
+    return handled(parts, context, sent)
+  })
 }
 
 /** An app that revokes its last token keeps its limit for when it comes back, but receives no more events. */
-async function givenBack(
-  { grants, users, now }: SignInParts,
-  context: RequestContext,
-  handle: (request: Request) => Promise<Response>,
-): Promise<Response> {
-  const sent = taken(await withTakenBody(context, MAX_BODY_BYTES))
+async function givenBack(parts: SignInParts, context: RequestContext): Promise<Response> {
+  const { grants, users, now } = parts
+  const sent = await taking(context)
   const holder = await grants.holder(new URLSearchParams(await sent.clone().text()).get('token') ?? '')
-  const answer = await handle(sent)
+  const answer = await handled(parts, context, sent)
   if (!answer.ok || !holder) return answer
   const left = await grants.apps(holder.userId, now())
   if (!left.some(({ clientId }) => clientId === holder.clientId)) await users.appLeft(holder)
@@ -145,12 +155,21 @@ async function givenBack(
 }
 
 /** The first code of an authenticator app, from a session: from here on it is the second factor. */
-async function setUp(parts: SignInParts, context: RequestContext, handle: () => Promise<Response>): Promise<Response> {
+async function setUp(parts: SignInParts, context: RequestContext): Promise<Response> {
   const owner = await parts.owners.user(context)
   const before = await parts.identity.secondFactors(owner.userId)
-  const answer = await handle()
+  const answer = await handled(parts, context)
   if (answer.ok && !before.app) await securityChanged(parts, owner, 'second_factor_on')
   return answer
+}
+
+function securityChange(parts: SignInParts, { change, isSettingUp }: Change) {
+  const access = signedInUser(parts.owners, SIGNED_IN_JUST_NOW, isSettingUp)
+  return allowed(access, UNDOCUMENTED, async ({ user, context }) => {
+    const answer = await handled(parts, context)
+    if (answer.ok) await securityChanged(parts, user, change)
+    return answer
+  })
 }
 
 async function securityChanged(

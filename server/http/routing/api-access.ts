@@ -1,7 +1,7 @@
 import type { Context, DocumentDecoration } from 'elysia'
 import type { FailureCode } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
-import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
+import { type Owner, type OwnerSessions, SIGNED_IN_TODAY, type SignedInUser } from '../middleware/caller/owner-session'
 import type { RequestContext } from '../middleware/request-context'
 import { type Callers, type Hook, withCallers } from '../openapi/documented'
 import { declared, type Endpoint } from './endpoint'
@@ -19,8 +19,8 @@ const ACCESS = Symbol('access')
 
 /** Who may call a route below `/api`. The documented security and failures derive from it. */
 export class ApiAccess<Known extends object = object> implements RouteAccess<Known> {
-  /** `owner`: who is signed in; `staff`: operators and support. */
-  readonly who: 'owner' | 'operator' | 'staff' | 'anybody'
+  /** `owner`: who is signed in; `user`: also with an account of another cell; `staff`: operators and support. */
+  readonly who: 'owner' | 'user' | 'operator' | 'staff' | 'anybody'
   /** The maximum age of the sign-in, in milliseconds; for operators and staff, only of writes. Null: any. */
   readonly withinMs: number | null
   readonly admit: RouteAccess<Known>['admit']
@@ -37,9 +37,13 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
     return { detail: { ...detail, [ACCESS]: this } as DocumentDecoration }
   }
 
+  private get isForStaff(): boolean {
+    return this.who === 'operator' || this.who === 'staff'
+  }
+
   /** Whether a call with this method needs a sign-in that is not older than `withinMs`. */
   asksForRecent(method: string): boolean {
-    return this.withinMs !== null && (this.who === 'owner' || method !== 'GET')
+    return this.withinMs !== null && (!this.isForStaff || method !== 'GET')
   }
 
   private callers(): Callers {
@@ -50,7 +54,7 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
   private refusals(method: string): FailureCode[] {
     const codes: FailureCode[] = ['missing_session', 'internal_error', 'service_unavailable']
     if (method !== 'GET') codes.push('foreign_origin')
-    if (this.who !== 'owner') codes.push('insufficient_permissions')
+    if (this.isForStaff) codes.push('insufficient_permissions')
     if (this.asksForRecent(method)) codes.push('recent_sign_in_required', 'second_factor_required')
     return codes
   }
@@ -84,6 +88,17 @@ export function signedIn(owners: Pick<OwnerSessions, 'owner'>, withinMs?: number
 
 function knownOwner<O extends { readonly accountId: AccountId }>(owner: O): KnownOwner<O> {
   return { owner, accountId: owner.accountId }
+}
+
+/** Who changes how they sign in, or lets an app in. `isSettingUp`: also who must have a second factor and has none. */
+export function signedInUser(
+  owners: OwnerSessions,
+  withinMs?: number,
+  isSettingUp?: boolean,
+): ApiAccess<{ readonly user: SignedInUser }> {
+  return new ApiAccess('user', withinMs ?? null, async (context) => ({
+    user: await owners.user(context, withinMs, isSettingUp),
+  }))
 }
 
 /** Access to routes that owners have below `/api`, and apps on their behalf below `/v1`. */

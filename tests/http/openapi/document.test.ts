@@ -94,7 +94,7 @@ describe('routes and documents cannot drift', () => {
     ])
     // What the dashboard's own Operator, Settings and Connected apps pages speak is no interface for others.
     const isDashboards = (path: string) => /^\/api\/(operator|settings|apps)(\/|$)/.test(path)
-    const served = gateway.gateway.app.routes.filter(({ path }) => path !== '/api/auth/*')
+    const served = gateway.gateway.app.routes.filter(({ path }) => !path.startsWith('/api/auth/'))
     const shown = served.filter(({ hooks }) => hooks?.detail?.hide !== true)
     expect(
       served
