@@ -72,7 +72,11 @@ const world = await openWorld(
 )
 const results: ClientResult[] = []
 for (const client of chosen) {
-  const result = await runClient(client, shops[workshopOf(client)], await world.envOf(`${client.name} ${client.language}`))
+  const result = await runClient(
+    client,
+    shops[workshopOf(client)],
+    await world.envOf(`${client.name} ${client.language}`),
+  )
   report(`${client.name} ${result.version} (${client.language})`, result)
   results.push(result)
 }
