@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { routeGroup } from '../../server/http/middleware/request-context'
+import { UNDOCUMENTED } from '../../server/http/openapi/documented'
 import {
   declaredEndpoints,
   freeEndpoint,
@@ -19,7 +20,7 @@ function mounted(...routes: readonly (readonly [method: string, path: string, en
   const group = routeGroup({ name: 'some' })
   for (const [method, path, endpoint] of routes) {
     const handler = () => new Response()
-    if (endpoint) group.route(method, path, ...served(endpoint, handler, null))
+    if (endpoint) group.route(method, path, ...served(endpoint, UNDOCUMENTED, handler))
     else group.route(method, path, handler)
   }
   return group.routes
@@ -77,9 +78,9 @@ describe('the table of endpoints', () => {
 
   test('a handler of a public endpoint that treats its caller as known does not compile', () => {
     const accountOf = ({ context }: GatedCall<KnownCaller>) => context.authenticated.caller.account.id
-    expect<unknown>(served(BALANCE, accountOf, null)[0]).toBe(accountOf)
+    expect<unknown>(served(BALANCE, UNDOCUMENTED, accountOf)[0]).toBe(accountOf)
     // @ts-expect-error a caller of it may have no account
-    expect<unknown>(served(publicEndpoint(), accountOf, null)[0]).toBe(accountOf)
+    expect<unknown>(served(publicEndpoint(), UNDOCUMENTED, accountOf)[0]).toBe(accountOf)
   })
 
   test('says of every endpoint who may call it: which scope an app needs, and what is free, sold or open', () => {

@@ -10,6 +10,7 @@ import { soldPrice } from '../../pipeline/apis/sold-price'
 import { isPayable, type UpToFrom } from '../../pipeline/apis/sold-route'
 import { queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
+import { documented } from '../openapi/documented'
 import { bodySchema } from '../openapi/parameter-documents'
 import { publicEndpoint, served } from '../routing/endpoint'
 import { CATALOG_DOCS } from './catalog-docs'
@@ -62,27 +63,22 @@ export function catalogRoutes({ apis, prices, upToFrom }: Parts) {
   }
   return routeGroup({ name: 'catalog' }).get(
     '/v1/catalog',
-    ...served(
-      CATALOG,
-      ({ context }) => {
-        const { q = '', api, kind, limit, cursor = '' } = queryOf(CATALOG_QUERY, context)
-        const words = q.toLowerCase().split(/\s+/).filter(Boolean)
-        const page: Entry[] = []
-        for (const entry of indexOf(apis.routes)) {
-          if (entry.name <= cursor || entry.api !== (api ?? entry.api) || entry.kind !== (kind ?? entry.kind)) continue
-          if (words.every((word) => entry.text.includes(word))) page.push(entry)
-          if (page.length > limit) break
-        }
-        const shown = page.slice(0, limit)
-        const answer: CatalogPage = {
-          operations: shown.map((entry) => entry.record()),
-          next_cursor: page.length > limit ? (shown.at(-1)?.name ?? null) : null,
-        }
-        return context.reply.free(answer)
-      },
-      CATALOG_DOCS,
-      CATALOG_QUERY,
-    ),
+    ...served(CATALOG, documented(CATALOG_DOCS, CATALOG_QUERY), ({ context }) => {
+      const { q = '', api, kind, limit, cursor = '' } = queryOf(CATALOG_QUERY, context)
+      const words = q.toLowerCase().split(/\s+/).filter(Boolean)
+      const page: Entry[] = []
+      for (const entry of indexOf(apis.routes)) {
+        if (entry.name <= cursor || entry.api !== (api ?? entry.api) || entry.kind !== (kind ?? entry.kind)) continue
+        if (words.every((word) => entry.text.includes(word))) page.push(entry)
+        if (page.length > limit) break
+      }
+      const shown = page.slice(0, limit)
+      const answer: CatalogPage = {
+        operations: shown.map((entry) => entry.record()),
+        next_cursor: page.length > limit ? (shown.at(-1)?.name ?? null) : null,
+      }
+      return context.reply.free(answer)
+    }),
   )
 }
 

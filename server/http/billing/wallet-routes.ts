@@ -13,6 +13,7 @@ import { readJson } from '../middleware/input/json-body'
 import { readable, validateBody } from '../middleware/input/validate-body'
 import { x402In } from '../middleware/payment-headers'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
+import { documented } from '../openapi/documented'
 import { paidInEndpoint, served } from '../routing/endpoint'
 import { NewWalletTopUp, type PaidTopUp, topUpRecord } from './record'
 import { WALLET_DOCS } from './wallet-docs'
@@ -29,50 +30,46 @@ const TOP_UP = paidInEndpoint('wallet-topup', 'wallet:topup')
 export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
   return routeGroup({ name: 'wallet' }).post(
     '/v1/wallet/topups',
-    ...served(
-      TOP_UP,
-      async ({ context }) => {
-        const { request, reply } = context
-        const amount = await amountOf(context)
-        if (!amount.ok) return reply.refuse(amount.error)
-        const shown = shownPayment(context.authenticated, request.headers)
-        const account = await accountOf(context, { payments, ledger }, shown)
-        if (!account.ok) return reply.refuse(account.error)
-        const { id, clientRequestId, credential } = reply.incoming
-        const besideKey = credential.kind !== 'payment'
-        const topUp: TopUpRequest = {
-          account: account.value,
-          amount: amount.value,
-          requestId: id,
-          clientRequestId,
-          besideKey,
-        }
-        const challenged = async (problem: Failure) =>
-          reply.refuse(withOffers(problem, await topUps.offers(payments, topUp)))
-        if (!shown)
-          return challenged(
-            failure(
-              'payment_required',
-              `Pay ${formatUsd(amount.value)} USD to top up: answer the payment challenge in WWW-Authenticate.`,
-            ),
-          )
-        const paid = await topUps.pay(payments, topUp, shown)
-        if (!paid.ok) {
-          const problem = failure(paid.error.code, paid.error.reason, { retryAfterSeconds: 2 })
-          return mayOfferAgain(paid.error)
-            ? challenged(failure(paid.error.code, paid.error.reason))
-            : reply.refuse(problem)
-        }
-        const balance = await ledger.balance(account.value)
-        const body: PaidTopUp = { topup: topUpRecord(paid.value.claim), balance_micros_usd: balance?.posted ?? null }
-        return reply.free(
-          body,
-          { 'cache-control': 'private', ...paid.value.receipt?.headers },
-          paid.value.receipt ? 201 : 200,
+    ...served(TOP_UP, documented(WALLET_DOCS.topUp), async ({ context }) => {
+      const { request, reply } = context
+      const amount = await amountOf(context)
+      if (!amount.ok) return reply.refuse(amount.error)
+      const shown = shownPayment(context.authenticated, request.headers)
+      const account = await accountOf(context, { payments, ledger }, shown)
+      if (!account.ok) return reply.refuse(account.error)
+      const { id, clientRequestId, credential } = reply.incoming
+      const besideKey = credential.kind !== 'payment'
+      const topUp: TopUpRequest = {
+        account: account.value,
+        amount: amount.value,
+        requestId: id,
+        clientRequestId,
+        besideKey,
+      }
+      const challenged = async (problem: Failure) =>
+        reply.refuse(withOffers(problem, await topUps.offers(payments, topUp)))
+      if (!shown)
+        return challenged(
+          failure(
+            'payment_required',
+            `Pay ${formatUsd(amount.value)} USD to top up: answer the payment challenge in WWW-Authenticate.`,
+          ),
         )
-      },
-      WALLET_DOCS.topUp,
-    ),
+      const paid = await topUps.pay(payments, topUp, shown)
+      if (!paid.ok) {
+        const problem = failure(paid.error.code, paid.error.reason, { retryAfterSeconds: 2 })
+        return mayOfferAgain(paid.error)
+          ? challenged(failure(paid.error.code, paid.error.reason))
+          : reply.refuse(problem)
+      }
+      const balance = await ledger.balance(account.value)
+      const body: PaidTopUp = { topup: topUpRecord(paid.value.claim), balance_micros_usd: balance?.posted ?? null }
+      return reply.free(
+        body,
+        { 'cache-control': 'private', ...paid.value.receipt?.headers },
+        paid.value.receipt ? 201 : 200,
+      )
+    }),
   )
 }
 

@@ -16,6 +16,7 @@ import { type Caller, countedOn, type Route } from '../../pipeline/call'
 import { readJson } from '../middleware/input/json-body'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import type { Reply } from '../middleware/response/reply'
+import { UNDOCUMENTED } from '../openapi/documented'
 import { freeEndpoint, publicEndpoint, served } from '../routing/endpoint'
 import type { Endpoints } from '../routing/endpoint-table'
 import { CALLER_USAGE_QUERY } from '../usage/usage-answers'
@@ -45,11 +46,13 @@ export function mcpRoutes(parts: McpParts, endpoints: Endpoints) {
   return routeGroup({ name: 'mcp' })
     .post(
       '/mcp',
-      ...served(MCP, ({ context }) => mcp.answer(context, (account) => allTools(parts, account, context)), null),
+      ...served(MCP, UNDOCUMENTED, ({ context }) =>
+        mcp.answer(context, (account) => allTools(parts, account, context)),
+      ),
     )
     .post(
       '/mcp/paid',
-      ...served(PAID_MCP, ({ context }) => mcp.answer(context, (account) => paidTools(parts, account)), null),
+      ...served(PAID_MCP, UNDOCUMENTED, ({ context }) => mcp.answer(context, (account) => paidTools(parts, account))),
     )
 }
 

@@ -11,6 +11,7 @@ import { callRequestOf } from '../middleware/priced'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import type { EndpointDocs } from '../openapi/documented'
+import { documented, type Hook, UNDOCUMENTED } from '../openapi/documented'
 import { freeEndpoint, modelEndpoint, served } from '../routing/endpoint'
 import { COUNT_TOKENS_PATH, EMBED_PATH, GENERATE_PATH, googleCall } from '../routing/sdk-paths'
 import { MODEL_DOCS } from './docs'
@@ -81,42 +82,35 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
     context.allowSilence()
     return research.answer(callRequestOf(context))
   }
-  const atGoogle = (docs: EndpointDocs | null) =>
-    served(
-      GENERATE,
-      ({ context }) => calls.answer(context, googleTarget(context.url)),
-      docs,
-      CALL_OPTIONS,
-      REQUEST_ID_HEADER,
-    )
+  const atGoogle = (documentation: Hook) =>
+    served(GENERATE, documentation, ({ context }) => calls.answer(context, googleTarget(context.url)))
   const call = (operation: ModelOperationName, route: ModelRoute, docs: EndpointDocs) =>
     callRoute(calls, { operation, wire: WIRES[route], path: PLAIN }, docs)
   return (
     routeGroup({ name: 'models' })
       // Mounted before the model routes, which would match these paths as ids.
-      .post('/v1beta/models/*', ...atGoogle(null))
-      .post('/v1/models/*', ...atGoogle(null))
+      .post('/v1beta/models/*', ...atGoogle(UNDOCUMENTED))
+      .post('/v1/models/*', ...atGoogle(UNDOCUMENTED))
       .get(
         '/v1/models',
-        ...served(MODELS, ({ context }) => context.reply.free(listed(catalog.list(), context)), MODEL_DOCS.list),
+        ...served(MODELS, documented(MODEL_DOCS.list), ({ context }) =>
+          context.reply.free(listed(catalog.list(), context)),
+        ),
       )
-      .get('/v1/models/:model', ...served(MODEL, ({ context }) => shown(context), MODEL_DOCS.one))
+      .get('/v1/models/:model', ...served(MODEL, documented(MODEL_DOCS.one), ({ context }) => shown(context)))
       // A model id can contain slashes.
-      .get('/v1/models/*', ...served(MODEL, ({ context }) => shown(context), null))
+      .get('/v1/models/*', ...served(MODEL, UNDOCUMENTED, ({ context }) => shown(context)))
       .get(
         '/v1beta/models',
-        ...served(
-          GOOGLE_MODELS,
-          ({ context }) => context.reply.free(googleList(catalog.list(), queryOf(GOOGLE_PAGE, context))),
-          MODEL_DOCS.googleList,
-          GOOGLE_PAGE,
+        ...served(GOOGLE_MODELS, documented(MODEL_DOCS.googleList, GOOGLE_PAGE), ({ context }) =>
+          context.reply.free(googleList(catalog.list(), queryOf(GOOGLE_PAGE, context))),
         ),
       )
       .get(
         '/v1beta/models/:model',
-        ...served(GOOGLE_MODEL, ({ context }) => one(context, googleModel), MODEL_DOCS.googleOne),
+        ...served(GOOGLE_MODEL, documented(MODEL_DOCS.googleOne), ({ context }) => one(context, googleModel)),
       )
-      .get('/v1beta/models/*', ...served(GOOGLE_MODEL, ({ context }) => one(context, googleModel), null))
+      .get('/v1beta/models/*', ...served(GOOGLE_MODEL, UNDOCUMENTED, ({ context }) => one(context, googleModel)))
       .post('/v1/chat/completions', ...call('chat-completions', 'chat_completions', MODEL_DOCS.chat))
       .post('/v1/responses', ...call('responses', 'responses', MODEL_DOCS.responses))
       .post('/v1/completions', ...call('completions', 'completions', MODEL_DOCS.completions))
@@ -126,17 +120,19 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
       .post('/v1/moderations', ...call('moderations', 'moderations', MODEL_DOCS.moderations))
       .post('/v1/images/generations', ...call('image-generation', 'image_generations', MODEL_DOCS.images))
       .post('/v1/audio/speech', ...call('speech', 'speech', MODEL_DOCS.speech))
-      .post('/v1beta/models/:model', ...atGoogle(MODEL_DOCS.generate))
+      .post('/v1beta/models/:model', ...atGoogle(documented(MODEL_DOCS.generate, CALL_OPTIONS, REQUEST_ID_HEADER)))
       .post(
         '/v1/deep-research',
-        ...served(RESEARCH, ({ context }) => researched(context), MODEL_DOCS.research, CALL_OPTIONS, REQUEST_ID_HEADER),
+        ...served(RESEARCH, documented(MODEL_DOCS.research, CALL_OPTIONS, REQUEST_ID_HEADER), ({ context }) =>
+          researched(context),
+        ),
       )
   )
 }
 
 function callRoute(calls: ModelCalls, target: ModelTarget, docs: EndpointDocs) {
   const answer = ({ context }: { context: GatedContext<KnownCaller> }) => calls.answer(context, target)
-  return served(modelEndpoint(target.operation), answer, docs, CALL_OPTIONS, REQUEST_ID_HEADER)
+  return served(modelEndpoint(target.operation), documented(docs, CALL_OPTIONS, REQUEST_ID_HEADER), answer)
 }
 
 function googleTarget({ pathname, searchParams }: URL): ModelTarget {

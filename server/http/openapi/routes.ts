@@ -8,7 +8,7 @@ import { agentGuide } from './agent-guide'
 import { docsPage, missingDocsPage, scalarSettings } from './docs-page'
 import { describeRoutes, UNDOCUMENTED } from './documented'
 import { failureComponents } from './failure-documents'
-import { isLoose, withSafeTexts } from './normalized-operation'
+import { isLoose, type Loose, withSafeTexts } from './normalized-operation'
 import { operationDocument, operationIndex } from './one-operation'
 import type { ImportedPaths, OpenApiDocument } from './open-api'
 import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
@@ -55,22 +55,7 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
     const { paths, ...rest } = isLoose(generated) ? generated : {}
     return { ...rest, paths: { ...(isLoose(paths) && paths), ...signInPaths() } }
   }
-  let builtIn: OpenApiDocument | null = null
-  let made: { readonly version: object; readonly priced: string; readonly document: Promise<OpenApiDocument> } | null =
-    null
-  const pricing = pricingOf(payments, prices)
-  // Built on first use, when all routes are mounted and the payment methods are known, and again after each change of the catalog.
-  const document = () => {
-    const { version, document: describe } = imported()
-    const priced = pricing.version()
-    if (made?.version !== version || made.priced !== priced) {
-      builtIn ??= openApiDocument(collected(), baseUrl)
-      const whole = withImported(builtIn, describe())
-      const safe = withSafeTexts(whole)
-      made = { version, priced, document: withPaymentOffers(safe, pricing) }
-    }
-    return made.document
-  }
+  const document = currentDocument(collected, { baseUrl, payments, prices, imported })
   return new Elysia({ name: 'docs' })
     .onBeforeHandle(async ({ path }) => {
       if (path === DOCUMENT) return text(written(await document()), 'application/json')
@@ -110,6 +95,30 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
       async () => text(agentGuide(await document(), baseUrl), 'text/plain; charset=utf-8'),
       UNDOCUMENTED,
     )
+}
+
+/**
+ * The document of this moment. Built at its first use, when all routes are mounted and the payment methods are known, and again after each
+ * change of the catalog or of a price.
+ */
+function currentDocument(
+  collected: () => Loose,
+  { baseUrl, payments, prices, imported }: Pick<DocsParts, 'baseUrl' | 'payments' | 'prices' | 'imported'>,
+): () => Promise<OpenApiDocument> {
+  const pricing = pricingOf(payments, prices)
+  let builtIn: OpenApiDocument | null = null
+  let built: { readonly version: object; readonly priced: string; readonly document: Promise<OpenApiDocument> } | null =
+    null
+  return () => {
+    const { version, document: describe } = imported()
+    const priced = pricing.version()
+    if (built?.version !== version || built.priced !== priced) {
+      builtIn ??= openApiDocument(collected(), baseUrl)
+      const safe = withSafeTexts(withImported(builtIn, describe()))
+      built = { version, priced, document: withPaymentOffers(safe, pricing) }
+    }
+    return built.document
+  }
 }
 
 function withImported(builtIn: OpenApiDocument, imported: ImportedPaths): OpenApiDocument {

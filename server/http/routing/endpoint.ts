@@ -1,10 +1,9 @@
 import type { DocumentDecoration } from 'elysia'
 import type { ModelOperationName, Operation } from '../../core/catalog/operation'
-import type { ParameterTable } from '../../core/catalog/parameters'
 import type { Scope } from '../../core/credentials/oauth-grant'
 import type { Caller, KnownCaller, Route } from '../../pipeline/call'
 import type { GatedContext, RequestContext } from '../middleware/request-context'
-import { type Access, documented, type EndpointDocs, type Hook, UNDOCUMENTED, withCallers } from '../openapi/documented'
+import { type Access, type Hook, withCallers } from '../openapi/documented'
 
 /**
  * Who may call a gated endpoint, and what kind of call it is. Declared once, where the endpoint is mounted (`served`, or `declared`
@@ -89,17 +88,15 @@ export interface GatedCall<C extends Caller = Caller, Params = unknown> {
 }
 
 /**
- * The handler and declaration of a gated endpoint, to mount after its path: `.get('/v1/usage', ...served(REPORT, handler, docs))`.
- * The handler runs only for calls that were authenticated for this endpoint; others are refused before routing (`request-hooks`).
- * It reads the body itself.
+ * The declaration and handler of a gated endpoint, to mount after its path:
+ * `.get('/v1/usage', ...served(REPORT, documented(DOCS, QUERY), handler))`. The handler runs only for calls that were authenticated for
+ * this endpoint; others are refused before routing (`request-hooks`). It reads the body itself.
  */
 export function served<C extends Caller, R, Params>(
   endpoint: Endpoint<C>,
+  documentation: Hook,
   handler: (call: GatedCall<C, Params>) => R,
-  docs: EndpointDocs | null,
-  ...tables: readonly ParameterTable[]
 ): readonly [GatedHandler<R, Params>, Hook & { readonly parse: 'none' }] {
-  const documentation = docs ? documented(docs, ...tables) : UNDOCUMENTED
   return [handler as GatedHandler<R, Params>, { parse: 'none', ...declared(endpoint, documentation) }]
 }
 

@@ -5,6 +5,7 @@ import { CALL_OPTIONS } from '../middleware/input/call-options'
 import { callRequestOf, type PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
+import { documented } from '../openapi/documented'
 import { type GatedCall, operationEndpoint, served } from '../routing/endpoint'
 import { dataDocs, routeParameters } from './docs'
 
@@ -16,7 +17,7 @@ export function dataRoutes(calls: PricedCalls) {
   const route = (method: 'GET' | 'POST', endpoint: typeof IMAGES, operation: Operation) => {
     const answer = ({ context }: GatedCall) => calls.answer(callRequestOf(context), operation.name)
     const tables = [routeParameters(operation, method), CALL_OPTIONS, REQUEST_ID_HEADER]
-    return served(endpoint, answer, dataDocs(operation, method), ...tables)
+    return served(endpoint, documented(dataDocs(operation, method), ...tables), answer)
   }
   return routeGroup({ name: 'data' })
     .get(IMAGE_SEARCH.path, ...route('GET', IMAGES, IMAGE_SEARCH))

@@ -8,6 +8,7 @@ import { validateBody } from '../middleware/input/validate-body'
 import { callRequestOf, type PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
+import { documented, UNDOCUMENTED } from '../openapi/documented'
 import { freeEndpoint, type GatedCall, operationEndpoint, publicEndpoint, served } from '../routing/endpoint'
 
 import { UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
@@ -26,61 +27,46 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
   const web = routeGroup({ name: 'social' })
     .post(
       '/apis/v1/social/auth_social',
-      ...served(
-        LINK,
-        async ({ context }) => {
-          const { reply, address, ids } = context
-          const { caller } = context.authenticated
-          const body = await readJson(context)
-          const sent = body.ok
-            ? accepted(validateBody(NewSocialLink, body.value === undefined ? {} : body.value))
-            : body
-          if (!sent.ok) return reply.refuse(sent.error)
-          const { key_id: keyId, scopes = [] } = sent.value
-          if (!social) return reply.refuse(NO_NETWORK)
-          const key = await actingKey(social, caller, keyId)
-          if (!key.ok) return reply.refuse(key.error)
-          const actor = { kind: 'owner', id: countedOn(caller).id, address: formatAddress(address) } as const
-          const started = await social.linking.start(key.value, scopes, actor)
-          return reply.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': ids.own })
-        },
-        SOCIAL_LINK_DOCS,
-        REQUEST_ID_HEADER,
-      ),
+      ...served(LINK, documented(SOCIAL_LINK_DOCS, REQUEST_ID_HEADER), async ({ context }) => {
+        const { reply, address, ids } = context
+        const { caller } = context.authenticated
+        const body = await readJson(context)
+        const sent = body.ok ? accepted(validateBody(NewSocialLink, body.value === undefined ? {} : body.value)) : body
+        if (!sent.ok) return reply.refuse(sent.error)
+        const { key_id: keyId, scopes = [] } = sent.value
+        if (!social) return reply.refuse(NO_NETWORK)
+        const key = await actingKey(social, caller, keyId)
+        if (!key.ok) return reply.refuse(key.error)
+        const actor = { kind: 'owner', id: countedOn(caller).id, address: formatAddress(address) } as const
+        const started = await social.linking.start(key.value, scopes, actor)
+        return reply.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': ids.own })
+      }),
     )
     .get(
       '/apis/v1/social/oauth_callback',
-      ...served(
-        CALLBACK,
-        async ({ context: { reply, url } }) => {
-          if (!social) return reply.refuse(UNKNOWN_ENDPOINT.failure)
-          const { searchParams: query } = url
-          const only = (name: string) => (query.getAll(name).length === 1 ? query.get(name) : null)
-          const callback = { state: only('state'), code: only('code'), error: only('error') }
-          // The exchange continues if the browser is closed, because the state cannot be used again.
-          const end = await social.linking.finish(callback, AbortSignal.timeout(FINISH_MS))
-          const { status, body, headers } = callbackPage(end)
-          const cookie = end.kind === 'approved' && { 'set-cookie': proofCookie(end, social.overHttps) }
-          return reply.page(status, body, { ...headers, ...cookie })
-        },
-        null,
-      ),
+      ...served(CALLBACK, UNDOCUMENTED, async ({ context: { reply, url } }) => {
+        if (!social) return reply.refuse(UNKNOWN_ENDPOINT.failure)
+        const { searchParams: query } = url
+        const only = (name: string) => (query.getAll(name).length === 1 ? query.get(name) : null)
+        const callback = { state: only('state'), code: only('code'), error: only('error') }
+        // The exchange continues if the browser is closed, because the state cannot be used again.
+        const end = await social.linking.finish(callback, AbortSignal.timeout(FINISH_MS))
+        const { status, body, headers } = callbackPage(end)
+        const cookie = end.kind === 'approved' && { 'set-cookie': proofCookie(end, social.overHttps) }
+        return reply.page(status, body, { ...headers, ...cookie })
+      }),
     )
     .post(
       CONFIRM_PATH,
-      ...served(
-        CONFIRM,
-        async ({ context: { reply, request } }) => {
-          if (!social) return reply.refuse(UNKNOWN_ENDPOINT.failure)
-          const shown = await readConfirmation(request)
-          const end = shown
-            ? await social.approvals.confirm(shown.link, shown.proof, AbortSignal.timeout(FINISH_MS))
-            : ({ kind: 'not_confirmed' } as const)
-          const { status, body, headers } = callbackPage(end)
-          return reply.page(status, body, { ...headers, ...(shown && { 'set-cookie': endedCookie(shown.link) }) })
-        },
-        null,
-      ),
+      ...served(CONFIRM, UNDOCUMENTED, async ({ context: { reply, request } }) => {
+        if (!social) return reply.refuse(UNKNOWN_ENDPOINT.failure)
+        const shown = await readConfirmation(request)
+        const end = shown
+          ? await social.approvals.confirm(shown.link, shown.proof, AbortSignal.timeout(FINISH_MS))
+          : ({ kind: 'not_confirmed' } as const)
+        const { status, body, headers } = callbackPage(end)
+        return reply.page(status, body, { ...headers, ...(shown && { 'set-cookie': endedCookie(shown.link) }) })
+      }),
     )
   // Untyped for clients: the dashboard never calls these.
   for (const { operation } of SOCIAL_SALES) {
@@ -88,7 +74,7 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
     const answer = ({ context }: GatedCall) => priced.answer(callRequestOf(context), operation.name)
     for (const method of operation.methods) {
       const tables = [routeParameters(operation, method), CALL_OPTIONS, REQUEST_ID_HEADER]
-      web.route(method, operation.path, ...served(endpoint, answer, dataDocs(operation, method), ...tables))
+      web.route(method, operation.path, ...served(endpoint, documented(dataDocs(operation, method), ...tables), answer))
     }
   }
   return web

@@ -2,6 +2,7 @@ import type { KnownCaller } from '../../pipeline/call'
 import { queryOf } from '../middleware/input/list-query'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
+import { documented } from '../openapi/documented'
 import { freeEndpoint, type GatedCall, served } from '../routing/endpoint'
 import { USAGE_DOCS } from './docs'
 import { CALLER_USAGE_QUERY, type UsageAnswers } from './usage-answers'
@@ -29,28 +30,29 @@ export function usageRoutes({ usage }: { readonly usage: UsageAnswers }) {
   return routeGroup({ name: 'usage' })
     .get(
       '/v1/usage',
-      ...served(
-        REPORT,
-        ({ context }) => answer(context, async (caller) => usage.report(caller, queryOf(CALLER_USAGE_QUERY, context))),
-        USAGE_DOCS.report,
-        CALLER_USAGE_QUERY,
+      ...served(REPORT, documented(USAGE_DOCS.report, CALLER_USAGE_QUERY), ({ context }) =>
+        answer(context, async (caller) => usage.report(caller, queryOf(CALLER_USAGE_QUERY, context))),
       ),
     )
     .get(
       '/v1/usage/:id',
       ...served(
         EXPLAINED,
+        documented(USAGE_DOCS.explained),
         ({ context, params }: GatedCall<KnownCaller, { id: string }>) =>
           answer(context, (caller) => usage.explained(caller, params.id)),
-        USAGE_DOCS.explained,
       ),
     )
     .get(
       '/v1/whoami',
-      ...served(WHOAMI, ({ context }) => answer(context, (caller) => usage.whoami(caller)), USAGE_DOCS.whoami),
+      ...served(WHOAMI, documented(USAGE_DOCS.whoami), ({ context }) =>
+        answer(context, (caller) => usage.whoami(caller)),
+      ),
     )
     .get(
       '/v1/credits/balance',
-      ...served(BALANCE, ({ context }) => answer(context, (caller) => usage.balance(caller)), USAGE_DOCS.balance),
+      ...served(BALANCE, documented(USAGE_DOCS.balance), ({ context }) =>
+        answer(context, (caller) => usage.balance(caller)),
+      ),
     )
 }
