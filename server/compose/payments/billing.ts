@@ -25,7 +25,8 @@ import { balanceFunding } from '../../pipeline/funding/balance'
 import { offering, paymentFunding } from '../../pipeline/funding/payment'
 import { paymentRequired } from '../../pipeline/funding/payment-required'
 import { Idempotency } from '../../pipeline/idempotency/idempotency'
-import { composePayments, type Relay } from './payments'
+import type { Relay } from './networks'
+import { composePayments } from './payments'
 import { composeTopUps } from './top-ups'
 
 interface Beside {
