@@ -62,16 +62,18 @@ function reading(
   { hash, onSecondFactorRead }: LibraryStoreParts,
 ): Pick<DBAdapter, 'findOne' | 'findMany' | 'count' | 'consumeOne'> {
   return {
-    async findOne<T>(query: Parameters<DBAdapter['findOne']>[0]) {
+    async findOne<T>({ join, ...query }: Parameters<DBAdapter['findOne']>[0]) {
       const { where, restored } = hashed(hash, query.model, query.where)
       const row = await plain.findOne<Row>({ ...query, where })
       if (row && query.model === 'twoFactor') await onSecondFactorRead(row)
-      return (row && overAtExpiry(query.model, restored(row))) as T | null
+      return (row && withJoined(plain, join, overAtExpiry(query.model, restored(row)))) as T | null
     },
-    async findMany<T>(query: Parameters<DBAdapter['findMany']>[0]) {
+    async findMany<T>({ join, ...query }: Parameters<DBAdapter['findMany']>[0]) {
       const { where, restored } = hashed(hash, query.model, query.where ?? [])
       const rows = await plain.findMany<Row>({ ...query, ...(query.where && { where }) })
-      return rows.map((row) => overAtExpiry(query.model, restored(row))) as T[]
+      return Promise.all(
+        rows.map((row) => withJoined(plain, join, overAtExpiry(query.model, restored(row)))),
+      ) as Promise<T[]>
     },
     count: (query) => plain.count({ ...query, where: hashed(hash, query.model, query.where ?? []).where }),
     async consumeOne<T>(query: Parameters<DBAdapter['consumeOne']>[0]) {
@@ -80,6 +82,20 @@ function reading(
       return (row && overAtExpiry(query.model, restored(row))) as T | null
     },
   }
+}
+
+/** The row with the rows that the library joins to it. The library's own way prints those that it cannot read, with ids of users. */
+async function withJoined(plain: DBAdapter, join: Parameters<DBAdapter['findOne']>[0]['join'], row: Row): Promise<Row> {
+  const joined: Row = {}
+  for (const [model, isJoined] of Object.entries(join ?? {})) {
+    if (!isJoined) continue
+    if (model === 'user') {
+      joined[model] = await plain.findOne({ model, where: [{ field: 'id', value: String(row['userId']) }] })
+    } else if (model === 'account') {
+      joined[model] = await plain.findMany({ model, where: [{ field: 'userId', value: String(row['id']) }] })
+    } else throw new Error(`the library joins ${model}, which nothing here reads`)
+  }
+  return { ...row, ...joined }
 }
 
 function writing(

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, spyOn, test } from 'bun:test'
 import { DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
 import { cookieOf, errorOf, newUser, openBench } from './identity-bench'
 
@@ -71,8 +71,12 @@ describe('while the database cannot answer, whichever statement it refuses', () 
       'an app that asks the owner',
       (cookie) => get(`/oauth2/authorize?${new URLSearchParams({ ...asked, ...PKCE })}`, from(cookie)),
     ],
-  ])('%s is 503 with Retry-After', async (_what, send) => {
+  ])('%s is 503 with Retry-After, and nothing is printed', async (_what, send) => {
+    const printed = spyOn(console, 'error')
     const answers = await refusals(send)
+    const lines = printed.mock.calls.map(String)
+    printed.mockRestore()
+    expect(lines).toEqual([])
     expect(answers.length).toBeGreaterThan(0)
     for (const answer of answers) {
       expect(answer.headers.get('retry-after')).toBe('1')

@@ -17,6 +17,8 @@ const changed = { theme: new WeakSet<Page>(), saving: new WeakSet<Page>() }
 const NOWHERE = '/closed-by-a-test'
 /** Long enough for a page that works to follow a link. */
 const LEAVING_MS = 5_000
+/** Longer than any page takes to show its heading. */
+const ENTERING_MS = 30_000
 /** The paths of pages inside the frame of the signed-in dashboard. */
 const IN_FRAME =
   /^\/(welcome|keys|apps|notices|audit|requests|webhooks|billing|limits|social|settings|operator|usage|playground)?(\/|$)/
@@ -77,7 +79,7 @@ export async function endDashboards(): Promise<void> {
 export async function show(page: Page, origin: string, path: string): Promise<void> {
   const left = leftAt.get(page)
   leftAt.delete(page)
-  if (left === origin && IN_FRAME.test(new URL(path, origin).pathname)) await page.evaluate(enter, path)
+  if (left === origin && IN_FRAME.test(new URL(path, origin).pathname)) await page.evaluate(enter, { path, patience: ENTERING_MS })
   else await page.goto(origin + path)
 }
 
@@ -159,8 +161,12 @@ async function leave({ nowhere, patience, isSpoilt }: Leaving): Promise<boolean>
 }
 
 /** In the page that `leave` left: follows a path, and waits until another page than that of nowhere is there. */
-async function enter(path: string): Promise<void> {
+async function enter({ path, patience }: { readonly path: string; readonly patience: number }): Promise<void> {
   const nowhere = document.querySelector('h1')
   history.pushState({}, '', path)
-  while (nowhere?.isConnected) await new Promise((done) => setTimeout(done, 5))
+  const end = performance.now() + patience
+  while (nowhere?.isConnected) {
+    if (performance.now() > end) throw new Error(`the dashboard did not show ${path}`)
+    await new Promise((done) => setTimeout(done, 5))
+  }
 }
