@@ -67,8 +67,8 @@ export function signInRoutes(parts: SignInParts) {
   const routes = routeGroup({ name: 'sign-in' })
     .all('/api/auth/*', ...allowed(ANYBODY, UNDOCUMENTED, ({ context }) => byLibrary(parts, context)))
     .post('/api/auth/oauth2/revoke', ...allowed(ANYBODY, UNDOCUMENTED, ({ context }) => givenBack(parts, context)))
-    .post('/api/auth/oauth2/consent', ...grant(parts))
-    .post('/api/auth/device/approve', ...grant(parts))
+    .post('/api/auth/oauth2/consent', ...consent(parts))
+    .post('/api/auth/device/approve', ...deviceApproval(parts))
     .post('/api/auth/revoke-sessions', ...signOut(parts, 'all'))
     .post('/api/auth/revoke-other-sessions', ...signOut(parts, 'others'))
     .post(
@@ -133,13 +133,20 @@ function signOut(parts: SignInParts, sessions: 'all' | 'others') {
 }
 
 /** Access for an app can make keys, so it needs the second factor as they do. Whoever may not give it may still decline. */
-function grant(parts: SignInParts) {
+function consent(parts: SignInParts) {
   return allowed(signedInUser(parts.owners), UNDOCUMENTED, async ({ context }) => {
     const sent = await taking(context)
     const isDeclined = Reflect.get(Object(parsedJson(await sent.clone().text())), 'accept') === false
     if (!isDeclined) await parts.owners.user(context, SIGNED_IN_AT_ANY_TIME)
     return handled(parts, context, sent)
   })
+}
+
+/** The same for a device, which is declined at another path: here the library approves, whatever else the body says. */
+function deviceApproval(parts: SignInParts) {
+  return allowed(signedInUser(parts.owners, SIGNED_IN_AT_ANY_TIME), UNDOCUMENTED, ({ context }) =>
+    handled(parts, context),
+  )
 }
 
 /** An app that revokes its last token keeps its limit for when it comes back, but receives no more events. */

@@ -1,7 +1,13 @@
 import type { Context, DocumentDecoration } from 'elysia'
 import type { FailureCode } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
-import { type Owner, type OwnerSessions, SIGNED_IN_TODAY, type SignedInUser } from '../middleware/caller/owner-session'
+import {
+  type Owner,
+  type OwnerSessions,
+  SIGNED_IN_AT_ANY_TIME,
+  SIGNED_IN_TODAY,
+  type SignedInUser,
+} from '../middleware/caller/owner-session'
 import type { RequestContext } from '../middleware/request-context'
 import { type Callers, type Hook, withCallers } from '../openapi/documented'
 import { declared, type Endpoint } from './endpoint'
@@ -21,7 +27,10 @@ const ACCESS = Symbol('access')
 export class ApiAccess<Known extends object = object> implements RouteAccess<Known> {
   /** `owner`: who is signed in; `user`: also with an account of another cell; `staff`: operators and support. */
   readonly who: 'owner' | 'user' | 'operator' | 'staff' | 'anybody'
-  /** The maximum age of the sign-in, in milliseconds; for operators and staff, only of writes. Null: any. */
+  /**
+   * The maximum age of the sign-in, in milliseconds, which then also needs the second factor; for operators and staff, only of writes.
+   * Null: any, without.
+   */
   readonly withinMs: number | null
   readonly admit: RouteAccess<Known>['admit']
 
@@ -43,6 +52,11 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
 
   /** Whether a call with this method needs a sign-in that is not older than `withinMs`. */
   asksForRecent(method: string): boolean {
+    return this.asksForSecondFactor(method) && this.withinMs !== SIGNED_IN_AT_ANY_TIME
+  }
+
+  /** Whether it needs the second factor that its caller has or must have. */
+  asksForSecondFactor(method: string): boolean {
     return this.withinMs !== null && (!this.isForStaff || method !== 'GET')
   }
 
@@ -55,7 +69,8 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
     const codes: FailureCode[] = ['missing_session', 'internal_error', 'service_unavailable']
     if (method !== 'GET') codes.push('foreign_origin')
     if (this.isForStaff) codes.push('insufficient_permissions')
-    if (this.asksForRecent(method)) codes.push('recent_sign_in_required', 'second_factor_required')
+    if (this.asksForRecent(method)) codes.push('recent_sign_in_required')
+    if (this.asksForSecondFactor(method)) codes.push('second_factor_required')
     return codes
   }
 }

@@ -248,9 +248,14 @@ describe('an app that asks for access', () => {
     const device = await app.form('/device/code', { client_id: 'gateway-cli', ...request })
     const userCode = String(device.body['user_code'])
     await owner.api(`/api/auth/device?user_code=${userCode}`)
-    expect(await refusalOf(post('/api/auth/device/approve', { userCode }, owner.cookie, strict))).toMatchObject({
-      code: 'second_factor_required',
-    })
+    // To approve is not to decline, whatever else the body says.
+    for (const more of [{}, { accept: false }])
+      expect(
+        await refusalOf(post('/api/auth/device/approve', { userCode, ...more }, owner.cookie, strict)),
+      ).toMatchObject({
+        code: 'second_factor_required',
+      })
+    expect((await post('/api/auth/device/deny', { userCode }, owner.cookie, strict)).status).toBe(200)
     const { cookie } = await withApp(owner, strict)
     expect((await app.decide(await consent(), true, { cookie })).status).toBe(200)
   })
