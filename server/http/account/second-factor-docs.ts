@@ -14,7 +14,12 @@ import {
 } from '../openapi/json-schema'
 import { COMMON, PASSWORD, SESSION, type SignInDocs, signedIn, TOKEN, USER, WRITES } from './shared-sign-in-docs'
 
-const RECENT: readonly FailureCode[] = ['missing_session', 'recent_sign_in_required', 'second_factor_required']
+const RECENT: readonly FailureCode[] = [
+  'missing_session',
+  'account_suspended',
+  'recent_sign_in_required',
+  'second_factor_required',
+]
 const CODES = ['k7dm-3xqp-9fwa-t2hz', 'b4rn-8vye-5cjs-m6ug']
 const recoveryCodes = listOf(
   text('A recovery code.'),

@@ -33,6 +33,7 @@ export const WALLET_DOCS = {
       'api_key_disabled',
       'expired_api_key',
       'ip_not_allowed',
+      'account_suspended',
       'invalid_parameter',
       'json_parse_error',
       'request_timeout',

@@ -7,6 +7,7 @@ export const KEY_FAILURES: readonly FailureCode[] = [
   'api_key_disabled',
   'expired_api_key',
   'ip_not_allowed',
+  'account_suspended',
   'rate_limit_exceeded',
   'internal_error',
   'service_unavailable',

@@ -66,7 +66,7 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
   }
 
   private refusals(method: string): FailureCode[] {
-    const codes: FailureCode[] = ['missing_session', 'internal_error', 'service_unavailable']
+    const codes: FailureCode[] = ['missing_session', 'account_suspended', 'internal_error', 'service_unavailable']
     if (method !== 'GET') codes.push('foreign_origin')
     if (this.isForStaff) codes.push('insufficient_permissions')
     if (this.asksForRecent(method)) codes.push('recent_sign_in_required')

@@ -13,6 +13,7 @@ const KEY_FAILURES: readonly FailureCode[] = [
   'api_key_disabled',
   'expired_api_key',
   'ip_not_allowed',
+  'account_suspended',
   'insufficient_permissions',
 ]
 

@@ -107,7 +107,7 @@ export const WEBHOOK_DOCS = {
       examples: { resume: { status: 'active' }, events: { events: [] } },
     },
     answers: ONE,
-    failures: ['resource_not_found', ...BODY_FAILURES, 'recent_sign_in_required'],
+    failures: ['resource_not_found', ...BODY_FAILURES, 'recent_sign_in_required', 'second_factor_required'],
   },
   remove: {
     ...COMMON,

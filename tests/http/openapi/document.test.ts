@@ -135,6 +135,24 @@ describe('routes and documents cannot drift', () => {
         }
   })
 
+  test('every route says how it refuses a suspended account; only sessions are too old or too weak', () => {
+    const codesOf = ({ operation }: DocumentedRoute) =>
+      Object.values(operation.responses).flatMap((response) => response['x-error-codes'] ?? [])
+    // The sign-in library lets a suspended user read who they are, and sign out.
+    const judged = routes.filter(
+      ({ path, operation }) =>
+        !path.startsWith('/api/auth/') && operation.security.some((scheme) => Object.keys(scheme).length > 0),
+    )
+    expect(judged.length).toBeGreaterThan(90)
+    expect(judged.filter((route) => !codesOf(route).includes('account_suspended')).map(named)).toEqual([])
+    const asks = routes.filter((route) => codesOf(route).includes('recent_sign_in_required'))
+    expect(asks.filter((route) => !codesOf(route).includes('second_factor_required')).map(named)).toEqual([])
+    expect(asks.filter(({ path }) => !path.startsWith('/api/')).map(named)).toEqual([])
+    const weak = routes.filter((route) => codesOf(route).includes('second_factor_required'))
+    expect(weak.map(named)).toEqual(asks.map(named))
+    expect(weak.map(named)).toContain('PATCH /api/webhooks/{id}')
+  })
+
   test('the price is the catalog price', () => {
     for (const { path, price } of Object.values(OPERATIONS))
       for (const { operation } of routes.filter((route) => route.path === path))

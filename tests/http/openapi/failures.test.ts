@@ -72,6 +72,12 @@ const CAUSES: Partial<Record<FailureCode, Cause>> = {
     return send(made)
   },
   ip_not_allowed: async (send) => send(await key({ allowed_ips: ['203.0.113.7'] })),
+  account_suspended: async (send) => {
+    const account = await gateway.account()
+    const made = await gateway.key(account)
+    await gateway.core.operator.suspend({ kind: 'operator', id: 'test', address: null }, account.id, 'test')
+    return send(made)
+  },
   payment_required: (send) => send(null),
   insufficient_api_key_balance: async (send) => send(await key({ spending_limit: 0.001 })),
   quota_exceeded: async (send) =>
