@@ -16,6 +16,13 @@ const PING_MS = 15_000
 /** Events within this time are sent together. */
 const BATCH_MS = 100
 
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  // Otherwise nginx buffers the events.
+  'x-accel-buffering': 'no',
+}
+
 interface EventParts {
   readonly owners: OwnerSessions
   readonly events: LiveEvents
@@ -33,6 +40,8 @@ export function eventRoutes(parts: EventParts) {
   return routeGroup({ name: 'events', prefix: '/api' }).get(
     '/events',
     ...allowed(signedIn(owners), UNDOCUMENTED, ({ accountId, context }) => {
+      // A HEAD runs this too, and Elysia would read the stream to its end for the length.
+      if (context.request.method === 'HEAD') return new Response(null, { headers: HEADERS })
       const watcher = events.watch(accountId, context.url.searchParams.get('after') ?? undefined)
       if (!watcher)
         throw new Failed(
@@ -45,14 +54,7 @@ export function eventRoutes(parts: EventParts) {
           ),
         )
       context.request.signal.addEventListener('abort', () => watcher.close(), { once: true })
-      return new Response(eventStream(parts, context, accountId, watcher), {
-        headers: {
-          'content-type': 'text/event-stream',
-          'cache-control': 'no-store',
-          // Otherwise nginx buffers the events.
-          'x-accel-buffering': 'no',
-        },
-      })
+      return new Response(eventStream(parts, context, accountId, watcher), { headers: HEADERS })
     }),
   )
 }

@@ -55,6 +55,16 @@ describe('GET /api/events', () => {
       })
   })
 
+  test('answers a HEAD with its headers, and waits for no event', async () => {
+    for (let i = 0; i < MAX_PER_ACCOUNT + 1; i++) {
+      const signal = AbortSignal.timeout(5000)
+      const answer = await fetch(`http://127.0.0.1:${web.port}/api/events`, {
+        ...{ method: 'HEAD', headers: { cookie: other.cookie }, signal },
+      })
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+    }
+  })
+
   test('reports a served call and the balance after it', async () => {
     const { key, secret } = await keyBench(owner).create()
     const source = await listening(owner)
