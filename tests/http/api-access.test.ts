@@ -73,9 +73,9 @@ async function notRefused(tried: readonly Declared[], code: string, caller?: Own
 }
 
 describe('a route below /api', () => {
-  test('that does not say who may call it fails the start', () => {
-    const { routes: mounted } = routeGroup({ name: 'silent' }).post('/api/silent', () => 'anybody', UNDOCUMENTED)
-    expect(() => new EndpointTable(mounted)).toThrow('POST /api/silent does not say who may call it')
+  test.each(['/api/silent', '/api/*', '/api'])('that does not say who may call it fails the start: %s', (path) => {
+    const { routes: mounted } = routeGroup({ name: 'silent' }).post(path, () => 'anybody', UNDOCUMENTED)
+    expect(() => new EndpointTable(mounted)).toThrow(`POST ${path} does not say who may call it`)
   })
 
   test('refuses before its handler runs, and before the body is read', async () => {

@@ -7,6 +7,9 @@ import { API_WILDCARD, declaredEndpoint, declaredEndpoints, type Endpoint } from
 /** Paths that need a credential and carry limit headers (spec-answers 9). */
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
 
+/** Paths whose routes say who may call them (`api-access.ts`). */
+const API = /^\/api(\/|$)/
+
 /** Whether a path needs a credential. */
 export function isGated(path: string): boolean {
   return GATED.test(path)
@@ -76,7 +79,7 @@ export class EndpointTable {
         throw new Error(
           `${method} ${path} is declared as an endpoint, but its path accepts no keys. Mount it under /v1 or /apis.`,
         )
-      if (path.startsWith('/api/') && !declaredAccess(hooks))
+      if (API.test(path) && !declaredAccess(hooks))
         throw new Error(
           `${method} ${path} does not say who may call it. Mount it with allowed(...), see docs/CONTRIBUTING.md.`,
         )
