@@ -3,7 +3,7 @@ import type { FailureCode } from '../../core/failure'
 import type { Access, EndpointDocs } from '../openapi/documented'
 import { type JsonSchema, orNull, record, ref, text } from '../openapi/json-schema'
 
-/** The sign-in library's routes declare no access, because one wildcard route serves them. */
+/** Says the access by itself: most routes of the sign-in library are one wildcard route, which declares that the library decides. */
 export interface SignInDocs extends EndpointDocs {
   readonly access: Extract<Access, 'session' | 'anybody'>
 }

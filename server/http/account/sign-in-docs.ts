@@ -17,7 +17,10 @@ import {
   WRITES,
 } from './shared-sign-in-docs'
 
-/** The sign-in library serves one wildcard route, which the generator cannot see into, so its operations are described here. */
+/**
+ * The sign-in library answers these, most of them behind one wildcard route, which the generator cannot see into. So they are described
+ * here; those that have a route of their own (`sign-in-routes.ts`) are hidden there.
+ */
 const SIGN_IN_DOCS = {
   '/api/auth/sign-up/email': {
     post: {
