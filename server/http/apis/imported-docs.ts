@@ -3,6 +3,7 @@ import type { ApiRoutes, SoldOperation } from '../../core/apis/api-routes'
 import { maximumOf, minimumOf } from '../../core/apis/prices/price'
 import { isJson } from '../../core/json'
 import { formatUsd } from '../../core/money'
+import { KEY_FAILURES } from '../keys/key-failures'
 import { type Access, operationOf } from '../openapi/documented'
 import type { JsonSchema } from '../openapi/json-schema'
 import type { ImportedPaths, OpenApiOperation, PriceLimits } from '../openapi/open-api'
@@ -119,15 +120,9 @@ function unescaped(token: string): string {
 }
 
 const FAILURES = [
-  ...([
-    'missing_parameter',
-    'invalid_parameter',
-    'missing_api_key',
-    'invalid_api_key',
-    'insufficient_balance',
-  ] as const),
+  ...KEY_FAILURES,
+  ...(['missing_parameter', 'invalid_parameter', 'insufficient_balance'] as const),
   ...(['insufficient_api_key_balance', 'insufficient_permissions', 'estimated_price_exceeds_max_price'] as const),
   ...(['idempotency_conflict', 'answer_not_kept', 'quota_exceeded'] as const),
-  ...(['rate_limit_exceeded', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'] as const),
-  ...(['service_unavailable', 'internal_error'] as const),
+  ...(['upstream_error', 'upstream_unavailable', 'upstream_timeout'] as const),
 ]

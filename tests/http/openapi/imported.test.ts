@@ -5,6 +5,7 @@ import { micros } from '../../../server/core/money'
 import type { OpenApiDocument } from '../../../server/http/openapi/open-api'
 import { anApi, anOperation } from '../../support/apis'
 import { openHarness } from '../../support/harness'
+import { routesOf } from './documented-gateway'
 
 test('/openapi.json has the imported operations of this moment, with price and parameters, and stays valid', async () => {
   const gateway = await openHarness()
@@ -44,6 +45,8 @@ test('/openapi.json has the imported operations of this moment, with price and p
   expect(document.paths['/apis/v1/weather/v1/orders/{id}']?.['post']).toMatchObject({
     ...{ security: [{ apiKey: [] }], 'x-effect': 'write', 'x-api-price': { mode: 'units', maximum: 5 } },
   })
+  const refusals = routesOf(document).find(({ path }) => path === added[0])?.operation.responses['403']
+  expect(refusals?.['x-error-codes']).toEqual(['ip_not_allowed', 'account_suspended', 'insufficient_permissions'])
   const price = async (operation: string, usd: string | null) =>
     expect((await gateway.control('price', { operation, usd })).status).toBe(200)
   const forecast = '/apis/v1/weather/v1/forecast'
