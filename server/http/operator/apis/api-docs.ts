@@ -111,12 +111,7 @@ export const API_DOCS = {
       },
     },
     answers: { 201: ONE },
-    failures: [
-      ...BODY_FAILURES,
-
-      'missing_parameter',
-      'invalid_state',
-    ],
+    failures: [...BODY_FAILURES, 'missing_parameter', 'invalid_state'],
   },
   import: {
     ...{ id: 'importApi', tag: 'Operator', summary: 'Import an OpenAPI document' },
@@ -141,12 +136,7 @@ export const API_DOCS = {
         },
       },
     },
-    failures: [
-      ...BODY_FAILURES,
-
-      'missing_parameter',
-      'invalid_state',
-    ],
+    failures: [...BODY_FAILURES, 'missing_parameter', 'invalid_state'],
   },
   show: {
     ...{ id: 'showApi', tag: 'Operator', summary: 'Show an API', ids: NAME },
@@ -168,12 +158,7 @@ export const API_DOCS = {
       },
     },
     answers: { 200: ONE },
-    failures: [
-      ...BODY_FAILURES,
-
-      'resource_not_found',
-      'invalid_state',
-    ],
+    failures: [...BODY_FAILURES, 'resource_not_found', 'invalid_state'],
   },
   test: {
     ...{ id: 'testApi', tag: 'Operator', summary: 'Try an operation', ids: NAME },
@@ -203,12 +188,7 @@ export const API_DOCS = {
         },
       },
     },
-    failures: [
-      ...BODY_FAILURES,
-
-      'missing_parameter',
-      'resource_not_found',
-    ],
+    failures: [...BODY_FAILURES, 'missing_parameter', 'resource_not_found'],
   },
   lift: {
     ...{ id: 'liftApi', tag: 'Operator', summary: 'Open what overruns closed', ids: NAME },
