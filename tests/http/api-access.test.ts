@@ -43,11 +43,11 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 /** The code of a refusal; null of any other answer. */
-async function codeOf({ method: declared, path }: Declared, caller?: Owner): Promise<string | null> {
+async function codeOf({ method: declared, path }: Declared, caller?: Owner, where = gateway): Promise<string | null> {
   const method = declared === 'ALL' ? 'GET' : declared
   const body = method === 'GET' ? {} : { headers: { 'content-type': 'application/json' }, body: '{}' }
   const target = path.replace(/:\w+/g, 'nothing')
-  const answer = await gateway.call(target, {
+  const answer = await where.call(target, {
     ...body,
     method,
     headers: { ...body.headers, ...(caller && { cookie: caller.cookie }) },
@@ -65,10 +65,15 @@ const who = (...names: readonly ApiAccess['who'][]) => routes.filter(({ access }
 const asksForRecent = ({ method, access }: Declared) => access.asksForRecent(method)
 
 /** The routes whose refusal of this caller has another code. */
-async function notRefused(tried: readonly Declared[], code: string, caller?: Owner): Promise<string[]> {
+async function notRefused(
+  tried: readonly Declared[],
+  code: string,
+  caller?: Owner,
+  where = gateway,
+): Promise<string[]> {
   expect(tried).not.toBeEmpty()
   const others: string[] = []
-  for (const route of tried) if ((await codeOf(route, caller)) !== code) others.push(named(route))
+  for (const route of tried) if ((await codeOf(route, caller, where)) !== code) others.push(named(route))
   return others
 }
 
@@ -121,6 +126,29 @@ describe('the declared access is what happens', () => {
     expect(acts.map(({ path }) => path).toSorted()).toEqual(
       ['end-sessions', 'keys/:key', 'lift', 'notes', 'suspend'].map((act) => `/api/operator/accounts/:id/${act}`),
     )
+  })
+
+  test('a suspended account: account_suspended', async () => {
+    const suspended = await gateway.owner('suspended@example.com')
+    const { id } = await read<{ id: string }>(suspended.api('/api/account'))
+    await read(operator.api(`/api/operator/accounts/${id}/suspend`, { reason: 'a test' }))
+    const refused = who('owner', 'user', 'operator', 'staff')
+    expect(await notRefused(refused, 'account_suspended', suspended)).toEqual([])
+  })
+
+  test('without the second factor that everybody must have: second_factor_required, but to set up the first', async () => {
+    const strict = await openHarness({
+      env: { BASE_URL: 'https://gateway.example', REQUIRE_SECOND_FACTOR: 'all' },
+    })
+    const asks = who('owner', 'user').filter(({ method, access }) => access.asksForSecondFactor(method))
+    expect(await notRefused(asks, 'second_factor_required', await strict.owner(), strict)).toEqual([
+      'POST /api/auth/two-factor/enable',
+      'POST /api/auth/passkey/verify-registration',
+      'ALL /api/auth/passkey/generate-register-options',
+    ])
+    const atAnyAge = asks.filter((route) => !asksForRecent(route))
+    expect(atAnyAge.map(named)).toEqual(['POST /api/auth/device/approve'])
+    await strict.close()
   })
 
   test('after ten minutes: recent_sign_in_required for what cannot be undone and changes of the sign-in', async () => {
