@@ -72,7 +72,7 @@ import { type ReconcileParts, reconcileRoutes } from './http/operator/money/reco
 import { type RevenueParts, revenueRoutes } from './http/operator/money/revenue'
 import { type StuckParts, stuckRoutes } from './http/operator/money/stuck'
 import { type HealthParts, operatorHealthRoutes } from './http/operator/nodes/health-routes'
-import { operatorAccess } from './http/operator/operator-access'
+import { operatorRoles } from './http/operator/operator-roles'
 import { type AfterRestoreParts, afterRestoreRoutes } from './http/operator/restore/after-restore'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
@@ -310,7 +310,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))
     .use(operatorHealthRoutes(parts))
-    .use(operatorAuditRoutes({ audit: parts.audit, operator: operatorAccess(parts.owners).operator }))
+    .use(operatorAuditRoutes({ audit: parts.audit, operator: operatorRoles(parts.owners).operator }))
   targets.add(group.routes)
   return group
 }

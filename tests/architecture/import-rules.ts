@@ -397,7 +397,7 @@ export const RULES: readonly Rule[] = [
   },
   // They receive a command with the schema of its body.
   {
-    files: ['server/http/operator/operator-access.ts', 'server/http/operator/socket-command.ts'],
+    files: ['server/http/operator/operator-roles.ts', 'server/http/operator/socket-command.ts'],
     may: [CORE, SELF, 'server/http/operator/cells/cell-routing.ts', ...EVERY_RESOURCE],
     packages: ['@sinclair/typebox'],
   },

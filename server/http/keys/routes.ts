@@ -15,8 +15,9 @@ import { queryOf } from '../middleware/input/list-query'
 import { readBody } from '../middleware/input/validate-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { notFound, taken } from '../middleware/response/failures'
+import { shownOnce } from '../middleware/response/shown-once'
 import { documented, type Hook } from '../openapi/documented'
-import { allowed, appsAccess, type Id, type MirroredAccess, ownersAccess, withSecret } from '../routing/api-access'
+import { allowed, appsAccess, type Id, type MirroredAccess, ownersAccess } from '../routing/api-access'
 import { freeEndpoint, gatedReply } from '../routing/endpoint'
 import { APP_KEY_DOCS, KEY_DOCS, type Mirrored } from './docs'
 import { KEY_LIST_QUERY, keyPage } from './key-list'
@@ -90,7 +91,7 @@ function mirroredRoutes(
       '',
       ...allowed(owners.recent, docs('create'), async ({ owner, context, set }): Promise<KeyWithSecret> => {
         const { key, secret } = taken(await keys.create(owner, newKeyForm(taken(await readJson(context)))))
-        return withSecret(set, { key: await record(key), secret })
+        return shownOnce(set, { key: await record(key), secret })
       }),
     )
     .post(
@@ -118,7 +119,7 @@ function mirroredRoutes(
       ...allowed(owners.recent, docs('rotate'), async ({ owner, context, set }, { id }: Id): Promise<KeyWithSecret> => {
         const { grace_period_seconds: grace = DEFAULT_GRACE_SECONDS } = await readBody(Rotation, context, {})
         const { key, secret } = taken(await keys.rotate(owner, id, grace))
-        return withSecret(set, { key: await record(key), secret })
+        return shownOnce(set, { key: await record(key), secret })
       }),
     )
     .post(

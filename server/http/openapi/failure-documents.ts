@@ -79,8 +79,8 @@ function sharedResponse(...parts: Parameters<typeof failureResponse>): OpenApiRe
   // A 402 names the price, and prices change.
   if (status === 402) return failureResponse(...parts)
   // By its content, so that it is the same in every release and on every node.
-  const hash = Bun.hash.crc32(JSON.stringify([codes, libraryCodes, headers, format]))
-  const name = `Error${status}_${hash.toString(16).padStart(8, '0')}`
+  const content = JSON.stringify([codes, libraryCodes, headers, format])
+  const name = `Error${status}_${new Bun.CryptoHasher('sha256').update(content).digest('hex').slice(0, 12)}`
   shared.set(name, shared.get(name) ?? failureResponse(...parts))
   return { $ref: COMPONENTS + name }
 }

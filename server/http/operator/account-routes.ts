@@ -5,8 +5,8 @@ import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, type Id } from '../routing/api-access'
 import { ACCOUNTS } from './cells/report-joins'
-import { command, operatorAccess } from './operator-access'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
+import { command, operatorRoles } from './operator-roles'
 import { LimitsChange, MaxKeysForm, NewGrant } from './record'
 
 const SEARCH_HELP =
@@ -20,7 +20,7 @@ const ACCOUNTS_QUERY = {
 /** Accounts as an operator sees and changes them (spec-answers 4). Only for operators; every change is audited. */
 export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
   const orders = new OperatorCommands(parts)
-  const { operator, staff } = operatorAccess(parts.owners)
+  const { operator, staff } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
     .get('', ...allowed(staff(ACCOUNTS), UNDOCUMENTED, ({ context }) => orders.page(queryOf(ACCOUNTS_QUERY, context))))
     .post(

@@ -10,8 +10,8 @@ import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, type Id } from '../routing/api-access'
 import { LIMIT_REQUESTS, UPSTREAMS } from './cells/report-joins'
-import { command, operatorAccess } from './operator-access'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
+import { command, operatorRoles } from './operator-roles'
 import {
   Approval,
   Decline,
@@ -46,7 +46,7 @@ type Parts = OperatorParts & {
 export function operatorRoutes(parts: Parts) {
   const { prices, models, upstreams } = parts
   const orders = new OperatorCommands(parts)
-  const { operator } = operatorAccess(parts.owners)
+  const { operator } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator', prefix: '/api/operator' })
     .get(
       '/limit-requests',

@@ -145,13 +145,6 @@ interface Call {
   readonly set: Context['set']
 }
 
-/** An answer with a secret that is shown once: no cache may keep it. */
-export function withSecret<T>(set: Call['set'], answer: T): T {
-  set.status = 201
-  set.headers['cache-control'] = 'no-store'
-  return answer
-}
-
 /** Of a path with `:id`. */
 export interface Id {
   readonly id: string

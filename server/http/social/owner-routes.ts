@@ -8,8 +8,9 @@ import { KEY_ROWS_QUERY, queryOf } from '../middleware/input/list-query'
 import { readBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { Failed, notFound } from '../middleware/response/failures'
+import { shownOnce } from '../middleware/response/shown-once'
 import { documented } from '../openapi/documented'
-import { allowed, type Id, signedIn, withSecret } from '../routing/api-access'
+import { allowed, type Id, signedIn } from '../routing/api-access'
 import { OWNER_SOCIAL_DOCS } from './docs'
 import {
   linkAnswer,
@@ -65,7 +66,7 @@ export function ownerSocialRoutes(parts: {
               failure('invalid_state', 'This key was revoked, so no social account can be linked to it.'),
             )
           const started = await social.linking.start(key, scopes, owner.actor)
-          return withSecret(set, { ...linkAnswer(started), link_id: started.link.id })
+          return shownOnce(set, { ...linkAnswer(started), link_id: started.link.id })
         },
       ),
     )

@@ -13,16 +13,9 @@ import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/input/list-quer
 import { readBody } from '../middleware/input/validate-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { notFound, taken } from '../middleware/response/failures'
+import { shownOnce } from '../middleware/response/shown-once'
 import { documented, type Hook } from '../openapi/documented'
-import {
-  allowed,
-  appsAccess,
-  type Id,
-  type MirroredAccess,
-  ownersAccess,
-  signedIn,
-  withSecret,
-} from '../routing/api-access'
+import { allowed, appsAccess, type Id, type MirroredAccess, ownersAccess, signedIn } from '../routing/api-access'
 import { freeEndpoint, gatedReply } from '../routing/endpoint'
 import { NOTICE_DOCS, WEBHOOK_DOCS } from './docs'
 import {
@@ -111,7 +104,7 @@ function mirroredRoutes(
       ...allowed(owners.recent, docs('create'), async ({ owner, context, set }): Promise<WebhookWithSecret> => {
         const { url, events = [] } = await readBody(NewWebhook, context)
         const { webhook, secret } = taken(await webhooks.create(owner, { url, events }))
-        return withSecret(set, { webhook: webhookRecord(webhook, now()), secret })
+        return shownOnce(set, { webhook: webhookRecord(webhook, now()), secret })
       }),
     )
     .patch(
@@ -137,7 +130,7 @@ function mirroredRoutes(
       '/:id/rotate',
       ...allowed(owners.recent, docs('rotate'), async ({ owner, set }, { id }: Id): Promise<WebhookWithSecret> => {
         const { webhook, secret } = taken(await webhooks.rotate(owner, id))
-        return withSecret(set, { webhook: webhookRecord(webhook, now()), secret })
+        return shownOnce(set, { webhook: webhookRecord(webhook, now()), secret })
       }),
     )
     .post(

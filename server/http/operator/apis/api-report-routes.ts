@@ -9,7 +9,7 @@ import { routeGroup } from '../../middleware/request-context'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import { API_REPORT } from '../cells/report-joins'
-import { command, operatorAccess } from '../operator-access'
+import { command, operatorRoles } from '../operator-roles'
 import { type ApiReportNeeds, readApiReport } from './api-report'
 
 const FETCH_MS = 20_000
@@ -22,7 +22,7 @@ export interface ApiReportParts extends ApiReportNeeds {
 
 /** For the operator's page about APIs: what they brought in, and documents that the browser cannot fetch itself. */
 export function operatorApiReportRoutes({ owners, fetchDocument, ...needs }: ApiReportParts) {
-  const { operator } = operatorAccess(owners)
+  const { operator } = operatorRoles(owners)
   return routeGroup({ name: 'operator-api-report', prefix: '/api/operator' })
     .get('/api-report', ...allowed(operator(API_REPORT), UNDOCUMENTED, () => readApiReport(needs)))
     .post(

@@ -8,7 +8,7 @@ import { type RequestContext, routeGroup } from '../../middleware/request-contex
 import { taken } from '../../middleware/response/failures'
 import { documented } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
-import { operatorAccess } from '../operator-access'
+import { operatorRoles } from '../operator-roles'
 import { type ApiCommandParts, ApiCommands } from './api-commands'
 import { API_DOCS } from './api-docs'
 
@@ -23,7 +23,7 @@ interface Name {
 /** APIs that an operator puts on sale (spec-answers 12). Only for operators; every change is audited. */
 export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: OwnerSessions }) {
   const orders = new ApiCommands(parts)
-  const { operator } = operatorAccess(parts.owners)
+  const { operator } = operatorRoles(parts.owners)
   /** A change that sends a secret to another place, or sets one, needs a recent sign-in. */
   const requireRecentSignIn = async (
     context: RequestContext,
@@ -85,7 +85,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
 /** What an operator does with an API beside changing it: trying an operation, and opening what overruns closed. */
 export function operatorApiActRoutes(parts: ApiCommandParts & { readonly owners: OwnerSessions }) {
   const orders = new ApiCommands(parts)
-  const { operator } = operatorAccess(parts.owners)
+  const { operator } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-api-acts', prefix: '/api/operator/apis' })
     .post(
       '/:name/test',

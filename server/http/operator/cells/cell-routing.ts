@@ -86,7 +86,7 @@ export class RouteTargets {
       const access = declaredAccess(hooks)
       if (!(access instanceof OperatorAccess))
         throw new Error(
-          `${method} ${path} does not say which cells answer it. Declare it with operatorAccess(...), see docs/CONTRIBUTING.md.`,
+          `${method} ${path} does not say which cells answer it. Declare it with operatorRoles(...), see docs/CONTRIBUTING.md.`,
         )
       const { cells: target } = access
       if (target === 'account' && !path.includes('/:id'))

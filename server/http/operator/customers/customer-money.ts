@@ -10,8 +10,8 @@ import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { readable } from '../../middleware/input/validate-body'
 import { routeGroup } from '../../middleware/request-context'
 import type { Id } from '../../routing/api-access'
-import { command, operatorAccess } from '../operator-access'
 import { type CommandResult, findAccount, OperatorCommands, type OperatorParts } from '../operator-commands'
+import { command, operatorRoles } from '../operator-roles'
 import type { OneOperatorAccount } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
 import {
@@ -85,7 +85,7 @@ class CustomerMoney {
 /** Routes for operators only: support moves no money. */
 export function customerMoneyRoutes(parts: CustomerMoneyParts & { readonly owners: OwnerSessions }) {
   const money = new CustomerMoney(parts)
-  const { operator } = operatorAccess(parts.owners)
+  const { operator } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-customer-money', prefix: '/api/operator/accounts/:id' })
     .post(
       '/debits',

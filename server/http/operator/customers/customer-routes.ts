@@ -7,7 +7,7 @@ import { notFound, taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed, type Id } from '../../routing/api-access'
 import { GROUPED_QUERY, LOG_QUERY } from '../../usage/owner-routes'
-import { command, operatorAccess } from '../operator-access'
+import { command, operatorRoles } from '../operator-roles'
 import { NoBody } from '../record'
 import { CustomerCommands } from './customer-commands'
 import { EraseForm, KeyActionForm, NoteForm, RoleForm, SuspendForm } from './customer-record'
@@ -31,7 +31,7 @@ export function customerRoutes(parts: CustomerRouteParts) {
   const orders = new CustomerCommands(parts)
   const views = new CustomerViews(parts)
   const customer = customerIn(parts)
-  const { staff } = operatorAccess(parts.owners)
+  const { staff } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-customers', prefix: '/api/operator/accounts/:id' })
     .get(
       '',
@@ -69,7 +69,7 @@ export function customerRoutes(parts: CustomerRouteParts) {
 export function customerRecordRoutes(parts: CustomerRouteParts) {
   const views = new CustomerViews(parts)
   const customer = customerIn(parts)
-  const { staff } = operatorAccess(parts.owners)
+  const { staff } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-customer-records', prefix: '/api/operator/accounts/:id' })
     .get(
       '/transactions',
@@ -110,7 +110,7 @@ export function customerRecordRoutes(parts: CustomerRouteParts) {
 /** What operators and support do for one customer. Every change is audited. */
 export function customerActRoutes(parts: CustomerRouteParts) {
   const orders = new CustomerCommands(parts)
-  const { operator, staff } = operatorAccess(parts.owners)
+  const { operator, staff } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-customer-acts', prefix: '/api/operator/accounts/:id' })
     .post(
       '/suspend',

@@ -20,7 +20,7 @@ import { allowed } from '../../routing/api-access'
 import type { CellTarget, CommandTarget } from '../cells/cell-routing'
 import { BOOKS_CSV, STATEMENT_CSV } from '../cells/file-joins'
 import { STATEMENT } from '../cells/report-joins'
-import { operatorAccess } from '../operator-access'
+import { operatorRoles } from '../operator-roles'
 import { queryCommand } from '../query-command'
 import type { SocketCommand } from '../socket-command'
 import { BOOKS_QUERY, type BookStatement } from './books-record'
@@ -174,7 +174,7 @@ function periodOf({ month, from, to, timezone }: BooksQuery): Result<Named, Fail
 
 /** For operators: the books of a month or period. Exports are in the audit log. */
 export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions }) {
-  const { operator } = operatorAccess(parts.owners)
+  const { operator } = operatorRoles(parts.owners)
   const exported = (cells: CellTarget, file: typeof booksFile) =>
     allowed(operator(cells), UNDOCUMENTED, async ({ actor, context }) => {
       const named = taken(periodOf(queryOf(BOOKS_QUERY, context)))

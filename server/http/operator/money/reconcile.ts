@@ -10,8 +10,8 @@ import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
-import { command, operatorAccess } from '../operator-access'
 import type { CommandResult } from '../operator-commands'
+import { command, operatorRoles } from '../operator-roles'
 import { NoBody } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
 import { type Reconciled, ReconcileForm, type Reconciliations } from './reconcile-record'
@@ -64,7 +64,7 @@ async function reconciliations({ reconciliation, unknownCheckouts }: ReconcilePa
 }
 
 export function reconcileRoutes(parts: ReconcileParts & { readonly owners: OwnerSessions }) {
-  const { operator } = operatorAccess(parts.owners)
+  const { operator } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-reconcile', prefix: '/api/operator' })
     .post('/reconcile', ...command(operator('main'), ReconcileForm, (actor, form) => reconcile(parts, actor, form)))
     .get('/reconciliations', ...allowed(operator('main'), UNDOCUMENTED, () => reconciliations(parts)))

@@ -29,7 +29,7 @@ import { allowed } from '../../routing/api-access'
 import type { CommandTarget } from '../cells/cell-routing'
 import { REVENUE_CSV } from '../cells/file-joins'
 import { REVENUE } from '../cells/report-joins'
-import { operatorAccess } from '../operator-access'
+import { operatorRoles } from '../operator-roles'
 import { queryCommand } from '../query-command'
 import type { SocketCommand } from '../socket-command'
 import { owedTo } from './books'
@@ -170,7 +170,7 @@ function askedOf(
 
 /** For operators: revenue, cost and margin. */
 export function revenueRoutes(parts: RevenueParts & { readonly owners: OwnerSessions }) {
-  const { operator } = operatorAccess(parts.owners)
+  const { operator } = operatorRoles(parts.owners)
   const asked = (context: RequestContext) => taken(askedOf(queryOf(REVENUE_QUERY, context), parts.now()))
   return routeGroup({ name: 'operator-revenue', prefix: '/api/operator' })
     .get(

@@ -10,8 +10,8 @@ import { taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed, type Id } from '../../routing/api-access'
 import { STUCK } from '../cells/report-joins'
-import { command, operatorAccess } from '../operator-access'
 import type { CommandResult } from '../operator-commands'
+import { command, operatorRoles } from '../operator-roles'
 import { NoBody } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
 import {
@@ -59,7 +59,7 @@ class StuckOrders {
 
 export function stuckRoutes(parts: StuckParts & { readonly owners: OwnerSessions }) {
   const orders = new StuckOrders(parts)
-  const { operator } = operatorAccess(parts.owners)
+  const { operator } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-stuck', prefix: '/api/operator/stuck' })
     .get('', ...allowed(operator(STUCK), UNDOCUMENTED, ({ context }) => orders.list(queryOf(PAGE_QUERY, context))))
     .get(

@@ -6,7 +6,7 @@ import { routeGroup } from '../../middleware/request-context'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import { HEALTH } from '../cells/report-joins'
-import { operatorAccess } from '../operator-access'
+import { operatorRoles } from '../operator-roles'
 import { type Health, healthRecord, type ReadyState } from './health-record'
 import type { OneNode } from './node-record'
 
@@ -22,7 +22,7 @@ export interface HealthParts {
 /** The health of the gateway, for the operator's page. */
 export function operatorHealthRoutes(parts: HealthParts) {
   const { owners, readyState, nodeList, recentCalls, journalState, backupReading } = parts
-  const { operator } = operatorAccess(owners)
+  const { operator } = operatorRoles(owners)
   return routeGroup({ name: 'operator-health', prefix: '/api/operator' }).get(
     '/health',
     ...allowed(operator(HEALTH), UNDOCUMENTED, async (): Promise<Health> => {

@@ -21,8 +21,8 @@ import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import { CustomerCommands, type CustomerParts } from '../customers/customer-commands'
 import { type ReconcileParts, reconciledRecord } from '../money/reconcile'
-import { command, operatorAccess } from '../operator-access'
 import type { CommandResult } from '../operator-commands'
+import { command, operatorRoles } from '../operator-roles'
 import { type SocketCommand, socketCommand } from '../socket-command'
 import { type AfterRestore, AfterRestoreCommand, AfterRestoreForm, type RestoreState } from './after-restore-record'
 
@@ -166,7 +166,7 @@ const NOT_RESTORED = failure(
 )
 
 export function afterRestoreRoutes(parts: AfterRestoreParts & { readonly owners: OwnerSessions }) {
-  const { operator } = operatorAccess(parts.owners)
+  const { operator } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-after-restore', prefix: '/api/operator' })
     .get(
       '/after-restore',

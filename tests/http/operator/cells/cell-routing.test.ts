@@ -5,7 +5,7 @@ import { UNDOCUMENTED } from '../../../../server/http/openapi/documented'
 import { RouteTargets } from '../../../../server/http/operator/cells/cell-routing'
 import { HEALTH } from '../../../../server/http/operator/cells/report-joins'
 import { socketCommands } from '../../../../server/http/operator/control'
-import { operatorAccess } from '../../../../server/http/operator/operator-access'
+import { operatorRoles } from '../../../../server/http/operator/operator-roles'
 import type { SocketCommand } from '../../../../server/http/operator/socket-command'
 import { ANYBODY, allowed } from '../../../../server/http/routing/api-access'
 import { openHarness } from '../../../support/harness'
@@ -13,7 +13,7 @@ import { openHarness } from '../../../support/harness'
 const PATH = '/api/operator/coupons'
 const routes = () => routeGroup({ name: 'coupons' })
 const handler = () => ({})
-const { operator } = operatorAccess({} as OwnerSessions) // nobody is asked for
+const { operator } = operatorRoles({} as OwnerSessions) // nobody is asked for
 const answeredBy = (cells: Parameters<typeof operator>[0]) => allowed(operator(cells), UNDOCUMENTED, handler)
 
 test('every route of operators declares which cells answer it', async () => {

@@ -18,7 +18,7 @@ const REFUSALS = {
  * Who may call a route of operators, and which cells answer it. Each write needs a recent sign-in: of today, or of the last ten minutes
  * (`SIGNED_IN_JUST_NOW`) if it cannot be undone or makes operators.
  */
-export function operatorAccess(owners: OwnerSessions) {
+export function operatorRoles(owners: OwnerSessions) {
   const accessOf = (who: 'operator' | 'staff', cells: CellTarget, withinMs = SIGNED_IN_TODAY) =>
     new OperatorAccess(who, withinMs, cells, async (context) => {
       const { method } = context.request
