@@ -20,7 +20,7 @@ export type Sources = ReadonlyMap<string, string>
 /** An import whose target is computed at run time: nobody can judge it, so no rule allows it. */
 export const COMPUTED = '<computed>'
 
-const transpiler = new Bun.Transpiler({ loader: 'tsx' })
+const transpilers = { ts: new Bun.Transpiler({ loader: 'ts' }), tsx: new Bun.Transpiler({ loader: 'tsx' }) }
 
 // Bun's scanner leaves type-only imports out, so the text is read as well. What only the text shows is type-only.
 const STATEMENT = /(?:^|;)[ \t]*(?:import|export)\b(?:[^'"`;=]*?\bfrom)?\s*(['"])([^'"\n]+)\1/gm
@@ -47,7 +47,7 @@ export function readSources(root: string, folders: readonly string[]): Sources {
 export function readEdges(sources: Sources, exists: (path: string) => boolean = () => false): Edge[] {
   const known = (path: string) => sources.has(path) || exists(path)
   return [...sources].flatMap(([from, source]) =>
-    [...specifiersOf(source)].map(([specifier, kind]) => ({
+    [...specifiersOf(from, source)].map(([specifier, kind]) => ({
       from,
       specifier,
       kind,
@@ -56,14 +56,15 @@ export function readEdges(sources: Sources, exists: (path: string) => boolean = 
   )
 }
 
-function specifiersOf(source: string): Map<string, Edge['kind']> {
+function specifiersOf(path: string, source: string): Map<string, Edge['kind']> {
   const text = source.replace(COMMENT_LINE, '')
   const found = new Map<string, Edge['kind']>()
   for (const match of text.matchAll(FILE_URL)) found.set(match[2] ?? '', 'worker')
   for (const pattern of [STATEMENT, IMPORT_CALL]) {
     for (const match of text.matchAll(pattern)) found.set(match[2] ?? '', 'type')
   }
-  for (const { path } of transpiler.scanImports(source)) found.set(path, 'value')
+  const transpiler = transpilers[path.endsWith('x') ? 'tsx' : 'ts']
+  for (const { path: specifier } of transpiler.scanImports(source)) found.set(specifier, 'value')
   if (COMPUTED_CALL.test(text)) found.set(COMPUTED, 'value')
   return found
 }

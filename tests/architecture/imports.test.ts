@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { readSources } from './import-graph'
+import { findCycles, readEdges, readSources } from './import-graph'
 import { RULES } from './import-rules'
 import { breaches } from './import-verdict'
 
 const root = join(import.meta.dir, '../..')
+
+test('no file of the tests reaches itself', () => {
+  const sources = readSources(root, ['tests'])
+  expect(sources.size).toBeGreaterThan(500)
+  expect(findCycles(readEdges(sources))).toEqual([])
+})
 
 test('every import of server and dashboard is allowed by the table of import-rules.ts', () => {
   const sources = readSources(root, ['server', 'dashboard/src'])

@@ -79,7 +79,8 @@ export async function endDashboards(): Promise<void> {
 export async function show(page: Page, origin: string, path: string): Promise<void> {
   const left = leftAt.get(page)
   leftAt.delete(page)
-  if (left === origin && IN_FRAME.test(new URL(path, origin).pathname)) await page.evaluate(enter, { path, patience: ENTERING_MS })
+  if (left === origin && IN_FRAME.test(new URL(path, origin).pathname))
+    await page.evaluate(enter, { path, patience: ENTERING_MS })
   else await page.goto(origin + path)
 }
 
