@@ -1,3 +1,4 @@
+import { KEY_REFUSALS } from '../keys/key-failures'
 import type { EndpointDocs } from '../openapi/documented'
 import { TOP_UP_EXAMPLE } from './docs'
 import { NewWalletTopUp, PaidTopUp } from './record'
@@ -29,11 +30,7 @@ export const WALLET_DOCS = {
     },
     failures: [
       'missing_api_key',
-      'invalid_api_key',
-      'api_key_disabled',
-      'expired_api_key',
-      'ip_not_allowed',
-      'account_suspended',
+      ...KEY_REFUSALS,
       'invalid_parameter',
       'json_parse_error',
       'request_timeout',

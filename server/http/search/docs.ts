@@ -2,25 +2,18 @@ import type { Operation, OperationName } from '../../core/catalog/operation'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import type { FailureCode } from '../../core/failure'
 import { formatUsd } from '../../core/money'
+import { KEY_REFUSALS } from '../keys/key-failures'
 import type { EndpointDocs } from '../openapi/documented'
 import type { JsonSchema } from '../openapi/json-schema'
 import { bodySchema } from '../openapi/parameter-documents'
 import { SOCIAL_FAILURES, SOCIAL_RESULTS } from '../social/docs'
 import { ImageSearchResult, LlmContextResult } from './record'
 
-const KEY_FAILURES: readonly FailureCode[] = [
-  'invalid_api_key',
-  'api_key_disabled',
-  'expired_api_key',
-  'ip_not_allowed',
-  'account_suspended',
-  'insufficient_permissions',
-]
-
 const DATA_FAILURES: readonly FailureCode[] = [
   'missing_parameter',
   'invalid_parameter',
-  ...KEY_FAILURES,
+  ...KEY_REFUSALS,
+  'insufficient_permissions',
   'payment_required',
   'malformed_credential',
   'invalid_challenge',
