@@ -1,6 +1,6 @@
-import { type FailureCode, failure } from '../../core/failure'
+import { type Failure, type FailureCode, failure, type PaymentOffers } from '../../core/failure'
 import { type Money, ZERO } from '../../core/money'
-import { FAILURES, failureBody, SESSION_FAILURES, WAIT } from '../middleware/response/failures'
+import { FAILURES, failureBody, problemBody, SESSION_FAILURES, WAIT } from '../middleware/response/failures'
 import { ERROR_FORMATS, type ErrorFormat } from './error-format'
 import { FAILURE_MEANINGS } from './failure-meanings'
 import { ref } from './json-schema'
@@ -113,7 +113,11 @@ function failureResponse(
       // With payment challenges, the response is a problem document (RFC 9457) as well.
       ...(status === 402 &&
         (price !== undefined || codes.includes('payment_required')) && {
-          'application/problem+json': { schema: ref('PaymentProblem') },
+          'application/problem+json': {
+            schema: ref('PaymentProblem'),
+            // One is enough: the others differ in their `error`, as the examples above do.
+            examples: Object.fromEntries(codes.slice(0, 1).map((code) => [code, problemExample(code, price)])),
+          },
         }),
     },
   }
@@ -121,16 +125,34 @@ function failureResponse(
 
 /** An example body, built by the code that builds the real ones. */
 function failureExample(code: FailureCode, price: Money | undefined, path: string): OpenApiExample {
+  // No summary: it would repeat the message, and with it the document is a seventh larger on the wire.
+  return { value: failureBody(exampleOf(code, price), REQUEST_ID, path) }
+}
+
+/** The same for a 402 that carries payment challenges. */
+function problemExample(code: FailureCode, price: Money | undefined): OpenApiExample {
+  const problem = exampleOf(code, price)
+  const { path } = ERROR_FORMATS.gateway
+  return { value: problemBody(problem, OFFERS, failureBody(problem, REQUEST_ID, path)) }
+}
+
+const REQUEST_ID = 'req_01a1fdfa942070008c603d2632ddc21a'
+const OFFERS: PaymentOffers = {
+  challengeId: 'aZf3TS-DK2QlgppHctscj-NGsbKVisoxNOQUtEzfxjY',
+  challenges: [],
+  headers: {},
+  body: {},
+}
+
+function exampleOf(code: FailureCode, price: Money | undefined): Failure {
   const { status } = FAILURES[code]
   const wrong = { param: 'count', in: 'query', rule: 'must be an integer from 1 to 200', received: '0' } as const
   const missing = { param: 'q', in: 'query', rule: 'is required', received: null } as const
-  const problem = failure(code, FAILURE_MEANINGS[code], {
+  return failure(code, FAILURE_MEANINGS[code], {
     ...(code === 'invalid_parameter' && { param: wrong.param, details: [{ ...wrong, code }] }),
     ...(code === 'missing_parameter' && { param: missing.param, details: [{ ...missing, code }] }),
     ...(code === 'estimated_price_exceeds_max_price' && { param: 'x-max-price-usd' }),
     ...(status === 429 && { retryAfterSeconds: 12, limitSource: code === 'upstream_rate_limit' ? 'upstream' : 'key' }),
     ...(status === 402 && { price: price ?? ZERO }),
   })
-  // No summary: it would repeat the message, and with it the document is a seventh larger on the wire.
-  return { value: failureBody(problem, 'req_01a1fdfa942070008c603d2632ddc21a', path) }
 }

@@ -170,6 +170,16 @@ describe('routes and documents cannot drift', () => {
               expect(FAILURES[name as keyof typeof FAILURES].status).toBe(Number(status))
           }
   })
+
+  test('a 402 that can be paid has an example of each of its content types: viewers show the last one', () => {
+    const media = routes.flatMap(({ operation }) => Object.entries(operation.responses['402']?.content ?? {}))
+    expect(media.filter(([, { examples = {} }]) => Object.keys(examples).length === 0)).toEqual([])
+    const [, problem] = media.find(([type]) => type === 'application/problem+json') ?? []
+    expect(problem?.examples?.['payment_required']?.value).toMatchObject({
+      type: 'https://paymentauth.org/problems/payment-required',
+      error: { code: 'payment_required' },
+    })
+  })
 })
 
 /** The part of a schema that a rule decides, written a second time. */

@@ -1,5 +1,5 @@
 import { SCOPES, type Scope } from '../../../core/credentials/oauth-grant'
-import { type Failure, type FailureCode, failure } from '../../../core/failure'
+import { type Failure, type FailureCode, failure, type PaymentOffers } from '../../../core/failure'
 import { formatUsd } from '../../../core/money'
 import type { Result } from '../../../core/result'
 import { isUnavailable } from '../../../core/unavailable'
@@ -172,22 +172,23 @@ export function failureResponse(
   if (grants && asksForToken(problem, path)) headers.set('www-authenticate', tokenChallenge(problem, path, grants))
   for (const [name, value] of Object.entries(problem.offers?.headers ?? {})) headers.set(name, value)
   const body = failureBody(problem, requestId, path)
-  const { offers } = problem
-  return new Response(JSON.stringify(offers ? { ...problemDetails(problem), ...offers.body, ...Object(body) } : body), {
+  return new Response(JSON.stringify(problem.offers ? problemBody(problem, problem.offers, body) : body), {
     status,
     headers,
   })
 }
 
-/** The problem members that clients of the `Payment` scheme read, next to our own `error` (RFC 9457). */
-function problemDetails({ code, message, offers }: Failure): Record<string, unknown> {
+/** The members that clients of the `Payment` scheme read, next to those of `body` (RFC 9457). */
+export function problemBody({ code, message }: Failure, offers: PaymentOffers, body: unknown): Record<string, unknown> {
   const name = code.startsWith('insufficient_') ? 'payment_required' : code
   return {
     type: `https://paymentauth.org/problems/${name.replaceAll('_', '-')}`,
     title: 'Payment required',
     status: FAILURES[code].status,
     detail: message,
-    ...(offers?.challengeId && { challengeId: offers.challengeId }),
+    ...(offers.challengeId && { challengeId: offers.challengeId }),
+    ...offers.body,
+    ...Object(body),
   }
 }
 
