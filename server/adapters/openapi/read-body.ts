@@ -42,10 +42,12 @@ export class RequestBodyReader {
     const { contentType, media } = found
     const read = this.schemas.read({ ...body, value: media['schema'] ?? {} }, 'body')
     if (!read.ok) return read
+    const schema = contentType === 'application/json' ? ok(read.value.schema) : formSchema(read.value.schema, notes)
+    // What is left out has no members to speak of.
+    if (!schema.ok) return schema
     notes.notChecked(read.value.unchecked)
     notes.anyMembers(read.value.open)
-    const schema = contentType === 'application/json' ? ok(read.value.schema) : formSchema(read.value.schema, notes)
-    return schema.ok ? ok({ contentType, required, schema: schema.value }) : schema
+    return ok({ contentType, required, schema: schema.value })
   }
 }
 

@@ -228,6 +228,15 @@ describe('a feature that cannot be sold', () => {
     ])
   })
 
+  test('a body that is left out is not said to accept anything', async () => {
+    const form = { content: { 'multipart/form-data': { schema: { type: 'object' } } } }
+    const { operations, notices } = await imported(weather({ '/photo': { put: { requestBody: form } } }))
+    expect(operations[0]?.body).toBeNull()
+    expect(notices).toEqual([
+      'PUT /photo: The optional body is left out: the operation has a form without declared fields.',
+    ])
+  })
+
   test('headers of the connection, credentials and proxies are left out, in any case', async () => {
     const names = ['Host', 'CONTENT-LENGTH', 'Cookie', 'authorization', 'Connection', 'X-Forwarded-For', 'Forwarded']
     const parameters = [...names, 'TE', 'Transfer-Encoding', 'X-Own', 'Accept'].map((name) => ({
