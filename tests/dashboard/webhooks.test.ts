@@ -15,7 +15,7 @@ beforeAll(async () => {
       return new Response('thanks')
     },
   })
-  dashboard = await openDashboard({ env: { WEBHOOKS_ALLOW_PRIVATE: 'true' } })
+  dashboard = await openDashboard({ env: { WEBHOOKS_ALLOW_PRIVATE: 'true', SANDBOX_TOPUPS: 'true' } })
 })
 afterAll(async () => {
   await dashboard.close()
@@ -67,6 +67,16 @@ test('an owner adds an endpoint, saves its secret, tries it, sends again, and de
     .getByRole('button', { name: 'Delete', exact: true })
     .click()
   await page.getByText('No endpoints. Add one to receive events.').waitFor()
+  await left(watched)
+})
+
+test('a notice of a top-up says how much was added', async () => {
+  const owner = await dashboard.signedIn()
+  expect((await owner.api('/api/topups', { amount: '12.50', method: 'sandbox' })).status).toBeLessThan(300)
+  await dashboard.gateway.delivering.run()
+  const watched = await dashboard.visit('/notices')
+  const topUp = watched.page.getByRole('row', { name: 'Top-up completed' })
+  await topUp.getByRole('cell', { name: '$12.50' }).waitFor()
   await left(watched)
 })
 

@@ -2,6 +2,7 @@ import type { Notice } from '../../api/notices.ts'
 import { NOTICE_TEXT as TEXT } from '../../messages/notices.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
+import { balanceUsd } from '../../ui/format/money.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
 import { Name } from '../../ui/name.tsx'
@@ -36,11 +37,14 @@ function What({ notice: { type, read } }: { notice: Notice }) {
   )
 }
 
-/** What the notice is about: the percentage of a limit, or the name of a key, tier, operation or host, or an address. */
+/** What the notice is about: the percentage of a limit, the name of a key, tier, operation, host or upstream, an address, or an amount. */
 function detailOf({ data }: Notice): string {
   const read = (name: string): unknown => Reflect.get(data, name)
   const percent = read('percent')
   if (typeof percent === 'number') return TEXT.percentUsed(percent)
-  const names = ['name', 'tier', 'status', 'host', 'operation', 'user', 'client_id', 'ip'].map(read)
-  return names.find((one): one is string => typeof one === 'string') ?? '-'
+  const names = ['name', 'tier', 'status', 'host', 'operation', 'upstream', 'user', 'client_id', 'ip'].map(read)
+  const named = names.find((one): one is string => typeof one === 'string')
+  if (named !== undefined) return named
+  const amount = read('amount_micros_usd') ?? read('balance_micros_usd')
+  return typeof amount === 'number' ? balanceUsd(amount) : '-'
 }
