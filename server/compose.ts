@@ -123,7 +123,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
     ...(surroundings.pingMs && { pingMs: surroundings.pingMs }),
   })
   const control = controlHandler({
-    ...{ ...shared, ...backups.commands, webhooks: webhooks.routes.webhooks, baseUrl: config.baseUrl },
+    ...{ ...shared, ...backups.commands, ...webhooks.routes, social: linked.social, baseUrl: config.baseUrl },
     ...{ network: () => billing.moneyIn.rail.network(), published: () => billing.moneyIn.rail.published() },
     ...{ readiness, nodes: surroundings.node?.report ?? null, cells },
     onFault: faultLog(log),

@@ -52,7 +52,7 @@ export const SETTINGS_TEXT = {
   appearance: 'Appearance',
   data: 'Your data',
   exportText:
-    'Download everything stored about you as one JSON file: keys without their secrets, requests, transactions and changes.',
+    'Download what is stored about you as one JSON file: sessions, keys and webhooks without their secrets, apps, social accounts, requests, transactions and changes.',
   exportData: 'Export my data',
   deleteText:
     'This cannot be undone. Your keys stop immediately, you are signed out everywhere, and your name, email address and IP addresses are removed. Usage and ledger records are kept anonymously.',

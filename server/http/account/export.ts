@@ -1,23 +1,38 @@
 import type { AccountSettingsStore } from '../../core/accounts/account-settings'
 import type { AppGrantStore } from '../../core/accounts/app-grant'
+import type { Identity } from '../../core/accounts/identity'
 import type { LimitRequestStore } from '../../core/accounts/staff/limit-request'
 import type { AuditTrail } from '../../core/audit'
 import { isoTime } from '../../core/clock'
+import type { OAuthGrants } from '../../core/credentials/oauth-grant'
 import type { CredentialStore } from '../../core/credentials/store'
+import type { AccountId } from '../../core/ids'
 import type { AccountStatements } from '../../core/ledger/account-statement'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Page } from '../../core/page'
 import type { UsageReports } from '../../core/usage/reports'
+import type { NoticeMailStore } from '../../core/webhooks/notice-mails'
+import type { Webhooks } from '../../core/webhooks/webhooks'
 import { historyEntry } from '../keys/key-history'
 import { keyRecord } from '../keys/record'
 import type { Owner } from '../middleware/caller/owner-session'
+import { type Social, type SocialAccount, socialRecords } from '../social/record'
 import { wireCall, wireTransaction } from '../usage/usage-report'
+import { webhookRecord } from '../webhooks/record'
+import { connectedApp } from './app-record'
 import { limitRequestRecord } from './limit-request-record'
+import { sessionDetails } from './settings-record'
 
 export interface ExportParts {
   readonly credentials: CredentialStore
   readonly ledger: Ledger
-  readonly apps: Pick<AppGrantStore, 'byId'>
+  readonly identity: Identity
+  readonly grants: OAuthGrants
+  readonly apps: AppGrantStore
+  readonly webhooks: Webhooks
+  readonly noticeMails: NoticeMailStore
+  /** Null without a social network. */
+  readonly social: Social | null
   readonly settings: AccountSettingsStore
   readonly limitRequests: Pick<LimitRequestStore, 'list'>
   readonly audit: AuditTrail
@@ -27,11 +42,15 @@ export interface ExportParts {
 }
 
 const PAGE = 200
+const SOCIAL_PAGE = 100
 
 /** Whose data is exported. */
 type Subject = Pick<Owner, 'accountId' | 'account' | 'email' | 'name'>
 
-/** All data stored about an owner as one JSON object, streamed page by page. It contains no secrets, because none are stored. */
+/**
+ * What is stored about an owner as one JSON object, streamed page by page. It contains no secrets: of keys only hashes are stored, and
+ * records leave sealed ones out.
+ */
 export function accountExport(parts: ExportParts, owner: Subject): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const pieces = exported(parts, owner)
@@ -73,14 +92,51 @@ async function* exported(parts: ExportParts, owner: Subject): AsyncGenerator<str
   }
   yield JSON.stringify(head).slice(0, -1)
   const keys = await credentials.byAccount(accountId)
-  yield `,\n"keys":${JSON.stringify(await Promise.all(keys.map((key) => keyRecord(key, { ...parts, now: parts.now() }))))}`
+  yield section('keys', await Promise.all(keys.map((key) => keyRecord(key, { ...parts, now: parts.now() }))))
+  yield* settingsOf(parts, owner)
   const options = await limitRequests.list({ accountId, status: null }, PAGE, null)
-  yield `,\n"limit_requests":${JSON.stringify(options.map(limitRequestRecord))}`
+  yield section('limit_requests', options.map(limitRequestRecord))
   const ofAccount = { accountId, keyId: null, operation: null, status: null, model: null, from: null, to: null }
   yield* list('changes', (after) => audit.ofAccount(accountId, PAGE, after), historyEntry)
   yield* list('transactions', (after) => statements.transactions(accountId, PAGE, after), wireTransaction)
   yield* list('requests', (after) => reports.requests(ofAccount, PAGE, after), wireCall)
   yield '}\n'
+}
+
+/** How the owner signs in, and who acts or is told on their behalf. */
+async function* settingsOf(parts: ExportParts, { accountId, account: { userId } }: Subject): AsyncGenerator<string> {
+  const { identity, grants, webhooks, noticeMails, social, credentials } = parts
+  const now = parts.now()
+  yield section('sessions', (await identity.sessions(userId)).map(sessionDetails))
+  const apps = await grants.apps(userId, now)
+  yield section('apps', await Promise.all(apps.map((app) => connectedApp(app, accountId, parts))))
+  yield section(
+    'webhooks',
+    (await webhooks.list(accountId)).map((webhook) => webhookRecord(webhook, now)),
+  )
+  const { kinds, weeklySummary } = await noticeMails.choiceOf(accountId)
+  yield section('notice_mails', { kinds, weekly_summary: weeklySummary })
+  yield* list(
+    'social_accounts',
+    (after) => socialPage({ social, credentials }, accountId, after, now),
+    (row) => row,
+  )
+}
+
+async function socialPage(
+  { social, credentials }: Pick<ExportParts, 'social' | 'credentials'>,
+  account: AccountId,
+  after: string | null,
+  now: number,
+): Promise<Page<SocialAccount> | null> {
+  if (!social) return null
+  const query = { limit: SOCIAL_PAGE, ...(after !== null && { cursor: after }) }
+  const { accounts, next_cursor: next } = await socialRecords(social, credentials, account, query, now)
+  return { rows: accounts, next }
+}
+
+function section(name: string, value: unknown): string {
+  return `,\n"${name}":${JSON.stringify(value)}`
 }
 
 async function* list<Row>(

@@ -130,9 +130,15 @@ export function settingsRecord(
 
 /** A session, as seen from the session `current`. */
 export function sessionRecord(line: SessionLine, current: string): SessionRecord {
+  const { id, ...details } = sessionDetails(line)
+  return { id, current: id === current, ...details }
+}
+
+/** A session, as seen from anywhere. */
+export function sessionDetails(line: SessionLine): Omit<SessionRecord, 'current'> {
   const { id, signedInAt, lastSeenAt, secondFactor, address, userAgent } = line
   return {
-    ...{ id, current: id === current, signed_in_at: isoTime(signedInAt) },
+    ...{ id, signed_in_at: isoTime(signedInAt) },
     last_seen_at: lastSeenAt === null ? null : isoTime(lastSeenAt),
     ...{ second_factor: secondFactor, ip: address, user_agent: userAgent },
   }

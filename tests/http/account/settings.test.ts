@@ -161,6 +161,10 @@ describe('the export', () => {
     const [owner, other] = [await gateway.owner(), await gateway.owner()]
     const { key, secret } = await keyBench(owner).create({ spending_limit: 1 })
     const strange = await keyBench(other).create()
+    const { webhook, secret: signing } = await read<{ webhook: { id: string }; secret: string }>(
+      owner.api('/api/webhooks', { url: 'https://203.0.113.7/hook' }),
+      201,
+    )
     for (let i = 0; i < 3; i++) await callWith(gateway, secret)
     await callWith(gateway, strange.secret)
     await gateway.core.stores.journal.drained()
@@ -170,8 +174,14 @@ describe('the export', () => {
     const text = await answer.text()
     const body = JSON.parse(text) as Record<string, { id: string }[]>
     expect(Object.keys(body)).toEqual([
-      ...['exported_at', 'account', 'keys', 'limit_requests', 'changes', 'transactions', 'requests'],
+      ...['exported_at', 'account', 'keys', 'sessions', 'apps', 'webhooks', 'notice_mails', 'social_accounts'],
+      ...['limit_requests', 'changes', 'transactions', 'requests'],
     ])
+    expect(body['sessions']).toMatchObject([{ ip: '127.0.0.1', second_factor: false }])
+    expect(body['webhooks']).toMatchObject([{ id: webhook.id, url: 'https://203.0.113.7/hook' }])
+    expect(body['notice_mails']).toMatchObject({ weekly_summary: expect.any(Boolean) as unknown })
+    expect(text).not.toContain(signing.slice(6))
+    await read(owner.api(`/api/webhooks/${webhook.id}`, undefined, 'DELETE'))
     expect(body['account']).toMatchObject({ email: owner.email, timezone: null })
     expect(body['keys']?.map(({ id }) => id)).toEqual([key.id])
     expect(body['requests']).toHaveLength(3)

@@ -39,5 +39,5 @@ export const requestPasswordReset = (email: string) => callJson('/api/auth/reque
 export const resetPassword = (token: string, newPassword: string) =>
   callJson('/api/auth/reset-password', { body: { token, newPassword } })
 
-/** The URL where the browser downloads everything stored about the owner. */
+/** The URL where the browser downloads what is stored about the owner. */
 export const EXPORT_PATH = '/api/settings/export'
