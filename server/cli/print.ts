@@ -27,3 +27,14 @@ export function usdText(micros: unknown): string {
 export function count(number: number, thing: string, things = `${thing}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? thing : things}`
 }
+
+/** The status of a key. One that was replaced and still works says until when. */
+export function keyStatusText({
+  status,
+  stops_at: end,
+}: {
+  readonly status: string
+  readonly stops_at: string | null
+}) {
+  return end === null || status === 'revoked' ? status : `${status} until ${end}`
+}

@@ -189,6 +189,18 @@ describe('commands', () => {
     expect((await cli.run('keys', 'list', '--tag', 'team b')).out).toBe('No keys.\n')
   })
 
+  test('keys: one that was replaced says until when it works, in the list and when the new one is revoked', async () => {
+    await using cli = await signedIn()
+    await cli.run('keys', 'create', 'rotated')
+    const id = String(JSON.parse((await cli.run('keys', 'show', 'rotated', '--json')).out).key.id)
+    const { key } = JSON.parse((await cli.run('keys', 'rotate', id, '--grace', '3600', '--json')).out)
+    expect((await cli.run('keys', 'list')).out).toMatch(new RegExp(`${id} +rotated +active until 20\\S+Z `))
+    const revoked = await cli.run('keys', 'revoke', key.id)
+    expect(revoked.err).toContain('The key that it replaced is active until 20')
+    expect(revoked.err).toContain(`keys revoke ${id}`)
+    expect((await cli.run('keys', 'revoke', id)).err).toBe('')
+  })
+
   test('search: words in, a table out; upstream text moves no cursor; the cost is shown', async () => {
     await using cli = await signedIn()
     const { code, out, err } = await cli.run(

@@ -352,6 +352,40 @@ describe('actions on a key', () => {
   })
 })
 
+test('revoking a new key says that the key it replaced still works, and revokes both on request', async () => {
+  const owner = await dashboard.signedIn()
+  const old = await makeKey(owner, { name: 'twice' })
+  const last4 = old.secret.slice(-4)
+  const made = await (await owner.api(`/api/keys/${old.id}/rotate`, { grace_period_seconds: 86_400 })).json()
+  const { page, complaints } = await dashboard.visit('/keys')
+  await page.getByText(`Replaces twice …${last4}`).waitFor()
+  await page.getByText('Counted with the new key').waitFor()
+  const fresh = page.getByRole('row').filter({ hasText: `Replaces twice …${last4}` })
+  const dialog = page.getByRole('alertdialog', { name: 'Revoke key "twice"?' })
+  const ask = async () => {
+    await fresh.getByRole('button', { name: 'Actions for twice' }).click()
+    await page.getByRole('menuitem', { name: 'Revoke key', exact: true }).click()
+    await dialog.getByText(new RegExp(`It replaced "twice" \\(gwk_.*…${last4}\\), which works until .*20`)).waitFor()
+  }
+  await ask()
+  expect(await axeFindings(page)).toEqual([])
+  await screenshot(page, 'key-revoke-both')
+  await dialog.getByRole('checkbox', { name: /^Revoke gwk_.* too$/ }).check()
+  await dialog.getByRole('button', { name: 'Revoke key' }).click()
+  await page.getByText('Key "twice" and the old key it replaced are revoked.').waitFor()
+  expect([await call(old.secret), await call(made.secret)]).toEqual([401, 401])
+
+  const kept = await makeKey(owner, { name: 'kept' })
+  const next = await (await owner.api(`/api/keys/${kept.id}/rotate`, { grace_period_seconds: 86_400 })).json()
+  await owner.api(`/api/keys/${next.key.id}/revoke`, {})
+  await page.reload()
+  await row(page, 'kept').getByText('Replaced', { exact: true }).waitFor()
+  await becomes(() => page.getByText('Counted with the new key').count(), 0)
+  await row(page, 'kept').getByText('no limit').waitFor()
+  await page.close()
+  expect(complaints()).toEqual([])
+})
+
 describe('the page of a key', () => {
   test('shows its spending, settings and history; one of another account is not found', async () => {
     const owner = await dashboard.signedIn()

@@ -166,6 +166,8 @@ describe('Operator', () => {
   test('as support shows customers without money acts, limits, prices or exports, and no other page of operators', async () => {
     const owner = await dashboard.owner('supported@example.com')
     const made = await (await owner.api('/api/keys', { name: 'stolen' })).json()
+    const old = await (await owner.api('/api/keys', { name: 'old' })).json()
+    await owner.api(`/api/keys/${old.key.id}/rotate`, {})
     const support = await dashboard.owner('support@example.com')
     const { id } = await (await support.api('/api/account')).json()
     await operator.api(`/api/operator/accounts/${id}/role`, { role: 'support' })
@@ -186,6 +188,7 @@ describe('Operator', () => {
     await heading(page, 'supported@example.com')
     const keys = page.getByRole('table', { name: 'API keys, newest first' })
     await keys.getByRole('row', { name: /stolen.*Active/ }).waitFor()
+    await keys.getByRole('row', { name: /old.*Active ?Replaced, until .*20/ }).waitFor()
     await page.getByText('No payments.').waitFor()
     await page.getByRole('table', { name: 'Changes, newest first' }).getByText('Key created').waitFor()
     expect(new Set(await names('button'))).toEqual(new Set(['Suspend account', 'Add note', '']))

@@ -40,6 +40,30 @@ export const keyTagsQuery = queryOptions({ ...keySummaryQuery, select: ({ tags }
 export const keyQuery = (id: string) =>
   queryOptions({ queryKey: ['keys', 'one', id], queryFn: () => unwrap(api.keys({ id }).get()) })
 
+/** How far back a key is looked at that replaced one that replaced one: each has a grace period, most of which are over. */
+const MOST_REPLACED = 8
+
+/** The keys that a key replaced, directly or through another one, and that still work until their end. */
+export const replacedKeysQuery = ({ id, replaces }: Pick<ApiKey, 'id' | 'replaces'>) =>
+  queryOptions({
+    queryKey: ['keys', 'replaced', id],
+    enabled: replaces !== null,
+    queryFn: async () => {
+      const replaced: (ApiKey & { stops_at: string })[] = []
+      for (let next = replaces, left = MOST_REPLACED; next !== null && left > 0; left--) {
+        const { key } = await unwrap(api.keys({ id: next }).get())
+        if (isReplaced(key)) replaced.push(key)
+        next = key.replaces
+      }
+      return replaced
+    },
+  })
+
+/** Whether the key was replaced but still works. */
+export function isReplaced(key: ApiKey): key is ApiKey & { stops_at: string } {
+  return key.replaced_by !== null && key.stops_at !== null && key.status !== 'revoked'
+}
+
 /** All keys that ever existed, to resolve the ids in reports. */
 export const keyNamesQuery = queryOptions({
   // Apart from what a call changes: every name is loaded, and only a change of a key changes them.

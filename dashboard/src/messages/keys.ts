@@ -68,7 +68,7 @@ export const KEY_TEXT = {
   csv: 'Download CSV',
   anyIp: 'Any',
   moreIps: (first: string, more: number) => `${first} +${more}`,
-  replaces: (name: string) => `Replaces ${name}`,
+  replaces: (name: string, hint: string) => `Replaces ${name} ${hint}`,
   none: 'No keys yet. Your programs need a key to make requests.',
   noneFound: 'No matching keys.',
   clear: 'Clear filters',
@@ -164,7 +164,8 @@ export const KEY_TEXT = {
   oldUsed: 'The old key was last used',
   oldQuiet: 'The old key had no requests in the last hour.',
   stopTitle: 'Stop the old key now?',
-  stopText: (name: string) => `Requests with the old key of "${name}" will fail with 401. The new key keeps working.`,
+  stopText: (name: string) =>
+    `Requests with the old key of "${name}" will fail with 401. The key that replaced it is not changed.`,
   stopped: 'Old key stopped.',
   keptLonger: 'The old key works for 7 more days.',
   // Revocation
@@ -172,6 +173,10 @@ export const KEY_TEXT = {
   revokeText: 'Requests with this key will fail with 401. Its usage history is kept. This cannot be undone.',
   revokeType: (name: string) => `This key was used in the last 7 days. Type ${name} to confirm.`,
   revokeName: 'Key name',
+  oldStillWorks: (name: string, hint: string, until: string) =>
+    `It replaced "${name}" (${hint}), which works until ${until} unless you revoke it too.`,
+  revokeOld: (hint: string) => `Revoke ${hint} too`,
+  revokedBoth: (name: string) => `Key "${name}" and the old key it replaced are revoked.`,
   // A key's page
   back: 'All keys',
   requests24h: 'Requests, last 24 hours',

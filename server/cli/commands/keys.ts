@@ -2,7 +2,7 @@ import type { KeyPage, KeyRecord, KeyWithSecret, OneKey } from '../../http/keys/
 import { ApiClient } from '../api'
 import { COMMON_USAGE, type Command, parsedArgs, words } from '../command'
 import { UsageError } from '../control-client'
-import { asJson, printed, usdText } from '../print'
+import { asJson, keyStatusText, printed, usdText } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
@@ -56,7 +56,7 @@ ${COMMON_USAGE}`,
 }
 
 type Values = ReturnType<typeof parsedArgs<typeof FLAGS>>['values']
-type Job = (api: ApiClient, terminal: Terminal, values: Values) => Promise<void>
+type Job<T = unknown> = (api: ApiClient, terminal: Terminal, values: Values) => Promise<T>
 
 const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values: Values) => Job> = {
   list(rest, { status, tag: [tag, ...more] = [] }) {
@@ -94,7 +94,13 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
   },
   disable: (rest) => change('disable', rest, 'POST', '/disable'),
   enable: (rest) => change('enable', rest, 'POST', '/enable'),
-  revoke: (rest) => change('revoke', rest, 'POST', '/revoke'),
+  revoke: (rest) => {
+    const revoke = change('revoke', rest, 'POST', '/revoke')
+    return async (api, terminal, values) => {
+      const { key } = await revoke(api, terminal, values)
+      if (key.replaces !== null) await sayIfWorking(api, terminal, key.replaces)
+    }
+  },
   limit(rest) {
     const { key, usd: amount } = words('keys limit', rest, ['key', 'usd'])
     return change('limit', [key], 'PATCH', '', { spending_limit: limitIn(amount) })
@@ -109,13 +115,21 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
   },
 }
 
-function change(what: string, rest: readonly string[], method: string, path: string, body?: unknown): Job {
+function change(what: string, rest: readonly string[], method: string, path: string, body?: unknown): Job<OneKey> {
   const { key: named } = words(`keys ${what}`, rest, ['key'])
   return async (api, terminal, values) => {
     const { key } = (await api.json(method, `/v1/keys/${await idOf(api, named)}${path}`, { body })) as OneKey
     const more = what === 'show' || what === 'set' ? `\n${details(key)}` : ''
     printed(terminal, values, { key }, () => listing([key]) + more)
+    return { key }
   }
+}
+
+/** A key that was replaced works until its end, even if the one that replaced it is revoked. */
+async function sayIfWorking(api: ApiClient, terminal: Terminal, id: string): Promise<void> {
+  const { key } = (await api.json('GET', `/v1/keys/${id}`)) as OneKey
+  if (key.status === 'revoked') return
+  terminal.err(`The key that it replaced is ${keyStatusText(key)}. To end it, too: ${PROGRAM} keys revoke ${id}\n`)
 }
 
 /** Prints only the secret to standard output, so that it can be piped into a file or a secret store. */
@@ -170,7 +184,7 @@ function listing(keys: readonly KeyRecord[]): string {
     keys.map((key) => [
       key.id,
       key.name,
-      key.status,
+      keyStatusText(key),
       usdText(key.spent_micros_usd),
       key.spending_limit === null ? 'unlimited' : String(key.spending_limit),
       key.allowed_ips.length === 0 ? 'any' : key.allowed_ips.join(' '),

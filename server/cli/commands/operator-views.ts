@@ -10,7 +10,7 @@ import type {
 import type { ExplainedRequest, TransactionPage, UsageReport } from '../../http/usage/record'
 import { parsedArgsWith } from '../command'
 import { askServer, UsageError } from '../control-client'
-import { asJson, count, usdText } from '../print'
+import { asJson, count, keyStatusText, usdText } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
 import { customerCommand, refundTable } from './operator-customer'
@@ -223,7 +223,7 @@ function paymentTable({ payments }: CustomerPayments): string {
 function keyTable({ keys }: CustomerKeys): string {
   const head = ['KEY', 'SHOWN', 'STATUS', 'SPENT USD', 'LIMIT USD', 'LAST USED', 'NAME']
   return rows('No keys.', head, keys, (key) => [
-    ...[key.id, `${key.prefix}…${key.last4}`, key.status, usdText(key.spent_micros_usd)],
+    ...[key.id, `${key.prefix}…${key.last4}`, keyStatusText(key), usdText(key.spent_micros_usd)],
     ...[key.spending_limit === null ? '-' : String(key.spending_limit), key.last_used_at ?? 'never', key.name],
   ])
 }
@@ -231,6 +231,14 @@ function keyTable({ keys }: CustomerKeys): string {
 function auditTable({ changes }: CustomerAudit): string {
   const head = ['TIME', 'ACTION', 'BY', 'ACTOR', 'IP', 'KEY', 'DETAIL']
   return rows('No changes.', head, changes, (one) => [
-    ...[one.at, one.action, one.by, one.actor, one.ip ?? '-', one.key ?? '-', JSON.stringify(one.detail)],
+    ...[
+      one.at,
+      one.action,
+      one.by,
+      one.actor,
+      one.ip ?? '-',
+      one.key ?? '-',
+      JSON.stringify(one.detail),
+    ],
   ])
 }

@@ -230,3 +230,13 @@ describe('lists of the whole gateway', () => {
     expect(await operatorConsole.run('refunds', id)).toContain('"operator customer refunds" has all')
   })
 })
+
+test('a key that was replaced says until when it works', async () => {
+  const made = await gateway.owner('rotating@example.com')
+  const accountId = (await read<AccountBody>(made.api('/api/account'))).id
+  const old = await keyBench(made).create({ name: 'old' })
+  await read(made.api(`/api/keys/${old.key.id}/rotate`, { grace_period_seconds: 60 }), 201)
+  expect(await operatorConsole.run('customer', 'keys', accountId)).toMatch(
+    new RegExp(`${old.key.id} .* active until 20\\S+Z `),
+  )
+})

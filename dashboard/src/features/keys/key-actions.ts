@@ -1,7 +1,6 @@
-import type { ApiKey } from '../../api/keys.ts'
+import { type ApiKey, isReplaced } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import type { MenuEntry } from '../../ui/menus/menu-entry.ts'
-import { isReplaced } from './key-facts.tsx'
 
 /** An open dialog and its key. */
 export type KeyDialog =

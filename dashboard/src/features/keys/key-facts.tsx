@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account/account.ts'
-import type { ApiKey } from '../../api/keys.ts'
+import { type ApiKey, isReplaced, keyNamesQuery } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Meter } from '../../ui/charts/meter.tsx'
@@ -13,11 +13,6 @@ const TONES: Record<ApiKey['status'], Tone> = {
   disabled: 'neutral',
   expired: 'warn',
   revoked: 'neutral',
-}
-
-/** Whether the key was replaced but still works. */
-export function isReplaced(key: ApiKey): key is ApiKey & { stops_at: string } {
-  return key.replaced_by !== null && key.stops_at !== null && key.status !== 'revoked'
 }
 
 /** The status of a key as a badge. */
@@ -35,9 +30,19 @@ export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
 
 /** The key's spend and limit, as text and as a bar. */
 export function KeySpend({ apiKey }: { apiKey: ApiKey }) {
+  return isReplaced(apiKey) ? <ReplacedSpend apiKey={apiKey} /> : <SpendOfLimit apiKey={apiKey} />
+}
+
+/** Both keys of a rotation spend from the same limit: the sum is shown once, with the new key unless that is revoked. */
+function ReplacedSpend({ apiKey }: { apiKey: ApiKey }) {
+  const names = useQuery(keyNamesQuery).data?.names
+  const isNewGone = names?.some(({ id, revoked }) => id === apiKey.replaced_by && revoked)
+  if (isNewGone) return <SpendOfLimit apiKey={apiKey} />
+  return <span className="small block min-w-32 text-muted">{TEXT.spentWithNew}</span>
+}
+
+function SpendOfLimit({ apiKey }: { apiKey: ApiKey }) {
   const { spent_micros_usd: spent, spending_limit: limit } = apiKey
-  // Both keys of a rotation spend from the same limit: the sum is shown once.
-  if (isReplaced(apiKey)) return <span className="small block min-w-32 text-muted">{TEXT.spentWithNew}</span>
   if (limit === null) return <span className="whitespace-nowrap">{TEXT.noLimit(costUsd(spent))}</span>
   const limitMicros = Math.round(limit * MICROS_PER_USD)
   const text = TEXT.spentOf(costUsd(spent), costUsd(limitMicros))

@@ -18,7 +18,7 @@ const SelectedKeys = lazyPart(() => import('./selected-keys.tsx').then(({ Select
 /** All keys, with search, filters, sorting and actions. */
 export function KeysList({ view, onView, actions }: KeysListProps) {
   const list = useInfiniteQuery(keysQuery(view))
-  const names = new Map(useQuery(keyNamesQuery).data?.names.map(({ id, name }) => [id, name]))
+  const names = new Map(useQuery(keyNamesQuery).data?.names.map((key) => [key.id, key]))
   const rows = list.data?.pages.flatMap(({ keys }) => keys)
   const counts = list.data?.pages.at(-1)?.counts
   const sort = view.sort ?? 'created'

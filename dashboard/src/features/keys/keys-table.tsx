@@ -32,10 +32,12 @@ type KeysTableProps = {
   empty: ReactNode
   sorting: Sorting
   onSort: (by: string) => void
-  /** Key names by id, including keys that are not on this page. */
-  names: ReadonlyMap<string, string>
+  /** Names by id, including keys that are not on this page. */
+  names: KeyNames
   selection: Selection
 }
+
+type KeyNames = ReadonlyMap<string, { readonly name: string; readonly last4: string | null }>
 
 /** Which keys are selected, by id. */
 export interface Selection {
@@ -43,11 +45,7 @@ export interface Selection {
   readonly toggle: (id: string) => void
 }
 
-function columnsOf(
-  actions: KeyActions,
-  names: ReadonlyMap<string, string>,
-  selection: Selection,
-): readonly Column<ApiKey>[] {
+function columnsOf(actions: KeyActions, names: KeyNames, selection: Selection): readonly Column<ApiKey>[] {
   const { columns } = TEXT
   return [
     {
@@ -84,7 +82,9 @@ function columnsOf(
 }
 
 function KeyName({ apiKey, names, selection }: KeyNameProps) {
-  const replaced = apiKey.replaces === null ? null : (names.get(apiKey.replaces) ?? null)
+  const replaced = apiKey.replaces === null ? undefined : names.get(apiKey.replaces)
+  // Both may have one name.
+  const replaces = replaced && TEXT.replaces(replaced.name, `…${replaced.last4 ?? ''}`)
   return (
     <div className="flex min-w-0 items-start gap-3">
       <input
@@ -105,9 +105,9 @@ function KeyName({ apiKey, names, selection }: KeyNameProps) {
           {apiKey.name}
         </Link>
         <span className="code whitespace-nowrap text-muted">{keyHint(apiKey)}</span>
-        {replaced !== null && (
-          <span className="small truncate text-muted" title={replaced}>
-            {TEXT.replaces(replaced)}
+        {replaces && (
+          <span className="small truncate text-muted" title={replaces}>
+            {replaces}
           </span>
         )}
         {apiKey.tags.length > 0 && <KeyTags tags={apiKey.tags} />}
@@ -116,7 +116,7 @@ function KeyName({ apiKey, names, selection }: KeyNameProps) {
   )
 }
 
-type KeyNameProps = { apiKey: ApiKey; names: ReadonlyMap<string, string>; selection: Selection }
+type KeyNameProps = { apiKey: ApiKey; names: KeyNames; selection: Selection }
 
 function RowActions({ apiKey, actions }: { apiKey: ApiKey; actions: KeyActions }) {
   return <MoreMenu entries={menuEntries(apiKey, actions)} label={UI_TEXT.actionsOf(apiKey.name)} />

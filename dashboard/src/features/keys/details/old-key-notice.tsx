@@ -1,7 +1,6 @@
-import type { ApiKey } from '../../../api/keys.ts'
+import { type ApiKey, isReplaced } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { TimeAgo, useNow } from '../../../ui/format/time.tsx'
-import { isReplaced } from '../key-facts.tsx'
 
 const HOUR_MS = 3_600_000
 

@@ -13,6 +13,7 @@ import {
   customerRefundsQuery,
   type KeyAction,
 } from '../../../api/customer.ts'
+import { isReplaced } from '../../../api/keys.ts'
 import { AUDIT_TEXT } from '../../../messages/audit.ts'
 import { auditAction } from '../../../messages/audit-actions.ts'
 import { BILLING_TEXT, methodName } from '../../../messages/billing.ts'
@@ -20,7 +21,7 @@ import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { costUsd } from '../../../ui/format/money.ts'
-import { TimeAgo } from '../../../ui/format/time.tsx'
+import { formatDateTime, TimeAgo } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
 import { type Column, Table } from '../../../ui/layout/table.tsx'
 import { MoreMenu } from '../../../ui/menus/more-menu.tsx'
@@ -47,7 +48,17 @@ export function CustomerKeysTable({ id, onRevoke }: { id: string; onRevoke: (key
       head: TEXT.keyColumns.name,
       cell: (key) => <Two first={key.name} second={`${key.prefix}…${key.last4}`} />,
     },
-    { id: 'status', card: 'aside', head: TEXT.keyColumns.status, cell: ({ status }) => TEXT.keyStates[status] },
+    {
+      id: 'status',
+      card: 'aside',
+      head: TEXT.keyColumns.status,
+      cell: (key) => (
+        <Two
+          first={TEXT.keyStates[key.status]}
+          second={isReplaced(key) ? TEXT.keyUntil(formatDateTime(key.stops_at)) : null}
+        />
+      ),
+    },
     {
       id: 'used',
       head: TEXT.keyColumns.used,
