@@ -310,7 +310,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))
     .use(operatorHealthRoutes(parts))
-    .use(operatorAuditRoutes({ audit: parts.audit, operator: operatorRoles(parts.owners).operator }))
+    .use(operatorAuditRoutes({ ...parts, operator: operatorRoles(parts.owners).operator }))
   targets.add(group.routes)
   return group
 }

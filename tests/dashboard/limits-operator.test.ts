@@ -146,7 +146,11 @@ describe('Operator', () => {
     await debiting.getByRole('button', { name: 'Debit' }).dblclick()
     await page.getByText('$1.50', { exact: true }).first().waitFor()
     const changes = page.getByRole('table', { name: 'Changes, newest first' })
-    await changes.getByRole('row', { name: /Balance debited.*Operator/ }).waitFor()
+    const { email } = operator
+    await changes.getByRole('row', { name: new RegExp(`Balance debited.*Operator ?${email}`) }).waitFor()
+    await follow(page, '/operator/audit')
+    await page.getByRole('row', { name: new RegExp(`Balance debited.*Operator ?${email}`) }).waitFor()
+    await page.goBack()
     await page.getByRole('button', { name: 'Actions', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Remove second factors' }).click()
     const removing = page.getByRole('alertdialog', { name: 'Remove the second factors of customer@example.com?' })

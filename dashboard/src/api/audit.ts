@@ -1,8 +1,9 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
-import type { AuditRecord } from '../../../server/http/audit/record.ts'
+import type { AuditRecord, OperatorAuditRecord } from '../../../server/http/audit/record.ts'
 import { api, defined, unwrap } from './client/client.ts'
 
-export type AuditEntry = AuditRecord
+/** As an owner or an operator sees it. */
+export type AuditEntry = AuditRecord & Partial<Pick<OperatorAuditRecord, 'actor_email'>>
 
 /** Which entries. `account` is for operators. */
 export interface AuditFilter {
@@ -17,7 +18,7 @@ export type AuditScope = 'own' | 'gateway'
 export const auditQuery = (scope: AuditScope, filter: AuditFilter) =>
   infiniteQueryOptions({
     queryKey: ['audit', scope, filter],
-    queryFn: ({ pageParam }) => {
+    queryFn: ({ pageParam }): Promise<{ entries: readonly AuditEntry[]; next_cursor: string | null }> => {
       const query = defined({ ...filter, cursor: pageParam })
       return scope === 'own' ? unwrap(api.audit.get({ query })) : unwrap(api.operator.audit.get({ query }))
     },

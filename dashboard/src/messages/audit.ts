@@ -16,6 +16,7 @@ export const AUDIT_TEXT = {
   },
   actorFilter: 'Who',
   actors: { owner: 'Owner', app: 'App', operator: 'Operator', system: 'Gateway' },
+  commandLine: 'Command line',
   allActors: 'Everyone',
   actionFilter: 'Action',
   allActions: 'All actions',

@@ -235,7 +235,7 @@ function auditTable({ changes }: CustomerAudit): string {
       one.at,
       one.action,
       one.by,
-      one.actor,
+      one.actor_email ?? one.actor,
       one.ip ?? '-',
       one.key ?? '-',
       JSON.stringify(one.detail),

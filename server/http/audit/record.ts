@@ -36,6 +36,16 @@ export const AuditPage = named(
 )
 export type AuditPage = Static<typeof AuditPage>
 
+/** Operators see, too, which of them it was. */
+export interface OperatorAuditRecord extends AuditRecord {
+  /** Null for others than operators, for the command line, and where it is not known. */
+  readonly actor_email: string | null
+}
+
+export interface OperatorAuditPage extends Omit<AuditPage, 'entries'> {
+  readonly entries: readonly OperatorAuditRecord[]
+}
+
 /** An entry as an owner sees it: without the identity and the address of an operator. */
 export function ownersEntry(entry: AuditEntry): AuditRecord {
   const shown = operatorsEntry(entry)

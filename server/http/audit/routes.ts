@@ -1,17 +1,27 @@
-import type { AuditFilter, AuditTrail } from '../../core/audit'
+import type { Identity } from '../../core/accounts/identity'
+import type { AuditEntry, AuditFilter, AuditTrail } from '../../core/audit'
 import type { AccountId } from '../../core/ids'
+import type { Page } from '../../core/page'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { queryOf, refuseCursor } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { csvFile, jsonLinesFile } from '../middleware/response/csv'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
+import { actorEmails } from '../operator/actor-email'
 import type { CellTarget, OperatorAccess } from '../operator/cells/cell-routing'
 import { AUDIT_CSV, AUDIT_LINES } from '../operator/cells/file-joins'
 import { AUDIT } from '../operator/cells/report-joins'
 import { allowed, signedIn } from '../routing/api-access'
 import { AUDIT_DOCS } from './docs'
 import { AUDIT_FILTER, AUDIT_QUERY, auditFilterOf, OPERATOR_AUDIT_FILTER, OPERATOR_AUDIT_QUERY } from './query'
-import { AUDIT_CSV_HEAD, type AuditPage, auditCsvLine, operatorsEntry, ownersEntry } from './record'
+import {
+  AUDIT_CSV_HEAD,
+  type AuditPage,
+  auditCsvLine,
+  type OperatorAuditPage,
+  operatorsEntry,
+  ownersEntry,
+} from './record'
 
 /** Entries per query of a file. */
 const FILE_PAGE = 2_000
@@ -21,10 +31,15 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
   return routeGroup({ name: 'audit', prefix: '/api' })
     .get(
       '/audit',
-      ...allowed(signedIn(owners), documented(AUDIT_DOCS.list, AUDIT_QUERY), ({ accountId, context }) => {
-        const query = queryOf(AUDIT_QUERY, context)
-        return auditPage(audit, auditFilterOf(accountId, query), query, ownersEntry)
-      }),
+      ...allowed(
+        signedIn(owners),
+        documented(AUDIT_DOCS.list, AUDIT_QUERY),
+        async ({ accountId, context }): Promise<AuditPage> => {
+          const query = queryOf(AUDIT_QUERY, context)
+          const page = await auditPage(audit, auditFilterOf(accountId, query), query)
+          return { entries: page.rows.map(ownersEntry), next_cursor: page.next }
+        },
+      ),
     )
     .get(
       '/audit.csv',
@@ -45,17 +60,25 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
 /** The same for operators: of the whole gateway, or of one account. `operator` refuses everybody else. */
 export function operatorAuditRoutes({
   audit,
+  identity,
   operator,
 }: {
   readonly audit: AuditTrail
+  readonly identity: Identity
   readonly operator: (cells: CellTarget) => OperatorAccess
 }) {
   return routeGroup({ name: 'operator-audit', prefix: '/api/operator' })
     .get(
       '/audit',
-      ...allowed(operator(AUDIT), UNDOCUMENTED, ({ context }) => {
+      ...allowed(operator(AUDIT), UNDOCUMENTED, async ({ context }): Promise<OperatorAuditPage> => {
         const query = queryOf(OPERATOR_AUDIT_QUERY, context)
-        return auditPage(audit, auditFilterOf(accountIn(query), query), query, operatorsEntry)
+        const page = await auditPage(audit, auditFilterOf(accountIn(query), query), query)
+        const emailOf = actorEmails(identity)
+        const entries = page.rows.map(async (row) => ({
+          ...operatorsEntry(row),
+          actor_email: await emailOf(row.actor),
+        }))
+        return { entries: await Promise.all(entries), next_cursor: page.next }
       }),
     )
     .get(
@@ -84,11 +107,10 @@ async function auditPage(
   audit: AuditTrail,
   filter: AuditFilter,
   { limit, cursor = null }: { readonly limit: number; readonly cursor?: string | null },
-  record: typeof ownersEntry,
-): Promise<AuditPage> {
+): Promise<Page<AuditEntry>> {
   const page = await audit.find(filter, limit, cursor)
   if (!page) throw refuseCursor(cursor ?? '')
-  return { entries: page.rows.map(record), next_cursor: page.next }
+  return page
 }
 
 function pagesOf(audit: AuditTrail, filter: AuditFilter) {

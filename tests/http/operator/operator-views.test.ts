@@ -5,6 +5,7 @@ import { makeId } from '../../../server/core/ids'
 import type { RefundList } from '../../../server/http/operator/customers/customer-record'
 import type {
   CustomerAdjustments,
+  CustomerAudit,
   CustomerLimits,
   CustomerRequests,
 } from '../../../server/http/operator/customers/customer-view-record'
@@ -78,6 +79,17 @@ describe('the requests of a customer', () => {
     const one: unknown = JSON.parse(await operatorConsole.run('customer', 'request', id, refused?.id ?? ''))
     expect(one).toEqual(await shown(`/requests/${refused?.id}`))
   })
+})
+
+test('changes say which operator made them', async () => {
+  await read(operator.api(at('/notes'), { text: 'Called us.' }), 200)
+  await operatorConsole.run('note', id, 'Called again.')
+  const { changes } = await shown<CustomerAudit>('/audit?limit=2')
+  expect(changes).toMatchObject([
+    { by: 'operator', actor: 'console', actor_email: null },
+    { by: 'operator', actor_email: 'root@example.com' },
+  ])
+  expect(await operatorConsole.run('customer', 'audit', id)).toMatch(/account\.note +operator +root@example\.com/)
 })
 
 describe('limits, grants and debits of a customer', () => {

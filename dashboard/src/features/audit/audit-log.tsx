@@ -5,6 +5,7 @@ import { type AuditEntry, type AuditFilter, type AuditScope, auditFileUrl, audit
 import { listState } from '../../api/client/list-state.ts'
 import { AUDIT_TEXT as TEXT } from '../../messages/audit.ts'
 import { auditAction } from '../../messages/audit-actions.ts'
+import { Actor } from '../../ui/actor.tsx'
 import { useDebounced } from '../../ui/browser/use-debounced.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
@@ -86,7 +87,11 @@ function columnsOf(scope: AuditScope): readonly Column<AuditEntry>[] {
   return [
     { id: 'at', card: 'aside', head: columns.at, cell: ({ at }) => <TimeAgo at={at} /> },
     { id: 'action', card: 'title', head: columns.action, cell: ({ action }) => auditAction(action) },
-    { id: 'actor', head: columns.actor, cell: ({ actor }) => TEXT.actors[actor] },
+    {
+      id: 'actor',
+      head: columns.actor,
+      cell: (entry) => <Actor kind={entry.actor} id={entry.actor_id} email={entry.actor_email} />,
+    },
     ...(scope === 'own'
       ? []
       : [

@@ -1,5 +1,5 @@
 import type { ApiReport } from '../../apis/report-record'
-import type { AuditPage } from '../../audit/record'
+import type { OperatorAuditPage } from '../../audit/record'
 import type { BookStatement } from '../money/books-record'
 import { MAX_REVENUE_ROWS, type Revenue } from '../money/revenue-record'
 import type { StuckPage } from '../money/stuck-record'
@@ -13,7 +13,7 @@ import { all, eachFigure, every, first, ifAny, known, most, type Rule, rows, sam
 export const ACCOUNTS = pagedReport<OperatorAccountPage>('accounts', 'newest first')
 export const LIMIT_REQUESTS = pagedReport<OperatorLimitRequestPage>('requests', 'newest first')
 export const STUCK = pagedReport<StuckPage>('records', 'oldest first')
-export const AUDIT = pagedReport<AuditPage>('entries', 'newest first')
+export const AUDIT = pagedReport<OperatorAuditPage>('entries', 'newest first')
 
 export const STATEMENT = report(
   eachFigure<BookStatement>({

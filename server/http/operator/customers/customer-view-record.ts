@@ -100,6 +100,10 @@ const Change = record('A change.', {
   action: text('What was done, such as `key.revoke` or `account.suspend`.'),
   by: oneOf(ACTORS, 'Who made it.'),
   actor: text('The user id of who made it, `console`, or the name of a job.'),
+  actor_email: orNull(
+    text('The email address of the operator who made it.'),
+    'no operator made it, it was the command line, or it is not known any more',
+  ),
   ip: orNull(text('The IP address it came from.')),
   key: orNull(text('Id of the key it concerns.')),
   detail: anyObject('What changed, without secrets.'),

@@ -18,6 +18,7 @@ import { logMeaning } from '../../openapi/failure-meanings'
 import { accountUsage, callFilter, type GROUPED_QUERY, type LOG_QUERY } from '../../usage/owner-routes'
 import type { ExplainedRequest, TransactionPage, UsageReport } from '../../usage/record'
 import { explainedCall, wireCall, wireTransaction } from '../../usage/usage-report'
+import { actorEmails } from '../actor-email'
 import type { CustomerParts } from './customer-commands'
 import { type RefundList, refundRecord } from './customer-record'
 import type {
@@ -119,7 +120,9 @@ export class CustomerViews {
   /** Changes to the account and its keys. */
   async audit(account: AccountId, { limit, cursor }: PageQuery): Promise<CustomerAudit> {
     const page = known(cursor, await this.parts.audit.ofAccount(account, limit, cursor ?? null))
-    return { changes: page.rows.map(change), next_cursor: page.next }
+    const emailOf = actorEmails(this.parts.identity)
+    const changes = page.rows.map(async (row) => change(row, await emailOf(row.actor)))
+    return { changes: await Promise.all(changes), next_cursor: page.next }
   }
 
   private async adjustment(row: AccountAdjustment): Promise<CustomerAdjustment> {
@@ -160,9 +163,12 @@ function customerPayment(claim: Claim): CustomerPayments['payments'][number] {
   }
 }
 
-function change({ id, at, actor, action, keyId, detail }: AuditEntry): CustomerAudit['changes'][number] {
+function change(
+  { id, at, actor, action, keyId, detail }: AuditEntry,
+  email: string | null,
+): CustomerAudit['changes'][number] {
   return {
-    ...{ id, at: isoTime(at), action, by: actor.kind, actor: actor.id },
+    ...{ id, at: isoTime(at), action, by: actor.kind, actor: actor.id, actor_email: email },
     ...{ ip: actor.address, key: keyId, detail: { ...detail } },
   }
 }

@@ -14,11 +14,11 @@ import {
   type KeyAction,
 } from '../../../api/customer.ts'
 import { isReplaced } from '../../../api/keys.ts'
-import { AUDIT_TEXT } from '../../../messages/audit.ts'
 import { auditAction } from '../../../messages/audit-actions.ts'
 import { BILLING_TEXT, methodName } from '../../../messages/billing.ts'
 import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
+import { Actor } from '../../../ui/actor.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { costUsd } from '../../../ui/format/money.ts'
 import { formatDateTime, TimeAgo } from '../../../ui/format/time.tsx'
@@ -205,7 +205,11 @@ const CHANGES: readonly Column<CustomerChange>[] = [
     head: TEXT.auditColumns.action,
     cell: ({ action, key }) => <Two first={auditAction(action)} second={key} />,
   },
-  { id: 'by', head: TEXT.auditColumns.by, cell: ({ by }) => AUDIT_TEXT.actors[by] },
+  {
+    id: 'by',
+    head: TEXT.auditColumns.by,
+    cell: (change) => <Actor kind={change.by} id={change.actor} email={change.actor_email} />,
+  },
   { id: 'ip', head: TEXT.auditColumns.ip, cell: ({ ip }) => ip ?? '-' },
 ]
 
