@@ -68,6 +68,7 @@ export const CUSTOMER_TEXT = {
     expired: 'Expired',
     revoked: 'Revoked',
   },
+  app: (name: string) => `${name} (app)`,
   keyUntil: (when: string) => `Replaced, until ${when}`,
   keyActions: { disable: 'Disable', enable: 'Enable', revoke: 'Revoke for good' },
   keyDone: 'Key changed.',

@@ -156,9 +156,10 @@ function rows<T>(none: string, head: readonly string[], all: readonly T[], cells
 }
 
 function requestTable({ requests }: CustomerRequests): string {
-  const head = ['TIME', 'REQUEST', 'KEY', 'OPERATION', 'STATUS', 'USD', 'OUTCOME']
+  const head = ['TIME', 'REQUEST', 'KEY', 'NAME', 'OPERATION', 'STATUS', 'USD', 'OUTCOME']
   return rows('No requests.', head, requests, (call) => [
-    ...[call.at, call.id, call.key_id, call.model ? `${call.operation} ${call.model}` : call.operation, call.status],
+    ...[call.at, call.id, call.key_id, call.key_name ?? '-'],
+    ...[call.model ? `${call.operation} ${call.model}` : call.operation, call.status],
     ...[
       usdText(call.cost_micros_usd),
       call.reason === null ? call.outcome : `${call.outcome} (${call.code}): ${call.reason}`,

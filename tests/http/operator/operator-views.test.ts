@@ -14,6 +14,7 @@ import type {
   OperatorAccountPage,
   OperatorLimitRequestPage,
 } from '../../../server/http/operator/record'
+import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
 import { openOperatorConsole } from '../../support/operator-console'
 import { type AccountBody, callWith, closeReconciled, keyBench, type Owner, read } from '../owner-bench'
@@ -241,6 +242,19 @@ describe('lists of the whole gateway', () => {
     expect(await cardRefunds.unfinished(200, open.at(-1)?.id ?? null)).toHaveLength(5)
     expect(await operatorConsole.run('refunds', id)).toContain('"operator customer refunds" has all')
   })
+})
+
+test('a call of an app has the name of the app', async () => {
+  const made = await gateway.owner('apps@example.com')
+  const accountId = (await read<AccountBody>(made.api('/api/account'))).id
+  const { access_token: token } = await oauthApp(gateway, made).connect('data:read', ['/apis/v1'])
+  expect(await callWith(gateway, token)).toBe('200')
+  await gateway.core.stores.applied()
+  const { requests } = await read<CustomerRequests>(support.api(`/api/operator/accounts/${accountId}/requests`))
+  expect(requests).toMatchObject([{ key_id: expect.stringMatching(/^conn_/), key_name: 'Gateway command line' }])
+  expect(await operatorConsole.run('customer', 'requests', accountId)).toMatch(
+    /conn_\w+ +Gateway command line +image-search/,
+  )
 })
 
 test('a key that was replaced says until when it works', async () => {

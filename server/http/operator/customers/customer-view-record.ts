@@ -22,6 +22,7 @@ import { LIMITS } from '../record'
 
 const CustomerRequest = record('A call of an account, with its outcome in words.', {
   ...RequestRecord.properties,
+  key_name: orNull(text('The name of the key, or of the app whose id is in `key_id`.'), 'it is not known any more'),
   outcome: oneOf(
     ['served', 'refused', 'failed'],
     '`refused`: for a reason of the caller, such as an empty balance. `failed`: for a reason of the gateway or its upstream.',

@@ -12,6 +12,7 @@ import type { Claim, ClaimStore } from '../../../core/payments/claim'
 import type { CallRecord } from '../../../core/usage/call-record'
 import { limitRequestRecord } from '../../account/limit-request-record'
 import { keyRecord } from '../../keys/record'
+import { callersOf } from '../../middleware/caller/callers'
 import { type PAGE_QUERY, refuseCursor } from '../../middleware/input/list-query'
 import { notFound } from '../../middleware/response/failures'
 import { logMeaning } from '../../openapi/failure-meanings'
@@ -55,7 +56,9 @@ export class CustomerViews {
     const { limit, cursor } = query
     const filter = await callFilter(this.parts.credentials, account, query)
     const page = known(cursor, await this.parts.reports.requests(filter, limit, cursor ?? null))
-    return { requests: page.rows.map(customerRequest), next_cursor: page.next }
+    const names = new Map((await callersOf(account, this.parts)).map(({ id, name }) => [id, name]))
+    const named = (call: CallRecord) => customerRequest(call, names.get(call.keyId) ?? null)
+    return { requests: page.rows.map(named), next_cursor: page.next }
   }
 
   async request(account: AccountId, id: string): Promise<ExplainedRequest> {
@@ -140,10 +143,11 @@ function known<T>(cursor: string | undefined, page: Page<T> | null): Page<T> {
   return page
 }
 
-function customerRequest(call: CallRecord): CustomerRequest {
+function customerRequest(call: CallRecord, keyName: string | null): CustomerRequest {
   const { status, code, failure } = call
   return {
     ...wireCall(call),
+    key_name: keyName,
     outcome: status < 400 ? 'served' : status < 500 ? 'refused' : 'failed',
     reason: status < 400 ? null : (failure?.message ?? logMeaning(code) ?? code),
   }

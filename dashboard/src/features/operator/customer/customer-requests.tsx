@@ -1,7 +1,7 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { listState } from '../../../api/client/list-state.ts'
-import { type CustomerCall, customerKeysQuery, customerRequestsQuery } from '../../../api/customer.ts'
+import { type CustomerCall, customerRequestsQuery } from '../../../api/customer.ts'
 import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
 import { operationLabel } from '../../../messages/requests.ts'
 import { Badge } from '../../../ui/badge.tsx'
@@ -21,8 +21,6 @@ const TONES = { served: 'ok', refused: 'warn', failed: 'bad' } as const
 export function RequestsCard({ id }: { id: string }) {
   const [status, setStatus] = useState('')
   const calls = useInfiniteQuery(customerRequestsQuery(id, status === '' ? undefined : Number(status)))
-  const keys = useQuery(customerKeysQuery(id)).data
-  const keyName = (keyId: string) => keys?.find((key) => key.id === keyId)?.name ?? keyId
   const columns: readonly Column<CustomerCall>[] = [
     { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
     {
@@ -31,7 +29,7 @@ export function RequestsCard({ id }: { id: string }) {
       head: HEADS.operation,
       cell: ({ operation, model }) => <Two first={operationLabel(operation)} second={model} />,
     },
-    { id: 'key', head: HEADS.key, cell: ({ key_id: keyId }) => <Name>{keyName(keyId)}</Name> },
+    { id: 'key', head: HEADS.key, cell: (call) => <Name>{callerName(call)}</Name> },
     { id: 'outcome', card: 'below', head: HEADS.outcome, cell: (call) => <Outcome call={call} /> },
     { id: 'cost', card: 'aside', head: HEADS.cost, numeric: true, cell: ({ cost_micros_usd: cost }) => costUsd(cost) },
     {
@@ -59,6 +57,11 @@ export function RequestsCard({ id }: { id: string }) {
       />
     </Card>
   )
+}
+
+function callerName({ key_id: id, key_name: name }: CustomerCall): string {
+  if (name === null) return id
+  return id.startsWith('conn_') ? TEXT.app(name) : name
 }
 
 function Outcome({ call: { status, outcome, reason } }: { call: CustomerCall }) {
