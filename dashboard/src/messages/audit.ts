@@ -38,6 +38,8 @@ export const AUDIT_TEXT = {
     data: 'Moves of the database',
     notices: 'Notices',
   } satisfies Readonly<Record<AuditFamily, string>>,
+  /** What concerns the whole gateway, so that no owner has an entry of it. */
+  onlyOperators: ['model', 'api', 'books', 'backup', 'data'] satisfies readonly AuditFamily[] as readonly string[],
   csv: 'CSV',
   lines: 'JSON lines',
   none: 'No changes.',

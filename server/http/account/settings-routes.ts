@@ -47,14 +47,19 @@ export function settingsRoutes(parts: SettingsParts) {
       '',
       ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }) => {
         const change = await readBody(SettingsChange, context)
-        if (change.name !== undefined) await identity.rename(owner.actor.id, change.name.trim())
+        const name = change.name?.trim()
+        const isRenamed = name !== undefined && name !== owner.name
+        if (isRenamed) await identity.rename(owner.actor.id, name)
         const before = await settings.of(owner.accountId)
         const { timezone, saved_views: views } = change
         const changes = {
           ...(timezone !== undefined && { timezone }),
           ...(views && { savedViews: views.map((view) => ({ ...view, name: view.name.trim() })) }),
         }
-        await settings.change(owner.accountId, changes, settingsAudit(owner, now(), { change, before }))
+        const changed = [...(isRenamed ? ['name'] : []), ...changedSettings(changes, before)]
+        // A form sends all of its fields: what stays as it is, is no change.
+        if (changed.length > 0)
+          await settings.change(owner.accountId, changes, settingsAudit(owner, now(), { changed, timezone, before }))
         // Read again: its name may be another one now.
         return current(await owners.owner(context))
       }),
@@ -94,17 +99,33 @@ export function settingsRoutes(parts: SettingsParts) {
     )
 }
 
+/** The names on the wire of the settings that differ from those before. */
+function changedSettings(changes: Partial<AccountSettings>, before: AccountSettings): string[] {
+  const { timezone, savedViews } = changes
+  return [
+    ...(timezone !== undefined && timezone !== before.timezone ? ['timezone'] : []),
+    ...(savedViews && !Bun.deepEquals(savedViews, before.savedViews) ? ['saved_views'] : []),
+  ]
+}
+
 /** Neither the owner's name nor saved views are in it: the audit log outlives a closed account. */
 function settingsAudit(
   { actor, accountId }: Owner,
   at: number,
-  { change, before }: { readonly change: { readonly timezone?: string | null }; readonly before: AccountSettings },
+  {
+    changed,
+    timezone,
+    before,
+  }: {
+    readonly changed: readonly string[]
+    readonly timezone: string | null | undefined
+    readonly before: AccountSettings
+  },
 ) {
-  const { timezone } = change
-  const isTimezone = timezone !== undefined
+  const isTimezone = changed.includes('timezone')
   return auditEntry({
     ...{ at, actor, accountId, action: 'account.settings' },
-    detail: { changed: Object.keys(change), ...(isTimezone && { timezone }) },
+    detail: { changed, ...(isTimezone && { timezone }) },
     before: isTimezone ? { timezone: before.timezone } : null,
   })
 }

@@ -66,13 +66,22 @@ describe('settings', () => {
     expect(await read<unknown>(change(owner, { name: 'Countess' }))).toEqual({ ...changed, name: 'Countess' })
     expect(await settings(owner)).toMatchObject({ name: 'Countess', timezone: 'Asia/Kathmandu' })
     expect(await read<unknown>(change(owner, { timezone: null }))).toMatchObject({ name: 'Countess', timezone: null })
+    // The form sends both: only what differs is a change.
+    await read(change(owner, { name: 'Countess', timezone: 'UTC', saved_views: [] }))
+    await read(change(owner, { name: ' Countess ', timezone: 'UTC' }))
     const rows = (await auditRows(gateway)).filter((row) => row.action === 'account.settings')
     expect(rows.map((row) => JSON.parse(row.detail) as unknown)).toEqual([
       { changed: ['name', 'timezone'], timezone: 'Asia/Kathmandu' },
       { changed: ['name'] },
       { changed: ['timezone'], timezone: null },
+      { changed: ['timezone'], timezone: 'UTC' },
     ])
-    expect(rows.map((row) => row.before)).toEqual(['{"timezone":null}', null, '{"timezone":"Asia/Kathmandu"}'])
+    expect(rows.map((row) => row.before)).toEqual([
+      '{"timezone":null}',
+      null,
+      '{"timezone":"Asia/Kathmandu"}',
+      '{"timezone":null}',
+    ])
   })
 
   test('keep the views that an owner saved, in the order sent; other changes leave them', async () => {

@@ -107,6 +107,10 @@ describe('the refund of a charge', () => {
     expect(call).toMatchObject({ cost_micros_usd: 5000, refunded_micros_usd: 5000 })
     const { transactions } = await read<{ transactions: unknown[] }>(owner.api('/api/transactions?limit=1'))
     expect(transactions).toMatchObject([{ kind: 'charge_refund', amount_micros_usd: 5000, request_id: request }])
+    const { entries } = await read<{ entries: unknown[] }>(
+      operator.api('/api/operator/audit?action=account.charge_refund'),
+    )
+    expect(entries).toMatchObject([{ after: { request, amount_micros_usd: 5000 } }])
   })
 
   test('is never more than was charged, in part is possible once, and needs a charge of this account', async () => {

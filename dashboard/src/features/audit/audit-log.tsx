@@ -65,7 +65,9 @@ function Filters({ scope, filter, onFilter }: FiltersProps) {
         label={TEXT.actionFilter}
         options={[
           { value: '', text: TEXT.allActions },
-          ...Object.entries(TEXT.actions).map(([value, text]) => ({ value, text })),
+          ...Object.entries(TEXT.actions)
+            .filter(([family]) => scope === 'gateway' || !TEXT.onlyOperators.includes(family))
+            .map(([value, text]) => ({ value, text })),
         ]}
         value={filter.action ?? ''}
         onChange={({ target }) => onFilter({ ...filter, action: target.value || undefined })}

@@ -127,7 +127,7 @@ export class Operator {
     if (await this.isClosed(account)) return err(CLOSED)
     const booked = await this.ledger.refundCharge({
       ...{ account: id, request, amount, description: note },
-      audit: this.audit(actor, id, 'account.charge_refund', { request, amount, note }),
+      audit: this.audit(actor, id, 'account.charge_refund', { request, note }),
     })
     if (booked.ok) return ok({ account, refunded: booked.value })
     const message = CHARGE_REFUND_REFUSALS[booked.error]
