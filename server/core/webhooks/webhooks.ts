@@ -197,7 +197,9 @@ export class Webhooks {
     const isPlain = url !== null && url.username === '' && url.password === '' && url.hash === ''
     const protocols = this.allowsPrivate ? ['https:', 'http:'] : ['https:']
     if (!isPlain || !protocols.includes(url.protocol))
-      return failure('invalid_parameter', 'url must be an https URL without user name and fragment', { param: 'url' })
+      return failure('invalid_parameter', 'The URL must be an https URL without user name and fragment.', {
+        param: 'url',
+      })
     const reserved = account.operator ? undefined : events.find((event) => OPERATOR_EVENTS.some((own) => own === event))
     if (reserved)
       return failure('invalid_parameter', `events must not contain ${reserved}: only operators receive it`, {

@@ -320,7 +320,10 @@ describe('an endpoint', () => {
     ['https://user:password@example.com/', 'url'],
     ['no url', 'url'],
   ])('%s is refused', async (address, param) => {
-    expect(await refusalOf(owner.api('/api/webhooks', { url: address }))).toMatchObject({ status: 400, param })
+    const answer = await owner.api('/api/webhooks', { url: address })
+    // The form shows it as it is.
+    expect(await answer.clone().text()).toContain('"The URL must be an https URL without user name and fragment."')
+    expect(await refusalOf(Promise.resolve(answer))).toMatchObject({ status: 400, param })
   })
 
   test("may not ask for operators' events, and an account has at most 10", async () => {
