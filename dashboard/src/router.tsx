@@ -190,4 +190,8 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router
   }
+  /** In no address: a link cannot say it. */
+  interface HistoryState {
+    isAccountDeleted?: boolean
+  }
 }

@@ -212,6 +212,8 @@ describe('Operator', () => {
     for (const path of ['money', 'apis', 'audit']) {
       await follow(page, `/operator/${path}`)
       await page.getByText('Only operators of this gateway can see this page.').waitFor()
+      await page.getByText('this page needs the role operator').waitFor()
+      expect(await page.getByLabel('One-time token').count()).toBe(0)
     }
     await left(watched, [REFUSED])
   })

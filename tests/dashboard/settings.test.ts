@@ -53,7 +53,12 @@ describe('Settings', () => {
     expect(await zone.evaluate(({ parentElement: around }) => around && getComputedStyle(around).borderWidth)).toBe(
       '0px',
     )
+    await zone.click()
+    await page.getByText(/^50 of \d{3} shown\. Type to find others\.$/).waitFor()
+    await zone.fill('a')
+    await page.getByText(/^50 of \d{3} matches shown\. Type more to narrow them\.$/).waitFor()
     await zone.fill('tokyo')
+    await page.getByText(/^1 match of \d{3}\.$/).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByText('Settings saved.').waitFor()
@@ -205,6 +210,7 @@ describe('Settings', () => {
     await dialog.getByLabel(`Type ${owner.email} to confirm`).fill(owner.email)
     await dialog.getByRole('button', { name: 'Delete account' }).click()
     await heading(page, 'Sign in')
+    await page.getByText('Your account was deleted. Your keys have stopped').waitFor()
     expect((await owner.api('/api/account')).status).toBe(401)
     await left(watched, [REFUSED])
   })

@@ -6,6 +6,8 @@ const { growth } = TIER_LIMITS
 export const OPERATOR_TEXT = {
   lead: 'For operators of this gateway. Every action here is logged with your name and IP address.',
   onlyOperators: 'Only operators of this gateway can see this page.',
+  roleNeeded:
+    'Your role is support, and this page needs the role operator. An operator can change it on the page of your account.',
   missingCells: (names: string) =>
     `Incomplete: these cells did not answer: ${names}. Their accounts, calls and money are not included on this page. Reload it to try again.`,
   claim: 'Claim operator rights',

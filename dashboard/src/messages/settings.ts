@@ -63,8 +63,6 @@ export const SETTINGS_TEXT = {
   deleteNothing: 'Your balance is $0.00, so nothing is forfeited.',
   deleteConfirm: (email: string) => `Type ${email} to confirm`,
   deleteMismatch: 'This does not match your email address.',
-  deleted: 'Your account was deleted',
-  deletedText: (forfeited: string) => `Your keys have stopped and your data was removed. ${forfeited} was forfeited.`,
   forgot: 'Forgot your password?',
   forgotText: 'Enter the email address that you sign in with. We will send you a link to set a new password.',
   sendLink: 'Send link',

@@ -13,6 +13,7 @@ export const SIGN_IN_TEXT = {
   checkMail: 'Check your email',
   linkSentTo: (email: string) =>
     `We sent a link to ${email}. Open it within 24 hours to confirm your address and get your free credit, then sign in.`,
+  accountDeleted: 'Your account was deleted. Your keys have stopped, and your data was removed.',
   noAccount: "Don't have an account?",
   haveAccount: 'Already have an account?',
   forgot: 'Forgot your password?',

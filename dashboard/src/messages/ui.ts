@@ -15,6 +15,8 @@ export const UI_TEXT = {
   options: 'Options',
   noMatch: 'No match. Try another word.',
   someShown: (shown: number, all: number) => `${shown} of ${all} shown. Type to find others.`,
+  someMatch: (found: number, all: number) => (found === 1 ? `1 match of ${all}.` : `${found} matches of ${all}.`),
+  moreMatch: (shown: number, found: number) => `${shown} of ${found} matches shown. Type more to narrow them.`,
   searchTable: (caption: string) => `Search: ${caption}`,
   searchRows: 'Search',
   shown: (count: string) => `${count} shown`,

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
 import { isSignInForApp } from '../api/account/account.ts'
 import { SignInForm } from '../features/sign-in/sign-in-form.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
@@ -11,6 +11,7 @@ export function SignIn() {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const { to } = useSearch({ from: '/sign-in' })
+  const isAccountDeleted = useLocation({ select: ({ state }) => state.isAccountDeleted === true })
   const enter = async () => {
     if (isSignInForApp()) return
     queries.clear()
@@ -18,6 +19,11 @@ export function SignIn() {
   }
   return (
     <AuthLayout title={SHELL_TEXT.pagesOf.signIn}>
+      {isAccountDeleted && (
+        <p role="status" className="rounded-md bg-ok-soft px-3 py-2 text-ok">
+          {SIGN_IN_TEXT.accountDeleted}
+        </p>
+      )}
       <SignInForm onDone={() => void enter()}>
         <Link to="/forgot-password" className="justify-self-start text-accent underline">
           {SIGN_IN_TEXT.forgot}

@@ -21,7 +21,7 @@ export function Combobox({
 }: ComboboxProps) {
   const [own, setOwn] = useState(defaultValue ?? '')
   const chosen = value ?? own
-  const { typed, at, open, found, close, narrow, move } = useNarrowing(options, chosen)
+  const { typed, at, open, found, counts, close, narrow, move } = useNarrowing(options, chosen)
   const list = useId()
   const take = (option: Option | undefined) => {
     close()
@@ -74,6 +74,7 @@ export function Combobox({
         open={open}
         found={found}
         all={options.length}
+        {...counts}
         at={at}
         chosen={chosen}
         onTake={take}
@@ -83,6 +84,15 @@ export function Combobox({
 }
 
 type ComboboxProps = SelectProps & { inputClass: string }
+
+/** What is not in the list, and how to find it. */
+function restText({ shown, matches, all, isNarrowed }: RestProps): string {
+  if (shown === 0) return TEXT.noMatch
+  if (!isNarrowed) return TEXT.someShown(shown, all)
+  return shown < matches ? TEXT.moreMatch(shown, matches) : TEXT.someMatch(matches, all)
+}
+
+type RestProps = { shown: number; matches: number; all: number; isNarrowed: boolean }
 
 /** What was typed, and the options that contain it; none is typed while it is closed. */
 function useNarrowing(options: readonly Option[], chosen: string) {
@@ -109,10 +119,11 @@ function useNarrowing(options: readonly Option[], chosen: string) {
     typed === null
       ? narrow('')
       : setAt((before) => (found.length === 0 ? 0 : (before + step + found.length) % found.length))
-  return { typed, at, open: typed !== null, found, close: () => setTyped(null), narrow, move }
+  const counts = { matches: matches.length, isNarrowed: words.length > 0 }
+  return { typed, at, open: typed !== null, found, counts, close: () => setTyped(null), narrow, move }
 }
 
-function Found({ id, label, open, found, all, at, chosen, onTake }: FoundProps) {
+function Found({ id, label, open, found, all, matches, isNarrowed, at, chosen, onTake }: FoundProps) {
   const marked = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (open && at >= 0) marked.current?.scrollIntoView({ block: 'nearest' })
@@ -149,7 +160,7 @@ function Found({ id, label, open, found, all, at, chosen, onTake }: FoundProps) 
         ))}
       {open && found.length < all && (
         <div role="option" tabIndex={-1} aria-selected={false} aria-disabled className="small px-3 py-2 text-muted">
-          {found.length === 0 ? TEXT.noMatch : TEXT.someShown(found.length, all)}
+          {restText({ shown: found.length, matches, all, isNarrowed })}
         </div>
       )}
     </div>
@@ -162,6 +173,9 @@ type FoundProps = {
   open: boolean
   found: readonly Option[]
   all: number
+  /** How many contain what was typed, if something was. */
+  matches: number
+  isNarrowed: boolean
   at: number
   chosen: string
   onTake: (option: Option) => void

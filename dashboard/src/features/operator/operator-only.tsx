@@ -19,7 +19,8 @@ export function OperatorOnly({ title, forSupport = false, children }: OperatorOn
   return (
     <Page title={title}>
       <p>{TEXT.onlyOperators}</p>
-      <ClaimCard />
+      {/* Where there is support, there is an operator, and the token claims nothing. */}
+      {account.support ? <p>{TEXT.roleNeeded}</p> : <ClaimCard />}
     </Page>
   )
 }

@@ -18,7 +18,7 @@ export function DeleteAccount({ email, balance, onCancel }: { email: string; bal
   const closing = useMutation({
     mutationFn: closeAccount,
     onSuccess: async () => {
-      await navigate({ to: '/sign-in' })
+      await navigate({ to: '/sign-in', state: { isAccountDeleted: true } })
       queries.clear()
     },
   })
