@@ -168,17 +168,18 @@ interface ReadinessParts {
   readonly models: ReturnType<typeof composeModels>
   readonly backups: Pick<ReturnType<typeof composeBackups>, 'warning'>
   readonly stopping: StopState
-  readonly surroundings: Pick<Surroundings, 'node' | 'cell'>
+  readonly surroundings: Pick<Surroundings, 'node' | 'cell' | 'index'>
 }
 
 function composeReadiness({ dataDir }: Config, parts: ReadinessParts) {
   const { core, providers, models, backups, stopping, surroundings } = parts
   const { sources, context } = providers
-  const index = new SearchIndex(indexSources(dataDir), () => context.ready())
+  const canSearch = () => context.ready()
+  const index = surroundings.index ?? new SearchIndex(indexSources(dataDir), canSearch)
   const tooFewCalls = () =>
     lowConcurrency(surroundings.cell, { apis: core.apis.routes.apis, models: core.catalog.list() })
   const readiness = new Readiness({
-    ...{ ...models, ...nodeReadiness({ ...core.checks, search: () => index.problem() }, surroundings.node) },
+    ...{ ...models, ...nodeReadiness({ ...core.checks, search: () => index.problem(canSearch) }, surroundings.node) },
     sources: sources ?? (async () => ({ search: await context.ready() })),
     warnings: { backups: backups.warning, stuck: () => core.stuck.warning(), concurrency: async () => tooFewCalls() },
     isDraining: stopping.isAnnounced,

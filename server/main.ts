@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { compose, readDashboard } from './compose'
 import { isInUse, takeDataFolder } from './compose/data-folder'
+import { indexOfNode } from './compose/search/search-index'
 import { logSelfCheck } from './compose/self-check'
 import { startProblem } from './compose/start-problem'
 import { type Config, changedSettings, dataFolder, givenNow, logFormat, validConfig } from './config'
@@ -131,31 +132,31 @@ const clock = { now: () => Date.now() }
 /** Starts this process as one of many nodes on its database. */
 async function startNode(config: Config, nodeUrl: string, log: ProcessLog, started: number): Promise<void> {
   const folder = await takeDataFolder(config)
-  const shared = { clock, log, acceptsClock: process.argv.includes('--accept-clock'), dashboard: await readDashboard() }
-  const onIndexProblem = (error: unknown) =>
-    log.error('the search index of this node could not be prepared', { reason: reasonOf(error) })
-  let isIndexPrepared = false
   // Gateways of one process have one index, which is prepared once.
-  const prepareOnce = (prepare: (onProgress: ReturnType<typeof progress>) => Promise<void>) => {
+  const index = indexOfNode(config)
+  const acceptsClock = process.argv.includes('--accept-clock')
+  const shared = { clock, log, index, acceptsClock, dashboard: await readDashboard() }
+  let isIndexPrepared = false
+  const prepareOnce = () => {
     if (isIndexPrepared) return
     isIndexPrepared = true
-    void prepare(progress(log)).catch((error: unknown) => {
+    void index.prepare(progress(log)).catch((error: unknown) => {
       isIndexPrepared = false
-      onIndexProblem(error)
+      log.error('the search index of this node could not be prepared', { reason: reasonOf(error) })
     })
   }
-  const { reloadModels, isOwner, prepareSearch } = await runNode({
-    ...{ config, nodeUrl, log, end, release: () => folder.release() },
+  const { reloadModels, isOwner } = await runNode({
+    ...{ config, nodeUrl, index, log, end, release: () => folder.release() },
     compose: (surroundings, onLost, opening) =>
       compose(config, { ...shared, onFatal: onLost, ...(opening && { opening }), ...surroundings }),
     onOwned(gateway, surroundings) {
       void gateway.rail.open()
-      prepareOnce((onProgress) => gateway.index.prepare(onProgress))
+      prepareOnce()
       // If the accounts cannot be read, this node is about to lose them, and the next owner says it.
       if (!surroundings.cell?.apart) void informOfMain(config, gateway, log).catch(() => undefined)
     },
   })
-  if (!isOwner) prepareOnce(prepareSearch)
+  prepareOnce()
   onHangUp = () => void reload({ reloadModels }, log)
   const took = performance.now() - started
   const line = `${readyLine(nodeUrl, took)} as ${isOwner ? 'the owner' : 'a standby'}`

@@ -3,7 +3,8 @@ import type { compose } from './compose'
 import type { CellsOfNode, openCellsOfNode } from './compose/cluster/cells-of-node'
 import { openers } from './compose/cluster/gateway-openers'
 import { joinedMetrics } from './compose/cluster/joined-metrics'
-import { openNode, prepareSearch } from './compose/cluster/open-node'
+import { openNode } from './compose/cluster/open-node'
+import type { SearchIndex } from './compose/search/search-index'
 import type { Surroundings } from './compose/surroundings'
 import type { Config } from './config'
 import { reasonOf } from './core/result'
@@ -23,6 +24,8 @@ type CellSurroundings = Required<Pick<Surroundings, 'node'>> & Pick<Surroundings
 interface NodeProcess {
   readonly config: Config
   readonly nodeUrl: string
+  /** The index that its gateways share. */
+  readonly index: Pick<SearchIndex, 'problem'>
   readonly log: ProcessLog
   /** Opens the accounts of a cell. Another node may own its database only until `opening` begins. */
   readonly compose: (
@@ -60,7 +63,7 @@ export async function runNode(parts: NodeProcess) {
   const notifyOtherNodes = async () => opened.notifyOtherNodes()
   const cells = await openCells(config, { onFatal: end, notifyOtherNodes })
   const opened: Opened = await openNode(config, {
-    ...{ nodeUrl: parts.nodeUrl, log, several: cells?.several, onStuck: end },
+    ...{ nodeUrl: parts.nodeUrl, index: parts.index, log, several: cells?.several, onStuck: end },
     ...openers<Gateway, CellSurroundings>({
       compose: parts.compose,
       surroundingsOf: (node) => ({ node, ...cells?.surroundings(node) }),
@@ -111,7 +114,6 @@ export async function runNode(parts: NodeProcess) {
       ...new Set((await Promise.all([...serving().values()].map((one) => one.reloadModels()))).flat()),
     ],
     isOwner: role.name === 'owner',
-    prepareSearch: (onProgress: (done: number, total: number) => void) => prepareSearch(config, onProgress),
   }
 }
 

@@ -10,6 +10,7 @@ import type { DashboardFiles } from '../http/system/dashboard-files'
 import type { Log } from '../log'
 import type { CellMembership } from './cluster/cells/cell-membership'
 import type { NodeSurroundings } from './cluster/gateway-node'
+import type { SearchIndex } from './search/search-index'
 
 export interface Surroundings {
   readonly clock: Clock
@@ -34,6 +35,8 @@ export interface Surroundings {
   readonly providers?: ClosableProviders
   /** A hash of passwords that takes no time, for tests. */
   readonly passwordHash?: IdentityOptions['passwordHash']
+  /** The search index, if the gateways of a process share it. */
+  readonly index?: SearchIndex
   /** The built dashboard, if it is already loaded: the gateways of a process share it. */
   readonly dashboard?: DashboardFiles
   /** One of several cells; without it the gateway is alone (ADR 52). */

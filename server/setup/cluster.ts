@@ -19,7 +19,9 @@ Brings up libSQL servers (sqld), nodes of the gateway and nginx in front of them
 PORT is the balancer's port (3000); the nodes and the databases have the ports after it. Other settings go to every node.`
 
 const ROOT = resolve(import.meta.dirname, '../..')
-const READY_MS = 60_000
+const ANSWER_MS = 60_000
+/** The first start builds the search index of each node, all at once. */
+const READY_MS = 600_000
 
 interface Cluster {
   readonly folder: string
@@ -156,9 +158,9 @@ async function startBalancer({ folder, port, nodes }: Cluster): Promise<ChildPro
   return new ChildProcess('nginx', ['nginx', '-e', join(own, 'error.log'), '-c', file], { cwd: own })
 }
 
-/** Waits until the URL is answered. Throws if the process ends before, or it takes too long. */
-async function waitForAnswer(url: string, child: ChildProcess): Promise<void> {
-  const end = performance.now() + READY_MS
+/** Waits until the URL is answered with 200. Throws if the process ends before, or it takes too long. */
+async function waitForAnswer(url: string, child: ChildProcess, maxMs = ANSWER_MS): Promise<void> {
+  const end = performance.now() + maxMs
   while (
     !(await fetch(url).then(
       ({ ok }) => ok,
@@ -167,7 +169,8 @@ async function waitForAnswer(url: string, child: ChildProcess): Promise<void> {
   ) {
     if (child.hasEnded)
       throw new SetupFailure(`${child.name} did not start. Its last lines are above; is its port taken?`)
-    if (performance.now() > end) throw new SetupFailure(`${child.name} did not answer at ${url} within a minute.`)
+    if (performance.now() > end)
+      throw new SetupFailure(`${child.name} did not answer 200 at ${url} within ${maxMs / 60_000} min.`)
     await Bun.sleep(50)
   }
 }
@@ -218,6 +221,11 @@ async function run(): Promise<void> {
     for (const database of cluster.databases) await start(startDatabase(cluster, database), database.url, '/health')
     for (const node of cluster.nodes) await start(startNode(cluster, node), `http://127.0.0.1:${node.port}`, '/health')
     if (cluster.hasBalancer) await start(await startBalancer(cluster), entrance(cluster), '/health')
+    console.log(
+      'Waiting until every node is ready. At the first start each builds its search index, for half a minute.',
+    )
+    const nodes = children.filter(({ name }) => cluster.nodes.some((node) => node.name === name))
+    await Promise.all(nodes.map((child) => waitForAnswer(`${child.address}/ready`, child, READY_MS)))
   } catch (failure) {
     console.error(describeFailure(failure))
     await stopAll(1)

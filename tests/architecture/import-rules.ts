@@ -461,7 +461,13 @@ export const RULES: readonly Rule[] = [
       'server/stopping.ts',
       'server/http/operator/control.ts',
     ],
-    types: ['server/compose.ts', 'server/compose/surroundings.ts', 'server/config.ts', 'server/log.ts'],
+    types: [
+      'server/compose.ts',
+      'server/compose/surroundings.ts',
+      'server/compose/search/search-index.ts',
+      'server/config.ts',
+      'server/log.ts',
+    ],
     packages: ['node:path'],
   },
   {
@@ -481,6 +487,7 @@ export const RULES: readonly Rule[] = [
       'server/run-node.ts',
       'server/waiting-room.ts',
       'server/compose/data-folder.ts',
+      'server/compose/search/search-index.ts',
       'server/compose/self-check.ts',
       'server/compose/start-problem.ts',
       'server/welcome.ts',

@@ -100,6 +100,8 @@ interface HarnessOptions {
   /** One of several cells, whose clock is that of the others. */
   readonly cell?: CellMembership
   readonly clock?: FakeClock
+  /** The search index that it shares with other gateways. */
+  readonly index?: Surroundings['index']
   /** Where a clock that stands begins. */
   readonly now?: number
 }
@@ -166,6 +168,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     dashboard: await loadedDashboard(),
     ...(!options.configuredProviders && { providers: { images, context } }),
     ...options.cells,
+    ...(options.index && { index: options.index }),
     ...(options.pingMs && { pingMs: options.pingMs }),
     ...(options.outbound && { outbound: options.outbound }),
   })

@@ -53,6 +53,8 @@ interface NodeParts {
   /** Determines callers' addresses, as a single gateway does. */
   readonly addressOf: ContextDeps['addressOf']
   readonly now: () => number
+  /** Why this node could not answer searches if it owned a cell; null if it could. */
+  readonly searchProblem?: () => Promise<string | null>
   /** Only with several cells. */
   readonly router?: CellRouter | undefined
   /** Only with several cells: reloads the control database in all gateways of this process, including those that are opening. */
@@ -289,8 +291,9 @@ export class GatewayNode {
    * for the next owner: otherwise a balancer would refuse them all at each hand-over.
    */
   private async readiness(): Promise<{ readonly code: string | null; readonly missing: readonly CellName[] }> {
-    const { role } = this.parts
+    const { role, searchProblem } = this.parts
     if (role.problem() !== null) return { code: 'node_unavailable', missing: [] }
+    if (searchProblem && (await searchProblem()) !== null) return { code: 'search_unavailable', missing: [] }
     const states = await Promise.all(role.cells.map(async (cell) => ({ cell, state: await this.stateOf(cell) })))
     const missing = states.flatMap(({ cell, state }) => (state === 'served' ? [] : [cell]))
     const isUseful = states.some(

@@ -13,8 +13,7 @@ import { reasonOf } from '../../core/result'
 import { VERSION } from '../../core/version'
 import type { Log } from '../../log'
 import { clientAddresses } from '../observing/client-addresses'
-import { indexSources } from '../search/index-sources'
-import { SearchIndex } from '../search/search-index'
+import type { SearchIndex } from '../search/search-index'
 import { askToPrepare } from './calls/ask-to-prepare'
 import { CellChanges } from './calls/cell-changes'
 import { messagesOver } from './calls/cell-messages'
@@ -34,6 +33,8 @@ const REPORT_EVERY_MS = 10_000
 
 interface NodeNeeds {
   readonly nodeUrl: string
+  /** The index that the gateways of this node share. */
+  readonly index: Pick<SearchIndex, 'problem'>
   readonly log: Log
   /** Opens the accounts of a cell in this process. `onLost` is called when another process owns them or an essential part died. */
   readonly open: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<OwnedGateway>
@@ -54,7 +55,8 @@ interface NodeNeeds {
 }
 
 /** Makes this process one of the nodes on its database. Throws if its secrets differ from the other nodes'. */
-export async function openNode(config: Config, { nodeUrl, log, open, prepare, several, onStuck }: NodeNeeds) {
+export async function openNode(config: Config, needs: NodeNeeds) {
+  const { nodeUrl, index, log, open, prepare, several, onStuck } = needs
   const leases = new LibsqlLeases({ url: config.databaseUrl, authToken: config.databaseAuthToken })
   const self = { id: newNodeId(config.secretKey, nodeUrl), url: nodeUrl, version: VERSION, zones: zoneRules() }
   await join(leases, self, config)
@@ -78,6 +80,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, prepare, se
   const role: NodeRole<OwnedGateway> = new NodeRole({
     ...{ self, leases, log, now, onStuck, monotonic: () => performance.now() },
     isGenuine: (owner) => isGenuine(config.secretKey, owner),
+    canSearch: async () => (await index.problem()) === null,
     ...(several && { cells: several.cells, askDatabase: several.askDatabase }),
     open: (ownership) => open(surroundingsOf(ownership), ownership.onLost),
     prepare: (ownership) => prepare(surroundingsOf(ownership), ownership.onLost),
@@ -103,7 +106,15 @@ export async function openNode(config: Config, { nodeUrl, log, open, prepare, se
     return next && next.term > after.term ? next : null
   }
   const node = new GatewayNode({
-    ...{ nodeId, role, leases, forwarding, now, addressOf: clientAddresses(config, log) },
+    ...{
+      nodeId,
+      role,
+      leases,
+      forwarding,
+      now,
+      searchProblem: () => index.problem(),
+      addressOf: clientAddresses(config, log),
+    },
     hopOf: (request, isMeant) => hopOf(request, signer, hopTime(), isMeant),
     ...{ router: several?.router, refresh: several?.refresh, onTrouble: reportUnknownCell },
     onFault: (reason) => log.error('request failed', { reason }),
@@ -124,11 +135,6 @@ export async function openNode(config: Config, { nodeUrl, log, open, prepare, se
       await leases.close()
     },
   }
-}
-
-/** Builds the search index of a standby, so that it can answer searches as soon as it owns the accounts. */
-export function prepareSearch({ dataDir }: Config, onProgress: (done: number, total: number) => void): Promise<void> {
-  return new SearchIndex(indexSources(dataDir), async () => true).prepare(onProgress)
 }
 
 async function join(leases: LeaseStore, self: Omit<NodeFacts, 'skewMs'>, config: Config) {

@@ -53,6 +53,28 @@ describe('cells', () => {
     expect([opened.length, role.of('c3')?.term]).toEqual([3, 1])
   })
 
+  test('go to no node that cannot search yet, unless they have no owner', async () => {
+    const { start, pass, owners } = sharing(['main', 'c2'])
+    const a = start('a')
+    a.link.canSearch = false
+    await pass(500)
+    expect(owners()).toEqual({ main: 'a', c2: 'a' })
+    a.link.canSearch = true
+    const b = start('b')
+    b.link.canSearch = false
+    await pass(30_000)
+    expect(owners()).toEqual({ main: 'a', c2: 'a' })
+    b.link.canSearch = true
+    await pass(5_000)
+    expect(owners()).toEqual({ main: 'a', c2: 'b' })
+    // Models and sign-ins need no search.
+    b.link.canSearch = false
+    const left = a.role.leave(0)
+    await pass(5_000)
+    await left
+    expect(owners()).toEqual({ main: 'b', c2: 'b' })
+  })
+
   test('are divided among nodes that start together, join, die and come back: never two owners, and no flapping', async () => {
     for (const cells of [CELLS.slice(0, 2), CELLS.slice(0, 3), CELLS])
       for (const nodes of [2, 3, 4]) {

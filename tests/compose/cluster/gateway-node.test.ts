@@ -163,7 +163,7 @@ describe('a standby', () => {
   async function standby() {
     const { time, start, allLeases } = testNodes()
     const [a, b] = [start('a'), start('b')]
-    const state = { isReached: true }
+    const state = { isReached: true, searchProblem: null as string | null }
     const nodeOf = ({ role }: typeof a) =>
       new GatewayNode({
         ...{ nodeId: 'b', role, leases: allLeases, now: () => time.now, addressOf: () => UNKNOWN_ADDRESS },
@@ -175,6 +175,7 @@ describe('a standby', () => {
           close: async () => undefined,
         },
         hopOf: () => null,
+        searchProblem: async () => state.searchProblem,
       })
     await time.pass(1_000)
     const owning = a.role.owned() ? { owner: a, other: b } : { owner: b, other: a }
@@ -211,6 +212,14 @@ describe('a standby', () => {
     await time.pass(14_000)
     expect(await ready()).toEqual(OUT)
     state.isReached = true
+    expect(await ready()).toEqual(READY)
+  })
+
+  test('is not ready while its search index is built: it could answer no search if it took the accounts', async () => {
+    const { ready, state } = await standby()
+    state.searchProblem = 'the search index is being built'
+    expect(await ready()).toEqual([503, 'search_unavailable'])
+    state.searchProblem = null
     expect(await ready()).toEqual(READY)
   })
 

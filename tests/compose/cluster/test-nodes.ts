@@ -57,7 +57,7 @@ export function testNodes(
     const preparing = { unprepared: null as Error | null, unbegun: null as Error | null }
     /** The answer to taking a lease arrives when this resolves. */
     const late = { taking: Promise.resolve(), beginning: Promise.resolve() }
-    const link = { isCut: false, losesAnswers: false, skewMs, ...faults, ...preparing, ...late }
+    const link = { isCut: false, losesAnswers: false, canSearch: true, skewMs, ...faults, ...preparing, ...late }
     const log = (level: string) => (message: string, fields?: object) => {
       lines.push(`${id} ${level}: ${message}`)
       details.push({ message, ...fields })
@@ -66,6 +66,7 @@ export function testNodes(
       ...{ self, cells, leases: linked(shared, link), onSighting: () => undefined },
       isGenuine: ({ nodeId }) => !nodeId.startsWith('thief'),
       askDatabase: async (cell) => (link.silent.includes(cell) ? 'no answer' : null),
+      canSearch: async () => link.canSearch,
       onStuck: (reason) => lines.push(`${id} stuck: ${reason}`),
       log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
       now: () => time.now + link.skewMs,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { SearchIndex } from '../../../server/compose/search/search-index'
 import { ok } from '../../../server/core/result'
 import { healthRoutes } from '../../../server/http/system/health-routes'
 import { Readiness } from '../../../server/http/system/readiness'
@@ -74,6 +75,22 @@ describe('/health and /ready', () => {
     building.resolve(null)
     await built
     expect((await gateway.call('/ready')).status).toBe(200)
+  })
+
+  test('/ready is 503 also where the index is built for another gateway of the process, as for the second cell of a node', async () => {
+    const building = Promise.withResolvers<null>()
+    const index = new SearchIndex({ indexPath: '/', nodeModules: '/', projectRoot: '/' }, async () => false)
+    const built = index.prepare(
+      () => {},
+      () => building.promise,
+    )
+    const second = await openHarness({ index })
+    second.context.isReady = false
+    expect((await second.call('/ready')).status).toBe(503)
+    building.resolve(null)
+    await built
+    expect((await second.call('/ready')).status).toBe(200)
+    await second.close()
   })
 
   test('operators read that no backups can be made, which leaves the gateway ready', async () => {

@@ -35,6 +35,8 @@ interface RoleParts<G extends OwnedGateway> extends CellParts<G> {
   readonly now: () => number
   /** Asks another node to prepare a cell that it will soon get. Resolves to false if it cannot or takes too long. Never rejects. */
   readonly askToPrepare?: (cell: CellName, at: Pick<LeaseCandidate, 'nodeId' | 'url'>) => Promise<boolean>
+  /** Whether this node can answer searches. Until then no node hands it a cell; it takes those without an owner all the same. */
+  readonly canSearch?: () => Promise<boolean>
   /** For tests. */
   readonly sleep?: (ms: number) => Promise<void>
 }
@@ -356,8 +358,9 @@ export class NodeRole<G extends OwnedGateway> {
 
   /** Reports that this node is alive; immediately if the cells that it can take have changed. */
   private async beat(): Promise<void> {
-    const { leases, self, monotonic } = this.parts
-    const offer = this.isAble ? this.roles.filter(({ isWilling }) => isWilling).map(({ cell }) => cell) : []
+    const { leases, self, monotonic, canSearch } = this.parts
+    const offers = this.isAble && (this.roles.length === 1 || !canSearch || (await canSearch()))
+    const offer = offers ? this.roles.filter(({ isWilling }) => isWilling).map(({ cell }) => cell) : []
     const isNews = this.roles.length > 1 && offer.join() !== this.offered
     if (!isNews && monotonic() - this.seenAt < RENEW_MS) return
     this.seenAt = monotonic()
