@@ -192,9 +192,10 @@ function summary(cluster: Cluster, children: readonly ChildProcess[]): string {
   return `
 The cluster is up:
 ${rows.join('\n')}
-${cluster.hasBalancer ? '' : '\nThere is no balancer: nginx is not installed (apt-get install nginx-light). Every node takes every request.\n'}
-Dashboard       ${url}
-First call      curl -i '${url}/apis/v1/websearch/images/search?q=credit%20card'
+${cluster.hasBalancer ? '' : '\nThere is no balancer: nginx is not installed (apt-get install nginx-light). Every node answers calls; sign in at the first one only.\n'}
+Dashboard       ${url}    (sign in at this address; at any other one signing in is 403)
+First call      curl -H 'Authorization: Bearer KEY' '${url}/apis/v1/websearch/images/search?q=credit%20card'
+                (KEY: make one in the dashboard; without it the answer is 402)
 Who owns        DATA_DIR=${join(cluster.folder, first?.name ?? '')} bun run gateway operator cells
 Let one die     kill -9 ${children.find(({ name }) => name === first?.name)?.pid}    (it is started again; another one owns the accounts meanwhile)
 

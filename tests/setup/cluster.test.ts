@@ -43,6 +43,21 @@ test.skipIf(!hasSqld)(
       const challenge = await fetch(`${url}/apis/v1/websearch/images/search?q=cards`)
       expect([url, challenge.status]).toEqual([url, 402])
     }
+    const signIn = (url: string, origin: string) =>
+      fetch(`${url}/api/auth/sign-in/email`, {
+        method: 'POST',
+        headers: { origin, 'content-type': 'application/json' },
+        body: JSON.stringify({ email: 'nobody@example.com', password: 'correct horse battery' }),
+      })
+    const elsewhere = `http://127.0.0.1:${port + 2}`
+    const refused = await signIn(elsewhere, elsewhere)
+    expect([refused.status, await refused.text()]).toEqual([
+      403,
+      expect.stringContaining(`at ${entrance}, its BASE_URL`),
+    ])
+    expect((await signIn(entrance, entrance)).status).toBe(401)
+    expect(output).toContain(`Dashboard       ${entrance}    (sign in at this address`)
+    expect(output).toContain("curl -H 'Authorization: Bearer KEY' '")
     expect(output).toContain('sqld-2')
     const cells = await control(join(folder, 'cluster', 'node-1'), 'cells', {})
     expect(((await cells.json()) as { cells: { name: string }[] }).cells.map(({ name }) => name)).toEqual([

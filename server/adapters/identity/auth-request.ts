@@ -82,7 +82,8 @@ export async function authRequest(
     return ok(new Request(path === '/oauth2/authorize' ? askingForConsent(target) : target, { method, headers }))
 
   if (isForeign(request.headers, own.trusted)) {
-    return refuse(403, 'INVALID_ORIGIN', 'Requests from this origin are not allowed.')
+    const next = `Open the dashboard at ${own.origin}, its BASE_URL.`
+    return refuse(403, 'INVALID_ORIGIN', `Requests from this origin are not allowed. ${next}`)
   }
   // The library refuses cookies without an Origin; isForeign has already allowed scripts that send none.
   if (!headers.has('origin')) headers.set('origin', own.origin)
