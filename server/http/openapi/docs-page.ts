@@ -4,7 +4,10 @@ import { createHash } from 'node:crypto'
 export function scalarSettings(url: string) {
   return {
     url,
-    spec: { url },
+    // The plugin would set its `url`, which Scalar no longer wants there.
+    spec: undefined,
+    // Our operations have a group "Models".
+    modelsSectionLabel: 'Schemas',
     withDefaultFonts: false,
     hideClientButton: true,
     telemetry: false,
@@ -19,6 +22,8 @@ export function scalarSettings(url: string) {
 export function docsPage(written: string): Response {
   const html = written
     .replace('<html>', '<html lang="en">')
+    // From `spec`, too.
+    .replace(/\s*data-url="[^"]*"/, '')
     .replace('</head>', '  <link rel="icon" type="image/svg+xml" href="/favicon.svg" />\n  </head>')
   const hashes = inlineScripts(html).map((script) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`)
   return page(html, `script-src ${["'self'", ...hashes].join(' ')}`)

@@ -23,7 +23,7 @@ describe('/docs', () => {
     const answer = await gateway.call('/docs')
     const html = await answer.text()
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    const addresses = [...html.matchAll(/(?:src|href|data-url)="([^"]*)"/g)].map(([, address]) => address)
+    const addresses = [...html.matchAll(/(?:src=|href=|"url":)"([^"]*)"/g)].map(([, address]) => address)
     expect(addresses).toContain('/openapi.json')
     for (const address of addresses) expect(address).toMatch(/^\/[^/]/)
     expect(html).not.toMatch(/https?:\/\//)
