@@ -138,6 +138,15 @@ test('books that do not agree, and an old copy, are found', async () => {
   await rm(folder, { recursive: true })
 })
 
+test('without a database it says where it looked, as beside nodes whose settings it does not have', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'doctor-'))
+  await chmod(folder, 0o700)
+  const [books] = of(await doctor({ DATA_DIR: folder }), 'books')
+  expect(books?.message).toStartWith(`there is no database yet: ${join(folder, 'gateway.db')} is not there`)
+  expect(books?.message).toContain('DATABASE_URL')
+  await rm(folder, { recursive: true })
+})
+
 test('data that was moved to another database is found, and where it is', async () => {
   const file = join(h.folder, 'closed.db')
   await writeMigratedDatabase(file)

@@ -17,6 +17,9 @@ import { table } from '../table'
 import { applyText, importText, operationTable, reportText, trialText } from './api-text'
 import { readSource, readValue, writtenYaml } from './value-file'
 
+export const API_LEGEND = `  AUTH is none, header:NAME=SECRET, query:NAME=SECRET, bearer:SECRET, basic:SECRET, oauth2:TOKEN_URL;client=ID;secret=SECRET
+  or 402:PAYEE,PAYEE; SECRET is env:UPSTREAM_NAME, a variable of the server. PRICE is USD per call such as 0.01, or JSON.`
+
 export const API_HELP = `  api import FILE|URL --name NAME --base URL [--auth AUTH] [--price PRICE] [--prices FILE]
              [--only "GET /v1/forecast"]... [--disabled] [--dry-run] [--yes]
                                             sell the operations of an OpenAPI document, or bring an API up to date with it
@@ -34,8 +37,7 @@ export const API_HELP = `  api import FILE|URL --name NAME --base URL [--auth AU
   api export [NAME]                         print the catalog as YAML, to keep and to apply
   apply FILE [--dry-run] [--yes]            make the catalog what FILE says (docs/sell-your-api.md)
 
-  AUTH is none, header:NAME=SECRET, query:NAME=SECRET, bearer:SECRET, basic:SECRET, oauth2:TOKEN_URL;client=ID;secret=SECRET
-  or 402:PAYEE,PAYEE; SECRET is env:UPSTREAM_NAME, a variable of the server. PRICE is USD per call such as 0.01, or JSON.`
+${API_LEGEND}`
 
 /** Asks a person at the terminal. False where there is none. */
 export type Confirm = (question: string) => boolean

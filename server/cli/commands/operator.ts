@@ -19,13 +19,14 @@ import type {
   ResetLinkCommand,
   ResetSecondFactorCommand,
   SecondFactorReset,
+  SetOperatorPrice,
 } from '../../http/operator/record'
 import { parsedArgsWith } from '../command'
 import { askServer, CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
-import { API_HELP, apiCommand, applyCommand, type Confirm } from './operator-api'
+import { API_HELP, API_LEGEND, apiCommand, applyCommand, type Confirm } from './operator-api'
 import { BACKUP_HELP, backupCommand, type Tell } from './operator-backup'
 import { CUSTOMER_HELP, customerCommand } from './operator-customer'
 import { MODEL_HELP, modelCommand } from './operator-model'
@@ -35,11 +36,7 @@ import { STUCK_HELP, stuckCommand } from './operator-stuck'
 import { customerViewCommand, moreRows, VIEWS_HELP } from './operator-views'
 import { OPERATOR_WEBHOOK_HELP, OPERATOR_WEBHOOKS_USAGE, operatorWebhookCommand } from './webhooks'
 
-const OPERATOR_HELP = `Usage: ${PROGRAM} operator COMMAND
-
-Manages the server that runs on DATA_DIR (default: data).
-
-  list [TEXT]                               list accounts and prices, or find accounts by email, name, key, or the id of an
+const COMMANDS_HELP = `  list [TEXT]                               list accounts and prices, or find accounts by email, name, key, or the id of an
                                             account, key, request or payment; newest first, 50 at a time
 ${VIEWS_HELP}
 ${CUSTOMER_HELP}
@@ -68,9 +65,18 @@ ${OPERATOR_WEBHOOK_HELP}
 ${BACKUP_HELP}
   reset-link ACCOUNT                        print a link to set a new password, valid once within an hour
   reset-second-factor ACCOUNT               remove the authenticator app, recovery codes and passkeys of an owner who
-                                            lost them, and end their sessions; the owner is notified
+                                            lost them, and end their sessions; the owner is notified`
 
-ACCOUNT is an id (acct_...) or a confirmed email address. OPERATION is the name of a price, such as image-search.
+const ACCOUNT_IS = 'ACCOUNT is an id (acct_...) or a confirmed email address.'
+const OPERATION_IS = 'OPERATION is the name of a price, such as image-search.'
+
+const OPERATOR_HELP = `Usage: ${PROGRAM} operator COMMAND
+
+Manages the server that runs on DATA_DIR (default: data).
+
+${COMMANDS_HELP}
+
+${ACCOUNT_IS} ${OPERATION_IS}
 
   --limit N      of a list: rows per page, 1 to 200
   --cursor TEXT  of a list: the page after the one that ended with this cursor
@@ -93,7 +99,7 @@ export async function operatorCommand(
   if (group === 'apply' && !helps) return applyCommand(others, ask)
   if (group === 'webhooks') return helps ? OPERATOR_WEBHOOKS_USAGE : operatorWebhookCommand(others)
   if (group === 'customer') return customerViewCommand(others)
-  if (helps) return OPERATOR_HELP
+  if (helps) return helpOf(args.filter((arg) => !arg.startsWith('-')))
   const { values, positionals } = parsed(args)
   const [command, ...rest] = positionals
   if (values.help || !command) return OPERATOR_HELP
@@ -117,13 +123,32 @@ export async function operatorCommand(
   if (command === 'publish') return publication(answer as Publication)
   if (command === 'list') return listing(answer as AccountsAndPrices)
   if (command === 'keys') return keysLine((answer as OneOperatorAccount).account)
-  if (command === 'price') return `${priceLine(answer as OperatorPrice)}\n`
+  if (command === 'price') return setPriceLine(answer as SetOperatorPrice)
   if (command === 'reset-link') return `${(answer as ResetLink).link}\n`
   if (command === 'reset-second-factor')
     return `The password alone signs ${(answer as SecondFactorReset).email} in again. All sessions were signed out.\n`
   if (command === 'requests') return requestPage(answer as OperatorLimitRequestPage)
   if (command === 'approve' || command === 'decline') return requestTable([(answer as OneOperatorLimitRequest).request])
   return accountTable([(answer as OneOperatorAccount).account])
+}
+
+/** The help of one command, or of all if it is none: its lines of the list, and what their words mean. */
+function helpOf([command, second = '']: readonly string[]): string {
+  const entries = COMMANDS_HELP.split(/\n+(?= {2}\S)/)
+  const wordsOf = (entry: string) => entry.trim().split(/\s+/)
+  const all = entries.filter((entry) => wordsOf(entry)[0] === command)
+  if (all.length === 0) return OPERATOR_HELP
+  const named = all.filter((entry) => wordsOf(entry)[1]?.split('|').includes(second))
+  const shown = (named.length > 0 ? named : all).join('\n')
+  const legends = [
+    ...(/ ACCOUNT\b/.test(shown) ? [ACCOUNT_IS] : []),
+    ...(/ OPERATION\b/.test(shown) ? [OPERATION_IS] : []),
+    ...(/ AUTH\b|PRICE\b/.test(shown) ? [API_LEGEND] : []),
+  ]
+  const usage = `Usage: ${PROGRAM} operator ${command} ...\n\n${shown}\n`
+  return [usage, ...legends.map((legend) => `${legend}\n`), `"${PROGRAM} operator --help" lists all commands.\n`].join(
+    '\n',
+  )
 }
 
 function parsed(args: readonly string[]) {
@@ -278,6 +303,12 @@ function requestTable(requests: readonly OperatorLimitRequest[]): string {
 
 function keysLine({ id, most_keys: maxKeys }: OperatorAccount): string {
   return `${id} may have up to ${count(maxKeys, 'live key')}\n`
+}
+
+/** A restored price says what it is; an older server does not. */
+function setPriceLine(set: SetOperatorPrice): string {
+  const isShown = set.usd === null && typeof set.now_usd === 'string'
+  return `${priceLine(set)}${isShown ? `: ${set.now_usd} USD` : ''}\n`
 }
 
 function priceLine({ operation, account, usd }: OperatorPrice): string {

@@ -122,6 +122,8 @@ async function checkGateway(dataDir: string): Promise<readonly Found[]> {
   return [fail(what, 'Fix what it names; if it does not respond, restart it')]
 }
 
+const OTHER_DATABASE = 'If the gateway has another DATABASE_URL or DATA_DIR, run this with its settings'
+
 /** Opens the database, which creates files next to it, so only as the gateway's own user. */
 async function checkData(check: RunCheck, env: Environment, now: number, isOwn: boolean): Promise<void> {
   const storage = readableStorage(env)
@@ -137,7 +139,7 @@ async function checkData(check: RunCheck, env: Environment, now: number, isOwn: 
   if (servers.length > 0) await check('database', () => checkDatabases(servers))
   await check('books', async () => {
     if (file === null) return checkServerBooks(servers)
-    if (!existsSync(file)) return [pass('there is no database yet')]
+    if (!existsSync(file)) return [pass(`there is no database yet: ${file} is not there. ${OTHER_DATABASE}`)]
     if (!isOwn) return [warn('not read, because this is another user', 'Run this as the user of the gateway')]
     const health = await examineData(file)
     bytes = health.bytes

@@ -12,7 +12,8 @@ import type { SoldOperation } from '../../core/apis/api-routes'
 import type { ApiRegistry } from '../../core/apis/api-store'
 import { priceProblem } from '../../core/apis/prices/price-rules'
 import type { Actor } from '../../core/audit'
-import type { PriceStore } from '../../core/catalog/prices'
+import { isImportedName } from '../../core/catalog/operations'
+import { currentPrice, type PriceStore } from '../../core/catalog/prices'
 import { isoTime } from '../../core/clock'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import type { AccountId, LimitRequestId } from '../../core/ids'
@@ -21,6 +22,7 @@ import { limitsOf, MAX_KEYS, tierOf } from '../../core/limits/tier'
 import { formatUsd, type Money, parseUsd, ZERO } from '../../core/money'
 import { DEFAULT_ROWS, pageOf } from '../../core/page'
 import { err, ok, type Result } from '../../core/result'
+import { soldPrice } from '../../pipeline/apis/sold-price'
 import { limitRequestRecord } from '../account/limit-request-record'
 import { refuseCursor } from '../middleware/input/list-query'
 import { readable } from '../middleware/input/validate-body'
@@ -40,12 +42,12 @@ import {
   type OperatorAccountPage,
   type OperatorLimitRequest,
   type OperatorLimitRequestPage,
-  type OperatorPrice,
   priceRecord,
   type ResetLink,
   type ResetLinkCommand,
   type ResetSecondFactorCommand,
   type SecondFactorReset,
+  type SetOperatorPrice,
 } from './record'
 
 export const NOBODY_SIGNS_IN = failure('invalid_state', 'This account is closed for good. Nobody can sign in to it.')
@@ -112,15 +114,20 @@ export class OperatorCommands {
     return this.described(await this.parts.operator.setMaxKeys(actor, account.value.id, form.keys))
   }
 
-  async setPrice(actor: Actor, { operation, usd, account: name }: NewPrice): CommandResult<OperatorPrice> {
+  async setPrice(actor: Actor, { operation, usd, account: name }: NewPrice): CommandResult<SetOperatorPrice> {
     const account = name === undefined ? ok(null) : await findAccountId(this.parts, name)
     if (!account.ok) return account
     const amount = usd === null ? null : readable(parseUsd(usd))
-    const imported = this.parts.apis.routes.byName(operation)
+    const { prices, apis } = this.parts
+    const imported = apis.routes.byName(operation)
     const problem = imported && amount !== null ? amountProblem(imported, amount) : null
     if (problem !== null) return err(failure('invalid_state', problem))
     const set = await this.parts.operator.setPrice(actor, operation, account.value, amount)
-    return set.ok ? ok(priceRecord(set.value)) : set
+    if (!set.ok) return set
+    const now = isImportedName(operation)
+      ? imported && soldAmount(prices, imported, account.value)
+      : currentPrice(prices, operation, account.value).amount
+    return ok({ ...priceRecord(set.value), now_usd: now === null ? null : formatUsd(now) })
   }
 
   async requests({ status = 'pending', ...page }: LimitRequestsCommand): CommandResult<OperatorLimitRequestPage> {
@@ -256,6 +263,12 @@ async function findAccountId(
 
 function noAccount(name: string): Failure {
   return failure('resource_not_found', `The account ${name.slice(0, 100)} does not exist.`)
+}
+
+/** The amount of an imported operation; null if its upstream reports it. */
+function soldAmount(prices: PriceStore, sold: SoldOperation, account: AccountId | null): Money | null {
+  const { price } = soldPrice(prices, sold, account)
+  return price.mode === 'reported' ? null : price.amount
 }
 
 /** Why an operator cannot set this amount for an imported operation, or null. */

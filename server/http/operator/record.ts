@@ -190,6 +190,15 @@ export const OperatorPrice = named(
 )
 export type OperatorPrice = Static<typeof OperatorPrice>
 
+/** The answer to `price`. */
+export const SetOperatorPrice = record('A price that was just set, and what applies now.', {
+  ...OperatorPrice.properties,
+  now_usd: orNull(
+    text('US dollars per unit that apply now; null for an imported operation that is not on sale or has no amount.'),
+  ),
+})
+export type SetOperatorPrice = Static<typeof SetOperatorPrice>
+
 export const OperatorPrices = record('The prices of the catalog, and those that operators set.', {
   catalogue: listOf(
     record('A price.', { operation: OPERATION, usd: text('US dollars per unit.') }),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import type { AccountsAndPrices, OneOperatorAccount, OperatorPrice } from '../../../server/http/operator/record'
+import type { AccountsAndPrices, OneOperatorAccount, SetOperatorPrice } from '../../../server/http/operator/record'
 import { copyRow } from '../../support/databases/database-file'
 import { type Harness, openHarness } from '../../support/harness'
 import {
@@ -243,7 +243,7 @@ describe('limits', () => {
 
 describe('price', () => {
   const setPrice = (usd: string | null, account?: string) =>
-    command<OperatorPrice>('price', { operation: 'image-search', usd, ...(account && { account }) })
+    command<SetOperatorPrice>('price', { operation: 'image-search', usd, ...(account && { account }) })
   /** What one call costs now, and how `/v1/usage/{id}` explains it. */
   async function charged(made: MadeKey) {
     const answer = await gateway.as(made.secret, IMAGES)
@@ -264,6 +264,7 @@ describe('price', () => {
       usd: '0.004',
       version: expect.stringMatching(/^price_/),
       at: new Date(gateway.clock.now()).toISOString(),
+      now_usd: '0.004',
     })
     expect(await charged(bobKey)).toMatchObject({ price_version: everybody.version, charged_micros_usd: 4_000 })
     expect(await charged(adaKey)).toMatchObject({ price_version: everybody.version, charged_micros_usd: 4_000 })
@@ -315,7 +316,7 @@ describe('price', () => {
   })
 
   test('leaves an audit row and is listed with its version', async () => {
-    const set: OperatorPrice[] = []
+    const set: SetOperatorPrice[] = []
     const rows = await newRows(async () => {
       set.push(await setPrice('0.007', bobId))
     })
@@ -329,7 +330,7 @@ describe('price', () => {
     ])
     const { prices } = await command<AccountsAndPrices>('list')
     expect(set).toMatchObject([{ operation: 'image-search', account: bobId, usd: '0.007' }])
-    expect(prices).toEqual(expect.arrayContaining(set))
+    expect(prices).toEqual(expect.arrayContaining(set.map(({ now_usd: _, ...listed }) => listed)))
     await setPrice(null, bobId)
   })
 

@@ -123,7 +123,32 @@ describe('gateway operator', () => {
     ])
     const { prices } = JSON.parse(await run('list', '--json')) as AccountsAndPrices
     expect(prices).toMatchObject([{ operation: 'image-search', account: id, usd: '0.004' }])
-    expect((await changed('price', 'image-search', '--none', '--account', id))[1]).toContain('the default price')
+    // Without a price of its own, the account pays everyone's.
+    await run('price', 'image-search', '0.006')
+    expect((await changed('price', 'image-search', '--none', '--account', id))[1]).toBe(
+      `image-search costs the default price for ${id}: 0.006 USD\n`,
+    )
+    expect(await run('price', 'image-search', '--none')).toBe(
+      'image-search costs the default price for every account: 0.005 USD\n',
+    )
+  })
+
+  test.each([
+    [['suspend', '--help'], 'suspend ACCOUNT --reason TEXT', 'ACCOUNT is an id', 'lift ACCOUNT'],
+    [['-h', 'price'], 'price OPERATION --none [--account ACCOUNT]', 'OPERATION is the name', 'model price'],
+    [['api', 'disable', '--help'], 'api enable|disable NAME[.OPERATION]', 'lists all commands', 'api import'],
+    [['api', 'import', '--help'], 'api import FILE|URL', '[--dry-run] [--yes]', 'api lift'],
+    [['model', '--help'], 'model put FILE.json', 'model remove ID', 'api list'],
+  ])('%p prints the usage of that command alone', async (words, usage, more, other) => {
+    const help = await operatorConsole.run(...words)
+    expect(help).toContain(usage)
+    expect(help).toContain(more)
+    expect(help).not.toContain(other)
+  })
+
+  test('--help without a command, or with an unknown one, prints them all', async () => {
+    for (const words of [['--help'], ['suspnd', '--help']])
+      expect(await operatorConsole.run(...words)).toContain('lift ACCOUNT --reason TEXT')
   })
 
   test('lists, approves and declines requests for higher limits', async () => {
