@@ -1,5 +1,5 @@
-import type { Identity } from '../../core/accounts/identity'
-import type { Actor } from '../../core/audit'
+import type { Identity } from '../../../core/accounts/identity'
+import type { Actor } from '../../../core/audit'
 
 /**
  * The email address of an operator who acted, for other operators. Null for owners and programs, for the command line, and for who is not
