@@ -11,6 +11,7 @@ import {
 import { nextOwners, type Successor, surplus, takesNow } from '../../../core/cluster/shares'
 import { reasonOf } from '../../../core/result'
 import { type CellParts, CellRole, type CellState } from './cell-role'
+import { Heartbeat, type HeartbeatParts } from './heartbeat'
 import type { OwnedGateway } from './owned-gateway'
 import { WaitingRequests } from './waiting-requests'
 
@@ -28,15 +29,13 @@ const RETRY_MS = 300
 /** How long calls in progress may take when a running node hands a cell over. */
 const YIELD_MS = 10_000
 
-interface RoleParts<G extends OwnedGateway> extends CellParts<G> {
+interface RoleParts<G extends OwnedGateway> extends CellParts<G>, HeartbeatParts {
   readonly onSighting: (sighting: Sighting) => void
   /** Whether the owner is a node with this node's secrets. Nothing is sent to any other. */
   readonly isGenuine: (owner: Peer) => boolean
   readonly now: () => number
   /** Asks another node to prepare a cell that it will soon get. Resolves to false if it cannot or takes too long. Never rejects. */
   readonly askToPrepare?: (cell: CellName, at: Pick<LeaseCandidate, 'nodeId' | 'url'>) => Promise<boolean>
-  /** Whether this node can answer searches. Until then no node hands it a cell; it takes those without an owner all the same. */
-  readonly canSearch?: () => Promise<boolean>
   /** For tests. */
   readonly sleep?: (ms: number) => Promise<void>
 }
@@ -48,6 +47,7 @@ interface RoleParts<G extends OwnedGateway> extends CellParts<G> {
 export class NodeRole<G extends OwnedGateway> {
   private readonly parts: RoleParts<G>
   private readonly skew = new ClockSkew()
+  private readonly heartbeat: Heartbeat
   private readonly waiting = new WaitingRequests(() => this.hurry())
   private readonly byCell: ReadonlyMap<CellName, CellRole<G>>
   private readonly roles: readonly CellRole<G>[]
@@ -57,9 +57,6 @@ export class NodeRole<G extends OwnedGateway> {
   private latest: Sighting | null = null
   private mayTake = true
   private isOver = false
-  private seenAt = Number.NEGATIVE_INFINITY
-  /** The cells that this node last offered to take. */
-  private offered = ''
   /** Since when each cell has been without an owner. */
   private readonly freeSince = new Map<CellName, number>()
   private readonly startedAt: number
@@ -73,6 +70,7 @@ export class NodeRole<G extends OwnedGateway> {
 
   constructor(parts: RoleParts<G>) {
     this.parts = parts
+    this.heartbeat = new Heartbeat(parts, this.skew)
     this.main = new CellRole(MAIN_CELL, parts, this.waiting)
     const others = (parts.cells ?? []).filter((cell) => cell !== MAIN_CELL)
     this.roles = [this.main, ...others.map((cell) => new CellRole(cell, parts, this.waiting))]
@@ -356,18 +354,10 @@ export class NodeRole<G extends OwnedGateway> {
     return this.mayTake && this.skew.problem() === null
   }
 
-  /** Reports that this node is alive; immediately if the cells that it can take have changed. */
-  private async beat(): Promise<void> {
-    const { leases, self, monotonic, canSearch } = this.parts
-    const offers = this.isAble && (this.roles.length === 1 || !canSearch || (await canSearch()))
-    const offer = offers ? this.roles.filter(({ isWilling }) => isWilling).map(({ cell }) => cell) : []
-    const isNews = this.roles.length > 1 && offer.join() !== this.offered
-    if (!isNews && monotonic() - this.seenAt < RENEW_MS) return
-    this.seenAt = monotonic()
-    const facts = { ...self, skewMs: this.skew.ms }
-    if (this.roles.length === 1) return leases.beat(facts)
-    await leases.beat(facts, offer)
-    this.offered = offer.join()
+  /** Reports that this node is alive, with the cells that it can take. */
+  private beat(): Promise<void> {
+    const willing = () => this.roles.filter(({ isWilling }) => this.isAble && isWilling).map(({ cell }) => cell)
+    return this.heartbeat.beat(this.roles.length === 1 ? null : willing)
   }
 
   /** Makes the loop read the leases now. */
