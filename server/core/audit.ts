@@ -8,6 +8,9 @@ export interface Actor {
   readonly address: string | null
 }
 
+/** An operator on the command line: access to the data folder makes them one. */
+export const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
+
 /** What the audit log calls each change. The dashboard has words for each: a new one without does not compile. */
 export type AuditAction =
   | 'account.open'

@@ -41,7 +41,7 @@ export const keyQuery = (id: string) =>
   queryOptions({ queryKey: ['keys', 'one', id], queryFn: () => unwrap(api.keys({ id }).get()) })
 
 /** How far back a key is looked at that replaced one that replaced one: each has a grace period, most of which are over. */
-const MOST_REPLACED = 8
+const MAX_REPLACED = 8
 
 /** The keys that a key replaced, directly or through another one, and that still work until their end. */
 export const replacedKeysQuery = ({ id, replaces }: Pick<ApiKey, 'id' | 'replaces'>) =>
@@ -50,7 +50,7 @@ export const replacedKeysQuery = ({ id, replaces }: Pick<ApiKey, 'id' | 'replace
     enabled: replaces !== null,
     queryFn: async () => {
       const replaced: (ApiKey & { stops_at: string })[] = []
-      for (let next = replaces, left = MOST_REPLACED; next !== null && left > 0; left--) {
+      for (let next = replaces, left = MAX_REPLACED; next !== null && left > 0; left--) {
         const { key } = await unwrap(api.keys({ id: next }).get())
         if (isReplaced(key)) replaced.push(key)
         next = key.replaces

@@ -103,7 +103,7 @@ async function* exported(parts: ExportParts, owner: Subject): AsyncGenerator<str
   yield '}\n'
 }
 
-/** How the owner signs in, and who acts or is told on their behalf. */
+/** How the owner signs in, what acts for them, and where they are notified. */
 async function* settingsOf(parts: ExportParts, { accountId, account: { userId } }: Subject): AsyncGenerator<string> {
   const { identity, grants, webhooks, noticeMails, social, credentials } = parts
   const now = parts.now()

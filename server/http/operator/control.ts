@@ -1,4 +1,4 @@
-import type { Actor } from '../../core/audit'
+import { CONSOLE } from '../../core/audit'
 import { CATALOG_VERSION } from '../../core/catalog/operation'
 import { failure } from '../../core/failure'
 import { makeId } from '../../core/ids'
@@ -44,8 +44,6 @@ import { type WebhookCommandParts, webhookCommands } from './webhook-commands'
 
 /** The control socket in the data folder. Access to the folder is what makes a user an operator here. */
 export const CONTROL_SOCKET = 'control.sock'
-
-const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
 const ALONE = err(failure('invalid_request', 'This gateway is alone on its database: NODE_URL is not set.'))
 const OF_NODE: SocketCommand = { cells: 'main', run: async () => ALONE }

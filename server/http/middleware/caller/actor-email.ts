@@ -1,19 +1,18 @@
 import type { Identity } from '../../../core/accounts/identity'
-import type { Actor } from '../../../core/audit'
+import { type Actor, CONSOLE } from '../../../core/audit'
 
 /**
  * The email address of an operator who acted, for other operators. Null for owners and programs, for the command line, and for who is not
  * known in this cell or any more. One function asks once for each operator of a page.
  */
-export function actorEmails(identity: Pick<Identity, 'user'>): (actor: Actor) => Promise<string | null> {
+export function actorEmails(
+  identity: Pick<Identity, 'user'>,
+): (actor: Pick<Actor, 'kind' | 'id'>) => Promise<string | null> {
   const asked = new Map<string, Promise<string | null>>()
   return async ({ kind, id }) => {
-    if (kind !== 'operator' || id === CONSOLE_ID) return null
+    if (kind !== 'operator' || id === CONSOLE.id) return null
     const email = asked.get(id) ?? identity.user(id).then((user) => user?.email ?? null)
     asked.set(id, email)
     return email
   }
 }
-
-/** Who acts through the command line. */
-const CONSOLE_ID = 'console'

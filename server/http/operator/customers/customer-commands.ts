@@ -14,6 +14,7 @@ import { ZERO } from '../../../core/money'
 import { err, ok } from '../../../core/result'
 import { accountExport, type ExportParts } from '../../account/export'
 import { type KeyRecord, keyRecord } from '../../keys/record'
+import { actorEmails } from '../../middleware/caller/actor-email'
 import { logMeaning } from '../../openapi/failure-meanings'
 import {
   type CommandResult,
@@ -234,10 +235,10 @@ export class CustomerCommands {
 
   private async notesOf({ id }: Account): Promise<CustomerDetails['notes'][number][]> {
     const { notes, identity } = this.parts
+    const emailOf = actorEmails(identity)
     return Promise.all(
       (await notes.of(id)).map(async ({ id: noteId, at, author, text }) => {
-        const user = author === 'console' ? null : await identity.user(author)
-        return { id: noteId, at: isoTime(at), author: user?.email ?? null, text }
+        return { id: noteId, at: isoTime(at), author: await emailOf({ kind: 'operator', id: author }), text }
       }),
     )
   }

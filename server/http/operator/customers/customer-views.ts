@@ -74,8 +74,9 @@ export class CustomerViews {
 
   async adjustments(account: AccountId, { limit, cursor }: PageQuery): Promise<CustomerAdjustments> {
     const page = known(cursor, await this.parts.statements.adjustments(account, limit, cursor ?? null))
+    const emailOf = actorEmails(this.parts.identity)
     return {
-      adjustments: await Promise.all(page.rows.map((row) => this.adjustment(row))),
+      adjustments: await Promise.all(page.rows.map((row) => customerAdjustment(row, emailOf))),
       next_cursor: page.next,
     }
   }
@@ -127,14 +128,17 @@ export class CustomerViews {
     const changes = page.rows.map(async (row) => change(row, await emailOf(row.actor)))
     return { changes: await Promise.all(changes), next_cursor: page.next }
   }
+}
 
-  private async adjustment(row: AccountAdjustment): Promise<CustomerAdjustment> {
-    const { id, at, kind, amount, description: reason, reference, requestId, actor } = row
-    const user = actor === null || actor === 'console' ? null : await this.parts.identity.user(actor)
-    return {
-      ...{ id, at: isoTime(at), kind, amount_micros_usd: amount, reason, reference },
-      ...{ request_id: requestId, by: user?.email ?? actor },
-    }
+async function customerAdjustment(
+  row: AccountAdjustment,
+  emailOf: ReturnType<typeof actorEmails>,
+): Promise<CustomerAdjustment> {
+  const { id, at, kind, amount, description: reason, reference, requestId, actor } = row
+  const email = actor === null ? null : await emailOf({ kind: 'operator', id: actor })
+  return {
+    ...{ id, at: isoTime(at), kind, amount_micros_usd: amount, reason, reference },
+    ...{ request_id: requestId, by: email ?? actor },
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { LibsqlError } from '@libsql/client'
-import { auditEntry } from '../../../../core/audit'
+import { auditEntry, CONSOLE } from '../../../../core/audit'
 import { MoveProblem, type MoveProgress, type MoveReport } from '../../../../core/backup/move'
 import { isoTime } from '../../../../core/clock'
 import { MAIN_CELL } from '../../../../core/cluster/cells'
@@ -54,8 +54,6 @@ export interface MoveOptions {
   /** Throws unless there is room for so many bytes next to `file`. */
   readonly requireRoom: (file: string, bytes: number) => Promise<void>
 }
-
-const CONSOLE = { kind: 'operator', id: 'console', address: null } as const
 
 /**
  * Moves the data of a stopped gateway into an empty database (ADR 50). The two can never be served at the same time: the original is closed after the
