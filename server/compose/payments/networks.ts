@@ -44,17 +44,14 @@ const NO_EVM: OpenedEvm = { methods: [], answerRelay: null }
 
 /** Opens all networks that are configured. If one cannot be opened, the others still work, and the log says why. Never rejects. */
 export async function openNetworks(config: Config, parts: NetworkParts) {
-  const unavailable = (method: string, error: unknown) =>
-    parts.log.warn('a payment method is not available', { method, reason: reasonOf(error) })
+  const usable = <T>(method: string, opening: Promise<T>, without: T): Promise<T> =>
+    opening.catch((error: unknown) => {
+      parts.log.warn('a payment method is not available', { method, reason: reasonOf(error) })
+      return without
+    })
   const [tempo, evm] = await Promise.all([
-    openTempo(config, parts).catch((error: unknown) => {
-      unavailable('tempo', error)
-      return NO_TEMPO
-    }),
-    openEvm(config, parts).catch((error: unknown) => {
-      unavailable('evm', error)
-      return NO_EVM
-    }),
+    usable('tempo', openTempo(config, parts), NO_TEMPO),
+    usable('evm', openEvm(config, parts), NO_EVM),
   ])
   return { ...tempo, ...evm, methods: [...tempo.methods, ...evm.methods] }
 }
