@@ -4,6 +4,7 @@ import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api'
 import { hashPassword, verifyPassword } from 'better-auth/crypto'
 import type { SignedUpUser } from '../../core/accounts/identity'
+import { MAX_EMAIL_CHARACTERS } from '../../core/accounts/mails/email-change'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../core/accounts/password'
 import type { Clock } from '../../core/clock'
 import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
@@ -30,6 +31,7 @@ import type { IdentityDatabase } from './identity-database'
 import { type LibraryStoreParts, libraryStore } from './library-store'
 import { oauthPlugins } from './oauth/oauth-options'
 import type { AttemptWindows } from './sign-in/attempt-windows'
+import { refuseWeakPassword } from './sign-in/password-strength'
 import {
   beginsWithSecondFactor,
   recoveryCodeHash,
@@ -45,7 +47,6 @@ const HOUR_SECONDS = 60 * 60
 const DAY_SECONDS = 24 * HOUR_SECONDS
 const MINUTE_SECONDS = 60
 const MAX_NAME_CHARACTERS = 200
-const MAX_EMAIL_CHARACTERS = 254
 const MAX_USER_AGENT_CHARACTERS = 256
 
 /** Hashes and verifies passwords. */
@@ -172,6 +173,9 @@ function libraryHooks(settings: LibrarySettings) {
   const hashCode = recoveryCodeHash(settings.secret)
   return {
     before: createAuthMiddleware(async (ctx) => {
+      const body: Readonly<Record<string, unknown>> = { ...ctx.body }
+      validateProfile(body)
+      await refuseWeakPassword(ctx.path, body)
       if (ctx.path === '/sign-up/email') await freeStrandedEmail(settings.db, ctx.body, Date.now())
       if (ctx.path === '/change-password') return endOtherSessions(ctx.body)
       if (TAKES_CODES.has(ctx.path)) await refuseCodeOfSession(ctx, settings)
@@ -388,8 +392,11 @@ function validateProfile(user: Readonly<Record<string, unknown>>): void {
       message: `name must be text of at most ${MAX_NAME_CHARACTERS} characters, ${PLAIN_LINE_RULE}.`,
     })
   }
-  if (typeof email === 'string' && email.length > MAX_EMAIL_CHARACTERS) {
-    throw new APIError('BAD_REQUEST', { code: 'INVALID_EMAIL', message: 'The email address is too long.' })
+  if (email !== undefined && (typeof email !== 'string' || email.length > MAX_EMAIL_CHARACTERS)) {
+    throw new APIError('BAD_REQUEST', {
+      code: 'INVALID_EMAIL',
+      message: `email must be text of at most ${MAX_EMAIL_CHARACTERS} characters.`,
+    })
   }
   if (image !== undefined && image !== null) {
     throw new APIError('BAD_REQUEST', {

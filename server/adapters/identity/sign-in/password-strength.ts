@@ -1,8 +1,9 @@
 import type { ZxcvbnFactory } from '@zxcvbn-ts/core'
-import type { SignInRefusal } from '../error-shape'
+import { APIError } from 'better-auth/api'
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../../core/accounts/password'
 
-/** More would cost a long password time, and adds nothing: 64 characters that are hard to guess are enough. */
-const MAX_CHARACTERS = 64
+/** The time to rate grows with the square of the length: 40 characters take some 10 ms of the serving thread, 128 take 90. */
+const MAX_CHARACTERS = 40
 /** Scores run from 0 to 4; 2 takes a guesser a million tries. */
 const MIN_SCORE = 2
 
@@ -41,19 +42,32 @@ const SUGGESTIONS: Readonly<Record<string, string>> = {
 
 let loading: Promise<ZxcvbnFactory> | null = null
 
-/** Refuses a new password that is easy to guess, with advice; null for any other. `personal`: what its owner is known by. */
-export async function weakPassword(password: string, personal: readonly string[]): Promise<SignInRefusal | null> {
+const NEW_PASSWORDS: Readonly<Record<string, string>> = {
+  '/sign-up/email': 'password',
+  '/change-password': 'newPassword',
+  '/reset-password': 'newPassword',
+}
+
+/**
+ * Throws a 400 with advice if the body sets a new password that is easy to guess. Expects the limits of attempts to be taken, and the
+ * name and email of a sign-up to be valid. The library itself refuses what has no password of a valid length.
+ */
+export async function refuseWeakPassword(path: string, body: Readonly<Record<string, unknown>>): Promise<void> {
+  const password = body[NEW_PASSWORDS[path] ?? '']
+  if (typeof password !== 'string' || password.length < MIN_PASSWORD_LENGTH || password.length > MAX_PASSWORD_LENGTH)
+    return
+  const personal =
+    path === '/sign-up/email' ? [body['name'], body['email'], ...String(body['email']).split('@', 2)] : []
   loading ??= load()
   const checker = await loading
-  const { score, feedback } = checker.check(password.slice(0, MAX_CHARACTERS), [...personal, 'gateway'])
-  if (score >= MIN_SCORE) return null
+  const words = [...personal.filter((word) => typeof word === 'string'), 'gateway']
+  const { score, feedback } = checker.check(password.slice(0, MAX_CHARACTERS), words)
+  if (score >= MIN_SCORE) return
   const advice = [WARNINGS[feedback.warning ?? ''], ...feedback.suggestions.map((name) => SUGGESTIONS[name])]
-  return {
-    status: 400,
+  throw new APIError('BAD_REQUEST', {
     code: 'PASSWORD_TOO_WEAK',
     message: ['This password is too easy to guess.', ...advice].filter(Boolean).join(' '),
-    retryAfterSeconds: null,
-  }
+  })
 }
 
 /** Loaded with the first new password: the word lists take a tenth of a second and 50 MB. */

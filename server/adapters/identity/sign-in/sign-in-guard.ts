@@ -1,11 +1,10 @@
 import type { SignedUpUser } from '../../../core/accounts/identity'
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../../core/accounts/password'
+import { MAX_EMAIL_CHARACTERS } from '../../../core/accounts/mails/email-change'
 import { type Clock, DAY_MS } from '../../../core/clock'
 import { err, ok, type Result } from '../../../core/result'
 import { pathUnder } from '../auth-request'
 import type { SignInRefusal } from '../error-shape'
 import { KnownBrowsers } from './known-browser'
-import { weakPassword } from './password-strength'
 import { beginsWithSecondFactor } from './second-factors'
 import { type PasswordAttempt, SignInDelays } from './sign-in-delays'
 
@@ -16,11 +15,6 @@ const FREE_FAILURES_OF_KNOWN_BROWSERS = 20
 
 /** Whether a session begins here. Others begin with a sign-up or a new password, in a browser that was there before. */
 const isSignIn = (path: string) => path === '/sign-in/email' || beginsWithSecondFactor(path)
-const NEW_PASSWORDS: Readonly<Record<string, string>> = {
-  '/sign-up/email': 'password',
-  '/change-password': 'newPassword',
-  '/reset-password': 'newPassword',
-}
 
 /** Signed-in routes that ask for the password once more. A stolen session must not be a way to guess it. */
 const ASKS_AGAIN: ReadonlySet<string> = new Set([
@@ -77,8 +71,7 @@ interface Guess {
 }
 
 /**
- * In front of the library's sign-in routes: slows down guessing, refuses new passwords that are easy to guess, and
- * recognizes browsers in which the owner signed in before.
+ * In front of the library's sign-in routes: slows down guessing, and recognizes browsers in which the owner signed in before.
  */
 export class SignInGuard {
   private readonly parts: Parts
@@ -96,9 +89,7 @@ export class SignInGuard {
   /** Refuses the request, or returns what to do when it ended. */
   async enter(request: Request, address: string | null): Promise<Result<Finish, SignInRefusal>> {
     const path = pathUnder(new URL(request.url))
-    const body = request.method === 'POST' && guarded(path) ? await fieldsOf(request.clone()) : {}
-    const weak = await this.weakness(path, body)
-    if (weak) return err(weak)
+    const body = path === '/sign-in/email' ? await fieldsOf(request.clone()) : {}
     const { headers } = request
     const guess = await this.guess(path, headers, body)
     if (guess && 'retryAfterSeconds' in guess) return err(tooManyFailures(guess.retryAfterSeconds))
@@ -126,8 +117,9 @@ export class SignInGuard {
       const attempt = this.delays.begin(`session ${session.id}`, FREE_FAILURES)
       return 'retryAfterSeconds' in attempt ? attempt : { attempt, user: () => this.parts.user(session.userId) }
     }
-    if (path !== '/sign-in/email' || typeof body['email'] !== 'string') return null
-    const email = body['email'].toLowerCase()
+    const email = typeof body['email'] === 'string' ? body['email'].toLowerCase() : ''
+    // The library refuses an email that is none.
+    if (email === '' || email.length > MAX_EMAIL_CHARACTERS) return null
     const user = await this.parts.userByEmail(email)
     const known = user && this.browsers.read(headers, user.id)
     const attempt = known
@@ -172,22 +164,6 @@ export class SignInGuard {
     if (user && known === null) await events.onNewBrowser({ user, address, userAgent: headers.get('user-agent') })
     return [this.browsers.cookie(startedFor, known)]
   }
-
-  private async weakness(path: string, body: Readonly<Record<string, unknown>>): Promise<SignInRefusal | null> {
-    const password = body[NEW_PASSWORDS[path] ?? '']
-    // The library refuses what is no password at all.
-    if (typeof password !== 'string' || password.length < MIN_PASSWORD_LENGTH || password.length > MAX_PASSWORD_LENGTH)
-      return null
-    const personal = [body['email'], body['name']].filter((text) => typeof text === 'string')
-    return weakPassword(
-      password,
-      personal.flatMap((text) => [text, ...text.split('@')]),
-    )
-  }
-}
-
-function guarded(path: string): boolean {
-  return path === '/sign-in/email' || path in NEW_PASSWORDS
 }
 
 /** The members of a JSON body that was checked to parse. */

@@ -1,12 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Clock, DAY_MS } from '../../clock'
 
-const MAX_CHARACTERS = 254
+/** The longest address that mail can be sent to (RFC 5321), in UTF-16 code units. */
+export const MAX_EMAIL_CHARACTERS = 254
 
 /** An email address in lower case, without spaces around it; null when the text is none. */
 export function readEmail(text: string): string | null {
   const email = text.trim().toLowerCase()
-  return email.length <= MAX_CHARACTERS && /^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(email) ? email : null
+  return email.length <= MAX_EMAIL_CHARACTERS && /^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(email) ? email : null
 }
 
 /** A change of email address that awaits confirmation. */

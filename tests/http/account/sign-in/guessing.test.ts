@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import { ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { type Harness, openHarness } from '../../../support/harness'
 import { openMailbox } from '../../../support/mailbox'
 import { auditRows, closeReconciled, read, refusalOf } from '../../owner-bench'
@@ -188,5 +189,29 @@ describe('a new password', () => {
       `UPDATE identity_account SET password = '${weak}:${hash}' WHERE user_id = (SELECT id FROM identity_user WHERE email = '${owner.email}')`,
     )
     expect((await signIn(quiet, owner.email, 'aaaaaaaaaaaa')).status).toBe(200)
+  })
+
+  test('is rated on 40 characters and five words, whatever else the caller sends, and not at all once refused', async () => {
+    const rated = spyOn(ZxcvbnFactory.prototype, 'check')
+    const words = Array.from({ length: 30_000 }, (_, i) => i % 10).join('@')
+    const password = 'correct horse battery'.repeat(12)
+    const sent = { name: 'Ada', email: 'long@example.com', password, token: 'x', newPassword: password }
+    const statuses: number[] = []
+    for (const [path, body] of [
+      ['/api/auth/sign-up/email', { ...sent, name: words }],
+      ['/api/auth/sign-up/email', { ...sent, email: `${words}@example.com` }],
+      ['/api/auth/sign-up/email', sent],
+      ...Array.from({ length: 12 }, () => ['/api/auth/reset-password', sent] as const),
+    ] as const)
+      statuses.push((await post(path, body, { 'x-forwarded-for': '10.9.9.9' })).status)
+    expect(statuses).toEqual([400, 400, 200, ...Array.from({ length: 10 }, () => 400), 429, 429])
+    const sizes = rated.mock.calls.map(([text, own]) => [text.length, own?.length])
+    rated.mockRestore()
+    expect(sizes).toEqual([[40, 5], ...Array.from({ length: 10 }, () => [40, 1])])
+  })
+
+  test('of a sign-in with an address longer than an address can be is refused without being remembered', async () => {
+    const refusal = await refusalOf(signIn(quiet, `${'a'.repeat(60_000)}@example.com`))
+    expect(refusal).toMatchObject({ status: 400, code: 'invalid_email' })
   })
 })
