@@ -7,7 +7,7 @@ export type BucketWidth = '1m' | '1h' | '1d'
  * after `to`. Days have 23 or 25 hours when daylight saving time starts or ends.
  */
 export function boundaries(from: number, to: number, width: BucketWidth, timezone: string): number[] {
-  const zone = new Zone(timezone)
+  const zone = zoneNamed(timezone)
   const { first, next } = STEPS[width](zone)
   const list = [first(from)]
   for (;;) {
@@ -26,7 +26,7 @@ export function periodAround(
   period: 'day' | 'week' | 'month',
   timezone: string,
 ): { readonly start: number; readonly end: number } {
-  const zone = new Zone(timezone)
+  const zone = zoneNamed(timezone)
   const today = zone.dayNumber(at)
   if (period === 'day') return { start: zone.startOf(today), end: zone.startOf(today + 1) }
   if (period === 'week') {
@@ -54,14 +54,37 @@ const STEPS: Readonly<Record<BucketWidth, (zone: Zone) => Steps>> = {
 /** Whether the runtime knows the IANA time zone. */
 export function isTimeZone(name: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone.length > 0
+    zoneNamed(name)
+    return true
   } catch {
     return false
   }
 }
 
+const MAX_ZONES = 64
+const zones = new Map<string, Zone>()
+
+/** Throws for a name that the runtime does not know. */
+function zoneNamed(name: string): Zone {
+  const known = zones.get(name)
+  if (known) return known
+  const zone = new Zone(name)
+  for (const oldest of zones.keys()) if (zones.size >= MAX_ZONES) zones.delete(oldest)
+  zones.set(name, zone)
+  return zone
+}
+
+/** No zone changes its clock twice within this time. */
+const STRETCH_MS = 8 * DAY_MS
+/** Some ten years. */
+const MAX_STRETCHES = 512
+
 class Zone {
   private readonly format: Intl.DateTimeFormat
+  /** The offset at the beginning of a stretch of time. Asking `Intl` takes 10 µs, and a report of a year needs 3,000 offsets. */
+  private readonly offsets = new Map<number, number>()
+  /** When the offset changes within a stretch. */
+  private readonly changes = new Map<number, number>()
 
   constructor(timezone: string) {
     this.format = new Intl.DateTimeFormat('en-US', {
@@ -101,6 +124,38 @@ class Zone {
 
   /** The zone's offset from UTC at that moment, in milliseconds. */
   private offset(at: number): number {
+    const stretch = Math.floor(at / STRETCH_MS)
+    const before = this.offsetAtStart(stretch)
+    const after = this.offsetAtStart(stretch + 1)
+    return before === after || at < this.changeIn(stretch, before) ? before : after
+  }
+
+  private offsetAtStart(stretch: number): number {
+    const known = this.offsets.get(stretch)
+    if (known !== undefined) return known
+    if (this.offsets.size >= MAX_STRETCHES) this.offsets.clear()
+    const offset = this.askedOffset(stretch * STRETCH_MS)
+    this.offsets.set(stretch, offset)
+    return offset
+  }
+
+  /** The first second of a stretch whose offset is not `before`. */
+  private changeIn(stretch: number, before: number): number {
+    const known = this.changes.get(stretch)
+    if (known !== undefined) return known
+    if (this.changes.size >= MAX_STRETCHES) this.changes.clear()
+    let low = stretch * STRETCH_MS
+    let high = low + STRETCH_MS
+    while (high - low > 1000) {
+      const middle = Math.floor((low + high) / 2000) * 1000
+      if (this.askedOffset(middle) === before) low = middle
+      else high = middle
+    }
+    this.changes.set(stretch, high)
+    return high
+  }
+
+  private askedOffset(at: number): number {
     const parts: Record<string, number> = {}
     for (const { type, value } of this.format.formatToParts(at)) parts[type] = Number(value)
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import fc from 'fast-check'
 import { boundaries, isTimeZone, periodAround } from '../../../server/core/usage/calendar'
 
@@ -90,6 +90,18 @@ describe('the days of a time zone', () => {
       { numRuns: 25 },
     )
   })
+})
+
+test('a report of 366 days or of 744 hours asks the runtime for few dates, and for none the second time', () => {
+  const asked = spyOn(Intl.DateTimeFormat.prototype, 'formatToParts')
+  const [from, to] = [at('2025-01-01T00:00Z'), at('2026-01-02T00:00Z')]
+  const edges = boundaries(from, to, '1d', 'America/St_Johns')
+  expect([edges.length, asked.mock.calls.length <= 100]).toEqual([368, true])
+  asked.mockClear()
+  boundaries(from, to, '1d', 'America/St_Johns')
+  boundaries(from, from + 31 * 24 * HOUR, '1h', 'America/St_Johns')
+  expect(asked.mock.calls.length).toBe(0)
+  asked.mockRestore()
 })
 
 describe('the hours of a time zone', () => {
