@@ -24,6 +24,7 @@ import type { SignUp } from '../core/accounts/sign-up'
 import type { Operator } from '../core/accounts/staff/operator'
 import { type Actor, type AuditAction, type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
+import { keysAmong } from '../core/credentials/key-lists'
 import type { CredentialStore } from '../core/credentials/store'
 import type { AccountId } from '../core/ids'
 import { MAIL_FAILED, type Mail, type Mailer } from '../core/mail/mailer'
@@ -149,7 +150,7 @@ function onClosing(parts: {
     (owner: DepartingOwner) => appGrants.disconnect(owner.account, 'all', owner.actor),
     async (owner: DepartingOwner) => {
       if (!social) return
-      for (const { poolId } of await credentials.byAccount(owner.accountId)) {
+      for await (const { poolId } of keysAmong(credentials.lists, owner.accountId, 'all', 0)) {
         const session = await social.store.session(poolId)
         if (session) await social.accounts.unlink(session, owner.actor, AbortSignal.timeout(UNLINK_MS))
         await social.approvals.withdraw(poolId, AbortSignal.timeout(UNLINK_MS))

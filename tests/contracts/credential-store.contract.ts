@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Allowlist } from '../../server/core/credentials/allowlist'
 import type { ApiKey } from '../../server/core/credentials/api-key'
+import type { KeyQuery } from '../../server/core/credentials/key-lists'
 import type { CredentialStore } from '../../server/core/credentials/store'
 import type { AccountId, PoolId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
+import type { Page } from '../../server/core/page'
 import { apiKey, audit, NOON } from '../support/ledger-parts'
 
 export interface CredentialsUnderTest {
@@ -67,6 +69,89 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
       expect(await of('d')).toEqual({ own: 3, replaced: 1, poolsOfName: [replaced.poolId] })
       for (const name of ['e', 'A', null]) expect((await of(name)).poolsOfName).toEqual([])
       expect(await parts.store.liveKeys('acct_none', 'a', NOON)).toEqual({ own: 0, replaced: 0, poolsOfName: [] })
+    })
+
+    test('lists keys by status, text, tag and id, in any order, in pages that neither overlap nor miss one', async () => {
+      const account = await parts.account()
+      const make = async (change: Partial<ApiKey>, limit: number | null = null) => {
+        const key = { ...apiKey(account), ...change }
+        await parts.store.create(key, { limit: limit === null ? null : micros(limit), budget: null }, audit())
+        return key.id
+      }
+      const plain = await make({ name: 'Plain', tags: ['a'] })
+      const off = await make({ name: 'off', disabledAt: NOON, expiresAt: NOON - 1, tags: ['a', 'b'] })
+      const late = await make({ name: 'LÄTE', expiresAt: NOON })
+      const spentUp = await make({ name: 'spent' }, 0)
+      const gone = await make({ name: 'plain', revokedAt: NOON, tags: ['a'] })
+      const replaced = await make({ name: 'replaced', replacedBy: plain, stopsAt: NOON })
+      const grace = await make({ name: 'grace', replacedBy: plain, stopsAt: NOON + 1, last4: '50%_' })
+      await parts.store.create(apiKey(await parts.account(), { name: 'plain' }), noLimit, audit())
+      const { lists } = parts.store
+      const ids = async (query: Partial<KeyQuery> = {}) => {
+        const found: string[] = []
+        let after: string | null = null
+        do {
+          const asked: KeyQuery = { among: 'live', sort: 'created', order: 'asc', ...query }
+          const page: Page<ApiKey> | null = await lists.page(account, asked, NOON, { limit: 2, after })
+          found.push(...(page?.rows ?? []).map(({ id }) => id))
+          after = page?.next ?? null
+        } while (after !== null)
+        return found
+      }
+      expect(await ids()).toEqual([plain, off, late, spentUp, grace])
+      expect(await ids({ among: 'all', order: 'desc' })).toEqual([grace, replaced, gone, spentUp, late, off, plain])
+      for (const [among, wanted] of [
+        ['active', [plain, grace]],
+        ['disabled', [off]],
+        ['expired', [late]],
+        ['exhausted', [spentUp]],
+        ['revoked', [gone, replaced]],
+      ] as const)
+        expect(await ids({ among })).toEqual([...wanted])
+      expect(await ids({ sort: 'name' })).toEqual([grace, late, off, plain, spentUp])
+      expect(await ids({ sort: 'status', order: 'desc' })).toEqual([spentUp, late, off, grace, plain])
+      for (const sort of ['spent', 'last_used'] as const) expect((await ids({ sort })).length).toBe(5)
+      expect(await ids({ q: 'PLAIN' })).toEqual([plain])
+      expect(await ids({ q: 'läte' })).toEqual([late])
+      expect(await ids({ q: '50%_' })).toEqual([grace])
+      expect(await ids({ q: '%' })).toEqual([])
+      expect(await ids({ tag: 'a' })).toEqual([plain, off])
+      expect(await ids({ tag: 'a', among: 'all' })).toEqual([plain, off, gone])
+      expect(await ids({ id: off })).toEqual([off])
+      expect(
+        await lists.page(account, { among: 'live', sort: 'name', order: 'asc' }, NOON, { limit: 2, after: 'key_x' }),
+      ).toBe(null)
+      const counts = { active: 2, disabled: 1, expired: 1, exhausted: 1, revoked: 2 }
+      const tags = [
+        { name: 'a', keys: 2 },
+        { name: 'b', keys: 1 },
+      ]
+      expect(await lists.summary(account, {}, NOON)).toEqual({ counts, tags })
+      const found = { active: 1, disabled: 0, expired: 0, exhausted: 0, revoked: 1 }
+      expect((await lists.summary(account, { q: 'plain' }, NOON)).counts).toEqual(found)
+      expect((await lists.names(account)).map(({ id }) => id)).toEqual([
+        grace,
+        replaced,
+        gone,
+        spentUp,
+        late,
+        off,
+        plain,
+      ])
+      expect((await lists.byIds(account, [off, gone, 'key_x'])).map(({ id }) => id).sort()).toEqual([off, gone].sort())
+      expect([...(await lists.withTag(account, 'a'))].sort()).toEqual([plain, off, gone].sort())
+    })
+
+    test('lists each pool once, by its newest live key, or by its newest key where the pool is asked for', async () => {
+      const account = await parts.account()
+      const [rotated, revoked, other] = [apiKey(account), apiKey(account, { revokedAt: NOON }), apiKey(account)]
+      for (const key of [rotated, revoked, other]) await parts.store.create(key, noLimit, audit())
+      const successor = apiKey(account, { poolId: rotated.poolId, replaces: rotated.id })
+      await parts.store.rotate(successor, { ...rotated, replacedBy: successor.id, stopsAt: NOON + 5 }, audit())
+      const ids = async (...pools: PoolId[]) =>
+        (await parts.store.lists.ofPools(account, pools, NOON)).map(({ id }) => id)
+      expect(await ids()).toEqual([successor.id, other.id])
+      expect(await ids(revoked.poolId, other.poolId)).toEqual([successor.id, other.id, revoked.id])
     })
 
     test('applies a change from the next look-up on: the old record is seen nowhere', async () => {

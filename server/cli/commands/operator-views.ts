@@ -33,7 +33,7 @@ Shows one account of the server that runs on DATA_DIR (default: data), as the op
   transactions ACCOUNT          all entries of its balance, except its payments per request
   payments ACCOUNT              its payments by card and wallet
   refunds ACCOUNT               its card refunds and what became of them
-  keys ACCOUNT                  its keys, also revoked ones
+  keys ACCOUNT                  its keys, and the newest 200 revoked ones
   audit ACCOUNT                 changes to the account and its keys
 
 ACCOUNT is an id (acct_...) or a confirmed email address. TIME is as in 2026-11-23T00:00:00Z.

@@ -1,6 +1,7 @@
 import { auditEntry } from '../audit'
 import type { Clock } from '../clock'
-import { KEY_DEFAULTS, keyState } from '../credentials/api-key'
+import { KEY_DEFAULTS } from '../credentials/api-key'
+import { keysAmong } from '../credentials/key-lists'
 import type { CredentialStore } from '../credentials/store'
 import { type Failure, wrongParameters } from '../failure'
 import type { AccountId } from '../ids'
@@ -93,10 +94,10 @@ export class AccountClosing {
 
   private async revokeKeys(owner: DepartingOwner): Promise<void> {
     const { keys, credentials, clock } = this.parts
-    for (const key of await credentials.byAccount(owner.accountId))
-      if (keyState(key, clock.now()) !== 'revoked') await keys.revoke(owner, key.id)
+    const own = (among: 'live' | 'all') => keysAmong(credentials.lists, owner.accountId, among, clock.now())
+    for await (const { id } of own('live')) await keys.revoke(owner, id)
     // Names, notes, tags and addresses may say who somebody is, and so may any setting that is added to these.
-    for (const key of await credentials.byAccount(owner.accountId)) {
+    for await (const key of own('all')) {
       const anonymous = { ...key, ...KEY_DEFAULTS, name: key.id, allowlist: null }
       const { actor, accountId } = owner
       const entry = { at: clock.now(), actor, accountId, keyId: key.id, action: 'key.erase' } as const

@@ -185,7 +185,7 @@ export class Keys {
     return this.mutex.take(owner.accountId, async () => {
       const now = this.clock.now()
       const own = new Map<string, ApiKey>(
-        (await this.credentials.byAccount(owner.accountId)).map((key) => [key.id, key]),
+        (await this.credentials.lists.byIds(owner.accountId, ids)).map((key) => [key.id, key]),
       )
       const named = [...new Set(ids)].map((id) => ({ id, key: own.get(id) ?? null }))
       const results = named.map(({ id, key }) => ({ id, key, refusal: key ? stateRefusal(key, now) : NO_SUCH_KEY }))

@@ -2,6 +2,7 @@ import type { AuditEntry } from '../audit'
 import type { AccountId, KeyId, PoolId } from '../ids'
 import type { Money } from '../money'
 import type { ApiKey, Budget } from './api-key'
+import type { KeyLists } from './key-lists'
 
 /** A change of a key and of its pool. */
 export interface KeyChange {
@@ -26,7 +27,8 @@ export interface LiveKeys {
 export interface CredentialStore {
   byHash(hash: string): Promise<ApiKey | null>
   byId(id: KeyId): Promise<ApiKey | null>
-  /** Newest first. */
+  readonly lists: KeyLists
+  /** All keys that the account ever had, newest first. */
   byAccount(account: AccountId): Promise<readonly ApiKey[]>
   /** What decides whether the account may have one more key, or one of this name, without a look at each of them. */
   liveKeys(account: AccountId, name: string | null, at: number): Promise<LiveKeys>

@@ -91,8 +91,16 @@ async function* exported(parts: ExportParts, owner: Subject): AsyncGenerator<str
     },
   }
   yield JSON.stringify(head).slice(0, -1)
-  const keys = await credentials.byAccount(accountId)
-  yield section('keys', await Promise.all(keys.map((key) => keyRecord(key, { ...parts, now: parts.now() }))))
+  const allKeys = { among: 'all', sort: 'created', order: 'desc' } as const
+  yield* list(
+    'keys',
+    async (after) => {
+      const page = await credentials.lists.page(accountId, allKeys, parts.now(), { limit: PAGE, after })
+      const records = (page?.rows ?? []).map((key) => keyRecord(key, { ...parts, now: parts.now() }))
+      return { rows: await Promise.all(records), next: page?.next ?? null }
+    },
+    (row) => row,
+  )
   yield* settingsOf(parts, owner)
   const options = await limitRequests.list({ accountId, status: null }, PAGE, null)
   yield section('limit_requests', options.map(limitRequestRecord))

@@ -1,17 +1,18 @@
 import type { SignUp } from '../../core/accounts/sign-up'
 import type { Operator } from '../../core/accounts/staff/operator'
 import type { SetupTokenUse } from '../../core/accounts/staff/setup-token'
+import type { Parameters } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
-import { keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { LiveEvents } from '../../core/events/live-events'
 import { failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter, Reading } from '../../core/limits/limiter'
-import { type Limits, limitsOf, tierOf, withKeyLimits } from '../../core/limits/tier'
+import { type Limits, limitsOf, type TierFacts, tierOf, withKeyLimits } from '../../core/limits/tier'
 import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
 import { readJson } from '../middleware/input/json-body'
-import { KEY_ROWS_QUERY, keyRowsPage, queryOf } from '../middleware/input/list-query'
+import { KEY_ROWS_QUERY, queryOf, refuseCursor } from '../middleware/input/list-query'
 import { validateBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { Failed, taken } from '../middleware/response/failures'
@@ -38,7 +39,7 @@ export function accountRoutes(parts: {
   events: Pick<LiveEvents, 'mark'>
   now: () => number
 }) {
-  const { owners, credentials, ledger, limiter, operator, setupToken, signUp, events, now } = parts
+  const { owners, ledger, operator, setupToken, signUp, events } = parts
   return routeGroup({ name: 'account', prefix: '/api' })
     .get(
       '/account',
@@ -90,31 +91,33 @@ export function accountRoutes(parts: {
       ...allowed(
         signedIn(owners),
         documented(ACCOUNT_DOCS.limits, KEY_ROWS_QUERY),
-        async ({ owner: { accountId, tier }, context }): Promise<LimitsRecord> => {
-          const limits = limitsOf(tier)
-          const live = (await credentials.byAccount(accountId)).filter((key) => keyState(key, now()) !== 'revoked')
-          const { rows: keys, next } = keyRowsPage(live, queryOf(KEY_ROWS_QUERY, context))
-          return {
-            tier: tierOf(tier),
-            limits: wireLimits(limits),
-            keys: await Promise.all(
-              keys.map(async (key) => {
-                const own = withKeyLimits(limits, key)
-                const readings = await limiter.read([{ name: key.id, limits: own }])
-                return {
-                  id: key.id,
-                  name: key.name,
-                  requests: wireReading(readings.requests),
-                  tokens: wireReading(readings.tokens),
-                  concurrency: { limit: readings.concurrency.limit, remaining: readings.concurrency.remaining },
-                }
-              }),
-            ),
-            next_cursor: next,
-          }
-        },
+        ({ owner: { accountId, tier }, context }): Promise<LimitsRecord> =>
+          limitsRecord(accountId, tier, queryOf(KEY_ROWS_QUERY, context), parts),
       ),
     )
+}
+
+async function limitsRecord(
+  accountId: AccountId,
+  tier: TierFacts,
+  { limit, cursor, q, key: id }: Parameters<typeof KEY_ROWS_QUERY>,
+  { credentials, limiter, now }: { credentials: CredentialStore; limiter: Limiter; now: () => number },
+): Promise<LimitsRecord> {
+  const limits = limitsOf(tier)
+  const query = { among: 'live', sort: 'created', order: 'desc', q, id } as const
+  const page = await credentials.lists.page(accountId, query, now(), { limit, after: cursor ?? null })
+  if (!page) throw refuseCursor(cursor ?? '')
+  const keys = page.rows.map(async (key) => {
+    const { requests, tokens, concurrency } = await limiter.read([{ name: key.id, limits: withKeyLimits(limits, key) }])
+    return {
+      id: key.id,
+      name: key.name,
+      requests: wireReading(requests),
+      tokens: wireReading(tokens),
+      concurrency: { limit: concurrency.limit, remaining: concurrency.remaining },
+    }
+  })
+  return { tier: tierOf(tier), limits: wireLimits(limits), keys: await Promise.all(keys), next_cursor: page.next }
 }
 
 function wireLimits({ rpm, tpm, concurrency }: Limits) {

@@ -2,8 +2,11 @@ import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { Keys } from '../../core/accounts/keys'
 import type { AuditTrail } from '../../core/audit'
 import type { ApiKey } from '../../core/credentials/api-key'
+import type { KeyQuery } from '../../core/credentials/key-lists'
 import type { CredentialStore } from '../../core/credentials/store'
+import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
+import type { Page } from '../../core/page'
 import { callersOf } from '../middleware/caller/callers'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/input/list-query'
@@ -14,7 +17,7 @@ import { documented } from '../openapi/documented'
 import { allowed, type Id, signedIn } from '../routing/api-access'
 import { KEY_DOCS } from './docs'
 import { historyEntry, type KeyHistory, type KeyNames } from './key-history'
-import { allKeys, KEY_QUERY } from './key-list'
+import { KEY_QUERY, keyQuery } from './key-list'
 import { csvOfKey, KEYS_CSV_HEAD } from './keys-csv'
 import { type KeyRecordParts, keyRecord } from './record'
 
@@ -36,8 +39,8 @@ export function keyRecordRoutes(parts: {
     .get(
       '/keys.csv',
       ...allowed(signedIn(owners), documented(KEY_DOCS.csv, KEY_QUERY), async ({ accountId, context }) => {
-        const listed = await allKeys(accountId, queryOf(KEY_QUERY, context), { ...parts, now: now() })
-        return csvStream('keys.csv', KEYS_CSV_HEAD, csvLinesOf(listed, { ...parts, now: now() }))
+        const query = keyQuery(queryOf(KEY_QUERY, context))
+        return csvStream('keys.csv', KEYS_CSV_HEAD, csvLinesOf(accountId, query, { ...parts, now: now() }))
       }),
     )
     .get(
@@ -65,9 +68,15 @@ export function keyRecordRoutes(parts: {
 }
 
 /** Many at a time: what is asked for at the same time is looked up together. */
-async function* csvLinesOf(keys: readonly ApiKey[], parts: KeyRecordParts & { readonly now: number }) {
-  for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
-    const records = await Promise.all(keys.slice(from, from + KEYS_AT_ONCE).map((key) => keyRecord(key, parts)))
+async function* csvLinesOf(account: AccountId, query: KeyQuery, parts: KeyRecordParts & { readonly now: number }) {
+  let after: string | null = null
+  do {
+    const page: Page<ApiKey> | null = await parts.credentials.lists.page(account, query, parts.now, {
+      limit: KEYS_AT_ONCE,
+      after,
+    })
+    const records = await Promise.all((page?.rows ?? []).map((key) => keyRecord(key, parts)))
     yield* records.map(csvOfKey)
-  }
+    after = page?.next ?? null
+  } while (after !== null)
 }

@@ -246,7 +246,7 @@ export const KeyPage = named(
   'KeyPage',
   record('A page of keys.', {
     keys: listOf(KeyRecord, 'The keys.'),
-    counts: record('How many keys there are of each status.', {
+    counts: record('How many keys that match the search have each status. At most 10,000 revoked ones are counted.', {
       active: keysWithStatus('active'),
       disabled: keysWithStatus('disabled'),
       expired: keysWithStatus('expired'),

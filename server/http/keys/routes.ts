@@ -82,9 +82,8 @@ function mirroredRoutes(
       '',
       ...allowed(owners.any, docs('list', KEY_LIST_QUERY), async ({ accountId, context }): Promise<KeyPage> => {
         const query = queryOf(KEY_LIST_QUERY, context)
-        const page = await keyPage(accountId, query, { credentials, ledger, now: now() })
-        const { counts, tags, next } = page
-        return { keys: await Promise.all(page.keys.map(record)), counts, tags, next_cursor: next }
+        const { rows, next, counts, tags } = await keyPage(accountId, query, credentials, now())
+        return { keys: await Promise.all(rows.map(record)), counts, tags: [...tags], next_cursor: next }
       }),
     )
     .post(

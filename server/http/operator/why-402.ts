@@ -3,6 +3,7 @@ import type { AppGrantStore } from '../../core/accounts/app-grant'
 import { OPERATIONS } from '../../core/catalog/operations'
 import { isoTime } from '../../core/clock'
 import { keyState } from '../../core/credentials/api-key'
+import { keysAmong } from '../../core/credentials/key-lists'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd, type Money, minus } from '../../core/money'
@@ -39,7 +40,7 @@ export async function whyPaidCallsFail(
     reasons.push(
       'The account never topped up. What signup credit does not pay for is refused: models that require a first top-up, and providers and APIs that cost money.',
     )
-  for (const key of await credentials.byAccount(account.id)) {
+  for await (const key of keysAmong(credentials.lists, account.id, 'live', now())) {
     if (keyState(key, now()) !== 'usable') continue
     const [pool, budget] = await Promise.all([ledger.pool(key.poolId), ledger.budget(key.poolId)])
     const reached = pool && limitReached(pool)

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { Parameters } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
-import { type ApiKey, keyState } from '../../core/credentials/api-key'
+import type { KeyLabel } from '../../core/credentials/key-lists'
 import type { CredentialStore } from '../../core/credentials/store'
 import { failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
@@ -167,7 +167,7 @@ export function linkAnswer({ link, state, authUrl }: StartedLink): SocialLink {
 
 /** One key with its linked account and the last attempt to link one. Contains no tokens, not even encrypted ones. */
 export function socialRecord(
-  key: ApiKey,
+  key: KeyLabel,
   session: SocialSession | null,
   link: LinkAttempt | null,
   now: number,
@@ -208,21 +208,12 @@ export async function socialRecords(
   query: Parameters<typeof KEY_ROWS_QUERY>,
   now: number,
 ): Promise<Pick<SocialAccounts, 'accounts' | 'next_cursor'>> {
-  const [keys, all, links] = await Promise.all([
-    credentials.byAccount(account),
-    social.store.sessionsOf(account),
-    social.store.newestLinks(account),
-  ])
+  const [all, links] = await Promise.all([social.store.sessionsOf(account), social.store.newestLinks(account)])
   // Accounts linked at a network that this gateway no longer uses cannot act.
   const sessions = all.filter(({ network }) => network === social.network.name)
-  const shown = new Map<string, ApiKey>()
-  for (const key of keys) if (keyState(key, now) !== 'revoked' && !shown.has(key.poolId)) shown.set(key.poolId, key)
   // An account whose keys were all revoked is still listed, so that the owner can unlink it.
-  for (const { poolId } of sessions) {
-    const newest = keys.find((key) => key.poolId === poolId)
-    if (newest && !shown.has(poolId)) shown.set(poolId, newest)
-  }
-  const { rows, next } = keyRowsPage([...shown.values()], query)
+  const linked = sessions.map(({ poolId }) => poolId)
+  const { rows, next } = keyRowsPage(await credentials.lists.ofPools(account, linked, now), query)
   const accounts = rows.map((key) =>
     socialRecord(
       key,

@@ -237,7 +237,8 @@ export async function accountUsage(
     model: model ?? null,
   } as const
   const byKey = await usageReport(reports, query, who, grouping === 'tag' ? 'key' : (grouping ?? null), now)
-  const report = grouping === 'tag' ? groupedByTag(byKey, await credentials.byAccount(accountId)) : byKey
+  const named = (byKey.groups ?? []).map(({ name }) => name ?? '')
+  const report = grouping === 'tag' ? groupedByTag(byKey, await credentials.lists.byIds(accountId, named)) : byKey
   return { ...report, latency: await latencyReport(reports, report, who) }
 }
 

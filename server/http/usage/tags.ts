@@ -1,11 +1,10 @@
 import type { ApiKey } from '../../core/credentials/api-key'
+import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import { tagOf } from '../keys/record'
 import type { UsageReport } from './record'
 
-export interface KeysOfAccounts {
-  byAccount(account: AccountId): Promise<readonly ApiKey[]>
-}
+export type KeysOfAccounts = Pick<CredentialStore, 'lists'>
 
 type Group = NonNullable<UsageReport['groups']>[number]
 
@@ -16,8 +15,7 @@ export async function keysWithTag(
   tag: string | undefined,
 ): Promise<readonly KeyId[] | null> {
   if (tag === undefined) return null
-  const wanted = tagOf(tag)
-  return (await credentials.byAccount(account)).filter(({ tags }) => tags.includes(wanted)).map(({ id }) => id)
+  return credentials.lists.withTag(account, tagOf(tag))
 }
 
 /**

@@ -20,7 +20,7 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
   let asked = 0
   const parts = {
     owners: { owner: async () => ({ accountId: account }) },
-    credentials: { byAccount: async () => [] },
+    credentials: { lists: { names: async () => [] } },
     reports: { requests: async () => pages[asked++] ?? null },
   }
   const routes = ownerUsageRoutes({

@@ -1,9 +1,8 @@
-import { and, count, desc, eq, getTableColumns, gt, isNull, lte, or, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import { builtOnce } from '../../../core/built-once'
 import type { CellClaims } from '../../../core/cluster/cells'
-import { Allowlist } from '../../../core/credentials/allowlist'
 import type { ApiKey, Budget } from '../../../core/credentials/api-key'
 import type { CredentialStore, KeyChange, LiveKeys } from '../../../core/credentials/store'
 import { GatheredLookups } from '../../../core/gathered-lookups'
@@ -13,6 +12,7 @@ import { auditRow } from './audit/audit-row'
 import { amongAll, asList } from './driver/among-all'
 import { InDoubt } from './driver/in-doubt'
 import type { LogApplier } from './journal/log-applier'
+import { KEY_COLUMNS, type KeyRow, LibsqlKeyLists, live, withAllowlist } from './key-lists'
 import { KeyTable } from './key-table'
 import { poolSpendings } from './ledger/pool-spendings'
 import { auditLog } from './schema/accounts'
@@ -21,16 +21,13 @@ import { keys, pools } from './schema/keys'
 /** The last use is written again only when the stored one is older than this. */
 const TOUCH_EVERY_MS = 30_000
 
-/** Columns of a key that its record in memory has. */
-const { lastUsedAt: _, ...COLUMNS } = getTableColumns(keys)
-type KeyRow = Omit<typeof keys.$inferSelect, 'lastUsedAt'>
-
 /**
  * Keys in memory, written through: a key is read from the tables at its first use and never again, and the next lookup sees a change,
  * because memory is updated after the commit and before the change's promise resolves. So what is in memory is never older than what was
  * read; where a change failed, it is read again. Lookups by id or account, for owners only, start from the table's indexes.
  */
 export class LibsqlCredentials implements CredentialStore {
+  readonly lists: LibsqlKeyLists
   private readonly db: LibSQLDatabase
   private readonly queries: ReturnType<typeof queries>
   private readonly groups: Pick<LogApplier, 'touch'>
@@ -66,6 +63,7 @@ export class LibsqlCredentials implements CredentialStore {
     this.groups = groups
     this.applied = applied
     this.claims = claims
+    this.lists = new LibsqlKeyLists(db, applied)
     this.queries = queries(db)
     const { byHashes, budgets, lastUses } = this.queries
     const read = (hashes: readonly string[]) => byHashes().all({ hashes: asList(hashes) })
@@ -106,11 +104,7 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async liveKeys(account: AccountId, name: string | null, at: number): Promise<LiveKeys> {
-    const isLive = and(
-      eq(keys.accountId, account),
-      isNull(keys.revokedAt),
-      or(isNull(keys.stopsAt), gt(keys.stopsAt, at)),
-    )
+    const isLive = and(eq(keys.accountId, account), live(at))
     const [[counted], named] = await this.db.batch([
       this.db
         .select({ all: count(), replaced: count(keys.replacedBy) })
@@ -225,17 +219,13 @@ export class LibsqlCredentials implements CredentialStore {
   }
 }
 
-function withAllowlist(row: KeyRow): ApiKey {
-  return { ...row, allowlist: Allowlist.of(row.allowedIps) }
-}
-
 function rowOf(key: ApiKey) {
   const { allowlist: _parsed, ...row } = key
   return row
 }
 
 function queries(db: LibSQLDatabase) {
-  const select = () => db.select(COLUMNS).from(keys)
+  const select = () => db.select(KEY_COLUMNS).from(keys)
   return {
     byHashes: builtOnce(() => select().where(amongAll(keys.hash, 'hashes')).prepare()),
     byId: builtOnce(() =>

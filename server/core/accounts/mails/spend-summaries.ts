@@ -1,5 +1,5 @@
 import { type Clock, DAY_MS, isoTime } from '../../clock'
-import type { ApiKey } from '../../credentials/api-key'
+import type { KeyLists } from '../../credentials/key-lists'
 import type { AccountId } from '../../ids'
 import type { Balance } from '../../ledger/hold'
 import type { Mail, Mailer } from '../../mail/mailer'
@@ -36,7 +36,7 @@ export interface SpendSummaryStore {
 interface Parts {
   readonly store: SpendSummaryStore
   readonly reports: Pick<UsageReports, 'usage'>
-  readonly credentials: { byAccount(account: AccountId): Promise<readonly Pick<ApiKey, 'id' | 'name'>[]> }
+  readonly credentials: { readonly lists: Pick<KeyLists, 'names'> }
   readonly ledger: { balance(account: AccountId): Promise<Pick<Balance, 'posted'> | null> }
   readonly mailer: Mailer
   readonly clock: Clock
@@ -90,7 +90,7 @@ export class SpendSummaries {
     const byKey = await this.usage(accountId, week, 'key')
     if (byKey.totals.requests === 0) return null
     const byOperation = await this.usage(accountId, week, 'operation')
-    const names = new Map((await credentials.byAccount(accountId)).map(({ id, name }) => [String(id), name]))
+    const names = new Map((await credentials.lists.names(accountId)).map(({ id, name }) => [String(id), name]))
     const balance = await ledger.balance(accountId)
     const { charged, requests, failedRequests } = byKey.totals
     const unsubscribe = links.of(accountId)

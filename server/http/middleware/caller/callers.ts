@@ -13,12 +13,15 @@ export interface AccountCaller {
   readonly endedAt: number | null
 }
 
-/** All keys and apps that ever called on behalf of the account, keys first, to resolve the ids in reports. */
+/** The keys and apps that called on behalf of the account, keys first, to resolve the ids in reports. Of more than 10,000 keys the newest. */
 export async function callersOf(
   account: AccountId,
-  { credentials, apps }: { readonly credentials: CredentialStore; readonly apps: Pick<AppGrantStore, 'byAccount'> },
+  {
+    credentials,
+    apps,
+  }: { readonly credentials: Pick<CredentialStore, 'lists'>; readonly apps: Pick<AppGrantStore, 'byAccount'> },
 ): Promise<readonly AccountCaller[]> {
-  const [keys, appGrants] = await Promise.all([credentials.byAccount(account), apps.byAccount(account)])
+  const [keys, appGrants] = await Promise.all([credentials.lists.names(account), apps.byAccount(account)])
   return [
     ...keys.map(({ id, name, last4, revokedAt }) => ({ id, kind: 'key' as const, name, last4, endedAt: revokedAt })),
     ...appGrants.map(({ id, name, disconnectedAt }) => ({

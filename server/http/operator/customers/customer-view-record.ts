@@ -69,7 +69,7 @@ export const CustomerLimits = record('The limits of an account, and its requests
 })
 export type CustomerLimits = Static<typeof CustomerLimits>
 
-export const CustomerKeys = record('The keys of an account, newest first, including revoked ones.', {
+export const CustomerKeys = record('The live keys of an account and the newest 200 that were revoked, newest first.', {
   keys: listOf(KeyRecord, 'The keys.'),
 })
 export type CustomerKeys = Static<typeof CustomerKeys>

@@ -2,7 +2,7 @@ import type { CardRefundStore } from '../../../core/accounts/cards/card-refund'
 import type { AuditEntry } from '../../../core/audit'
 import type { Parameters } from '../../../core/catalog/parameters'
 import { isoTime } from '../../../core/clock'
-import { keyState } from '../../../core/credentials/api-key'
+import { keysAmong } from '../../../core/credentials/key-lists'
 import type { AccountId, LimitRequestId, RefundId } from '../../../core/ids'
 import type { AccountAdjustment } from '../../../core/ledger/account-statement'
 import { limitsOf, MAX_KEYS, tierOf } from '../../../core/limits/tier'
@@ -95,16 +95,22 @@ export class CustomerViews {
   }
 
   async keys(account: AccountId): Promise<CustomerKeys> {
-    const keys = await this.parts.credentials.byAccount(account)
-    return { keys: await Promise.all(keys.map((key) => keyRecord(key, { ...this.parts, now: this.parts.now() }))) }
+    const { lists } = this.parts.credentials
+    const parts = { ...this.parts, now: this.parts.now() }
+    const query = { among: 'revoked', sort: 'created', order: 'desc' } as const
+    const revoked = await lists.page(account, query, parts.now, { limit: 200, after: null })
+    const keys = [...(revoked?.rows ?? [])]
+    for await (const key of keysAmong(lists, account, 'live', parts.now)) keys.push(key)
+    const records = await Promise.all(keys.map((key) => keyRecord(key, parts)))
+    return { keys: records.sort((one, other) => (one.id < other.id ? 1 : -1)) }
   }
 
   async limits(id: AccountId, { limit, cursor }: PageQuery): Promise<CustomerLimits> {
     const { accounts, ledger, credentials, limitRequests, now } = this.parts
-    const [account, balance, keys] = await Promise.all([
+    const [account, balance, live] = await Promise.all([
       accounts.byId(id),
       ledger.balance(id),
-      credentials.byAccount(id),
+      credentials.liveKeys(id, null, now()),
     ])
     if (!account) throw notFound('This account does not exist.')
     const facts = { ...account, toppedUp: balance?.toppedUp ?? ZERO }
@@ -115,7 +121,7 @@ export class CustomerViews {
       custom: account.customLimits !== null,
       limits: limitsOf(facts),
       most_keys: account.maxKeys ?? MAX_KEYS,
-      live_keys: keys.filter((key) => keyState(key, now()) !== 'revoked').length,
+      live_keys: live.own + live.replaced,
       requests: asked.rows.map(limitRequestRecord),
       next_cursor: asked.next,
     }

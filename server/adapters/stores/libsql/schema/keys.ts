@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm'
-import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { type SQL, sql } from 'drizzle-orm'
+import { type AnySQLiteColumn, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { SoldName } from '../../../../core/catalog/operation'
 import type { Budget } from '../../../../core/credentials/api-key'
 import type { AccountId, AppGrantId, KeyId, PoolId } from '../../../../core/ids'
@@ -20,6 +20,12 @@ export const pools = sqliteTable('pools', {
   limitVersion: integer('limit_version').notNull().default(0),
   limitTold: integer('limit_told').notNull().default(0),
 })
+
+/** When a replaced key stops working; far off for any other. */
+export function endOfKey({ stopsAt }: { readonly stopsAt: AnySQLiteColumn }): SQL {
+  // Without a comma, at which drizzle-kit would cut the expression of an index.
+  return sql`CASE WHEN ${stopsAt} IS NULL THEN ${sql.raw(String(Number.MAX_SAFE_INTEGER))} ELSE ${stopsAt} END`
+}
 
 /** API keys. The secret is not here, only its SHA-256. Status is computed from these facts, never stored. */
 export const keys = sqliteTable(
@@ -58,7 +64,9 @@ export const keys = sqliteTable(
     endpointsAt: instant('endpoints_at'),
   },
   (table) => [
-    index('keys_account').on(table.accountId),
+    index('keys_account').on(table.accountId, table.id),
+    // An account may have any number of revoked keys, which its list of keys must not read.
+    index('keys_live').on(table.accountId, endOfKey(table)).where(sql`${table.revokedAt} IS NULL`),
     // An operator looks for a leaked key by what is shown of it.
     index('keys_prefix').on(table.prefix),
     uniqueIndex('keys_live_name')
