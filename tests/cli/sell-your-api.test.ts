@@ -85,6 +85,46 @@ test('the commands of docs/sell-your-api.md lead from an OpenAPI file to a paid 
   }
 })
 
+test('each price that the page shows sells calls at that price', async () => {
+  const text = await readFile(join(import.meta.dir, '../../docs/sell-your-api.md'), 'utf8')
+  const prices = [...text.matchAll(/[`'](\{"mode": .*?\})[`']/g)].flatMap(([, price = '']) =>
+    price.includes('"paid"') ? [] : price,
+  )
+  const upstream = Bun.serve({
+    ...{ port: 0, hostname: '127.0.0.1' },
+    fetch: () => Response.json({ cost: 4, data: [{ celsius: 20 }, { celsius: 21 }] }),
+  })
+  const gateway = await openHarness({
+    env: { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' },
+  })
+  const operatorConsole = openOperatorConsole(gateway)
+  const account = await gateway.account(1)
+  const { secret } = await gateway.key(account)
+  const headers = { authorization: `Bearer ${secret}` }
+  const charged: string[] = []
+  try {
+    const { text: document = '' } = page.find(({ file }) => file === 'weather.yaml') ?? {}
+    await writeFile(join(folder, 'priced.yaml'), document)
+    const base = `http://127.0.0.1:${upstream.port}`
+    const imported = ['api', 'import', join(folder, 'priced.yaml'), '--name', 'priced', '--base', base]
+    await operatorConsole.run(...imported, '--auth', 'none', '--price', '0.01')
+    for (const price of prices) {
+      await operatorConsole.run('api', 'set', 'priced.getForecast', '--price', price)
+      const url = `${gateway.config.baseUrl}/apis/v1/priced/v1/forecast?city=Berlin&days=2`
+      const quote = await gateway.gateway.fetch(new Request(url, { headers: { ...headers, 'x-cost-mode': 'quote' } }))
+      const answer = await gateway.gateway.fetch(new Request(url, { headers }))
+      charged.push(`${quote.status} ${answer.status} ${answer.headers.get('x-cost-micros-usd')}`)
+    }
+  } finally {
+    await upstream.stop(true)
+    await operatorConsole.close()
+    await gateway.close(true)
+  }
+  expect(charged).toEqual(['200 200 4000', '200 200 10000', '200 200 1000', '200 200 48000'])
+  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
+  await rm(gateway.folder, { recursive: true, force: true })
+})
+
 /** The upstream of the page is a program of its own: it is asked until it answers. */
 async function untilListening(blocks: readonly Block[]): Promise<void> {
   const port = /port: (\d+)/.exec(blocks.find(({ file }) => file === 'weather.ts')?.text ?? '')?.[1]

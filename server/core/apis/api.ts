@@ -135,7 +135,7 @@ export type Figure =
   /** What the upstream was paid for the call, in micro-USD. */
   | { readonly kind: 'paid' }
 
-/** The maximum number of units: a number, or an integer parameter that is declared with minimum, maximum and default. */
+/** The maximum number of units: a number, or an integer query parameter that is declared with minimum, maximum and default. */
 export type UnitBound = number | { readonly parameter: string }
 
 /** What a call costs. The maximum always follows from the price or from the request: it is held before the upstream is called. */

@@ -46,7 +46,7 @@ export interface ApiInput {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: UpstreamBody | null
-  /** The value of an integer parameter by `location.name`, for prices whose maximum follows from the request. */
+  /** The value of an integer query parameter, for prices whose maximum follows from the request. */
   numberOf(parameter: string): number
 }
 
@@ -149,9 +149,9 @@ export class ApiInputs {
         errors.push(wrong(parameter.name, location, problem))
         continue
       }
-      if (typeof found.value === 'number') {
+      if (typeof found.value === 'number' && parameter.in === 'query') {
         numbers ??= new Map()
-        numbers.set(`${parameter.in}.${parameter.name}`, found.value)
+        numbers.set(parameter.name, found.value)
       }
       if (parameter.in === 'path') path[parameter.name] = found.pairs[0]?.[1] ?? ''
       if (parameter.in === 'header') headers[parameter.name.toLowerCase()] = found.pairs[0]?.[1] ?? ''
@@ -204,7 +204,7 @@ function isPassable({ name, in: location }: ApiParameter, auth: Api['auth']): bo
 
 /** The value of a parameter that bounds the price is always sent: it has a default. */
 function boundOf({ parameters }: ApiOperation, name: string, api: string): number {
-  const { default: value } = parameters.find((parameter) => `${parameter.in}.${parameter.name}` === name) ?? {}
+  const { default: value } = parameters.find((parameter) => parameter.in === 'query' && parameter.name === name) ?? {}
   if (typeof value !== 'number') throw new Error(`${name} of ${api} bounds a price but has no default`)
   return value
 }

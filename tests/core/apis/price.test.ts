@@ -58,8 +58,8 @@ describe('units', () => {
   })
 
   test('the maximum may come from an integer of the request', () => {
-    const price = units({ block: 1, maximum: { parameter: 'query.limit' } })
-    expect(maximumOf(price, (name) => (name === 'query.limit' ? 7 : 0))).toBe(micros(7000))
+    const price = units({ block: 1, maximum: { parameter: 'limit' } })
+    expect(maximumOf(price, (name) => (name === 'limit' ? 7 : 0))).toBe(micros(7000))
   })
 
   test('a missing or wrong figure charges nothing, unless the price says otherwise', () => {
@@ -77,7 +77,7 @@ describe('units', () => {
   })
 
   test('a missing figure is no claim of the upstream, although it counts more than this request allows', () => {
-    const price = units({ block: 1, maximum: { parameter: 'query.limit' }, onMissing: 20 })
+    const price = units({ block: 1, maximum: { parameter: 'limit' }, onMissing: 20 })
     const charge = apiCharge({ price, version: 'v' }, null, () => 5)
     expect(charge).toMatchObject({ ok: true, value: { charged: { cost: 5000, units: 5 }, overrun: 0 } })
   })

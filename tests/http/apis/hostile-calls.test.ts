@@ -81,7 +81,7 @@ describe('a bound of the price', () => {
     parameters: [LIMIT],
     price: {
       ...({ mode: 'units', amount: micros(1000), figure: { kind: 'pointer', pointer: '/data' }, block: 1 } as const),
-      ...{ minimum: 0, maximum: { parameter: 'query.limit' }, onMissing: null },
+      ...{ minimum: 0, maximum: { parameter: 'limit' }, onMissing: null },
     },
   } satisfies Partial<ApiOperation>
 

@@ -441,7 +441,7 @@ describe('prices by the answer', () => {
       figure: { kind: 'pointer', pointer: '/data' },
       block: 10,
       minimum: 2,
-      maximum: { parameter: 'query.days' },
+      maximum: { parameter: 'days' },
       onMissing: null,
     },
     parameters: [DAYS],
