@@ -6,6 +6,7 @@ import type { Config } from '../config'
 import type { AppGrantStore } from '../core/accounts/app-grant'
 import { AppGrants } from '../core/accounts/app-grants'
 import type { Identity } from '../core/accounts/identity'
+import type { Keys } from '../core/accounts/keys'
 import type { Clock } from '../core/clock'
 import type { Opening } from '../core/cluster/opening'
 import type { HoldStore } from '../core/ledger/hold'
@@ -17,6 +18,7 @@ interface AgentParts {
   readonly stores: { readonly controlDb: Database['db'] } & Pick<Database, 'tokenChanges'>
   readonly apps: AppGrantStore
   readonly holds: HoldStore
+  readonly keys: Keys
   /** Whether this gateway owns the control database, where tokens are. */
   readonly ownsControl: boolean
   readonly clock: Clock
@@ -26,7 +28,7 @@ interface AgentParts {
 /** What apps with OAuth tokens need: the tokens' grants, and the app grants that their calls are counted on. */
 export async function composeAgents(
   { baseUrl, secretKey }: Config,
-  { stores, apps, holds, clock, ownsControl, opening }: AgentParts,
+  { stores, apps, holds, keys, clock, ownsControl, opening }: AgentParts,
 ) {
   const { controlDb: db } = stores
   if (ownsControl)
@@ -35,7 +37,7 @@ export async function composeAgents(
       await hashStoredSecrets(db, secretKey)
     })
   const grants = new LibraryGrants({ db, baseUrl, changes: () => stores.tokenChanges(), now: () => clock.now() })
-  return { grants, appGrants: new AppGrants({ store: apps, grants, holds, clock }) }
+  return { grants, appGrants: new AppGrants({ store: apps, grants, holds, keys, clock }) }
 }
 
 interface AgentInterfaceParts {

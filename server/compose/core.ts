@@ -1,4 +1,3 @@
-import { closedUsers } from '../adapters/identity/closed-users'
 import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
 import type { Config } from '../config'
 import { Keys } from '../core/accounts/keys'
@@ -55,6 +54,11 @@ async function coreOf(
   const { accounts, credentials, holds, events, ledger, journal, writeEvent } = cell
   const { apis, catalog, prices } = control
   const setupToken = setupTokenOf(membership, control.setupToken)
+  const keys = new Keys({
+    ...{ accounts, apps: cell.apps, credentials, holds, clock, events },
+    isOnSale: (name) => apis.routes.byName(name) !== null,
+    isModel: (id) => catalog.byId(id) !== null,
+  })
   return {
     ...{ stores, isResealed, ...control, setupToken },
     ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal },
@@ -69,19 +73,16 @@ async function coreOf(
       stores,
       apps: cell.apps,
       holds,
+      keys,
       clock,
       opening,
       ownsControl: ownsControl(membership),
     })),
     intake: new Intake(membership?.bodies ?? roomForBodies(), stopwatch),
-    keys: new Keys({
-      ...{ credentials, holds, clock, events },
-      isOnSale: (name) => apis.routes.byName(name) !== null,
-      isModel: (id) => catalog.byId(id) !== null,
-    }),
+    keys,
     operator: new Operator({
       ...{ accounts, prices, ledger, clock, events },
-      ...{ audit: stores.audit, isClosed: closedUsers(stores.controlDb) },
+      audit: stores.audit,
       hasOperatorBeside: (account) => stores.directory.hasOperatorBeside(account),
       recordsBooks: ownsControl(membership),
       claimReference: async (reference) => (await cell.claims?.reference(reference)) ?? true,

@@ -1,5 +1,5 @@
 import type { Ledger } from '../core/ledger/ledger'
-import { type Money, min, minus, ZERO } from '../core/money'
+import { type Money, micros } from '../core/money'
 import { type AuthenticatedCall, countedOn } from './call'
 
 /** What the caller can spend now: what is left of its own limit or the account's available balance, whichever is lower. */
@@ -12,10 +12,7 @@ export async function spendable(
   const balance = await ledger.balance(caller.account.id)
   const pool = await ledger.pool(poolId)
   if (!balance || !pool) return null
-  const windows = [pool, await ledger.budget(poolId)]
-  return windows.reduce((available, window) => {
-    if (!window || window.limit === null) return available
-    const remaining = minus(minus(window.limit, window.spent), window.held)
-    return remaining < 0 ? ZERO : min(remaining, available)
-  }, balance.available)
+  const budget = await ledger.budget(poolId)
+  const inPeriod = budget ? Math.max(0, budget.limit - budget.spent - budget.held) : Number.POSITIVE_INFINITY
+  return micros(Math.min(balance.available, pool.available ?? Number.POSITIVE_INFINITY, inPeriod))
 }

@@ -239,7 +239,7 @@ describe('commands', () => {
     }
     cli.env['GATEWAY_API_KEY'] = made.secret
     const { out } = await cli.run('whoami', '--json')
-    expect(JSON.parse(out)).toMatchObject({ credential: 'key', email: owner.email })
+    expect(JSON.parse(out)).toMatchObject({ credential: 'key', email: null })
     expect((await cli.run('keys', 'list')).code).toBe(1)
   })
 })

@@ -26,6 +26,7 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
         operator: false,
         support: false,
         suspension: null,
+        closedAt: null,
         growthApproved: false,
         customLimits: null,
         maxKeys: null,

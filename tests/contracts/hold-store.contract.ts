@@ -123,6 +123,47 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
       })
     })
 
+    describe('a pool with a parent', () => {
+      /** Two pools without limits of their own under a parent with one, each asked in turn. */
+      async function family(limit: number) {
+        const { store, account, hold } = await funded({ credit: 1000 })
+        const parent = poolId()
+        await store.openPool(parent, account, micros(limit))
+        const children = [poolId(), poolId()] as const
+        for (const child of children) await store.openPool(child, account, null, parent)
+        const read = async (pool: (typeof children)[0]) => {
+          const all = await store.pool(pool)
+          return { spent: Number(all?.spent), held: Number(all?.held), available: Number(all?.available) }
+        }
+        return { store, hold, parent, children, read }
+      }
+
+      test("is granted up to its parent's limit and not one micro more, however many pools and calls ask at once", async () => {
+        const { hold, parent, children, read } = await family(55)
+        const pools = [...children, parent]
+        const granted = await Promise.all(Array.from({ length: 60 }, (_, i) => hold(10, { pool: pools[i % 3]! })))
+        expect(granted.filter((result) => result.ok)).toHaveLength(5)
+        expect(await read(parent)).toEqual({ spent: 0, held: 50, available: 5 })
+        expect(await hold(6, { pool: children[0] })).toEqual({ ok: false, error: 'parent_exhausted' })
+        expect((await hold(5, { pool: children[1] })).ok).toBe(true)
+      })
+
+      test('spends, releases and gets back in both', async () => {
+        const { store, hold, parent, children, read } = await family(100)
+        const [spent, released] = [requestId(), requestId()]
+        expect(await hold(30, { pool: children[0], request: spent })).toMatchObject({ value: { parent } })
+        await hold(40, { pool: children[1], request: released })
+        await store.fix(spent, micros(20))
+        await store.captured(spent)
+        await store.release(released)
+        expect(await read(parent)).toEqual({ spent: 20, held: 0, available: 80 })
+        expect(await read(children[0])).toEqual({ spent: 20, held: 0, available: 80 })
+        const account = (await store.pool(parent))!.accountId
+        await store.credited({ account, part: 'credit', amount: micros(20), toppedUp: ZERO, pool: children[0] })
+        expect(await read(parent)).toEqual({ spent: 0, held: 0, available: 100 })
+      })
+    })
+
     describe('capture', () => {
       test('spends the captured amount and releases the rest', async () => {
         const { store, held, balance, counted } = await funded({ credit: 100, limit: 100 })

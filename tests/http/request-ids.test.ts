@@ -81,6 +81,6 @@ describe('request ids (spec 5.3, spec-answers 1)', () => {
       expect(answer.headers.get('x-cost-micros-usd')).toBe(String(PRICE))
     }
     const after = await (await gateway.as(key, '/v1/credits/balance')).json()
-    expect(before.account_balance_micros_usd - after.account_balance_micros_usd).toBe(3 * PRICE)
+    expect(before.available_balance_micros_usd - after.available_balance_micros_usd).toBe(3 * PRICE)
   })
 })

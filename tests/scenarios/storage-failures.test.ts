@@ -36,7 +36,7 @@ describe.skipIf(!canMount)('a full disk', () => {
   let headers: Record<string, string> = {}
   const call = () => fetch(server.url + SEARCH, { headers })
   const balance = async () =>
-    (await (await fetch(`${server.url}/v1/credits/balance`, { headers })).json()).account_balance_micros_usd
+    (await (await fetch(`${server.url}/v1/credits/balance`, { headers })).json()).available_balance_micros_usd
 
   beforeAll(async () => {
     folder = await dataFolder()

@@ -62,7 +62,8 @@ export async function reconcile(file: string): Promise<Reconciliation> {
       'a pool did not spend what its keys and apps were charged',
       `SELECT p.id, p.spent, coalesce(c.charged, 0) AS charged FROM pools p
        LEFT JOIN (SELECT k.pool_id, sum(r.cost) AS charged FROM requests r
-         JOIN (SELECT id, pool_id FROM keys UNION ALL SELECT id, pool_id FROM connections) k ON k.id = r.key_id
+         JOIN (SELECT id, pool_id FROM keys UNION ALL SELECT id, pool_id FROM connections
+           UNION ALL SELECT k.id, c.parent_id FROM keys k JOIN pools c ON c.id = k.pool_id) k ON k.id = r.key_id
          GROUP BY k.pool_id) c ON c.pool_id = p.id
        WHERE p.spent <> coalesce(c.charged, 0)`,
     )

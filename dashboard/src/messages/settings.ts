@@ -44,7 +44,8 @@ export const SETTINGS_TEXT = {
   endOthers: 'Sign out all other sessions',
   endOthersText: 'All other browsers and scripts have to sign in again.',
   endAll: 'Sign out everywhere',
-  endAllText: 'You are signed out here too, and all connected apps are disconnected. Your API keys keep working.',
+  endAllText:
+    'You are signed out here too, and all connected apps are disconnected. API keys that you created keep working; those that apps created are revoked.',
   keepSessions: 'Cancel',
   sessionEnded: 'Session signed out.',
   othersEnded: (count: number, apps: number) =>

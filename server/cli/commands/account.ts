@@ -90,7 +90,9 @@ export const BALANCE: Command = {
       table(
         ['', 'USD'],
         [
-          ['account balance', usdText(answer['account_balance_micros_usd'])],
+          ...(answer['account_balance_micros_usd'] === null
+            ? []
+            : [['account balance', usdText(answer['account_balance_micros_usd'])]]),
           ['available now', usdText(answer['available_balance_micros_usd'])],
           ['spent by this key or app', usdText(key['used_micros_usd'])],
           ['remaining under its limit', key['unlimited'] === true ? 'unlimited' : usdText(key['remaining_micros_usd'])],

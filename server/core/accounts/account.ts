@@ -23,6 +23,8 @@ export interface Account {
   readonly support: boolean
   /** Set while an operator has suspended the account. Its keys, apps and sessions are refused with the reason. */
   readonly suspension: Suspension | null
+  /** When its owner closed it or an operator erased it, for good. Nothing is made or served for it from then on. */
+  readonly closedAt: number | null
   readonly growthApproved: boolean
   /** Set by an operator; makes the account Enterprise. */
   readonly customLimits: Limits | null
@@ -46,8 +48,11 @@ export function staffRole({ operator, support }: Pick<Account, 'operator' | 'sup
   return support ? 'support' : null
 }
 
-/** Why a request of the account is refused while it is suspended, or null. */
-export function suspensionProblem({ suspension }: Pick<Account, 'suspension'>): Failure | null {
+export const ACCOUNT_CLOSED = failure('account_suspended', 'This account is closed for good.')
+
+/** Why a request of the account is refused while it is suspended, or since it is closed, or null. */
+export function suspensionProblem({ suspension, closedAt }: Pick<Account, 'suspension' | 'closedAt'>): Failure | null {
+  if (closedAt !== null) return ACCOUNT_CLOSED
   if (!suspension) return null
   return failure(
     'account_suspended',

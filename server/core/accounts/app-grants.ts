@@ -9,6 +9,7 @@ import type { Money } from '../money'
 import { err, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AppGrant, AppGrantStore } from './app-grant'
+import type { Keys } from './keys'
 
 /** Security actions that also disconnect every app: an intruder may have connected one. */
 export type AppsEnd = 'new_password' | 'sign_out_everywhere'
@@ -21,11 +22,19 @@ export class AppGrants {
   private readonly store: AppGrantStore
   private readonly grants: OAuthGrants
   private readonly holds: HoldStore
+  private readonly keys: Pick<Keys, 'revokeAll'>
   private readonly clock: Clock
   private readonly mutex = new KeyedMutex()
 
-  constructor(parts: { store: AppGrantStore; grants: OAuthGrants; holds: HoldStore; clock: Clock }) {
+  constructor(parts: {
+    store: AppGrantStore
+    grants: OAuthGrants
+    holds: HoldStore
+    keys: Pick<Keys, 'revokeAll'>
+    clock: Clock
+  }) {
     this.store = parts.store
+    this.keys = parts.keys
     this.grants = parts.grants
     this.holds = parts.holds
     this.clock = parts.clock
@@ -67,17 +76,29 @@ export class AppGrants {
   }
 
   /**
-   * Disconnects one app or all of them. Tokens go first, so that no later failure leaves one valid. Idempotent. Returns the
-   * number of grants that ended. `because` is the security action that caused it, for the audit log.
+   * Disconnects one app or all of them, and revokes the keys that they created but for those in `keptKeys`. Tokens go first, so that no
+   * later failure leaves one valid. Idempotent. Returns the number of grants that ended. `because` is the security action that caused it,
+   * for the audit log.
    */
-  disconnect(account: Account, clientId: string | 'all', actor: Actor, because?: AppsEnd): Promise<number> {
+  disconnect(
+    account: Pick<Account, 'id' | 'userId'>,
+    clientId: string | 'all',
+    actor: Actor,
+    { because, keptKeys = [] }: { readonly because?: AppsEnd; readonly keptKeys?: readonly string[] } = {},
+  ): Promise<number> {
     return this.mutex.take(account.id, async () => {
       await this.grants.disconnect(account.userId, clientId)
       const live = (await this.store.byAccount(account.id)).filter(
         (grant) => grant.disconnectedAt === null && (clientId === 'all' || grant.clientId === clientId),
       )
       const audits = live.map((grant) => this.audit(grant, actor, 'connection.end', because ? { because } : {}))
-      if (live.length > 0) await this.store.disconnect(live, this.clock.now(), audits)
+      if (live.length === 0) return 0
+      await this.store.disconnect(live, this.clock.now(), audits)
+      const ended = new Set<string | null>(live.map(({ id }) => id))
+      await this.keys.revokeAll(
+        { accountId: account.id, actor },
+        ({ id, createdBy }) => ended.has(createdBy) && !keptKeys.includes(id),
+      )
       return live.length
     })
   }

@@ -10,11 +10,9 @@ import { type Money, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { type Account, closedEmail, staffRole } from './account'
 import type { AccountSettingsStore } from './account-settings'
-import type { AppGrants } from './app-grants'
 import type { IdentitySettings } from './identity'
 import type { KeyOwner, Keys } from './keys'
 import type { Operator } from './staff/operator'
-import type { AccountStore } from './store'
 import { invalidParameter } from './submitted'
 
 /** The owner who closes the account, with the email address that the form must repeat. */
@@ -24,23 +22,21 @@ export interface DepartingOwner extends KeyOwner {
 }
 
 /**
- * Closes an account: revokes its keys, disconnects its apps, and deletes the owner's email address, name, password, sessions and
- * source addresses. Ledger and usage records stay, anonymously. The remaining balance is forfeited. Safe to repeat after a
+ * Closes an account: marks it first, so that nothing is made or served for it from then on. Then revokes its keys, disconnects its
+ * apps, and deletes the owner's email address, name, password, sessions and source addresses. Ledger and usage records stay, anonymously. The remaining balance is forfeited. Safe to repeat after a
  * failure.
  */
 export class AccountClosing {
   private readonly parts: {
     identity: IdentitySettings
-    accounts: AccountStore
     keys: Keys
     credentials: CredentialStore
-    appGrants: Pick<AppGrants, 'disconnect'>
     settings: AccountSettingsStore
-    /** Takes a staff role away. */
-    staff: Pick<Operator, 'setRole'>
+    /** Takes a staff role away, and marks the account as closed. */
+    staff: Pick<Operator, 'setRole' | 'close'>
     ledger: Ledger
     clock: Clock
-    /** What other parts do when an account closes, such as unlinking social accounts. Each must be idempotent. */
+    /** What other parts do when an account closes, such as disconnecting its apps. Each must be idempotent. */
     onClosing: readonly ((owner: DepartingOwner) => Promise<unknown>)[]
     /** Removes the events of the account, also those of its closing. */
     forgetEvents: (account: AccountId) => Promise<void>
@@ -60,44 +56,29 @@ export class AccountClosing {
 
   /** Closes the account without asking for its email address: for an operator, by request of the owner. */
   async erase(owner: DepartingOwner): Promise<Result<Money, Failure>> {
-    const { identity, accounts, appGrants, settings, staff, ledger, clock } = this.parts
+    const { identity, settings, staff, ledger } = this.parts
+    const { accountId, actor } = owner
     // Refused for the last operator. Roles change one at a time, so two operators cannot both be the one who stays.
-    const left = staffRole(owner.account) ? await staff.setRole(owner.actor, owner.accountId, null) : ok(owner.account)
+    const left = staffRole(owner.account) ? await staff.setRole(actor, accountId, null) : ok(owner.account)
     if (!left.ok) return left
-    const account = left.value
-    for (const onClosing of this.parts.onClosing) await onClosing(owner)
-    await this.revokeKeys(owner)
-    await appGrants.disconnect(account, 'all', owner.actor)
-    const forfeited = (await ledger.balance(account.id))?.posted ?? ZERO
-    const at = clock.now()
-    // As it is now: it may have been suspended while its keys were revoked.
-    const { suspension, ...now } = (await accounts.byId(account.id)) ?? account
-    await accounts.update(
-      // The reason may say who somebody is.
-      { ...now, suspension: suspension && { ...suspension, reason: 'The account is closed.' } },
-      auditEntry({
-        at,
-        actor: owner.actor,
-        accountId: account.id,
-        action: 'account.close',
-        detail: { forfeited_micros_usd: forfeited },
-      }),
-    )
-    await this.parts.forgetEvents(account.id)
-    await settings.forgetTraces(account.id)
-    await identity.forget(account.userId, closedEmail(account.id))
+    const forfeited = (await ledger.balance(accountId))?.posted ?? ZERO
+    const marked = await staff.close(actor, accountId, forfeited)
+    if (!marked.ok) return marked
     // A role that it was given meanwhile; from here on it gets none.
-    const closed = await accounts.byId(account.id)
-    if (closed && staffRole(closed)) await staff.setRole(owner.actor, account.id, null)
+    if (staffRole(marked.value)) await staff.setRole(actor, accountId, null)
+    for (const onClosing of this.parts.onClosing) await onClosing(owner)
+    await this.eraseKeys(owner)
+    await this.parts.forgetEvents(accountId)
+    await settings.forgetTraces(accountId)
+    await identity.forget(owner.account.userId, closedEmail(accountId))
     return ok(forfeited)
   }
 
-  private async revokeKeys(owner: DepartingOwner): Promise<void> {
+  private async eraseKeys(owner: DepartingOwner): Promise<void> {
     const { keys, credentials, clock } = this.parts
-    const own = (among: 'live' | 'all') => keysAmong(credentials.lists, owner.accountId, among, clock.now())
-    for await (const { id } of own('live')) await keys.revoke(owner, id)
+    await keys.revokeAll(owner, () => true)
     // Names, notes, tags and addresses may say who somebody is, and so may any setting that is added to these.
-    for await (const key of own('all')) {
+    for await (const key of keysAmong(credentials.lists, owner.accountId, 'all', clock.now())) {
       const anonymous = { ...key, ...KEY_DEFAULTS, name: key.id, allowlist: null }
       const { actor, accountId } = owner
       const entry = { at: clock.now(), actor, accountId, keyId: key.id, action: 'key.erase' } as const

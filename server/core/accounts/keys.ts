@@ -4,11 +4,12 @@ import type { ParameterError } from '../catalog/parameters'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
 import { type ApiKey, type Budget, KEY_DEFAULTS, type KeySettings, keyState } from '../credentials/api-key'
+import { keysAmong } from '../credentials/key-lists'
 import { newSecret } from '../credentials/secret'
 import type { CredentialStore, LiveKeys } from '../credentials/store'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure, wrongParameters } from '../failure'
-import { type AccountId, type AppGrantId, type KeyId, makeId } from '../ids'
+import { type AccountId, type KeyId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
@@ -16,13 +17,20 @@ import { limitsOf, MAX_KEYS, type TierFacts } from '../limits/tier'
 import { ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
+import { ACCOUNT_CLOSED } from './account'
+import type { AppGrant, AppGrantStore } from './app-grant'
 import { brokenKeyRules, type KeyForm, type NewKeyForm } from './key-form'
+import type { AccountStore } from './store'
 import { accepted, invalidParameter, type Submitted } from './submitted'
 
 export const DEFAULT_GRACE_SECONDS = 86_400
 export const MAX_GRACE_SECONDS = 2_592_000
 
 const NO_SUCH_KEY = failure('resource_not_found', 'This key does not exist.')
+const NOT_OF_APP = failure(
+  'insufficient_permissions',
+  'An app can change only keys that it created. It can read and disable this one.',
+)
 const NOTHING_SPENT: PoolSpending = { inPeriod: ZERO, inAll: ZERO }
 
 /** The owner who makes a change: account, tier, and the actor for the audit log. */
@@ -30,6 +38,8 @@ export interface KeyOwner {
   readonly accountId: AccountId
   readonly tier: TierFacts
   readonly actor: Actor
+  /** The app that acts on the owner's behalf. */
+  readonly app?: AppGrant
 }
 
 type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
@@ -37,8 +47,13 @@ type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
 /**
  * Manages an owner's API keys (spec 2.1, 5.4, spec-answers 3). When a promise resolves, the change is durable and applies to the
  * next request. Changes of one account run one at a time. Keys of other accounts are reported as not found, never as forbidden.
+ *
+ * An app changes only keys that it made, and disables any (spec-answers 10). The pool of a key that it made has the app's pool as its
+ * parent, so the app's spending limit is also that of its keys.
  */
 export class Keys {
+  private readonly accounts: Pick<AccountStore, 'byId'>
+  private readonly apps: Pick<AppGrantStore, 'byId'>
   private readonly credentials: CredentialStore
   private readonly holds: HoldStore
   private readonly clock: Clock
@@ -49,6 +64,8 @@ export class Keys {
 
   /** `isOnSale`: whether an imported operation can be called now. `isModel`: whether a model can. */
   constructor(parts: {
+    accounts: Pick<AccountStore, 'byId'>
+    apps: Pick<AppGrantStore, 'byId'>
     credentials: CredentialStore
     holds: HoldStore
     clock: Clock
@@ -56,6 +73,8 @@ export class Keys {
     isOnSale: (operation: string) => boolean
     isModel: (id: string) => boolean
   }) {
+    this.accounts = parts.accounts
+    this.apps = parts.apps
     this.credentials = parts.credentials
     this.holds = parts.holds
     this.clock = parts.clock
@@ -64,7 +83,7 @@ export class Keys {
     this.isModel = parts.isModel
   }
 
-  /** Creates a key and returns it with its secret, which cannot be retrieved later. */
+  /** Creates a key and returns it with its secret, which cannot be retrieved later. Refused once the account is closing. */
   create(owner: KeyOwner, sent: Submitted<NewKeyForm>): Outcome<{ key: ApiKey; secret: string }> {
     return this.mutex.take(owner.accountId, async () => {
       const now = this.clock.now()
@@ -73,9 +92,11 @@ export class Keys {
       const form = parsed.value
       const settings: KeySettings = { ...KEY_DEFAULTS, ...settingsIn(form), name: form.name }
       const live = await this.credentials.liveKeys(owner.accountId, settings.name, now)
-      const refusal = nameTaken(live, settings.name, null) ?? limitReached(live, owner.tier, 'own')
+      const refusal =
+        (await this.ended(owner)) ?? nameTaken(live, settings.name, null) ?? limitReached(live, owner.tier, 'own')
       if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
+      const parent = owner.app?.poolId ?? null
       const poolId = makeId('pool', now)
       const key: ApiKey = {
         ...settings,
@@ -84,7 +105,7 @@ export class Keys {
         accountId: owner.accountId,
         poolId,
         createdAt: now,
-        createdBy: appOf(owner),
+        createdBy: owner.app?.id ?? null,
         disabledAt: null,
         revokedAt: null,
         stopsAt: null,
@@ -94,10 +115,10 @@ export class Keys {
         allowlist: Allowlist.of(settings.allowedIps),
       }
       const limit = form.spendingLimit ?? null
-      await this.holds.openPool(poolId, owner.accountId, limit)
+      await this.holds.openPool(poolId, owner.accountId, limit, parent)
       if (form.budget) await this.holds.setPoolBudget(poolId, poolBudget(form.budget), now, NOTHING_SPENT)
       const audit = this.audit(owner, key.id, 'key.create', { ...form })
-      await this.credentials.create(key, { limit, budget: form.budget ?? null }, audit)
+      await this.credentials.create(key, { limit, budget: form.budget ?? null, parentId: parent }, audit)
       this.announce(key)
       return ok({ key, secret })
     })
@@ -148,7 +169,7 @@ export class Keys {
         return err(failure('invalid_state', 'This key was revoked and cannot be rotated.'))
       if (key.replacedBy) return err(failure('invalid_state', `This key was already replaced by ${key.replacedBy}.`))
       const live = await this.credentials.liveKeys(owner.accountId, null, now)
-      const refusal = limitReached(live, owner.tier, 'replaced')
+      const refusal = (await this.ended(owner)) ?? limitReached(live, owner.tier, 'replaced')
       if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
       const expired = key.expiresAt !== null && key.expiresAt <= now
@@ -157,7 +178,7 @@ export class Keys {
         ...shown,
         id: makeId('key', now),
         createdAt: now,
-        createdBy: appOf(owner),
+        createdBy: owner.app?.id ?? null,
         endpointsAt: key.endpointsAt ?? (key.allowedEndpoints.length > 0 ? key.createdAt : null),
         disabledAt: null,
         expiresAt: expired ? null : key.expiresAt,
@@ -174,7 +195,9 @@ export class Keys {
 
   /** Idempotent. */
   disable(owner: KeyOwner, id: string): Outcome {
-    return this.changeState(owner, id, 'key.disable', (key, now) => ({ ...key, disabledAt: key.disabledAt ?? now }))
+    // Also by an app that did not make the key: it can only stop it.
+    const { app: _app, ...anyKey } = owner
+    return this.changeState(anyKey, id, 'key.disable', (key, now) => ({ ...key, disabledAt: key.disabledAt ?? now }))
   }
 
   /**
@@ -191,7 +214,7 @@ export class Keys {
       const results = named.map(({ id, key }) => ({ id, key, refusal: key ? stateRefusal(key, now) : NO_SUCH_KEY }))
       const enabled = results.flatMap(({ key, refusal }) => (key && !refusal && key.disabledAt === null ? key : []))
       const audits = enabled.map((key) => this.audit(owner, key.id, 'key.disable', {}, stateBefore(key, now)))
-      await this.credentials.disable(enabled, now, audits)
+      await this.credentials.end(enabled, { disabledAt: now }, audits)
       for (const key of enabled) this.announce(key)
       return results.map(({ id, refusal }) => ({ id, refusal }))
     })
@@ -202,12 +225,37 @@ export class Keys {
     return this.changeState(owner, id, 'key.enable', (key) => ({ ...key, disabledAt: null }))
   }
 
+  /**
+   * Revokes the keys of an account that match, in one commit. A key that is being created meanwhile is among them, or its creation sees what
+   * was committed before this call. Returns how many were revoked. Idempotent.
+   */
+  revokeAll(owner: Pick<KeyOwner, 'accountId' | 'actor'>, matches: (key: ApiKey) => boolean): Promise<number> {
+    return this.mutex.take(owner.accountId, async () => {
+      const now = this.clock.now()
+      const live: ApiKey[] = []
+      for await (const key of keysAmong(this.credentials.lists, owner.accountId, 'live', now))
+        if (matches(key)) live.push(key)
+      const audits = live.map((key) => this.audit(owner, key.id, 'key.revoke', {}, stateBefore(key, now)))
+      await this.credentials.end(live, { revokedAt: now }, audits)
+      for (const key of live) this.announce(key)
+      return live.length
+    })
+  }
+
   /** Permanent. Idempotent. */
   revoke(owner: KeyOwner, id: string): Outcome {
     return this.onKey(owner, id, async (key, now) => {
       if (key.revokedAt !== null) return ok(key)
       return ok(await this.put(owner, { ...key, revokedAt: now }, 'key.revoke', stateBefore(key, now)))
     })
+  }
+
+  /** Why no key is made: since the request began, the account was closed or the app disconnected. Null if neither. */
+  private async ended({ accountId, app }: KeyOwner): Promise<Failure | null> {
+    const account = await this.accounts.byId(accountId)
+    if (account?.closedAt != null) return ACCOUNT_CLOSED
+    const grant = app && (await this.apps.byId(app.id))
+    return grant?.disconnectedAt == null ? null : failure('invalid_token', 'This app was disconnected.')
   }
 
   async find(account: AccountId, id: string): Promise<ApiKey | null> {
@@ -252,7 +300,8 @@ export class Keys {
   private onKey<T>(owner: KeyOwner, id: string, change: (key: ApiKey, now: number) => Outcome<T>): Outcome<T> {
     return this.mutex.take(owner.accountId, async () => {
       const key = await this.find(owner.accountId, id)
-      return key ? change(key, this.clock.now()) : err(NO_SUCH_KEY)
+      if (!key) return err(NO_SUCH_KEY)
+      return owner.app && key.createdBy !== owner.app.id ? err(NOT_OF_APP) : change(key, this.clock.now())
     })
   }
 
@@ -292,7 +341,7 @@ export class Keys {
   }
 
   private audit(
-    owner: KeyOwner,
+    owner: Pick<KeyOwner, 'accountId' | 'actor'>,
     keyId: KeyId,
     action: AuditAction,
     detail: Record<string, unknown>,
@@ -318,11 +367,6 @@ export class Keys {
 function stateRefusal(key: ApiKey, now: number): Failure | null {
   if (keyState(key, now) !== 'revoked') return null
   return failure('invalid_state', 'A revoked key cannot be enabled or disabled.')
-}
-
-/** The app that acts for the owner, if one does. */
-function appOf({ actor }: KeyOwner): AppGrantId | null {
-  return actor.kind === 'app' ? (actor.id as AppGrantId) : null // an app acts under the id of its grant
 }
 
 /** The state of a key before a change, for the audit log. */

@@ -50,6 +50,13 @@ export interface KeyLists {
   withTag(account: AccountId, tag: string): Promise<readonly KeyId[]>
 }
 
+/** The live keys that apps created, newest first. */
+export async function keysOfApps(lists: KeyLists, account: AccountId, at: number): Promise<readonly ApiKey[]> {
+  const made: ApiKey[] = []
+  for await (const key of keysAmong(lists, account, 'live', at)) if (key.createdBy !== null) made.push(key)
+  return made
+}
+
 /** Keys of an account, newest first, read in pages of 200. */
 export function keysAmong(lists: KeyLists, account: AccountId, among: KeyQuery['among'], at: number) {
   const query = { among, sort: 'created', order: 'desc' } as const

@@ -10,6 +10,16 @@ export interface KeyChange {
   readonly pool?: { readonly limit?: Money | null; readonly budget?: Budget | null }
 }
 
+/** What ends a key, and when. */
+export type EndOfKey = { readonly disabledAt: number } | { readonly revokedAt: number }
+
+/** The spend pool of a new key. `parentId`: the pool of the app that made it. */
+export interface NewPool {
+  readonly limit: Money | null
+  readonly budget: Budget | null
+  readonly parentId?: PoolId | null
+}
+
 /** The keys of an account that are neither revoked nor past their grace period; disabled and expired ones are among them. */
 export interface LiveKeys {
   /** How many no other key has replaced. */
@@ -38,10 +48,10 @@ export interface CredentialStore {
   lastUsedAt(key: KeyId): Promise<number | null>
   /** Records a use, in memory at once and durably within a minute. A crash loses at most that minute. */
   touch(key: KeyId, at: number): void
-  create(key: ApiKey, pool: { limit: Money | null; budget: Budget | null }, audit: AuditEntry): Promise<void>
+  create(key: ApiKey, pool: NewPool, audit: AuditEntry): Promise<void>
   update(change: KeyChange, audit: AuditEntry): Promise<void>
-  /** Disables keys, in one batch with an audit row for each. */
-  disable(keys: readonly ApiKey[], at: number, audits: readonly AuditEntry[]): Promise<void>
+  /** Disables or revokes keys, in one batch with an audit row for each. */
+  end(keys: readonly ApiKey[], change: EndOfKey, audits: readonly AuditEntry[]): Promise<void>
   /** The successor and the replaced key, in one batch. */
   rotate(successor: ApiKey, replaced: ApiKey, audit: AuditEntry): Promise<void>
 }

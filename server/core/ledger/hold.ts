@@ -21,6 +21,15 @@ export interface PoolBudget extends Pick<Budget, 'period' | 'timezone'> {
   readonly limit: Money
 }
 
+/** A pool now. */
+export interface PoolReading extends SpendPool {
+  readonly held: Money
+  /** What is left of its limit and of its parent's, whichever is less; at least zero. Null without any limit. */
+  readonly remaining: Money | null
+  /** The same without what calls in progress hold. */
+  readonly available: Money | null
+}
+
 /** The current period of a budget. */
 export interface BudgetWindow {
   readonly limit: Money
@@ -41,11 +50,15 @@ export type Split = Readonly<Record<BalancePart, Money>>
 
 export interface Hold extends HoldRequest {
   readonly split: Split
+  /** The pool in which the amount counts too: its own pool's parent. */
+  readonly parent?: PoolId
 }
 
 /** The key's limit and budget are checked before the account's balance (spec-answers 2). */
 export type HoldRefusal =
   | 'pool_exhausted'
+  /** The pool has enough left, its parent has not. */
+  | 'parent_exhausted'
   | 'budget_exhausted'
   | 'insufficient_balance'
   | 'insufficient_paid_balance'
@@ -74,8 +87,8 @@ export interface Balance {
 
 /**
  * The counters that decide whether a call may spend: balance, held and spent. Every method is atomic, which is what enforces the
- * limits under any concurrency. Invariants: available = posted - held >= 0. No hold is granted that takes spent + held of a pool
- * above its current limit, or spent + held of a budget's period above the budget.
+ * limits under any concurrency. Invariants: available = posted - held >= 0. No hold is granted that takes spent + held of a pool,
+ * or of its parent, above its current limit, or spent + held of a budget's period above the budget.
  *
  * A hold ends once. `fix` sets the amount (held -> settling), then either `captured` or `release` follows.
  */
@@ -135,10 +148,11 @@ export interface HoldStore {
    */
   corrected(change: Correction): Promise<void>
   balance(account: AccountId): Promise<Balance | null>
-  pool(pool: PoolId): Promise<(SpendPool & { readonly held: Money }) | null>
+  pool(pool: PoolId): Promise<PoolReading | null>
   /** Opens an empty account, or a pool with nothing spent, before the commit that makes it. Idempotent. */
   openAccount(account: AccountId): Promise<void>
-  openPool(pool: PoolId, account: AccountId, limit: Money | null): Promise<void>
+  /** `parent`: a known pool of the same account, in which all that the pool holds and spends counts too. It has no parent itself. */
+  openPool(pool: PoolId, account: AccountId, limit: Money | null, parent?: PoolId | null): Promise<void>
   setPoolLimit(pool: PoolId, limit: Money | null): Promise<void>
   /**
    * Sets or, with null, removes a pool's budget. The spending of the period at `at` is what was durable then plus what this store has
@@ -163,6 +177,7 @@ export interface StoredAccount extends Readonly<Record<BalancePart, Money>> {
 
 /** A pool, as the tables have it. */
 export interface StoredPool extends Pick<SpendPool, 'accountId' | 'limit' | 'spent'> {
+  readonly parentId?: PoolId | null
   readonly budget: StoredBudget | null
 }
 

@@ -34,8 +34,13 @@ export interface JournalRecord {
   readonly ends?: RequestId
   /** The response that this charge paid for, for repeats of the request. A record that undoes the call deletes it. */
   readonly kept?: IdempotencyRecord
-  /** `since`: when the period of the pool's budget began to which the call belongs. */
-  readonly spent?: { readonly poolId: PoolId; readonly amount: number; readonly since?: number }
+  /** `since`: when the period of the pool's budget began to which the call belongs. `parent`: a pool in which the amount counts too. */
+  readonly spent?: {
+    readonly poolId: PoolId
+    readonly amount: number
+    readonly since?: number
+    readonly parent?: PoolId
+  }
   /** The stuck record that an operator decided with this one: it is removed. */
   readonly settles?: StuckId
 }

@@ -35,6 +35,8 @@ export type CaptureRefusal = SettleRefusal | 'not_durable' | 'outcome_unknown'
 export interface UndecidedCharge {
   readonly account: AccountId
   readonly pool: PoolId | null
+  /** The parent of the pool, if it has one. */
+  readonly parent?: PoolId | undefined
   readonly split: Split
   readonly call: CallRecord
   /** When the call began. */
@@ -144,8 +146,9 @@ export class Ledger {
       return err('not_durable')
     }
     this.undecided.add(call.id)
-    const { account, pool, at } = hold
-    const undecided = { account, pool, at, split, call, ...(periodStart !== undefined && { since: periodStart }) }
+    const { account, pool, parent, at } = hold
+    const since = periodStart === undefined ? {} : { since: periodStart }
+    const undecided = { account, pool, parent, at, split, call, ...since }
     void this.endUnknown(undecided, outcome.fate)
     return err('outcome_unknown')
   }
@@ -275,7 +278,7 @@ export class Ledger {
     const ends = this.durable.has(call.id) ? { ends: call.id } : null
     if (amount <= 0) return { call, ...ends, entries }
     const change = { accountId: hold.account, credit: -split.credit, paid: -split.paid, toppedUp: 0 }
-    const spent = hold.pool ? { spent: spentFrom(hold.pool, amount, since) } : null
+    const spent = hold.pool ? { spent: spentFrom(hold.pool, hold.parent, amount, since) } : null
     return { call, ...ends, entries, change, ...spent }
   }
 
@@ -317,13 +320,13 @@ export class Ledger {
   }
 
   /** Writes the reversal of a charge that is in the database, then gives the money back to the counters. */
-  private async undo({ account, pool, at, split, call, since }: UndecidedCharge): Promise<GroupFate> {
+  private async undo({ account, pool, parent, at, split, call, since }: UndecidedCharge): Promise<GroupFate> {
     const amount = micros(split.credit + split.paid)
     const undone = await this.journal.append({
       undoes: call,
       entries: this.entries('reversal', account, split, call, `${call.operation}, not delivered`),
       change: { accountId: account, credit: split.credit, paid: split.paid, toppedUp: 0 },
-      ...(pool && { spent: spentFrom(pool, -amount, since) }),
+      ...(pool && { spent: spentFrom(pool, parent, -amount, since) }),
     })
     const fate = undone.kind === 'unknown' ? await undone.fate : undone.kind
     if (fate !== 'committed') return fate
@@ -370,8 +373,13 @@ export class Ledger {
   }
 }
 
-function spentFrom(poolId: PoolId, amount: number, since: number | undefined): NonNullable<JournalRecord['spent']> {
-  return since === undefined ? { poolId, amount } : { poolId, amount, since }
+function spentFrom(
+  poolId: PoolId,
+  parent: PoolId | undefined,
+  amount: number,
+  since: number | undefined,
+): NonNullable<JournalRecord['spent']> {
+  return { poolId, amount, ...(since !== undefined && { since }), ...(parent && { parent }) }
 }
 
 /** The reference under which a charge is given back, so that it is given back once. */

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import { isoTime } from '../../core/clock'
+import type { ApiKey } from '../../core/credentials/api-key'
 import { type GrantedApp, type OAuthApp, SCOPES } from '../../core/credentials/oauth-grant'
 import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
@@ -39,6 +40,10 @@ export type OneApp = Static<typeof OneApp>
 export const ConnectedApp = record('A connected app.', {
   ...APP,
   scopes: listOf(oneOf(SCOPES, 'A scope.'), 'The scopes that the owner granted.'),
+  keys: listOf(
+    record('A key.', { id: text('Its id.'), name: text('Its name.') }),
+    'The keys that it created and that are not revoked. What they spend counts under its limit.',
+  ),
 })
 export type ConnectedApp = Static<typeof ConnectedApp>
 
@@ -76,9 +81,16 @@ export async function appRecord(app: OAuthApp, account: AccountId, { apps, ledge
   }
 }
 
-/** The record of a connected app, with its scopes. */
-export async function connectedApp(app: GrantedApp, account: AccountId, spending: Spending): Promise<ConnectedApp> {
-  return { ...(await appRecord(app, account, spending)), scopes: [...app.scopes] }
+/** The record of a connected app, with its scopes and those of `keys` that it created. */
+export async function connectedApp(
+  app: GrantedApp,
+  account: AccountId,
+  keys: readonly ApiKey[],
+  spending: Spending,
+): Promise<ConnectedApp> {
+  const shown = await appRecord(app, account, spending)
+  const own = keys.filter(({ createdBy }) => createdBy === shown.connection_id)
+  return { ...shown, scopes: [...app.scopes], keys: own.map(({ id, name }) => ({ id, name })) }
 }
 
 /**
@@ -87,4 +99,9 @@ export async function connectedApp(app: GrantedApp, account: AccountId, spending
  */
 export function keepsApps(url: URL): boolean {
   return url.searchParams.get('apps') === 'keep'
+}
+
+/** Keys of disconnected apps that the owner keeps, each as `keep_key=ID`. The others are revoked. */
+export function keptKeys(url: URL): readonly string[] {
+  return url.searchParams.getAll('keep_key')
 }

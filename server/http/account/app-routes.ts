@@ -1,6 +1,8 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { AppGrants } from '../../core/accounts/app-grants'
+import { keysOfApps } from '../../core/credentials/key-lists'
 import type { OAuthGrants } from '../../core/credentials/oauth-grant'
+import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
 import { fromUsdNumber } from '../../core/money'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
@@ -9,13 +11,22 @@ import { routeGroup } from '../middleware/request-context'
 import { notFound, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, type Id, signedIn } from '../routing/api-access'
-import { AppLimit, appRecord, type ConnectedApps, connectedApp, type Disconnected, type OneApp } from './app-record'
+import {
+  AppLimit,
+  appRecord,
+  type ConnectedApps,
+  connectedApp,
+  type Disconnected,
+  keptKeys,
+  type OneApp,
+} from './app-record'
 
 interface AppParts {
   readonly owners: OwnerSessions
   readonly grants: OAuthGrants
   readonly apps: AppGrantStore
   readonly appGrants: AppGrants
+  readonly credentials: Pick<CredentialStore, 'lists'>
   readonly ledger: Ledger
   readonly baseUrl: string
   readonly now: () => number
@@ -23,13 +34,14 @@ interface AppParts {
 
 /** For the dashboard: the apps that request access, the connected ones and what they spent, and how to limit or disconnect them (spec 5.2). */
 export function appRoutes(parts: AppParts) {
-  const { owners, grants, appGrants, baseUrl, now } = parts
+  const { owners, grants, appGrants, credentials, baseUrl, now } = parts
   return routeGroup({ name: 'apps', prefix: '/api/apps' })
     .get(
       '',
       ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }): Promise<ConnectedApps> => {
         const granted = await grants.apps(owner.account.userId, now())
-        const connected = await Promise.all(granted.map((app) => connectedApp(app, owner.accountId, parts)))
+        const keys = await keysOfApps(credentials.lists, owner.accountId, now())
+        const connected = await Promise.all(granted.map((app) => connectedApp(app, owner.accountId, keys, parts)))
         connected.sort((a, b) => (a.name < b.name ? -1 : 1))
         return { apps: connected, mcp_url: `${baseUrl}/mcp` }
       }),
@@ -53,15 +65,15 @@ export function appRoutes(parts: AppParts) {
     )
     .post(
       '/:id/disconnect',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }, { id }: Id): Promise<Disconnected> => {
-        await appGrants.disconnect(owner.account, id, owner.actor)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }, { id }: Id): Promise<Disconnected> => {
+        await appGrants.disconnect(owner.account, id, owner.actor, { keptKeys: keptKeys(context.url) })
         return { disconnected: true }
       }),
     )
     .post(
       '/disconnect',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }): Promise<Disconnected> => {
-        await appGrants.disconnect(owner.account, 'all', owner.actor)
+      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }): Promise<Disconnected> => {
+        await appGrants.disconnect(owner.account, 'all', owner.actor, { keptKeys: keptKeys(context.url) })
         return { disconnected: true }
       }),
     )

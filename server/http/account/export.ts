@@ -4,6 +4,7 @@ import type { Identity } from '../../core/accounts/identity'
 import type { LimitRequestStore } from '../../core/accounts/staff/limit-request'
 import type { AuditTrail } from '../../core/audit'
 import { isoTime } from '../../core/clock'
+import { keysOfApps } from '../../core/credentials/key-lists'
 import type { OAuthGrants } from '../../core/credentials/oauth-grant'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId } from '../../core/ids'
@@ -117,7 +118,8 @@ async function* settingsOf(parts: ExportParts, { accountId, account: { userId } 
   const now = parts.now()
   yield section('sessions', (await identity.sessions(userId)).map(sessionDetails))
   const apps = await grants.apps(userId, now)
-  yield section('apps', await Promise.all(apps.map((app) => connectedApp(app, accountId, parts))))
+  const made = await keysOfApps(credentials.lists, accountId, now)
+  yield section('apps', await Promise.all(apps.map((app) => connectedApp(app, accountId, made, parts))))
   yield section(
     'webhooks',
     (await webhooks.list(accountId)).map((webhook) => webhookRecord(webhook, now)),

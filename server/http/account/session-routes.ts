@@ -6,7 +6,7 @@ import { routeGroup } from '../middleware/request-context'
 import { notFound } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, type Id, signedIn } from '../routing/api-access'
-import { keepsApps } from './app-record'
+import { keepsApps, keptKeys } from './app-record'
 import { type EndedElsewhere, type EndedSessions, type SessionList, sessionRecord } from './settings-record'
 
 /** Where the owner is signed in, and signing out there. */
@@ -34,8 +34,8 @@ export function sessionRoutes(parts: {
         const ended = await identity.endSessions(actor.id, { allBut: sessionId })
         await note(owner, { sessions: 'others', ended })
         if (keepsApps(context.url)) return { ended, apps_disconnected: 0 }
-        const apps = await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
-        return { ended, apps_disconnected: apps }
+        const ending = { because: 'sign_out_everywhere', keptKeys: keptKeys(context.url) } as const
+        return { ended, apps_disconnected: await appGrants.disconnect(account, 'all', actor, ending) }
       }),
     )
     .post(
@@ -44,7 +44,8 @@ export function sessionRoutes(parts: {
         const { account, actor } = owner
         const ended = await identity.endSessions(actor.id, { all: true })
         await note(owner, { sessions: 'all', ended })
-        return { ended, apps_disconnected: await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere') }
+        const apps = await appGrants.disconnect(account, 'all', actor, { because: 'sign_out_everywhere' })
+        return { ended, apps_disconnected: apps }
       }),
     )
     .post(

@@ -17,11 +17,11 @@ import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { ANYBODY, allowed, signedInUser } from '../routing/api-access'
-import { keepsApps } from './app-record'
+import { keepsApps, keptKeys } from './app-record'
 
 /** What becomes of the apps of users, whose accounts may be in another cell. */
 interface UsersOfApps {
-  disconnectApps(userId: string, address: string | null, because: AppsEnd): Promise<void>
+  disconnectApps(userId: string, address: string | null, because: AppsEnd, keptKeys?: readonly string[]): Promise<void>
   appLeft(holder: TokenHolder): Promise<void>
 }
 
@@ -75,7 +75,7 @@ export function signInRoutes(parts: SignInParts) {
       '/api/auth/change-password',
       ...allowed(signedInUser(owners, SIGNED_IN_JUST_NOW), UNDOCUMENTED, async ({ user, context }) => {
         const answer = await handled(parts, context)
-        if (answer.ok) await passwordChanged(parts, user, keepsApps(context.url))
+        if (answer.ok) await passwordChanged(parts, user, context.url)
         return answer
       }),
     )
@@ -189,8 +189,8 @@ async function securityChanged(
   tellSecurity(email, change)
 }
 
-async function passwordChanged({ users, audit, now }: SignInParts, owner: SignedInUser, keeps: boolean): Promise<void> {
+async function passwordChanged({ users, audit, now }: SignInParts, owner: SignedInUser, url: URL): Promise<void> {
   const { userId, accountId, actor } = owner
-  if (!keeps) await users.disconnectApps(userId, actor.address, 'new_password')
+  if (!keepsApps(url)) await users.disconnectApps(userId, actor.address, 'new_password', keptKeys(url))
   await audit.write(auditEntry({ at: now(), actor, accountId, action: 'account.password' }))
 }

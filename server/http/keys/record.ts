@@ -154,7 +154,12 @@ export const KeyRecord = named(
     status: oneOf(KEY_STATUSES, 'The status. `exhausted` means that the spending limit is used up.'),
     ...SETTINGS,
     spent_micros_usd: microsUsd('Spent so far, including the keys it replaces.', { minimum: 0 }),
-    remaining_micros_usd: orNull(microsUsd('What is left of its limit; null without one.', { minimum: 0 })),
+    remaining_micros_usd: orNull(
+      microsUsd(
+        'What is left of its limit, or of that of the app that created it, whichever is less; null without a limit.',
+        { minimum: 0 },
+      ),
+    ),
     created_at: instant('When it was created.'),
     created_by: orNull(
       record('The connected app that created or rotated it; null if you did.', {
@@ -287,7 +292,7 @@ export async function keyRecord(key: ApiKey, parts: KeyRecordParts & { readonly 
     status: keyStatus(key, pool, parts.now),
     spending_limit: limit === null ? null : toUsdNumber(limit),
     spent_micros_usd: spent,
-    remaining_micros_usd: limit === null ? null : minus(limit, min(spent, limit)),
+    remaining_micros_usd: pool.remaining,
     allowed_ips: key.allowedIps,
     expires_at: isoOf(key.expiresAt),
     created_at: isoTime(key.createdAt),

@@ -146,7 +146,7 @@ function disabledKeys(results: Awaited<ReturnType<Keys['disableMany']>>): Disabl
 
 /** The owner on whose behalf an app changes keys. The audit log names the app grant. Throws if the caller is not an app. */
 async function appOwner(context: RequestContext, ledger: Ledger): Promise<KeyOwner> {
-  const { account, actor } = callingApp(
+  const { account, grant, actor } = callingApp(
     context,
     'API keys cannot manage keys. Use an access token with keys:write, or the dashboard.',
   )
@@ -155,5 +155,6 @@ async function appOwner(context: RequestContext, ledger: Ledger): Promise<KeyOwn
     accountId: account.id,
     tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
     actor,
+    app: grant,
   }
 }

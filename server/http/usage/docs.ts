@@ -47,8 +47,8 @@ const CHARGE_EXAMPLE = {
 
 const BALANCE_EXAMPLE = {
   currency: 'USD',
-  account_balance_micros_usd: 1_990_000,
-  available_balance_micros_usd: 1_990_000,
+  account_balance_micros_usd: null,
+  available_balance_micros_usd: 990_000,
   api_key: { unlimited: false, remaining_micros_usd: 990_000, used_micros_usd: 10_000 },
   as_of: '2026-11-21T08:56:28.490Z',
 }
@@ -130,7 +130,7 @@ export const USAGE_DOCS = {
         examples: {
           key: {
             account_id: 'acct_01a1fdfa942070018c603d2632ddc21b',
-            email: 'ada@example.com',
+            email: null,
             credential: 'key',
             credential_id: 'key_01a1fdfa942070018c603d2632ddc21b',
             name: 'My first key',

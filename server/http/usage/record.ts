@@ -204,8 +204,11 @@ export const CreditsBalance = named(
   'CreditsBalance',
   record('What this key can still spend.', {
     currency: oneOf(['USD'], 'The currency.'),
-    account_balance_micros_usd: microsUsd('The balance of the account.'),
-    available_balance_micros_usd: microsUsd('The part of it that is not held by calls in progress.', { minimum: 0 }),
+    account_balance_micros_usd: orNull(microsUsd('The balance of the account; null for an API key.')),
+    available_balance_micros_usd: microsUsd(
+      'What this credential can spend now: at most its limit and budget, and what calls in progress do not hold of the balance.',
+      { minimum: 0 },
+    ),
     api_key: record('The spending limit of the key.', {
       unlimited: yesOrNo('Whether the key has no limit of its own.'),
       remaining_micros_usd: orNull(microsUsd('What is left of its limit; null without one.')),
@@ -251,7 +254,7 @@ export type TransactionPage = Static<typeof TransactionPage>
 /** The account that calls are charged to, and what the credential may do. */
 export const Whoami = record('The account and the credential.', {
   account_id: text('Id of the account.'),
-  email: orNull(text('Email address of its owner.')),
+  email: orNull(text('Email address of its owner; null for an API key.')),
   credential: oneOf(['key', 'app'], 'The kind of credential.'),
   credential_id: text('Id of the key, or of the connection of the app.'),
   name: text('Name of the key, or client id of the app.'),

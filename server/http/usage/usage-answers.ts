@@ -3,9 +3,10 @@ import type { ParameterTable } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
-import { min, minus, ZERO } from '../../core/money'
+import { ZERO } from '../../core/money'
 import type { UsageReports } from '../../core/usage/reports'
 import { countedOn, type KnownCaller } from '../../pipeline/call'
+import { spendable } from '../../pipeline/spendable'
 import { Failed, notFound } from '../middleware/response/failures'
 import type { CreditsBalance, ExplainedRequest, UsageReport, Whoami } from './record'
 import { explainedCall, USAGE_QUERY, usageReport } from './usage-report'
@@ -64,15 +65,15 @@ export class UsageAnswers {
     return explainedCall(call, this.parts.ledger)
   }
 
-  /** The account that calls are charged to, and what the credential may do. */
+  /** The account that calls are charged to, and what the credential may do. A key may be in other hands than the owner's: no email. */
   async whoami(caller: KnownCaller): Promise<Whoami> {
     const { account } = caller
-    const user = await this.parts.identity.user(account.userId)
-    const who = { account_id: account.id, email: user?.email ?? null }
+    const who = { account_id: account.id, email: null }
     if (caller.kind === 'key')
       return { ...who, credential: 'key', credential_id: caller.key.id, name: caller.key.name, scopes: null }
     const { grant, scopes } = caller
-    return { ...who, credential: 'app', credential_id: grant.id, name: grant.clientId, scopes: [...scopes] }
+    const email = (await this.parts.identity.user(account.userId))?.email ?? null
+    return { ...who, email, credential: 'app', credential_id: grant.id, name: grant.clientId, scopes: [...scopes] }
   }
 
   async balance(caller: KnownCaller): Promise<CreditsBalance> {
@@ -82,11 +83,11 @@ export class UsageAnswers {
     if (!balance || !pool) throw new Error(`account ${account.id} has no counters`)
     return {
       currency: 'USD',
-      account_balance_micros_usd: balance.posted,
-      available_balance_micros_usd: balance.available < 0 ? ZERO : balance.available,
+      account_balance_micros_usd: caller.kind === 'key' ? null : balance.posted,
+      available_balance_micros_usd: (await spendable(ledger, { caller })) ?? ZERO,
       api_key: {
-        unlimited: pool.limit === null,
-        remaining_micros_usd: pool.limit === null ? null : minus(pool.limit, min(pool.spent, pool.limit)),
+        unlimited: pool.remaining === null,
+        remaining_micros_usd: pool.remaining,
         used_micros_usd: pool.spent,
       },
       as_of: isoTime(now()),

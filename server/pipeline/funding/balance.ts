@@ -76,6 +76,12 @@ function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote)
         `${cost}; the key's spending limit has less than that left. Raise the limit.`,
         price,
       )
+    case 'parent_exhausted':
+      return failure(
+        'insufficient_api_key_balance',
+        `${cost}; the spending limit of the app that created this key has less than that left. Raise that limit.`,
+        price,
+      )
     case 'insufficient_balance':
       return failure(
         'insufficient_balance',

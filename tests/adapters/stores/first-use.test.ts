@@ -171,7 +171,7 @@ describe('after another opening', () => {
     const key = await withStores(folder, async ({ account, key: make }) => make(await account()))
     await withStores(folder, async ({ stores: { credentials } }) => {
       const looking = await readLate(() => credentials.byHash(key.hash))
-      await credentials.disable([key], NOON, [audit()])
+      await credentials.end([key], { disabledAt: NOON }, [audit()])
       expect((await looking.end())?.disabledAt).toBe(NOON)
       expect((await credentials.byHash(key.hash))?.disabledAt).toBe(NOON)
     })

@@ -339,8 +339,8 @@ describe('erasing a customer', () => {
     // What was forfeited leaves what is owed by an entry of its own.
     const debit = { usd: '1.995', note: 'Forfeited' }
     expect((await read<OneOperatorAccount>(operator.api(at(id, '/debits'), debit))).account.balance_usd).toBe('0')
-    const closed = await read<OneOperatorAccount>(operator.api(at(id, '/suspend'), { reason: 'Closed.' }))
-    expect(closed.account.email).toEndWith('@deleted.invalid')
+    expect(shown.account.email).toEndWith('@deleted.invalid')
+    expect((await refusalOf(operator.api(at(id, '/suspend'), { reason: 'Closed.' }))).code).toBe('invalid_state')
   })
 
   test('is for good: no link to a new password opens the account, and it gets no role, credit or place among operators', async () => {

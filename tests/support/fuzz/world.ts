@@ -47,7 +47,7 @@ export async function makeWorld(server: ServerProcess, folder: string) {
     for (const { secret } of [good, poorKey]) {
       const headers = { authorization: `Bearer ${secret}` }
       const said = await (await fetch(`${server.url}/v1/credits/balance`, { headers })).json()
-      sum += said.account_balance_micros_usd
+      sum += said.available_balance_micros_usd
     }
     return sum
   }

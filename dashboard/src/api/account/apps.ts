@@ -18,8 +18,23 @@ export const appQuery = (id: string) =>
 
 export const limitApp = (id: string, limit: number | null) =>
   unwrap(api.apps({ id }).limit.post({ spending_limit: limit }))
-export const disconnectApp = (id: string) => unwrap(api.apps({ id }).disconnect.post())
-export const disconnectAll = () => unwrap(api.apps.disconnect.post())
+
+/** What outlives a disconnection or a new password: all apps, or keys that apps created. The other keys of ended apps are revoked. */
+export interface KeptAccess {
+  readonly apps: boolean
+  readonly keys: readonly string[]
+}
+export const KEEPS_NOTHING: KeptAccess = { apps: false, keys: [] }
+
+/** The query that says so. */
+export function keptQuery({ apps, keys }: KeptAccess): string {
+  const query = new URLSearchParams([...(apps ? [['apps', 'keep']] : []), ...keys.map((id) => ['keep_key', id])])
+  return query.size === 0 ? '' : `?${query}`
+}
+
+/** Disconnects an app, or all of them. */
+export const disconnectApps = (id: string | null, kept: KeptAccess) =>
+  callJson(`/api/apps/${id === null ? '' : `${encodeURIComponent(id)}/`}disconnect${keptQuery(kept)}`, { body: {} })
 
 /** Sends the owner's decision about an app. Resolves to the URL that the browser must open next, which leads back to the app. */
 export async function submitConsent(oauthQuery: string, accept: boolean): Promise<string> {

@@ -1,6 +1,12 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { SessionRecord, SettingsChange, SettingsRecord } from '../../../../server/http/account/settings-record.ts'
+import type {
+  EndedElsewhere,
+  SessionRecord,
+  SettingsChange,
+  SettingsRecord,
+} from '../../../../server/http/account/settings-record.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
+import { type KeptAccess, keptQuery } from './apps.ts'
 
 export const settingsQuery = queryOptions({ queryKey: ['settings'], queryFn: () => unwrap(api.settings.get()) })
 
@@ -24,12 +30,13 @@ export const changeEmail = (email: string) => unwrap(api.settings.email.post({ e
 export const confirmEmail = (token: string) => unwrap(api.settings.email.confirm.post({ token }))
 
 /** Ends all other sessions; this one continues with a new cookie. Also disconnects apps, unless they are kept. */
-export const changePassword = (currentPassword: string, newPassword: string, keepApps: boolean) =>
-  callJson(`/api/auth/change-password${keepApps ? '?apps=keep' : ''}`, { body: { currentPassword, newPassword } })
+export const changePassword = (currentPassword: string, newPassword: string, kept: KeptAccess) =>
+  callJson(`/api/auth/change-password${keptQuery(kept)}`, { body: { currentPassword, newPassword } })
 
 export const endSession = (id: string) => unwrap(api.settings.sessions({ id }).end.post())
-export const endOtherSessions = (keepApps: boolean) =>
-  unwrap(api.settings.sessions['end-others'].post(undefined, { query: keepApps ? { apps: 'keep' } : {} }))
+export async function endOtherSessions(kept: KeptAccess): Promise<EndedElsewhere> {
+  return (await callJson(`/api/settings/sessions/end-others${keptQuery(kept)}`, { body: {} })) as EndedElsewhere // as its route declares
+}
 /** Ends every session, this one too, and disconnects all apps. */
 export const endAllSessions = () => unwrap(api.settings.sessions['end-all'].post())
 export const closeAccount = (email: string) => unwrap(api.settings.close.post({ email }))

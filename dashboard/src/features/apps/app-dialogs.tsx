@@ -1,18 +1,21 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type ConnectedApp, disconnectAll, disconnectApp, limitApp } from '../../api/account/apps.ts'
+import { appsQuery, type ConnectedApp, disconnectApps, KEEPS_NOTHING, limitApp } from '../../api/account/apps.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
+import { AppKeysField } from './app-keys-field.tsx'
 import { LimitField, parseLimit } from './limit-field.tsx'
 
 /** Confirms disconnecting an app, or all apps if `app` is null. */
 export function DisconnectDialog({ app, onClose }: { app: ConnectedApp | null; onClose: () => void }) {
+  const [kept, setKept] = useState(KEEPS_NOTHING)
+  const all = useQuery(appsQuery).data?.apps ?? []
   const ending = useAppChange(
-    () => (app ? disconnectApp(app.client_id) : disconnectAll()),
+    () => disconnectApps(app?.client_id ?? null, kept),
     () => {
       void toast(app ? TEXT.disconnected(app.name) : TEXT.allDisconnected)
       onClose()
@@ -28,6 +31,7 @@ export function DisconnectDialog({ app, onClose }: { app: ConnectedApp | null; o
       onCancel={onClose}
       onConfirm={() => ending.mutate()}
     >
+      <AppKeysField apps={app ? [app] : all} kept={kept} onChange={setKept} />
       <FormFailure failure={failureFrom(ending)} />
     </ConfirmDialog>
   )

@@ -1,27 +1,25 @@
 import { useQuery } from '@tanstack/react-query'
-import { appsQuery } from '../../api/account/apps.ts'
+import { appsQuery, type KeptAccess } from '../../api/account/apps.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Choice } from '../../ui/field.tsx'
+import { AppKeysField } from '../apps/app-keys-field.tsx'
 
-/** The number of connected apps. */
-export function useAppCount(): number {
-  return useQuery(appsQuery).data?.apps.length ?? 0
-}
-
-/** Whether to disconnect apps as well. Renders nothing if no apps are connected. */
-export function DisconnectAppsField({ count, checked, onChange }: DisconnectAppsFieldProps) {
-  if (count === 0) return null
+/** Whether to disconnect apps as well, and which keys of theirs to revoke. Renders nothing if no apps are connected. */
+export function DisconnectAppsField({ kept, onChange }: DisconnectAppsFieldProps) {
+  const apps = useQuery(appsQuery).data?.apps ?? []
+  if (apps.length === 0) return null
   return (
     <div className="grid gap-1">
       <Choice
         type="checkbox"
-        checked={checked}
-        onChange={(event) => onChange(event.currentTarget.checked)}
-        label={TEXT.disconnectApps(count)}
+        checked={!kept.apps}
+        onChange={(event) => onChange({ ...kept, apps: !event.currentTarget.checked })}
+        label={TEXT.disconnectApps(apps.length)}
       />
       <p className="small text-muted">{TEXT.disconnectAppsHint}</p>
+      {!kept.apps && <AppKeysField apps={apps} kept={kept} onChange={onChange} />}
     </div>
   )
 }
 
-type DisconnectAppsFieldProps = { count: number; checked: boolean; onChange: (checked: boolean) => void }
+type DisconnectAppsFieldProps = { kept: KeptAccess; onChange: (kept: KeptAccess) => void }

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { MIN_PASSWORD_LENGTH } from '../../../../server/core/accounts/password.ts'
 import { accountQuery, signIn } from '../../api/account/account.ts'
+import { KEEPS_NOTHING } from '../../api/account/apps.ts'
 import { changePassword } from '../../api/account/settings.ts'
 import { ApiFailure, failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
@@ -10,7 +11,7 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { PasswordField } from '../../ui/field.tsx'
 import { Card } from '../../ui/layout/card.tsx'
-import { DisconnectAppsField, useAppCount } from './disconnect-apps-field.tsx'
+import { DisconnectAppsField } from './disconnect-apps-field.tsx'
 
 type Errors = { current?: string; next?: string }
 type Typed = { current: string; next: string }
@@ -38,11 +39,10 @@ export function PasswordCard() {
   const queries = useQueryClient()
   const email = useQuery(accountQuery).data?.email ?? ''
   const [errors, setErrors] = useState<Errors>({})
-  const [disconnectApps, setDisconnectApps] = useState(true)
-  const apps = useAppCount()
+  const [kept, setKept] = useState(KEEPS_NOTHING)
   const changing = useMutation({
     mutationFn: ({ current, next }: Typed) =>
-      withTypedPassword(email, current, () => changePassword(current, next, !disconnectApps)),
+      withTypedPassword(email, current, () => changePassword(current, next, kept)),
     onSuccess: async () => {
       void toast(TEXT.passwordChanged)
       await queries.invalidateQueries({ queryKey: ['settings'] })
@@ -89,7 +89,7 @@ export function PasswordCard() {
           hint={TEXT.passwordShort}
           error={errors.next}
         />
-        <DisconnectAppsField count={apps} checked={disconnectApps} onChange={setDisconnectApps} />
+        <DisconnectAppsField kept={kept} onChange={setKept} />
         <FormFailure failure={failure?.code === 'invalid_password' ? null : failure} />
         <Button type="submit" busy={changing.isPending} className="justify-self-start">
           {TEXT.changePassword}

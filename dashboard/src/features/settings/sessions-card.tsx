@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { appsQuery, KEEPS_NOTHING, type KeptAccess } from '../../api/account/apps.ts'
 import {
   endAllSessions,
   endOtherSessions,
@@ -20,7 +21,7 @@ import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
 import { deviceName } from './device-name.ts'
-import { DisconnectAppsField, useAppCount } from './disconnect-apps-field.tsx'
+import { DisconnectAppsField } from './disconnect-apps-field.tsx'
 
 const { sessionColumns: HEADS } = TEXT
 
@@ -28,7 +29,7 @@ const { sessionColumns: HEADS } = TEXT
 export function SessionsCard() {
   const sessions = useQuery(sessionsQuery)
   const { signingOutOthers, action } = useSessionActions()
-  const apps = useAppCount()
+  const apps = useQuery(appsQuery).data?.apps.length ?? 0
   const [asking, setAsking] = useState(false)
   const rows = sessions.data?.sessions
   const columns: readonly Column<SessionLine>[] = [
@@ -47,7 +48,7 @@ export function SessionsCard() {
           {rows && rows.length > 1 && (
             <Button
               busy={signingOutOthers.isPending}
-              onClick={() => (apps > 0 ? setAsking(true) : signingOutOthers.mutate({ keepApps: true }))}
+              onClick={() => (apps > 0 ? setAsking(true) : signingOutOthers.mutate(KEEPS_NOTHING))}
             >
               {TEXT.endOthers}
             </Button>
@@ -68,10 +69,9 @@ export function SessionsCard() {
       />
       {asking && (
         <SignOutOthersDialog
-          apps={apps}
           busy={signingOutOthers.isPending}
           onCancel={() => setAsking(false)}
-          onConfirm={(keepApps) => signingOutOthers.mutate({ keepApps }, { onSettled: () => setAsking(false) })}
+          onConfirm={(kept) => signingOutOthers.mutate(kept, { onSettled: () => setAsking(false) })}
         />
       )}
     </Card>
@@ -105,8 +105,8 @@ function SignOutEverywhere() {
 }
 
 /** Offers to disconnect apps too, because they would outlive the sessions that allowed them. */
-function SignOutOthersDialog({ apps, busy, onCancel, onConfirm }: SignOutOthersProps) {
-  const [disconnectApps, setDisconnectApps] = useState(true)
+function SignOutOthersDialog({ busy, onCancel, onConfirm }: SignOutOthersProps) {
+  const [kept, setKept] = useState(KEEPS_NOTHING)
   return (
     <ConfirmDialog
       title={TEXT.endOthers}
@@ -115,14 +115,14 @@ function SignOutOthersDialog({ apps, busy, onCancel, onConfirm }: SignOutOthersP
       confirmLabel={TEXT.endOthers}
       busy={busy}
       onCancel={onCancel}
-      onConfirm={() => onConfirm(!disconnectApps)}
+      onConfirm={() => onConfirm(kept)}
     >
-      <DisconnectAppsField count={apps} checked={disconnectApps} onChange={setDisconnectApps} />
+      <DisconnectAppsField kept={kept} onChange={setKept} />
     </ConfirmDialog>
   )
 }
 
-type SignOutOthersProps = { apps: number; busy: boolean; onCancel: () => void; onConfirm: (keepApps: boolean) => void }
+type SignOutOthersProps = { busy: boolean; onCancel: () => void; onConfirm: (kept: KeptAccess) => void }
 
 function useSessionActions() {
   const queries = useQueryClient()
@@ -135,7 +135,7 @@ function useSessionActions() {
   }
   const ending = useMutation({ mutationFn: endSession, onSuccess: () => void toast(TEXT.sessionEnded), ...after })
   const signingOutOthers = useMutation({
-    mutationFn: ({ keepApps }: { keepApps: boolean }) => endOtherSessions(keepApps),
+    mutationFn: endOtherSessions,
     onSuccess: ({ ended, apps_disconnected: apps }) => void toast(TEXT.othersEnded(ended, apps)),
     ...after,
   })

@@ -16,6 +16,7 @@ const COLUMNS = {
   id: accounts.id,
   userId: accounts.userId,
   suspension: accounts.suspension,
+  closedAt: accounts.closedAt,
   growthApproved: accounts.growthApproved,
   customLimits: accounts.customLimits,
   maxKeys: accounts.maxKeys,
@@ -120,8 +121,8 @@ export class LibsqlAccounts implements AccountStore {
 
   /** The statement that writes a changed account, for a batch with related changes (`changing`). */
   written(account: Account) {
-    const { id, suspension, growthApproved, customLimits, maxKeys } = account
-    const written = { suspension, growthApproved, customLimits, maxKeys }
+    const { id, suspension, closedAt, growthApproved, customLimits, maxKeys } = account
+    const written = { suspension, closedAt, growthApproved, customLimits, maxKeys }
     return this.db.update(accounts).set(written).where(eq(accounts.id, id))
   }
 

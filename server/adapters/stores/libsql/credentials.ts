@@ -4,10 +4,9 @@ import type { AuditEntry } from '../../../core/audit'
 import { builtOnce } from '../../../core/built-once'
 import type { CellClaims } from '../../../core/cluster/cells'
 import type { ApiKey, Budget } from '../../../core/credentials/api-key'
-import type { CredentialStore, KeyChange, LiveKeys } from '../../../core/credentials/store'
+import type { CredentialStore, EndOfKey, KeyChange, LiveKeys, NewPool } from '../../../core/credentials/store'
 import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
-import type { Money } from '../../../core/money'
 import { auditRow } from './audit/audit-row'
 import { amongAll, asList } from './driver/among-all'
 import { InDoubt } from './driver/in-doubt'
@@ -162,7 +161,7 @@ export class LibsqlCredentials implements CredentialStore {
     this.groups.touch(key, at)
   }
 
-  async create(key: ApiKey, pool: { limit: Money | null; budget: Budget | null }, audit: AuditEntry): Promise<void> {
+  async create(key: ApiKey, pool: NewPool, audit: AuditEntry): Promise<void> {
     await this.claims?.key(key.hash)
     await this.db.batch([
       this.db.insert(pools).values({ id: key.poolId, accountId: key.accountId, ...pool }),
@@ -183,17 +182,17 @@ export class LibsqlCredentials implements CredentialStore {
     this.keys.set(key)
   }
 
-  async disable(disabled: readonly ApiKey[], at: number, audits: readonly AuditEntry[]): Promise<void> {
-    if (disabled.length === 0) return
-    const ids = JSON.stringify(disabled.map(({ id }) => id))
-    const hashes = disabled.map(({ hash }) => hash)
+  async end(ended: readonly ApiKey[], change: EndOfKey, audits: readonly AuditEntry[]): Promise<void> {
+    if (ended.length === 0) return
+    const ids = JSON.stringify(ended.map(({ id }) => id))
+    const hashes = ended.map(({ hash }) => hash)
     await this.doubts.changing(hashes, () =>
       this.db.batch([
-        this.db.update(keys).set({ disabledAt: at }).where(sql`${keys.id} IN (SELECT value FROM json_each(${ids}))`),
+        this.db.update(keys).set(change).where(sql`${keys.id} IN (SELECT value FROM json_each(${ids}))`),
         this.db.insert(auditLog).values(audits.map(auditRow)),
       ]),
     )
-    for (const key of disabled) this.keys.set({ ...key, disabledAt: at })
+    for (const key of ended) this.keys.set({ ...key, ...change })
   }
 
   async rotate(successor: ApiKey, replaced: ApiKey, audit: AuditEntry): Promise<void> {

@@ -9,6 +9,7 @@ import type {
   HoldRequest,
   HoldStore,
   PoolBudget,
+  PoolReading,
   PoolSpending,
   SetAside,
   Split,
@@ -31,6 +32,7 @@ interface PoolCounters {
   spent: Money
   held: Money
   budget: BudgetCounter | null
+  readonly parent: PoolId | null
 }
 interface EndedHold {
   readonly hold: Hold
@@ -70,8 +72,9 @@ export class MemoryHolds implements HoldStore {
     this.accounts.set(id, { posted: { credit, paid }, held, toppedUp, debt: notNegative(debt) })
   }
 
-  restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void {
-    this.pools.set(id, { accountId, limit, spent, held: ZERO, budget: null })
+  /** Call for its parent first. */
+  restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money, parent: PoolId | null = null): void {
+    this.pools.set(id, { accountId, limit, spent, held: ZERO, budget: null, parent })
   }
 
   /** Call after `restorePool`. `spent`: in the period at `at`; `spentBefore`: in the one before. */
@@ -89,7 +92,9 @@ export class MemoryHolds implements HoldStore {
   restoreHold(hold: Hold): void {
     move(this.accountOf(hold.account).held, hold.split, 1)
     const pool = hold.pool === null ? null : this.poolOf(hold.pool)
+    const parent = this.parentOf(pool)
     if (pool) pool.held = plus(pool.held, hold.amount)
+    if (parent) parent.held = plus(parent.held, hold.amount)
     const period = pool?.budget?.periodOf(hold.at) ?? null
     if (period) holdIn(period, hold.amount)
     this.open.set(hold.request, { hold, settling: null, period })
@@ -105,8 +110,9 @@ export class MemoryHolds implements HoldStore {
     if (!account) throw new Error(`unknown account ${request.account}`)
     if (this.underReview.has(request.account)) return err('account_under_review')
     const pool = request.pool === null ? null : this.poolOf(request.pool)
-    if (pool && pool.limit !== null && pool.spent + pool.held + request.amount > pool.limit)
-      return err('pool_exhausted')
+    const parent = this.parentOf(pool)
+    if (pool && exceeds(pool, request.amount)) return err('pool_exhausted')
+    if (parent && exceeds(parent, request.amount)) return err('parent_exhausted')
     const period = pool?.budget?.periodOf(request.at) ?? null
     if (period && pool?.budget?.allows(period, request.amount) === false) return err('budget_exhausted')
     if (account.debt > 0) return err('insufficient_balance')
@@ -120,11 +126,13 @@ export class MemoryHolds implements HoldStore {
       )
     }
     const hold: Hold = { ...request, split: { credit: fromCredit, paid: fromPaid } }
+    const granted = pool?.parent ? { ...hold, parent: pool.parent } : hold
     move(account.held, hold.split, 1)
     if (pool) pool.held = plus(pool.held, request.amount)
+    if (parent) parent.held = plus(parent.held, request.amount)
     if (period) holdIn(period, request.amount)
-    this.open.set(request.request, { hold, settling: null, period })
-    return ok(hold)
+    this.open.set(request.request, { hold: granted, settling: null, period })
+    return ok(granted)
   }
 
   async fix(request: RequestId, amount: Money): ReturnType<HoldStore['fix']> {
@@ -151,10 +159,7 @@ export class MemoryHolds implements HoldStore {
     this.end(open, settling.credit + settling.paid)
     const account = this.accountOf(hold.account)
     move(account.posted, settling, -1)
-    if (hold.pool) {
-      const pool = this.poolOf(hold.pool)
-      pool.spent = micros(pool.spent + settling.credit + settling.paid)
-    }
+    if (hold.pool) this.spend(hold.pool, settling.credit + settling.paid)
     if (!undone) this.remember(hold, settling)
   }
 
@@ -172,8 +177,7 @@ export class MemoryHolds implements HoldStore {
     account.toppedUp = plus(account.toppedUp, change.toppedUp)
     account.debt = debt
     if (!change.pool) return
-    const pool = this.poolOf(change.pool)
-    pool.spent = minus(pool.spent, change.amount)
+    const pool = this.spend(change.pool, -change.amount)
     if (change.at !== undefined) pool.budget?.returned(change.at, change.amount)
   }
 
@@ -223,9 +227,8 @@ export class MemoryHolds implements HoldStore {
     if (account)
       for (const part of ['credit', 'paid'] as const)
         account.posted[part] = micros(Math.max(0, account.posted[part] + parts[part]))
-    const pool = spent && this.pools.get(spent.poolId)
-    if (!pool) return
-    pool.spent = micros(pool.spent + spent.amount)
+    if (!spent || !this.hasPool(spent.poolId)) return
+    const pool = this.spend(spent.poolId, spent.amount)
     if (spent.since !== undefined) pool.budget?.corrected(spent.since, spent.amount)
   }
 
@@ -247,17 +250,21 @@ export class MemoryHolds implements HoldStore {
     return { count: this.open.size, amount }
   }
 
-  async pool(id: PoolId) {
+  async pool(id: PoolId): Promise<PoolReading | null> {
     const pool = this.pools.get(id)
-    return pool ? { id, accountId: pool.accountId, limit: pool.limit, spent: pool.spent, held: pool.held } : null
+    if (!pool) return null
+    const { accountId, limit, spent, held } = pool
+    const parent = this.parentOf(pool)
+    const [remaining, available] = [left(pool, parent, false), left(pool, parent, true)]
+    return { id, accountId, limit, spent, held, remaining, available }
   }
 
   async openAccount(id: AccountId): Promise<void> {
     if (!this.accounts.get(id)) this.restoreAccount(id, ZERO, ZERO, ZERO)
   }
 
-  async openPool(id: PoolId, account: AccountId, limit: Money | null): Promise<void> {
-    if (!this.pools.get(id)) this.restorePool(id, account, limit, ZERO)
+  async openPool(id: PoolId, account: AccountId, limit: Money | null, parent: PoolId | null = null): Promise<void> {
+    if (!this.pools.get(id)) this.restorePool(id, account, limit, ZERO, parent)
   }
 
   async setPoolLimit(id: PoolId, limit: Money | null): Promise<void> {
@@ -295,7 +302,22 @@ export class MemoryHolds implements HoldStore {
     move(this.accountOf(hold.account).held, hold.split, -1)
     if (!hold.pool) return
     const pool = this.poolOf(hold.pool)
+    const parent = this.parentOf(pool)
     pool.held = minus(pool.held, hold.amount)
+    if (parent) parent.held = minus(parent.held, hold.amount)
+  }
+
+  /** Adds to what a pool and its parent spent. */
+  private spend(id: PoolId, amount: number): PoolCounters {
+    const pool = this.poolOf(id)
+    const parent = this.parentOf(pool)
+    pool.spent = micros(pool.spent + amount)
+    if (parent) parent.spent = micros(parent.spent + amount)
+    return pool
+  }
+
+  private parentOf(pool: PoolCounters | null): PoolCounters | null {
+    return pool?.parent ? this.poolOf(pool.parent) : null
   }
 
   private remember(hold: Hold, captured: Split): void {
@@ -335,13 +357,29 @@ const ACCOUNT_FORM = {
   },
 }
 
-/** How pools rest: those with a budget never do. */
+function exceeds({ limit, spent, held }: PoolCounters, amount: Money): boolean {
+  return limit !== null && spent + held + amount > limit
+}
+
+/** The least that is left of the limits. Null without a limit. */
+function left(pool: PoolCounters, parent: PoolCounters | null, lessHeld: boolean): Money | null {
+  let least: number | null = null
+  for (const one of parent ? [pool, parent] : [pool]) {
+    if (one.limit === null) continue
+    const free = Math.max(0, one.limit - one.spent - (lessHeld ? one.held : 0))
+    least = least === null ? free : Math.min(least, free)
+  }
+  return least === null ? null : micros(least)
+}
+
+/** How pools rest: those with a budget or a parent never do. */
 function poolForm() {
   const accounts = new IdRows<AccountId>('acct_')
   return {
     width: 3,
-    write({ accountId, limit, spent, held, budget }: PoolCounters, into: Float64Array) {
-      const account = held === ZERO && budget === null ? accounts.add(accountId) : null
+    write({ accountId, limit, spent, held, budget, parent }: PoolCounters, into: Float64Array) {
+      const rests = held === ZERO && budget === null && parent === null
+      const account = rests ? accounts.add(accountId) : null
       if (account === null) return false
       into.set([account, limit ?? Number.NaN, spent])
       return true
@@ -354,6 +392,7 @@ function poolForm() {
         spent: micros(spent),
         held: ZERO,
         budget: null,
+        parent: null,
       }
     },
   }

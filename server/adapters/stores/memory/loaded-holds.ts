@@ -50,9 +50,15 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     return super.openAccount(id)
   }
 
-  override async openPool(id: PoolId, account: AccountId, limit: Money | null): Promise<void> {
+  override async openPool(
+    id: PoolId,
+    account: AccountId,
+    limit: Money | null,
+    parent: PoolId | null = null,
+  ): Promise<void> {
     await this.knownPool(id)
-    return super.openPool(id, account, limit)
+    if (parent !== null) await this.knownPool(parent)
+    return super.openPool(id, account, limit, parent)
   }
 
   override async setPoolLimit(id: PoolId, limit: Money | null): Promise<void> {
@@ -93,8 +99,9 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
 
   private async readPool(id: PoolId): Promise<void> {
     const pool = await this.stored?.pool(id)
+    if (pool?.parentId) await this.knownPool(pool.parentId)
     if (!pool || this.hasPool(id)) return
-    this.restorePool(id, pool.accountId, pool.limit, pool.spent)
+    this.restorePool(id, pool.accountId, pool.limit, pool.spent, pool.parentId)
     const { budget: found } = pool
     if (found) this.restoreBudget(id, found.budget, found.at, found.spent, found.spentBefore)
   }

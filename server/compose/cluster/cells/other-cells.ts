@@ -49,12 +49,17 @@ export class UsersOfCells {
   }
 
   /** Disconnects all apps. No token is valid once it resolves, even if the account's cell cannot be reached. */
-  readonly disconnectApps = async (userId: string, address: string | null, because: AppsEnd): Promise<void> => {
+  readonly disconnectApps = async (
+    userId: string,
+    address: string | null,
+    because: AppsEnd,
+    keptKeys: readonly string[] = [],
+  ): Promise<void> => {
     const { accounts, appGrants, grants } = this.parts
     const account = await accounts.byUser(userId)
     const actor = { kind: 'owner', id: userId, address } as const
     if (account) {
-      await appGrants.disconnect(account, 'all', actor, because)
+      await appGrants.disconnect(account, 'all', actor, { because, keptKeys })
       return
     }
     await grants.disconnect(userId, 'all')

@@ -22,7 +22,6 @@ export class Operator {
   private readonly clock: Clock
   private readonly events: EventPublisher
   private readonly trail: AuditTrail
-  private readonly isClosed: (account: Account) => Promise<boolean>
   private readonly hasOperatorBeside: (account: AccountId) => Promise<boolean>
   /** Whether acts on all books are recorded here. With several cells each does its part of one, and `main` records it. */
   private readonly recordsBooks: boolean
@@ -37,8 +36,6 @@ export class Operator {
     clock: Clock
     events: EventPublisher
     audit: AuditTrail
-    /** Whether it was closed for good: nobody can sign in to it again. */
-    isClosed: (account: Account) => Promise<boolean>
     /** Whether another account, in any cell, is operator and not closed. */
     hasOperatorBeside: (account: AccountId) => Promise<boolean>
     recordsBooks: boolean
@@ -51,7 +48,6 @@ export class Operator {
     this.clock = parts.clock
     this.events = parts.events
     this.trail = parts.audit
-    this.isClosed = parts.isClosed
     this.hasOperatorBeside = parts.hasOperatorBeside
     this.recordsBooks = parts.recordsBooks
     this.claimReference = parts.claimReference
@@ -68,7 +64,7 @@ export class Operator {
     return this.mutex.take(id, async () => {
       const account = await this.accounts.byId(id)
       if (!account) return err(noAccount(id))
-      if (await this.isClosed(account)) return err(CLOSED)
+      if (account.closedAt !== null) return err(CLOSED)
       // A balance beyond 2^53 could be written but not read back, and the next start would fail.
       const balance = await this.ledger.balance(id)
       if (!Number.isSafeInteger((balance?.posted ?? 0) + amount))
@@ -124,7 +120,7 @@ export class Operator {
   ): Promise<Result<{ readonly account: Account; readonly refunded: Money }, Failure>> {
     const account = await this.accounts.byId(id)
     if (!account) return err(noAccount(id))
-    if (await this.isClosed(account)) return err(CLOSED)
+    if (account.closedAt !== null) return err(CLOSED)
     const booked = await this.ledger.refundCharge({
       ...{ account: id, request, amount, description: note },
       audit: this.audit(actor, id, 'account.charge_refund', { request, note }),
@@ -153,7 +149,7 @@ export class Operator {
   setRole(actor: Actor, id: AccountId, role: StaffRole | null): Promise<Result<Account, Failure>> {
     return this.roles.take('roles', async () => {
       const previous = await this.accounts.byId(id)
-      const isClosed = previous !== null && (await this.isClosed(previous))
+      const isClosed = previous !== null && previous.closedAt !== null
       if (isClosed && role) return err(CLOSED)
       const isLeaving = previous?.operator === true && !isClosed && role !== 'operator'
       if (isLeaving && !(await this.hasOperatorBeside(id))) return err(LAST_OPERATOR)
@@ -176,6 +172,18 @@ export class Operator {
     // Open pages of the owner end now instead of at their next request.
     if (suspended.ok) this.events.publish(id, { type: 'session' })
     return suspended
+  }
+
+  /**
+   * Marks an account as closed, for good: from then on nothing is made or served for it. The first step of `AccountClosing`. Idempotent.
+   * `forfeited`: its balance.
+   */
+  close(actor: Actor, id: AccountId, forfeited: Money): Promise<Result<Account, Failure>> {
+    const closedAt = this.clock.now()
+    return this.change(actor, id, 'account.close', { forfeited_micros_usd: forfeited }, (account) =>
+      // The reason of a suspension may say who somebody is.
+      ok({ ...account, closedAt, suspension: account.suspension && { ...account.suspension, reason: CLOSED.message } }),
+    )
   }
 
   lift(actor: Actor, id: AccountId, reason: string): Promise<Result<Account, Failure>> {
@@ -244,6 +252,7 @@ export class Operator {
     return this.mutex.take(id, async () => {
       const account = await this.accounts.byId(id)
       if (!account) return err(noAccount(id))
+      if (account.closedAt !== null) return action === 'account.close' ? ok(account) : err(CLOSED)
       const changed = next(account)
       if (!changed.ok) return changed
       await this.accounts.update(changed.value, this.audit(actor, id, action, detail, before(account, detail)))

@@ -125,7 +125,7 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
     [UNDONE, undoneIds],
     [ENTRIES, records.flatMap((record) => record.entries.map(entryRow))],
     [BALANCES, summed(records.flatMap(({ change }) => (change ? [balanceRow(change)] : [])))],
-    [POOLS, summed(records.flatMap(({ spent }) => (spent ? [[[spent.poolId], [spent.amount]] as const] : [])))],
+    [POOLS, summed(records.flatMap(poolAdditions))],
     [ROLLUP, summed([...calls.filter((call) => call.counted).map(rollupRow), ...undone.flatMap(undoneRollupRows)])],
     [LATENCY, summed(calls.filter(({ counted, status }) => counted && hasLatency(status)).map(latencyRow))],
     [PERIODS, summed(records.flatMap(periodAddition))],
@@ -175,6 +175,17 @@ function summed(additions: readonly Addition[]): (string | number)[][] {
 
 function balanceRow({ accountId, credit, paid, toppedUp, debt }: AccountChange): Addition {
   return [[accountId], [credit, paid, toppedUp, debt ?? 0]]
+}
+
+function poolAdditions({ spent }: JournalRecord): Addition[] {
+  if (!spent) return []
+  const { poolId, parent, amount } = spent
+  return parent
+    ? [
+        [[poolId], [amount]],
+        [[parent], [amount]],
+      ]
+    : [[[poolId], [amount]]]
 }
 
 function periodAddition({ spent }: JournalRecord): Addition[] {

@@ -13,7 +13,7 @@ import { accounts } from '../schema/accounts'
 import { pools } from '../schema/keys'
 import { poolSpendings } from './pool-spendings'
 
-type PoolRow = Pick<typeof pools.$inferSelect, 'id' | 'accountId' | 'limit' | 'spent' | 'budget'>
+type PoolRow = Pick<typeof pools.$inferSelect, 'id' | 'accountId' | 'limit' | 'spent' | 'budget' | 'parentId'>
 
 /**
  * Balances and pools as the tables have them. They may lack what is only in the log, so this is for what has not changed since the log was last
@@ -88,13 +88,17 @@ function periodStarts(at: number) {
 
 function queries(db: LibSQLDatabase) {
   const { id, credit, paid, toppedUp, debt } = accounts
-  const { id: pool, accountId, limit, spent, budget } = pools
+  const { id: pool, accountId, limit, spent, budget, parentId } = pools
   return {
     accounts: builtOnce(() =>
       db.select({ id, credit, paid, toppedUp, debt }).from(accounts).where(amongAll(id, 'ids')).prepare(),
     ),
     pools: builtOnce(() =>
-      db.select({ id: pool, accountId, limit, spent, budget }).from(pools).where(amongAll(pool, 'ids')).prepare(),
+      db
+        .select({ id: pool, accountId, limit, spent, budget, parentId })
+        .from(pools)
+        .where(amongAll(pool, 'ids'))
+        .prepare(),
     ),
   }
 }

@@ -23,6 +23,7 @@ export const accounts = sqliteTable(
     /** Refunded money that was already spent. Nothing can be spent until it is paid back. */
     debt: money().notNull().default(sql`0`),
     createdAt: instant('created_at').notNull(),
+    closedAt: instant('closed_at'),
   },
   (table) => [
     check('account_posted_not_negative', sql`${table.credit} >= 0 AND ${table.paid} >= 0`),
