@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { type Challenge, Credential } from 'mppx'
-import { micros } from '../../server/core/money'
 import { endAndReconcile } from '../http/wire'
 import { type McpAnswer, mcp } from '../support/agents/mcp'
 import { type ApiUpstream, openApiUpstream } from '../support/api-upstream'
@@ -22,7 +21,7 @@ describe('more than 40 imported operations at /mcp/paid (spec-answers 10, 12)', 
   const many = Array.from({ length: 41 }, (_, i) =>
     anOperation({ id: `op${i}`, path: `/v1/op${i}`, title: `Operation number ${i}`, toolName: `weather_op${i}` }),
   )
-  const dear = anOperation({ id: 'dear', path: '/v1/dear', title: 'Operation with a bill', upstreamCost: micros(5) })
+  const dear = anOperation({ id: 'dear', path: '/v1/dear', title: 'Operation with a bill', payPerRequest: false })
   const order = anOperation({ id: 'order', path: '/v1/orders', method: 'POST', effect: 'write' })
 
   beforeAll(async () => {

@@ -45,6 +45,7 @@ export function anOperation(part: Partial<ApiOperation>): ApiOperation {
     price: { mode: 'fixed', amount: 10_000 as Money },
     priceVersion: `price_${id}`,
     upstreamCost: null,
+    payPerRequest: null,
     effect: 'read',
     idempotencyHeader: null,
     refusedStatuses: [],

@@ -111,4 +111,12 @@ export const API_TEXT = {
   keep: 'Keep API',
   costField: 'Upstream cost in USD per call',
   costHint: 'What a successful call costs you. Used only for the margin. Leave empty if unknown.',
+  payPerRequest: 'Sold without an account',
+  payPerRequestHint:
+    'Whether callers without a key may pay for a single call (402). A payment may fail to settle after the upstream was asked: you bear that cost.',
+  payPerRequestChoices: [
+    { value: '', text: 'Only if the upstream needs no credential' },
+    { value: 'yes', text: 'Yes' },
+    { value: 'no', text: 'No' },
+  ],
 } as const

@@ -28,8 +28,8 @@ export const API_HELP = `  api import FILE|URL --name NAME --base URL [--auth AU
   api report                                what each API brought in over 30 days, and what the wallet signed for upstreams
   api set NAME [--title T] [--base URL] [--auth AUTH] [--timeout-ms N] [--concurrency N] [--cache-seconds N] [--file FILE]
                                             change an API; FILE holds changes as in PATCH /api/operator/apis/NAME
-  api set NAME.OPERATION [--price PRICE] [--cost USD] [--title T]
-                                            change an operation
+  api set NAME.OPERATION [--price PRICE] [--cost USD] [--pay-per-request on|off] [--title T]
+                                            change an operation; --pay-per-request: whether it is sold without an account (402)
   api test NAME.OPERATION [--input JSON]    ask the upstream once, free: its answer, the counted units and the price
   api enable|disable NAME[.OPERATION]       put an API or an operation on sale, or take it off
   api lift NAME[.OPERATION] [--account ID]  open what was closed because its upstream claimed more than the maximum
@@ -125,6 +125,7 @@ const FLAGS = {
   json: { type: 'boolean' },
   name: { type: 'string' },
   only: { type: 'string', multiple: true },
+  'pay-per-request': { type: 'string' },
   price: { type: 'string' },
   prices: { type: 'string' },
   'timeout-ms': { type: 'string' },
@@ -171,14 +172,16 @@ function change(target: string, change: object): Promise<unknown> {
 async function changeOf(target: string, values: Values): Promise<ApiChange> {
   const { operation } = split(target)
   const { title, base, auth, price, cost, file } = values
+  const payPerRequest = values['pay-per-request']
   const one = {
     ...(title !== undefined && { title }),
     ...(price !== undefined && { price: priceOf(price) }),
     ...(cost !== undefined && { upstream_cost_usd: cost }),
+    ...(payPerRequest !== undefined && { pay_per_request: onOff(payPerRequest) }),
   }
   if (operation !== null) return { operations: [{ id: operation, ...one }] } as ApiChange
-  if (price !== undefined || cost !== undefined)
-    throw new UsageError('--price and --cost are of one operation: NAME.OPERATION')
+  if (price !== undefined || cost !== undefined || payPerRequest !== undefined)
+    throw new UsageError('--price, --cost and --pay-per-request are of one operation: NAME.OPERATION')
   const { 'timeout-ms': timeout, concurrency, 'cache-seconds': cache } = values
   return {
     ...(file === undefined ? {} : Object(await readValue(file))),
@@ -195,6 +198,11 @@ async function changeOf(target: string, values: Values): Promise<ApiChange> {
 function priceOf(text: string): ApiRecord['operations'][number]['price'] {
   if (text.trim().startsWith('{')) return json('--price', text) as ApiRecord['operations'][number]['price']
   return { mode: 'fixed', usd: text }
+}
+
+function onOff(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new UsageError('--pay-per-request takes on or off')
+  return text === 'on'
 }
 
 function json(flag: string, text: string): unknown {

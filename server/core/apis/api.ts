@@ -73,8 +73,13 @@ export interface ApiOperation {
   readonly price: ApiPrice
   /** The id of the stored price. Goes into every charge, so that a later change of the price explains no earlier charge. */
   readonly priceVersion: PriceId
-  /** What a call costs the operator, where it is known: for reports on margin, and 0 if the upstream is free. Null: not known. */
+  /** What a call costs the operator, where it is known, for reports on margin. Null: not known. */
   readonly upstreamCost: Money | null
+  /**
+   * Whether callers without an account may pay for a call (spec-answers 12). A payment may turn out not to settle after the upstream was
+   * asked. Null: where the upstream wants no credential.
+   */
+  readonly payPerRequest: boolean | null
   readonly effect: 'read' | 'write'
   /** The header that carries our request id to the upstream, for upstreams that deduplicate writes. */
   readonly idempotencyHeader: string | null

@@ -126,6 +126,12 @@ const OPTIONAL = {
   body: orNull(Body, 'no body'),
   success: Success,
   upstream_cost_usd: orNull(UPSTREAM_COST, 'not known'),
+  pay_per_request: orNull(
+    yesOrNo(
+      'Whether callers without an account may pay for a call (402). A payment may fail to settle after the upstream was asked: you bear that cost.',
+    ),
+    'only if the upstream needs no credential',
+  ),
   effect: oneOf(
     ['read', 'write'],
     'Whether it changes something. Writes are never repeated. Default: read for GET only.',
@@ -181,7 +187,7 @@ export function operationForm(sent: NewOperation): OperationForm {
 
 export function operationChange(sent: OperationChange): CoreChange {
   const { title, description, parameters, body, success, effect, answer, examples, enabled } = sent
-  const { upstream_cost_usd, idempotency_header, refused_statuses, headers_up, headers_down } = sent
+  const { upstream_cost_usd, pay_per_request, idempotency_header, refused_statuses, headers_up, headers_down } = sent
   return {
     id: sent.id,
     ...(sent.method && { method: sent.method }),
@@ -197,6 +203,7 @@ export function operationChange(sent: OperationChange): CoreChange {
     ...(upstream_cost_usd !== undefined && {
       upstreamCost: upstream_cost_usd === null ? null : usd(upstream_cost_usd),
     }),
+    ...(pay_per_request !== undefined && { payPerRequest: pay_per_request }),
     ...(effect && { effect }),
     ...(idempotency_header !== undefined && { idempotencyHeader: idempotency_header }),
     ...(refused_statuses && { refusedStatuses: [...new Set(refused_statuses)] }),
@@ -245,7 +252,10 @@ export function operationRecord(operation: ApiOperation): OperationRecord {
           : { pointer: one.pointer, equals: one.equals },
       ),
     },
-    ...{ upstream_cost_usd: upstreamCost === null ? null : formatUsd(upstreamCost), effect },
+    upstream_cost_usd: upstreamCost === null ? null : formatUsd(upstreamCost),
+    // What is stored from before has no such member.
+    pay_per_request: operation.payPerRequest ?? null,
+    effect,
     ...{ idempotency_header: idempotencyHeader, refused_statuses: refusedStatuses, answer },
     ...{ headers_up: operation.headersUp, headers_down: operation.headersDown },
     ...{ examples: operation.examples.map(({ title, input }) => ({ title, input })), enabled },

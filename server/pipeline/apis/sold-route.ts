@@ -1,6 +1,6 @@
 import type { ApiMatch, SoldOperation } from '../../core/apis/api-routes'
 import { minimumOf } from '../../core/apis/prices/price'
-import { type Money, ZERO } from '../../core/money'
+import type { Money } from '../../core/money'
 import type { Route } from '../call'
 
 /** The smallest minimum that a price by the answer may have to be paid per request (x402's `upto`). Null if that is not offered. */
@@ -20,18 +20,17 @@ export function soldRoute(match: ApiMatch, upToFrom: UpToFrom = null): Extract<R
 }
 
 /**
- * Whether a caller without a key may pay for the one call: the price is fixed and above zero, or is settled by `upto` and is never below
- * the minimum of a settlement; the answer comes whole, the call can be repeated, and the upstream costs nothing, since a payment may turn out not to settle after the upstream was asked. Where the operator
- * did not say what it costs, one that wants a credential may cost something, also if that is in one of the API's own headers.
+ * Whether a caller without an account may pay for the one call: the operator says so, or says nothing and the upstream wants no credential,
+ * neither as `auth` nor in one of the API's own headers. Also, the price is fixed and above zero, or is settled by `upto` and is never below
+ * the minimum of a settlement; the answer comes whole, and the call can be repeated.
  */
 export function isPayable(
-  { api: { auth, headers }, operation: { price, effect, answer, upstreamCost } }: SoldOperation,
+  { api: { auth, headers }, operation: { price, effect, answer, payPerRequest } }: SoldOperation,
   upToFrom: UpToFrom = null,
 ): boolean {
   const isOpen = auth.kind === 'none' && Object.keys(headers).every((name) => PLAIN_HEADERS.has(name.toLowerCase()))
-  const isFree = upstreamCost === null ? isOpen : upstreamCost === ZERO
   return (
-    isFree &&
+    (payPerRequest ?? isOpen) &&
     auth.kind !== '402' &&
     (price.mode === 'fixed' ? price.amount > 0 : upToFrom !== null && minimumOf(price) >= upToFrom) &&
     effect === 'read' &&

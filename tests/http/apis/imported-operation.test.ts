@@ -648,12 +648,17 @@ test('a tool call or a trial gives the files of a form as base64', () => {
 })
 
 describe('without an account', () => {
-  test('an operation of a free upstream is offered for a payment, any other needs a key', async () => {
-    const { call } = await selling([
-      { ...READ, upstreamCost: micros(0) },
-      { id: 'dear', path: '/v1/dear', upstreamCost: micros(100) },
-    ])
-    expect((await call('/apis/v1/weather/v1/forecast?city=x')).status).toBe(402)
-    expect((await call('/apis/v1/weather/v1/dear')).status).toBe(401)
+  const SECRET = { kind: 'bearer', secret: { from: 'environment', name: 'UPSTREAM_KEY' } } as const
+
+  test.each<[string, Partial<Api>, Partial<ApiOperation>, number]>([
+    ['offered for a payment if the upstream wants no credential', {}, {}, 402],
+    ['not offered if the operator turned that off', {}, { payPerRequest: false }, 401],
+    ['not offered if the upstream has a secret', { auth: SECRET }, {}, 401],
+    ['not offered if its cost is 0, which only the margin counts', { auth: SECRET }, { upstreamCost: micros(0) }, 401],
+    ['not offered if a header of the API may hold a secret', { headers: { 'x-key': 'k' } }, {}, 401],
+    ['offered if the operator turned that on', { auth: SECRET }, { payPerRequest: true }, 402],
+  ])('an operation is %s', async (_, api, operation, status) => {
+    const { call } = await selling([{ ...READ, ...operation }], api)
+    expect((await call('/apis/v1/weather/v1/forecast?city=x')).status).toBe(status)
   })
 })

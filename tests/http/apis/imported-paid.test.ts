@@ -28,7 +28,7 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec-answe
           { ...city, name: 'X-Unit', in: 'header', required: false, style: 'simple', schema: { type: 'string' } },
         ],
       }),
-      anOperation({ id: 'dear', path: '/v1/dear', upstreamCost: micros(5) }),
+      anOperation({ id: 'dear', path: '/v1/dear', payPerRequest: false }),
       anOperation({ id: 'order', path: '/v1/orders', method: 'POST', effect: 'write' }),
     ]
     gateway.core.apis.replace([anApi({ baseUrl: upstream.url, operations })])

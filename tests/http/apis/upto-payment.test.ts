@@ -43,7 +43,7 @@ describe("an imported operation whose price follows from its answer, paid by x40
           anOperation({ id: 'billed', path: '/v1/billed', price: billed }),
           anOperation({ id: 'cheap', path: '/v1/cheap', price: { ...counted, minimum: 0 } }),
           anOperation({ id: 'stream', path: '/v1/stream', price: counted, answer: 'stream' }),
-          anOperation({ id: 'dear', path: '/v1/dear', price: counted, upstreamCost: micros(5) }),
+          anOperation({ id: 'dear', path: '/v1/dear', price: counted, payPerRequest: false }),
         ],
       }),
     ])

@@ -19,7 +19,7 @@ test('/openapi.json has the imported operations of this moment, with price and p
   gateway.core.apis.replace([
     anApi({
       operations: [
-        anOperation({ upstreamCost: micros(0), parameters: [{ ...query, name: 'days', schema: { type: 'integer' } }] }),
+        anOperation({ payPerRequest: true, parameters: [{ ...query, name: 'days', schema: { type: 'integer' } }] }),
         anOperation({
           ...{ id: 'order', method: 'POST', path: '/v1/orders/{id}', effect: 'write' },
           parameters: [

@@ -127,7 +127,7 @@ function operation(method: ApiOperation['method'], path: string, id: string): Ap
     effect: method === 'GET' ? 'read' : 'write',
     price: {
       ...{ mode: 'units', amount: micros(10), figure: { kind: 'pointer', pointer: '/data' }, block: 2, minimum: 1 },
-      ...{ maximum: { parameter: 'query.limit' }, onMissing: method === 'GET' ? null : 1 },
+      ...{ maximum: { parameter: 'limit' }, onMissing: method === 'GET' ? null : 1 },
     },
     parameters: [
       ...inPath,

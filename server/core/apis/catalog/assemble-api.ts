@@ -69,6 +69,7 @@ function operationOf(
     price: form.price,
     priceVersion: samePrice ? previous.priceVersion : makeId('price', now),
     upstreamCost: form.upstreamCost ?? null,
+    payPerRequest: form.payPerRequest ?? null,
     effect: form.effect ?? (form.method === 'GET' ? 'read' : 'write'),
     idempotencyHeader: form.idempotencyHeader ?? null,
     refusedStatuses: form.refusedStatuses ?? [],

@@ -66,11 +66,11 @@ function keepOperatorSettings(
   old: ApiOperation | undefined,
 ): Omit<OperationForm, 'price'> & Pick<ApiOperation, 'effect'> {
   if (!old) return imported
-  const { success, upstreamCost, idempotencyHeader, refusedStatuses, headersUp, enabled, answer } = old
+  const { success, upstreamCost, payPerRequest, idempotencyHeader, refusedStatuses, headersUp, enabled, answer } = old
   // What was said of a GET does not make the POST of the same name a read.
   const effect = old.method === imported.method ? { effect: old.effect } : {}
-  const own = { success, upstreamCost, ...effect, idempotencyHeader, refusedStatuses, headersUp, enabled, answer }
-  return { ...imported, ...own, headersDown: [...new Set([...imported.headersDown, ...old.headersDown])] }
+  const kept = { success, upstreamCost, payPerRequest, idempotencyHeader, refusedStatuses, headersUp, enabled, answer }
+  return { ...imported, ...kept, ...effect, headersDown: [...new Set([...imported.headersDown, ...old.headersDown])] }
 }
 
 function routeOf({ method, path }: Pick<ApiOperation, 'method' | 'path'>): string {

@@ -45,6 +45,7 @@ const EXAMPLE: ApiRecord = {
       body: null,
       success: { min_status: 200, max_status: 299, conditions: [] },
       upstream_cost_usd: '0.004',
+      pay_per_request: null,
       effect: 'read',
       idempotency_header: null,
       refused_statuses: [],

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type ApiOperation, type ApiPrice, changeApi } from '../../../api/apis.ts'
 import { API_TEXT as TEXT } from '../../../messages/apis.ts'
 import { PRICE_FORM_TEXT } from '../../../messages/price-form.ts'
-import { Field } from '../../../ui/field.tsx'
+import { Field, Select } from '../../../ui/field.tsx'
 import { parseMicros } from '../../../ui/format/money.ts'
 import { ActionForm, fieldText, useOperatorAction } from '../action-form.tsx'
 import { PriceFields } from './price-fields.tsx'
@@ -11,8 +11,10 @@ import { priceValues, toPrice, validatePrice } from './price-values.ts'
 /** Sets what an operation costs its callers, and what it costs the operator. Applies to the next call. */
 export function OperationPriceDialog({ api, operation, onClose }: OperationPriceProps) {
   const action = useOperatorAction(
-    ({ price, cost }: { price: ApiPrice; cost: string | null }) =>
-      changeApi(api, { operations: [{ id: operation.id, price, upstream_cost_usd: cost }] }),
+    ({ price, cost, payPerRequest }: { price: ApiPrice; cost: string | null; payPerRequest: boolean | null }) =>
+      changeApi(api, {
+        operations: [{ id: operation.id, price, upstream_cost_usd: cost, pay_per_request: payPerRequest }],
+      }),
     TEXT.priceSet,
     onClose,
   )
@@ -29,7 +31,8 @@ export function OperationPriceDialog({ api, operation, onClose }: OperationPrice
           ...(cost !== '' && parseMicros(cost) === null && { cost: PRICE_FORM_TEXT.amountWrong }),
         }
         if (Object.keys(wrong).length > 0) return { wrong }
-        return { values: { price: toPrice(values), cost: cost === '' ? null : cost.replace(/^\$/, '') } }
+        const payPerRequest = { yes: true, no: false }[fieldText(form, 'payPerRequest')] ?? null
+        return { values: { price: toPrice(values), cost: cost === '' ? null : cost.replace(/^\$/, ''), payPerRequest } }
       }}
     >
       {(errors) => (
@@ -48,6 +51,16 @@ export function OperationPriceDialog({ api, operation, onClose }: OperationPrice
                 inputMode="decimal"
                 autoComplete="off"
                 defaultValue={operation.upstream_cost_usd ?? ''}
+              />
+            )}
+          </Field>
+          <Field label={TEXT.payPerRequest} hint={TEXT.payPerRequestHint}>
+            {(control) => (
+              <Select
+                {...control}
+                name="payPerRequest"
+                options={TEXT.payPerRequestChoices}
+                defaultValue={{ true: 'yes', false: 'no', null: '' }[`${operation.pay_per_request}`]}
               />
             )}
           </Field>
