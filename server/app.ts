@@ -44,11 +44,13 @@ import { keyRecordRoutes } from './http/keys/history-routes'
 import { appKeyRoutes, keyRoutes } from './http/keys/routes'
 import { mcpRoutes } from './http/mcp/routes'
 import type { OwnerSessions } from './http/middleware/caller/owner-session'
+import type { RequestBudgets } from './http/middleware/caller/request-budgets'
 import type { Gate } from './http/middleware/gate'
 import type { PricedCalls } from './http/middleware/priced'
 import { routeGroup } from './http/middleware/request-context'
 import { type RequestHookOptions, requestHooks } from './http/middleware/request-hooks'
 import type { OnFault } from './http/middleware/response/failures'
+import { limitHeaders } from './http/middleware/response/reply'
 import type { ModelCalls } from './http/models/model-calls'
 import { ownerModelRoutes } from './http/models/owner-routes'
 import type { ResearchCalls } from './http/models/research-calls'
@@ -76,7 +78,7 @@ import { operatorRoles } from './http/operator/operator-roles'
 import { type AfterRestoreParts, afterRestoreRoutes } from './http/operator/restore/after-restore'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
-import { Endpoints, EndpointTable, type MountedRoute } from './http/routing/endpoint-table'
+import { Endpoints, EndpointTable, isProbe, type MountedRoute } from './http/routing/endpoint-table'
 import { type MediaFiles, mediaRoutes } from './http/search/media-routes'
 import { dataRoutes } from './http/search/routes'
 import { thumbnailRoutes } from './http/search/thumbnail-routes'
@@ -108,6 +110,7 @@ export interface AppParts
     OperatorGroup,
     OpenParts,
     GuideParts {
+  readonly budgets: RequestBudgets
   // Two groups use different sides of these.
   readonly limitRequests: LimitRequests
   readonly cards: CardMessageParts['cards']
@@ -124,6 +127,14 @@ export function app(parts: AppParts) {
     .use(requestHooks(parts, endpoints))
     .use(callRoutes(parts, endpoints))
     .use(importedRoutes(parts.apiCalls))
+    .onBeforeHandle(async ({ context, route, request }) => {
+      // A gated path was counted when it was authenticated.
+      if (context.reply || isProbe(context.url.pathname)) return
+      await parts.budgets.count(context, endpoints.table.unitsOf(request.method, route, context.url))
+    })
+    .onAfterHandle(({ context, set }) => {
+      if (context.readings) Object.assign(set.headers, limitHeaders(context.readings))
+    })
     .use(ownerRoutes(parts, endpoints))
     .use(accountGroup(parts))
     .use(moneyRoutes(parts))

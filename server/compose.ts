@@ -32,9 +32,11 @@ import { StopState } from './compose/stop-state'
 import type { ClosableProviders, Surroundings } from './compose/surroundings'
 import type { Config } from './config'
 import { AT_ONCE } from './core/cluster/opening'
-import { TIER_LIMITS } from './core/limits/tier'
+import type { Limiter } from './core/limits/limiter'
+import { type Limits, TIER_LIMITS } from './core/limits/tier'
 import type { Telemetry } from './core/telemetry/telemetry'
 import { OwnerSessions } from './http/middleware/caller/owner-session'
+import { RequestBudgets } from './http/middleware/caller/request-budgets'
 import { Gate } from './http/middleware/gate'
 import type { Intake } from './http/middleware/input/intake'
 import { PricedCalls, pricedRoutes } from './http/middleware/priced'
@@ -94,7 +96,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   const timed = { clock, stopwatch, log, opening }
   const work = await startCell(config, { ...core, ...mailers, ...ofCell, ...beside, ...timed, telemetry })
   const { billing, pipeline, webhooks, retention } = work
-  const auth = { ...core, clock, anonymousLimits: anonymousLimits(config), ...billing.auth }
+  const { budgets, ...auth } = { ...core, clock, ...requestLimits(config, core.limiter), ...billing.auth }
   const models = composeModels(config, stores, pipeline, { ...core, ...ofCell, search: providers.context, log })
   const imported = await composeImported(config, { ...core, ...ofCell, ...timed, pipeline, ownOrigins })
   const backups = composeBackups(config, { ...surroundings, stores })
@@ -106,12 +108,12 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   const { cells, elsewhere } = operatorsOfCells(others, { ...core, identity })
   const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, ...restored }
   const web = app({
-    ...{ ...shared, ...linked, baseUrl: config.baseUrl },
+    ...{ ...shared, ...linked, budgets, baseUrl: config.baseUrl },
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
     gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl }),
     contexts: contextsOf(config, surroundings, core.intake),
     ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT), cells, users },
-    owners: new OwnerSessions({ ...core, identity, ownOrigins, secondFactors: config.secondFactors, elsewhere }),
+    owners: new OwnerSessions({ ...config, ...core, identity, ownOrigins, budgets, elsewhere }),
     dashboard: surroundings.dashboard ?? (await readDashboard()),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: stopping.isDraining,
@@ -158,8 +160,14 @@ function searchProviders(config: Config, { clock, log }: Surroundings, telemetry
   return openWebsearch(config, indexSources(config.dataDir).indexPath, { clock, telemetry, onTrouble })
 }
 
-function anonymousLimits({ anonymousRpm }: Config) {
-  return { ...TIER_LIMITS.free, rpm: anonymousRpm }
+/** The limits of callers whose tier does not say them. */
+function requestLimits({ anonymousRpm, visitorRpm, ownerRpm }: Config, limiter: Limiter) {
+  const perMinute = (rpm: number): Limits => ({ ...TIER_LIMITS.free, rpm })
+  return {
+    anonymousLimits: perMinute(anonymousRpm),
+    freeUnitsPerMinute: ownerRpm,
+    budgets: new RequestBudgets(limiter, { address: perMinute(visitorRpm), account: perMinute(ownerRpm) }),
+  }
 }
 
 interface ReadinessParts {

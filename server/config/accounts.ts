@@ -12,6 +12,18 @@ export const ACCOUNTS = group('Accounts and anonymous callers', '', {
     max: MAX,
     doc: 'Requests per minute of an address without a known key',
   }),
+  OWNER_RPM: integer({
+    default: 2400,
+    min: 100,
+    max: MAX,
+    doc: 'Units per minute of all sessions of an account together, and again of its keys and apps for free work: a read takes 1, a write 5, reports and exports more',
+  }),
+  VISITOR_RPM: integer({
+    default: 600,
+    min: 100,
+    max: MAX,
+    doc: 'The same units per minute of an address that is not signed in, for sign-in, OAuth and public pages',
+  }),
   SIGNUP_RPM: integer({ default: 10, min: 1, max: MAX, doc: 'Sign-ups per minute of an address' }),
   REQUIRE_SECOND_FACTOR: choice({
     default: null,
@@ -39,6 +51,8 @@ export const ACCOUNTS = group('Accounts and anonymous callers', '', {
 
 export interface AccountsSettings {
   readonly anonymousRpm: number
+  readonly ownerRpm: number
+  readonly visitorRpm: number
   readonly signUpRpm: number
   readonly secondFactors: SecondFactorPolicy
   readonly signupBrakes: SignupBrakes
@@ -50,6 +64,8 @@ export function accountsSettings(read: Read): AccountsSettings {
   const { settings } = ACCOUNTS
   return {
     anonymousRpm: settings.ANON_RPM.of(read),
+    ownerRpm: settings.OWNER_RPM.of(read),
+    visitorRpm: settings.VISITOR_RPM.of(read),
     signUpRpm: settings.SIGNUP_RPM.of(read),
     secondFactors: settings.REQUIRE_SECOND_FACTOR.of(read) ?? 'nobody',
     signupBrakes: {

@@ -36,8 +36,6 @@ export type Route =
       /** Set for an imported operation: what the call matched, kept to its end. */
       readonly match?: ApiMatch
       readonly scope: Scope
-      /** A second scope that an app needs as well: deep research uses models and searches. */
-      readonly alsoScope?: Scope
       /** Its path in the documentation. Absent for an imported operation. */
       readonly template?: string
       /** A caller without a key may pay for the one request (spec 5.3). Otherwise a key is required. */
@@ -52,6 +50,8 @@ export type Route =
       readonly scope: Scope | 'any'
       readonly template?: string
       readonly takesPayment?: true
+      /** Units that it takes of its account's window for free work, by the URL of the call; absent: none. */
+      readonly units?: (url: string) => number
     }
   /**
    * A route for everybody, limited per address. `paymentInBody`: the body may contain a payment, so a caller without a credential

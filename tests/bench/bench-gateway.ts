@@ -32,6 +32,8 @@ export function benchSettings(folder: string, port: number): Record<string, stri
     PORT: String(port),
     SECRET_KEY: 'a secret that only benches know, 32 bytes and more',
     SIGNUP_RPM: '1000',
+    OWNER_RPM: '1000000',
+    VISITOR_RPM: '1000000',
     SIGNUP_CREDIT_PER_NETWORK: '1000000',
     SIGNUP_CREDIT_DAILY_USD: '1000000',
     LOG_LEVEL: 'error',

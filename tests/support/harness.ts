@@ -135,6 +135,8 @@ export function readTestConfig(env: Readonly<Record<string, string>> = {}) {
     {
       SECRET_KEY: 'a secret that only tests know, 32 bytes and more',
       SIGNUP_RPM: '1000',
+      OWNER_RPM: '1000000',
+      VISITOR_RPM: '1000000',
       SIGNUP_CREDIT_PER_NETWORK: '1000000',
       SIGNUP_CREDIT_DAILY_USD: '1000000',
       NODE_ENV: 'test',

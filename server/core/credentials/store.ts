@@ -36,6 +36,8 @@ export interface LiveKeys {
  */
 export interface CredentialStore {
   byHash(hash: string): Promise<ApiKey | null>
+  /** Whether `byHash` finds it without a query. */
+  isInMemory(hash: string): boolean
   byId(id: KeyId): Promise<ApiKey | null>
   readonly lists: KeyLists
   /** All keys that the account ever had, newest first. */

@@ -7,6 +7,10 @@ import { type Dimension, minuteOf, NOTHING, resetSeconds, secondsToReset, type W
 export interface Subject {
   readonly name: string
   readonly limits: Limits
+  /** How many requests of this window one request takes; 1 if absent. At most the whole window. */
+  readonly cost?: number
+  /** Whose window it is, if not the caller's own. */
+  readonly owner?: 'account'
 }
 
 export interface Take {
@@ -47,6 +51,8 @@ export interface Reading {
 }
 
 export interface LimitRefusal {
+  /** The window that had too little left. */
+  readonly subject: Subject | undefined
   readonly dimension: Dimension
   readonly retryAfterSeconds: number
   readonly readings: Readings
@@ -108,7 +114,8 @@ export class Limiter {
 
   /** Gives back one request that was counted at `at`. */
   async giveBack(subjects: readonly Subject[], at: number): Promise<void> {
-    for (const { name } of subjects) await this.windows.adjust(name, { ...NOTHING, requests: -1 }, minuteOf(at))
+    for (const subject of subjects)
+      await this.windows.adjust(subject.name, { ...NOTHING, requests: -requestCost(subject).requests }, minuteOf(at))
   }
 }
 
@@ -174,15 +181,20 @@ function take(
 
 function takesOf(subjects: readonly Subject[], cost: WindowUsage): readonly Take[] {
   const takes: Take[] = []
-  for (const subject of subjects) takes.push({ subject, cost })
+  for (const subject of subjects) takes.push({ subject, cost: cost === ONE_REQUEST ? requestCost(subject) : cost })
   return takes
+}
+
+function requestCost({ cost, limits }: Subject): WindowUsage {
+  return cost === undefined ? ONE_REQUEST : { ...NOTHING, requests: Math.min(cost, limits.rpm) }
 }
 
 function taking(subjects: readonly Subject[], result: TakeResult, now: number): Taking {
   const left = readings(subjects, result.used, now)
   if (result.taken) return ok(left)
-  const { dimension } = result.by
+  const { index, dimension } = result.by
   return err({
+    subject: subjects[index],
     dimension,
     retryAfterSeconds: dimension === 'slots' ? 1 : secondsToReset(now),
     readings: left,

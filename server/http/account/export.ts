@@ -17,6 +17,8 @@ import type { Webhooks } from '../../core/webhooks/webhooks'
 import { historyEntry } from '../keys/key-history'
 import { keyRecord } from '../keys/record'
 import type { Owner } from '../middleware/caller/owner-session'
+import type { RequestContext } from '../middleware/request-context'
+import { paced } from '../middleware/response/csv'
 import { type Social, type SocialAccount, socialRecords } from '../social/record'
 import { wireCall, wireTransaction } from '../usage/usage-report'
 import { webhookRecord } from '../webhooks/record'
@@ -45,6 +47,9 @@ export interface ExportParts {
 const PAGE = 200
 const SOCIAL_PAGE = 100
 
+/** For operators, who are few. */
+const UNPACED: Pick<RequestContext, 'pace'> = { pace: async () => undefined }
+
 /** Whose data is exported. */
 type Subject = Pick<Owner, 'accountId' | 'account' | 'email' | 'name'>
 
@@ -52,9 +57,13 @@ type Subject = Pick<Owner, 'accountId' | 'account' | 'email' | 'name'>
  * What is stored about an owner as one JSON object, streamed page by page. It contains no secrets: of keys only hashes are stored, and
  * records leave sealed ones out.
  */
-export function accountExport(parts: ExportParts, owner: Subject): ReadableStream<Uint8Array> {
+export function accountExport(
+  parts: ExportParts,
+  owner: Subject,
+  context: Pick<RequestContext, 'pace'> = UNPACED,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  const pieces = exported(parts, owner)
+  const pieces = exported(parts, owner, context)
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { value, done } = await pieces.next()
@@ -78,7 +87,11 @@ export function exportResponse(body: ReadableStream<Uint8Array>): Response {
   })
 }
 
-async function* exported(parts: ExportParts, owner: Subject): AsyncGenerator<string, void> {
+async function* exported(
+  parts: ExportParts,
+  owner: Subject,
+  context: Pick<RequestContext, 'pace'>,
+): AsyncGenerator<string, void> {
   const { accountId, account, email, name } = owner
   const { credentials, ledger, reports, statements, audit, limitRequests } = parts
   const balance = await ledger.balance(accountId)
@@ -106,9 +119,21 @@ async function* exported(parts: ExportParts, owner: Subject): AsyncGenerator<str
   const options = await limitRequests.list({ accountId, status: null }, PAGE, null)
   yield section('limit_requests', options.map(limitRequestRecord))
   const ofAccount = { accountId, keyId: null, operation: null, status: null, model: null, from: null, to: null }
-  yield* list('changes', (after) => audit.ofAccount(accountId, PAGE, after), historyEntry)
-  yield* list('transactions', (after) => statements.transactions(accountId, PAGE, after), wireTransaction)
-  yield* list('requests', (after) => reports.requests(ofAccount, PAGE, after), wireCall)
+  yield* list(
+    'changes',
+    paced(context, (after) => audit.ofAccount(accountId, PAGE, after)),
+    historyEntry,
+  )
+  yield* list(
+    'transactions',
+    paced(context, (after) => statements.transactions(accountId, PAGE, after)),
+    wireTransaction,
+  )
+  yield* list(
+    'requests',
+    paced(context, (after) => reports.requests(ofAccount, PAGE, after)),
+    wireCall,
+  )
   yield '}\n'
 }
 

@@ -18,6 +18,7 @@ import { routeGroup } from '../middleware/request-context'
 import { Failed, taken } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
+import { costing, page } from '../routing/cost'
 import { ACCOUNT_DOCS } from './docs'
 import {
   type AccountRecord,
@@ -90,7 +91,7 @@ export function accountRoutes(parts: {
       '/limits',
       ...allowed(
         signedIn(owners),
-        documented(ACCOUNT_DOCS.limits, KEY_ROWS_QUERY),
+        costing(page, documented(ACCOUNT_DOCS.limits, KEY_ROWS_QUERY)),
         ({ owner: { accountId, tier }, context }): Promise<LimitsRecord> =>
           limitsRecord(accountId, tier, queryOf(KEY_ROWS_QUERY, context), parts),
       ),

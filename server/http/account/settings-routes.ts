@@ -4,17 +4,13 @@ import type { Identity } from '../../core/accounts/identity'
 import { readEmail } from '../../core/accounts/mails/email-change'
 import type { EmailChanges } from '../../core/accounts/mails/email-changes'
 import { auditEntry } from '../../core/audit'
-import {
-  type Owner,
-  type OwnerSessions,
-  SIGNED_IN_AT_ANY_TIME,
-  SIGNED_IN_JUST_NOW,
-} from '../middleware/caller/owner-session'
+import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/caller/owner-session'
 import { readable, readBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, ownPages, signedIn } from '../routing/api-access'
+import { costing, EXPORT } from '../routing/cost'
 import { accountExport, type ExportParts, exportResponse } from './export'
 import {
   type ClosedAccount,
@@ -89,8 +85,8 @@ export function settingsRoutes(parts: SettingsParts) {
     )
     .get(
       '/export',
-      ...allowed(signedIn(owners, SIGNED_IN_AT_ANY_TIME), UNDOCUMENTED, ({ owner }) =>
-        exportResponse(accountExport(parts, owner)),
+      ...allowed(signedIn(owners), costing(EXPORT, UNDOCUMENTED), ({ owner, context }) =>
+        exportResponse(accountExport(parts, owner, context)),
       ),
     )
     .post(

@@ -5,13 +5,14 @@ import type { Page } from '../../core/page'
 import { actorEmails } from '../middleware/caller/actor-email'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { queryOf, refuseCursor } from '../middleware/input/list-query'
-import { routeGroup } from '../middleware/request-context'
-import { csvFile, jsonLinesFile } from '../middleware/response/csv'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { csvFile, jsonLinesFile, paced } from '../middleware/response/csv'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
 import type { CellTarget, OperatorAccess } from '../operator/cells/cell-routing'
 import { AUDIT_CSV, AUDIT_LINES } from '../operator/cells/file-joins'
 import { AUDIT } from '../operator/cells/report-joins'
 import { allowed, signedIn } from '../routing/api-access'
+import { costing, EXPORT, page } from '../routing/cost'
 import { AUDIT_DOCS } from './docs'
 import { AUDIT_FILTER, AUDIT_QUERY, auditFilterOf, OPERATOR_AUDIT_FILTER, OPERATOR_AUDIT_QUERY } from './query'
 import {
@@ -33,7 +34,7 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
       '/audit',
       ...allowed(
         signedIn(owners),
-        documented(AUDIT_DOCS.list, AUDIT_QUERY),
+        costing(page, documented(AUDIT_DOCS.list, AUDIT_QUERY)),
         async ({ accountId, context }): Promise<AuditPage> => {
           const query = queryOf(AUDIT_QUERY, context)
           const page = await auditPage(audit, auditFilterOf(accountId, query), query)
@@ -43,17 +44,27 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
     )
     .get(
       '/audit.csv',
-      ...allowed(signedIn(owners), documented(AUDIT_DOCS.csv, AUDIT_FILTER), ({ accountId, context }) => {
-        const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
-        return csvFile('audit.csv', AUDIT_CSV_HEAD, pagesOf(audit, filter), (entry) => auditCsvLine(ownersEntry(entry)))
-      }),
+      ...allowed(
+        signedIn(owners),
+        costing(EXPORT, documented(AUDIT_DOCS.csv, AUDIT_FILTER)),
+        ({ accountId, context }) => {
+          const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
+          return csvFile('audit.csv', AUDIT_CSV_HEAD, pagesOf(audit, filter, context), (entry) =>
+            auditCsvLine(ownersEntry(entry)),
+          )
+        },
+      ),
     )
     .get(
       '/audit.jsonl',
-      ...allowed(signedIn(owners), documented(AUDIT_DOCS.lines, AUDIT_FILTER), ({ accountId, context }) => {
-        const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
-        return jsonLinesFile('audit.jsonl', pagesOf(audit, filter), ownersEntry)
-      }),
+      ...allowed(
+        signedIn(owners),
+        costing(EXPORT, documented(AUDIT_DOCS.lines, AUDIT_FILTER)),
+        ({ accountId, context }) => {
+          const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
+          return jsonLinesFile('audit.jsonl', pagesOf(audit, filter, context), ownersEntry)
+        },
+      ),
     )
 }
 
@@ -70,7 +81,7 @@ export function operatorAuditRoutes({
   return routeGroup({ name: 'operator-audit', prefix: '/api/operator' })
     .get(
       '/audit',
-      ...allowed(operator(AUDIT), UNDOCUMENTED, async ({ context }): Promise<OperatorAuditPage> => {
+      ...allowed(operator(AUDIT), costing(page, UNDOCUMENTED), async ({ context }): Promise<OperatorAuditPage> => {
         const query = queryOf(OPERATOR_AUDIT_QUERY, context)
         const page = await auditPage(audit, auditFilterOf(accountIn(query), query), query)
         const emailOf = actorEmails(identity)
@@ -83,17 +94,21 @@ export function operatorAuditRoutes({
     )
     .get(
       '/audit.csv',
-      ...allowed(operator(AUDIT_CSV), UNDOCUMENTED, ({ context }) => {
+      ...allowed(operator(AUDIT_CSV), costing(EXPORT, UNDOCUMENTED), ({ context }) => {
         const query = queryOf(OPERATOR_AUDIT_FILTER, context)
-        const pages = pagesOf(audit, auditFilterOf(accountIn(query), query))
+        const pages = pagesOf(audit, auditFilterOf(accountIn(query), query), context)
         return csvFile('audit.csv', AUDIT_CSV_HEAD, pages, (entry) => auditCsvLine(operatorsEntry(entry)))
       }),
     )
     .get(
       '/audit.jsonl',
-      ...allowed(operator(AUDIT_LINES), UNDOCUMENTED, ({ context }) => {
+      ...allowed(operator(AUDIT_LINES), costing(EXPORT, UNDOCUMENTED), ({ context }) => {
         const query = queryOf(OPERATOR_AUDIT_FILTER, context)
-        return jsonLinesFile('audit.jsonl', pagesOf(audit, auditFilterOf(accountIn(query), query)), operatorsEntry)
+        return jsonLinesFile(
+          'audit.jsonl',
+          pagesOf(audit, auditFilterOf(accountIn(query), query), context),
+          operatorsEntry,
+        )
       }),
     )
 }
@@ -113,6 +128,6 @@ async function auditPage(
   return page
 }
 
-function pagesOf(audit: AuditTrail, filter: AuditFilter) {
-  return (cursor: string | null) => audit.find(filter, FILE_PAGE, cursor)
+function pagesOf(audit: AuditTrail, filter: AuditFilter, context: RequestContext) {
+  return paced(context, (cursor: string | null) => audit.find(filter, FILE_PAGE, cursor))
 }

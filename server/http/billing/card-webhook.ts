@@ -7,6 +7,7 @@ import { routeGroup } from '../middleware/request-context'
 import { Failed, notFound } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
 import { ANYBODY, allowed } from '../routing/api-access'
+import { costing, READ } from '../routing/cost'
 import { BILLING_DOCS } from './docs'
 
 /** Stripe's own messages are a few kilobytes. */
@@ -26,7 +27,7 @@ export interface CardMessageParts {
 export function cardMessageRoutes({ cards, cells }: CardMessageParts) {
   return routeGroup({ name: 'card-messages' }).post(
     '/api/webhooks/stripe',
-    ...allowed(ANYBODY, documented(BILLING_DOCS.stripe), async ({ context: { request } }) => {
+    ...allowed(ANYBODY, costing(READ, documented(BILLING_DOCS.stripe)), async ({ context: { request } }) => {
       if (!cards) throw notFound('No card processor is configured.')
       const body = await bodyOf(request)
       const message = await cards.checkout.message(body, request.headers.get('stripe-signature') ?? '')

@@ -3,9 +3,10 @@ import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd } from '../../core/money'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { routeGroup } from '../middleware/request-context'
-import { csvFile, csvLine } from '../middleware/response/csv'
+import { csvFile, csvLine, paced } from '../middleware/response/csv'
 import { documented } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
+import { costing, EXPORT } from '../routing/cost'
 import { BILLING_DOCS } from './docs'
 
 const HEAD = ['time_utc', 'transaction_id', 'kind', 'description', 'amount_usd', 'balance_after_usd', 'request_id']
@@ -15,11 +16,11 @@ const PAGE = 200
 export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions; statements: AccountStatements }) {
   return routeGroup({ name: 'ledger-csv' }).get(
     '/api/transactions.csv',
-    ...allowed(signedIn(owners), documented(BILLING_DOCS.ledgerCsv), ({ accountId }) => {
+    ...allowed(signedIn(owners), costing(EXPORT, documented(BILLING_DOCS.ledgerCsv)), ({ accountId, context }) => {
       return csvFile(
         'ledger.csv',
         HEAD,
-        (cursor) => statements.transactions(accountId, PAGE, cursor),
+        paced(context, (cursor) => statements.transactions(accountId, PAGE, cursor)),
         (row) =>
           csvLine([
             isoTime(row.at),

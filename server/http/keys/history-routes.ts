@@ -15,6 +15,7 @@ import { csvStream } from '../middleware/response/csv'
 import { notFound } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
 import { allowed, type Id, signedIn } from '../routing/api-access'
+import { costing, EXPORT, page } from '../routing/cost'
 import { KEY_DOCS } from './docs'
 import { historyEntry, type KeyHistory, type KeyNames } from './key-history'
 import { KEY_QUERY, keyQuery } from './key-list'
@@ -38,23 +39,31 @@ export function keyRecordRoutes(parts: {
   return routeGroup({ name: 'key-records', prefix: '/api' })
     .get(
       '/keys.csv',
-      ...allowed(signedIn(owners), documented(KEY_DOCS.csv, KEY_QUERY), async ({ accountId, context }) => {
-        const query = keyQuery(queryOf(KEY_QUERY, context))
-        return csvStream('keys.csv', KEYS_CSV_HEAD, csvLinesOf(accountId, query, { ...parts, now: now() }))
-      }),
+      ...allowed(
+        signedIn(owners),
+        costing(EXPORT, documented(KEY_DOCS.csv, KEY_QUERY)),
+        async ({ accountId, context }) => {
+          const query = keyQuery(queryOf(KEY_QUERY, context))
+          return csvStream('keys.csv', KEYS_CSV_HEAD, csvLinesOf(accountId, query, { ...parts, now: now() }))
+        },
+      ),
     )
     .get(
       '/keys/names',
-      ...allowed(signedIn(owners), documented(KEY_DOCS.names), async ({ accountId }): Promise<KeyNames> => {
-        const callers = await callersOf(accountId, parts)
-        return { names: callers.map(({ endedAt, ...caller }) => ({ ...caller, revoked: endedAt !== null })) }
-      }),
+      ...allowed(
+        signedIn(owners),
+        costing(page, documented(KEY_DOCS.names)),
+        async ({ accountId }): Promise<KeyNames> => {
+          const callers = await callersOf(accountId, parts)
+          return { names: callers.map(({ endedAt, ...caller }) => ({ ...caller, revoked: endedAt !== null })) }
+        },
+      ),
     )
     .get(
       '/keys/:id/history',
       ...allowed(
         signedIn(owners),
-        documented(KEY_DOCS.history, PAGE_QUERY),
+        costing(page, documented(KEY_DOCS.history, PAGE_QUERY)),
         async ({ accountId, context }, { id }: Id): Promise<KeyHistory> => {
           const query = queryOf(PAGE_QUERY, context)
           const key = await keys.find(accountId, id)

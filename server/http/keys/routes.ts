@@ -18,6 +18,7 @@ import { notFound, taken } from '../middleware/response/failures'
 import { shownOnce } from '../middleware/response/shown-once'
 import { documented, type Hook } from '../openapi/documented'
 import { allowed, appsAccess, type Id, type MirroredAccess, ownersAccess } from '../routing/api-access'
+import { costing, page } from '../routing/cost'
 import { freeEndpoint, gatedReply } from '../routing/endpoint'
 import { APP_KEY_DOCS, KEY_DOCS, type Mirrored } from './docs'
 import { KEY_LIST_QUERY, keyPage } from './key-list'
@@ -80,11 +81,15 @@ function mirroredRoutes(
   return routeGroup({ name })
     .get(
       '',
-      ...allowed(owners.any, docs('list', KEY_LIST_QUERY), async ({ accountId, context }): Promise<KeyPage> => {
-        const query = queryOf(KEY_LIST_QUERY, context)
-        const { rows, next, counts, tags } = await keyPage(accountId, query, credentials, now())
-        return { keys: await Promise.all(rows.map(record)), counts, tags: [...tags], next_cursor: next }
-      }),
+      ...allowed(
+        owners.any,
+        costing(page, docs('list', KEY_LIST_QUERY)),
+        async ({ accountId, context }): Promise<KeyPage> => {
+          const query = queryOf(KEY_LIST_QUERY, context)
+          const { rows, next, counts, tags } = await keyPage(accountId, query, credentials, now())
+          return { keys: await Promise.all(rows.map(record)), counts, tags: [...tags], next_cursor: next }
+        },
+      ),
     )
     .post(
       '',

@@ -17,6 +17,7 @@ import { readJson } from '../middleware/input/json-body'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import type { Reply } from '../middleware/response/reply'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { costing } from '../routing/cost'
 import { freeEndpoint, publicEndpoint, served } from '../routing/endpoint'
 import type { Endpoints } from '../routing/endpoint-table'
 import { CALLER_USAGE_QUERY } from '../usage/usage-answers'
@@ -46,7 +47,8 @@ export function mcpRoutes(parts: McpParts, endpoints: Endpoints) {
   return routeGroup({ name: 'mcp' })
     .post(
       '/mcp',
-      ...served(MCP, UNDOCUMENTED, ({ context }) =>
+      // Its tools cost what they do, the paid ones money.
+      ...served(MCP, costing(0, UNDOCUMENTED), ({ context }) =>
         mcp.answer(context, (account) => allTools(parts, account, context)),
       ),
     )

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock'
 import type { StaffClaim } from '../../core/cluster/cells'
 import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
 import type { AccountId, RequestId } from '../../core/ids'
+import type { Readings, Subject } from '../../core/limits/limiter'
 import type { AuthenticatedCall, Caller } from '../../pipeline/call'
 import { isBelowV1beta } from '../routing/sdk-paths'
 import { clientAddress, isFromThisMachine, type ProxyTrust } from './caller/client-address'
@@ -37,6 +38,11 @@ export class RequestContext implements BodySource {
   /** Set once the call is authenticated; never for a path that is not gated. */
   reply: Reply | null = null
   authenticated: AuthenticatedCall | null = null
+  /** The window that it counts in, and its state; null until it is counted. A gated path has those of its reply. */
+  counted: Subject | null = null
+  readings: Readings | null = null
+  /** Takes what more rows of a download cost from that window, and waits while too little is left. */
+  pace: (rows: number) => Promise<void> = async () => undefined
   private account: AccountId | null = null
   private readonly socket: Address
   private readonly server: BunServer

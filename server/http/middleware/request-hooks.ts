@@ -6,6 +6,7 @@ import { hasBadHost } from './normalize-url'
 import { type BunServer, type ContextDeps, RequestContext, routeGroup } from './request-context'
 import { idHeaders } from './request-ids'
 import { Failed, failureOf, failureResponse, type OnFault } from './response/failures'
+import { limitHeaders } from './response/reply'
 
 export interface RequestHookOptions {
   readonly contexts: ContextDeps
@@ -21,10 +22,11 @@ export interface RequestHookOptions {
  */
 export function requestHooks(options: RequestHookOptions, endpoints: Endpoints) {
   const { contexts, gate, dashboard, isDraining, onFault } = options
-  const refuse = ({ ids, url, reply }: RequestContext, error: unknown): Response => {
+  const refuse = ({ ids, url, reply, readings }: RequestContext, error: unknown): Response => {
     const problem = failureOf(error, ids.own, onFault)
     if (reply) return reply.refuse(problem)
-    return failureResponse(problem, ids.own, url.pathname, new Headers(idHeaders(ids)))
+    const headers = new Headers({ ...idHeaders(ids), ...(readings && limitHeaders(readings)) })
+    return failureResponse(problem, ids.own, url.pathname, headers)
   }
   return routeGroup({ name: 'request-hooks' })
     .onRequest(async (elysia) => {

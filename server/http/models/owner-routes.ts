@@ -6,6 +6,7 @@ import { routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
+import { costing, READ } from '../routing/cost'
 import { MODEL_DOCS } from './docs'
 import type { ModelCalls } from './model-calls'
 import { type CallEstimate, type ModelList, NewCallEstimate, wireModel } from './record'
@@ -22,21 +23,25 @@ export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCa
     )
     .post(
       '/models/estimate',
-      ...allowed(signedIn(owners), documented(MODEL_DOCS.estimate), async ({ context }): Promise<CallEstimate> => {
-        const { endpoint_type, model, body } = await readBody(NewCallEstimate, context)
-        const wire = WIRES[endpoint_type]
-        const bytes = new TextEncoder().encode(JSON.stringify(body))
-        const estimate = modelCalls.estimate({ wire, path: { model, stream: false, events: false }, bytes })
-        if (!estimate.ok) throw new Failed(estimate.error)
-        const { bounds, maxCost } = estimate.value
-        return {
-          model: estimate.value.model.id,
-          price_version: estimate.value.model.priceVersion,
-          most_micros_usd: maxCost,
-          likely_input_tokens: bounds.input.likely,
-          most_input_tokens: bounds.input.max,
-          most_output_tokens: bounds.output,
-        }
-      }),
+      ...allowed(
+        signedIn(owners),
+        costing(READ, documented(MODEL_DOCS.estimate)),
+        async ({ context }): Promise<CallEstimate> => {
+          const { endpoint_type, model, body } = await readBody(NewCallEstimate, context)
+          const wire = WIRES[endpoint_type]
+          const bytes = new TextEncoder().encode(JSON.stringify(body))
+          const estimate = modelCalls.estimate({ wire, path: { model, stream: false, events: false }, bytes })
+          if (!estimate.ok) throw new Failed(estimate.error)
+          const { bounds, maxCost } = estimate.value
+          return {
+            model: estimate.value.model.id,
+            price_version: estimate.value.model.priceVersion,
+            most_micros_usd: maxCost,
+            likely_input_tokens: bounds.input.likely,
+            most_input_tokens: bounds.input.max,
+            most_output_tokens: bounds.output,
+          }
+        },
+      ),
     )
 }

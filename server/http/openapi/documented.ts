@@ -75,6 +75,8 @@ export interface EndpointDocs {
   readonly passesUpstreamErrors?: true
 }
 
+/** Every route counts in a window of its caller. */
+const FULL_WINDOW: FailureCode = 'rate_limit_exceeded'
 const JSON_TYPE = 'application/json'
 
 const SECURITY: Readonly<Record<Access, OpenApiOperation['security']>> = {
@@ -129,10 +131,10 @@ export function describeRoutes(mounted: readonly { readonly method: string; read
 }
 
 export function operationOf(docs: EndpointDocs, access: Access, tables: readonly ParameterTable[]): OpenApiOperation {
-  const gated = access !== 'session' && access !== 'anybody'
+  const isProbe = docs.tag === 'Health'
   const headers: ResponseHeader[] = [
     ...ID_HEADERS,
-    ...(gated ? LIMIT_HEADERS : []),
+    ...(isProbe ? [] : LIMIT_HEADERS),
     ...(docs.price === undefined ? [] : ['X-Cost-Micros-USD' as const]),
   ]
   const parameters: OpenApiParameter[] = [
@@ -146,7 +148,7 @@ export function operationOf(docs: EndpointDocs, access: Access, tables: readonly
     })),
     ...tables.flatMap(openApiParameters),
   ]
-  const failures = failureResponses(docs.failures, {
+  const failures = failureResponses(isProbe ? docs.failures : [...new Set([...docs.failures, FULL_WINDOW])], {
     headers,
     ...(docs.price !== undefined && { price: docs.price }),
     ...(docs.errorFormat && { format: docs.errorFormat }),

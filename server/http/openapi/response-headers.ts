@@ -2,7 +2,9 @@ import type { JsonSchema } from './json-schema'
 
 /** The gateway's response headers, for `components.headers`. */
 export const RESPONSE_HEADERS = {
-  'X-RateLimit-Limit-Requests': count('Requests this key (or this IP address) may make per minute.'),
+  'X-RateLimit-Limit-Requests': count(
+    'Requests this key, account or IP address may make per minute. Reports and writes of an account count as several.',
+  ),
   'X-RateLimit-Remaining-Requests': count('Requests left this minute.'),
   'X-RateLimit-Reset-Requests': count('UNIX time in seconds when the request counter resets.'),
   'X-RateLimit-Limit-Tokens': count('Model tokens this key may use per minute.'),
@@ -29,7 +31,7 @@ export type ResponseHeader = keyof typeof RESPONSE_HEADERS
 
 export const ID_HEADERS: readonly ResponseHeader[] = ['X-Request-ID', 'X-Gateway-Request-ID']
 
-/** Sent with every response under /apis and /v1, whatever its status (spec 8). */
+/** Sent with every response of a route that is counted, whatever its status (spec 8). */
 export const LIMIT_HEADERS: readonly ResponseHeader[] = [
   'X-RateLimit-Limit-Requests',
   'X-RateLimit-Remaining-Requests',

@@ -11,6 +11,7 @@ import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed, notFound, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
+import { costing, READ } from '../routing/cost'
 import type { Endpoints, EndpointTable } from '../routing/endpoint-table'
 import { TriedCall } from './record'
 
@@ -37,7 +38,7 @@ export function tryRoutes(
   const { owners, keys } = parts
   return routeGroup({ name: 'try', prefix: '/api' }).post(
     '/try',
-    ...allowed(signedIn(owners), UNDOCUMENTED, async ({ accountId, context }) => {
+    ...allowed(signedIn(owners), costing(READ, UNDOCUMENTED), async ({ accountId, context }) => {
       const sent = await sentCall(context)
       const { keyId, ...call } = describedCall(sent, context.url.origin, endpoints.table)
       const key = await keys.find(accountId, keyId)

@@ -2,6 +2,7 @@ import { SOLD } from '../../core/catalog/operations'
 import { failure } from '../../core/failure'
 import type { Route } from '../../pipeline/call'
 import { declaredAccess } from './api-access'
+import { type Cost, costBesideKey, costOfMethod, declaredCost, unitsOf } from './cost'
 import { API_WILDCARD, declaredEndpoint, declaredEndpoints, type Endpoint } from './endpoint'
 
 /** Paths that need a credential and carry limit headers (spec-answers 9). */
@@ -54,6 +55,8 @@ export class EndpointTable {
   private readonly patterns: readonly Entry[]
   private readonly imported: ImportedRoutes
   private readonly open: readonly { readonly method: string; readonly pattern: RegExp }[]
+  /** Those that routes declare, by method and path as mounted. */
+  private readonly costs: ReadonlyMap<string, Cost>
 
   /** The table of the whole gateway. Also throws if an operation that is sold has no route. */
   static ofGateway(mounted: readonly MountedRoute[], imported?: ImportedRoutes): EndpointTable {
@@ -71,6 +74,12 @@ export class EndpointTable {
     this.exact = new Map(entries.filter(([path]) => !isPattern(path)))
     this.patterns = entries.filter(([path]) => isPattern(path)).map(([, entry]) => entry)
     const open = mounted.filter(({ path }) => !isGated(path))
+    this.costs = new Map(
+      open.flatMap(({ method, path, hooks }) => {
+        const cost = declaredCost(hooks)
+        return cost === null ? [] : [[`${method} ${path}`, cost] as const]
+      }),
+    )
     this.open = open
       .filter(({ path }) => !path.includes('*'))
       .map(({ method, path }) => ({ method, pattern: pathPattern(path) }))
@@ -112,6 +121,13 @@ export class EndpointTable {
     )
   }
 
+  /** How many units a request of a route that is not gated takes of its caller's window. `path`: as mounted. */
+  unitsOf(method: string, path: string, url: URL): number {
+    const mounted = method === 'HEAD' ? 'GET' : method
+    const cost = this.costs.get(`${mounted} ${path}`) ?? this.costs.get(`ALL ${path}`)
+    return unitsOf(cost ?? costOfMethod(method), url)
+  }
+
   /** The methods of a path that is not gated; empty if there is no such path. */
   methodsAt(path: string): string[] {
     return [...new Set(this.open.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
@@ -138,7 +154,7 @@ export function wrongMethod(method: string, allow: readonly string[]) {
 
 /** By path, or by the endpoint's own pattern if it has one; in mounting order. */
 function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
-  const found = new Map<string, { path: string; pattern: RegExp; endpoints: Map<string, Endpoint> }>()
+  const found = new Map<string, ReturnType<typeof newEntry>>()
   for (const { method, path, hooks } of mounted) {
     const endpoints = declaredEndpoints(hooks)
     if (endpoints.length === 0)
@@ -147,24 +163,33 @@ function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
       )
     for (const endpoint of endpoints) {
       const name = endpoint.pattern ? `:${endpoint.pattern.source}` : path
-      const entry = found.get(name) ?? { path, pattern: endpoint.pattern ?? pathPattern(path), endpoints: new Map() }
+      const entry = found.get(name) ?? newEntry(endpoint.pattern ?? pathPattern(path), path)
       const other = entry.endpoints.get(method)
       if (other && other !== endpoint) throw new Error(`${method} ${path} is declared twice with different endpoints.`)
       entry.endpoints.set(method, endpoint)
+      entry.costs.set(method, declaredCost(hooks))
       found.set(name, entry)
     }
   }
-  return [...found].map(([name, { path, pattern, endpoints }]) => {
-    const named = [...endpoints].map(([method, endpoint]) => [method, withTemplate(endpoint, path)] as const)
+  return [...found].map(([name, { path, pattern, endpoints, costs }]) => {
+    const named = [...endpoints].map(
+      ([method, endpoint]) => [method, asMounted(endpoint, path, costs.get(method) ?? costBesideKey(method))] as const,
+    )
     return [name, { pattern, endpoints: new Map(named), methods: [...endpoints.keys()].sort() }]
   })
 }
 
-/** The endpoint with its path as documented, for the request log. */
-function withTemplate(endpoint: Endpoint, path: string): Endpoint {
+function newEntry(pattern: RegExp, path: string) {
+  return { path, pattern, endpoints: new Map<string, Endpoint>(), costs: new Map<string, Cost | null>() }
+}
+
+/** The endpoint with its path as documented, for the request log, and with what it costs beside a request of its key or app. */
+function asMounted(endpoint: Endpoint, path: string, cost: Cost): Endpoint {
   const { route } = endpoint
   if (route.kind === 'public') return endpoint
-  return { ...endpoint, route: { ...route, template: path.replace(/:(\w+)/g, '{$1}') } }
+  const template = path.replace(/:(\w+)/g, '{$1}')
+  const units = route.kind === 'free' && cost !== 0 && { units: (url: string) => unitsOf(cost, new URL(url)) }
+  return { ...endpoint, route: { ...route, template, ...units } }
 }
 
 function isPattern(path: string): boolean {

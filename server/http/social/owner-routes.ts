@@ -11,6 +11,7 @@ import { Failed, notFound } from '../middleware/response/failures'
 import { shownOnce } from '../middleware/response/shown-once'
 import { documented } from '../openapi/documented'
 import { allowed, type Id, signedIn } from '../routing/api-access'
+import { costing, page } from '../routing/cost'
 import { OWNER_SOCIAL_DOCS } from './docs'
 import {
   linkAnswer,
@@ -38,7 +39,7 @@ export function ownerSocialRoutes(parts: {
       '',
       ...allowed(
         signedIn(owners),
-        documented(OWNER_SOCIAL_DOCS.list, KEY_ROWS_QUERY),
+        costing(page, documented(OWNER_SOCIAL_DOCS.list, KEY_ROWS_QUERY)),
         async ({ accountId, context }): Promise<SocialAccounts> => {
           const query = queryOf(KEY_ROWS_QUERY, context)
           return {

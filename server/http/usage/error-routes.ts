@@ -5,6 +5,7 @@ import { queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
+import { costing, SCAN } from '../routing/cost'
 import { ACTIVITY_DOCS } from './activity-docs'
 import { callFilter, LOG_FILTER } from './owner-routes'
 import type { ErrorReport } from './record'
@@ -21,7 +22,7 @@ export function errorRoutes(parts: {
     '/error-report',
     ...allowed(
       signedIn(owners),
-      documented(ACTIVITY_DOCS.errors, LOG_FILTER),
+      costing(SCAN, documented(ACTIVITY_DOCS.errors, LOG_FILTER)),
       async ({ accountId, context }): Promise<ErrorReport> => {
         const filter = await callFilter(credentials, accountId, queryOf(LOG_FILTER, context))
         const { groups, isPartial } = await reports.errors(filter)

@@ -16,10 +16,11 @@ import { INSTANT, instantOf } from '../middleware/input/instant-parameter'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/input/list-query'
 import { TIME_ZONE } from '../middleware/input/time-zone-parameter'
 import { routeGroup } from '../middleware/request-context'
-import { csvFile, csvLine } from '../middleware/response/csv'
+import { csvFile, csvLine, paced } from '../middleware/response/csv'
 import { notFound } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
 import { allowed, type Id, signedIn } from '../routing/api-access'
+import { costing, EXPORT, logPage, page, usageReport as usageCost } from '../routing/cost'
 import type { Endpoints } from '../routing/endpoint-table'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { ExplainedRequest, RequestPage, TransactionPage, UsageReport } from './record'
@@ -153,15 +154,17 @@ export function ownerUsageRoutes(parts: {
   return routeGroup({ name: 'owner-usage', prefix: '/api' })
     .get(
       '/usage',
-      ...allowed(signedIn(owners), documented(ACTIVITY_DOCS.usage, GROUPED_QUERY), ({ accountId, context }) =>
-        accountUsage(parts, accountId, queryOf(GROUPED_QUERY, context), now()),
+      ...allowed(
+        signedIn(owners),
+        costing(usageCost, documented(ACTIVITY_DOCS.usage, GROUPED_QUERY)),
+        ({ accountId, context }) => accountUsage(parts, accountId, queryOf(GROUPED_QUERY, context), now()),
       ),
     )
     .get(
       '/requests',
       ...allowed(
         signedIn(owners),
-        documented(ACTIVITY_DOCS.requests, SEARCHED_LOG_QUERY),
+        costing(logPage, documented(ACTIVITY_DOCS.requests, SEARCHED_LOG_QUERY)),
         async ({ accountId, context }): Promise<RequestPage> => {
           const query = queryOf(SEARCHED_LOG_QUERY, context)
           const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
@@ -187,7 +190,7 @@ export function ownerUsageRoutes(parts: {
       '/transactions',
       ...allowed(
         signedIn(owners),
-        documented(ACTIVITY_DOCS.transactions, TRANSACTION_QUERY),
+        costing(page, documented(ACTIVITY_DOCS.transactions, TRANSACTION_QUERY)),
         async ({ accountId, context }): Promise<TransactionPage> => {
           const { group_by: grouping, timezone, limit, cursor = null } = queryOf(TRANSACTION_QUERY, context)
           const page =
@@ -203,7 +206,7 @@ export function ownerUsageRoutes(parts: {
       '/usage.csv',
       ...allowed(
         signedIn(owners),
-        documented(ACTIVITY_DOCS.csv, SEARCHED_CSV_QUERY),
+        costing(EXPORT, documented(ACTIVITY_DOCS.csv, SEARCHED_CSV_QUERY)),
         async ({ accountId, context }) => {
           const query = queryOf(SEARCHED_CSV_QUERY, context)
           const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
@@ -211,7 +214,7 @@ export function ownerUsageRoutes(parts: {
           return csvFile(
             'usage.csv',
             CSV_HEAD,
-            (cursor) => reports.requests(filter, CSV_PAGE, cursor),
+            paced(context, (cursor) => reports.requests(filter, CSV_PAGE, cursor)),
             (call) => csvCall(call, callers.get(call.keyId)),
           )
         },

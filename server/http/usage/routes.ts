@@ -3,6 +3,7 @@ import { queryOf } from '../middleware/input/list-query'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
+import { costing, usageReport } from '../routing/cost'
 import { freeEndpoint, type GatedCall, served } from '../routing/endpoint'
 import { USAGE_DOCS } from './docs'
 import { CALLER_USAGE_QUERY, type UsageAnswers } from './usage-answers'
@@ -30,7 +31,7 @@ export function usageRoutes({ usage }: { readonly usage: UsageAnswers }) {
   return routeGroup({ name: 'usage' })
     .get(
       '/v1/usage',
-      ...served(REPORT, documented(USAGE_DOCS.report, CALLER_USAGE_QUERY), ({ context }) =>
+      ...served(REPORT, costing(usageReport, documented(USAGE_DOCS.report, CALLER_USAGE_QUERY)), ({ context }) =>
         answer(context, async (caller) => usage.report(caller, queryOf(CALLER_USAGE_QUERY, context))),
       ),
     )

@@ -21,6 +21,8 @@ export interface AppAuthDeps {
   readonly appGrants: Pick<AppGrants, 'of'>
   /** Limits of callers without an account, per address. */
   readonly anonymousLimits: Limits
+  /** Units per minute of what all keys and apps of an account do for free. */
+  readonly freeUnitsPerMinute: number
 }
 
 type TokenCredential = Extract<Credential, { kind: 'oauth_token' }>
@@ -38,10 +40,7 @@ export async function identifyApp(
 ): Promise<Result<Identified, Failure>> {
   const remembered = auth.grants.inMemory(token)
   // A lookup costs a query, so a caller who guesses tokens is stopped by the window of its address first. A known app is not.
-  if (!remembered && !auth.grants.wasGood(token)) {
-    const { requests } = await auth.limiter.read([{ name: limitSubject(address), limits: auth.anonymousLimits }])
-    if (requests.remaining === 0) return err(REFUSED)
-  }
+  if (!remembered && !auth.grants.wasGood(token) && (await isAddressFull(auth, address))) return err(REFUSED)
   const granted = remembered ?? (await auth.grants.byToken(token))
   if (!granted || granted.expiresAt <= at || !granted.audiences.has(audience)) return err(REFUSED)
   const account = await auth.accounts.byUser(granted.userId)
@@ -53,16 +52,25 @@ export async function identifyApp(
   return ok({ caller, subjects: [{ name: grant.id, limits }], refused: null })
 }
 
+/** Whether strangers at this address have used up their window: then no credential is looked up for them. */
+export async function isAddressFull(
+  { limiter, anonymousLimits }: Pick<AppAuthDeps, 'limiter' | 'anonymousLimits'>,
+  address: Address,
+): Promise<boolean> {
+  const { requests } = await limiter.read([{ name: limitSubject(address), limits: anonymousLimits }])
+  return requests.remaining === 0
+}
+
 /** Why the owner's consent does not cover this route, or null. */
 export function scopeProblem({ scopes }: AppCaller, route: Route): Failure | null {
   if (route.kind === 'unmatched' || route.kind === 'public') return null
-  if (route.scope === 'any') return null
-  const also = route.kind === 'priced' ? route.alsoScope : undefined
-  const missing = scopes.has(route.scope) ? also : route.scope
-  if (missing === undefined || scopes.has(missing)) return null
+  const { scope } = route
+  if (scope === 'any' || scopes.has(scope)) return null
   return failure(
     'insufficient_scope',
-    `This app was not granted ${missing}. Request the scope and have the owner approve it.`,
-    { param: missing },
+    `This app was not granted ${scope}. Request the scope and have the owner approve it.`,
+    {
+      param: scope,
+    },
   )
 }

@@ -20,7 +20,7 @@ import type {
   Refused,
   Route,
 } from '../call'
-import { type AppAuthDeps, identifyApp, scopeProblem } from './authenticate-app'
+import { type AppAuthDeps, identifyApp, isAddressFull, scopeProblem } from './authenticate-app'
 
 export interface AuthDeps extends AppAuthDeps {
   readonly credentials: CredentialStore
@@ -67,7 +67,7 @@ function refuse(incoming: IncomingCall, caller: Caller, problem: Failure, readin
  * Its permission for the route is checked, and the request counts in the route's own window, if it has one (spec 8).
  */
 export async function reauthorize(
-  { limiter }: Pick<AuthDeps, 'limiter'>,
+  auth: Pick<AuthDeps, 'limiter' | 'freeUnitsPerMinute'>,
   authenticated: AuthenticatedCall,
   incoming: IncomingCall,
 ): Promise<Result<AuthenticatedCall, Refused>> {
@@ -75,9 +75,9 @@ export async function reauthorize(
   const { route } = incoming
   const problem = route.kind === 'unmatched' ? route.failure : accessProblem(caller, route)
   if (problem) return refuse(incoming, caller, problem, authenticated.readings)
-  const all = withOverride(subjects, route)
+  const all = withOverride(auth, subjects, incoming, caller)
   if (all.length === subjects.length) return ok({ ...authenticated, incoming })
-  const counted = await limiter.countRequest(all.slice(subjects.length))
+  const counted = await auth.limiter.countRequest(all.slice(subjects.length))
   if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), counted.error.readings)
   return ok({ ...authenticated, incoming, subjects: all })
 }
@@ -102,16 +102,17 @@ async function identify(auth: AuthDeps, incoming: IncomingCall): Promise<Identif
   if (credential.kind === 'oauth_token') {
     const found = await identifyApp(auth, credential, { address, at })
     if (!found.ok) return anonymous(auth, address, found.error)
-    return { ...found.value, subjects: withOverride(found.value.subjects, route) }
+    const { caller, subjects } = found.value
+    return { ...found.value, subjects: withOverride(auth, subjects, incoming, caller) }
   }
-  const key = await keyOf(auth, credential)
+  const key = await keyOf(auth, credential, address)
   if (!key || keyState(key, at) === 'revoked') return anonymous(auth, address, UNKNOWN_KEY)
   const account = await auth.accounts.byId(key.accountId)
   const balance = await auth.ledger.balance(key.accountId)
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
   const limits = withKeyLimits(limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO }), key)
-  const subjects = withOverride([{ name: key.id, limits }], route)
-  return { caller: { kind: 'key', key, account }, subjects, refused: null }
+  const caller = { kind: 'key', key, account } as const
+  return { caller, subjects: withOverride(auth, [{ name: key.id, limits }], incoming, caller), refused: null }
 }
 
 function anonymous({ anonymousLimits }: AuthDeps, address: Address, refused: Failure | null): Identified {
@@ -119,19 +120,36 @@ function anonymous({ anonymousLimits }: AuthDeps, address: Address, refused: Fai
   return { caller: { kind: 'anonymous' }, subjects, refused }
 }
 
-/** Adds the endpoint's own window to the caller's, if it has one (spec 8). */
-function withOverride(subjects: readonly Subject[], route: Route): readonly Subject[] {
+/** Adds the endpoint's own window to the caller's, if it has one (spec 8), or that of its account for free work that costs more. */
+function withOverride(
+  { freeUnitsPerMinute: rpm }: Pick<AuthDeps, 'freeUnitsPerMinute'>,
+  subjects: readonly Subject[],
+  { route, request }: IncomingCall,
+  caller: Caller,
+): readonly Subject[] {
   const name = subjects[0]?.name
-  if (name === undefined || route.kind !== 'priced' || !route.window) return subjects
-  return [...subjects, windowOf(name, route.window)]
+  if (name === undefined) return subjects
+  if (route.kind === 'priced') return route.window ? [...subjects, windowOf(name, route.window)] : subjects
+  if (route.kind !== 'free' || !route.units || caller.kind === 'anonymous') return subjects
+  const cost = route.units(request.url)
+  return [...subjects, { ...windowOf(caller.account.id, { name: 'free work', rpm }), cost, owner: 'account' }]
 }
 
 function keyOf(
   auth: AuthDeps,
   credential: Extract<Credential, { kind: 'own_key' | 'api_key' }>,
+  address: Address,
 ): Promise<ApiKey | null> | null {
-  if (credential.kind === 'own_key') return auth.credentials.byId(credential.id)
-  return looksLikeSecret(credential.secret) ? auth.credentials.byHash(hashSecret(credential.secret)) : null
+  const { credentials } = auth
+  if (credential.kind === 'own_key') return credentials.byId(credential.id)
+  if (!looksLikeSecret(credential.secret)) return null
+  const hash = hashSecret(credential.secret)
+  return credentials.isInMemory(hash) ? credentials.byHash(hash) : lookedUp(auth, hash, address)
+}
+
+/** A look-up costs a query, so a caller who guesses keys is stopped by the window of its address first. A key in use is not. */
+async function lookedUp(auth: AuthDeps, hash: string, address: Address): Promise<ApiKey | null> {
+  return (await isAddressFull(auth, address)) ? null : auth.credentials.byHash(hash)
 }
 
 const UNKNOWN_KEY = failure(
@@ -191,9 +209,9 @@ function listProblem(key: ApiKey, route: Route): Failure | null {
   return allowedEndpoints.length === 0 ? NEEDS_LIST : NOT_IN_LIST
 }
 
-export function limitFailure(refusal: LimitRefusal, caller: Caller): Failure {
+export function limitFailure(refusal: LimitRefusal, caller: Pick<Caller, 'kind'>): Failure {
   const what = { requests: 'requests per minute', tokens: 'tokens per minute', slots: 'concurrent requests' }
-  const whose = caller.kind === 'anonymous' ? 'address' : caller.kind
+  const whose = refusal.subject?.owner ?? (caller.kind === 'anonymous' ? 'address' : caller.kind)
   // No number of seconds: `retry_after` has it, and the dashboard counts it down.
   return failure(
     'rate_limit_exceeded',

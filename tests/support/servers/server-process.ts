@@ -81,6 +81,8 @@ export async function startServer(
       ...(await databaseSetting(folder)),
       SECRET_KEY,
       SIGNUP_RPM: '1000',
+      OWNER_RPM: '1000000',
+      VISITOR_RPM: '1000000',
       SIGNUP_CREDIT_PER_NETWORK: '1000000',
       SIGNUP_CREDIT_DAILY_USD: '1000000',
       PAYMENTS: env['PAYMENTS_RPC_URL'] ? 'tempo' : 'off',

@@ -90,6 +90,10 @@ export class LibsqlCredentials implements CredentialStore {
     return null
   }
 
+  isInMemory(hash: string): boolean {
+    return this.keys.get(hash) !== null
+  }
+
   async byId(id: KeyId): Promise<ApiKey | null> {
     await this.doubts.resolve()
     const [row] = await this.queries.byId().all({ id })

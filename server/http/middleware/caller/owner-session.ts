@@ -13,6 +13,7 @@ import type { Ledger } from '../../../core/ledger/ledger'
 import { ZERO } from '../../../core/money'
 import type { RequestContext } from '../request-context'
 import { Failed } from '../response/failures'
+import type { RequestBudgets } from './request-budgets'
 
 export interface Owner extends KeyOwner {
   readonly account: Account
@@ -57,6 +58,7 @@ export class OwnerSessions {
   private readonly ledger: Ledger
   private readonly ownOrigins: ReadonlySet<string>
   private readonly secondFactors: SecondFactorPolicy
+  private readonly budgets: RequestBudgets
   private readonly elsewhere: AccountElsewhere | null
 
   constructor(parts: {
@@ -66,6 +68,7 @@ export class OwnerSessions {
     ledger: Ledger
     ownOrigins: ReadonlySet<string>
     secondFactors: SecondFactorPolicy
+    budgets: RequestBudgets
     elsewhere?: AccountElsewhere | null
   }) {
     this.identity = parts.identity
@@ -74,6 +77,7 @@ export class OwnerSessions {
     this.ledger = parts.ledger
     this.ownOrigins = parts.ownOrigins
     this.secondFactors = parts.secondFactors
+    this.budgets = parts.budgets
     this.elsewhere = parts.elsewhere ?? null
   }
 
@@ -89,6 +93,7 @@ export class OwnerSessions {
     const account = await this.accountOf(session, context)
     if (withinMs !== undefined) await this.requireSecondFactor(session, account, isSettingUp)
     context.countBodyOn(account.id)
+    await this.budgets.countOn(context, account.id)
     const balance = await this.ledger.balance(account.id)
     return {
       account,
@@ -110,6 +115,7 @@ export class OwnerSessions {
     requireRecent(staff.signedInAt, context, withinMs)
     if (withinMs !== undefined) await this.requireSecondFactor(staff, roleFlags(staff.role))
     context.countBodyOn(staff.accountId)
+    await this.budgets.countOn(context, staff.accountId)
     return staff
   }
 
@@ -122,6 +128,7 @@ export class OwnerSessions {
     requireRecent(user.signedInAt, context, withinMs)
     if (withinMs !== undefined) await this.requireSecondFactor(user, roleFlags(user.role), isSettingUp)
     context.countBodyOn(user.accountId)
+    await this.budgets.countOn(context, user.accountId)
     return user
   }
 
@@ -135,11 +142,15 @@ export class OwnerSessions {
     }
   }
 
-  private async sessionOf({ request }: RequestContext): Promise<OwnerSession> {
+  private async sessionOf(context: RequestContext): Promise<OwnerSession> {
+    const { request } = context
+    // Of a route that is not counted, such as `/ready`, a session still costs a look-up.
+    await this.budgets.count(context, 1)
     if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
     const session = await this.identity.session(request.headers)
-    if (!session) throw new Failed(failure('missing_session', 'You are not signed in. Sign in and try again.'))
-    return session
+    if (session) return session
+    this.budgets.forget(context)
+    throw new Failed(failure('missing_session', 'You are not signed in. Sign in and try again.'))
   }
 
   /** The account of a user, which is opened if it is missing. Throws if it is suspended. */

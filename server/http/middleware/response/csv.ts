@@ -1,4 +1,5 @@
 import type { Page } from '../../../core/page'
+import type { RequestContext } from '../request-context'
 
 const CSV_TYPE = 'text/csv; charset=utf-8'
 
@@ -21,6 +22,15 @@ function cell(value: string | number | null): string {
 }
 
 type ReadPage<T> = (cursor: string | null) => Promise<Page<T> | null>
+
+/** Takes what the rows of each page cost from the window of who downloads them, and waits where too little is left. */
+export function paced<T>({ pace }: Pick<RequestContext, 'pace'>, page: ReadPage<T>): ReadPage<T> {
+  return async (cursor) => {
+    const next = await page(cursor)
+    await pace(next?.rows.length ?? 0)
+    return next
+  }
+}
 
 /** Streams rows as a CSV file to download. `page` returns the page after a cursor; null starts at the beginning. */
 export function csvFile<T>(

@@ -1,4 +1,5 @@
 import { corked, withWholeBody } from '../../../core/cluster/whole-body'
+import type { Scope } from '../../../core/credentials/oauth-grant'
 import type { Failure } from '../../../core/failure'
 import type { Journal } from '../../../core/ledger/journal'
 import type { Readings } from '../../../core/limits/limiter'
@@ -224,9 +225,8 @@ function endOf(problem: Failure): { readonly status: number; readonly code: stri
   return { status: problem.passThrough?.status ?? FAILURES[problem.code].status, code: problem.code }
 }
 
-/** The scopes that an app needs for this route. */
-function scopeOf(route: Route): string | null {
-  if (route.kind === 'priced' && route.alsoScope) return `${route.scope} ${route.alsoScope}`
+/** The one scope that an app needs for this route. */
+function scopeOf(route: Route): Scope | null {
   return (route.kind === 'priced' || route.kind === 'free') && route.scope !== 'any' ? route.scope : null
 }
 
@@ -239,7 +239,10 @@ function setAll(headers: Headers, values: Readonly<Record<string, string>>): voi
 }
 
 /** The limit headers of spec 8, with the concurrency pair of spec-answers 9. */
-function setLimits(headers: Headers, { requests, tokens, concurrency }: Readings): void {
+export function setLimits(
+  headers: { set(name: string, value: string): void },
+  { requests, tokens, concurrency }: Readings,
+): void {
   headers.set('x-ratelimit-limit-requests', `${requests.limit}`)
   headers.set('x-ratelimit-remaining-requests', `${requests.remaining}`)
   headers.set('x-ratelimit-reset-requests', `${requests.reset}`)
@@ -248,4 +251,10 @@ function setLimits(headers: Headers, { requests, tokens, concurrency }: Readings
   headers.set('x-ratelimit-reset-tokens', `${tokens.reset}`)
   headers.set('x-ratelimit-limit-concurrency', `${concurrency.limit}`)
   headers.set('x-ratelimit-remaining-concurrency', `${concurrency.remaining}`)
+}
+
+export function limitHeaders(readings: Readings): Record<string, string> {
+  const headers = new Headers()
+  setLimits(headers, readings)
+  return Object.fromEntries(headers)
 }

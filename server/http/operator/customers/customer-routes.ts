@@ -6,6 +6,7 @@ import { routeGroup } from '../../middleware/request-context'
 import { notFound, taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed, type Id } from '../../routing/api-access'
+import { costing, EXPORT, OVER_ALL } from '../../routing/cost'
 import { GROUPED_QUERY, LOG_QUERY } from '../../usage/owner-routes'
 import { command, operatorRoles } from '../operator-roles'
 import { NoBody } from '../record'
@@ -97,7 +98,9 @@ export function customerRecordRoutes(parts: CustomerRouteParts) {
     )
     .get(
       '/keys',
-      ...allowed(staff('account'), UNDOCUMENTED, async (_call, path: Id) => views.keys(await customer(path))),
+      ...allowed(staff('account'), costing(OVER_ALL, UNDOCUMENTED), async (_call, path: Id) =>
+        views.keys(await customer(path)),
+      ),
     )
     .get(
       '/audit',
@@ -166,7 +169,7 @@ export function customerActRoutes(parts: CustomerRouteParts) {
     )
     .get(
       '/export',
-      ...allowed(operator('account'), UNDOCUMENTED, async ({ actor }, { id }: Id) =>
+      ...allowed(operator('account'), costing(5 * EXPORT, UNDOCUMENTED), async ({ actor }, { id }: Id) =>
         exportResponse(taken(await orders.export(actor, { account: id }))),
       ),
     )

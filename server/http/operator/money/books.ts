@@ -17,6 +17,7 @@ import { csvLine, csvStream } from '../../middleware/response/csv'
 import { taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
+import { costing, EXPORT, OVER_ALL } from '../../routing/cost'
 import type { CellTarget, CommandTarget } from '../cells/cell-routing'
 import { BOOKS_CSV, STATEMENT_CSV } from '../cells/file-joins'
 import { STATEMENT } from '../cells/report-joins'
@@ -176,7 +177,7 @@ function periodOf({ month, from, to, timezone }: BooksQuery): Result<Named, Fail
 export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions }) {
   const { operator } = operatorRoles(parts.owners)
   const exported = (cells: CellTarget, file: typeof booksFile) =>
-    allowed(operator(cells), UNDOCUMENTED, async ({ actor, context }) => {
+    allowed(operator(cells), costing(EXPORT, UNDOCUMENTED), async ({ actor, context }) => {
       const named = taken(periodOf(queryOf(BOOKS_QUERY, context)))
       await noteExport(parts, actor, named)
       return file(parts, named)
@@ -186,7 +187,7 @@ export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions 
     .get('/statement.csv', ...exported(STATEMENT_CSV, statementFile))
     .get(
       '/statement',
-      ...allowed(operator(STATEMENT), UNDOCUMENTED, ({ context }) =>
+      ...allowed(operator(STATEMENT), costing(OVER_ALL, UNDOCUMENTED), ({ context }) =>
         statement(parts, taken(periodOf(queryOf(BOOKS_QUERY, context)))),
       ),
     )

@@ -26,6 +26,7 @@ import { csvLine, csvStream } from '../../middleware/response/csv'
 import { taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
+import { costing, EXPORT, OVER_ALL } from '../../routing/cost'
 import type { CommandTarget } from '../cells/cell-routing'
 import { REVENUE_CSV } from '../cells/file-joins'
 import { REVENUE } from '../cells/report-joins'
@@ -175,13 +176,15 @@ export function revenueRoutes(parts: RevenueParts & { readonly owners: OwnerSess
   return routeGroup({ name: 'operator-revenue', prefix: '/api/operator' })
     .get(
       '/revenue',
-      ...allowed(operator(REVENUE), UNDOCUMENTED, ({ context }) =>
+      ...allowed(operator(REVENUE), costing(OVER_ALL, UNDOCUMENTED), ({ context }) =>
         report(parts, asked(context), context.staff !== null),
       ),
     )
     .get(
       '/revenue.csv',
-      ...allowed(operator(REVENUE_CSV), UNDOCUMENTED, ({ context }) => revenueFile(parts, asked(context))),
+      ...allowed(operator(REVENUE_CSV), costing(EXPORT, UNDOCUMENTED), ({ context }) =>
+        revenueFile(parts, asked(context)),
+      ),
     )
 }
 

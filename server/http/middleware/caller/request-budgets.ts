@@ -1,0 +1,98 @@
+import { limitSubject } from '../../../core/credentials/address'
+import type { AccountId } from '../../../core/ids'
+import type { Limiter, Subject } from '../../../core/limits/limiter'
+import type { Limits } from '../../../core/limits/tier'
+import { limitFailure } from '../../../pipeline/auth/authenticate'
+import type { RequestContext } from '../request-context'
+import { Failed } from '../response/failures'
+
+/** The session in a Cookie header, under the names that the sign-in library gives it. */
+const SESSION_COOKIE = /(?:^|;\s*)(?:__Secure-)?[\w.-]+\.session_token=([^;]{1,256})/
+const MAX_SESSIONS = 10_000
+const ROWS_PER_UNIT = 100
+/** How often a download looks whether it may go on. */
+const RETRY_MS = 250
+
+/**
+ * Counts the requests of routes that take no key. Those of a session count on its account, all others on the address. A session that
+ * this process has not seen yet counts on the address until it turns out to be valid, so that made-up cookies buy nothing.
+ */
+export class RequestBudgets {
+  private readonly limiter: Limiter
+  private readonly addressLimits: Limits
+  private readonly accountLimits: Limits
+  /** The accounts of sessions that were valid at their last request; the least recently used first. */
+  private readonly sessions = new Map<string, AccountId>()
+
+  constructor(limiter: Limiter, { address, account }: { readonly address: Limits; readonly account: Limits }) {
+    this.limiter = limiter
+    this.addressLimits = address
+    this.accountLimits = account
+  }
+
+  /** Takes `cost` units of the caller's window, once per request. Throws `rate_limit_exceeded` if too little is left. */
+  async count(context: RequestContext, cost: number): Promise<void> {
+    if (context.counted) return
+    const account = this.sessions.get(sessionIn(context) ?? '')
+    await this.take(context, account === undefined ? this.ofAddress(context, cost) : this.ofAccount(account, cost))
+  }
+
+  /** Counts the request on the account of its session instead, once that is known. Idempotent. Throws as `count`. */
+  async countOn(context: RequestContext, account: AccountId): Promise<void> {
+    const before = context.counted
+    if (!before) return
+    const subject = this.ofAccount(account, before.cost ?? 1)
+    if (before.name !== subject.name) {
+      await this.take(context, subject)
+      await this.limiter.giveBack([before], context.at)
+    }
+    this.remember(sessionIn(context), account)
+  }
+
+  /** The session of this request is not valid: from now on it is a stranger's. */
+  forget(context: RequestContext): void {
+    this.sessions.delete(sessionIn(context) ?? '')
+  }
+
+  private async take(context: RequestContext, subject: Subject): Promise<void> {
+    const counted = await this.limiter.countRequest([subject])
+    context.readings = counted.ok ? counted.value : counted.error.readings
+    if (!counted.ok) throw new Failed(limitFailure(counted.error, { kind: 'anonymous' }))
+    context.counted = subject
+    context.pace = (rows) => this.pace(context, subject, rows)
+  }
+
+  /** A download may take minutes: its connection is kept while it waits. Throws when the caller is gone. */
+  private async pace(context: RequestContext, subject: Subject, rows: number): Promise<void> {
+    const rest = { ...subject, cost: Math.ceil(rows / ROWS_PER_UNIT) }
+    if (rows === 0) return
+    while (!(await this.limiter.countRequest([rest])).ok) {
+      context.allowSilence()
+      await Bun.sleep(RETRY_MS)
+      context.request.signal.throwIfAborted()
+    }
+  }
+
+  private remember(session: string | null, account: AccountId): void {
+    if (session === null) return
+    this.sessions.delete(session)
+    this.sessions.set(session, account)
+    if (this.sessions.size <= MAX_SESSIONS) return
+    for (const oldest of this.sessions.keys()) {
+      this.sessions.delete(oldest)
+      return
+    }
+  }
+
+  private ofAddress({ address }: RequestContext, cost: number): Subject {
+    return { name: `visits of ${limitSubject(address)}`, limits: this.addressLimits, cost }
+  }
+
+  private ofAccount(account: AccountId, cost: number): Subject {
+    return { name: `sessions of ${account}`, limits: this.accountLimits, cost, owner: 'account' }
+  }
+}
+
+function sessionIn({ request }: RequestContext): string | null {
+  return SESSION_COOKIE.exec(request.headers.get('cookie') ?? '')?.[1] ?? null
+}
