@@ -3,9 +3,14 @@ import { failure } from '../../core/failure'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { InnerGet } from '../middleware/inner-get'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
-import { Failed } from '../middleware/response/failures'
+import { Failed, failureBody } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
+
+const AT_ONCE = 3
+/** An owner's page needs a tenth. */
+const MAX_CHARACTERS = 1024 * 1024
+const TOO_LARGE = failure('payload_too_large', 'The answers of this batch are too large. Ask for this part alone.')
 
 /** What is no list or record of an owner: streams, pictures, sign-in, and a batch within a batch. */
 const NO_PARTS = /^\/api\/(batch|events|thumbnail|auth|operator)(\/|$)/
@@ -13,7 +18,8 @@ const NO_PARTS = /^\/api\/(batch|events|thumbnail|auth|operator)(\/|$)/
 /**
  * `GET /api/batch?get=keys%3Flimit%3D1&get=notices`: several reads of the dashboard in one request, because a browser with much latency
  * pays for each, and sends only six at once. Each part is dispatched like a request of its own, with the same hooks and checks, and
- * answers with its own status. One that is slow delays the others.
+ * answers with its own status and counts in the window of the account. Few are worked on at once; one that is slow delays the others. A part
+ * that would make the whole answer too large is a 413.
  */
 export function batchRoutes(
   { owners }: { readonly owners: OwnerSessions },
@@ -25,11 +31,33 @@ export function batchRoutes(
       const urls = context.url.searchParams.getAll('get').map((path) => partUrl(path, context.url.origin))
       if (urls.length === 0 || urls.length > MAX_BATCH_PARTS)
         throw refusal(`Send 1 to ${MAX_BATCH_PARTS} parts as "get".`)
-      const parts = await Promise.all(urls.map((url) => partOf(url, context, dispatch)))
+      const parts = await answersOf(urls, (url) => partOf(url, context, dispatch), context)
       const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
       return new Response(`{"parts":[${parts.join()}]}`, { headers })
     }),
   )
+}
+
+async function answersOf(
+  urls: readonly URL[],
+  answerTo: (url: URL) => Promise<string>,
+  { ids }: RequestContext,
+): Promise<readonly string[]> {
+  const answers: string[] = []
+  let left = MAX_CHARACTERS
+  const parts = urls.entries()
+  const work = async () => {
+    for (const [at, url] of parts) {
+      const answer = left > 0 ? await answerTo(url) : ''
+      const fits = left > 0 && answer.length <= left
+      // What follows a part that does not fit is not asked for: the dashboard asks for each of them alone.
+      left = fits ? left - answer.length : 0
+      const { pathname } = url
+      answers[at] = fits ? answer : `{"status":413,"body":${JSON.stringify(failureBody(TOO_LARGE, ids.own, pathname))}}`
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return answers
 }
 
 /** `path`: below `/api/`, with its query. */

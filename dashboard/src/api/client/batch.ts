@@ -64,7 +64,10 @@ async function answersTo(paths: readonly string[]): Promise<readonly BatchAnswer
   // Refused as a whole, as by a server that is ending: each part fails with it.
   if (batch.status !== 200) return paths.map(() => batch)
   const parts: unknown = Reflect.get(Object(batch.value), 'parts')
-  return Array.isArray(parts) ? parts.map((part) => ({ status: Number(part.status), value: part.body })) : []
+  if (!Array.isArray(parts)) return []
+  const answers = parts.map((part): BatchAnswer => ({ status: Number(part.status), value: part.body }))
+  // A batch is bounded, and its last parts may be too large for it.
+  return Promise.all(answers.map((answer, at) => (answer.status === 413 ? readAlone(`/api/${paths[at]}`) : answer)))
 }
 
 async function readAlone(url: string): Promise<BatchAnswer> {

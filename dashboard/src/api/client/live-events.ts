@@ -8,6 +8,7 @@ const PATH = '/api/events'
 /** The id of the last event that this page got. It goes when the cache is cleared, as at a sign-out. */
 const LAST_EVENT = ['last-event']
 const FLUSH_MS = 1_000
+const REST_MS = 5_000
 const FIRST_RETRY_MS = 1_000
 const MAX_RETRY_MS = 30_000
 const POLL_MS = 10_000
@@ -23,7 +24,8 @@ const INVALIDATED_BY: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Follows `/api/events` while the page is visible and invalidates the queries that an event affects, at most once per second. Starts
+ * Follows `/api/events` while the page is visible and invalidates the queries that an event affects, first at
+ * once and after a second, then every five seconds while more happens. Starts
  * with what happened since the account was loaded. Polls while disconnected, and refreshes everything after reconnecting. Returns a
  * function that stops it.
  */
@@ -113,9 +115,17 @@ class EventSubscription {
     // Again a second later, because the row of a call that was not charged is written after its event.
     for (const key of INVALIDATED_BY[name] ?? []) this.stale.add(key)
     this.flushTimer = setTimeout(() => {
-      this.flushTimer = undefined
       this.flush()
+      this.flushTimer = setTimeout(() => this.rested(), REST_MS)
     }, FLUSH_MS)
+  }
+
+  /** Of an account that is called all the time, the figures are read once per rest. */
+  private rested(): void {
+    this.flushTimer = undefined
+    if (this.stale.size === 0) return
+    this.flush()
+    this.flushTimer = setTimeout(() => this.rested(), REST_MS)
   }
 
   private flush(): void {
