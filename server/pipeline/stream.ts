@@ -13,6 +13,8 @@ export const MAX_STREAM_MS = 30 * MINUTE_MS
 const PERSIST_EVERY_BYTES = 8192
 /** After a hang-up, how long the gateway still reads what the upstream had already sent before it cancels the stream. */
 const LAST_READS_MS = 100
+/** A reader who is further behind what the upstream sent than this was not listening when it broke. */
+const MAX_LAG_MS = 1000
 /** How long the last bytes get to the socket before a caller's connection is cut. */
 const CUT_AFTER_MS = 100
 
@@ -64,7 +66,7 @@ export interface StreamEnd {
   readonly isWhole: boolean
   /** Its caller was gone when it ended. */
   readonly isGone: boolean
-  /** The upstream was stopped because the caller hung up, so nothing was produced that did not arrive. */
+  /** The upstream was stopped because the caller hung up, or broke while its reader was behind: charged is what it delivered. */
   readonly wasStopped: boolean
   readonly code: EndCode | null
 }
@@ -98,8 +100,8 @@ export interface StreamSale {
  * - it reaches its end: charged by the upstream's count, or by an estimate of what was delivered;
  * - the caller hangs up: the stream goes on and is charged however it ends. Only an upstream that then stops billing, or that is
  *   free, is stopped, and charged for what it had sent;
- * - it breaks off while the caller listens, whoever caused it: no charge, unless the sale charges what passed. After a hang-up: whatever
- *   the sale charges.
+ * - it breaks off while the caller listens and keeps up, whoever caused it: no charge, unless the sale charges what passed. After a hang-up,
+ *   or while its reader is behind: whatever the sale charges.
  */
 export function settledStream(
   deps: StreamDeps,
@@ -125,8 +127,8 @@ class SettledStream {
   private readonly onShutdown = () => this.stop('shutdown')
   private caller: ReadableStreamDefaultController<Uint8Array> | null = null
   private isGone = false
-  /** The caller read nothing for longer than `idleMs`, so it counts as gone if the stream breaks off. */
-  private wasLeftUnread = false
+  /** How far the reader is behind: grows while bytes wait for it, shrinks while it waits for bytes. */
+  private lagMs = 0
   private gaveAt: number
   private stopped: Stopped | null = null
   private isEnding = false
@@ -170,7 +172,7 @@ class SettledStream {
   /** Sends the caller the next bytes. */
   pull(): Promise<void> {
     if (this.goingOn !== null) return this.goingOn
-    this.wasLeftUnread ||= this.deps.clock.now() - this.gaveAt > this.source.idleMs
+    this.lagMs += Math.max(0, this.deps.clock.now() - this.gaveAt)
     this.pulling = this.next().then((more) => {
       if (!more) this.closeCaller()
     })
@@ -263,15 +265,18 @@ class SettledStream {
   /** The next bytes for the caller, `end`, or null if the upstream broke off. */
   private async read(): Promise<Uint8Array | 'end' | null> {
     this.waitingSince = performance.now()
+    const askedAt = this.deps.clock.now()
     try {
       const { done, value } = await this.reader.read()
       return done ? 'end' : this.sale.meter.push(value)
     } catch (error) {
+      const reason = error instanceof Error ? error.name : 'the stream was cut'
       if (this.stopped === null)
-        this.deps.onTrouble(this.source.upstream, error instanceof Error ? error.name : 'the stream was cut')
+        this.deps.onTrouble(this.source.upstream, this.isBehind ? `${reason}, its reader was behind` : reason)
       return null
     } finally {
       this.waitingSince = null
+      this.lagMs = Math.max(0, this.lagMs - Math.max(0, this.deps.clock.now() - askedAt))
     }
   }
 
@@ -323,13 +328,18 @@ class SettledStream {
   }
 
   /**
-   * A complete answer is charged; a broken one only if the caller was gone, or if its price counts what passed. The upstream does not bill an answer that it reports as
-   * failed, and a caller who only read slowly does not pay when the gateway shuts down.
+   * A complete answer is charged; a broken one only if the caller was gone or behind, or if its price counts what passed. The upstream does not
+   * bill an answer that it reports as failed, and a caller who only read slowly does not pay when the gateway shuts down.
    */
   private isChargeable(isWhole: boolean): boolean {
-    const wasDeserted = this.isGone || (this.wasLeftUnread && this.stopped !== 'shutdown')
+    const wasDeserted = this.isGone || (this.isBehind && this.stopped !== 'shutdown')
     const { meter, chargesBroken, hasBegun } = this.sale
     return isWhole || (!meter.hasFailed && (wasDeserted || (chargesBroken === true && hasBegun)))
+  }
+
+  /** Whether the reader left bytes unread, so that the upstream may have given up because of it. */
+  private get isBehind(): boolean {
+    return this.lagMs > MAX_LAG_MS
   }
 
   private uncharged(): 'uncharged' {
@@ -342,7 +352,8 @@ class SettledStream {
   private async charged(isWhole: boolean): Promise<Failure | null> {
     const { isGone, stopped, source } = this
     const code = this.code(isWhole)
-    const charge = await this.sale.charge({ isWhole, isGone, wasStopped: stopped === 'told_to', code })
+    const wasStopped = stopped === 'told_to' || (!isWhole && !isGone)
+    const charge = await this.sale.charge({ isWhole, isGone, wasStopped, code })
     const whole = isWhole && this.given
     const { headers = { 'content-type': source.contentType }, status = 200 } = source.head ?? {}
     const stored = whole ? { body: whole.whole(), headers, status } : 'cut'

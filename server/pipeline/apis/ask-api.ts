@@ -1,3 +1,4 @@
+import type { ApiOperation } from '../../core/apis/api'
 import type { SoldOperation } from '../../core/apis/api-routes'
 import type { UpstreamAnswer } from '../../core/apis/prices/figure'
 import { returnedNames } from '../../core/apis/upstream-headers'
@@ -74,6 +75,7 @@ export function validateAnswer(
   if (leaks(answer, secrets)) return err(LEAK)
   if (!isSold(answer.status, operation)) return err(notOk(answer, operation.refusedStatuses))
   if (answer.body.byteLength > 0 && !isServable(answer.contentType)) return err(unservable(answer.contentType))
+  if (isBrokenJson(answer, operation.effect)) return err(BROKEN_JSON)
   return ok({
     status: answer.status,
     body: answer.body,
@@ -113,6 +115,30 @@ export function outbound({ url, method, headers, body, isWrite }: UpstreamReques
 }
 
 const LEAK: AskProblem = { kind: 'error', reason: 'the answer contained our own secret', didNothing: false }
+
+const BROKEN_JSON: AskProblem = {
+  kind: 'error',
+  reason: 'the JSON is missing, cut, or something else',
+  didNothing: false,
+}
+
+const JSON_TYPE = /^application\/([\w.+-]+\+)?json$/
+/** How JSON values begin, and how each of these ends; others are numbers and words. */
+const JSON_ENDS: Readonly<Record<number, number>> = { 123: 0x7d, 91: 0x5d, 34: 0x22 }
+
+/** Whether a body is not the JSON that its type promises, judged by its first and last byte only. A write may answer with nothing. */
+function isBrokenJson({ status, contentType, body }: OutboundAnswer, effect: ApiOperation['effect']): boolean {
+  if (!JSON_TYPE.test(contentType)) return false
+  const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf
+  let from = hasMark ? 3 : 0
+  let to = body.length - 1
+  while (from <= to && (body[from] ?? 0) <= 0x20) from++
+  while (to >= from && (body[to] ?? 0) <= 0x20) to--
+  const first = body[from]
+  if (from > to || first === undefined) return effect === 'read' && status === 200
+  const end = JSON_ENDS[first]
+  return end === undefined ? !/[-\dtfn]/.test(String.fromCharCode(first)) : to === from || body[to] !== end
+}
 
 function unservable(contentType: string): AskProblem {
   return { kind: 'error', reason: `content type ${contentType.slice(0, 60)}`, didNothing: false }

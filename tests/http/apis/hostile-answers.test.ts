@@ -125,6 +125,37 @@ test.each<[string, Writing]>([
   expect(await spent()).toBe(0)
 })
 
+const jsonOf = (body: string) => `${head(`Content-Length: ${Buffer.byteLength(body)}`)}${body}`
+
+test.each(['', ' \n', '<html>Bad gateway</html>', '{"a":1', '[1,2', '"cut', '{', 'while(1);{}', 'NaN'])(
+  'a body that calls itself JSON and is %j is a 502, and free',
+  async (body) => {
+    write = (socket) => socket.write(jsonOf(body))
+    const { get, spent } = await buyer()
+    const answer = await get()
+    expect([answer.status, (await answer.json()).error.code]).toEqual([502, 'upstream_error'])
+    expect(await spent()).toBe(0)
+  },
+)
+
+test.each(['{"a":NaN}', '\ufeff{"a":1}\r\n', ' [1] ', '"text"', '7', 'null', '{"a":1}\n{"a":2}\n'])(
+  'a body that calls itself JSON, begins and ends as JSON does (%j), is passed on and charged',
+  async (body) => {
+    write = (socket) => socket.write(jsonOf(body))
+    const { get, spent } = await buyer()
+    const answer = await get()
+    expect([answer.status, Buffer.from(await answer.arrayBuffer()).toString()]).toEqual([200, body])
+    expect(await spent()).toBe(10_000)
+  },
+)
+
+test('a write may answer with an empty body, whatever its type', async () => {
+  write = (socket) => socket.write(jsonOf(''))
+  const { get, spent } = await buyer()
+  expect((await get('/apis/v1/weather/v1/changing')).status).toBe(200)
+  expect(await spent()).toBe(10_000)
+})
+
 test('early hints and trailers of an upstream are not passed on', async () => {
   write = (socket) =>
     socket.write(

@@ -17,12 +17,12 @@ function streaming(operation: Partial<ApiOperation>, api: Partial<Api> = {}) {
 }
 
 /** The gateway, and an account and a key for this operation. */
-async function calling({ core, as, upstream, key: makeKey, account: newAccount }: ApiGateway, operation = {}) {
+async function calling({ core, as, upstream, clock, key: makeKey, account: newAccount }: ApiGateway, operation = {}) {
   const account = await newAccount(5)
   const key: MadeKey = await makeKey(account, listing([operation]))
   const start = (await core.ledger.balance(account.id))?.available ?? 0
   return {
-    ...{ as, key, upstream, core, account, makeKey },
+    ...{ as, key, upstream, clock, core, account, makeKey },
     call: (init: RequestInit = {}) => as(key, PATH, init),
     async spent() {
       await until(async () => (await core.ledger.balance(account.id))?.held === 0)
@@ -125,6 +125,28 @@ describe('a stream at a fixed price', () => {
     upstream.answers(broken.answer)
     expect(await received(await call(), broken)).toEqual({ text: 'a'.repeat(5000), isCut: true })
     expect(await spent()).toBe(0)
+  })
+
+  test('that breaks while its reader is behind is charged: it was delivered, and not taken', async () => {
+    const { call, upstream, spent, explained, clock } = await streaming({})
+    const go = Promise.withResolvers<void>()
+    upstream.answers(() =>
+      parts(['a'.repeat(5000)], async (controller) => {
+        await go.promise
+        controller.error(undefined)
+      }),
+    )
+    const answer = await call()
+    // It lies unread from when it has come; until then its reader waits for it.
+    let looks = 0
+    await until(() => {
+      clock.advance(500)
+      return ++looks === 60
+    })
+    go.resolve()
+    expect(await received(answer)).toEqual({ text: 'a'.repeat(5000), isCut: true })
+    expect(await spent()).toBe(10_000)
+    expect(await explained(answer)).toMatchObject({ status: 200, code: 'stream_cut', cost_micros_usd: 10_000 })
   })
 
   test('whose caller hangs up goes on to its end and is charged', async () => {

@@ -423,33 +423,44 @@ describe('calls that continue without their callers', () => {
   })
 })
 
-test('a caller who does not read a stream until its vendor gives up is charged for what arrived', async () => {
-  const { key, balance } = await gateway.funded()
-  const [more, drop] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  vendor.answer = () =>
-    eventStream([openAi.chunk({ content: words })], async (controller) => {
-      await more.promise
-      controller.enqueue(new TextEncoder().encode(openAi.chunk({ content: words.repeat(25) })))
-      await drop.promise
-      controller.close()
-    })
-  const answer = await chat(key, 'thinker')
-  const reader = answer.body?.getReader()
-  await readUntil(reader, (text) => text.includes('xxx'))
-  // What comes next is written down, and lies there.
-  const keep = spyOn(gateway.core.ledger, 'keep')
-  more.resolve()
-  await until(() => keep.mock.calls.length > 0)
-  keep.mockRestore()
-  gateway.clock.advance(60_001)
-  drop.resolve()
-  let rest = ''
-  for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
-    rest += new TextDecoder().decode(part.value)
-  expect(rest).toContain('upstream_error')
-  expect(await settled(balance)).toBeGreaterThan(0)
-  expect(await gateway.explained(key, requestId(answer))).toMatchObject({ code: 'stream_cut' })
-})
+test.each([
+  [1_001, Math.ceil((words.length * 26) / 4)],
+  [60_001, Math.ceil((words.length * 26) / 4)],
+  [1_000, null],
+])(
+  'a stream whose reader is %d ms behind when its vendor gives up is charged for what arrived, from a second on',
+  async (behindMs, output) => {
+    const { key, balance } = await gateway.funded()
+    const [more, drop] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    vendor.answer = () =>
+      eventStream([openAi.chunk({ content: words })], async (controller) => {
+        await more.promise
+        controller.enqueue(new TextEncoder().encode(openAi.chunk({ content: words.repeat(25) })))
+        await drop.promise
+        controller.close()
+      })
+    const answer = await chat(key, 'thinker')
+    const reader = answer.body?.getReader()
+    await readUntil(reader, (text) => text.includes('xxx'))
+    // What comes next is written down, and lies there.
+    const keep = spyOn(gateway.core.ledger, 'keep')
+    more.resolve()
+    await until(() => keep.mock.calls.length > 0)
+    keep.mockRestore()
+    gateway.clock.advance(behindMs)
+    drop.resolve()
+    let rest = ''
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
+      rest += new TextDecoder().decode(part.value)
+    expect(rest).toContain('upstream_error')
+    const charged = await settled(balance)
+    await gateway.core.stores.journal.drained()
+    const explained = await gateway.explained(key, requestId(answer))
+    expect(explained).toMatchObject({ code: 'stream_cut', cost_micros_usd: charged })
+    if (output === null) expect(charged).toBe(0)
+    else expect(explained).toMatchObject({ usage_source: 'estimated', output_tokens: output })
+  },
+)
 
 describe('the process shuts down (spec-answers 4)', () => {
   test('an open stream ends with the error of its wire, as our break: nothing is charged, and the log blames no caller', async () => {
