@@ -1,11 +1,11 @@
 import { type Failure, failure } from '../core/failure'
 import type { AccountId } from '../core/ids'
+import { Shares, TIMES_THE_TIER } from '../core/limits/shares'
 import { type Model, upstreamName } from '../core/models/model'
 
 /** The calls that one process runs on after their callers hung up. */
 const MAX_OF_PROCESS = 512
-/** An account may have this many times its tier's concurrent calls running after their callers hung up. */
-const TIMES_THE_TIER = 2
+const PROCESS = 'process'
 const RETRY_SECONDS = 5
 
 /** A call that goes on when its caller hangs up. */
@@ -21,13 +21,12 @@ export interface Drain {
 /**
  * Model calls that run to their end after their caller hung up. None is aborted to make room for another. Instead, an account
  * that has some running is refused new calls once it has twice as many as its tier's concurrency, or once all of them together
- * fill half of this process or of the upstream. They also keep their concurrency slots on their key.
+ * fill their part of this process or half of the upstream, and it has at least an equal part of them. They also keep their concurrency slots
+ * on their key.
  */
 export class Drains {
-  private readonly byAccount = new Map<AccountId, number>()
-  private readonly byUpstream = new Map<string, number>()
+  private readonly running = new Shares()
   private readonly shareOf: (cap: number) => number
-  private running = 0
 
   /** `shareOf`: how much of an upstream's concurrency is this gateway's; all of it, if there is no other. */
   constructor(shareOf: (cap: number) => number = (cap) => cap) {
@@ -36,12 +35,14 @@ export class Drains {
 
   /** Why a new call must wait, or null. `concurrency`: the calls that the account's tier runs at once. */
   refusal(account: AccountId, concurrency: number, { upstreams }: Pick<Model, 'upstreams'>): Failure | null {
-    const own = this.byAccount.get(account) ?? 0
+    const { running } = this
+    const own = running.heldBy(PROCESS, account)
     if (own === 0) return null
-    const isFull = upstreams.every(
-      (upstream) => (this.byUpstream.get(upstreamName(upstream)) ?? 0) >= this.shareOf(upstream.concurrency) / 2,
-    )
-    if (own < TIMES_THE_TIER * concurrency && this.running < MAX_OF_PROCESS && !isFull) return null
+    const isOver =
+      own >= TIMES_THE_TIER * concurrency ||
+      running.isOver(PROCESS, account, MAX_OF_PROCESS) ||
+      upstreams.every((one) => running.isOver(upstreamName(one), account, this.shareOf(one.concurrency) / 2))
+    if (!isOver) return null
     return failure(
       'rate_limit_exceeded',
       `${own} calls of this account are still running although their callers hung up. New calls are accepted once some of them have ended.`,
@@ -57,31 +58,23 @@ export class Drains {
       begin: () => {
         if (state !== 'listened to') return
         state = 'alone'
-        this.count(account, upstream, 1)
+        this.running.add(PROCESS, account)
+        this.running.add(upstream, account)
       },
       at: (name) => {
         if (state === 'alone') {
-          add(this.byUpstream, upstream, -1)
-          add(this.byUpstream, name, 1)
+          this.running.giveBack(upstream, account)
+          this.running.add(name, account)
         }
         upstream = name
       },
       end: () => {
-        if (state === 'alone') this.count(account, upstream, -1)
+        if (state === 'alone') {
+          this.running.giveBack(PROCESS, account)
+          this.running.giveBack(upstream, account)
+        }
         state = 'over'
       },
     }
   }
-
-  private count(account: AccountId, upstream: string, change: 1 | -1): void {
-    this.running += change
-    add(this.byAccount, account, change)
-    add(this.byUpstream, upstream, change)
-  }
-}
-
-function add<K>(counts: Map<K, number>, name: K, change: number): void {
-  const now = (counts.get(name) ?? 0) + change
-  if (now === 0) counts.delete(name)
-  else counts.set(name, now)
 }

@@ -2,7 +2,7 @@ import { ZERO } from '../core/money'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { err, ok, type Result, reasonOf } from '../core/result'
 import type { Telemetry } from '../core/telemetry/telemetry'
-import { isSourceFault } from '../core/telemetry/upstream-health'
+import { faultOf, isSourceFault } from '../core/telemetry/upstream-health'
 
 /** The abort reason for a source that runs out of time. A hang-up has another one, since it says nothing about the source. */
 const DEADLINE = new DOMException('the deadline of the call', 'TimeoutError')
@@ -37,8 +37,8 @@ export async function withDeadline<I>(
   const isRequest = answer.ok ? !isCached : answer.error.kind !== 'refused' && !isHangUp(within.stop)
   if (isRequest && !provider.isChain) {
     const failure = answer.ok ? null : answer.error
-    const isFault = failure !== null && isSourceFault(failure)
-    within.telemetry.upstreamEnded(provider.name, performance.now() - startedAt, failure?.kind ?? null, isFault)
+    const fault = failure !== null && isSourceFault(failure) ? faultOf(failure, origin.caller) : null
+    within.telemetry.upstreamEnded(provider.name, performance.now() - startedAt, failure?.kind ?? null, fault)
   }
   return answer.ok && (isCached || provider.isLocal) ? ok({ ...answer.value, cost: ZERO }) : answer
 }

@@ -6,7 +6,7 @@ import { StreamGuard, streamBounds } from '../../pipeline/models/wires/stream-bo
 import { ANTHROPIC } from './anthropic'
 import { GEMINI } from './gemini'
 import { OPENAI } from './openai'
-import { type Vendor, type VendorRefusal, vendorRefusal } from './vendor'
+import { type Vendor, type VendorRefusal, vendorRefusal, WRONG_BODY } from './vendor'
 
 const VENDORS: Readonly<Record<Exclude<ModelUpstream['kind'], 'sandbox'>, Vendor>> = {
   openai: OPENAI,
@@ -33,7 +33,7 @@ export async function openHttp(
   if (upstream.kind === 'sandbox') throw new Error('a sandbox model cannot be called over HTTP')
   const vendor = VENDORS[upstream.kind]
   const reached = isKnown || (await isReachable(upstream, abort.signal))
-  if (!reached) return err(trouble('unavailable', `no connection within ${upstream.connectMs} ms`))
+  if (!reached) return err(unreachable(`no connection within ${upstream.connectMs} ms`))
   let late = false
   const timer = setTimeout(() => {
     late = true
@@ -57,32 +57,61 @@ export async function openHttp(
     } as RequestInit)
     if (response.status !== 200 || !response.body)
       return err(vendorRefusal(vendor, response.status, response.headers, await firstBytes(response)))
+    const contentType = response.headers.get('content-type') ?? 'application/json'
+    if (!call.request.stream) return ok({ contentType, body: response.body })
+    const { begin, reader } = await begunStream(response.body, call, contentType)
+    if (begin === null) return err(WRONG_BODY)
     return ok({
-      contentType: response.headers.get('content-type') ?? 'application/json',
-      body: call.request.stream ? guarded(response.body, call, upstream) : response.body,
+      contentType: call.path.stream && !call.path.events ? contentType : EVENT_STREAM,
+      body: guarded(reader, begin, call, upstream),
     })
   } catch (error) {
     if (late) return err(trouble('timeout', `no response within ${upstream.firstByteMs} ms`))
     if (abort.signal.aborted) return err(trouble('timeout', 'told to stop'))
-    return err(trouble('unavailable', codeOf(error)))
+    const code = codeOf(error)
+    return err(code === 'ConnectionRefused' ? unreachable(code) : trouble('unavailable', code))
   } finally {
     clearTimeout(timer)
   }
 }
 
+const EVENT_STREAM = 'text/event-stream'
+const NONE = new Uint8Array()
+
+/** A stream, and what of it was read already. `begin` is null if it is a whole body instead: an error in JSON, or a page of a proxy. */
+async function begunStream(body: ReadableStream<Uint8Array>, { path }: BackendCall, contentType: string) {
+  const reader = body.getReader()
+  const isList = path.stream && !path.events
+  // Some servers call their events JSON or HTML. Only then is their beginning read before the caller gets an answer.
+  if (!/json|html|xml/i.test(contentType) || (isList && /json/i.test(contentType))) return { begin: NONE, reader }
+  for (;;) {
+    const { done, value } = await reader.read()
+    const first = value?.find((byte) => byte > 0x20)
+    if (!done && first === undefined) continue
+    if (value && first !== undefined && !WHOLE_BODIES.includes(first)) return { begin: value, reader }
+    await reader.cancel()
+    return { begin: null, reader }
+  }
+}
+
+/** How JSON and HTML begin: `{`, `[`, `<`. */
+const WHOLE_BODIES: readonly number[] = [0x7b, 0x5b, 0x3c]
+
 /** The stream; it fails when it exceeds its output cap, or stays silent longer than a first byte may take. */
 function guarded(
-  body: ReadableStream<Uint8Array>,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  begin: Uint8Array,
   { request, cap }: BackendCall,
   { firstByteMs }: ModelUpstream,
 ): ReadableStream<Uint8Array> {
   const bounds = streamBounds((request.cap ?? cap) * request.choices, firstByteMs)
   const guard = new StreamGuard(bounds, () => performance.now())
-  const reader = body.getReader()
+  let begun: Uint8Array | null = begin.length > 0 ? begin : null
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await reader.read()
+        const { done, value } = begun ? { done: false as const, value: begun } : await reader.read()
+        begun = null
         if (done) return controller.close()
         const problem = guard.problemWith(value)
         if (problem === null) return controller.enqueue(value)
@@ -123,6 +152,10 @@ async function isReachable({ baseUrl, connectMs }: ModelUpstream, signal: AbortS
 
 function trouble(kind: 'unavailable' | 'timeout', reason: string): VendorRefusal {
   return { failure: { kind, reason }, goOn: true, isFault: true, retryAfter: kind === 'unavailable' ? 0.25 : null }
+}
+
+function unreachable(reason: string): VendorRefusal {
+  return { ...trouble('unavailable', reason), isUnreachable: true }
 }
 
 /** The error's code only: its message may contain the URL. */

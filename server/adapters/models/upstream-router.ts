@@ -1,4 +1,7 @@
-import { type Model, type ModelUpstream, upstreamName } from '../../core/models/model'
+import { failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
+import { Shares, TIMES_THE_TIER } from '../../core/limits/shares'
+import { type Model, type ModelUpstream, modelAt, upstreamName } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
@@ -8,7 +11,7 @@ import { serves, wireAt } from '../../pipeline/models/wires/model-wire'
 import { Breaker } from './breaker'
 import { type OpenedUpstream, openHttp } from './http-upstream'
 import { openSandbox } from './sandbox/sandbox-upstream'
-import type { VendorRefusal } from './vendor'
+import { type VendorRefusal, WRONG_BODY } from './vendor'
 
 export interface UpstreamRouterOptions {
   /** Returns our key by the name of its environment variable; null if it is not set. */
@@ -25,22 +28,30 @@ export interface UpstreamRouterOptions {
 /** The longest retry delay to wait for; a longer one is reported to the caller instead. */
 const MAX_PAUSE_MS = 2_000
 
-/** Routes calls to the upstreams of all models in order of preference, skipping failing ones; each has a concurrency limit and a breaker. */
+/** An upstream's server and key, whose slots its models share, and one model there. */
+interface Names {
+  readonly server: string
+  readonly model: string
+}
+
+/** Routes calls to the upstreams of all models in order of preference, skipping failing ones; each has a concurrency limit, and each model there a breaker. */
 export class UpstreamRouter implements ModelBackend {
   private readonly options: UpstreamRouterOptions
+  private readonly slots: Shares
   private readonly breakers = new Map<string, Breaker>()
-  private readonly names = new WeakMap<ModelUpstream, string>()
+  private readonly names = new WeakMap<ModelUpstream, Names>()
 
   constructor(options: UpstreamRouterOptions) {
     this.options = options
+    this.slots = new Shares(options.shareOf)
   }
 
   states(models: readonly Model[]): readonly UpstreamState[] {
     const served = new Map([...this.breakers.keys()].map((name) => [name, new Set<string>()]))
     for (const { id, upstreams } of models)
       for (const upstream of upstreams) {
-        const name = this.nameOf(upstream)
-        served.set(name, (served.get(name) ?? new Set()).add(id))
+        const { model } = this.namesOf(upstream)
+        served.set(model, (served.get(model) ?? new Set()).add(id))
       }
     return [...served].map(([name, ids]) => {
       // An upstream that was never called has the state of a new one.
@@ -50,21 +61,28 @@ export class UpstreamRouter implements ModelBackend {
     })
   }
 
-  async open(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, UpstreamFailure>> {
-    const first = await this.round(call, signal)
+  async open(call: BackendCall, signal: AbortSignal, from = 0): Promise<Result<BackendAnswer, UpstreamFailure>> {
+    const first = await this.round(call, signal, from)
     if (first.ok || first.error.retryAfter === null || signal.aborted) return toFailure(first)
     // Nothing was sent to the caller, and the vendor (or the failed connection) indicates that a retry is safe.
     const ms = first.error.retryAfter * 1000 * (1 + Math.random() / 4)
     if (ms > MAX_PAUSE_MS) return toFailure(first)
     await (this.options.pause ?? Bun.sleep)(ms)
-    return signal.aborted ? toFailure(first) : toFailure(await this.round(call, signal))
+    return signal.aborted ? toFailure(first) : toFailure(await this.round(call, signal, from))
   }
 
   /** Calls each upstream once, until one responds or its refusal rules out the others. */
-  private async round(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, VendorRefusal>> {
+  private async round(
+    call: BackendCall,
+    signal: AbortSignal,
+    from: number,
+  ): Promise<Result<BackendAnswer, VendorRefusal>> {
+    const { upstreams } = call.model
     let last: VendorRefusal = refusal('unavailable', 'no upstream is available', null)
-    for (const upstream of call.model.upstreams.filter((one) => serves(one, call.wire, call.request))) {
-      const tried = await this.attempt(upstream, call, signal)
+    for (let position = from; position < upstreams.length; position++) {
+      const upstream = upstreams[position]
+      if (upstream === undefined || !serves(upstream, call.wire, call.request)) continue
+      const tried = await this.attempt(upstream, position, call, signal)
       if (tried.ok) return tried
       last = tried.error
       if (!last.goOn || signal.aborted) break
@@ -74,53 +92,83 @@ export class UpstreamRouter implements ModelBackend {
 
   private async attempt(
     upstream: ModelUpstream,
+    position: number,
     call: BackendCall,
     signal: AbortSignal,
   ): Promise<Result<BackendAnswer, VendorRefusal>> {
-    const name = this.nameOf(upstream)
+    const names = this.namesOf(upstream)
+    const { server } = names
+    const { account } = call
     const key = upstream.keyEnv === null ? null : this.options.keyOf(upstream.keyEnv)
     if (upstream.keyEnv !== null && key === null) {
-      this.options.onTrouble(name, `${upstream.keyEnv} is not set`)
+      this.options.onTrouble(server, `${upstream.keyEnv} is not set`)
       return err(refusal('unavailable', 'its API key is not set', null))
     }
-    const breaker = this.breakerOf(name)
-    const entered = breaker.enter(this.options.shareOf?.(upstream.concurrency) ?? upstream.concurrency)
-    if (entered === 'open') return err(refusal('unavailable', 'its circuit breaker is open', null))
-    if (entered === 'full') return err(refusal('rate_limited', 'it has reached its limit of concurrent calls', null))
+    const breaker = this.breakerOf(names)
+    const noSlot = this.slots.take(server, account, upstream.concurrency, TIMES_THE_TIER * call.concurrency)
+    if (noSlot !== null) return err(noSlot === 'own_share' ? OWN_SHARE : FULL)
+    if (!breaker.admits(account)) {
+      this.slots.giveBack(server, account)
+      return err(refusal('unavailable', 'its circuit breaker is open', null))
+    }
     const abort = new AbortController()
     const hangUp = () => abort.abort()
     signal.addEventListener('abort', hangUp, { once: true })
-    let open = true
-    const close = () => {
-      if (!open) return
-      open = false
+    const startedAt = performance.now()
+    let isOpen = true
+    let isReported = false
+    const close = (isWrong = false, refused = isWrong ? WRONG_BODY : null) => {
+      if (!isOpen) return
+      isOpen = false
       signal.removeEventListener('abort', hangUp)
+      this.slots.giveBack(server, account)
       breaker.leave()
       abort.abort()
+      if (!isReported) this.report(names, account, refused, { isStopped: signal.aborted, startedAt })
     }
-    const startedAt = performance.now()
     const opened = await this.called(upstream, key, call, abort, breaker.isKnown)
-    const failure = opened.ok ? null : opened.error.failure
-    const isFault = failure !== null && !signal.aborted && isSourceFault(failure)
-    this.options.telemetry.upstreamEnded(name, performance.now() - startedAt, failure?.kind ?? null, isFault)
     if (!opened.ok) {
-      close()
-      if (signal.aborted || !opened.error.isFault) breaker.undecided()
-      else breaker.failed()
-      if (!signal.aborted) this.options.onTrouble(name, opened.error.failure.reason)
+      close(false, opened.error)
       return opened
     }
-    breaker.succeeded()
-    const wire = wireAt(upstream, call.wire)
+    // A plain answer is judged once its body was read; a stream is an answer as soon as it begins.
+    isReported = call.request.stream
+    if (isReported) this.report(names, account, null, { isStopped: false, startedAt })
     return ok({
       ...opened.value,
-      wire,
-      upstream: name,
+      wire: wireAt(upstream, call.wire),
+      upstream: server,
+      position,
       kind: upstream.kind,
       idleMs: upstream.idleMs,
       drainMs: upstream.firstByteMs,
       close,
     })
+  }
+
+  /** Reports a request to an upstream that ended. `isStopped`: this process stopped it, so a failure says nothing. */
+  private report(
+    names: Names,
+    account: AccountId,
+    refused: VendorRefusal | null,
+    { isStopped, startedAt }: { readonly isStopped: boolean; readonly startedAt: number },
+  ): void {
+    const { telemetry, onTrouble } = this.options
+    const { server, model } = names
+    const breaker = this.breakerOf(names)
+    const ms = performance.now() - startedAt
+    if (refused === null) {
+      telemetry.upstreamEnded(server, ms, null, null, model)
+      if (isStopped) breaker.undecided(account)
+      else breaker.succeeded(account)
+      return
+    }
+    const { failure, isFault, isUnreachable = false } = refused
+    const fault = isStopped ? null : { caller: account, isUnreachable }
+    telemetry.upstreamEnded(server, ms, failure.kind, isSourceFault(failure) ? fault : null, model)
+    if (fault && isFault) breaker.failed(fault)
+    else breaker.undecided(account)
+    if (!isStopped) onTrouble(server, failure.reason)
   }
 
   private async called(
@@ -133,21 +181,36 @@ export class UpstreamRouter implements ModelBackend {
     return upstream.kind === 'sandbox' ? openSandbox(upstream, call) : openHttp(upstream, key, call, abort, isKnown)
   }
 
-  private nameOf(upstream: ModelUpstream): string {
+  private namesOf(upstream: ModelUpstream): Names {
     const known = this.names.get(upstream)
     if (known !== undefined) return known
-    const name = upstreamName(upstream)
-    this.names.set(upstream, name)
-    return name
+    const server = upstreamName(upstream)
+    const names = { server, model: modelAt(upstream) }
+    this.names.set(upstream, names)
+    return names
   }
 
-  private breakerOf(name: string): Breaker {
-    const known = this.breakers.get(name)
+  private breakerOf({ model }: Names): Breaker {
+    const known = this.breakers.get(model)
     if (known) return known
     const breaker = new Breaker(this.options.now)
-    this.breakers.set(name, breaker)
+    this.breakers.set(model, breaker)
     return breaker
   }
+}
+
+const FULL: VendorRefusal = refusal('rate_limited', 'it has reached its limit of concurrent calls', null)
+const OWN_SHARE: VendorRefusal = {
+  ...FULL,
+  failure: {
+    kind: 'rate_limited',
+    reason: 'one account has its share of the concurrent calls',
+    failure: failure(
+      'rate_limit_exceeded',
+      `Your account already has as many calls at this model's upstream as one account may: half of its concurrency, and at most ${TIMES_THE_TIER} times the concurrency of your tier. Wait for a call to finish. You were not charged.`,
+      { retryAfterSeconds: 1, limitSource: 'account' },
+    ),
+  },
 }
 
 function refusal(kind: UpstreamFailure['kind'], reason: string, retryAfter: number | null): VendorRefusal {

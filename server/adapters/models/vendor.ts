@@ -21,8 +21,22 @@ export interface VendorRefusal {
   readonly goOn: boolean
   /** Whether the upstream itself is at fault. */
   readonly isFault: boolean
+  /** It could not be reached, which no call causes. */
+  readonly isUnreachable?: true
   /** Seconds after which the vendor allows a retry; null when it does not. */
   readonly retryAfter: number | null
+}
+
+/** A 200 with a body that is no answer. The call itself may have caused it, so the upstream's health is not in doubt. */
+export const WRONG_BODY: VendorRefusal = {
+  failure: {
+    kind: 'error',
+    reason: 'the body of a 200 is no answer: an error, a page, or empty',
+    isAboutRequest: true,
+  },
+  goOn: true,
+  isFault: false,
+  retryAfter: null,
 }
 
 const MAX_WAIT = 86_400

@@ -12,12 +12,12 @@ import type { Closings } from '../../core/apis/closings'
 import type { SecretsOf } from '../../core/apis/secrets'
 import type { Clock } from '../../core/clock'
 import { parseAddress } from '../../core/credentials/address'
+import { Shares } from '../../core/limits/shares'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { PRODUCT } from '../../core/version'
 import { ApiCalls } from '../../http/apis/api-calls'
 import type { Log } from '../../log'
 import { ApiInputs } from '../../pipeline/apis/api-input'
-import { ApiSlots } from '../../pipeline/apis/api-slots'
 import type { ApiAnswer } from '../../pipeline/apis/ask-api'
 import type { PaidUpstreams } from '../../pipeline/apis/ask-paid'
 import { ByteCache } from '../../pipeline/byte-cache'
@@ -58,7 +58,7 @@ export function composeApis(config: Config, needs: ApiNeeds) {
     paying: needs.paying,
     streams: { clock, longestStreamMs: MAX_STREAM_MS, onTrouble },
     cache: new ByteCache<ApiAnswer>(clock, MAX_CACHE_BYTES),
-    slots: new ApiSlots(needs.shareOf),
+    slots: new Shares(needs.shareOf),
     closings: needs.apiClosings,
     clock,
     onOverruns(operation: ApiOperation) {

@@ -76,8 +76,9 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
       recent.callEnded(call)
       metrics?.callEnded(call)
     },
-    upstreamEnded(upstream, ms, failure, isFault) {
-      health.ended(upstream, outcomeOf(failure, isFault), failure ?? '')
+    upstreamEnded(upstream, ms, failure, fault, part = upstream) {
+      if (failure === null) health.succeeded(part)
+      else if (fault) health.failed(part, fault, failure)
       recent.upstreamEnded(upstream, ms, failure)
       metrics?.upstreamEnded(upstream, ms, failure)
     },
@@ -104,11 +105,6 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
       await tracer?.close()
     },
   }
-}
-
-function outcomeOf(failure: string | null, isFault: boolean) {
-  if (failure === null) return 'success'
-  return isFault ? 'fault' : 'neutral'
 }
 
 /** Notifies operators of upstreams that go down and come up again. */

@@ -162,7 +162,7 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
     baseUrl: baseUrl.replace(/\/+$/, ''),
     keyEnv,
     model: text(entry['model'], `${id}: model`) ?? id,
-    concurrency: count(entry['concurrency'], `${id}: concurrency`) ?? 64,
+    concurrency: count(entry['concurrency'], `${id}: concurrency`) ?? 128,
     connectMs: count(entry['connect_timeout_ms'], `${id}: connect_timeout_ms`) ?? 5_000,
     firstByteMs: count(entry['first_byte_timeout_ms'], `${id}: first_byte_timeout_ms`) ?? 300_000,
     idleMs: count(entry['idle_timeout_ms'], `${id}: idle_timeout_ms`) ?? 60_000,

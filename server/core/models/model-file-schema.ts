@@ -73,7 +73,7 @@ export const UPSTREAM_MEMBERS = {
     examples: ['OPENAI_API_KEY'],
   }),
   model: text("The model's name at the upstream. Defaults to its id."),
-  concurrency: count('Maximum number of concurrent calls.', { default: 64 }),
+  concurrency: count('Maximum number of concurrent calls.', { default: 128 }),
   connect_timeout_ms: count('Maximum wait for a connection.', { default: 5_000 }),
   first_byte_timeout_ms: count('Maximum wait for a response.', { default: 300_000 }),
   idle_timeout_ms: count('Maximum silence within a stream.', { default: 60_000 }),

@@ -103,10 +103,15 @@ const PURPOSES: Readonly<Partial<Record<ModelRoute, ModelPurpose>>> = {
   speech: 'speech',
 }
 
-/** Identifies a server and key. Models with the same name share its health state and its concurrency. */
+/** Identifies a server and key. Models with the same name share its concurrency. */
 export function upstreamName({ kind, baseUrl, keyEnv }: ModelUpstream): string {
   if (kind === 'sandbox') return 'sandbox'
   return `${kind} ${new URL(baseUrl).host}${keyEnv === null ? '' : ` ${keyEnv}`}`
+}
+
+/** Identifies one model at a server and key, which has a health state of its own. */
+export function modelAt(upstream: ModelUpstream): string {
+  return upstream.kind === 'sandbox' ? 'sandbox' : `${upstreamName(upstream)} ${upstream.model}`
 }
 
 /** Whether calls stay inside the gateway and cost nothing. Only such calls end when their caller disconnects. */

@@ -1,5 +1,6 @@
 import type { EntryKind } from '../ledger/entry'
 import type { EndedCall } from './ended-call'
+import type { UpstreamFault } from './failure-streak'
 import type { CallTrace, Tracer } from './trace'
 
 /**
@@ -13,8 +14,11 @@ export type PaymentStep = (typeof PAYMENT_STEPS)[number]
 export interface Telemetry {
   /** Called once per call, at its end; for a stream, when its body has ended. */
   callEnded(call: EndedCall): void
-  /** One request to an upstream ended: with an answer, or with a failure of this kind. `isFault`: the failure is the upstream's own. */
-  upstreamEnded(upstream: string, ms: number, failure: string | null, isFault: boolean): void
+  /**
+   * One request to an upstream ended: with an answer, or with a failure of this kind. `fault`: the failure is the upstream's own. `part`:
+   * the part of the upstream that fails by itself, such as a model.
+   */
+  upstreamEnded(upstream: string, ms: number, failure: string | null, fault: UpstreamFault | null, part?: string): void
   payment(step: PaymentStep): void
   /** Null while traces are off. */
   readonly tracer: Tracer | null

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 import { type Clock, MINUTE_MS } from '../clock'
 import type { UpstreamFailure } from '../providers/provider'
-
-/** How a request to an upstream ended. `neutral` says nothing about the upstream: the request was at fault, or a limit was reached. */
-export type UpstreamOutcome = 'success' | 'fault' | 'neutral'
+import { FailureStreak, type UpstreamFault } from './failure-streak'
 
 /** Whether a failure says that the upstream is unwell. One about the request, or about a limit, does not. */
 export function isSourceFault({ kind, isAboutRequest, passThrough }: UpstreamFailure): boolean {
   return !isAboutRequest && !passThrough && (kind === 'error' || kind === 'unavailable' || kind === 'timeout')
+}
+
+/** A fault of an upstream that a caller's call met. */
+export function faultOf({ kind }: UpstreamFailure, caller: string): UpstreamFault {
+  return { caller, isUnreachable: kind === 'unavailable' }
 }
 
 /** The id of an outage, which may be in a header: a name may have any characters. */
@@ -31,7 +34,7 @@ export interface UpstreamWatchers {
 }
 
 interface Failing {
-  failures: number
+  readonly streak: FailureStreak
   readonly since: number
   readonly firstAt: number
   isDown: boolean
@@ -42,7 +45,10 @@ const MIN_MS = MINUTE_MS
 /** More failing upstreams than this at once are not watched. */
 const MAX_FAILING = 1_000
 
-/** Watches upstreams by the calls that use them. Down: 3 failures in a row, over at least a minute. Up: the next success. */
+/**
+ * Watches upstreams by the calls that use them. Down: 3 failures in a row, over at least a minute, of at least two callers or because it
+ * could not be reached. Up: the next success.
+ */
 export class UpstreamHealth {
   private readonly clock: Clock
   private readonly stopwatch: Clock
@@ -56,30 +62,28 @@ export class UpstreamHealth {
     this.watchers = parts.watchers
   }
 
-  ended(upstream: string, outcome: UpstreamOutcome, reason: string): void {
-    if (outcome === 'success') this.succeeded(upstream)
-    else if (outcome === 'fault') this.failed(upstream, reason)
-  }
-
-  private succeeded(upstream: string): void {
+  succeeded(upstream: string): void {
     const known = this.failing.get(upstream)
     if (!known) return
     this.failing.delete(upstream)
     if (known.isDown) this.watchers.onUp({ upstream, since: known.since })
   }
 
-  private failed(upstream: string, reason: string): void {
-    const known = this.failing.get(upstream)
-    if (!known) {
-      if (this.failing.size >= MAX_FAILING) return
-      const started = { since: this.clock.now(), firstAt: this.stopwatch.now() }
-      this.failing.set(upstream, { failures: 1, ...started, isDown: false })
-      return
-    }
-    known.failures++
-    const isDown = known.failures >= MIN_FAILURES && this.stopwatch.now() - known.firstAt >= MIN_MS
-    if (known.isDown || !isDown) return
+  failed(upstream: string, fault: UpstreamFault, reason: string): void {
+    const known = this.failing.get(upstream) ?? this.started(upstream)
+    if (!known) return
+    const { streak, since, firstAt } = known
+    streak.failed(fault, since)
+    if (known.isDown || !streak.isUpstreams(MIN_FAILURES) || this.stopwatch.now() - firstAt < MIN_MS) return
     known.isDown = true
-    this.watchers.onDown({ upstream, failures: known.failures, since: known.since, reason })
+    this.watchers.onDown({ upstream, failures: streak.count, since, reason })
+  }
+
+  private started(upstream: string): Failing | null {
+    if (this.failing.size >= MAX_FAILING) return null
+    const [since, firstAt] = [this.clock.now(), this.stopwatch.now()]
+    const failing = { streak: new FailureStreak(), since, firstAt, isDown: false }
+    this.failing.set(upstream, failing)
+    return failing
   }
 }

@@ -8,11 +8,13 @@ import { apiCharge, maximumOf, minimumOf } from '../../core/apis/prices/price'
 import type { Clock } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
+import { type NoSlot, type Shares, TIMES_THE_TIER } from '../../core/limits/shares'
 import { type Money, ZERO } from '../../core/money'
 import type { OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result, reasonOf } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
+import { faultOf } from '../../core/telemetry/upstream-health'
 import type { ByteCache } from '../byte-cache'
 import { type AuthenticatedCall, originOf } from '../call'
 import { toFailure } from '../call-upstream'
@@ -20,7 +22,6 @@ import type { StreamDeps } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
 import type { ApiInput } from './api-input'
 import { type ApiSale, CALL_LOOP, NO_FIGURE, WRONG_ANSWER } from './api-sale'
-import type { ApiSlots, NoSlot } from './api-slots'
 import { streamed } from './api-stream'
 import { type AnswerDeadline, type ApiAnswer, type AskProblem, askApi, isApiFault, openApi } from './ask-api'
 import { askPaid, type PaidUpstreams } from './ask-paid'
@@ -35,7 +36,8 @@ export interface ApiDeps extends CredentialDeps {
   readonly paying: PaidUpstreams | null
   /** Answers of reads. The key holds all that was sent up and the operation's version. */
   readonly cache: ByteCache<ApiAnswer>
-  readonly slots: ApiSlots
+  /** The calls in progress of each API. */
+  readonly slots: Shares
   readonly closings: Closings
   readonly clock: Clock
   /** Called when an operation reported more than its maximum to three accounts. */
@@ -99,13 +101,13 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   open.asked(cached ? 'cache' : match.api.name)
   if (cached) return resultOf(deps, sale, open, cached.value, { ageSeconds: cached.ageSeconds })
   const caller = callerOf(open.authenticated)
-  const full = deps.slots.take(match.api, caller)
+  const full = deps.slots.take(match.api.name, caller, match.api.concurrency)
   if (full) return { kind: 'failed', failure: noSlot(full), didNothing: true }
   try {
     if (match.api.auth.kind === '402') return await runPaid(deps, sale, open)
     const startedAt = performance.now()
     const response = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
-    observed(deps, match.api, startedAt, response)
+    observed(deps, match.api, caller, startedAt, response)
     if (!response.ok) return unanswered(deps, match, response.error)
     const answering = resultOf(deps, sale, open, response.value)
     const result = answering instanceof Promise ? await answering : answering
@@ -113,7 +115,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
       deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.memory())
     return result
   } finally {
-    deps.slots.giveBack(match.api, caller)
+    deps.slots.giveBack(match.api.name, caller)
   }
 }
 
@@ -126,7 +128,7 @@ function isKept(result: WorkResult, { isCacheable }: ApiAnswer): boolean {
 async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
   const startedAt = performance.now()
   const asked = await askPaid(deps.fetch, deps.paying, sale, open)
-  observed(deps, sale.match.api, startedAt, asked)
+  observed(deps, sale.match.api, callerOf(open.authenticated), startedAt, asked)
   if (!asked.ok) return unanswered(deps, sale.match, asked.error)
   const { answer, paid, payment } = asked.value
   const result = await resultOf(deps, sale, open, answer, { paid })
@@ -148,9 +150,10 @@ async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<Wo
 async function runStream(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
   const { match } = sale
   const caller = callerOf(open.authenticated)
-  const full = deps.slots.take(match.api, caller)
+  const tier = open.authenticated.subjects[0]?.limits.concurrency ?? 1
+  const full = deps.slots.take(match.api.name, caller, match.api.concurrency, TIMES_THE_TIER * tier)
   if (full) return { kind: 'failed', failure: noSlot(full), didNothing: true }
-  const giveBack = () => deps.slots.giveBack(match.api, caller)
+  const giveBack = () => deps.slots.giveBack(match.api.name, caller)
   let isOpened = false
   open.asked(match.api.name)
   try {
@@ -159,7 +162,7 @@ async function runStream(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<
       const stream = await openApi(deps.fetchStream, match, request, limits)
       return stream.ok ? ok({ stream: stream.value, secrets: request.secrets }) : stream
     })
-    observed(deps, match.api, startedAt, opened)
+    observed(deps, match.api, caller, startedAt, opened)
     if (!opened.ok) return unanswered(deps, match, opened.error)
     const { stream, secrets } = opened.value
     isOpened = true
@@ -186,10 +189,16 @@ function unanswered(deps: ApiDeps, { api, operation }: ApiMatch, { didNothing, .
 }
 
 /** Reports a request to the upstream that ended now: how long it took, and how it failed. */
-function observed({ telemetry }: ApiDeps, api: Api, startedAt: number, result: Result<unknown, AskProblem>): void {
+function observed(
+  { telemetry }: ApiDeps,
+  api: Api,
+  caller: string,
+  startedAt: number,
+  result: Result<unknown, AskProblem>,
+): void {
   const problem = result.ok ? null : result.error
-  const isFault = problem !== null && isApiFault(problem)
-  telemetry.upstreamEnded(`api ${api.name}`, performance.now() - startedAt, problem?.kind ?? null, isFault)
+  const fault = problem !== null && isApiFault(problem) ? faultOf(problem, caller) : null
+  telemetry.upstreamEnded(`api ${api.name}`, performance.now() - startedAt, problem?.kind ?? null, fault)
 }
 
 type Send<T> = (request: UpstreamRequest, limits: AnswerDeadline) => Promise<Result<T, AskProblem>>
@@ -303,13 +312,13 @@ function keyOf(body: ApiInput['body']): unknown {
 }
 
 function noSlot(why: NoSlot): Failure {
-  if (why === 'caller_full')
+  if (why === 'own_share')
     return failure(
       'rate_limit_exceeded',
-      "Your account already uses half of this API's concurrency. Wait for a call to finish.",
+      "Your account already uses its share of this API's concurrency. Wait for a call to finish.",
       { retryAfterSeconds: 1, limitSource: 'account' },
     )
-  const isForGood = why === 'no_slots'
+  const isForGood = why === 'none'
   const message = isForGood
     ? 'This API allows so few calls at once that none are left for your account. Ask the operator of the gateway to allow more; repeating the call does not help. You were not charged.'
     : 'This API is handling as many calls as it can. Your own limits were not reached. Wait, then send the call again. You were not charged.'

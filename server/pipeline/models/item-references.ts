@@ -4,6 +4,7 @@ import { elementsOf, isJson, parsedJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { ItemMemory } from './item-memory'
 import { listElements } from './wires/json/json-members'
+import { readableJson } from './wires/json/readable-json'
 import type { ModelRequest } from './wires/model-request'
 import { eventJson } from './wires/sse-events'
 
@@ -59,7 +60,7 @@ export function rememberItems(
 
 /** The Responses object of a plain answer. */
 export function responseOfBody(body: Uint8Array): unknown {
-  return parsedJson(new TextDecoder().decode(body))
+  return readableJson(new TextDecoder().decode(body))
 }
 
 /** The Responses object in the last event of a stream. */

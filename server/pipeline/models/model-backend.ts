@@ -1,3 +1,4 @@
+import type { AccountId } from '../../core/ids'
 import type { Model, UpstreamKind } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import type { Result } from '../../core/result'
@@ -6,6 +7,10 @@ import type { ModelWire, UpstreamWire, WirePath } from './wires/model-wire'
 
 /** A call on its way to an upstream. */
 export interface BackendCall {
+  /** Whose slots it takes, and whose failures it adds to. */
+  readonly account: AccountId
+  /** The concurrent calls that the account's tier allows a key. */
+  readonly concurrency: number
   readonly model: Model
   readonly wire: ModelWire
   readonly request: ModelRequest
@@ -22,6 +27,8 @@ export interface BackendCall {
 export interface BackendAnswer {
   /** The upstream's name, for the log. */
   readonly upstream: string
+  /** Its index in the model's upstreams. */
+  readonly position: number
   /** For the caller, who must not learn the upstream's address. */
   readonly kind: UpstreamKind
   readonly contentType: string
@@ -32,11 +39,14 @@ export interface BackendAnswer {
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */
   readonly drainMs: number
-  /** Frees the upstream's slot and cancels the rest of the body. Must be called on every way out; may be called repeatedly. */
-  close(): void
+  /**
+   * Frees the upstream's slot and cancels the rest of the body. Must be called on every way out; may be called repeatedly. `isWrong`:
+   * the body of a plain answer is none. That says nothing about the upstream's health, since the call may have caused it.
+   */
+  close(isWrong?: boolean): void
 }
 
-/** The health of an upstream, for `/ready` and the operator. */
+/** The health of one model at an upstream, for `/ready` and the operator. */
 export interface UpstreamState {
   readonly name: string
   /** `closed`: it gets calls. `open`: it failed repeatedly and gets none. `probing`: one call tests whether it recovered. */
@@ -53,11 +63,11 @@ export interface UpstreamState {
 }
 
 /**
- * Calls models. Tries a model's upstreams in order until one answers. Obeys `signal` at once, even after the headers. Never
- * rejects because of an upstream.
+ * Calls models. Tries a model's upstreams in order, beginning at position `from`, until one answers. Obeys `signal` at once, even after
+ * the headers. Never rejects because of an upstream.
  */
 export interface ModelBackend {
-  open(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, UpstreamFailure>>
+  open(call: BackendCall, signal: AbortSignal, from?: number): Promise<Result<BackendAnswer, UpstreamFailure>>
   /** All upstreams that were called so far, and all upstreams of these models. */
   states(models: readonly Model[]): readonly UpstreamState[]
 }

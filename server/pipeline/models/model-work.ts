@@ -1,6 +1,6 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { type Failure, failure } from '../../core/failure'
-import { isJson, parsedJson } from '../../core/json'
+import { isJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { accountOf } from '../record-call'
@@ -13,7 +13,7 @@ import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { estimatedCharge, modelCharge, NO_OUTPUT } from './model-charge'
 import { modelStream } from './model-stream'
 import { validateModelCall } from './validate-model-call'
-import { isTooDeep } from './wires/json/json-depth'
+import { readableJson, reportsFailure } from './wires/json/readable-json'
 import type { MeteredOutput } from './wires/model-wire'
 
 /** The largest plain answer. It may contain images, so the limit is higher than a search's. */
@@ -54,15 +54,27 @@ async function ask(deps: ModelDeps, started: StartedCall, open: OpenCall): Promi
   const { wire, path, headers } = call
   open.asked(model.upstreams[0]?.kind ?? 'none')
   const traceparent = open.authenticated.incoming.trace?.handedOn ?? null
-  const opened = await deps.backend.open({ model, wire, request, path, cap, headers, traceparent }, open.shutdown)
-  if (!opened.ok)
-    return open.shutdown.aborted
-      ? brokenOff(deps, started, open, SHUTTING_DOWN)
-      : { kind: 'failed', failure: toFailure(opened.error), didNothing: true }
+  const account = accountOf(open.authenticated)
+  const concurrency = open.authenticated.subjects[0]?.limits.concurrency ?? 1
+  const sent = { account, concurrency, model, wire, request, path, cap, headers, traceparent }
+  let opened = await deps.backend.open(sent, open.shutdown)
+  let wasUnreadable = false
+  while (opened.ok && !request.stream) {
+    const answer = opened.value
+    open.drain?.at(answer.upstream)
+    open.asked(answer.kind)
+    const result = await whole(deps, started, open, answer)
+    if (result !== null) return result
+    wasUnreadable = true
+    opened = await deps.backend.open(sent, open.shutdown, answer.position + 1)
+  }
+  if (!opened.ok) {
+    if (open.shutdown.aborted) return brokenOff(deps, started, open, SHUTTING_DOWN)
+    return { kind: 'failed', failure: wasUnreadable ? UNREADABLE : toFailure(opened.error), didNothing: true }
+  }
   const answer = opened.value
   open.drain?.at(answer.upstream)
   open.asked(answer.kind)
-  if (!request.stream) return whole(deps, started, open, answer)
   return {
     kind: 'stream',
     headers: { 'content-type': answer.contentType },
@@ -80,29 +92,23 @@ async function brokenOff(deps: ModelDeps, started: StartedCall, open: OpenCall, 
   return { ...broken, owed: await estimatedCharge(deps, started, NO_OUTPUT, code) }
 }
 
+/** Null if the body is no answer. It costs nothing, and the next upstream may be asked. */
 async function whole(
   deps: ModelDeps,
   started: StartedCall,
   open: OpenCall,
   answer: BackendAnswer,
-): Promise<WorkResult> {
+): Promise<WorkResult | null> {
   const { call, request } = started.validated
   const body = await wholeBody(answer)
-  answer.close()
+  const read = body.ok ? readAnswer(started.validated, answer, body.value) : null
+  answer.close(body.ok && read === null)
   if (!body.ok) {
     if (open.shutdown.aborted) return brokenOff(deps, started, open, SHUTTING_DOWN)
     deps.onTrouble(answer.upstream, body.error)
     return brokenOff(deps, started, open, body.error === LATE ? TOO_LATE : BROKEN)
   }
-  const read = readAnswer(started.validated, answer, body.value)
-  if (!read) {
-    deps.onTrouble(answer.upstream, 'the answer is not one of this wire, or is nested too deeply')
-    const problem = failure(
-      'upstream_error',
-      'The model returned an unreadable response. You were not charged. Try again.',
-    )
-    return { kind: 'failed', failure: problem, didNothing: true }
-  }
+  if (read === null) return null
   return {
     kind: 'answer',
     body: read.body,
@@ -113,17 +119,16 @@ async function whole(
   }
 }
 
-/** What an answer says, and its body for the caller. Null if it is not a JSON object of this wire, or is nested too deeply. */
+/** What an answer says, and its body for the caller; null if it is none: no JSON object of this wire, or an error. */
 function readAnswer(
   { request, unitLine }: ValidatedCall,
   { wire, contentType }: Pick<BackendAnswer, 'wire' | 'contentType'>,
   body: Uint8Array<ArrayBuffer>,
 ): { readonly seen: MeteredOutput; readonly body: Uint8Array<ArrayBuffer> } | null {
   if (wire.isBinary) return isSound(contentType) && body.length > 0 ? { seen: WHOLE, body } : null
-  if (isTooDeep(body, false)) return null
   const text = new TextDecoder().decode(body)
-  const json = parsedJson(text)
-  if (!isJson(json)) return null
+  const json = readableJson(text)
+  if (!isJson(json) || reportsFailure(json)) return null
   const answer = wire.answerOf ? wire.answerOf(json, request, body) : body
   if (!answer) return null
   if (unitLine) return { seen: { ...WHOLE, ...(wire.unitsOf && { units: wire.unitsOf(json) }) }, body: answer }
@@ -156,6 +161,10 @@ async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<Array
   }
 }
 
+const UNREADABLE = failure(
+  'upstream_error',
+  'The model returned an unreadable response. You were not charged. Try again.',
+)
 const LATE = 'the answer did not end in time'
 const TOO_LATE = failure('upstream_timeout', 'The model did not finish its response in time. You were not charged.')
 const BROKEN = failure(

@@ -3,6 +3,7 @@ import { LLM_CONTEXT } from '../../core/catalog/llm-context'
 import { parseInput } from '../../core/catalog/operation'
 import { currentPrice, type PriceStore } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
 import type { Model } from '../../core/models/model'
 import { costOfLines, maxTokenCost, tokenLines } from '../../core/models/token-price'
 import { tokenPriceOf } from '../../core/models/unit-price'
@@ -51,7 +52,9 @@ export interface ResearchParts extends ModelDeps {
 
 /** The caller of a job. */
 interface ResearchCaller {
-  readonly account: Parameters<typeof currentPrice>[2]
+  readonly account: AccountId
+  /** The concurrent calls that its tier allows a key. */
+  readonly concurrency: number
   readonly origin: CallOrigin
 }
 
@@ -174,7 +177,8 @@ export class DeepResearch {
   private async ask(part: string, turns: readonly ChatTurn[], cap: number, onText?: (text: string) => void) {
     const { model } = this.request
     if (this.isOver) return { text: '', problem: ENDED }
-    const question = { model, turns, cap, ...(onText && { onText }) }
+    const { account, concurrency } = this.caller
+    const question = { account, concurrency, model, turns, cap, ...(onText && { onText }) }
     if (
       questionBody(question).length >
       FRAME_BYTES + ESCAPED * (Buffer.byteLength(this.request.question) + MAX_SOURCE_BYTES) + model.id.length

@@ -3,7 +3,7 @@ import { elementsOf, isJson } from '../../core/json'
 import type { Model } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
-import type { BackendAnswer, ModelBackend } from '../models/model-backend'
+import type { BackendAnswer, BackendCall, ModelBackend } from '../models/model-backend'
 import { boundsOf, USUAL_BYTES } from '../models/wires/model-request'
 import { type Metered, metered, type WirePath } from '../models/wires/model-wire'
 import { CHAT_COMPLETIONS } from '../models/wires/openai/chat-completions-wire'
@@ -13,7 +13,7 @@ import type { ChatTurn } from './research-prompts'
 const STREAM: WirePath = { model: null, stream: true, events: true }
 
 /** One model call within a job. */
-export interface ModelQuestion {
+export interface ModelQuestion extends Pick<BackendCall, 'account' | 'concurrency'> {
   readonly model: Model
   readonly turns: readonly ChatTurn[]
   readonly cap: number
@@ -29,7 +29,11 @@ export interface ModelAnswer {
 }
 
 /** The body of a model call. Its length and its cap bound its tokens. */
-export function questionBody({ model, turns, cap }: ModelQuestion): Uint8Array<ArrayBuffer> {
+export function questionBody({
+  model,
+  turns,
+  cap,
+}: Pick<ModelQuestion, 'model' | 'turns' | 'cap'>): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify({ model: model.id, messages: turns, max_tokens: cap, stream: true }))
 }
 
@@ -42,11 +46,12 @@ export async function askModel(
   question: ModelQuestion,
   signal: AbortSignal,
 ): Promise<Result<ModelAnswer, UpstreamFailure>> {
-  const { model, cap, onText } = question
+  const { account, concurrency, model, cap, onText } = question
   const validated = CHAT_COMPLETIONS.read(questionBody(question), STREAM)
   if (!validated.ok) throw new Error(validated.error.message)
   const request = validated.value
-  const call = { model, wire: CHAT_COMPLETIONS, request, path: STREAM, cap, headers: {}, traceparent: null }
+  const wire = CHAT_COMPLETIONS
+  const call = { account, concurrency, model, wire, request, path: STREAM, cap, headers: {}, traceparent: null }
   const askedAt = clock.now()
   const opened = await backend.open(call, signal)
   if (!opened.ok && !signal.aborted) return err(opened.error)

@@ -125,7 +125,9 @@ class ResearchJob {
     this.call = call
     this.maxCost = maxCost
     this.open = open
-    const who = { account: accountOf(open.authenticated), origin: originOf(open.authenticated) }
+    const { authenticated } = open
+    const concurrency = authenticated.subjects[0]?.limits.concurrency ?? 1
+    const who = { account: accountOf(authenticated), concurrency, origin: originOf(authenticated) }
     // Signup credit pays only for sources that cost the operator nothing.
     const search = (open.isCredit && parts.search.onCredit) || parts.search
     const ends = { signal: this.abort.signal, isLeft: () => this.isLeft }

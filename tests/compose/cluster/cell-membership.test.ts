@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { brakeShareOf, configOf, shareOf } from '../../../server/compose/cluster/cells/cell-membership'
 import { readConfig } from '../../../server/config'
-import { ApiSlots } from '../../../server/pipeline/apis/api-slots'
+import { Shares } from '../../../server/core/limits/shares'
 
 const CELLS = ['main', 'c2', 'c3', 'c4', 'c5']
 
@@ -34,10 +34,9 @@ test('the brakes of all cells allow no more than the one of a gateway alone, whi
 })
 
 test('an API with fewer slots than cells is full in some of them', () => {
-  const api = { name: 'shop', concurrency: 1 } as const
-  const [first, second] = ['main', 'c2'].map((name) => new ApiSlots(shareOf({ name, all: ['main', 'c2'] })))
-  const taken = [first?.take(api, 'a'), first?.take(api, 'b'), second?.take(api, 'b')]
-  expect(taken).toEqual([null, 'api_full', 'no_slots'])
+  const [first, second] = ['main', 'c2'].map((name) => new Shares(shareOf({ name, all: ['main', 'c2'] })))
+  const taken = [first?.take('shop', 'a', 1), first?.take('shop', 'b', 1), second?.take('shop', 'b', 1)]
+  expect(taken).toEqual([null, 'full', 'none'])
 })
 
 test("a cell's gateway has its own database, a part of the anonymous limit, and no backups", () => {

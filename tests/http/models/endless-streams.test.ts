@@ -12,6 +12,7 @@ beforeAll(async () => {
     { id: 'gpt', upstream: at('openai', '/v1'), price: PRICE },
     { id: 'claude', upstream: at('anthropic', '/v1'), price: PRICE },
     { id: 'gem', upstream: at('gemini', '/v1beta'), price: PRICE },
+    { id: 'native', upstream: { ...at('openai', '/v1'), responses: true }, price: PRICE },
   ])
 })
 afterAll(async () => {
@@ -52,41 +53,98 @@ describe.each(Object.entries(CALLS))('an endless stream, on %s', (_, [path, body
 
 const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
 
-test('a plain answer that nests 400,000 deep is not parsed and not passed on, and costs nothing', async () => {
-  const { key, balance } = await gateway.funded()
-  vendor.answer = () =>
-    new Response(`{"choices":${deep},"usage":{"prompt_tokens":1,"completion_tokens":1}}`, {
-      headers: { 'content-type': 'application/json' },
-    })
-  const answer = await gateway.post(key, '/v1/chat/completions', { ...hello, model: 'gpt', stream: false })
-  expect([answer.status, await answer.json()]).toMatchObject([502, { error: { code: 'upstream_error' } }])
-  expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+/** Prices of the hold and of what is charged: 9 tokens in, 10 out. */
+const CHARGE = Math.ceil(9 * PRICE.input + 10 * PRICE.output)
+const counted = {
+  chat: openAi.usage({ input: 9, output: 10 }),
+  messages: { input_tokens: 9, output_tokens: 10 },
+  google: { promptTokenCount: 9, candidatesTokenCount: 10 },
+  responses: { input_tokens: 9, output_tokens: 10 },
+}
+
+describe('a plain answer that nests 400,000 deep, or just too deep for a reader of 100 levels', () => {
+  const args = (levels: number) => `${'{"a":['.repeat(levels / 2)}${']}'.repeat(levels / 2)}`
+  const plain = {
+    chat: [CALLS.chat, (deep: string) => `{"choices":[{"x":${deep}}],"usage":${JSON.stringify(counted.chat)}}`],
+    messages: [
+      CALLS.messages,
+      (deep: string) => `{"content":[{"input":${deep}}],"usage":${JSON.stringify(counted.messages)}}`,
+    ],
+    responses: [
+      ['/v1/responses', { model: 'native', input: 'Hi', max_output_tokens: 10 }],
+      (deep: string) => `{"status":"completed","output":[{"x":${deep}}],"usage":${JSON.stringify(counted.responses)}}`,
+    ],
+    google: [
+      ['/v1beta/models/gem:generateContent', google],
+      (deep: string) => `{"candidates":[{"args":${deep}}],"usageMetadata":${JSON.stringify(counted.google)}}`,
+    ],
+  } as const
+  test.each(Object.entries(plain))(
+    'is passed on as it came, and charged by its usage report, on %s',
+    async (_, [call, write]) => {
+      for (const levels of [94, 1_200, 400_000]) {
+        const { key, balance } = await gateway.funded()
+        const sent = write(args(levels))
+        vendor.answer = () => new Response(sent, { headers: { 'content-type': 'application/json' } })
+        const answer = await gateway.post(key, call[0], { ...call[1], stream: undefined })
+        expect([answer.status, (await answer.text()) === sent]).toEqual([200, true])
+        expect(await balance()).toEqual({ paid: 10_000_000 - CHARGE, held: 0 })
+      }
+    },
+  )
 })
 
 describe('an event that nests 400,000 deep', () => {
-  const started = openAi.chunk({ content: 'Hello there, this is text.' })
-  const events: Record<keyof typeof CALLS, string> = {
-    chat: `data: {"choices":${deep},"usage":{}}\n\n`,
-    messages: `event: message_delta\ndata: {"usage":${deep}}\n\n`,
-    events: `data: {"usageMetadata":${deep}}\n\n`,
-    array: `[{"usageMetadata":${deep}}`,
+  const chunk = (json: string) => `data: ${json}\n\n`
+  const streams: Record<keyof typeof CALLS, string[]> = {
+    chat: [
+      chunk(`{"choices":[{"index":0,"delta":{"x":${deep}},"finish_reason":null}]}`),
+      openAi.chunk({}, 'stop'),
+      chunk(`{"deep":${deep},"choices":[],"usage":${JSON.stringify(counted.chat)}}`),
+      openAi.done,
+    ],
+    messages: [
+      anthropic.start({ input: 9, output: 10 }),
+      `event: content_block_delta\ndata: {"type":"content_block_delta","delta":${deep}}\n\n`,
+      `event: message_delta\ndata: {"deep":${deep},"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":10}}\n\n`,
+      anthropic.event('message_stop', {}),
+    ],
+    events: [
+      chunk(`{"candidates":[{"args":${deep}}]}`),
+      chunk(
+        `{"candidates":[{"args":${deep},"finishReason":"STOP"}],"usageMetadata":${JSON.stringify(counted.google)}}`,
+      ),
+    ],
+    array: [
+      `[{"candidates":[{"args":${deep}}]},\n`,
+      `{"candidates":[{"args":${deep},"finishReason":"STOP"}],"usageMetadata":${JSON.stringify(counted.google)}}]`,
+    ],
   }
-  test.each(Object.entries(CALLS))('is not forwarded, on %s', async (name, [path, body]) => {
-    const { key } = await gateway.funded()
-    vendor.answer = () => eventStream([events[name as keyof typeof CALLS]])
-    const came = await (await gateway.post(key, path, body)).text()
-    expect(came).not.toContain('[[')
-    expect(came).toContain('stopped in the middle')
-  })
+  test.each(Object.entries(CALLS))(
+    'is passed on as it came, and its stream is charged exactly, on %s',
+    async (name, [path, body]) => {
+      const { key, balance } = await gateway.funded()
+      const events = streams[name as keyof typeof CALLS]
+      vendor.answer = () => eventStream(events)
+      const asked = name === 'chat' ? { ...body, stream_options: { include_usage: true } } : body
+      const came = await (await gateway.post(key, path, asked)).text()
+      expect(came === events.join('')).toBe(true)
+      expect(await balance()).toEqual({ paid: 10_000_000 - CHARGE, held: 0 })
+    },
+  )
 
-  test('ends a stream that had begun, as an interruption does', async () => {
-    const { key } = await gateway.funded()
-    vendor.answer = () => eventStream([started, events.chat, openAi.done])
+  test('and does not end within the bytes of an event ends its stream, uncharged', async () => {
+    const { key, balance } = await gateway.funded()
+    vendor.answer = () =>
+      eventStream([openAi.chunk({ content: 'Hello' }), ...Array<string>(40).fill('['.repeat(1_000_000))])
     const [path, body] = CALLS.chat
     const came = await (await gateway.post(key, path, body)).text()
-    expect(came).toContain('Hello there')
-    expect(came).not.toContain('[[')
-    expect(came).not.toContain('[DONE]')
+    expect([came.includes('Hello'), came.includes('[['), came.includes('stopped in the middle')]).toEqual([
+      true,
+      false,
+      true,
+    ])
+    expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
   })
 })
 

@@ -129,7 +129,8 @@ describe.each(MODELS)('POST /v1/responses of the model %p (spec 4.6)', (model) =
 
   test('a stream that breaks off or fails is not charged, and says so in its last event', async () => {
     const { key, balance } = await gateway.funded()
-    vendor.answer = ({ path }) => eventStream((path.startsWith('/native') ? NATIVE_EVENTS : CHAT_EVENTS).slice(0, -1))
+    vendor.answer = ({ path }) =>
+      eventStream(path.startsWith('/native') ? NATIVE_EVENTS.slice(0, -1) : CHAT_EVENTS.slice(0, -2))
     const cut = await (await respond(key, model, { stream: true })).text()
     const last = cut.trim().split('\n\n').at(-1) ?? ''
     expect(last).toStartWith('event: error\n')
@@ -295,7 +296,7 @@ describe('POST /v1/completions', () => {
 
   test('a stream that breaks off is not charged', async () => {
     const { key, balance } = await gateway.funded()
-    vendor.answer = () => eventStream(CHAT_EVENTS.slice(0, -1))
+    vendor.answer = () => eventStream(CHAT_EVENTS.slice(0, -2))
     const cut = await (await complete(key, { stream: true, max_tokens: 50 })).text()
     expect(cut).toContain('"code":"upstream_error"')
     expect(cut).not.toContain('[DONE]')

@@ -224,9 +224,7 @@ describe('the breaker', () => {
       models: { name: string; breaker: string }[]
     }
     expect(ready.status).toBe('ready')
-    expect(ready.models.find(({ name }) => name.includes(String(first.port)) && name.includes('OPENAI'))?.breaker).toBe(
-      'open',
-    )
+    expect(ready.models.find(({ name }) => name.endsWith(`${first.port} OPENAI_DOUBLE_KEY one`))?.breaker).toBe('open')
     gateway.clock.advance(20_000)
     first.answer = good
     expect((await outcome('one')).status).toBe(200)
@@ -238,7 +236,7 @@ describe('the breaker', () => {
       const { upstreams } = (await (await operator.api('/api/operator/upstreams')).json()) as {
         upstreams: (Record<string, unknown> & { name: string; models: string[] })[]
       }
-      return upstreams.find(({ name }) => name.includes(String(first.port)) && name.includes('OPENAI'))
+      return upstreams.find(({ name }) => name.endsWith(`${first.port} OPENAI_DOUBLE_KEY one`))
     }
     expect(await ofOne()).toMatchObject({ breaker: 'closed', failures: 0, failing_since: null, next_try_at: null })
     expect((await ofOne())?.models).toContain('one')

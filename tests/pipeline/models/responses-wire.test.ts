@@ -194,9 +194,10 @@ describe('an upstream that speaks Responses', () => {
     const output = [{ type: 'message', content: [{ type: 'output_text', text: 'abcd' }] }]
     const answer = { instructions: [{ text: 'long long' }], tools: [{ text: 'x' }], output }
     expect(RESPONSES.textBytes(JSON.stringify(answer))).toBe(4)
-    const own = bytes({ status: 'completed' })
-    expect(RESPONSES.answerOf?.({ status: 'completed' }, read({}), own)).toBe(own)
-    expect(RESPONSES.answerOf?.({ status: 'failed' }, read({}), own)).toBeNull()
+    const own = bytes({ status: 'completed', output })
+    expect(RESPONSES.answerOf?.({ status: 'completed', output }, read({}), own)).toBe(own)
+    expect(RESPONSES.answerOf?.({ status: 'completed' }, read({}), own)).toBeNull()
+    expect(RESPONSES.answerOf?.({ status: 'failed', output }, read({}), own)).toBeNull()
   })
 
   const event = (type: string, more: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
@@ -481,8 +482,8 @@ describe('an upstream that speaks chat completions only', () => {
   })
 
   test("uses the upstream's report, even if the end of the stream does not follow it", () => {
-    const counted = openAi.words(['Hi'], { input: 10, output: 4 }).slice(0, -1).join('')
-    const { meter } = through(CHAT_ONLY, counted, 64)
+    const [start, word, , report] = openAi.words(['Hi'], { input: 10, output: 4 })
+    const { meter } = through(CHAT_ONLY, `${start}${word}${report}`, 64)
     expect([meter.isComplete, meter.seen.isFinal, meter.seen.counts?.output]).toEqual([false, true, 4])
   })
 

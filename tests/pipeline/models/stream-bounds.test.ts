@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { isTooDeep, MAX_DEPTH } from '../../../server/pipeline/models/wires/json/json-depth'
+import { READ_DEPTH, readableJson } from '../../../server/pipeline/models/wires/json/readable-json'
 import { StreamGuard, streamBounds } from '../../../server/pipeline/models/wires/stream-bounds'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -57,29 +57,26 @@ describe('the limits of a stream', () => {
   })
 })
 
-describe('the depth of JSON', () => {
-  const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+describe('JSON of any depth', () => {
+  const nested = (levels: number) => `${'{"a":['.repeat(levels / 2)}${']}'.repeat(levels / 2)}`
 
-  test('is limited without parsing it', () => {
-    expect(isTooDeep(bytes(nested(MAX_DEPTH)), false)).toBe(false)
-    expect(isTooDeep(bytes(nested(MAX_DEPTH + 1)), false)).toBe(true)
-    expect(isTooDeep(bytes(`{"a":${nested(400_000)}}`), true)).toBe(true)
+  test('is read without its parts that nest too deeply, and with what stands before, beside and behind them', () => {
+    for (const levels of [2, READ_DEPTH, 400_000]) {
+      const text = `{"before":1,"deep":${nested(levels)},"list":[${nested(levels)},2],"usage":{"output":7}}`
+      expect(readableJson(text)).toMatchObject({ before: 1, list: [{}, 2], usage: { output: 7 } })
+    }
+    const whole = nested(READ_DEPTH - 2)
+    expect(JSON.stringify(readableJson(`[${whole}]`))).toBe(`[${whole}]`)
+    expect(JSON.stringify(readableJson(nested(READ_DEPTH + 2)))).toContain('null')
   })
 
-  test('ignores brackets in strings', () => {
-    const code = JSON.stringify({ text: `"${'[{('.repeat(1000)}\\` })
-    expect(isTooDeep(bytes(`data: ${code}\n\n`), true)).toBe(false)
+  test('has no depth in its strings, also behind escaped quotes', () => {
+    const value = { text: `"${'[{('.repeat(1000)}\\`, next: '\\"]' }
+    expect(readableJson(JSON.stringify(value))).toEqual(value)
   })
 
-  test('is counted per event, however many arrive at once', () => {
-    const event = `data: ${'['.repeat(60)}\n\n`
-    expect(isTooDeep(bytes(event.repeat(50)), true)).toBe(false)
-    expect(isTooDeep(bytes(event.replaceAll('\n', '\r\n').repeat(50)), true)).toBe(false)
-    expect(isTooDeep(bytes(`data: ${'['.repeat(60)}\ndata: ${'['.repeat(60)}\n\n`), true)).toBe(true)
-  })
-
-  test('is not hidden by a stray quote in a comment, nor in an array by empty lines', () => {
-    expect(isTooDeep(bytes(`: "\ndata: ${nested(200)}\n\n`), true)).toBe(true)
-    expect(isTooDeep(bytes('[\n\n'.repeat(200)), false)).toBe(true)
+  test('that is cut within a deep part is no JSON', () => {
+    expect(readableJson(`{"a":${'['.repeat(5000)}`)).toBeUndefined()
+    expect(readableJson(`{"a":${'['.repeat(5000)}"`)).toBeUndefined()
   })
 })

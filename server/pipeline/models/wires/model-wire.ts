@@ -4,6 +4,7 @@ import { isTranslated, type ModelRoute, type ModelUpstream, servesRoute } from '
 import type { ModelTokens } from '../../../core/models/model-tokens'
 import type { Result } from '../../../core/result'
 import type { UsageSource } from '../../../core/usage/call-record'
+import { endOfString } from './json/readable-json'
 import { type ModelRequest, USUAL_BYTES } from './model-request'
 
 /** What the path and query of a call say in addition to its body. */
@@ -123,14 +124,4 @@ export function stringBytes(json: string, members: RegExp): number {
     members.lastIndex = end + 1
   }
   return bytes
-}
-
-/** The index of the quote that ends the string, or the end of the text. */
-function endOfString(json: string, from: number): number {
-  for (let at = json.indexOf('"', from); at >= 0; at = json.indexOf('"', at + 1)) {
-    let slashes = 0
-    while (json[at - 1 - slashes] === '\\') slashes++
-    if (slashes % 2 === 0) return at
-  }
-  return json.length
 }

@@ -1,5 +1,5 @@
 import { isJson, type Json } from '../../../core/json'
-import { isTooDeep } from './json/json-depth'
+import { readableJson } from './json/readable-json'
 import { WaitingBytes } from './waiting-bytes'
 
 const LINE_FEED = 0x0a
@@ -31,7 +31,7 @@ export class SseEvents {
     this.filterMany = filterMany
   }
 
-  /** Returns what may be sent now. Throws a `RangeError` if an event does not end or is nested too deeply to be parsed. */
+  /** Returns what may be sent now. Throws a `RangeError` if an event does not end. */
   push(chunk: Uint8Array): Uint8Array {
     const data = this.tail.with(chunk)
     // The bytes before this were searched already, except for an event end that the network may have cut.
@@ -43,7 +43,6 @@ export class SseEvents {
     const end = this.filterMany ? endOfEvents(data, unseen) : -1
     if (!this.filterMany || end < 0) return null
     const whole = end === data.length ? data : data.subarray(0, end)
-    refuseDeep(whole)
     const events = latin1(whole)
     const passed = this.filterMany(events)
     if (passed === null) return null
@@ -57,7 +56,6 @@ export class SseEvents {
     let from = 0
     for (let end = endOfEvent(data, unseen); end > 0; end = endOfEvent(data, from)) {
       const event = data.subarray(from, end)
-      refuseDeep(event)
       const verdict = this.filter(event)
       if (verdict !== 'pass') {
         out.push(data.subarray(kept, from))
@@ -79,15 +77,10 @@ export class SseEvents {
   /** The bytes after the last whole event when the stream ends, filtered as if they were a whole event. */
   end(): Uint8Array {
     const last = this.tail.take()
-    // The stream may have ended because this event is too deep.
-    if (last.length === 0 || isTooDeep(last, true)) return NONE
+    if (last.length === 0) return NONE
     const verdict = this.filter(last)
     return verdict === 'pass' ? last : verdict === 'drop' ? NONE : verdict
   }
-}
-
-function refuseDeep(events: Uint8Array): void {
-  if (isTooDeep(events, true)) throw new RangeError('an event of the stream is nested too deeply')
 }
 
 /** The index after the first empty line at or after `from`; -1 if there is none yet. */
@@ -119,17 +112,8 @@ export function dataOf(event: Uint8Array): string {
 
 /** The data of an event as a JSON object; empty if it is not one. */
 export function eventJson(event: Uint8Array): Json {
-  try {
-    const json: unknown = JSON.parse(dataOf(event))
-    return isJson(json) ? json : {}
-  } catch {
-    return {}
-  }
-}
-
-/** Whether an event reports a failure. Some servers send `"error": null` in every event. */
-export function reportsFailure(json: Json): boolean {
-  return json['error'] !== undefined && json['error'] !== null
+  const json = readableJson(dataOf(event))
+  return isJson(json) ? json : {}
 }
 
 /** The bytes as a string with one character per byte: fast to search, and of the same length. */

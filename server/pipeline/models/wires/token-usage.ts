@@ -33,17 +33,20 @@ function countsOf(
   })
 }
 
-/** Anthropic's `input_tokens` excludes cached parts. `before`: counts of an earlier event, used for those that this one lacks. */
+/**
+ * Anthropic's `input_tokens` excludes cached parts. `before`: counts of an earlier event, used for those that this one lacks, or reports
+ * lower: the counts of a stream only grow, and some servers send zeros at one of its ends.
+ */
 export function anthropicUsage(usage: unknown, before: AnthropicCounts = NOTHING): AnthropicCounts | null {
   if (!isJson(usage)) return null
   const cacheCreation = isJson(usage['cache_creation']) ? usage['cache_creation'] : {}
-  const hourWrite = count(cacheCreation, 'ephemeral_1h_input_tokens') ?? before.hourWrite ?? 0
+  const hourWrite = Math.max(count(cacheCreation, 'ephemeral_1h_input_tokens') ?? 0, before.hourWrite ?? 0)
   const counts = {
     ...(hourWrite !== 0 && { hourWrite }),
-    input: count(usage, 'input_tokens') ?? before.input,
-    output: count(usage, 'output_tokens') ?? before.output,
-    cacheRead: count(usage, 'cache_read_input_tokens') ?? before.cacheRead,
-    cacheWrite: count(usage, 'cache_creation_input_tokens') ?? before.cacheWrite,
+    input: Math.max(count(usage, 'input_tokens') ?? 0, before.input),
+    output: Math.max(count(usage, 'output_tokens') ?? 0, before.output),
+    cacheRead: Math.max(count(usage, 'cache_read_input_tokens') ?? 0, before.cacheRead),
+    cacheWrite: Math.max(count(usage, 'cache_creation_input_tokens') ?? 0, before.cacheWrite),
   }
   return Object.values(counts).every((value) => value >= 0) ? counts : null
 }

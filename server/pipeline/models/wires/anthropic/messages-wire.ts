@@ -21,6 +21,7 @@ import { uncoveredOfMessages, vendorDescribedTools } from './messages-members'
 
 const TEXTS = stringMembers('text', 'partial_json', 'thinking')
 const NONE: Uint8Array = new Uint8Array()
+const STOP = new TextEncoder().encode('event: message_stop\ndata: {"type":"message_stop"}\n\n')
 
 /**
  * Anthropic's messages.
@@ -67,6 +68,7 @@ export const MESSAGES: ModelWire = {
     return counts && fromAnthropic(counts)
   },
   textBytes: (answer) => stringBytes(answer, TEXTS),
+  answerOf: ({ content, usage }, _request, bytes) => (Array.isArray(content) || isJson(usage) ? bytes : null),
   meter: () => new MessagesMeter(),
   errorEvent: (body) => `event: error\ndata: ${body}\n\n`,
 }
@@ -107,6 +109,7 @@ class MessagesMeter implements StreamMeter {
   hasFailed = false
   private counts: AnthropicCounts | null = null
   private isFinal = false
+  private hasStopped = false
   private text = 0
   private readonly events = new SseEvents(
     (event) => this.filter(event),
@@ -128,7 +131,13 @@ class MessagesMeter implements StreamMeter {
   }
 
   close(): Uint8Array {
-    return this.events.end()
+    const rest = this.events.end()
+    // Some servers end without `message_stop`. With the stop reason and the usage nothing is missing but that.
+    if (!this.isComplete && this.isFinal && this.hasStopped) {
+      this.isComplete = true
+      this.ending = STOP
+    }
+    return rest
   }
 
   /** Events of content blocks only, which is nearly all of them. */
@@ -147,7 +156,8 @@ class MessagesMeter implements StreamMeter {
         return 'pass'
       }
       case 'message_delta': {
-        const { usage } = eventJson(event)
+        const { usage, delta } = eventJson(event)
+        this.hasStopped ||= isJson(delta) && typeof delta['stop_reason'] === 'string'
         // Cumulative: each report replaces the one before.
         const next = anthropicUsage(usage, this.counts ?? undefined)
         if (next && isJson(usage) && usage['output_tokens'] !== undefined) {

@@ -1,8 +1,9 @@
-import { isJson, type Json, jsonText, parsedJson } from '../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText } from '../../../../core/json'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
 import { JsonElements } from '../json/json-elements'
 import { edited, inserted, objectMembers } from '../json/json-members'
+import { readableJson, reportsFailure } from '../json/readable-json'
 import {
   type InputParts,
   imagePart,
@@ -16,7 +17,7 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { dataOf, latin1, reportsFailure, SseEvents, type Verdict } from '../sse-events'
+import { dataOf, latin1, SseEvents, type Verdict } from '../sse-events'
 import { geminiUsage } from '../token-usage'
 import { normalizeSpelling, uncoveredOfGenerate } from './generate-content-members'
 
@@ -71,6 +72,9 @@ export const GENERATE_CONTENT: ModelWire = {
   },
   usageOf: (answer) => geminiUsage(answer['usageMetadata']),
   textBytes: (answer) => stringBytes(answer, TEXTS),
+  answerOf({ candidates, promptFeedback, usageMetadata }, _request, bytes) {
+    return elementsOf(candidates).length > 0 || isJson(promptFeedback) || geminiUsage(usageMetadata) ? bytes : null
+  },
   meter: (_request, { events }) => new GeminiMeter(events),
   // The failure is formatted like the other events: the vendor's SDK ignores a bare error unless it arrives in a chunk of its own.
   errorEvent: (body, { events }) => (events ? `data: ${body}\n\n` : `,${body}]`),
@@ -159,6 +163,6 @@ class GeminiMeter implements StreamMeter {
 }
 
 function parsed(text: string): Json | null {
-  const json = parsedJson(text)
+  const json = readableJson(text)
   return isJson(json) ? json : null
 }

@@ -1,8 +1,9 @@
-import { elementsOf, isJson } from '../../../../core/json'
+import { elementsOf, isJson, type Json } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
 import { assigned, type Edit, edited, objectMembers } from '../json/json-members'
+import { reportsFailure } from '../json/readable-json'
 import {
   type InputParts,
   imagePart,
@@ -17,14 +18,16 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { eventJson, latin1, reportsFailure, SseEvents, type Verdict } from '../sse-events'
+import { eventJson, latin1, SseEvents, type Verdict } from '../sse-events'
 import { openAiUsage } from '../token-usage'
 import { uncoveredOfChat } from './chat-completions-members'
 
 const TEXTS = stringMembers('content', 'arguments', 'refusal', 'reasoning', 'reasoning_content')
 /** The text of this property in every event of a stream with `include_usage`. */
 const NO_USAGE = ',"usage":null'
-const NOT_TEXT_ALONE = /\[DONE\]|"error"(?!\s*:\s*null\b)|"usage"\s*:\s*\{/
+const NOT_TEXT_ALONE = /\[DONE\]|"error"(?!\s*:\s*null\b)|"usage"\s*:\s*\{|"finish_reason"\s*:\s*"/
+const FINISH = /"finish_reason"\s*:\s*"/
+const DONE = new TextEncoder().encode('data: [DONE]\n\n')
 const NONE: Uint8Array = new Uint8Array()
 
 /**
@@ -85,7 +88,9 @@ export const CHAT_COMPLETIONS: ModelWire = {
   },
   usageOf: (answer) => openAiUsage(answer['usage']),
   textBytes: (answer) => stringBytes(answer, TEXTS),
-  meter: (request) => new ChatMeter(request.usageAsked),
+  answerOf: ({ choices, usage }, _request, bytes) =>
+    elementsOf(choices).length > 0 || openAiUsage(usage) ? bytes : null,
+  meter: ({ usageAsked, choices }) => new ChatMeter(usageAsked, choices),
   errorEvent: (body) => `data: ${body}\n\n`,
 }
 
@@ -123,14 +128,20 @@ class ChatMeter implements StreamMeter {
   private isReport = false
   private text = 0
   private readonly shown: boolean
+  private readonly choices: number
+  /** The indexes of the choices that have a finish reason. */
+  private readonly finished = new Set<unknown>()
+  /** Whether the usage came with the last finish reason, or after it. */
+  private isCountedToEnd = false
   private readonly events = new SseEvents(
     (event) => this.filter(event),
     (events) => this.filterMany(events),
   )
 
   /** `shown`: the caller requested the usage. Otherwise the usage that the gateway requested is removed. */
-  constructor(shown: boolean) {
+  constructor(shown: boolean, choices: number) {
     this.shown = shown
+    this.choices = choices
   }
 
   get seen(): MeteredOutput {
@@ -143,7 +154,13 @@ class ChatMeter implements StreamMeter {
   }
 
   close(): Uint8Array {
-    return this.events.end()
+    const rest = this.events.end()
+    // Some servers end without `[DONE]`. With every finish reason and the usage nothing is missing but that.
+    if (!this.isComplete && this.isCountedToEnd && this.finished.size >= this.choices) {
+      this.isComplete = true
+      this.ending = DONE
+    }
+    return rest
   }
 
   /** Events with text only, which is nearly all of them. */
@@ -164,17 +181,25 @@ class ChatMeter implements StreamMeter {
     }
     this.text += stringBytes(text, TEXTS)
     if (text.includes('"error"')) this.hasFailed ||= reportsFailure(eventJson(event))
+    if (FINISH.test(text)) this.finish(eventJson(event))
     if (!text.includes('"usage"')) return 'pass'
     if (/"usage"\s*:\s*\{/.test(text)) {
       const json = eventJson(event)
       const counts = openAiUsage(json['usage'])
       const isAlone = json['usage'] !== undefined && elementsOf(json['choices']).length === 0
       this.counts = counts ?? this.counts
+      this.isCountedToEnd ||= counts !== null && this.finished.size > 0
       this.isReport ||= counts !== null && isAlone
       if (this.shown) return 'pass'
       if (isAlone) return 'drop'
     }
     return this.shown ? 'pass' : withoutUsage(event, text)
+  }
+
+  private finish({ choices }: Json): void {
+    for (const choice of elementsOf(choices))
+      if (isJson(choice) && typeof choice['finish_reason'] === 'string') this.finished.add(choice['index'])
+    this.isCountedToEnd = false
   }
 }
 

@@ -1,6 +1,7 @@
 import { failure } from '../../../../core/failure'
 import { elementsOf, isJson, type Json, jsonText, stringOrEmpty } from '../../../../core/json'
 import { err, ok } from '../../../../core/result'
+import { reportsFailure } from '../json/readable-json'
 import { invalidMember, manyOf, missingMember, positive, readModelBody, TEXT_PART } from '../model-request'
 import type { ModelWire, UpstreamWire } from '../model-wire'
 import { COVERED, type MemberRules, only, uncovered } from '../priced-members'
@@ -109,7 +110,7 @@ class CompletionEvents implements ChatTranslator {
 
   chunk(json: Json): string {
     const { error, choices, usage } = json
-    if (error !== undefined && error !== null) return event({ error })
+    if (reportsFailure(json)) return event({ error })
     const head = headOf(json)
     const [choice] = elementsOf(choices)
     if (!isJson(choice)) return this.showsUsage && isJson(usage) ? event({ ...head, choices: [], usage }) : ''

@@ -1,3 +1,4 @@
+import { isJson } from '../../../../core/json'
 import { ok } from '../../../../core/result'
 import { edited } from '../json/json-members'
 import { invalidMember, missingMember, positive, readModelBody } from '../model-request'
@@ -55,6 +56,7 @@ export const EMBEDDINGS: ModelWire = {
     return edited(bytes, [{ ...member, text: JSON.stringify(upstream.model) }])
   },
   usageOf: (answer) => embeddingUsage(answer['usage'], 'prompt_tokens', 'total_tokens'),
+  answerOf: ({ data, usage }, _request, bytes) => (Array.isArray(data) || isJson(usage) ? bytes : null),
   ...PLAIN_ANSWERS,
 }
 

@@ -1,4 +1,5 @@
 import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
+import { reportsFailure } from '../../json/readable-json'
 import type { ModelRequest } from '../../model-request'
 import type { ChatTranslator } from '../over-chat'
 import { type FunctionCall, functionCallOf, type ItemStatus, messageOf, partOf, type TextKind } from './output-items'
@@ -14,6 +15,8 @@ interface OpenMessage {
 }
 
 interface OpenCall extends FunctionCall {
+  /** Whether the chat gave it an id. */
+  readonly hasId: boolean
   readonly outputIndex: number
   text: string
 }
@@ -27,8 +30,10 @@ export class ResponseEvents implements ChatTranslator {
   private frame: ResponseFrame | null = null
   private output: object[] = []
   private message: OpenMessage | null = null
-  /** By their index in the chat. They stay open to the end, since a chat may continue any of them. */
-  private readonly calls = new Map<unknown, OpenCall>()
+  /** They stay open to the end, since a chat may continue any of them. */
+  private readonly calls: OpenCall[] = []
+  /** The latest call of each index in the chat. */
+  private readonly callAt = new Map<unknown, OpenCall>()
   private finish: unknown = null
   private usage: unknown = null
 
@@ -38,7 +43,7 @@ export class ResponseEvents implements ChatTranslator {
 
   chunk(json: Json): string {
     const { error, choices, usage } = json
-    if (error !== undefined && error !== null) return this.failed(error)
+    if (reportsFailure(json)) return this.failed(error)
     if (!Array.isArray(choices)) return ''
     if (isJson(usage)) this.usage = usage
     const start = this.frame ? '' : this.begin(json)
@@ -61,7 +66,7 @@ export class ResponseEvents implements ChatTranslator {
     const reason = incompleteReason(this.finish)
     const status = reason === null ? 'completed' : 'incomplete'
     const empty = this.output.length === 0 ? this.opened('output_text') : ''
-    const closed = [this.closeMessage(status), ...[...this.calls.values()].map((call) => this.closeCall(call, status))]
+    const closed = [this.closeMessage(status), ...this.calls.map((call) => this.closeCall(call, status))]
     const state = { status, reason, output: this.output, usage: this.usage } as const
     return [start, empty, ...closed, this.lifecycle(status, state)].join('')
   }
@@ -130,10 +135,11 @@ export class ResponseEvents implements ChatTranslator {
 
   private called({ index, id, function: made }: Json): string {
     const { name, arguments: text } = isJson(made) ? made : {}
-    const known = this.calls.get(index ?? id)
+    const latest = this.callAt.get(index ?? id)
+    const known = latest && isAnother(latest, id, name) ? undefined : latest
     const start = known ? '' : this.closeMessage('completed')
     const call = known ?? this.newCall(id, name)
-    if (!known) this.calls.set(index ?? id, call)
+    if (!known) this.callAt.set(index ?? id, call)
     const added = known ? '' : this.itemAdded(call.outputIndex, functionCallOf(call, 'in_progress'))
     if (typeof text !== 'string' || text === '') return start + added
     call.text += text
@@ -142,9 +148,19 @@ export class ResponseEvents implements ChatTranslator {
   }
 
   private newCall(id: unknown, name: unknown): OpenCall {
-    const own = `${this.frame?.id}_${this.calls.size}`
-    const callId = typeof id === 'string' && id !== '' ? id : `call_${own}`
-    return { id: `fc_${own}`, callId, name: jsonText(name ?? ''), outputIndex: this.output.length, text: '' }
+    const own = `${this.frame?.id}_${this.calls.length}`
+    const hasId = typeof id === 'string' && id !== ''
+    const callId = hasId ? id : `call_${own}`
+    const call = {
+      id: `fc_${own}`,
+      callId,
+      hasId,
+      name: jsonText(name ?? ''),
+      outputIndex: this.output.length,
+      text: '',
+    }
+    this.calls.push(call)
+    return call
   }
 
   private closeCall(call: OpenCall, status: ItemStatus): string {
@@ -177,6 +193,12 @@ export class ResponseEvents implements ChatTranslator {
   private written(type: string, members: string): string {
     return `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.sentEvents++},${members}}\n\n`
   }
+}
+
+/** Whether a delta begins another call: some servers give each call index 0. One without an id or a name continues the latest call. */
+function isAnother({ hasId, callId }: OpenCall, id: unknown, name: unknown): boolean {
+  const isNamed = typeof name === 'string' && name !== ''
+  return hasId && isNamed && typeof id === 'string' && id !== '' && id !== callId
 }
 
 function positionOf({ id, outputIndex, parts }: OpenMessage) {

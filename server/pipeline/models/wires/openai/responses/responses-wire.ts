@@ -2,6 +2,7 @@ import { type Failure, failure } from '../../../../../core/failure'
 import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
 import { err, ok } from '../../../../../core/result'
 import { assigned, edited } from '../../json/json-members'
+import { readableJson } from '../../json/readable-json'
 import {
   type InputParts,
   type ItemReference,
@@ -72,7 +73,8 @@ export const RESPONSES: ModelWire = {
   usageOf: (answer) => responsesUsage(answer['usage']),
   // Only the output: the rest of the answer repeats the call.
   textBytes: (answer) => stringBytes(outputOf(answer), TEXTS),
-  answerOf: (answer, _request, bytes) => (answer['status'] === 'failed' ? null : bytes),
+  answerOf: ({ status, output, usage }, _request, bytes) =>
+    status !== 'failed' && (Array.isArray(output) || isJson(usage)) ? bytes : null,
   meter: () => new ResponsesMeter(),
   overChat: RESPONSES_OVER_CHAT,
   errorEvent(body, _path, sent) {
@@ -118,6 +120,6 @@ function inputParts(item: unknown): InputParts[] {
 }
 
 function outputOf(answer: string): string {
-  const json: unknown = JSON.parse(answer)
+  const json = readableJson(answer)
   return JSON.stringify(isJson(json) ? elementsOf(json['output']) : [])
 }
