@@ -22,7 +22,7 @@ export const RESEARCH_TOOL: Tool = {
   isReadOnly: true,
   isFromOutside: true,
   isLong: true,
-  route: { kind: 'priced', operation: 'deep-research', scope: 'models:use' },
+  route: { kind: 'priced', operation: 'deep-research', scope: 'models:use', alsoScope: 'data:read' },
   call({ max_price_usd: maxPrice, stream: _whole, ...body }) {
     if (maxPrice !== undefined && (typeof maxPrice !== 'string' || !/^[\d.]{1,20}$/.test(maxPrice)))
       return 'max_price_usd must be an amount in USD as text, such as "0.10"'

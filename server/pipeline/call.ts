@@ -36,6 +36,8 @@ export type Route =
       /** Set for an imported operation: what the call matched, kept to its end. */
       readonly match?: ApiMatch
       readonly scope: Scope
+      /** A second scope that an app needs as well: deep research uses models and searches. */
+      readonly alsoScope?: Scope
       /** Its path in the documentation. Absent for an imported operation. */
       readonly template?: string
       /** A caller without a key may pay for the one request (spec 5.3). Otherwise a key is required. */

@@ -4,7 +4,12 @@ import type { Identity } from '../../core/accounts/identity'
 import { readEmail } from '../../core/accounts/mails/email-change'
 import type { EmailChanges } from '../../core/accounts/mails/email-changes'
 import { auditEntry } from '../../core/audit'
-import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/caller/owner-session'
+import {
+  type Owner,
+  type OwnerSessions,
+  SIGNED_IN_AT_ANY_TIME,
+  SIGNED_IN_JUST_NOW,
+} from '../middleware/caller/owner-session'
 import { readable, readBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { taken } from '../middleware/response/failures'
@@ -85,7 +90,7 @@ export function settingsRoutes(parts: SettingsParts) {
     )
     .get(
       '/export',
-      ...allowed(signedIn(owners), costing(EXPORT, UNDOCUMENTED), ({ owner, context }) =>
+      ...allowed(signedIn(owners, SIGNED_IN_AT_ANY_TIME), costing(EXPORT, UNDOCUMENTED), ({ owner, context }) =>
         exportResponse(accountExport(parts, owner, context)),
       ),
     )

@@ -31,7 +31,7 @@ const GENERATE = modelEndpoint('generate-content', {
   pattern: GENERATE_PATH,
   beside: [GOOGLE_COUNT, GOOGLE_EMBED],
 })
-const RESEARCH = modelEndpoint('deep-research', { rpm: ROUTE_RPM.deepResearch })
+const RESEARCH = modelEndpoint('deep-research', { rpm: ROUTE_RPM.deepResearch, alsoScope: 'data:read' })
 
 const PLAIN = { model: null, stream: false, events: false }
 

@@ -2,7 +2,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { Actor } from '../../core/audit'
 import { type Failure, failure } from '../../core/failure'
 import type { Result } from '../../core/result'
-import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
+import { type OwnerSessions, SIGNED_IN_AT_ANY_TIME, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
 import { readBody } from '../middleware/input/validate-body'
 import { Failed, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
@@ -15,7 +15,8 @@ const REFUSALS = {
 }
 
 /**
- * Who may call a route of operators, and which cells answer it. Each write needs a recent sign-in: of today, or of the last ten minutes
+ * Who may call a route of operators, and which cells answer it. Each needs the second factor that its caller has or must have: what
+ * operators read is personal data of others. Each write also needs a recent sign-in: of today, or of the last ten minutes
  * (`SIGNED_IN_JUST_NOW`) if it cannot be undone or makes operators.
  */
 export function operatorRoles(owners: OwnerSessions) {
@@ -23,7 +24,7 @@ export function operatorRoles(owners: OwnerSessions) {
     new OperatorAccess(who, withinMs, cells, async (context) => {
       const { method } = context.request
       const isRead = method === 'GET' || method === 'HEAD'
-      const { role, actor } = await owners.staff(context, isRead ? undefined : withinMs)
+      const { role, actor } = await owners.staff(context, isRead ? SIGNED_IN_AT_ANY_TIME : withinMs)
       if (role !== 'operator' && (who === 'operator' || role !== 'support'))
         throw new Failed(failure('insufficient_permissions', REFUSALS[who]))
       return { actor: { ...actor, kind: 'operator' } }

@@ -28,8 +28,8 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
   /** `owner`: who is signed in; `user`: also with an account of another cell; `staff`: operators and support. */
   readonly who: 'owner' | 'user' | 'operator' | 'staff' | 'anybody'
   /**
-   * The maximum age of the sign-in, in milliseconds, which then also needs the second factor; for operators and staff, only of writes.
-   * Null: any, without.
+   * The maximum age of the sign-in, in milliseconds, which then also needs the second factor; for operators and staff, the age only of
+   * writes. Null: any, without.
    */
   readonly withinMs: number | null
   readonly admit: RouteAccess<Known>['admit']
@@ -52,12 +52,12 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
 
   /** Whether a call with this method needs a sign-in that is not older than `withinMs`. */
   asksForRecent(method: string): boolean {
-    return this.asksForSecondFactor(method) && this.withinMs !== SIGNED_IN_AT_ANY_TIME
+    return this.asksForSecondFactor && this.withinMs !== SIGNED_IN_AT_ANY_TIME && !(this.isForStaff && method === 'GET')
   }
 
   /** Whether it needs the second factor that its caller has or must have. */
-  asksForSecondFactor(method: string): boolean {
-    return this.withinMs !== null && (!this.isForStaff || method !== 'GET')
+  get asksForSecondFactor(): boolean {
+    return this.withinMs !== null
   }
 
   private callers(): Callers {
@@ -70,7 +70,7 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
     if (method !== 'GET') codes.push('foreign_origin')
     if (this.isForStaff) codes.push('insufficient_permissions')
     if (this.asksForRecent(method)) codes.push('recent_sign_in_required')
-    if (this.asksForSecondFactor(method)) codes.push('second_factor_required')
+    if (this.asksForSecondFactor) codes.push('second_factor_required')
     return codes
   }
 }

@@ -30,10 +30,15 @@ export function operationEndpoint({ name, scope, payable }: Operation): Endpoint
 /** A model call: needs a key, and may have its own rate window in addition to the key's (spec 8). */
 export function modelEndpoint(
   operation: ModelOperationName,
-  { rpm, pattern, beside }: Pick<Endpoint<KnownCaller>, 'pattern' | 'beside'> & { readonly rpm?: number } = {},
+  {
+    rpm,
+    alsoScope,
+    pattern,
+    beside,
+  }: Pick<Endpoint<KnownCaller>, 'pattern' | 'beside'> & { readonly rpm?: number; readonly alsoScope?: Scope } = {},
 ): Endpoint<KnownCaller> {
   const window = rpm !== undefined && { window: { name: operation, rpm } }
-  const route = { kind: 'priced', operation, scope: 'models:use', ...window } as const
+  const route = { kind: 'priced', operation, scope: 'models:use', ...(alsoScope && { alsoScope }), ...window } as const
   return { route, access: 'key', ...(pattern && { pattern }), ...(beside && { beside }) }
 }
 

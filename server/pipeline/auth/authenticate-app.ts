@@ -64,13 +64,13 @@ export async function isAddressFull(
 /** Why the owner's consent does not cover this route, or null. */
 export function scopeProblem({ scopes }: AppCaller, route: Route): Failure | null {
   if (route.kind === 'unmatched' || route.kind === 'public') return null
-  const { scope } = route
-  if (scope === 'any' || scopes.has(scope)) return null
+  if (route.scope === 'any') return null
+  const also = route.kind === 'priced' ? route.alsoScope : undefined
+  const missing = scopes.has(route.scope) ? also : route.scope
+  if (missing === undefined || scopes.has(missing)) return null
   return failure(
     'insufficient_scope',
-    `This app was not granted ${scope}. Request the scope and have the owner approve it.`,
-    {
-      param: scope,
-    },
+    `This app was not granted ${missing}. Request the scope and have the owner approve it.`,
+    { param: missing },
   )
 }

@@ -278,6 +278,20 @@ describe('403 insufficient_scope', () => {
     const narrow = await app.connect('data:read offline_access', ['/v1', '/apis/v1'])
     expect((await errorOf(await gateway.as(narrow.access_token, '/v1/usage'))).param).toBe('usage:read')
   })
+
+  test('is for both scopes of deep research, which uses models and searches', async () => {
+    const research = async (scopes: string) => {
+      const { access_token } = await app.connect(`${scopes} offline_access`, ['/v1'])
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+      return gateway.as(access_token, '/v1/deep-research', init)
+    }
+    const answer = await research('models:use')
+    expect([answer.status, (await errorOf(answer)).param]).toEqual([403, 'data:read'])
+    expect((await errorOf(await research('data:read'))).param).toBe('models:use')
+    expect((await research('models:use data:read')).status).toBe(400)
+    const unknown = await gateway.as('gwat_nobody', '/v1/deep-research', { method: 'POST' })
+    expect(unknown.headers.get('www-authenticate')).toContain('scope="models:use data:read offline_access"')
+  })
 })
 
 describe('an app grant', () => {

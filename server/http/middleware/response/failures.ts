@@ -141,10 +141,10 @@ function passedType(contentType: string): string {
   return JSON_TYPE.test(contentType) ? contentType : 'text/plain; charset=utf-8'
 }
 
-/** Where an app gets a token, and the scope that the route needs; null if it needs none, or several. */
+/** Where an app gets a token, and the scopes that the route needs, separated by spaces; null if it needs none, or depends on the call. */
 interface TokenSource {
   readonly origin: string
-  readonly scope: Scope | null
+  readonly scope: string | null
 }
 
 /** The response to a failure: its body in the format of the route's SDK, and its headers. */

@@ -1,5 +1,4 @@
 import { corked, withWholeBody } from '../../../core/cluster/whole-body'
-import type { Scope } from '../../../core/credentials/oauth-grant'
 import type { Failure } from '../../../core/failure'
 import type { Journal } from '../../../core/ledger/journal'
 import type { Readings } from '../../../core/limits/limiter'
@@ -225,8 +224,9 @@ function endOf(problem: Failure): { readonly status: number; readonly code: stri
   return { status: problem.passThrough?.status ?? FAILURES[problem.code].status, code: problem.code }
 }
 
-/** The one scope that an app needs for this route. */
-function scopeOf(route: Route): Scope | null {
+/** The scopes that an app needs for this route. */
+function scopeOf(route: Route): string | null {
+  if (route.kind === 'priced' && route.alsoScope) return `${route.scope} ${route.alsoScope}`
   return (route.kind === 'priced' || route.kind === 'free') && route.scope !== 'any' ? route.scope : null
 }
 
@@ -239,7 +239,7 @@ function setAll(headers: Headers, values: Readonly<Record<string, string>>): voi
 }
 
 /** The limit headers of spec 8, with the concurrency pair of spec-answers 9. */
-export function setLimits(
+function setLimits(
   headers: { set(name: string, value: string): void },
   { requests, tokens, concurrency }: Readings,
 ): void {

@@ -291,22 +291,29 @@ describe('a lost device', () => {
 })
 
 describe('REQUIRE_SECOND_FACTOR', () => {
-  test.each(['operators', 'all'])('%s: who must have one and did not use one may read, and set one up', async (who) => {
-    const strict = await openHarness({ env: { REQUIRE_SECOND_FACTOR: who } })
-    const operator = await strict.owner()
-    const customer = await strict.owner()
-    const price = { operation: 'image-search', usd: '1' }
-    expect(await refusalOf(operator.api('/api/operator/prices', price))).toMatchObject({
-      code: 'second_factor_required',
-    })
-    expect((await operator.api('/api/operator/accounts')).status).toBe(200)
-    expect((await settingsOf(operator.api)).second_factor).toMatchObject({ app: false, required: true })
-    expect((await customer.api('/api/keys', { name: 'mine' })).status).toBe(who === 'all' ? 403 : 201)
-    const begun = await read<{ totpURI: string }>(operator.api('/api/auth/two-factor/enable', { password: PASSWORD }))
-    const answer = await operator.api('/api/auth/two-factor/verify-totp', { code: totp(begun.totpURI) })
-    expect((await apiAs(kept(answer), strict)('/api/operator/prices', price)).status).toBe(200)
-    await closeReconciled(strict)
-  })
+  test.each(['operators', 'all'])(
+    '%s: who must have one and did not use one reads nothing of others, and may set one up',
+    async (who) => {
+      const strict = await openHarness({ env: { REQUIRE_SECOND_FACTOR: who } })
+      const operator = await strict.owner()
+      const customer = await strict.owner()
+      const price = { operation: 'image-search', usd: '1' }
+      expect(await refusalOf(operator.api('/api/operator/prices', price))).toMatchObject({
+        code: 'second_factor_required',
+      })
+      for (const path of ['accounts', 'audit', 'accounts/acct_1/audit', 'accounts/acct_1/export'])
+        expect(await refusalOf(operator.api(`/api/operator/${path}`))).toMatchObject({ code: 'second_factor_required' })
+      expect((await operator.api('/api/settings/export')).status).toBe(403)
+      expect((await customer.api('/api/settings/export')).status).toBe(who === 'all' ? 403 : 200)
+      expect((await settingsOf(operator.api)).second_factor).toMatchObject({ app: false, required: true })
+      expect((await customer.api('/api/keys', { name: 'mine' })).status).toBe(who === 'all' ? 403 : 201)
+      const begun = await read<{ totpURI: string }>(operator.api('/api/auth/two-factor/enable', { password: PASSWORD }))
+      const answer = await operator.api('/api/auth/two-factor/verify-totp', { code: totp(begun.totpURI) })
+      expect((await apiAs(kept(answer), strict)('/api/operator/prices', price)).status).toBe(200)
+      expect((await apiAs(kept(answer), strict)('/api/operator/accounts')).status).toBe(200)
+      await closeReconciled(strict)
+    },
+  )
 })
 
 describe('sessions', () => {
