@@ -1,8 +1,10 @@
 import type { Config } from '../config'
 import type { Clock } from '../core/clock'
 import type { Opening } from '../core/cluster/opening'
+import type { DayClosing } from '../core/ledger/day-closing'
 import { formatUsd } from '../core/money'
 import type { Telemetry } from '../core/telemetry/telemetry'
+import { startDayClosings } from '../jobs/day-closings'
 import type { Log } from '../log'
 import { Drains } from '../pipeline/drains'
 import { OpenCalls } from '../pipeline/open-calls'
@@ -19,7 +21,9 @@ type WebhookNeeds = Parameters<typeof composeWebhooks>[1]
 type Needs = Pick<Cell, 'ledger' | 'journal' | 'limiter' | 'credentials'> &
   Pick<PipelineDeps, 'prices'> &
   Pick<WebhookNeeds, 'apps' | 'mailer'> & {
-    readonly stores: BillingNeeds['stores'] & WebhookNeeds['stores'] & RetentionNeeds['stores']
+    readonly stores: BillingNeeds['stores'] &
+      WebhookNeeds['stores'] &
+      RetentionNeeds['stores'] & { readonly dayClosing: DayClosing }
     readonly operator: BillingNeeds['operator']
     readonly telemetry: Telemetry
     /** How much of an upstream's concurrency is this gateway's. */
@@ -42,11 +46,13 @@ export async function startCell(config: Config, needs: Needs) {
   const pipeline = pipelineDeps(needs, billing)
   const webhooks = composeWebhooks(config, needs)
   const retention = composeRetention(config, needs)
+  const { stores, clock, stopwatch, log, opening } = needs
+  const closings = opening.job(() => startDayClosings({ closing: stores.dayClosing, clock, stopwatch }, log))
   return {
     ...{ billing, pipeline, webhooks, retention },
     /** Ends the jobs. Calls must have ended before: `pipeline.openCalls`. */
     async close() {
-      await Promise.all([webhooks.close(), billing.close(), retention.close()])
+      await Promise.all([webhooks.close(), billing.close(), retention.close(), closings.close()])
     },
   }
 }

@@ -2,6 +2,7 @@ import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
 import { reasonOf } from '../core/result'
 import type { KeptDirectory, PrunedTable, RetentionDays, RetentionStore } from '../core/usage/retention'
 import type { Log } from '../log'
+import { ClockWatch } from './clock-watch'
 import { type Job, startJob } from './job'
 
 /** The start has more urgent work. */
@@ -28,19 +29,12 @@ interface Parts {
  * everything look old.
  */
 export function startRetention(parts: Parts, log: Log): Job {
-  const { store, directory, clock, stopwatch } = parts
+  const { store, directory, clock } = parts
   const tables = tablesOf(parts.days)
-  let offset = clock.now() - stopwatch.now()
-  let notBefore = 0
+  const watch = new ClockWatch(parts, (hours) => log.warn('the clock was set: nothing is removed for a day', { hours }))
   return startJob(
     async (signal) => {
-      const moved = clock.now() - stopwatch.now() - offset
-      if (Math.abs(moved) > HOUR_MS) {
-        offset += moved
-        notBefore = stopwatch.now() + DAY_MS
-        log.warn('the clock was set: nothing is removed for a day', { hours: Math.round(moved / HOUR_MS) })
-      }
-      if (stopwatch.now() < notBefore) return
+      if (!watch.isTrusted()) return
       for (const [table, days] of tables) {
         const before = clock.now() - days * DAY_MS
         await pruneInSteps((maxRows) => store.prune(table, before, maxRows), signal)
@@ -70,9 +64,13 @@ async function pruneInSteps(step: (maxRows: number) => Promise<boolean>, signal:
   for (let more = true; more && !signal.aborted; ) {
     const began = performance.now()
     more = await step(STEP_ROWS)
-    const pause = Math.min(Math.max((performance.now() - began) * PAUSES, MIN_PAUSE_MS), MAX_PAUSE_MS)
-    if (more) await paused(pause, signal)
+    if (more) await pausedAfter(performance.now() - began, PAUSES, signal)
   }
+}
+
+/** Pauses so many times as long as a step took, within bounds. */
+export function pausedAfter(tookMs: number, times: number, signal: AbortSignal): Promise<void> {
+  return paused(Math.min(Math.max(tookMs * times, MIN_PAUSE_MS), MAX_PAUSE_MS), signal)
 }
 
 /** Ends early when the job is stopped. */

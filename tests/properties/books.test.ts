@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { LibsqlAccounting } from '../../server/adapters/stores/libsql/ledger/accounting'
+import { LibsqlDayClosings } from '../../server/adapters/stores/libsql/ledger/day-closings'
+import { DAY_MS, HOUR_MS } from '../../server/core/clock'
 import type { AccountId } from '../../server/core/ids'
 import type { LedgerBalance } from '../../server/core/ledger/accounting'
 import type { EntryKind, LedgerAccount } from '../../server/core/ledger/entry'
@@ -24,6 +27,8 @@ const MOVES: readonly (readonly [
   ['payment', 'house/payments', 'house/revenue'],
 ]
 
+const UNIT_MS = 2 * HOUR_MS
+
 const move = fc.record({
   move: fc.nat(MOVES.length - 1),
   owner: fc.nat(3),
@@ -32,23 +37,36 @@ const move = fc.record({
   at: fc.integer({ min: -50, max: 50 }),
 })
 
-test('opening + entries = closing for every ledger account of any history and any cut, and all accounts sum to zero', async () => {
+/** When an entry counts: from its time on, but not before the end of a day that was closed before it was written. */
+type Counted = (entry: { readonly seq: number; readonly at: number }) => number
+
+test('opening + entries = closing for every ledger account of any history, any cut and any closed days, and all accounts sum to zero', async () => {
   const stores = await openTestStores()
   const owners = await Promise.all([1, 2, 3, 4].map(() => stores.account(500)))
   // Small pieces, so that one account's entries fall into several.
-  const accounting = new LibsqlAccounting(stores.db, stores.applied, 7)
+  const accounting = new LibsqlAccounting(stores.db, stores.applied, { entries: 7, closings: 3, accounts: 3 })
+  const closings = new LibsqlDayClosings(stores.db, stores.applied, { entries: 7, accounts: 3, written: 2 })
+  let closedUntil = 0
   let done = 0
   await fc.assert(
     fc.asyncProperty(
       fc.array(move, { minLength: 1, maxLength: 40 }),
       fc.tuple(fc.integer({ min: -60, max: 60 }), fc.nat(60)),
-      async (moves, [first, length]) => {
+      fc.record({ until: fc.integer({ min: -70, max: 40 }), steps: fc.nat(12) }),
+      async (moves, [first, length], closing) => {
         const records = moves.map(({ move: which, owner, amount, at }) =>
           moved(which, owners[owner] as AccountId, amount, at),
         )
         await Promise.all(records.map((one) => stores.journal.append({ entries: [one] })))
         done += records.length
-        const period = { from: NOON + first * 1000, to: NOON + (first + length) * 1000 }
+        // Ended at any step, as by a crash. Time goes on from run to run, at times.
+        closedUntil = Math.max(closedUntil, NOON + closing.until * UNIT_MS)
+        const run = closings.close(closedUntil)
+        for (let step = 0; step < closing.steps && !(await run.next()).done; step++);
+        const closed = await stores.db.all<{ day: number; sealed: number }>(sql`SELECT day, sealed FROM closed_days`)
+        const countedAt: Counted = ({ seq, at }) =>
+          Math.max(at, ...closed.filter(({ sealed }) => sealed < seq).map(({ day }) => (day + 1) * DAY_MS))
+        const period = { from: NOON + first * UNIT_MS, to: NOON + (first + length) * UNIT_MS }
         const books = await accounting.books(period)
         const [rows, listed] = [await all(books.balances()), (await all(books.entries())).flat()]
         expect(new Set(rows.map(({ account }) => account)).size).toBe(rows.length)
@@ -56,7 +74,15 @@ test('opening + entries = closing for every ledger account of any history and an
           pieces.flat(),
         )
         expect(entries).toHaveLength(done + owners.length)
-        expect(listed).toEqual(entries.filter(({ at }) => at >= period.from && at < period.to))
+        expect(listed).toEqual(entries.filter((one) => countedAt(one) >= period.from && countedAt(one) < period.to))
+        const kinds = (of: typeof entries) =>
+          MOVES.map(([kind]) => of.filter((one) => one.kind === kind).reduce((n, { amount }) => n + amount, 0))
+        const flows = await books.flows()
+        const flowKinds = (of: 'earlier' | 'amount') =>
+          MOVES.map(([kind]) => flows.filter((flow) => flow.kind === kind).reduce((n, flow) => n + flow[of], 0))
+        expect(flowKinds('amount')).toEqual(kinds(listed))
+        expect(flowKinds('earlier')).toEqual(kinds(entries.filter((one) => countedAt(one) < period.from)))
+        expect(flows.reduce((n, flow) => n + flow.entries, 0)).toBe(listed.length)
         const sum = (account: string, of: typeof entries) =>
           of.reduce(
             (n, { debit, credit, amount }) => n + (credit === account ? amount : 0) - (debit === account ? amount : 0),
@@ -68,7 +94,7 @@ test('opening + entries = closing for every ledger account of any history and an
           expect(row?.opening ?? 0).toBe(
             sum(
               account,
-              entries.filter(({ at }) => at < period.from),
+              entries.filter((one) => countedAt(one) < period.from),
             ) as never,
           )
           expect((row?.opening ?? 0) + sum(account, listed)).toBe(row?.closing ?? 0)
@@ -77,12 +103,14 @@ test('opening + entries = closing for every ledger account of any history and an
         expect(rows.reduce((n, { closing }) => n + closing, 0)).toBe(0)
       },
     ),
-    { numRuns: 25 },
+    { numRuns: 40 },
   )
+  const [closed] = await stores.db.all<{ days: number }>(sql`SELECT count(*) AS days FROM closed_days`)
+  expect(closed?.days).toBeGreaterThan(3)
   await stores.close()
 })
 
-function moved(which: number, owner: AccountId, amount: number, seconds: number) {
+function moved(which: number, owner: AccountId, amount: number, units: number) {
   const [kind, debit, credit] = MOVES[which] ?? ['grant', 'house/grants', 'credit']
   const place = (side: string) => (side.includes('/') ? side : `${owner}/${side}`) as LedgerAccount
   const accountId = kind === 'payment' ? null : owner
@@ -91,7 +119,7 @@ function moved(which: number, owner: AccountId, amount: number, seconds: number)
     accountId,
     debit: place(debit),
     credit: place(credit),
-    at: NOON + seconds * 1000,
+    at: NOON + units * UNIT_MS,
   })
 }
 

@@ -19,6 +19,7 @@ import { LibsqlAccountStatements } from './ledger/account-statements'
 import { LibsqlAccounting } from './ledger/accounting'
 import { LibsqlBookings } from './ledger/bookings'
 import { LibsqlBooks } from './ledger/books'
+import { LibsqlDayClosings } from './ledger/day-closings'
 import { libsqlLedgerCheck } from './ledger/ledger-check'
 import { LibsqlStoredCounters } from './ledger/stored-counters'
 import { LibsqlStuckRecords } from './ledger/stuck-records'
@@ -128,6 +129,7 @@ function cellReports({ db, reports: slow }: Database, { clock, isCounted }: Cell
     books: new LibsqlBooks(slow, applied),
     statements: new LibsqlAccountStatements(slow, applied),
     accounting: new LibsqlAccounting(slow, applied),
+    dayClosing: new LibsqlDayClosings(slow, applied),
     ledgerCheck: libsqlLedgerCheck(slow, applied),
     revenue: new LibsqlRevenue(slow, applied),
     reports: new LibsqlUsageReports(slow, isCounted, applied),

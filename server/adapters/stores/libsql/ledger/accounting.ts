@@ -1,128 +1,189 @@
-import { and, asc, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, gt, lte, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { Accounting, BookEntry, BookPeriod, Books, Flow, LedgerBalance } from '../../../../core/ledger/accounting'
-import { micros, ZERO } from '../../../../core/money'
-import { entries } from '../schema/ledger'
+import { micros } from '../../../../core/money'
+import { closedFlows, closings, entries } from '../schema/ledger'
+import { type Before, ClosedDays, type Rest } from './closed-days'
+import { type AccountSums, LowestSums } from './lowest-sums'
 
-/** Entries per statement: a few milliseconds each, so that a long export leaves room for others. */
-const CHUNK = 5_000
+/** Rows and accounts that are read and held at once: a few milliseconds and megabytes each, so that a long export leaves room for others. */
+export interface AccountingSizes {
+  readonly entries: number
+  readonly closings: number
+  readonly accounts: number
+}
 
-/** What the entries of one owner moved between two ledger accounts. */
-interface Moved {
-  readonly owner: string | null
-  readonly debit: string
-  readonly credit: string
+const SIZES: AccountingSizes = { entries: 5_000, closings: 500, accounts: 50_000 }
+
+/** A customer's account is of all customers together. */
+export function partyOf(side: SQL): SQL {
+  return sql`iif(${side} LIKE 'house/%', ${side}, 'customers' || substr(${side}, instr(${side}, '/')))`
+}
+
+/** What a ledger account had moved in all by the beginning and by the end of a period. */
+interface Closed {
+  readonly account: string
+  readonly openingDebits: number
+  readonly openingCredits: number
+  readonly debits: number
+  readonly credits: number
+}
+
+interface StoredFlow extends Omit<Flow, 'earlier' | 'amount'> {
   readonly earlier: number
-  readonly within: number
-  readonly last: number
-  readonly count: number
+  readonly amount: number
 }
 
-interface Sums {
-  opening: number
-  debits: number
-  credits: number
-}
-
-/** Accounting from the ledger entries alone. Reads them by owner for balances and by commit for the journal, never all at once. */
+/** Accounting from the closings of days and the entries of those that are not closed, or are in the period in part. */
 export class LibsqlAccounting implements Accounting {
   private readonly db: LibSQLDatabase
   private readonly applied: () => Promise<void>
-  private readonly chunk: number
+  private readonly sizes: AccountingSizes
 
   /** `applied` resolves when the tables contain every acknowledged charge. */
-  constructor(db: LibSQLDatabase, applied: () => Promise<void>, chunk = CHUNK) {
+  constructor(db: LibSQLDatabase, applied: () => Promise<void>, sizes = SIZES) {
     this.db = db
     this.applied = applied
-    this.chunk = chunk
+    this.sizes = sizes
   }
 
-  async books(period: BookPeriod): Promise<Books> {
+  async books({ from, to }: BookPeriod): Promise<Books> {
     await this.applied()
-    const [row] = await this.db.all<{ last: number }>(sql`SELECT coalesce(max(seq), 0) AS last FROM ${entries}`)
-    const last = row?.last ?? 0
+    const days = await ClosedDays.read(this.db)
+    const [opening, closing] = [days.before(from), days.before(to)]
     return {
-      balances: () => this.balances(period, last),
-      flows: () => this.flows(period, last),
-      entries: () => this.entries(period, last),
+      balances: () => this.balances(opening, closing),
+      flows: () => this.flows(opening, closing),
+      entries: () => this.entries(days.between(from, to)),
     }
   }
 
-  private async *balances(period: BookPeriod, last: number): AsyncGenerator<LedgerBalance, void> {
-    const house = new Map<string, Sums>()
-    let owner: string | null = null
-    let own = new Map<string, Sums>()
-    for await (const moved of this.moved(period, last)) {
-      if (moved.owner !== owner) {
-        yield* listed(own)
-        own = new Map()
-        owner = moved.owner
+  private async *balances(opening: Before, closing: Before): AsyncGenerator<LedgerBalance, void> {
+    for (let from: string | null = ''; from !== null; ) {
+      const sums = new LowestSums(from, this.sizes.accounts)
+      await this.addRest(closing.rest, sums, 0)
+      await this.addRest(opening.rest, sums, 1)
+      yield* this.listed(opening, closing, sums, from)
+      from = sums.end
+    }
+  }
+
+  /** Adds what entries moved within the period; with a `sign` of 1, those before it, which are no part of it. */
+  private async addRest(rest: Rest | null, sums: LowestSums, sign: 0 | 1): Promise<void> {
+    for await (const moves of this.slices<{ debit: string; credit: string; amount: number }>(
+      rest,
+      sql`debit, credit, sum(amount) AS amount`,
+      sql`1, 2`,
+    ))
+      for (const { debit, credit, amount } of moves) {
+        const within = sign === 0 ? amount : -amount
+        const [from, to] = [sums.of(debit), sums.of(credit)]
+        if (from) {
+          from.opening -= sign * amount
+          from.debits += within
+        }
+        if (to) {
+          to.opening += sign * amount
+          to.credits += within
+        }
       }
-      for (const side of ['debit', 'credit'] as const) {
-        const account = moved[side]
-        add(account.startsWith('house/') ? house : own, account, side, moved)
+  }
+
+  /** The accounts of a pass with a balance or a movement, in their order: what is closed and the rest. */
+  private async *listed(
+    opening: Before,
+    closing: Before,
+    rest: LowestSums,
+    from: string,
+  ): AsyncGenerator<LedgerBalance, void> {
+    const others = [...rest.sorted()].reverse()
+    for await (const closed of this.closedBetween(opening, closing, from, rest.end)) {
+      for (let next = others.at(-1); next && next[0] < closed.account; next = others.at(-1)) {
+        yield* balanceOf(...next)
+        others.pop()
       }
+      const own = others.at(-1)?.[0] === closed.account ? others.pop()?.[1] : undefined
+      const { openingDebits, openingCredits, debits, credits, account } = closed
+      yield* balanceOf(account, {
+        opening: (own?.opening ?? 0) + openingCredits - openingDebits,
+        debits: (own?.debits ?? 0) + debits - openingDebits,
+        credits: (own?.credits ?? 0) + credits - openingCredits,
+      })
     }
-    yield* listed(own)
-    yield* listed(house)
+    for (const other of others.reverse()) yield* balanceOf(...other)
   }
 
-  /**
-   * The moves of all owners, sorted by owner: first those without one. The index `entries_account` ends with the number of the row, so that
-   * the rest of an owner with many entries is found at once.
-   */
-  private async *moved({ from, to }: BookPeriod, last: number): AsyncGenerator<Moved, void> {
-    let after: { readonly owner: string | null; readonly seq: number | null } = { owner: null, seq: 0 }
-    for (;;) {
-      const { owner, seq } = after
-      const rest = seq === null ? sql`account_id > ${owner ?? ''}` : sql`account_id IS ${owner} AND seq > ${seq}`
-      const rows: Moved[] = await this.db.all<Moved>(sql`
-        SELECT account_id AS owner, debit, credit, sum(iif(at < ${from}, amount, 0)) AS earlier,
-          sum(iif(at >= ${from} AND at < ${to}, amount, 0)) AS within, max(seq) AS last, count(*) AS count
-        FROM (SELECT account_id, seq, debit, credit, amount, at FROM ${entries} INDEXED BY entries_account
-          WHERE ${rest} AND seq <= ${last} ORDER BY account_id, seq LIMIT ${this.chunk})
-        GROUP BY account_id, debit, credit ORDER BY account_id`)
-      yield* rows
-      const isFull = rows.reduce((sum, { count }) => sum + count, 0) === this.chunk
-      const end = isFull ? rows.at(-1) : undefined
-      if (!end && seq === null) return
-      const ofEnd = rows.filter((row) => row.owner === end?.owner)
-      after = end ? { owner: end.owner, seq: Math.max(...ofEnd.map((row) => row.last)) } : { owner, seq: null }
-    }
-  }
-
-  private async flows({ from, to }: BookPeriod, last: number): Promise<readonly Flow[]> {
-    const partyOf = (side: SQL) =>
-      sql`iif(${side} LIKE 'house/%', ${side}, 'customers' || substr(${side}, instr(${side}, '/')))`
-    const flows = new Map<string, Flow>()
-    for (let after = 0; after < last; after += this.chunk) {
-      const rows = await this.db.all<Omit<Flow, 'earlier' | 'amount'> & { earlier: number; amount: number }>(sql`
-        SELECT kind, ${partyOf(sql`debit`)} AS debit, ${partyOf(sql`credit`)} AS credit, sum(iif(at < ${from}, amount, 0)) AS earlier,
-          sum(iif(at >= ${from}, amount, 0)) AS amount, sum(at >= ${from}) AS entries
-        FROM ${entries} WHERE seq > ${after} AND seq <= ${Math.min(last, after + this.chunk)} AND at < ${to} GROUP BY 1, 2, 3`)
+  /** By account, from one on and before another. Looks up the last closings of each account, so it does not matter how many there are. */
+  private async *closedBetween(
+    { closed: { day: first } }: Before,
+    { closed: { day: last } }: Before,
+    from: string,
+    end: string | null,
+  ): AsyncGenerator<Closed, void> {
+    const lastOf = (day: number) => sql`(SELECT max(day) FROM ${closings} WHERE account = n.account AND day <= ${day})`
+    for (let isFirst = true, after = from; ; isFirst = false) {
+      const rows: readonly Closed[] = await this.db.all<Closed>(sql`
+        WITH RECURSIVE n(account) AS (
+          SELECT min(account) FROM ${closings} WHERE ${isFirst ? sql`account >= ${after}` : sql`account > ${after}`}
+          UNION ALL SELECT (SELECT min(account) FROM ${closings} WHERE account > n.account) FROM n WHERE account IS NOT NULL
+          LIMIT ${this.sizes.closings})
+        SELECT n.account AS account, coalesce(o.debits, 0) AS openingDebits, coalesce(o.credits, 0) AS openingCredits,
+          coalesce(c.debits, 0) AS debits, coalesce(c.credits, 0) AS credits
+        FROM n LEFT JOIN ${closings} o ON o.account = n.account AND o.day = ${lastOf(first)}
+          LEFT JOIN ${closings} c ON c.account = n.account AND c.day = ${lastOf(last)}
+        WHERE n.account IS NOT NULL`)
       for (const row of rows) {
-        const name = `${row.kind} ${row.debit} ${row.credit}`
-        const { earlier = ZERO, amount = ZERO, entries: count = 0 } = flows.get(name) ?? {}
-        const sums = { earlier: micros(earlier + row.earlier), amount: micros(amount + row.amount) }
-        flows.set(name, { ...row, ...sums, entries: count + row.entries })
+        if (end !== null && row.account >= end) return
+        yield row
       }
+      const newest = rows.at(-1)
+      if (!newest || rows.length < this.sizes.closings) return
+      after = newest.account
     }
-    return [...flows.values()]
   }
 
-  private async *entries({ from, to }: BookPeriod, last: number): AsyncGenerator<readonly BookEntry[], void> {
-    for (let after = 0; after < last; after += this.chunk) {
+  private async flows(opening: Before, closing: Before): Promise<readonly Flow[]> {
+    const flows = new Map<string, Flow>()
+    const add = (rows: readonly StoredFlow[], sign: 1 | -1 = 1) => {
+      for (const { kind, debit, credit, ...row } of rows) {
+        const name = `${kind} ${debit} ${credit}`
+        const known = flows.get(name)
+        flows.set(name, {
+          ...{ kind, debit, credit, earlier: micros((known?.earlier ?? 0) + row.earlier) },
+          amount: micros((known?.amount ?? 0) + sign * row.amount),
+          entries: (known?.entries ?? 0) + sign * row.entries,
+        })
+      }
+    }
+    const isEarlier = sql`day <= ${opening.closed.day}`
+    add(
+      await this.db.all<StoredFlow>(sql`SELECT kind, debit, credit, sum(iif(${isEarlier}, amount, 0)) AS earlier,
+        sum(iif(${isEarlier}, 0, amount)) AS amount, sum(iif(${isEarlier}, 0, entries)) AS entries
+        FROM ${closedFlows} WHERE day <= ${closing.closed.day} GROUP BY 1, 2, 3`),
+    )
+    const sums = (earlier: SQL) =>
+      sql`kind, ${partyOf(sql`debit`)} AS debit, ${partyOf(sql`credit`)} AS credit, ${earlier} AS earlier, sum(amount) AS amount, count(*) AS entries`
+    for await (const rows of this.slices<StoredFlow>(closing.rest, sums(sql`0`), sql`1, 2, 3`)) add(rows)
+    for await (const rows of this.slices<StoredFlow>(opening.rest, sums(sql`sum(amount)`), sql`1, 2, 3`)) add(rows, -1)
+    return [...flows.values()].filter(
+      ({ earlier, amount, entries: count }) => earlier !== 0 || amount !== 0 || count !== 0,
+    )
+  }
+
+  /** Groups of the entries of a range, a slice at a time. */
+  private async *slices<T>(rest: Rest | null, columns: SQL, groups: SQL): AsyncGenerator<readonly T[], void> {
+    if (!rest) return
+    for (let { after } = rest; after < rest.to; after += this.sizes.entries)
+      yield await this.db.all<T>(sql`SELECT ${columns} FROM ${entries}
+        WHERE seq > ${after} AND seq <= ${Math.min(rest.to, after + this.sizes.entries)} AND ${rest.which} GROUP BY ${groups}`)
+  }
+
+  private async *entries({ after: before, to, which }: Rest): AsyncGenerator<readonly BookEntry[], void> {
+    for (let after = before; after < to; after += this.sizes.entries) {
       const rows: readonly BookEntry[] = await this.db
         .select()
         .from(entries)
-        .where(
-          and(
-            gt(entries.seq, after),
-            lte(entries.seq, Math.min(last, after + this.chunk)),
-            gte(entries.at, from),
-            lt(entries.at, to),
-          ),
-        )
+        .where(and(gt(entries.seq, after), lte(entries.seq, Math.min(to, after + this.sizes.entries)), which))
         .orderBy(asc(entries.seq))
         .then((found) => found.map(({ transactionId, ...row }) => ({ ...row, transaction: transactionId })))
       if (rows.length > 0) yield rows
@@ -130,20 +191,10 @@ export class LibsqlAccounting implements Accounting {
   }
 }
 
-function add(sums: Map<string, Sums>, account: string, side: 'debit' | 'credit', { earlier, within }: Moved): void {
-  const sum = sums.get(account) ?? { opening: 0, debits: 0, credits: 0 }
-  sums.set(account, sum)
-  sum.opening += side === 'credit' ? earlier : -earlier
-  sum[side === 'credit' ? 'credits' : 'debits'] += within
-}
-
-function* listed(sums: ReadonlyMap<string, Sums>): Generator<LedgerBalance, void> {
-  for (const account of [...sums.keys()].sort()) {
-    const { opening = 0, debits = 0, credits = 0 } = sums.get(account) ?? {}
-    if (opening === 0 && debits === 0 && credits === 0) continue
-    yield {
-      ...{ account, opening: micros(opening), debits: micros(debits), credits: micros(credits) },
-      closing: micros(opening + credits - debits),
-    }
+function* balanceOf(account: string, { opening, debits, credits }: AccountSums): Generator<LedgerBalance, void> {
+  if (opening === 0 && debits === 0 && credits === 0) return
+  yield {
+    ...{ account, opening: micros(opening), debits: micros(debits), credits: micros(credits) },
+    closing: micros(opening + credits - debits),
   }
 }

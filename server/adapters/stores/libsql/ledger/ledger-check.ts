@@ -1,6 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { LedgerCheck, LedgerProblem } from '../../../../core/ledger/ledger-check'
+import { ClosedDays } from './closed-days'
+import { ClosingCheck, type OwnerSlice } from './closing-check'
 import { type Charged, UnmatchedCharges } from './unmatched-charges'
 
 const MAX_PROBLEMS = 100
@@ -22,7 +24,7 @@ export interface CheckSizes {
 const SIZES: CheckSizes = { rows: 5_000, unmatched: 50_000 }
 
 /**
- * Compares what the tables say twice: balances and entries, calls and charges. Reads slices of the tables in order, so that its memory does not depend on
+ * Compares what the tables say twice: balances, closed days and entries, calls and charges. Reads slices of the tables in order, so that its memory does not depend on
  * how much they have. May run while the tables are written: what changes meanwhile is no problem.
  */
 export function libsqlLedgerCheck(
@@ -33,8 +35,15 @@ export function libsqlLedgerCheck(
   return async () => {
     await applied()
     const problems: LedgerProblem[] = []
-    for (const find of [wrongBalances, balancesWithoutEntries, wrongCharges])
-      for await (const problem of find(db, sizes)) {
+    const closings = new ClosingCheck(db, await ClosedDays.read(db), sizes.rows)
+    const parts = [
+      wrongBalances(db, sizes, closings),
+      balancesWithoutEntries(db, sizes),
+      closings.ofDays(),
+      wrongCharges(db, sizes),
+    ]
+    for (const part of parts)
+      for await (const problem of part) {
         problems.push(problem)
         if (problems.length === MAX_PROBLEMS) return problems
       }
@@ -56,8 +65,15 @@ interface OwnerSums extends Balances {
   readonly count: number
 }
 
-/** Walks the entries by account. An account with more entries than a slice is summed up over several, and compared in the statement that reads its last one. */
-async function* wrongBalances(db: LibSQLDatabase, { rows }: CheckSizes): AsyncGenerator<LedgerProblem, void> {
+/**
+ * Walks the entries by account, and the closings with them. An account with more entries than a slice is summed up over several, and compared in the
+ * statement that reads its last one.
+ */
+async function* wrongBalances(
+  db: LibSQLDatabase,
+  { rows }: CheckSizes,
+  closings: ClosingCheck,
+): AsyncGenerator<LedgerProblem, void> {
   const leg = (part: (typeof PARTS)[number]) =>
     sql.raw(`sum(iif(credit = owner || '/${part}', amount, 0) - iif(debit = owner || '/${part}', amount, 0))`)
   const sumsOf = (owners: SQL, which: SQL) => sql`
@@ -78,8 +94,9 @@ async function* wrongBalances(db: LibSQLDatabase, { rows }: CheckSizes): AsyncGe
   for (;;) {
     const read: readonly OwnerSums[] = await db.all<OwnerSums>(begun ? restOf(after, begun.seq) : nextOwners(after))
     const last = read.at(-1)
-    if (!last) return
     const isFull = read.reduce((sum, { count }) => sum + count, 0) === rows
+    yield* closings.ofSlice(sliceOf(after, begun?.seq ?? null, { last, isFull }))
+    if (!last) return
     for (const row of read) {
       const sums: Balances = added(begun?.sums ?? NOTHING, row)
       begun = null
@@ -87,6 +104,25 @@ async function* wrongBalances(db: LibSQLDatabase, { rows }: CheckSizes): AsyncGe
       else yield* balanceProblems(row, sums)
     }
     after = last.owner
+  }
+}
+
+/** The same entries, and those that were written meanwhile, with the closings of their accounts. `0` comes after `/`. */
+function sliceOf(
+  after: string,
+  seq: number | null,
+  { last, isFull }: { readonly last: OwnerSums | undefined; readonly isFull: boolean },
+): OwnerSlice {
+  const unfinished = isFull && last ? last : null
+  const until = unfinished
+    ? sql`account_id <= ${unfinished.owner} AND NOT (account_id = ${unfinished.owner} AND seq > ${unfinished.last})`
+    : sql`true`
+  const begins = seq === null ? sql`account_id > ${after}` : sql`account_id = ${after} AND seq > ${seq}`
+  return {
+    which: sql`${begins} AND ${until}`,
+    from: seq === null ? `${after}0` : `${after}/`,
+    to: unfinished ? `${unfinished.owner}/` : last ? `${last.owner}0` : 'house/',
+    unfinished: unfinished?.owner ?? null,
   }
 }
 

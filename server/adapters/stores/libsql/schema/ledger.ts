@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { AccountId, RequestId, TransactionId } from '../../../../core/ids'
 import type { EntryKind, LedgerAccount } from '../../../../core/ledger/entry'
 import { instant, money } from '../driver/columns'
@@ -33,4 +33,42 @@ export const entries = sqliteTable(
     check('entry_amount_positive', sql`${table.amount} > 0`),
     check('entry_moves', sql`${table.debit} <> ${table.credit}`),
   ],
+)
+
+/** UTC days whose books are closed. Triggers refuse to change or remove one, or what it closed, and any but a later day. */
+export const closedDays = sqliteTable('closed_days', {
+  /** Since 1970-01-01. Earlier days are closed with it, also those without a row, which had no entries. */
+  day: integer().primaryKey(),
+  /** The last entry that there was. A later one belongs to a later day, whatever its time. */
+  sealed: integer().notNull(),
+  /** The last of its own entries. */
+  last: integer().notNull(),
+  /** All entries before this one are in a closed day. */
+  openFrom: integer('open_from').notNull(),
+})
+
+/** What a ledger account had moved in all by the end of a closed day, if it moved anything on that day. Its balance is credits minus debits. */
+export const closings = sqliteTable(
+  'closings',
+  {
+    account: text().$type<LedgerAccount>().notNull(),
+    day: integer().notNull(),
+    debits: money().notNull(),
+    credits: money().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.account, table.day] })],
+)
+
+/** What the entries of a closed day moved, with the accounts of all customers taken together (`customers/paid`). */
+export const closedFlows = sqliteTable(
+  'closed_flows',
+  {
+    day: integer().notNull(),
+    kind: text().$type<EntryKind>().notNull(),
+    debit: text().notNull(),
+    credit: text().notNull(),
+    amount: money().notNull(),
+    entries: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.day, table.kind, table.debit, table.credit] })],
 )
