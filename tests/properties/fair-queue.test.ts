@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { FairQueue } from '../../server/adapters/websearch/local/fair-queue'
 import { BACKLOG_MS, IDLE_MS, openIndexClient } from '../../server/adapters/websearch/local/index-client'
 import type { IndexAnswer } from '../../server/adapters/websearch/local/index-thread'
+import { FairQueue } from '../../server/core/fair-queue'
 import { FakeThreads, searchFor } from '../support/fake-threads'
 
 const CALLERS = ['a', 'b', 'c', 'd']

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { ReportTurns } from '../../../server/adapters/stores/libsql/usage/report-turns'
 import { LibsqlUsageReports } from '../../../server/adapters/stores/libsql/usage/usage-reports'
 import type { AccountId } from '../../../server/core/ids'
 import type { CallRecord } from '../../../server/core/usage/call-record'
@@ -16,12 +17,7 @@ let log: CallRecord[]
 beforeAll(async () => {
   stores = await openTestStores()
   account = await stores.account()
-  reports = new LibsqlUsageReports(
-    stores.db,
-    () => true,
-    async () => undefined,
-    WINDOW,
-  )
+  reports = new LibsqlUsageReports(stores.db, () => true, new ReportTurns(async () => undefined), WINDOW)
   // Two calls at each moment; one of thirty is of the idle key.
   log = Array.from({ length: 60 }, (_, i) =>
     call(account, null, {

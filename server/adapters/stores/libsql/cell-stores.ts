@@ -37,6 +37,7 @@ import { LibsqlRetention } from './retention'
 import { keptHolds } from './schema/usage'
 import { LibsqlSocial } from './social'
 import { operationUsage } from './usage/operation-usage'
+import { ReportTurns } from './usage/report-turns'
 import { LibsqlRevenue } from './usage/revenue'
 import { LibsqlUsageReports } from './usage/usage-reports'
 
@@ -125,14 +126,15 @@ async function reviewed(stuck: LibsqlStuckRecords, { onStuck, onTrouble }: CellO
 
 /** What reads the books and the calls of a cell, and what operators keep about its accounts. */
 function cellReports({ db, reports: slow }: Database, { clock, isCounted }: CellOptions, applied: () => Promise<void>) {
+  const turns = new ReportTurns(applied)
   return {
     books: new LibsqlBooks(slow, applied),
-    statements: new LibsqlAccountStatements(slow, applied),
+    statements: new LibsqlAccountStatements(slow, turns),
     accounting: new LibsqlAccounting(slow, applied),
     dayClosing: new LibsqlDayClosings(slow, applied),
     ledgerCheck: libsqlLedgerCheck(slow, applied),
     revenue: new LibsqlRevenue(slow, applied),
-    reports: new LibsqlUsageReports(slow, isCounted, applied),
+    reports: new LibsqlUsageReports(slow, isCounted, turns),
     operationUsage: operationUsage(slow, applied),
     notes: new LibsqlAccountNotes(db),
     finder: new LibsqlAccountFinder(slow, applied),

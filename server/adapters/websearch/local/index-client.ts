@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { failure } from '../../../core/failure'
+import { FairQueue, type QueueBounds } from '../../../core/fair-queue'
 import { err } from '../../../core/result'
-import { FairQueue, type QueueBounds } from './fair-queue'
 import { type IndexAnswer, type IndexThread, type StartThread, startIndexThread } from './index-thread'
 import type { IndexQuestion } from './query/question'
 

@@ -13,6 +13,7 @@ import type { Page } from '../../../../core/page'
 import { cursorOf, parseCursor } from '../driver/cursor'
 import { accounts, auditLog } from '../schema/accounts'
 import { entries } from '../schema/ledger'
+import type { ReportTurns } from '../usage/report-turns'
 import { dailyLines } from './daily-lines'
 
 /** The audit entry of an adjustment is written with it, at about the same time. */
@@ -24,12 +25,11 @@ type EntryRow = typeof entries.$inferSelect
 /** AccountStatements, computed from the ledger entries; nothing is stored twice. */
 export class LibsqlAccountStatements implements AccountStatements {
   private readonly db: LibSQLDatabase
-  private readonly applied: () => Promise<void>
+  private readonly turns: ReportTurns
 
-  /** `applied` resolves when the tables contain every acknowledged charge. */
-  constructor(db: LibSQLDatabase, applied: () => Promise<void>) {
+  constructor(db: LibSQLDatabase, turns: ReportTurns) {
     this.db = db
-    this.applied = applied
+    this.turns = turns
   }
 
   async transactions(
@@ -38,8 +38,14 @@ export class LibsqlAccountStatements implements AccountStatements {
     cursor: string | null,
   ): Promise<Page<AccountTransaction> | null> {
     const after = cursor === null ? null : parseCursor(cursor, /^-?\d{1,15}$/)
-    if (cursor !== null && !after) return null
-    await this.applied()
+    return cursor !== null && !after ? null : this.turns.of(account, () => this.page(account, limit, after))
+  }
+
+  private async page(
+    account: AccountId,
+    limit: number,
+    after: ReturnType<typeof parseCursor>,
+  ): Promise<Page<AccountTransaction>> {
     const page = this.entriesOf(account, ne(entries.kind, 'overrun'), after?.number ?? null, limit)
     const now = this.db
       .select({ posted: sql<number>`${accounts.credit} + ${accounts.paid} - ${accounts.debt}` })
@@ -60,8 +66,9 @@ export class LibsqlAccountStatements implements AccountStatements {
   async adjustments(account: AccountId, limit: number, cursor: string | null): Promise<Page<AccountAdjustment> | null> {
     const after = cursor === null ? null : parseCursor(cursor, /^adjustment$/)
     if (cursor !== null && !after) return null
-    await this.applied()
-    const rows = await this.entriesOf(account, inArray(entries.kind, ADJUSTMENT_KINDS), after?.number ?? null, limit)
+    const rows = await this.turns.of(account, async () =>
+      this.entriesOf(account, inArray(entries.kind, ADJUSTMENT_KINDS), after?.number ?? null, limit),
+    )
     const transactions = transactionsOf(account, rows)
     const listed = transactions.slice(0, limit)
     const actors = await this.actorsOf(account, listed)
@@ -115,9 +122,8 @@ export class LibsqlAccountStatements implements AccountStatements {
     )
   }
 
-  async daily(account: AccountId, timezone: string, limit: number, cursor: string | null) {
-    await this.applied()
-    return dailyLines(this.db, { account, timezone }, limit, cursor)
+  daily(account: AccountId, timezone: string, limit: number, cursor: string | null) {
+    return this.turns.of(account, () => dailyLines(this.db, { account, timezone }, limit, cursor))
   }
 }
 

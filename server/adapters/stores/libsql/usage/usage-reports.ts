@@ -19,6 +19,7 @@ import { pruned, requests } from '../schema/usage'
 import { errorsOf } from './error-report'
 import { latenciesOf } from './latency-report'
 import { ofKeys } from './of-keys'
+import type { ReportTurns } from './report-turns'
 import { LibsqlUsageFigures } from './usage-figures'
 
 /** The maximum number of calls that one page of an unindexed filter scans: about 60 ms. A log of a million would take a second. */
@@ -29,35 +30,26 @@ export class LibsqlUsageReports implements UsageReports {
   private readonly db: LibSQLDatabase
   private readonly isCounted: (operation: string) => boolean
   private readonly figures: LibsqlUsageFigures
-  private readonly applied: () => Promise<void>
+  private readonly turns: ReportTurns
   private readonly window: number
 
-  /** `applied` resolves when the tables contain every acknowledged charge. */
-  constructor(
-    db: LibSQLDatabase,
-    isCounted: (operation: string) => boolean,
-    applied: () => Promise<void>,
-    window = WINDOW,
-  ) {
+  constructor(db: LibSQLDatabase, isCounted: (operation: string) => boolean, turns: ReportTurns, window = WINDOW) {
     this.db = db
     this.window = window
     this.isCounted = isCounted
-    this.applied = applied
+    this.turns = turns
     this.figures = new LibsqlUsageFigures(db, isCounted)
   }
 
-  async usage(
-    question: UsageQuestion,
-    edges: readonly number[],
-    grouping: UsageGrouping | null,
-  ): Promise<UsageFigures> {
-    await this.applied()
-    for (;;) {
-      const before = await this.prunedBefore()
-      const figures = await this.figures.of(question, edges, grouping, before)
-      // Rows that were removed meanwhile would be missing at the ends of the range.
-      if ((await this.prunedBefore()) === before) return figures
-    }
+  usage(question: UsageQuestion, edges: readonly number[], grouping: UsageGrouping | null): Promise<UsageFigures> {
+    return this.turns.of(question.accountId, async () => {
+      for (;;) {
+        const before = await this.prunedBefore()
+        const figures = await this.figures.of(question, edges, grouping, before)
+        // Rows that were removed meanwhile would be missing at the ends of the range.
+        if ((await this.prunedBefore()) === before) return figures
+      }
+    })
   }
 
   /** Uncharged calls that are older may be missing in the log. */
@@ -66,20 +58,24 @@ export class LibsqlUsageReports implements UsageReports {
     return row?.before ?? 0
   }
 
-  async latencies(question: LatencyQuestion): Promise<readonly LatencyGroup[]> {
-    await this.applied()
-    return latenciesOf(this.db, question)
+  latencies(question: LatencyQuestion): Promise<readonly LatencyGroup[]> {
+    return this.turns.of(question.accountId, () => latenciesOf(this.db, question))
   }
 
-  async errors(filter: RequestFilter): Promise<ErrorReport> {
-    await this.applied()
-    return errorsOf(this.db, filter, this.isCounted)
+  errors(filter: RequestFilter): Promise<ErrorReport> {
+    return this.turns.of(filter.accountId, () => errorsOf(this.db, filter, this.isCounted))
   }
 
   async requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null> {
     const after = cursor === null ? null : parseCursor(cursor, /^req_\w+$/)
-    if (cursor !== null && !after) return null
-    await this.applied()
+    return cursor !== null && !after ? null : this.turns.of(filter.accountId, () => this.page(filter, limit, after))
+  }
+
+  private async page(
+    filter: RequestFilter,
+    limit: number,
+    after: ReturnType<typeof parseCursor>,
+  ): Promise<Page<CallRecord>> {
     const { search } = filter
     const named = search?.by === 'name' ? await this.named(filter.accountId, search.text, limit, after?.text) : null
     if (named) return named
@@ -117,8 +113,11 @@ export class LibsqlUsageReports implements UsageReports {
     }
   }
 
-  async request(account: AccountId, key: KeyId | null, id: string): Promise<CallRecord | null> {
-    await this.applied()
+  request(account: AccountId, key: KeyId | null, id: string): Promise<CallRecord | null> {
+    return this.turns.of(account, () => this.one(account, key, id))
+  }
+
+  private async one(account: AccountId, key: KeyId | null, id: string): Promise<CallRecord | null> {
     const own = and(eq(requests.accountId, account), key ? eq(requests.keyId, key) : undefined)
     const [byOurs] = await this.db
       .select()
