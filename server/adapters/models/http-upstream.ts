@@ -84,10 +84,11 @@ async function begunStream(body: ReadableStream<Uint8Array>, { path }: BackendCa
   const isList = path.stream && !path.events
   // Some servers call their events JSON or HTML. Only then is their beginning read before the caller gets an answer.
   if (!/json|html|xml/i.test(contentType) || (isList && /json/i.test(contentType))) return { begin: NONE, reader }
-  for (;;) {
+  for (let spaces = 0; ; ) {
     const { done, value } = await reader.read()
     const first = value?.find((byte) => byte > 0x20)
-    if (!done && first === undefined) continue
+    spaces += value?.length ?? 0
+    if (!done && first === undefined && spaces < MAX_ERROR_BYTES) continue
     if (value && first !== undefined && !WHOLE_BODIES.includes(first)) return { begin: value, reader }
     await reader.cancel()
     return { begin: null, reader }

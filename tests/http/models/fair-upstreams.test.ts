@@ -9,6 +9,7 @@ import { openAi, openVendor, type Received, type VendorDouble } from '../../supp
 let vendor: VendorDouble
 let gateway: ModelGateway
 let origin: string
+let operator: Awaited<ReturnType<ModelGateway['owner']>>
 const good = () => openAi.plain('Hi', { input: 10, output: 4 })
 beforeAll(async () => {
   vendor = openVendor(good)
@@ -23,6 +24,8 @@ beforeAll(async () => {
     { id: 'broken', upstream: at('broken'), price: PRICE },
   ])
   origin = vendor.origin
+  // The first account of an install.
+  operator = await gateway.owner()
 })
 beforeEach(() => {
   vendor.answer = good
@@ -100,6 +103,30 @@ describe('the breaker', () => {
     const state = (model: string) => models.find((one) => one.name === name(model))?.breaker
     expect([state('broken'), state('healthy')]).toEqual(['open', 'closed'])
   })
+})
+
+test('upstream.down follows calls of at least two accounts, and names the model', async () => {
+  const down = async () => {
+    await gateway.gateway.delivering.run()
+    const { notices } = (await (await operator.api('/api/notices?limit=200')).json()) as {
+      notices: { type: string; data: { upstream: string } }[]
+    }
+    return notices.filter(({ type }) => type === 'upstream.down').map(({ data }) => data.upstream)
+  }
+  const [one, other] = [await gateway.funded(), await gateway.funded()]
+  // What the tests before left open.
+  gateway.clock.advance(60_000)
+  expect(await call(other.key, 'broken')).toBe(200)
+  vendor.answer = ({ path }) => (path.startsWith('/broken') ? openAi.error(500, {}) : good())
+  for (let i = 0; i < 6; i++) {
+    expect(await call(one.key, 'broken')).toBe(502)
+    gateway.clock.advance(30_000)
+    expect(await call(other.key, 'healthy')).toBe(200)
+  }
+  expect(await down()).toEqual([])
+  expect(await call(other.key, 'broken')).toBe(502)
+  await until(async () => (await down()).length > 0)
+  expect(await down()).toEqual([`openai ${new URL(origin).host} OPENAI_DOUBLE_KEY broken`])
 })
 
 describe('an open breaker', () => {

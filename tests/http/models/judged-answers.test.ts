@@ -152,6 +152,20 @@ describe('a stream without a sentinel that ends clean, with its finish reason an
     expect(await balance()).toEqual({ paid: 10_000_000 - CHARGE, held: 0 })
   })
 
+  test('takes no empty reason for one, and a report of its own wherever it comes', async () => {
+    const { key, balance } = await gateway.funded()
+    const [role = '', word = '', stop = '', report = ''] = openAi.words(['Hi'], USAGE)
+    const empty = (event: string) => event.replace('"finish_reason":null', '"finish_reason":""')
+    const streamed = async (...events: string[]) => {
+      first.answer = () => eventStream(events)
+      return (await gateway.post(key, CALLS.chat[0], { ...CALLS.chat[1], stream: true })).text()
+    }
+    expect(await streamed(empty(role), empty(word), report)).toContain('upstream_error')
+    expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+    expect(await streamed(empty(role), empty(word), report, stop)).toEndWith(openAi.done)
+    expect(await balance()).toEqual({ paid: 10_000_000 - CHARGE, held: 0 })
+  })
+
   test('is cut, and free, while one of its choices has no finish reason', async () => {
     const { key, balance } = await gateway.funded()
     first.answer = () => eventStream(endless)
@@ -237,6 +251,14 @@ describe('a stream that was asked for', () => {
       expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
     },
   )
+
+  test('and answered with endless spaces that are called JSON is 502 soon', async () => {
+    const { key } = await gateway.funded()
+    const spaces = new TextEncoder().encode(' '.repeat(8192))
+    const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(spaces) })
+    first.answer = () => new Response(body, { headers: { 'content-type': 'application/json' } })
+    expect((await gateway.post(key, CALLS.chat[0], { ...CALLS.chat[1], stream: true })).status).toBe(502)
+  })
 
   test('is served as a stream although the upstream calls it JSON', async () => {
     const { key, balance } = await gateway.funded()

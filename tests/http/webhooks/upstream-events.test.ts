@@ -106,6 +106,25 @@ test('failures that callers cause, limits, and few or interrupted failures make 
   expect(await written(before + 2)).toHaveLength(before + 2)
 })
 
+test('errors that calls may cause make an event only once calls of a second account end with them, too', async () => {
+  const before = (await upstreamEvents()).length
+  const other = (await gateway.key(await gateway.account())).secret
+  fails({ kind: 'error', reason: 'status 500' })
+  for (let i = 0; i < 6; i++) {
+    await call()
+    gateway.clock.advance(MINUTE_MS)
+  }
+  expect(await upstreamEvents()).toHaveLength(before)
+  await gateway.as(other, IMAGES_CALL)
+  expect((await written(before + 1)).at(-1)).toMatchObject({
+    type: 'upstream.down',
+    data: { failures: 7, reason: 'error' },
+  })
+  works()
+  await call()
+  expect(await written(before + 2)).toHaveLength(before + 2)
+})
+
 test('a clock that is set while an upstream fails makes no event', async () => {
   const before = (await upstreamEvents()).length
   fails(DOWN)

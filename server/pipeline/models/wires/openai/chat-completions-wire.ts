@@ -1,4 +1,4 @@
-import { elementsOf, isJson, type Json } from '../../../../core/json'
+import { elementsOf, isJson, type Json, stringOrEmpty } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
@@ -25,8 +25,9 @@ import { uncoveredOfChat } from './chat-completions-members'
 const TEXTS = stringMembers('content', 'arguments', 'refusal', 'reasoning', 'reasoning_content')
 /** The text of this property in every event of a stream with `include_usage`. */
 const NO_USAGE = ',"usage":null'
-const NOT_TEXT_ALONE = /\[DONE\]|"error"(?!\s*:\s*null\b)|"usage"\s*:\s*\{|"finish_reason"\s*:\s*"/
-const FINISH = /"finish_reason"\s*:\s*"/
+const NOT_TEXT_ALONE = /\[DONE\]|"error"(?!\s*:\s*null\b)|"usage"\s*:\s*\{|"finish_reason"\s*:\s*"[^"]/
+/** Some servers send an empty reason before the last one. */
+const FINISH = /"finish_reason"\s*:\s*"[^"]/
 const DONE = new TextEncoder().encode('data: [DONE]\n\n')
 const NONE: Uint8Array = new Uint8Array()
 
@@ -156,7 +157,8 @@ class ChatMeter implements StreamMeter {
   close(): Uint8Array {
     const rest = this.events.end()
     // Some servers end without `[DONE]`. With every finish reason and the usage nothing is missing but that.
-    if (!this.isComplete && this.isCountedToEnd && this.finished.size >= this.choices) {
+    const isCounted = this.isCountedToEnd || this.isReport
+    if (!this.isComplete && isCounted && this.finished.size >= this.choices) {
       this.isComplete = true
       this.ending = DONE
     }
@@ -198,7 +200,7 @@ class ChatMeter implements StreamMeter {
 
   private finish({ choices }: Json): void {
     for (const choice of elementsOf(choices))
-      if (isJson(choice) && typeof choice['finish_reason'] === 'string') this.finished.add(choice['index'])
+      if (isJson(choice) && stringOrEmpty(choice['finish_reason']) !== '') this.finished.add(choice['index'])
     this.isCountedToEnd = false
   }
 }
