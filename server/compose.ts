@@ -110,7 +110,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   const web = app({
     ...{ ...shared, ...linked, budgets, baseUrl: config.baseUrl },
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
-    gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl }),
+    gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl, unread: core.unread }),
     contexts: contextsOf(config, surroundings, core.intake),
     ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT), cells, users },
     owners: new OwnerSessions({ ...config, ...core, identity, ownOrigins, budgets, elsewhere }),
@@ -135,7 +135,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   return {
     app: web,
     /** Handles a request. */
-    fetch: securedBy(config, answer),
+    fetch: securedBy(config, core.unread, answer),
     core,
     ...{ sandbox: linked.sandbox, social: linked.social },
     ...{ ...billing.moneyIn, ...webhooks.senders, retention, backups, upstreamPayments: imported.upstreamPayments },

@@ -10,6 +10,7 @@ import type { OutboundFetch } from '../core/outbound/outbound-fetch'
 import { RecentLatencies } from '../core/usage/recent-latencies'
 import { PRODUCT } from '../core/version'
 import { Intake } from '../http/middleware/input/intake'
+import { UnreadAnswers } from '../http/middleware/response/unread-answers'
 import { composeAgents } from './agents'
 import { openUpstreamWallet } from './apis/upstream-payments'
 import { ownsControl } from './cluster/cells/cell-membership'
@@ -17,7 +18,7 @@ import { setupTokenOf } from './cluster/cells/other-cells'
 import { openControl } from './control'
 import { openDatabases } from './databases'
 import { resealSecrets } from './resealing'
-import { roomForBodies } from './room-for-bodies'
+import { roomForAnswers, roomForBodies } from './room-for-bodies'
 import type { Surroundings } from './surroundings'
 
 export const STOPWATCH: Clock = { now: () => performance.now() }
@@ -79,6 +80,7 @@ async function coreOf(
       ownsControl: ownsControl(membership),
     })),
     intake: new Intake(membership?.bodies ?? roomForBodies(), stopwatch),
+    unread: new UnreadAnswers(roomForAnswers(), stopwatch),
     keys,
     operator: new Operator({
       ...{ accounts, prices, ledger, clock, events },

@@ -3,14 +3,16 @@ import { Cors } from '../http/middleware/cors'
 import { normalizeUrl } from '../http/middleware/normalize-url'
 import { CompressedResponses, isCompressible } from '../http/middleware/response/compressed-response'
 import { securedResponse } from '../http/middleware/response/secured-response'
+import type { UnreadAnswers } from '../http/middleware/response/unread-answers'
 
 /** Normalizes the URL of each request, adds security headers to each response and compresses those that may be. */
 export function securedBy(
   { baseUrl, corsOrigins }: Config,
+  unread: UnreadAnswers,
   answer: (request: Request) => Response | Promise<Response>,
 ) {
   const isHttps = baseUrl.startsWith('https:')
-  const compressed = new CompressedResponses()
+  const compressed = new CompressedResponses(unread)
   const cors = new Cors(corsOrigins)
   return async (original: Request): Promise<Response> => {
     const request = normalizeUrl(original)

@@ -76,7 +76,8 @@ export const KEY_DOCS = {
     id: 'listKeyNames',
     tag: 'Keys',
     summary: 'Names of keys and apps',
-    description: 'The names of all keys and connected apps you ever had, to resolve the ids in reports.',
+    description:
+      'The names of the newest 10,000 keys and of all connected apps you ever had, to resolve the ids in reports.',
     answers: {
       200: {
         description: 'Every key and app.',

@@ -34,7 +34,7 @@ export const KeyNames = named(
         last4: orNull(text('The last four characters of a key; null for an app.')),
         revoked: yesOrNo('Whether it was revoked or disconnected.'),
       }),
-      'All keys and apps, including revoked ones.',
+      'The newest 10,000 keys and all apps, including revoked ones.',
     ),
   }),
 )

@@ -153,7 +153,7 @@ class McpRoute {
     })
     // A message with a payment that was refused before its call ran counts like one without.
     const last = payment && !hasRun ? await counted() : reply
-    return last.refusal ? last.refuse(last.refusal) : last.passed(answer, called !== null)
+    return last.refusal ? last.refuse(last.refusal) : context.endSilence(await last.passed(answer, called !== null))
   }
 
   /** Why a browser's request is refused, or null. */

@@ -10,6 +10,7 @@ import { OwnKeyRequest } from './caller/own-key-request'
 import type { GatedContext, RequestContext } from './request-context'
 import { type RequestIds, requestIds } from './request-ids'
 import { Reply } from './response/reply'
+import type { UnreadAnswers } from './response/unread-answers'
 
 export interface GateOptions {
   readonly auth: AuthDeps
@@ -17,6 +18,7 @@ export interface GateOptions {
   readonly telemetry: Telemetry
   /** Public origin. */
   readonly baseUrl: string
+  readonly unread: UnreadAnswers
 }
 
 const NO_HEADERS = new Headers()
@@ -92,9 +94,9 @@ export class Gate {
   }
 
   private reply(passed: Result<AuthenticatedCall, Refused>, ids: RequestIds, path: string): Reply {
-    const { auth, journal, telemetry, baseUrl } = this.options
+    const { auth, journal, telemetry, baseUrl, unread } = this.options
     const verdict = passed.ok ? passed.value : passed.error
-    return new Reply({ verdict, ids, path, journal, telemetry, now: () => auth.clock.now(), origin: baseUrl })
+    return new Reply({ verdict, ids, path, journal, telemetry, now: () => auth.clock.now(), origin: baseUrl, unread })
   }
 }
 

@@ -20,6 +20,17 @@ export type BunServer = {
   timeout(request: Request, seconds: number): void
 } | null
 
+/** How long an idle connection stays open, as in `listen.ts`. */
+const IDLE_SECONDS = 60
+
+/** Who is signed in, of requests to the owner's API. */
+const OWNERS = new WeakMap<Request, AccountId>()
+
+/** Whom the bytes of an answer of the owner's API count against. */
+export function ownerOf(request: Request): string {
+  return OWNERS.get(request) ?? 'strangers'
+}
+
 /** The state of one request. Available on Elysia's context as `context`, from `onRequest` to `onError`. */
 export class RequestContext implements BodySource {
   readonly request: Request
@@ -80,9 +91,22 @@ export class RequestContext implements BodySource {
     this.account = account
   }
 
+  /** The same, and its answer if that is large. */
+  countOn(account: AccountId): void {
+    this.countBodyOn(account)
+    OWNERS.set(this.request, account)
+  }
+
   /** Disables the idle timeout of the connection, for calls that have their own deadlines. */
   allowSilence(): void {
     this.server?.timeout(original(this.request), 0)
+  }
+
+  /** Enables it again for an answer that sends no events: a reader who takes nothing of it is disconnected. */
+  endSilence(answer: Response): Response {
+    if (!answer.headers.get('content-type')?.startsWith('text/event-stream'))
+      this.server?.timeout(original(this.request), IDLE_SECONDS)
+    return answer
   }
 }
 

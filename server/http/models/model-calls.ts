@@ -62,7 +62,8 @@ export class ModelCalls {
       const read = await this.resolved(context, target, await this.bodies.read(target.wire, taken.value, target.path))
       return read.ok ? modelWork(this.deps, this.call(context, target, read.value)) : read
     })
-    return reply.outcome(outcome)
+    const answer = reply.outcome(outcome)
+    return outcome.kind === 'streaming' ? answer : context.endSilence(answer)
   }
 
   /** The body with the items that it refers to. Its digest is that of the body as sent, which a repeat has, too. */

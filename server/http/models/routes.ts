@@ -78,9 +78,9 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
   }
   const shown = (context: GatedContext) =>
     one(context, { anthropic: anthropicModel, google: googleModel, openai: wireModel }[packageOf(context)])
-  const researched = (context: GatedContext) => {
+  const researched = async (context: GatedContext) => {
     context.allowSilence()
-    return research.answer(callRequestOf(context))
+    return context.endSilence(await research.answer(callRequestOf(context)))
   }
   const atGoogle = (documentation: Hook) =>
     served(GENERATE, documentation, ({ context }) => calls.answer(context, googleTarget(context.url)))

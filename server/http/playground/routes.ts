@@ -46,7 +46,8 @@ export function tryRoutes(
       // A model can be silent for longer than the idle timeout; every endpoint has its own deadline.
       context.allowSilence()
       const { address, request } = context
-      return dispatch(new OwnKeyRequest(call.url, { ...call.init, signal: request.signal }, { key: key.id, address }))
+      const own = new OwnKeyRequest(call.url, { ...call.init, signal: request.signal }, { key: key.id, address })
+      return context.endSilence(await dispatch(own))
     }),
   )
 }

@@ -92,7 +92,7 @@ export class OwnerSessions {
     const address = formatAddress(context.address)
     const account = await this.accountOf(session, context)
     if (withinMs !== undefined) await this.requireSecondFactor(session, account, isSettingUp)
-    context.countBodyOn(account.id)
+    context.countOn(account.id)
     await this.budgets.countOn(context, account.id)
     const balance = await this.ledger.balance(account.id)
     return {
@@ -114,7 +114,7 @@ export class OwnerSessions {
     const staff = context.staff ? claimed(context.staff) : await this.signedInUser(context)
     requireRecent(staff.signedInAt, context, withinMs)
     if (withinMs !== undefined) await this.requireSecondFactor(staff, roleFlags(staff.role))
-    context.countBodyOn(staff.accountId)
+    context.countOn(staff.accountId)
     await this.budgets.countOn(context, staff.accountId)
     return staff
   }
@@ -127,7 +127,7 @@ export class OwnerSessions {
     const user = await this.signedInUser(context)
     requireRecent(user.signedInAt, context, withinMs)
     if (withinMs !== undefined) await this.requireSecondFactor(user, roleFlags(user.role), isSettingUp)
-    context.countBodyOn(user.accountId)
+    context.countOn(user.accountId)
     await this.budgets.countOn(context, user.accountId)
     return user
   }

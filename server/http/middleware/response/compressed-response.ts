@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
+import { ownerOf } from '../request-context'
 import { acceptedEncoding, type Encoding } from './accepted-encoding'
+import { UnreadAnswers } from './unread-answers'
 
 const MIN_BYTES = 1024
 /** Larger answers are exports, which are not held twice in memory. */
@@ -19,7 +21,12 @@ const LISTS = /^https?:\/\/[^/]+\/(api\/|docs\/guide)/
  * priced answers and answers that show a secret are never touched.
  */
 export class CompressedResponses {
+  private readonly unread: UnreadAnswers
   private readonly known = new Map<string, Uint8Array<ArrayBuffer>>()
+
+  constructor(unread: UnreadAnswers) {
+    this.unread = unread
+  }
 
   /** The response to a request that `isCompressible`. */
   async of(request: Request, response: Response): Promise<Response> {
@@ -39,9 +46,14 @@ export class CompressedResponses {
     const encoding = acceptedEncoding(request.headers.get('accept-encoding'))
     headers.delete('content-length')
     if (encoding === null || body.byteLength < MIN_BYTES || body.byteLength > MAX_BYTES)
-      return new Response(body, { status: 200, headers })
+      return this.sent(body, headers, request)
     headers.set('content-encoding', encoding)
-    return new Response(await this.packed(body, encoding, etag), { status: 200, headers })
+    return this.sent(await this.packed(body, encoding, etag), headers, request)
+  }
+
+  private sent(body: Uint8Array<ArrayBuffer>, headers: Headers, request: Request): Response {
+    const isLarge = UnreadAnswers.isLarge(body)
+    return new Response(isLarge ? this.unread.inPieces(body, ownerOf(request)) : body, { status: 200, headers })
   }
 
   private async packed(

@@ -1,4 +1,5 @@
 import { corked, withWholeBody } from '../../../core/cluster/whole-body'
+import { limitSubject } from '../../../core/credentials/address'
 import type { Failure } from '../../../core/failure'
 import type { Journal } from '../../../core/ledger/journal'
 import type { Readings } from '../../../core/limits/limiter'
@@ -20,6 +21,7 @@ import { HUNG_UP } from '../../../pipeline/call-upstream'
 import { callRecord, templateOf } from '../../../pipeline/record-call'
 import { idHeaders, type RequestIds } from '../request-ids'
 import { FAILURES, failureBody, failureResponse } from './failures'
+import { UnreadAnswers } from './unread-answers'
 
 type Ended<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
 
@@ -36,6 +38,7 @@ export class Reply {
   private readonly telemetry: Telemetry
   private readonly now: () => number
   private readonly origin: string
+  private readonly unread: UnreadAnswers
   private model: string | null = null
   private readonly more: Record<string, string> = {}
 
@@ -48,6 +51,7 @@ export class Reply {
     now: () => number
     /** Public origin, to tell apps where to get a token. */
     origin: string
+    unread: UnreadAnswers
   }) {
     this.verdict = parts.verdict
     this.incoming = parts.verdict.incoming
@@ -57,6 +61,7 @@ export class Reply {
     this.telemetry = parts.telemetry
     this.now = parts.now
     this.origin = parts.origin
+    this.unread = parts.unread
   }
 
   /** Why the call was refused, or null. */
@@ -132,14 +137,17 @@ export class Reply {
   }
 
   /** A response that another part of the gateway made. `isLogged`: its log row is already written. */
-  passed(answer: Response, isLogged: boolean): Response {
+  async passed(answer: Response, isLogged: boolean): Promise<Response> {
     if (!isLogged) this.note(answer.status, null)
     if (isLogged) this.incoming.trace?.end(this.ended(answer.status, null))
     else this.report(answer.status, null)
     const headers = new Headers(answer.headers)
     for (const [name, value] of this.headers({})) headers.set(name, value)
     headers.set('cache-control', 'no-store')
-    return new Response(answer.body, { status: answer.status, headers })
+    const { status } = answer
+    if (!headers.get('content-type')?.startsWith('application/json'))
+      return new Response(answer.body, { status, headers })
+    return this.whole(new Uint8Array(await answer.arrayBuffer()), { status, headers })
   }
 
   /** A charged success. Its log row was written with the charge. */
@@ -184,7 +192,18 @@ export class Reply {
     readings?: Readings,
   ): Response {
     const headers = this.headers({ 'content-type': 'application/json', ...more }, readings)
-    return withWholeBody(new Response(corked(body), { status, headers }), body)
+    return this.whole(body, { status, headers })
+  }
+
+  private whole(body: string | Uint8Array<ArrayBuffer>, init: { status: number; headers: Headers }): Response {
+    if (UnreadAnswers.isLarge(body)) return new Response(this.unread.inPieces(body, this.owner), init)
+    return withWholeBody(new Response(corked(body), init), body)
+  }
+
+  /** Whom the bytes of an answer count against. */
+  private get owner(): string {
+    const { caller, incoming } = this.verdict
+    return caller.kind === 'anonymous' ? limitSubject(incoming.address) : caller.account.id
   }
 
   /** The headers of every response to this call, and `more`. Made one by one: Bun takes three times as long to read an object. */
