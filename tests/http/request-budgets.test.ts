@@ -186,6 +186,19 @@ describe('a full window', () => {
     expect((await gateway.as(keys[0], '/v1/whoami')).status).toBe(200)
   })
 
+  test('of an account counts a report that a tool makes', async () => {
+    const key = await gateway.key(await gateway.account(1))
+    const call = (method: string, params: unknown) =>
+      gateway.as(key, '/mcp', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      })
+    expect(await (await call('tools/call', { name: 'usage', arguments: {} })).text()).toContain('bucket_width')
+    // Each takes two without a range.
+    expect(leftOn(await gateway.as(key, '/v1/usage?bucket_width=1h'))).toBe(OWNER_RPM - 4)
+  })
+
   test('of an account also bounds the writes of its apps', async () => {
     const owner = await gateway.owner()
     const { id } = await read<{ id: AccountId }>(owner.api('/api/account'))
@@ -235,7 +248,7 @@ describe('a batch', () => {
     const before = leftOn(await owner.api('/api/account'))
     await read(owner.api(batch('keys?limit=200', 'usage?group_by=key', 'account')))
     // The batch itself, a list of four pages of fifty, a grouped report, a read, and this one.
-    expect(before - leftOn(await owner.api('/api/account'))).toBe(1 + 6 + 9 + 1 + 1)
+    expect(before - leftOn(await owner.api('/api/account'))).toBe(1 + 6 + 6 + 1 + 1)
     let parts: { readonly status: number; readonly body: unknown }[] = []
     do parts = (await read<{ parts: typeof parts }>(owner.api(batch(...Array(24).fill('keys?limit=200'))))).parts
     while (parts.every(({ status }) => status === 200))
@@ -286,7 +299,7 @@ test('a download goes on with the next minute where the rows of one are taken', 
   await seedCalls(small, account, { key: key.id, count: 12_000 })
   small.clock.advance(MINUTE)
   const file = await owner.api('/api/usage.csv')
-  expect(leftOn(file)).toBe(80)
+  expect(leftOn(file)).toBe(50)
   const reader = file.body?.pipeThrough(new TextDecoderStream()).getReader()
   if (!reader) throw new Error('no body')
   let text = ''
@@ -296,15 +309,14 @@ test('a download goes on with the next minute where the rows of one are taken', 
     return done
   }
   const lines = () => text.split('\r\n').length - 2
-  // Each page of 5,000 rows costs 50 of the 80.
-  while (lines() < 5_000) await take()
-  const second = take()
-  expect((await owner.api('/api/keys?limit=200')).status).toBe(200)
-  expect(lines()).toBe(5_000)
-  small.clock.advance(MINUTE)
-  await second
+  // Each page of 5,000 rows costs 50, the first with the request.
+  while (lines() < 10_000) await take()
+  const third = take()
+  expect((await owner.api('/api/prices')).status).toBe(429)
   expect(lines()).toBe(10_000)
   small.clock.advance(MINUTE)
+  expect(await third).toBe(false)
+  expect(lines()).toBe(12_000)
   while (!(await take()));
   expect(lines()).toBe(12_000)
   await small.close()

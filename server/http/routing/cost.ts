@@ -9,8 +9,8 @@ export const READ = 1
 /** With its audit entry up to 8 KB of disk, which stays. */
 const WRITE = 5
 
-/** Prepares a file of rows. What each row costs is taken while it is read (`RequestContext.pace`). */
-export const EXPORT = 20
+/** A file of rows, with the first page of up to 5,000. What more rows cost is taken on the way (`RequestContext.pace`). */
+export const EXPORT = 50
 /** Reads the log of an account where no index helps. */
 export const SCAN = 5
 /** Of an operator: sums over all accounts. */
@@ -40,7 +40,7 @@ const DAY_SECONDS = 86_400
 const BUCKET_SECONDS: Readonly<Record<string, number>> = { '1m': 60, '1h': 3_600 }
 /** What a report has at most; one of 31 days in hours. */
 const MAX_BUCKETS = 744
-const DEFAULT_BUCKETS = 60
+const DEFAULT_BUCKETS = 30
 const BUCKETS_PER_UNIT = 60
 
 /** A number in a query before it is checked: what cannot be read is refused later. */

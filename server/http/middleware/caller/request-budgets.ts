@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../../core/clock'
 import { limitSubject } from '../../../core/credentials/address'
 import type { AccountId } from '../../../core/ids'
 import type { Limiter, Subject } from '../../../core/limits/limiter'
@@ -12,6 +13,7 @@ const MAX_SESSIONS = 10_000
 const ROWS_PER_UNIT = 100
 /** How often a download looks whether it may go on. */
 const RETRY_MS = 250
+const MAX_RETRIES = (5 * MINUTE_MS) / RETRY_MS
 
 /**
  * Counts the requests of routes that take no key. Those of a session count on its account, all others on the address. A session that
@@ -62,11 +64,12 @@ export class RequestBudgets {
     context.pace = (rows) => this.pace(context, subject, rows)
   }
 
-  /** A download may take minutes: its connection is kept while it waits. Throws when the caller is gone. */
+  /** A download may take minutes: its connection is kept while it waits. Throws when the caller is gone, or after five minutes. */
   private async pace(context: RequestContext, subject: Subject, rows: number): Promise<void> {
     const rest = { ...subject, cost: Math.ceil(rows / ROWS_PER_UNIT) }
     if (rows === 0) return
-    while (!(await this.limiter.countRequest([rest])).ok) {
+    for (let tries = 1; !(await this.limiter.countRequest([rest])).ok; tries++) {
+      if (tries > MAX_RETRIES) throw new Error('the download waited too long for its limit')
       context.allowSilence()
       await Bun.sleep(RETRY_MS)
       context.request.signal.throwIfAborted()

@@ -23,11 +23,16 @@ function cell(value: string | number | null): string {
 
 type ReadPage<T> = (cursor: string | null) => Promise<Page<T> | null>
 
-/** Takes what the rows of each page cost from the window of who downloads them, and waits where too little is left. */
-export function paced<T>({ pace }: Pick<RequestContext, 'pace'>, page: ReadPage<T>): ReadPage<T> {
+/**
+ * Takes what a page cost from the window of who downloads it before the next one is read, so that a download that waits holds no rows.
+ * What the first page costs was taken with the request.
+ */
+export function paced<T>(context: Pick<RequestContext, 'pace'>, page: ReadPage<T>): ReadPage<T> {
+  let rows = 0
   return async (cursor) => {
+    if (cursor !== null) await context.pace(rows)
     const next = await page(cursor)
-    await pace(next?.rows.length ?? 0)
+    rows = next?.rows.length ?? 0
     return next
   }
 }

@@ -169,7 +169,7 @@ export function customerActRoutes(parts: CustomerRouteParts) {
     )
     .get(
       '/export',
-      ...allowed(operator('account'), costing(5 * EXPORT, UNDOCUMENTED), async ({ actor }, { id }: Id) =>
+      ...allowed(operator('account'), costing(2 * EXPORT, UNDOCUMENTED), async ({ actor }, { id }: Id) =>
         exportResponse(taken(await orders.export(actor, { account: id }))),
       ),
     )
