@@ -8,7 +8,7 @@ const MIN_EVENT_DAYS = 7
 
 export const RETENTION = group('How long rows are kept', '', {
   REQUEST_LOG_DAYS: integer({
-    default: 0,
+    default: 400,
     min: 0,
     max: MAX_DAYS,
     doc: "How many days calls stay in the request log; 0 keeps them. Older calls that cost nothing are deleted, charged ones lose the IP address and the caller's id ([ADR 33](adr/0033-old-rows-go-in-steps.md))",

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from './clock'
 import { type AccountId, type AuditId, type KeyId, makeId } from './ids'
 import type { Page } from './page'
 
@@ -116,6 +117,38 @@ export function auditEntry({
     Pick<AuditEntry, 'accountId' | 'keyId' | 'detail' | 'before'>
   >): AuditEntry {
   return { id: makeId('audit', change.at), ...change, accountId, keyId, detail, before }
+}
+
+const MAX_JOINABLE = 1000
+
+/**
+ * Joins repeated changes of the same fields by the same actor within a minute into one entry: with the old values of the first, the new ones
+ * of the last, and the id of the first, under which stores replace it (`insertAudit`). So changing a field back and forth fills no disk.
+ */
+export class JoinedChanges {
+  private readonly firsts = new Map<string, AuditEntry>()
+
+  /** The entry to write for this change. */
+  of(entry: AuditEntry): AuditEntry {
+    const { at, actor, accountId, keyId, action, detail } = entry
+    const fields = Object.keys(detail).toSorted()
+    const name = JSON.stringify([
+      accountId,
+      keyId,
+      action,
+      actor.kind,
+      actor.id,
+      actor.address,
+      fields,
+      detail['connection'],
+    ])
+    const first = this.firsts.get(name)
+    if (first && at >= first.at && at - first.at < MINUTE_MS)
+      return { ...entry, id: first.id, at: first.at, before: first.before }
+    if (this.firsts.size >= MAX_JOINABLE) this.firsts.clear()
+    this.firsts.set(name, entry)
+    return entry
+  }
 }
 
 /** Which entries to read; null does not narrow. */

@@ -299,14 +299,14 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       const busy = await parts.account()
       const failed = (at: number, operation: string, status: number, code: string) =>
         call(busy, null, {
-          ...{ at: NOON + at, operation, status, code, keyId: at % 2 ? 'key_a' : 'key_b' },
+          ...{ at: NOON + at * MINUTE, operation, status, code, keyId: at % 2 ? 'key_a' : 'key_b' },
           failure: { route: null, message: `failed at ${at}`, param: null, rule: null },
         })
       const log = [
         ...[1, 2, 3].map((at) => failed(at, 'image-search', 429, 'rate_limit_exceeded')),
         ...[4, 5].map((at) => failed(at, 'llm-context', 429, 'rate_limit_exceeded')),
         failed(6, 'image-search', 400, 'missing_parameter'),
-        call(busy, 5, { at: NOON + 7 }),
+        call(busy, 5, { at: NOON + 7 * MINUTE }),
         failed(8, 'free', 404, 'resource_not_found'),
       ]
       await parts.write(log)
@@ -318,7 +318,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
           status,
           code,
           calls,
-          lastAt - NOON,
+          (lastAt - NOON) / MINUTE,
         ])
       }
       expect(await found()).toEqual([
@@ -334,7 +334,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
         ['image-search', 429, 'rate_limit_exceeded', 2, 3],
       ])
       expect(await found({ status: 400 })).toEqual([['image-search', 400, 'missing_parameter', 1, 6]])
-      expect(await found({ from: NOON + 2, to: NOON + 5 })).toEqual([
+      expect(await found({ from: NOON + 2 * MINUTE, to: NOON + 5 * MINUTE })).toEqual([
         ['image-search', 429, 'rate_limit_exceeded', 2, 3],
         ['llm-context', 429, 'rate_limit_exceeded', 1, 4],
       ])

@@ -74,6 +74,13 @@ export async function reconcile(file: string): Promise<Reconciliation> {
         LEFT JOIN (SELECT account_id, sum(charged) AS charged FROM usage_rollup GROUP BY account_id) u USING (account_id)
         WHERE l.charged <> coalesce(u.charged, 0)`,
     )
+    await check(
+      'the rollup has calls of a priced operation that the log does not count',
+      `SELECT u.account_id, u.n AS rolled, l.n AS logged FROM
+        (SELECT account_id, sum(requests) AS n FROM usage_rollup GROUP BY account_id) u
+        JOIN (SELECT account_id, sum(1 + repeats) AS n FROM requests GROUP BY account_id) l USING (account_id)
+        WHERE u.n > l.n AND NOT EXISTS (SELECT 1 FROM pruned WHERE name = 'requests')`,
+    )
     const rolled = [
       'requests',
       'input_tokens',

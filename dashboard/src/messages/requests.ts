@@ -1,6 +1,7 @@
 /** The request log, on any page. */
 export const REQUEST_TEXT = {
   title: 'Requests',
+  repeated: (times: number) => `× ${times.toLocaleString('en-US')} within a minute`,
   table: 'Request log',
   columns: {
     at: 'Time',

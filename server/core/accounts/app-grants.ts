@@ -1,4 +1,4 @@
-import { type Actor, type AuditAction, type AuditEntry, auditEntry } from '../audit'
+import { type Actor, type AuditAction, type AuditEntry, auditEntry, JoinedChanges } from '../audit'
 import type { Clock } from '../clock'
 import type { OAuthApp, OAuthGrants } from '../credentials/oauth-grant'
 import { type Failure, failure } from '../failure'
@@ -25,6 +25,7 @@ export class AppGrants {
   private readonly keys: Pick<Keys, 'revokeAll'>
   private readonly clock: Clock
   private readonly mutex = new KeyedMutex()
+  private readonly changes = new JoinedChanges()
 
   constructor(parts: {
     store: AppGrantStore
@@ -69,7 +70,8 @@ export class AppGrants {
       if (!known) return ok(await this.open(accountId, app, limit, actor))
       // Read before the change, so that nothing can fail after it.
       const before = { limit: (await this.holds.pool(known.poolId))?.limit ?? null }
-      await this.store.setLimit(known, limit, this.audit(known, actor, 'connection.limit', { limit }, before))
+      const audit = this.changes.of(this.audit(known, actor, 'connection.limit', { limit }, before))
+      await this.store.setLimit(known, limit, audit)
       await this.holds.setPoolLimit(known.poolId, limit)
       return ok(known)
     })

@@ -1,4 +1,4 @@
-import { type Actor, type AuditAction, type AuditEntry, auditEntry } from '../audit'
+import { type Actor, type AuditAction, type AuditEntry, auditEntry, JoinedChanges } from '../audit'
 import { isImportedName } from '../catalog/operations'
 import type { ParameterError } from '../catalog/parameters'
 import type { Clock } from '../clock'
@@ -61,6 +61,7 @@ export class Keys {
   private readonly isOnSale: (operation: string) => boolean
   private readonly isModel: (id: string) => boolean
   private readonly mutex = new KeyedMutex()
+  private readonly changes = new JoinedChanges()
 
   /** `isOnSale`: whether an imported operation can be called now. `isModel`: whether a model can. */
   constructor(parts: {
@@ -149,7 +150,8 @@ export class Keys {
         ...(form.spendingLimit !== undefined && { limit: form.spendingLimit }),
         ...(form.budget !== undefined && { budget: form.budget }),
       }
-      const audit = this.audit(owner, key.id, 'key.change', { ...form }, await this.before(key, form))
+      const entry = this.audit(owner, key.id, 'key.change', { ...form }, await this.before(key, form))
+      const audit = this.changes.of(entry)
       // Read before the change, so that nothing can fail after it. The counters include what is spent in between.
       await this.holds.known(key.accountId, key.poolId)
       const spending = form.budget ? await this.spending(key, form.budget, now) : NOTHING_SPENT

@@ -89,4 +89,6 @@ export interface CallRecord {
   readonly upstream?: UpstreamUse | undefined
   /** Set for a failure. */
   readonly failure?: FailureNote | undefined
+  /** How many calls without a row of their own are counted on this one. */
+  readonly repeats?: number | undefined
 }

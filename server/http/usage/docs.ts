@@ -30,6 +30,7 @@ export const CALL_EXAMPLE = {
   cost_micros_usd: 5000,
   latency_ms: 12,
   ip: '203.0.113.7',
+  repeats: 0,
 }
 
 const CHARGE_EXAMPLE = {

@@ -61,6 +61,9 @@ const call = {
   cost_micros_usd: microsUsd('What it cost.', { minimum: 0 }),
   latency_ms: count('Milliseconds it took.'),
   ip: text('The IP address it came from.'),
+  repeats: count(
+    'How many more calls like it, within its minute, have no entry of their own: of refusals (401, 402, 403, 429) only the first per key, operation and code has one.',
+  ),
 }
 
 export const UsageReport = named(

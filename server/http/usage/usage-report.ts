@@ -182,6 +182,7 @@ export function wireCall(call: CallRecord): RequestRecord {
     cost_micros_usd: call.charged?.cost ?? 0,
     latency_ms: call.latencyMs,
     ip: call.address,
+    repeats: call.repeats ?? 0,
   }
 }
 

@@ -181,9 +181,11 @@ describe('notes', () => {
   })
 
   test('are dropped and counted above their limit; charges are not', async () => {
+    // A call whose upstream was asked has a row in any case.
+    const upstream = { provider: 'double', waitingMs: 1, upstreamMs: 1 }
     const account = await parts.account()
     const charged = await asOneGroup(() => {
-      for (let i = 0; i < 10_007; i++) parts.journal.note(call(account, null))
+      for (let i = 0; i < 10_007; i++) parts.journal.note(call(account, null, { upstream }))
       return [parts.journal.append(charge(account, 5))]
     })
     expect((await charged[0])?.kind).toBe('committed')

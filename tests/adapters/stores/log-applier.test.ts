@@ -204,7 +204,8 @@ describe('the log it reads', () => {
 
   test('may be emptied while a batch still writes notes: what was applied is not read again', async () => {
     const account = await stores.account(1000)
-    for (let i = 0; i < 1500; i++) applier.note(call(account, null))
+    const upstream = { provider: 'double', waitingMs: 1, upstreamMs: 1 }
+    for (let i = 0; i < 1500; i++) applier.note(call(account, null, { upstream }))
     for (let i = 0; i < 3; i++) add(charge(account, 5))
     faults.before = () => {
       if (batches !== 2) return

@@ -149,7 +149,9 @@ describe('routes and documents cannot drift', () => {
     expect(asks.filter((route) => !codesOf(route).includes('second_factor_required')).map(named)).toEqual([])
     expect(asks.filter(({ path }) => !path.startsWith('/api/')).map(named)).toEqual([])
     const weak = routes.filter((route) => codesOf(route).includes('second_factor_required'))
-    expect(weak.map(named)).toEqual(asks.map(named))
+    // Operators need the second factor to read, too.
+    const reads = weak.filter(({ method, path }) => method === 'GET' && path.startsWith('/api/operator/'))
+    expect(weak.filter((route) => !reads.includes(route)).map(named)).toEqual(asks.map(named))
     expect(weak.map(named)).toContain('PATCH /api/webhooks/{id}')
   })
 

@@ -54,6 +54,7 @@ describe('GET /api/requests', () => {
       ...tokens,
       latency_ms: 0,
       ip: '127.0.0.1',
+      repeats: 0,
       ...more,
     })
     expect(requests[0]).toEqual(

@@ -3,11 +3,11 @@ import { useState } from 'react'
 import { appsQuery, type ConnectedApp, disconnectApps, KEEPS_NOTHING, limitApp } from '../../api/account/apps.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
+import { AppKeysField } from '../../ui/app-keys-field.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
-import { AppKeysField } from './app-keys-field.tsx'
 import { LimitField, parseLimit } from './limit-field.tsx'
 
 /** Confirms disconnecting an app, or all apps if `app` is null. */
@@ -31,7 +31,11 @@ export function DisconnectDialog({ app, onClose }: { app: ConnectedApp | null; o
       onCancel={onClose}
       onConfirm={() => ending.mutate()}
     >
-      <AppKeysField apps={app ? [app] : all} kept={kept} onChange={setKept} />
+      <AppKeysField
+        apps={app ? [app] : all}
+        kept={kept.keys}
+        onChange={(keys) => setKept((before) => ({ ...before, keys }))}
+      />
       <FormFailure failure={failureFrom(ending)} />
     </ConfirmDialog>
   )

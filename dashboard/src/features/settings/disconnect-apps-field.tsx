@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { appsQuery, type KeptAccess } from '../../api/account/apps.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
+import { AppKeysField } from '../../ui/app-keys-field.tsx'
 import { Choice } from '../../ui/field.tsx'
-import { AppKeysField } from '../apps/app-keys-field.tsx'
 
 /** Whether to disconnect apps as well, and which keys of theirs to revoke. Renders nothing if no apps are connected. */
 export function DisconnectAppsField({ kept, onChange }: DisconnectAppsFieldProps) {
@@ -17,7 +17,7 @@ export function DisconnectAppsField({ kept, onChange }: DisconnectAppsFieldProps
         label={TEXT.disconnectApps(apps.length)}
       />
       <p className="small text-muted">{TEXT.disconnectAppsHint}</p>
-      {!kept.apps && <AppKeysField apps={apps} kept={kept} onChange={onChange} />}
+      {!kept.apps && <AppKeysField apps={apps} kept={kept.keys} onChange={(keys) => onChange({ ...kept, keys })} />}
     </div>
   )
 }

@@ -1,3 +1,4 @@
+import { REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Badge } from '../badge.tsx'
 
 /** One row of the request log. */
@@ -18,14 +19,18 @@ export interface RequestRow {
   readonly cost_micros_usd: number
   readonly latency_ms: number
   readonly ip: string
+  readonly repeats: number
 }
 
 /** The status of a request and, if it failed, the code. */
-export function StatusBadge({ status, code }: Pick<RequestRow, 'status' | 'code'>) {
+export function StatusBadge({ status, code, repeats = 0 }: StatusProps) {
   return (
     <span className="flex flex-wrap items-center gap-x-2">
       <Badge tone={status < 400 ? 'ok' : status < 500 ? 'warn' : 'bad'}>{status}</Badge>
       {code !== null && <span className="code text-muted max-sm:wrap-anywhere">{code}</span>}
+      {repeats > 0 && <span className="text-muted">{TEXT.repeated(repeats + 1)}</span>}
     </span>
   )
 }
+
+type StatusProps = Pick<RequestRow, 'status' | 'code'> & { repeats?: number }

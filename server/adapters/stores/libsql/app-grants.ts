@@ -5,7 +5,7 @@ import type { AuditEntry } from '../../../core/audit'
 import type { AccountId, AppGrantId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import { reasonOf } from '../../../core/result'
-import { auditRow } from './audit/audit-row'
+import { auditRow, insertAudit } from './audit/audit-row'
 import { auditLog } from './schema/accounts'
 import { connections } from './schema/connections'
 import { pools } from './schema/keys'
@@ -88,10 +88,7 @@ export class LibsqlAppGrants implements AppGrantStore {
   }
 
   async setLimit({ poolId }: AppGrant, limit: Money | null, audit: AuditEntry): Promise<void> {
-    await this.db.batch([
-      this.db.update(pools).set({ limit }).where(eq(pools.id, poolId)),
-      this.db.insert(auditLog).values(auditRow(audit)),
-    ])
+    await this.db.batch([this.db.update(pools).set({ limit }).where(eq(pools.id, poolId)), insertAudit(this.db, audit)])
   }
 
   async disconnect(ended: readonly AppGrant[], at: number, audits: readonly AuditEntry[]): Promise<void> {

@@ -7,7 +7,7 @@ import type { ApiKey, Budget } from '../../../core/credentials/api-key'
 import type { CredentialStore, EndOfKey, KeyChange, LiveKeys, NewPool } from '../../../core/credentials/store'
 import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
-import { auditRow } from './audit/audit-row'
+import { auditRow, insertAudit } from './audit/audit-row'
 import { amongAll, asList } from './driver/among-all'
 import { InDoubt } from './driver/in-doubt'
 import type { LogApplier } from './journal/log-applier'
@@ -180,7 +180,7 @@ export class LibsqlCredentials implements CredentialStore {
       this.db.batch([
         this.db.update(keys).set(rowOf(key)).where(eq(keys.id, key.id)),
         ...(pool ? [this.db.update(pools).set(pool).where(eq(pools.id, key.poolId))] : []),
-        this.db.insert(auditLog).values(auditRow(audit)),
+        insertAudit(this.db, audit),
       ]),
     )
     this.keys.set(key)

@@ -2,6 +2,7 @@ import type { KeyId } from '../../../../core/ids'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { groupSize, MAX_GROUP_BYTES } from '../journal/group-size'
 import type { Group } from '../journal/group-statements'
+import { RepeatedCalls } from './repeated-calls'
 
 /** The maximum number of waiting notes. Further ones are dropped and counted (spec-answers 4). */
 const MAX_NOTES = 10_000
@@ -15,14 +16,16 @@ interface Sized {
 /** Written with the next commit on a best-effort basis: calls that moved no money, and when keys were last used. */
 export class BestEffortWrites {
   private notes: Sized[] = []
+  private readonly repeated = new RepeatedCalls()
   private readonly used = new Map<KeyId, number>()
   dropped = 0
 
   get waiting(): number {
-    return this.notes.length + this.used.size
+    return this.notes.length + this.repeated.waiting + this.used.size
   }
 
   note(call: CallRecord): void {
+    if (this.repeated.counts(call)) return
     if (this.notes.length < MAX_NOTES) this.notes.push({ call, bytes: Buffer.byteLength(JSON.stringify(call)) })
     else this.dropped++
   }
@@ -36,6 +39,9 @@ export class BestEffortWrites {
     const lastUsed = [...this.used]
     this.used.clear()
     const size = room <= 0 ? 0 : groupSize(this.notes, ({ bytes }) => bytes, max, room)
-    return { notes: this.notes.splice(0, size).map(({ call }) => call), lastUsed }
+    const notes = this.notes.splice(0, size).map(({ call }) => call)
+    // Their first calls must have their rows, or get them in the same group.
+    const repeats = this.notes.length === 0 ? this.repeated.take(max - size) : []
+    return { notes: [...notes, ...repeats], lastUsed }
   }
 }

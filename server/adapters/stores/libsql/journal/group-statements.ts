@@ -70,6 +70,7 @@ const REQUESTS = insert(
 )
 const UNDONE = all(`UPDATE requests SET status = 503, code = 'service_unavailable', cost = 0
   WHERE id IN (SELECT value FROM json_each(?))`)
+const REPEATS = add('requests', ['repeats'])
 const ENTRIES = insert(
   'entries',
   'transaction_id, kind, account_id, debit, credit, amount, at, request_id, description, reference',
@@ -116,18 +117,20 @@ const AUDITS = insert('audit_log', 'id, at, actor_kind, actor_id, address, accou
 /** The writes of a group in order, at most one per table. */
 export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
   const calls = [...records.flatMap((record) => record.call ?? []), ...notes]
+  const [repeated, first] = [calls.filter(({ repeats }) => repeats), calls.filter(({ repeats }) => !repeats)]
   const undone = records.flatMap((record) => record.undoes ?? [])
   const undoneIds = undone.map((call) => call.id)
   const holds = [...holdsAfter(records)]
   const rows: RowsOf[] = [
     [OPENINGS, records.flatMap(({ opening: o }) => (o ? [[o.id, o.userId, o.createdAt]] : []))],
-    [REQUESTS, calls.map(requestRow)],
+    [REQUESTS, first.map(requestRow)],
+    [REPEATS, summed(repeated.map(({ id, repeats = 0 }) => [[id], [repeats]] as const))],
     [UNDONE, undoneIds],
     [ENTRIES, records.flatMap((record) => record.entries.map(entryRow))],
     [BALANCES, summed(records.flatMap(({ change }) => (change ? [balanceRow(change)] : [])))],
     [POOLS, summed(records.flatMap(poolAdditions))],
     [ROLLUP, summed([...calls.filter((call) => call.counted).map(rollupRow), ...undone.flatMap(undoneRollupRows)])],
-    [LATENCY, summed(calls.filter(({ counted, status }) => counted && hasLatency(status)).map(latencyRow))],
+    [LATENCY, summed(first.filter(({ counted, status }) => counted && hasLatency(status)).map(latencyRow))],
     [PERIODS, summed(records.flatMap(periodAddition))],
     [
       HOLDS,
@@ -256,7 +259,7 @@ function rollupRow(call: CallRecord): Addition {
   return [
     [call.accountId, Math.floor(call.at / QUARTER_HOUR_MS), call.keyId, call.operation, call.status, call.model ?? ''],
     [
-      ...[1, tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite],
+      ...[call.repeats ?? 1, tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite],
       ...[upstreamCost ?? 0, upstreamCost === undefined ? 0 : 1, call.charged?.cost ?? 0],
     ],
   ]

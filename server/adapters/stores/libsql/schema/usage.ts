@@ -41,6 +41,8 @@ export const requests = sqliteTable(
     upstreamCost: money('upstream_cost'),
     /** What was held. Null for a charge of one fixed price, which is what was held. */
     held: money(),
+    /** How many more calls like this one, of the same minute, have no row of their own. */
+    repeats: integer().notNull().default(0),
   },
   (table) => [
     index('requests_account').on(table.accountId, table.at),

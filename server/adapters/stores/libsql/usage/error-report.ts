@@ -69,9 +69,9 @@ function ofStatus(db: LibSQLDatabase, filter: RequestFilter, status: number): Pr
     model === null ? undefined : eq(requests.model, model),
   )
   return db.all<ErrorRow>(sql`
-    SELECT operation, code, count(*) AS scanned, sum(chosen) AS calls, max(iif(chosen, at, NULL)) AS lastAt, id AS lastId,
+    SELECT operation, code, count(*) AS scanned, sum(chosen * (1 + repeats)) AS calls, max(iif(chosen, at, NULL)) AS lastAt, id AS lastId,
       failure ->> 'message' AS lastMessage
-    FROM (SELECT ${requests.operation}, ${requests.code}, ${requests.at}, ${requests.id}, ${requests.failure}, ${chosen} AS chosen
+    FROM (SELECT ${requests.operation}, ${requests.code}, ${requests.at}, ${requests.id}, ${requests.failure}, ${requests.repeats}, ${chosen} AS chosen
       FROM ${requests} WHERE ${range} ORDER BY ${requests.at} DESC LIMIT ${MAX_CALLS})
     GROUP BY operation, code`)
 }

@@ -203,6 +203,7 @@ export class LibsqlUsageReports implements UsageReports {
       ...(row.usageSource && { usageSource: row.usageSource }),
       charged,
       ...(row.held !== null && { held: row.held }),
+      ...(row.repeats > 0 && { repeats: row.repeats }),
       ...(row.provider !== null && {
         upstream: { provider: row.provider, waitingMs: row.waitingMs ?? 0, upstreamMs: row.upstreamMs ?? 0 },
       }),

@@ -1,0 +1,1 @@
+ALTER TABLE `requests` ADD `repeats` integer DEFAULT 0 NOT NULL;
