@@ -192,6 +192,30 @@ describe('Settings', () => {
     await left(watched)
   })
 
+  test('disconnecting an app lists the keys that it created, ticked to be revoked, and keeps those that the owner unticks', async () => {
+    const owner = await dashboard.signedIn()
+    const { access_token: token } = await oauthApp(dashboard, owner).connect('keys:write offline_access', ['/v1'])
+    const make = async (name: string) => {
+      const body = JSON.stringify({ name })
+      const headers = { 'content-type': 'application/json' }
+      return (await (await dashboard.as(token, '/v1/keys', { method: 'POST', headers, body })).json()).secret as string
+    }
+    const secrets = [await make('nightly crawl'), await make('a'.repeat(64))]
+    const watched = await dashboard.visit('/apps')
+    const { page } = watched
+    await page.getByRole('button', { name: /^Disconnect: / }).click()
+    const dialog = page.getByRole('alertdialog')
+    const keys = dialog.getByRole('group', { name: 'Revoke the API keys that it created' })
+    await becomes(() => keys.getByRole('checkbox', { checked: true }).count(), 2)
+    await keys.getByLabel('nightly crawl').uncheck()
+    await fitsEverybody(page, 'apps-disconnect')
+    await dialog.getByRole('button', { name: 'Disconnect', exact: true }).click()
+    await page.getByText('disconnected.').first().waitFor()
+    const statuses = await Promise.all(secrets.map(async (secret) => (await dashboard.as(secret, '/v1/whoami')).status))
+    expect(statuses).toEqual([200, 401])
+    await left(watched)
+  })
+
   test('exports everything as a file, and deletes the account after saying what is forfeited', async () => {
     const owner = await dashboard.signedIn()
     const watched = await dashboard.visit('/settings')
