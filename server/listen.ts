@@ -104,7 +104,14 @@ export function listenControl(
   handle: (request: Request) => Promise<Response>,
 ): { stop(): Promise<void> } {
   rmSync(path, { force: true })
-  const server = Bun.serve({ unix: path, fetch: handle })
+  const server = Bun.serve({
+    unix: path,
+    fetch(request, connections) {
+      // A command may take long before it answers, and its caller is this user.
+      connections.timeout(request, 0)
+      return handle(request)
+    },
+  })
   chmodSync(path, 0o600)
   return {
     async stop() {

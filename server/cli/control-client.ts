@@ -1,7 +1,9 @@
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const SOCKET = 'control.sock'
+/** More than the last line of a file has. */
+const MAX_LINE = 1000
 
 /** A valid command that failed: exit code 1. */
 export class CommandRefused extends Error {}
@@ -21,20 +23,53 @@ export async function askServer(command: string, body: Body, dataDir?: string): 
   return resultOf(await ask(command, body, dataDir))
 }
 
-/** The same for a command that answers with a file, which is passed on piece by piece. */
-export async function readFromServer(command: string, body: Body, out: (text: string) => void): Promise<void> {
+/**
+ * The same for a command that answers with a file, which is passed on piece by piece. Throws `CommandRefused` if it broke off. `end`: what its last line begins
+ * with.
+ */
+export async function readFromServer(
+  command: string,
+  body: Body,
+  out: (text: string) => void,
+  end: string | null = null,
+): Promise<void> {
   const answer = await ask(command, body)
   if (!answer.ok || !answer.body) {
     await resultOf(answer)
     return
   }
   const decoder = new TextDecoder()
+  let tail = ''
   try {
-    for await (const piece of answer.body) out(decoder.decode(piece, { stream: true }))
+    for await (const piece of answer.body) {
+      const text = decoder.decode(piece, { stream: true })
+      tail = (tail + text).slice(-MAX_LINE)
+      out(text)
+    }
   } catch (error) {
     // Whoever reads has enough, such as `head`.
-    if (Object(error).code !== 'EPIPE') throw error
+    if (Object(error).code === 'EPIPE') return
+    throw error instanceof TypeError ? brokenOff(error.message) : error
   }
+  if (end !== null && !tail.trimEnd().split('\n').at(-1)?.startsWith(end)) throw brokenOff('its last line is missing')
+}
+
+function brokenOff(reason: string): CommandRefused {
+  return new CommandRefused(`the file is not complete: ${reason}. Run the command again`)
+}
+
+/** The same into a file, which has its name once it is complete. Until then, and if it broke off, it is `NAME.partial`. */
+export async function saveFromServer(command: string, body: Body, name: string, end: string | null): Promise<string> {
+  const partial = `${name}.partial`
+  const file = openSync(partial, 'w', 0o600)
+  try {
+    await readFromServer(command, body, (text) => writeSync(file, text), end)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(partial, name)
+  return `Wrote ${name}\n`
 }
 
 async function ask(

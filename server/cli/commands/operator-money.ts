@@ -3,7 +3,7 @@ import type { BookStatement } from '../../http/operator/money/books-record'
 import type { Reconciled, ReconcileForm, Reconciliations } from '../../http/operator/money/reconcile-record'
 import type { Revenue } from '../../http/operator/money/revenue-record'
 import type { AfterRestore, AfterRestoreCommand } from '../../http/operator/restore/after-restore-record'
-import { askServer, readFromServer, UsageError } from '../control-client'
+import { askServer, readFromServer, saveFromServer, UsageError } from '../control-client'
 import { asJson, count, usdText } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
@@ -21,7 +21,8 @@ export const MONEY_HELP = `  after-restore [--taken-at TIME] [--cell NAME] [--lo
   books MONTH                               print the books of a month such as 2026-11 as CSV: opening balances, every
                                             entry, closing balances
   statement MONTH [--csv]                   show what each ledger account had, got and has; with --csv, also of each customer
-                                            both also take --from TIME --to TIME in place of MONTH, and --timezone ZONE
+                                            both also take --from TIME --to TIME in place of MONTH, and --timezone ZONE;
+                                            --out FILE writes the CSV to FILE, which has its name once it is complete
   reconcile [--apply] [--from TIME] [--to TIME]
                                             compare the ledger with itself, the card processor and the chains, and list what
                                             does not agree; with --apply, book it
@@ -40,6 +41,7 @@ interface Options {
   readonly to?: string | undefined
   readonly timezone?: string | undefined
   readonly json?: boolean | undefined
+  readonly out?: string | undefined
 }
 
 /** Takes the pieces of a file. */
@@ -47,30 +49,22 @@ export type Out = (text: string) => void
 type Run = (args: readonly string[], options: Options, out: Out) => Promise<string>
 
 const COMMANDS: Readonly<Record<string, Run>> = {
-  revenue: async (args, { by, from, to, csv, json }, out) => {
+  revenue: async (args, { by, from, to, csv, json, out: file }, out) => {
     if (args.length > 0) throw new UsageError('"operator revenue" takes options only, such as --by model; see --help')
     const query = {
       ...(by !== undefined && { group_by: by }),
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
     }
-    if (csv) {
-      await readFromServer('revenue-csv', query, out)
-      return ''
-    }
+    if (csv) return fileFrom('revenue-csv', query, { file, out, end: null })
     const answer = await askServer('revenue', query)
     return json ? asJson(answer) : revenue(answer as Revenue)
   },
-  books: async (args, options, out) => {
-    await readFromServer('books', periodOf('books', args, options), out)
-    return ''
-  },
+  books: async (args, options, out) =>
+    fileFrom('books', periodOf('books', args, options), { file: options.out, out, end: 'total,' }),
   statement: async (args, options, out) => {
     const period = periodOf('statement', args, options)
-    if (options.csv) {
-      await readFromServer('statement-csv', period, out)
-      return ''
-    }
+    if (options.csv) return fileFrom('statement-csv', period, { file: options.out, out, end: 'total,' })
     const answer = await askServer('statement', period)
     return options.json ? asJson(answer) : statement(answer as BookStatement)
   },
@@ -95,6 +89,17 @@ const COMMANDS: Readonly<Record<string, Run>> = {
     const answer = await askServer('reconcile', form satisfies ReconcileForm)
     return json ? asJson(answer) : reconciled(answer as Reconciled)
   },
+}
+
+/** Prints a file, or writes it to the one that `--out` names. */
+async function fileFrom(
+  command: string,
+  query: Readonly<Record<string, unknown>>,
+  { file, out, end }: { readonly file: string | undefined; readonly out: Out; readonly end: string | null },
+): Promise<string> {
+  if (file !== undefined) return saveFromServer(command, query, file, end)
+  await readFromServer(command, query, out, end)
+  return ''
 }
 
 /** Runs a command about the money of the whole gateway. Null if it is none. */

@@ -49,7 +49,7 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
         costing(EXPORT, documented(AUDIT_DOCS.csv, AUDIT_FILTER)),
         ({ accountId, context }) => {
           const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
-          return csvFile('audit.csv', AUDIT_CSV_HEAD, pagesOf(audit, filter, context), (entry) =>
+          return csvFile(context, 'audit.csv', AUDIT_CSV_HEAD, pagesOf(audit, filter, context), (entry) =>
             auditCsvLine(ownersEntry(entry)),
           )
         },
@@ -62,7 +62,7 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
         costing(EXPORT, documented(AUDIT_DOCS.lines, AUDIT_FILTER)),
         ({ accountId, context }) => {
           const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
-          return jsonLinesFile('audit.jsonl', pagesOf(audit, filter, context), ownersEntry)
+          return jsonLinesFile(context, 'audit.jsonl', pagesOf(audit, filter, context), ownersEntry)
         },
       ),
     )
@@ -97,7 +97,7 @@ export function operatorAuditRoutes({
       ...allowed(operator(AUDIT_CSV), costing(EXPORT, UNDOCUMENTED), ({ context }) => {
         const query = queryOf(OPERATOR_AUDIT_FILTER, context)
         const pages = pagesOf(audit, auditFilterOf(accountIn(query), query), context)
-        return csvFile('audit.csv', AUDIT_CSV_HEAD, pages, (entry) => auditCsvLine(operatorsEntry(entry)))
+        return csvFile(context, 'audit.csv', AUDIT_CSV_HEAD, pages, (entry) => auditCsvLine(operatorsEntry(entry)))
       }),
     )
     .get(
@@ -105,6 +105,7 @@ export function operatorAuditRoutes({
       ...allowed(operator(AUDIT_LINES), costing(EXPORT, UNDOCUMENTED), ({ context }) => {
         const query = queryOf(OPERATOR_AUDIT_FILTER, context)
         return jsonLinesFile(
+          context,
           'audit.jsonl',
           pagesOf(audit, auditFilterOf(accountIn(query), query), context),
           operatorsEntry,

@@ -18,6 +18,7 @@ export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions;
     '/api/transactions.csv',
     ...allowed(signedIn(owners), costing(EXPORT, documented(BILLING_DOCS.ledgerCsv)), ({ accountId, context }) => {
       return csvFile(
+        context,
         'ledger.csv',
         HEAD,
         paced(context, (cursor) => statements.transactions(accountId, PAGE, cursor)),

@@ -44,7 +44,7 @@ export function keyRecordRoutes(parts: {
         costing(EXPORT, documented(KEY_DOCS.csv, KEY_QUERY)),
         async ({ accountId, context }) => {
           const query = keyQuery(queryOf(KEY_QUERY, context))
-          return csvStream('keys.csv', KEYS_CSV_HEAD, csvLinesOf(accountId, query, { ...parts, now: now() }))
+          return csvStream(context, 'keys.csv', KEYS_CSV_HEAD, csvLinesOf(accountId, query, { ...parts, now: now() }))
         },
       ),
     )

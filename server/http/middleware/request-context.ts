@@ -104,9 +104,13 @@ export class RequestContext implements BodySource {
 
   /** Enables it again for an answer that sends no events: a reader who takes nothing of it is disconnected. */
   endSilence(answer: Response): Response {
-    if (!answer.headers.get('content-type')?.startsWith('text/event-stream'))
-      this.server?.timeout(original(this.request), IDLE_SECONDS)
+    if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) this.awaitReader()
     return answer
+  }
+
+  /** Enables it again: from here on it is the reader's turn. */
+  awaitReader(): void {
+    this.server?.timeout(original(this.request), IDLE_SECONDS)
   }
 }
 

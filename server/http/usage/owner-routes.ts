@@ -212,6 +212,7 @@ export function ownerUsageRoutes(parts: {
           const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
           const callers = new Map((await callersOf(accountId, parts)).map((caller) => [caller.id, caller]))
           return csvFile(
+            context,
             'usage.csv',
             CSV_HEAD,
             paced(context, (cursor) => reports.requests(filter, CSV_PAGE, cursor)),

@@ -21,6 +21,9 @@ function cell(value: string | number | null): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
+/** The connection of a download: it may be silent while rows are read, and not while it waits for its reader. Null for the control socket. */
+type Connection = Pick<RequestContext, 'allowSilence' | 'awaitReader'> | null
+
 type ReadPage<T> = (cursor: string | null) => Promise<Page<T> | null>
 
 /**
@@ -39,23 +42,34 @@ export function paced<T>(context: Pick<RequestContext, 'pace'>, page: ReadPage<T
 
 /** Streams rows as a CSV file to download. `page` returns the page after a cursor; null starts at the beginning. */
 export function csvFile<T>(
+  connection: Connection,
   name: string,
   head: readonly string[],
   page: ReadPage<T>,
   line: (row: T) => string,
 ): Response {
-  return csvStream(name, head, linesOf(page, line))
+  return csvStream(connection, name, head, linesOf(page, line))
 }
 
 /** Streams rows as JSON lines: one object a line. */
-export function jsonLinesFile<T>(name: string, page: ReadPage<T>, record: (row: T) => object): Response {
+export function jsonLinesFile<T>(
+  connection: Connection,
+  name: string,
+  page: ReadPage<T>,
+  record: (row: T) => object,
+): Response {
   const lines = linesOf(page, (row) => `${JSON.stringify(record(row))}\n`)
-  return downloadedFile({ name, type: 'application/x-ndjson', head: '' }, lines)
+  return downloadedFile(connection, { name, type: 'application/x-ndjson', head: '' }, lines)
 }
 
 /** Streams lines as a CSV file to download. */
-export function csvStream(name: string, head: readonly string[], lines: AsyncGenerator<string, void>): Response {
-  return downloadedFile({ name, type: CSV_TYPE, head: csvLine(head) }, lines)
+export function csvStream(
+  connection: Connection,
+  name: string,
+  head: readonly string[],
+  lines: AsyncGenerator<string, void>,
+): Response {
+  return downloadedFile(connection, { name, type: CSV_TYPE, head: csvLine(head) }, lines)
 }
 
 /** The lines of each page together. A page may be empty although more follow. */
@@ -69,8 +83,9 @@ async function* linesOf<T>(page: ReadPage<T>, line: (row: T) => string): AsyncGe
   } while (cursor !== null)
 }
 
-/** Streams a file as fast as the client reads, so that a long one costs no memory. */
+/** Streams a file as fast as the client reads, so that a long one costs no memory. If it fails, its chunked body has no end, so that clients know. */
 function downloadedFile(
+  connection: Connection,
   { name, type, head }: { readonly name: string; readonly type: string; readonly head: string },
   lines: AsyncGenerator<string, void>,
 ): Response {
@@ -78,7 +93,8 @@ function downloadedFile(
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(head)),
     async pull(controller) {
-      const { value, done } = await lines.next()
+      connection?.allowSilence()
+      const { value, done } = await lines.next().finally(() => connection?.awaitReader())
       if (done) controller.close()
       else controller.enqueue(encoder.encode(value))
     },

@@ -12,7 +12,7 @@ import { periodAround } from '../../../core/usage/calendar'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { instantOf } from '../../middleware/input/instant-parameter'
 import { queryOf } from '../../middleware/input/list-query'
-import { routeGroup } from '../../middleware/request-context'
+import { type RequestContext, routeGroup } from '../../middleware/request-context'
 import { csvLine, csvStream } from '../../middleware/response/csv'
 import { taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
@@ -42,9 +42,13 @@ const STATEMENT_HEAD = ['account', 'opening_usd', 'debits_usd', 'credits_usd', '
 const LINES = 200
 
 /** The journal of a period: opening balances, every entry, closing balances, and last a line with their total, which is zero. */
-async function booksFile({ accounting }: BooksParts, { period, name }: Named): Promise<Response> {
+async function booksFile(
+  { accounting }: BooksParts,
+  { period, name }: Named,
+  context: RequestContext | null,
+): Promise<Response> {
   const books = await accounting.books(period)
-  return csvStream(`books-${name}.csv`, BOOKS_HEAD, booksLines(books, period))
+  return csvStream(context, `books-${name}.csv`, BOOKS_HEAD, booksLines(books, period))
 }
 
 async function* booksLines(books: Books, { from, to }: BookPeriod): AsyncGenerator<string, void> {
@@ -75,9 +79,13 @@ async function* booksLines(books: Books, { from, to }: BookPeriod): AsyncGenerat
 }
 
 /** Every ledger account of a period, and last their total. */
-async function statementFile({ accounting }: BooksParts, { period, name }: Named): Promise<Response> {
+async function statementFile(
+  { accounting }: BooksParts,
+  { period, name }: Named,
+  context: RequestContext | null,
+): Promise<Response> {
   const books = await accounting.books(period)
-  return csvStream(`statement-${name}.csv`, STATEMENT_HEAD, statementLines(books))
+  return csvStream(context, `statement-${name}.csv`, STATEMENT_HEAD, statementLines(books))
 }
 
 async function* statementLines(books: Books): AsyncGenerator<string, void> {
@@ -180,7 +188,7 @@ export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions 
     allowed(operator(cells), costing(EXPORT, UNDOCUMENTED), async ({ actor, context }) => {
       const named = taken(periodOf(queryOf(BOOKS_QUERY, context)))
       await noteExport(parts, actor, named)
-      return file(parts, named)
+      return file(parts, named, context)
     })
   return routeGroup({ name: 'operator-books', prefix: '/api/operator' })
     .get('/books.csv', ...exported(BOOKS_CSV, booksFile))
@@ -197,7 +205,7 @@ export function bookCommands(parts: BooksParts, actor: Actor): Readonly<Record<s
   const exported = (target: CommandTarget, file: typeof booksFile) =>
     queryCommand(target, BOOKS_QUERY, periodOf, async (named) => {
       await noteExport(parts, actor, named)
-      return file(parts, named)
+      return file(parts, named, null)
     })
   return {
     books: exported(BOOKS_CSV, booksFile),

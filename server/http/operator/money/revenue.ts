@@ -89,11 +89,11 @@ async function report(parts: RevenueParts, asked: Asked, isPart: boolean): Promi
 }
 
 /** The same rows as a file, all of them. */
-async function revenueFile(parts: RevenueParts, asked: Asked): Promise<Response> {
+async function revenueFile(parts: RevenueParts, asked: Asked, context: RequestContext | null): Promise<Response> {
   const rows = await rowsOf(parts, asked, asked.grouping === 'rail' ? await flowsOf(parts, asked) : [])
   const { first, end, grouping } = asked
   const name = `revenue-by-${grouping}-${dateOf(first)}-${dateOf(end - 1)}.csv`
-  return csvStream(name, HEAD, linesOf(rows, grouping !== 'rail'))
+  return csvStream(context, name, HEAD, linesOf(rows, grouping !== 'rail'))
 }
 
 async function* linesOf(rows: readonly RevenueRow[], hasCost: boolean): AsyncGenerator<string, void> {
@@ -183,7 +183,7 @@ export function revenueRoutes(parts: RevenueParts & { readonly owners: OwnerSess
     .get(
       '/revenue.csv',
       ...allowed(operator(REVENUE_CSV), costing(EXPORT, UNDOCUMENTED), ({ context }) =>
-        revenueFile(parts, asked(context)),
+        revenueFile(parts, asked(context), context),
       ),
     )
 }
@@ -193,6 +193,6 @@ export function revenueCommands(parts: RevenueParts): Readonly<Record<string, So
     queryCommand(target, REVENUE_QUERY, (query) => askedOf(query, parts.now()), run)
   return {
     revenue: command(REVENUE, (asked) => report(parts, asked, true)),
-    'revenue-csv': command(REVENUE_CSV, (asked) => revenueFile(parts, asked)),
+    'revenue-csv': command(REVENUE_CSV, (asked) => revenueFile(parts, asked, null)),
   }
 }
