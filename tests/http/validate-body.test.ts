@@ -35,7 +35,7 @@ const Dog = form(
     price: orNull(usd('Its price.'), 'not for sale'),
     tame: yesOrNo('Whether it is.'),
     tags: listOf(text('A tag.'), 'Tags.', { maxItems: 3 }),
-    toys: withRule('must be a list of toys', listOf(text('A toy.'), 'Toys.')),
+    toys: withRule('must be a list of toys', listOf(text('A toy.'), 'Toys.', { maxItems: 9 })),
     zone: timeZone('Where it lives.'),
     owner: orNull(
       form('Its owner.', { name: line('Name.', 10), address: record('Address.', { city: text('City.') }) }),
@@ -116,7 +116,7 @@ describe('a body validated by its schema', () => {
     ['price', 1e-7, 'must be null (not for sale) or USD from 0.000001 to 1000000 with at most 6 decimals'],
     ['price', '1', 'must be null (not for sale) or USD from 0.000001 to 1000000 with at most 6 decimals'],
     ['tags', ['1', '2', '3', '4'], 'must be a list of 0 to 3 entries'],
-    ['tags', ['1', 2], '1 must be text'],
+    ['tags', ['1', 2], '1 must be text of at most 8192 characters'],
     ['toys', ['ball', 2], 'must be a list of toys'],
     ['zone', 'Mars/Base', 'must be an IANA time zone such as Europe/Berlin'],
     ['owner', 'Ada', 'must be null or an object'],

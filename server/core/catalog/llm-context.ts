@@ -1,4 +1,4 @@
-import { brokenGoggles } from '../goggles/goggle-entry'
+import { brokenGoggles, MAX_INLINE_BYTES } from '../goggles/goggle-entry'
 import { micros } from '../money'
 import { DATA_HEADERS } from './data-headers'
 import type { Operation } from './operation'
@@ -115,6 +115,7 @@ const PARAMETERS = {
     in: 'query',
     kind: 'list',
     maxEntries: 3,
+    maxLength: MAX_INLINE_BYTES,
     check: brokenGoggles,
     description: 'Custom re-ranking: up to 3 URLs or inline definitions. Their instructions are combined.',
     example: ['$boost=3,site=orm.drizzle.team'],

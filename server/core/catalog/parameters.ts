@@ -46,6 +46,8 @@ export interface EnumRule<V extends string = string> extends Common {
 export interface ListRule extends Common {
   readonly kind: 'list'
   readonly maxEntries: number
+  /** Of an entry. */
+  readonly maxLength: number
   /** Returns the broken rule in words, or null. */
   readonly check?: (entries: readonly string[]) => string | null
 }
@@ -176,7 +178,7 @@ function parseOne(rule: ParameterRule, input: Received): Result<unknown, Refusal
 function parseList(rule: ListRule, input: Exclude<Received, { from: 'nothing' }>): Result<readonly string[], Refusal> {
   const list = input.from === 'text' ? input.values : Array.isArray(input.value) ? input.value : [input.value]
   const strings = list.filter((entry): entry is string => typeof entry === 'string' && !isBlank(entry))
-  if (strings.length !== list.length)
+  if (strings.length !== list.length || strings.some(({ length }) => length > rule.maxLength))
     return refuse(describeRule(rule), receivedText(input.from === 'json' ? input.value : ''))
   if (strings.length > rule.maxEntries) return refuse(describeRule(rule), `${strings.length} entries`)
   const broken = rule.check?.(strings) ?? null
@@ -246,7 +248,7 @@ export function describeRule(rule: ParameterRule): string {
     case 'enum':
       return `must be one of ${rule.values.join(' ')}`
     case 'list':
-      return `must be a string or a list of at most ${rule.maxEntries} strings, none empty`
+      return `must be a string or a list of at most ${rule.maxEntries} strings, none empty or over ${rule.maxLength} characters`
     case 'text':
       return `must be text of ${rule.min} to ${rule.max} characters${rule.maxWords ? ` and at most ${rule.maxWords} words` : ''}`
   }

@@ -10,7 +10,7 @@ const GOGGLE_HOSTS: readonly string[] = [
 ]
 
 /** The maximum bytes of all inline goggles of a request. They are parsed before payment and take at most 30 ms of CPU. */
-const MAX_INLINE_BYTES = 100_000
+export const MAX_INLINE_BYTES = 100_000
 
 /** An entry of `goggles`: a URL if it is a single line that looks like one, otherwise the goggle itself. */
 export type GoggleEntry =

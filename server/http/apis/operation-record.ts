@@ -63,7 +63,10 @@ const Body = form(
 )
 
 // With a type of its own: the method `equals(Object)` of a generated class would be Java's, and not compile.
-const SCALAR = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'null' }] }
+const MAX_COMPARED = 1000
+const SCALAR = {
+  anyOf: [{ type: 'string', maxLength: MAX_COMPARED }, { type: 'number' }, { type: 'boolean' }, { type: 'null' }],
+}
 
 const Condition = checked<
   { pointer: string; equals: string | number | boolean | null } | { pointer: string; not_empty: true }
@@ -72,17 +75,22 @@ const Condition = checked<
     type: 'object',
     description:
       'A condition on the JSON of the answer: `{"pointer": "/ok", "equals": true}` or `{"pointer": "/results", "not_empty": true}`.',
-    properties: { pointer: { type: 'string' }, equals: SCALAR, not_empty: { type: 'boolean', description: 'True.' } },
+    properties: {
+      pointer: { type: 'string', maxLength: MAX_COMPARED },
+      equals: SCALAR,
+      not_empty: { type: 'boolean', description: 'True.' },
+    },
     required: ['pointer'],
     additionalProperties: false,
   },
   (value) => {
     const { pointer, equals, not_empty, ...rest } = Object(value)
     const isScalar = equals === null || ['string', 'number', 'boolean'].includes(typeof equals)
+    const isShort = [pointer, equals].every((text) => typeof text !== 'string' || text.length <= MAX_COMPARED)
     const one = 'equals' in Object(value) ? isScalar && not_empty === undefined : not_empty === true
-    return typeof pointer === 'string' && one && Object.keys(rest).length === 0
+    return typeof pointer === 'string' && isShort && one && Object.keys(rest).length === 0
       ? null
-      : 'must be a pointer with either equals or "not_empty": true'
+      : `must be a pointer with either equals or "not_empty": true, of at most ${MAX_COMPARED} characters`
   },
 )
 

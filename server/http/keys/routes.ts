@@ -4,6 +4,7 @@ import type { ParameterTable } from '../../core/catalog/parameters'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Failure } from '../../core/failure'
+import { KeyedMutex } from '../../core/keyed-mutex'
 import type { Ledger } from '../../core/ledger/ledger'
 import { ZERO } from '../../core/money'
 import type { Result } from '../../core/result'
@@ -76,6 +77,8 @@ function mirroredRoutes(
   docs: MirroredDocs,
 ) {
   const { keys, credentials, ledger, apps, now } = parts
+  // One at a time for each account: a hundred at once would be in memory together.
+  const lists = new KeyedMutex()
   const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, apps, now: now() })
   const changed = async (outcome: Result<ApiKey, Failure>): Promise<OneKey> => ({ key: await record(taken(outcome)) })
   return routeGroup({ name })
@@ -86,8 +89,10 @@ function mirroredRoutes(
         costing(page, docs('list', KEY_LIST_QUERY)),
         async ({ accountId, context }): Promise<KeyPage> => {
           const query = queryOf(KEY_LIST_QUERY, context)
-          const { rows, next, counts, tags } = await keyPage(accountId, query, credentials, now())
-          return { keys: await Promise.all(rows.map(record)), counts, tags: [...tags], next_cursor: next }
+          return lists.take(accountId, async () => {
+            const { rows, next, counts, tags } = await keyPage(accountId, query, credentials, now())
+            return { keys: await Promise.all(rows.map(record)), counts, tags: [...tags], next_cursor: next }
+          })
         },
       ),
     )

@@ -26,6 +26,8 @@ const RULE: unique symbol = Symbol('rule')
 const CHECKED = 'Checked'
 /** Maximum length of the path of a nested property in an error. */
 const MAX_POINTER = 100
+/** Maximum length of a text in a request body that has no maximum of its own: as long as a URL. */
+const MAX_TEXT = 8192
 
 interface TChecked<T> extends TSchema {
   [Kind]: typeof CHECKED
@@ -59,13 +61,32 @@ export function record<P extends TProperties, O extends keyof P & string = never
   return Type.Object(Object.fromEntries(properties), { description }) as unknown as TObject<Members<P, O>>
 }
 
-/** The same for a request body, which can have no other properties. */
+/**
+ * The same for a request body, which can have no other properties. Each text of it has a maximum length; a list without a maximum throws. So no
+ * caller chooses how long a check of one property takes.
+ */
 export function form<P extends TProperties, O extends keyof P & string = never>(
   description: string,
   members: P,
   optional: readonly O[] = [],
 ): TObject<Members<P, O>> {
-  return { ...record(description, members, optional), additionalProperties: false }
+  const bounded = Object.fromEntries(Object.entries(members).map(([name, member]) => [name, withBounds(member)]))
+  // The loop loses the types of the properties.
+  return { ...record(description, bounded as P, optional), additionalProperties: false }
+}
+
+function withBounds<T extends TSchema>(schema: T): T {
+  const types = [schema['type']].flat()
+  if (types.includes('array')) {
+    if (schema['maxItems'] === undefined) throw new Error(`A list has no maxItems: ${schema.description}`)
+    return { ...schema, items: withBounds(schema['items']) }
+  }
+  if (!types.includes('string') || schema['enum'] !== undefined || schema['maxLength'] !== undefined) return schema
+  const check: unknown = Reflect.get(schema, CHECK)
+  if (typeof check !== 'function') return { ...schema, maxLength: MAX_TEXT }
+  const isLong = (value: unknown) => typeof value === 'string' && value.length > MAX_TEXT
+  const rule = `must be text of at most ${MAX_TEXT} characters`
+  return { ...schema, maxLength: MAX_TEXT, [CHECK]: (value: unknown) => (isLong(value) ? rule : check(value)) }
 }
 
 /** A form whose properties are all optional. */
@@ -234,7 +255,8 @@ function ruleOf({ type, schema, value }: ValueError): string {
   const { minLength = 0, maxLength, minItems = 0, maxItems } = schema
   switch (schema[Kind]) {
     case 'String':
-      return maxLength === undefined ? 'must be text' : `must be text of ${minLength} to ${maxLength} characters`
+      if (maxLength === undefined) return 'must be text'
+      return `must be text of ${minLength === 0 ? 'at most' : `${minLength} to`} ${maxLength} characters`
     case 'Boolean':
       return 'must be true or false'
     case 'Array':

@@ -1,4 +1,10 @@
-import { brokenBodyRule, describeRule, type ParameterRule, type ParameterTable } from '../../core/catalog/parameters'
+import {
+  brokenBodyRule,
+  describeRule,
+  type ListRule,
+  type ParameterRule,
+  type ParameterTable,
+} from '../../core/catalog/parameters'
 import { checked, form, type JsonSchema } from './json-schema'
 
 /** A parameter object of OpenAPI 3.1. */
@@ -57,14 +63,16 @@ function exampleOf(rule: ParameterRule): unknown {
 }
 
 function queryForm(rule: ParameterRule): JsonSchema {
-  return rule.kind === 'list' ? { type: 'array', items: NOT_BLANK, maxItems: rule.maxEntries } : scalar(rule)
+  return rule.kind === 'list' ? { type: 'array', items: entryOf(rule), maxItems: rule.maxEntries } : scalar(rule)
 }
 
 function bodyForm(rule: ParameterRule): JsonSchema {
-  return rule.kind === 'list' ? { anyOf: [NOT_BLANK, queryForm(rule)] } : scalar(rule)
+  return rule.kind === 'list' ? { anyOf: [entryOf(rule), queryForm(rule)] } : scalar(rule)
 }
 
-const NOT_BLANK = { type: 'string', pattern: '\\S' }
+function entryOf({ maxLength }: ListRule): JsonSchema {
+  return { type: 'string', pattern: '\\S', maxLength }
+}
 
 function scalar(rule: Exclude<ParameterRule, { kind: 'list' }>): JsonSchema {
   const fallback = 'default' in rule && rule.default !== undefined ? { default: rule.default } : {}

@@ -9,7 +9,7 @@ const TABLE = {
   flag: { in: 'query', kind: 'boolean', default: true, description: '' },
   country: { in: 'query', kind: 'enum', values: ['US', 'DE'], default: 'US', anyCase: true, description: '' },
   mode: { in: 'query', kind: 'enum', values: ['off', 'strict'], description: '' },
-  list: { in: 'query', kind: 'list', maxEntries: 2, description: '' },
+  list: { in: 'query', kind: 'list', maxEntries: 2, maxLength: 10, description: '' },
   age: { in: 'query', kind: 'text', min: 2, max: 5, emptyIsDefault: true, description: '' },
   even: {
     in: 'query',
@@ -136,7 +136,8 @@ describe('parameters', () => {
     expect(value('list', parseBody({ list: 'a' }))).toEqual(['a'])
     expect(value('list', parseBody({ list: ['a', 'b'] }))).toEqual(['a', 'b'])
     expect(wrong(parse({ list: ['a', 'b', 'c'] }))).toEqual(['list'])
-    for (const list of [['a', ''], [' '], [1], [null], {}, 5]) expect(wrong(parseBody({ list }))).toEqual(['list'])
+    for (const list of [['a', ''], [' '], [1], [null], {}, 5, 'x'.repeat(11), ['a', 'x'.repeat(11)]])
+      expect(wrong(parseBody({ list }))).toEqual(['list'])
   })
 
   test('of a body have their JSON type: text is not a number, and null fits nothing', () => {
