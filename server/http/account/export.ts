@@ -18,7 +18,7 @@ import { historyEntry } from '../keys/key-history'
 import { keyRecord } from '../keys/record'
 import type { Owner } from '../middleware/caller/owner-session'
 import type { RequestContext } from '../middleware/request-context'
-import { paced } from '../middleware/response/csv'
+import { paced, pulled } from '../middleware/response/csv'
 import { type Social, type SocialAccount, socialRecords } from '../social/record'
 import { wireCall, wireTransaction } from '../usage/usage-report'
 import { webhookRecord } from '../webhooks/record'
@@ -48,7 +48,11 @@ const PAGE = 200
 const SOCIAL_PAGE = 100
 
 /** For operators, who are few. */
-const UNPACED: Pick<RequestContext, 'pace'> = { pace: async () => undefined }
+const UNPACED: Pick<RequestContext, 'pace' | 'allowSilence' | 'awaitReader'> = {
+  pace: async () => undefined,
+  allowSilence: () => undefined,
+  awaitReader: () => undefined,
+}
 
 /** Whose data is exported. */
 type Subject = Pick<Owner, 'accountId' | 'account' | 'email' | 'name'>
@@ -60,20 +64,9 @@ type Subject = Pick<Owner, 'accountId' | 'account' | 'email' | 'name'>
 export function accountExport(
   parts: ExportParts,
   owner: Subject,
-  context: Pick<RequestContext, 'pace'> = UNPACED,
+  context: typeof UNPACED = UNPACED,
 ): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  const pieces = exported(parts, owner, context)
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { value, done } = await pieces.next()
-      if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
-    },
-    async cancel() {
-      await pieces.return(undefined)
-    },
-  })
+  return pulled(context, exported(parts, owner, context))
 }
 
 /** An export as a file to download. */

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, ne, or } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, ne, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountSettings, AccountSettingsStore } from '../../../core/accounts/account-settings'
 import type { AuditEntry } from '../../../core/audit'
@@ -17,11 +17,13 @@ const FORGOTTEN_AT_ONCE = 2000
 export class LibsqlAccountSettings implements AccountSettingsStore {
   private readonly db: LibSQLDatabase
   private readonly applied: () => Promise<void>
+  private readonly forgottenAtOnce: number
 
   /** `applied` resolves when the tables have every call that was recorded. */
-  constructor(db: LibSQLDatabase, applied: () => Promise<void>) {
+  constructor(db: LibSQLDatabase, applied: () => Promise<void>, forgottenAtOnce = FORGOTTEN_AT_ONCE) {
     this.db = db
     this.applied = applied
+    this.forgottenAtOnce = forgottenAtOnce
   }
 
   async of(account: AccountId): Promise<AccountSettings> {
@@ -41,18 +43,18 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
 
   async forgetTraces(account: AccountId): Promise<void> {
     await this.applied()
-    const known = this.db
-      .select({ id: requests.id })
-      .from(requests)
-      .where(and(eq(requests.accountId, account), or(ne(requests.address, ''), isNotNull(requests.clientRequestId))))
-      .limit(FORGOTTEN_AT_ONCE)
-    for (;;) {
-      const forgotten = await this.db
+    for (let after = { at: -1, id: '' }; ; ) {
+      const rows = await this.db.all<typeof after>(sql`SELECT at, id FROM ${requests} INDEXED BY requests_account
+        WHERE account_id = ${account} AND at >= ${after.at} AND (at, id) > (${after.at}, ${after.id}) ORDER BY at, id LIMIT ${this.forgottenAtOnce}`)
+      const last = rows.at(-1)
+      if (!last) break
+      const isPersonal = or(ne(requests.address, ''), isNotNull(requests.clientRequestId))
+      const ids = sql`(SELECT value FROM json_each(${JSON.stringify(rows.map(({ id }) => id))}))`
+      await this.db
         .update(requests)
         .set({ address: '', clientRequestId: null })
-        .where(inArray(requests.id, known))
-        .returning({ id: requests.id })
-      if (forgotten.length < FORGOTTEN_AT_ONCE) break
+        .where(and(inArray(requests.id, ids), isPersonal))
+      after = last
     }
     await this.db.batch([
       ...forgottenTraces(this.db, account),

@@ -83,14 +83,28 @@ async function* linesOf<T>(page: ReadPage<T>, line: (row: T) => string): AsyncGe
   } while (cursor !== null)
 }
 
-/** Streams a file as fast as the client reads, so that a long one costs no memory. If it fails, its chunked body has no end, so that clients know. */
+/** Streams a file as fast as the client reads, so that a long one costs no memory. */
 function downloadedFile(
   connection: Connection,
   { name, type, head }: { readonly name: string; readonly type: string; readonly head: string },
   lines: AsyncGenerator<string, void>,
 ): Response {
+  const headers = {
+    'content-type': type,
+    'content-disposition': `attachment; filename="${name}"`,
+    'cache-control': 'no-store',
+  }
+  return new Response(pulled(connection, lines, head), { headers })
+}
+
+/** Streams pieces of text as its reader takes them. If it fails, its chunked body has no end, so that clients know. */
+export function pulled(
+  connection: Connection,
+  lines: AsyncGenerator<string, void>,
+  head = '',
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  const body = new ReadableStream<Uint8Array>({
+  return new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(head)),
     async pull(controller) {
       connection?.allowSilence()
@@ -102,10 +116,4 @@ function downloadedFile(
       await lines.return()
     },
   })
-  const headers = {
-    'content-type': type,
-    'content-disposition': `attachment; filename="${name}"`,
-    'cache-control': 'no-store',
-  }
-  return new Response(body, { headers })
 }

@@ -11,9 +11,13 @@ import {
   type SalesByMethod,
 } from '../../../../core/ledger/revenue'
 import { micros, ZERO } from '../../../../core/money'
+import { accounts } from '../schema/accounts'
 import { entries } from '../schema/ledger'
 import { payments } from '../schema/payments'
 import { requests, usageDays } from '../schema/usage'
+
+/** Accounts per statement: a few milliseconds, so that others can read in between. */
+const ACCOUNTS = 500
 
 interface Sums {
   readonly name: string | number | null
@@ -30,11 +34,13 @@ const ID_SLACK_MS = DAY_MS
 export class LibsqlRevenue implements RevenueReports {
   private readonly db: LibSQLDatabase
   private readonly applied: () => Promise<void>
+  private readonly accountsAtOnce: number
 
   /** `applied` resolves when the tables contain every acknowledged charge. */
-  constructor(db: LibSQLDatabase, applied: () => Promise<void>) {
+  constructor(db: LibSQLDatabase, applied: () => Promise<void>, accountsAtOnce = ACCOUNTS) {
     this.db = db
     this.applied = applied
+    this.accountsAtOnce = accountsAtOnce
   }
 
   async rows(question: RevenueQuestion): Promise<readonly RevenueRow[]> {
@@ -48,9 +54,7 @@ export class LibsqlRevenue implements RevenueReports {
       all: [sql`''`, sql`''`, sql`''`],
     }[grouping ?? 'all'] as [SQL, SQL, SQL]
     const [used, sold, refunds] = await Promise.all([
-      this.db.all<Sums>(sql`SELECT ${name[0]} AS name, sum(iif(status < 400, requests, 0)) AS calls, sum(charged) AS charged,
-        sum(upstream_cost) AS cost, sum(iif(status < 400, upstream_cost_calls, 0)) AS costed
-        FROM ${usageDays} WHERE day >= ${first} AND day < ${end} GROUP BY 1`),
+      this.used(name[0], question),
       this.db.all<Sums>(this.sold(name[1], question)),
       // Word for word the condition of the index entries_other, or SQLite would not use it.
       this.db.all<{ name: string | number | null; refunded: number }>(sql`
@@ -74,12 +78,41 @@ export class LibsqlRevenue implements RevenueReports {
     return rows.map((row) => ({ method: String(row.name), ...sumsOf(row) }))
   }
 
+  /** Calls with a key. Looks up the days of each account, some accounts at a time: sorted as a whole, the days of all would be held in memory. */
+  private async used(name: SQL, { first, end }: Pick<RevenueQuestion, 'first' | 'end'>): Promise<readonly Sums[]> {
+    const sums = new Map<Sums['name'], Sums>()
+    for (let after = ''; ; ) {
+      const [slice] = await this.db.all<{ last: string | null }>(
+        sql`SELECT max(id) AS last FROM (SELECT id FROM ${accounts} WHERE id > ${after} ORDER BY id LIMIT ${this.accountsAtOnce})`,
+      )
+      if (!slice?.last) return [...sums.values()]
+      const rows =
+        await this.db.all<Sums>(sql`SELECT ${name} AS name, sum(iif(status < 400, requests, 0)) AS calls, sum(charged) AS charged,
+          sum(upstream_cost) AS cost, sum(iif(status < 400, upstream_cost_calls, 0)) AS costed
+        FROM ${accounts} a CROSS JOIN ${usageDays} ON account_id = a.id AND day >= ${first} AND day < ${end}
+        WHERE a.id > ${after} AND a.id <= ${slice.last} GROUP BY 1`)
+      for (const row of rows) sums.set(row.name, added(sums.get(row.name), row))
+      after = slice.last
+    }
+  }
+
   /** Calls that were paid for one by one. */
   private sold(name: SQL, { first, end }: Pick<RevenueQuestion, 'first' | 'end'>): SQL {
     const since = idStart('pay', first * DAY_MS - ID_SLACK_MS)
     return sql`SELECT ${name} AS name, count(*) AS calls, sum(amount) AS charged, coalesce(sum(upstream_cost), 0) AS cost,
       count(upstream_cost) AS costed FROM ${payments} WHERE id >= ${since} AND purpose = 'call' AND paid = 1
         AND created_at >= ${first * DAY_MS} AND created_at < ${end * DAY_MS} GROUP BY 1`
+  }
+}
+
+function added(known: Sums | undefined, row: Sums): Sums {
+  if (!known) return row
+  return {
+    name: row.name,
+    calls: known.calls + row.calls,
+    charged: known.charged + row.charged,
+    cost: known.cost + row.cost,
+    costed: known.costed + row.costed,
   }
 }
 
