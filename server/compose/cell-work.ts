@@ -18,7 +18,7 @@ type BillingNeeds = Parameters<typeof composeBilling>[1]
 type RetentionNeeds = Parameters<typeof composeRetention>[1]
 type WebhookNeeds = Parameters<typeof composeWebhooks>[1]
 
-type Needs = Pick<Cell, 'ledger' | 'journal' | 'limiter' | 'credentials'> &
+type Needs = Pick<Cell, 'ledger' | 'journal' | 'charges' | 'limiter' | 'credentials'> &
   Pick<PipelineDeps, 'prices'> &
   Pick<WebhookNeeds, 'apps' | 'mailer'> & {
     readonly stores: BillingNeeds['stores'] &
@@ -59,11 +59,11 @@ export async function startCell(config: Config, needs: Needs) {
 
 /** What every paid call runs on. */
 function pipelineDeps(
-  { ledger, journal, limiter, prices, clock, telemetry, log, shareOf }: Needs,
+  { ledger, journal, charges, limiter, prices, clock, telemetry, log, shareOf }: Needs,
   { funding, idempotency }: Pick<PipelineDeps, 'funding' | 'idempotency'>,
 ): PipelineDeps {
   return {
-    ...{ limiter, ledger, journal, prices, clock, funding, idempotency, telemetry },
+    ...{ limiter, ledger, journal, charges, prices, clock, funding, idempotency, telemetry },
     drains: new Drains(shareOf),
     openCalls: new OpenCalls(),
     onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),

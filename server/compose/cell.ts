@@ -42,6 +42,8 @@ interface CellNeeds {
   /** Monotonic. */
   readonly stopwatch: Clock
   readonly acceptsClock: boolean
+  /** How many bytes of the disk are kept for charges of calls in progress. */
+  readonly reserveBytes: number
   readonly log: Log
   /** Whether this process may grant; always, if it is not one of many nodes. */
   readonly mayGrant: (() => boolean) | null
@@ -66,6 +68,11 @@ export async function openCell(needs: CellNeeds) {
   const holds = mayGrant ? new LeasedHolds(mayGrant) : new LoadedHolds()
   const options = {
     ...{ clock, onFatal, patienceMs: COMMIT_PATIENCE_MS, isCounted: isSold, ...(threads && { threads }) },
+    reserveBytes: needs.reserveBytes,
+    onReserve: (reason: string | null) =>
+      reason === null
+        ? log.info('the disk has space again: new calls are served')
+        : log.error('the disk is full: new calls are refused until it has space', { reason }),
     onTrouble: (what: string, reason: string) => log.error(`database: ${what}`, { reason }),
     onStuck: (counts: { readonly records: number; readonly accounts: number }) =>
       log.error('records of the ledger are stuck', counts),
@@ -82,7 +89,7 @@ export async function openCell(needs: CellNeeds) {
     : syncDirectory
   await Promise.all([compare(), compareClock()])
   const events = new MemoryEvents()
-  const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
+  const charges = new WatchedJournal(stores.journal, () => stopwatch.now(), stores.reserve)
   const money = new MoneyLog(log)
   const journal = timedJournal(money.around(announcedJournal(charges, events)), latencies)
   const writeEvent = eventWriter(stores.webhooks, clock, log)
@@ -107,8 +114,8 @@ export async function openCell(needs: CellNeeds) {
     ),
     limiter: new Limiter(new MemoryWindows(), clock),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
-    /** Why charges could not be committed lately; null if they can. */
-    chargesProblem: () => charges.problem(),
+    /** Whether charges can be committed. */
+    charges,
     /** Writes an event that no commit causes. */
     writeEvent,
   }

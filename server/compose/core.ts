@@ -62,13 +62,13 @@ async function coreOf(
   })
   return {
     ...{ stores, isResealed, ...control, setupToken },
-    ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal },
+    ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal, charges: cell.charges },
     ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck, syncDirectory: cell.syncDirectory },
     paying: await openUpstreamWallet(config, stores.upstreamPayments, { clock, opening }),
     /** Requests to addresses that strangers supply. */
     strangers: guardedFetch(config, outbound),
     audit: stores.audit,
-    checks: { database: () => stores.problem(), charges: () => cell.chargesProblem() },
+    checks: { database: () => stores.problem(), charges: () => cell.charges.problem() },
     ...{ reports: stores.reports, operationUsage: stores.operationUsage, statements: stores.statements },
     ...(await composeAgents(config, {
       stores,

@@ -74,7 +74,10 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
     if (opening.isAhead) await opening.whenOwned(() => copies.refresh())
     const mayGrant = node?.mayGrant ?? null
     const onUndecided = node?.leaveUndecided
-    const cell = await openCell({ ...surroundings, database: home, opened, control, mayGrant, onUndecided })
+    const cell = await openCell({
+      ...surroundings,
+      ...{ database: home, opened, control, mayGrant, onUndecided, reserveBytes: config.diskReserveBytes },
+    })
     const [audit, own] = [new LibsqlAuditTrail(shared.db), new LibsqlAuditTrail(home.db)]
     copies.add({ read: async () => () => cell.accounts.takeRoles() })
     const stores = {

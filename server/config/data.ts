@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SealingKey } from '../core/sealing'
 import { ConfigError } from './config-error'
-import { choice, group, invalidSetting, type Read, setting, text } from './schema/setting'
+import { choice, group, integer, invalidSetting, type Read, setting, text } from './schema/setting'
 import { sealingKeys } from './sealing-keys'
 
 const MIN_SECRET_BYTES = 32
@@ -41,6 +41,13 @@ export const DATA = group('Data and secrets', '', {
     since: '0.2.0',
     doc: '`asked`: a database server that says that it acknowledges commits before they are on disk is refused. `promised`: you promise that its disk has what it acknowledges ([what a libSQL server needs](many-nodes.md#what-the-database-server-needs))',
   }),
+  DISK_RESERVE_MIB: integer({
+    default: 16,
+    min: 0,
+    max: 1024,
+    since: '0.3.0',
+    doc: 'MiB that are kept free on the disk of the database, as a file beside it. [A full disk](operating.md#a-full-disk) gets it, so that calls in progress can be charged. 0 keeps none',
+  }),
   SECRET_KEY: setting(
     {
       default: null,
@@ -63,18 +70,21 @@ export interface DataSettings {
   readonly databaseAuthToken: string | null
   /** Whether the operator promises that the disk of a database server has what the server acknowledges. */
   readonly databaseSyncPromised: boolean
+  /** How much of the disk is kept for charges of calls in progress. */
+  readonly diskReserveBytes: number
   readonly secretKey: string
   /** Keys that encrypt tokens at rest, newest first. */
   readonly sealingKeys: readonly SealingKey[]
 }
 
 export function dataSettings(read: Read, dataDir: string, production: boolean): DataSettings {
-  const { DATABASE_AUTH_TOKEN, DATABASE_SYNC, SEALING_KEYS } = DATA.settings
+  const { DATABASE_AUTH_TOKEN, DATABASE_SYNC, DISK_RESERVE_MIB, SEALING_KEYS } = DATA.settings
   const secret = secretKey(read, secretFile(dataDir))
   return {
     databaseUrl: databaseUrl(read, dataDir),
     databaseAuthToken: DATABASE_AUTH_TOKEN.of(read),
     databaseSyncPromised: DATABASE_SYNC.of(read) === 'promised',
+    diskReserveBytes: DISK_RESERVE_MIB.of(read) * 1024 * 1024,
     secretKey: secret,
     sealingKeys: sealingKeys(SEALING_KEYS.of(read), secret, production),
   }

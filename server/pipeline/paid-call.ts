@@ -1,6 +1,7 @@
 import type { PriceStore } from '../core/catalog/prices'
 import { type Failure, failure } from '../core/failure'
 import type { Ledger } from '../core/ledger/ledger'
+import type { WatchedJournal } from '../core/ledger/watched-journal'
 import type { Limiter, Readings, Ticket } from '../core/limits/limiter'
 import { formatUsd, type Money } from '../core/money'
 import { err } from '../core/result'
@@ -19,6 +20,8 @@ import type { PrepareWork, Work, WorkResult } from './work'
 export interface PipelineDeps extends HeldCallDeps {
   readonly limiter: Limiter
   readonly ledger: Ledger
+  /** Whether charges can be written. */
+  readonly charges: Pick<WatchedJournal, 'isFailing' | 'recovers'>
   readonly prices: PriceStore
   /** Funding of a call with a key, of one with a payment, and of one with neither. */
   readonly funding: { readonly balance: Funding; readonly payment: Funding; readonly none: Funding }
@@ -122,7 +125,9 @@ async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
   const load = work.load && slot ? await takeLoad(deps, call, work.load, slot) : null
   if (load?.kind === 'refused') return load
   trace?.step('hold')
-  const missing = work.needsTopUp === undefined ? null : await missingTopUp(deps.ledger, call, work.needsTopUp)
+  const isUncharged = deps.charges.isFailing && !(await deps.charges.recovers())
+  const lacking = work.needsTopUp === undefined ? null : await missingTopUp(deps.ledger, call, work.needsTopUp)
+  const missing = isUncharged ? NOT_CHARGEABLE : lacking
   const reserved = missing ? err(missing) : await fundingOf(deps, call).reserve(work, call.authenticated)
   if (reserved.ok) return new HeldCall(sale, reserved.value, load?.drain ?? null)
   await slot?.finish(0)
@@ -230,6 +235,13 @@ const NOT_PREPARED = failure(
   {
     retryAfterSeconds: 1,
   },
+)
+
+/** While the disk is full: what cannot be charged costs the vendor nothing. */
+const NOT_CHARGEABLE = failure(
+  'service_unavailable',
+  'Charges cannot be recorded at the moment, so this request was not started. Try again.',
+  { retryAfterSeconds: 1 },
 )
 
 /** The failure for a payer whose payment settled before there was an answer: the credential is good for another attempt. */

@@ -18,7 +18,7 @@ const metrics = new PrometheusMetrics({
   books: async () => ({}),
   journal: () => ({
     ...{ waiting: 0, waitingMs: 0, queuedWrites: 0, unappliedBytes: 0, unappliedMs: 0 },
-    ...{ isBehind: false, droppedNotes: 0 },
+    ...{ isBehind: false, isDiskFull: false, droppedNotes: 0 },
   }),
   holds: () => ({ count: 0, amount: 0 }),
   openCalls: () => 0,

@@ -3,7 +3,7 @@ import type { Account } from '../../server/core/accounts/account'
 import { parseAddress } from '../../server/core/credentials/address'
 import { failure } from '../../server/core/failure'
 import { makeId } from '../../server/core/ids'
-import { micros } from '../../server/core/money'
+import { micros, ZERO } from '../../server/core/money'
 import { ok } from '../../server/core/result'
 import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
 import type { AuthenticatedCall, Outcome } from '../../server/pipeline/call'
@@ -224,5 +224,34 @@ describe('a paid call, whatever its work', () => {
     expect(codeOf(await run(failing(false), 'write'))).toBe('upstream_error')
     expect(codeOf(await run(failing(false), 'write'))).toBe('outcome_unknown')
     expect([asked, await money()]).toEqual([2, [0, 0]])
+  })
+
+  test('while charges fail, a call of any kind is refused before its upstream is asked, and gives everything back (spec-answers 4)', async () => {
+    const asked: string[] = []
+    const answer: Work['run'] = async () => {
+      asked.push('upstream')
+      return { kind: 'answer', body: '{}', charge: perByte(5) }
+    }
+    const tries = { left: 1 }
+    deps = { ...deps, charges: { isFailing: true, recovers: async () => tries.left-- > 0 } }
+    expect(codeOf(await run(work(answer)))).toBe('served')
+    const kinds: Partial<Work>[] = [
+      {},
+      { effect: 'write' },
+      { streams: true },
+      { quote: { maxCost: ZERO, version: 'test', fixed: true } },
+    ]
+    for (const kind of kinds) {
+      const outcome = await run(work(answer, kind), `key ${asked.length} ${JSON.stringify(kind)}`)
+      if (outcome.kind !== 'refused') throw new Error(outcome.kind)
+      expect([outcome.failure.code, outcome.failure.retryAfterSeconds]).toEqual(['service_unavailable', 1])
+    }
+    expect(asked).toHaveLength(1)
+    expect([await money(), await slots()]).toEqual([[5, 0], 0])
+    // The key of a refused call is free again.
+    deps = { ...deps, charges: { isFailing: false, recovers: async () => false } }
+    expect(codeOf(await run(work(answer, { effect: 'write' }), `key 1 ${JSON.stringify({ effect: 'write' })}`))).toBe(
+      'served',
+    )
   })
 })

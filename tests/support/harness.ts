@@ -134,6 +134,7 @@ export function readTestConfig(env: Readonly<Record<string, string>> = {}) {
   return readConfig(
     {
       SECRET_KEY: 'a secret that only tests know, 32 bytes and more',
+      DISK_RESERVE_MIB: '0',
       SIGNUP_RPM: '1000',
       OWNER_RPM: '1000000',
       VISITOR_RPM: '1000000',

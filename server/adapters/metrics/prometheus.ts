@@ -227,6 +227,7 @@ function registerQueues(registry: Registry, { journal, openCalls, upstreams, los
   lag('tables_unapplied_bytes', 'Bytes of the log not in the tables yet', ({ unappliedBytes }) => unappliedBytes)
   lag('tables_unapplied_seconds', 'How long the oldest of them has waited', ({ unappliedMs }) => unappliedMs / 1000)
   lag('tables_rejecting', '1 while the database rejects the batches of the log', ({ isBehind }) => (isBehind ? 1 : 0))
+  lag('disk_full', '1 while the disk is full and new calls are refused', ({ isDiskFull }) => (isDiskFull ? 1 : 0))
   const droppedHelp = 'Rows of uncharged calls that were dropped from the request log under load'
   counter(registry, 'gateway_dropped_log_rows_total', droppedHelp, () => journal().droppedNotes)
   const lostHelp = 'Events for webhooks and notices that no commit causes and that could not be written'

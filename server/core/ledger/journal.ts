@@ -58,6 +58,14 @@ export type AppendOutcome =
   | { readonly kind: 'refused'; readonly reason: string; readonly constraint: 'reference' | 'other' | null }
   | { readonly kind: 'unknown'; readonly fate: Promise<GroupFate> }
 
+/** Space on the disk of the journal that is given up when the disk is full, so that the charges of calls in progress can be written. */
+export interface DiskReserve {
+  /** Why it was given up or could not be taken; null while it is there. */
+  readonly problem: string | null
+  /** Takes it, if the disk has room for it and as much again. Resolves to `problem`. */
+  take(): Promise<string | null>
+}
+
 /**
  * The durable side of the ledger. `append` is atomic per record. Records that arrive together share one commit, but fail
  * independently. Database errors never reject the promise.

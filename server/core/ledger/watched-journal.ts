@@ -1,4 +1,4 @@
-import type { AppendOutcome, Journal, JournalRecord } from './journal'
+import type { AppendOutcome, DiskReserve, Journal, JournalRecord } from './journal'
 
 /**
  * A record without effect: no hold has this id. It is larger than most charges and than a disk page, so that it fails when a charge
@@ -8,25 +8,33 @@ const PROBE: JournalRecord = { entries: [], ends: `req_${'0'.repeat(16_384)}` }
 
 /** After this time without a charge, the next question writes a probe: a disk can fill up while nobody calls. */
 const FRESH_MS = 5_000
+/** While charges fail, one new call in this time finds out whether they can be written again. */
+const RETRY_MS = 1_000
 
-/** A journal that knows whether charges can be written: from the outcome of the last one, or by probing. */
+/** A journal that knows whether charges can be written: from the outcome of the last one, the reserve of its disk, or by probing. */
 export class WatchedJournal implements Journal {
   private readonly journal: Journal
   /** Monotonic. */
   private readonly now: () => number
+  /** Null where the journal is on no disk of this machine. */
+  private readonly reserve: DiskReserve | null
   private lastProblem: string | null = null
   private learnedAt: number
+  /** When it was last tried whether charges can be written again. */
+  private triedAt = Number.NEGATIVE_INFINITY
   private probe: Promise<string | null> | null = null
 
-  constructor(journal: Journal, now: () => number) {
+  constructor(journal: Journal, now: () => number, reserve: DiskReserve | null = null) {
     this.journal = journal
     this.now = now
+    this.reserve = reserve
     this.learnedAt = now()
   }
 
   append(record: JournalRecord): Promise<AppendOutcome> {
     const outcome = this.journal.append(record)
-    if (record.call) void outcome.then((result) => this.learn(result))
+    // A stream asks its upstream before its hold is made durable, so that one counts too.
+    if (record.call || record.keeps) void outcome.then((result) => this.learn(result))
     return outcome
   }
 
@@ -34,21 +42,51 @@ export class WatchedJournal implements Journal {
     this.journal.note(...call)
   }
 
+  /** Whether the last charge failed, or the disk's reserve was given up for it: a new call must not ask its upstream. */
+  get isFailing(): boolean {
+    return this.known !== null
+  }
+
+  /**
+   * For a new call while `isFailing`: whether charges can be written again. One call a second finds out, without its upstream; the others
+   * are refused at once.
+   */
+  async recovers(): Promise<boolean> {
+    if (this.probe !== null || this.now() - this.triedAt < RETRY_MS) return false
+    return (await this.tried()) === null
+  }
+
   /** Why no charge can be made now; null if charges can be made. After a failed charge, each call writes a probe until one succeeds. */
   async problem(): Promise<string | null> {
-    if (this.lastProblem === null && this.now() - this.learnedAt < FRESH_MS) return null
-    this.probe ??= this.journal.append(PROBE).then((result) => {
+    if (!this.isFailing && this.now() - this.learnedAt < FRESH_MS) return null
+    return this.tried()
+  }
+
+  private get known(): string | null {
+    return this.lastProblem ?? this.reserve?.problem ?? null
+  }
+
+  /** Takes back the reserve, then writes a probe. Callers at the same time share one. */
+  private tried(): Promise<string | null> {
+    this.triedAt = this.now()
+    this.probe ??= this.write().finally(() => {
       this.probe = null
-      return this.learn(result)
     })
     return this.probe
   }
 
+  private async write(): Promise<string | null> {
+    const full = this.reserve?.problem == null ? null : await this.reserve.take()
+    return full ?? this.learn(await this.journal.append(PROBE))
+  }
+
   /** A charge refused by a constraint says nothing about the disk. */
   private learn(outcome: AppendOutcome): string | null {
-    this.lastProblem = problemOf(outcome)
+    const problem = problemOf(outcome)
+    if (problem !== null && this.lastProblem === null) this.triedAt = this.now()
+    this.lastProblem = problem
     this.learnedAt = this.now()
-    return this.lastProblem
+    return this.known
   }
 }
 

@@ -54,6 +54,8 @@ export interface JournalState {
   readonly unappliedMs: number
   /** Whether the tables reject writes now. */
   readonly isBehind: boolean
+  /** Whether the reserve of the disk was given up, so that new calls are refused. */
+  readonly isDiskFull: boolean
   /** Rows of uncharged calls that were dropped. */
   readonly droppedNotes: number
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { AppendOutcome, Journal, JournalRecord } from '../../../server/core/ledger/journal'
+import type { AppendOutcome, DiskReserve, Journal, JournalRecord } from '../../../server/core/ledger/journal'
 import { WatchedJournal } from '../../../server/core/ledger/watched-journal'
 import type { CallRecord } from '../../../server/core/usage/call-record'
 
@@ -9,7 +9,7 @@ const TAKEN: AppendOutcome = { kind: 'refused', reason: 'taken', constraint: 're
 const DONE: AppendOutcome = { kind: 'committed' }
 
 /** A journal that ends each append as `end` says, and keeps what it was given. */
-function journal() {
+function journal(reserve: DiskReserve | null = null) {
   const given: JournalRecord[] = []
   const state = { end: DONE as AppendOutcome | Promise<AppendOutcome> }
   const inner: Journal = {
@@ -20,7 +20,7 @@ function journal() {
     note: () => undefined,
   }
   const clock = { at: 0 }
-  return { given, state, clock, watched: new WatchedJournal(inner, () => clock.at) }
+  return { given, state, clock, watched: new WatchedJournal(inner, () => clock.at, reserve) }
 }
 
 describe('whether anything can be charged', () => {
@@ -87,5 +87,88 @@ describe('whether anything can be charged', () => {
     hanging.resolve(DONE)
     expect(new Set(await Promise.all(asked))).toEqual(new Set([null]))
     expect(given).toHaveLength(2)
+  })
+})
+
+describe('while charges fail', () => {
+  test('one new call a second writes a probe, and all others are refused without a write', async () => {
+    const { given, state, clock, watched } = journal()
+    expect(watched.isFailing).toBe(false)
+    state.end = FULL
+    await watched.append(CHARGE)
+    expect(watched.isFailing).toBe(true)
+    clock.at = 999
+    expect(await watched.recovers()).toBe(false)
+    expect(given).toHaveLength(1)
+    clock.at = 1_000
+    expect(await Promise.all([watched.recovers(), watched.recovers(), watched.recovers()])).toEqual([
+      false,
+      false,
+      false,
+    ])
+    expect(given).toHaveLength(2)
+    clock.at = 1_999
+    expect(await watched.recovers()).toBe(false)
+    expect(given).toHaveLength(2)
+  })
+
+  test('the call that finds that they can be written again goes on, and so do all after it', async () => {
+    const { given, state, clock, watched } = journal()
+    state.end = FULL
+    await watched.append(CHARGE)
+    state.end = DONE
+    clock.at = 1_000
+    expect(await watched.recovers()).toBe(true)
+    expect(watched.isFailing).toBe(false)
+    expect(given).toHaveLength(2)
+  })
+
+  test('failures of calls that were in progress do not put off the next try', async () => {
+    const { state, clock, watched } = journal()
+    state.end = FULL
+    await watched.append(CHARGE)
+    clock.at = 900
+    await watched.append(CHARGE)
+    state.end = DONE
+    clock.at = 1_000
+    expect(await watched.recovers()).toBe(true)
+  })
+
+  test('a stream whose hold could not be made durable counts as a charge that failed: its upstream was asked', async () => {
+    const { state, watched } = journal()
+    state.end = FULL
+    await watched.append({ keeps: {} as NonNullable<JournalRecord['keeps']>, entries: [] })
+    expect(watched.isFailing).toBe(true)
+  })
+})
+
+describe('a reserve that was given up', () => {
+  function given() {
+    const reserve = { problem: null as string | null, left: 0, takes: 0, take: async () => reserve.problem }
+    reserve.take = async () => {
+      reserve.takes++
+      if (reserve.left > 0) reserve.problem = null
+      return reserve.problem
+    }
+    return { reserve, ...journal(reserve) }
+  }
+
+  test('refuses new calls although charges of calls in progress are written with its space', async () => {
+    const { reserve, watched } = given()
+    reserve.problem = 'no space left'
+    await watched.append(CHARGE)
+    expect(watched.isFailing).toBe(true)
+    expect(await watched.problem()).toBe('no space left')
+  })
+
+  test('is taken back before a call goes on, once a second, and without it nothing is written', async () => {
+    const { reserve, watched, clock, given: written } = given()
+    reserve.problem = 'no space left'
+    expect([await watched.recovers(), await watched.recovers()]).toEqual([false, false])
+    expect([reserve.takes, written.length]).toEqual([1, 0])
+    reserve.left = 1
+    clock.at = 1_000
+    expect([await watched.recovers(), watched.isFailing]).toEqual([true, false])
+    expect([reserve.takes, written.length]).toEqual([2, 1])
   })
 })

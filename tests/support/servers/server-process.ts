@@ -80,6 +80,7 @@ export async function startServer(
       DATABASE_SYNC: 'promised',
       ...(await databaseSetting(folder)),
       SECRET_KEY,
+      DISK_RESERVE_MIB: '0',
       SIGNUP_RPM: '1000',
       OWNER_RPM: '1000000',
       VISITOR_RPM: '1000000',

@@ -45,6 +45,10 @@ export interface CellOptions {
   /** Determines the current budget periods. */
   readonly clock: Clock
   readonly patienceMs: number
+  /** How many bytes of the disk of a database file are kept for charges of calls in progress; none if it is absent. */
+  readonly reserveBytes?: number
+  /** That reserve was given up, or, with null, it was taken back. */
+  readonly onReserve?: (problem: string | null) => void
   /** Which operations the usage summary counts. */
   readonly isCounted: (operation: string) => boolean
   readonly onFatal: (reason: string) => void
@@ -73,7 +77,9 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
   const { db, file, reader, writes } = database
   const { clock, patienceMs, onFatal, onTrouble, threads = OWN_THREADS } = options
   const onStuck = () => void reviewed(stuck, options)
-  const log = await openJournal({ file, writes, reader, threads, patienceMs, onFatal, onTrouble, onStuck })
+  const { reserveBytes = 0, onReserve = () => undefined } = options
+  const reserve = { reserveBytes, onReserve }
+  const log = await openJournal({ ...reserve, file, writes, reader, threads, patienceMs, onFatal, onTrouble, onStuck })
   opened.add(() => log.close())
   const { journal, applied } = log
   const stuck = new LibsqlStuckRecords(db, { applied, counters })
@@ -93,6 +99,7 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
   })
   return {
     ...{ journal, applied, credentials, accounts, stuck },
+    reserve: log.reserve,
     /** Holds again what streams held that the previous owner left open. Call once, before anything is held. */
     restoreHolds,
     /** How far the disk and the tables are behind. */

@@ -1,4 +1,5 @@
 import { reasonOf } from '../../../../core/result'
+
 /** The file operations that the appender needs. Each may throw the operating system's error. */
 export interface LogStorage {
   /** Returns the number of bytes written. */
@@ -10,13 +11,17 @@ export interface LogStorage {
   damage(length: number): string | null
 }
 
+/** What the system says when a disk, a quota or the inodes are used up. */
+const FULL = new Set(['ENOSPC', 'EDQUOT'])
+
 /**
- * `refused`: it is certainly not in the log. `isDamage`: because another process changed the file. `lost`: this process cannot find out
+ * `refused`: it is certainly not in the log. `isDamage`: because another process changed the file; `isFull`: because the disk has no more
+ * space. `lost`: this process cannot find out
  * whether it is in the log.
  */
 export type AppendResult =
   | { readonly kind: 'written' }
-  | { readonly kind: 'refused'; readonly reason: string; readonly isDamage?: true }
+  | { readonly kind: 'refused'; readonly reason: string; readonly isDamage?: true; readonly isFull?: true }
   | { readonly kind: 'lost'; readonly reason: string }
 
 /**
@@ -40,12 +45,13 @@ export class LogAppender {
     try {
       for (let done = 0; done < line.length; ) {
         const written = this.storage.write(line.subarray(done), this.goodLength + done)
-        if (written === 0) throw new Error('the log takes no more bytes')
+        if (written === 0) throw Object.assign(new Error('the log takes no more bytes'), { code: 'ENOSPC' })
         done += written
       }
     } catch (error) {
       this.cut()
-      return { kind: 'refused', reason: reasonOf(error) }
+      const refused = { kind: 'refused', reason: reasonOf(error) } as const
+      return FULL.has(Object(error).code) ? { ...refused, isFull: true } : refused
     }
     try {
       this.storage.sync()

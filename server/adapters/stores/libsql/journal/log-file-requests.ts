@@ -16,6 +16,7 @@ import { reasonOf } from '../../../../core/result'
 import { LogAppender } from './log-appender'
 import { encodeLine } from './log-format'
 import type { LogReply, LogRequest } from './log-wire'
+import { ReserveFile } from './reserve-file'
 
 /**
  * Serves one log to `LogFile`: gives the function that takes a request, which is answered at once. Whoever calls it waits for the disk, so
@@ -36,22 +37,30 @@ class ServedLog {
   private file = -1
   private path = ''
   private log: LogAppender | null = null
+  private reserve = new ReserveFile('', 0)
 
   answer(request: LogRequest): LogReply {
     if (request.op === 'open') {
       this.path = request.path
       this.log = this.open()
-      return { op: 'done' }
+      this.reserve = new ReserveFile(request.path.replace(/(\.log)?$/, '.reserve'), request.reserve)
+      return { op: 'reserve', full: this.reserve.take() }
     }
     if (!this.log) throw new Error('the log is not open')
     switch (request.op) {
       case 'append': {
         const line = encodeLine(request)
-        return { op: 'append', result: this.log.append(line), bytes: line.length }
+        let result = this.log.append(line)
+        // What is written now are mostly charges of calls whose upstreams have answered.
+        if (result.kind === 'refused' && result.isFull && this.reserve.giveUp(result.reason))
+          result = this.log.append(line)
+        return { op: 'append', result, bytes: line.length, full: this.reserve.problem }
       }
       case 'empty':
         this.log.empty()
         return { op: 'done' }
+      case 'reserve':
+        return { op: 'reserve', full: this.reserve.take() }
       case 'ping':
         return { op: 'done' }
       case 'set_aside':

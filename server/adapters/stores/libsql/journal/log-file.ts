@@ -1,3 +1,4 @@
+import type { DiskReserve } from '../../../../core/ledger/journal'
 import type { WorkerThreads } from '../driver/worker/worker-threads'
 import type { AppendResult } from './log-appender'
 import type { LogReply, LogRequest } from './log-wire'
@@ -7,17 +8,22 @@ export interface LogFileOptions {
   /** The number of the last group there ever was. */
   readonly last: number
   readonly threads: WorkerThreads
+  /** How many bytes of its disk are kept for charges of calls in progress; 0 keeps none. */
+  readonly reserveBytes: number
+  /** The disk is full and the reserve was given up, or, with null, it was taken back. */
+  readonly onReserve: (problem: string | null) => void
   readonly onFatal: (reason: string) => void
   /** Another hand changed the file. */
   readonly onDamage: (reason: string) => void
 }
 
-/** The log of groups next to a database file. A worker thread writes it, because syncs on this thread would block every request. */
-export class LogFile {
+/** The log of groups next to a database file, and the reserve of its disk. A worker thread writes it, because syncs on this thread would block every request. */
+export class LogFile implements DiskReserve {
   private readonly worker: Worker
   private readonly waiting: ((reply: LogReply) => void)[] = []
   private readonly options: LogFileOptions
   private broken: string | null = null
+  private full: string | null = null
   private bytes = 0
   private last: number
 
@@ -34,17 +40,29 @@ export class LogFile {
 
   /** Opens and EMPTIES the file. */
   static async open(options: LogFileOptions): Promise<LogFile> {
-    const { path } = options
+    const { path, reserveBytes } = options
     const log = new LogFile(options)
-    const reply = await log.send({ op: 'open', path })
-    if (reply.op !== 'failed') return log
-    log.worker.terminate()
-    throw new Error(`the log ${path} cannot be opened: ${reply.reason}`)
+    const reply = await log.send({ op: 'open', path, reserve: reserveBytes })
+    if (reply.op === 'failed') {
+      log.worker.terminate()
+      throw new Error(`the log ${path} cannot be opened: ${reply.reason}`)
+    }
+    log.noteReserve(reply)
+    return log
   }
 
   /** Its size in bytes. */
   get size(): number {
     return this.bytes
+  }
+
+  get problem(): string | null {
+    return this.full
+  }
+
+  async take(): Promise<string | null> {
+    if (this.broken === null) this.noteReserve(await this.send({ op: 'reserve' }))
+    return this.full
   }
 
   /** The number of the last group written to it, even if it was emptied since. */
@@ -62,6 +80,7 @@ export class LogFile {
       this.fail(reason)
       return { kind: 'lost', reason, number, bytes: 0 }
     }
+    this.noteReserve(reply)
     if (reply.result.kind === 'written') {
       this.last = number
       this.bytes += reply.bytes
@@ -105,6 +124,13 @@ export class LogFile {
       this.waiting.push(resolve)
       this.worker.postMessage(request)
     })
+  }
+
+  private noteReserve(reply: LogReply): void {
+    if (!('full' in reply) || reply.full === this.full) return
+    const isNews = (reply.full === null) !== (this.full === null)
+    this.full = reply.full
+    if (isNews) this.options.onReserve(this.full)
   }
 
   private fail(reason: string): void {

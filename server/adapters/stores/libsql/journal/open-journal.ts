@@ -1,4 +1,4 @@
-import type { JournalRecord } from '../../../../core/ledger/journal'
+import type { DiskReserve, JournalRecord } from '../../../../core/ledger/journal'
 import { stuckKind } from '../../../../core/ledger/stuck-record'
 import { reasonOf } from '../../../../core/result'
 import type { JournalState } from '../../../../core/telemetry/telemetry'
@@ -22,6 +22,9 @@ export interface JournalOptions {
   readonly reader: Pick<Connection, 'send' | 'rows'>
   readonly threads: WorkerThreads
   readonly patienceMs: number
+  /** Of the disk of a database file, for charges of calls in progress; 0 keeps none. */
+  readonly reserveBytes: number
+  readonly onReserve: (problem: string | null) => void
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
   /** Records got stuck, or were decided. */
@@ -30,6 +33,8 @@ export interface JournalOptions {
 
 export interface OpenJournal {
   readonly journal: GroupCommit | LogJournal
+  /** Null for a database over the network. */
+  readonly reserve: DiskReserve | null
   /** Resolves when everything committed so far is in the tables and visible to readers. */
   applied(): Promise<void>
   /** How far the disk and the tables are behind. */
@@ -37,7 +42,7 @@ export interface OpenJournal {
   close(): Promise<void>
 }
 
-const NOT_BEHIND = { unappliedBytes: 0, unappliedMs: 0, isBehind: false }
+const NOT_BEHIND = { unappliedBytes: 0, unappliedMs: 0, isBehind: false, isDiskFull: false }
 
 /** The path of a database file's log. */
 const logPathOf = (file: string) => `${file}.log`
@@ -50,30 +55,33 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   if (file === null)
     return {
       journal: direct,
+      reserve: null,
       applied: async () => undefined,
       state: () => ({ ...NOT_BEHIND, ...direct.backlog, droppedNotes: direct.droppedNotes }),
       close: () => direct.drained(),
     }
   const path = logPathOf(file)
-  const { writes, threads, onFatal } = options
+  const { writes, threads, reserveBytes, onReserve, onFatal } = options
   const applied = await ownerNumber(options, 'applied_group')
   if (applied === null) throw new Error('another process owns the database now')
   const last = await replay(path, applied, writes, onTrouble)
   const onDamage = (reason: string) => void rescuer.rescue(reason)
   const stuck = String((await options.reader.rows(STUCK_STATE))[0]?.[0])
   const applier = new LogApplier({ log: path, writes, lastApplied: last, stuck, onFatal, onDamage, onTrouble, onStuck })
-  const log = await LogFile.open({ path, last, threads, onFatal, onDamage })
+  const log = await LogFile.open({ path, last, threads, reserveBytes, onReserve, onFatal, onDamage })
   const rescuer = new LogRescuer({ log, applier, onFatal })
   const logged = new GroupCommit({ sink: new LogSink({ log, applier, onTrouble }), patienceMs, onTrouble })
   const journal = new LogJournal({ direct, logged, applier })
   return {
     journal,
+    reserve: log,
     applied: () => applier.applied(),
     state: () => ({
       ...journal.backlog,
       unappliedBytes: applier.unappliedBytes,
       unappliedMs: applier.unappliedMs,
       isBehind: applier.isBehind,
+      isDiskFull: log.problem !== null,
       droppedNotes: applier.droppedNotes,
     }),
     async close() {
