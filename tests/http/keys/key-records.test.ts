@@ -68,6 +68,32 @@ describe('the list of keys', () => {
   })
 })
 
+test('lists of one account are made one at a time, so that a hundred of them are not in memory together', async () => {
+  const { $client: client } = gateway.core.stores.db as unknown as { $client: Client }
+  const { execute } = client
+  let [running, most, pages] = [0, 0, 0]
+  client.execute = async (...args: Parameters<Client['execute']>) => {
+    // The last overload alone is typed.
+    const { sql = '' } = Object(args[0] as unknown) as { sql?: string }
+    const isPage = /from "keys" inner join "pools".*limit \?/s.test(sql)
+    if (!isPage) return execute.apply(client, args)
+    most = Math.max(most, ++running)
+    pages++
+    try {
+      return await execute.apply(client, args)
+    } finally {
+      running--
+    }
+  }
+  try {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => owner.api('/api/keys')))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
+  } finally {
+    client.execute = execute
+  }
+  expect([pages, most]).toEqual([10, 1])
+})
+
 test('no list of keys reads a revoked one, nor more than a page', async () => {
   const other = await gateway.owner()
   const [live, gone] = [keyBench(other), 1_000]
