@@ -348,7 +348,10 @@ export const RULES: readonly Rule[] = [
   {
     // It compresses off the serving thread.
     files: ['server/http/middleware/response/compressed-response.ts'],
-    may: ['server/http/middleware/response/accepted-encoding.ts'],
+    may: [
+      'server/http/middleware/response/{accepted-encoding,unread-answers}.ts',
+      'server/http/middleware/request-context.ts',
+    ],
     packages: [CRYPTO, 'node:zlib', 'node:util'],
   },
   {
