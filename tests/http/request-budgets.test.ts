@@ -167,7 +167,7 @@ describe('a full window', () => {
     await refusalOf(await known())
   })
 
-  test('of an account also bounds what all its keys report, by the range they ask for, and not what they pay for', async () => {
+  test('of an account also bounds the free work of all its keys, reports by their range, and not what they pay for', async () => {
     const account = await gateway.account(1)
     const keys = [await gateway.key(account), await gateway.key(account)] as const
     const now = Math.floor(gateway.clock.now() / 1000)
@@ -183,7 +183,7 @@ describe('a full window', () => {
     const refusal = await refusalOf(await fill(() => gateway.as(keys[turn++ % 2] as (typeof keys)[0], report(366))))
     expect([turn, refusal.source]).toEqual([OWNER_RPM / 8 + 1, 'account'])
     expect((await gateway.as(keys[0], IMAGES_CALL)).status).toBe(200)
-    expect((await gateway.as(keys[0], '/v1/whoami')).status).toBe(200)
+    expect((await gateway.as(keys[0], '/v1/whoami')).status).toBe(429)
   })
 
   test('of an account counts a report that a tool makes', async () => {
@@ -214,7 +214,7 @@ describe('a full window', () => {
       })
     expect(leftOn(await make())).toBe(OWNER_RPM - 5)
     expect((await refusalOf(await fill(make))).source).toBe('account')
-    expect((await gateway.as(token, '/v1/whoami')).status).toBe(200)
+    expect((await gateway.as(token, '/v1/whoami')).status).toBe(429)
   })
 
   test('of an address refuses unknown keys before they are looked up, and no key in use', async () => {

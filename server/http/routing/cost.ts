@@ -68,11 +68,6 @@ export function costOfMethod(method: string): number {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? READ : WRITE
 }
 
-/** The same for free work of a key or an app, whose own window counts each request. */
-export function costBesideKey(method: string): number {
-  return method === 'GET' ? 0 : WRITE
-}
-
 export function unitsOf(cost: Cost, url: URL): number {
   return typeof cost === 'number' ? cost : cost(url)
 }

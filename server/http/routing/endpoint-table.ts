@@ -2,7 +2,7 @@ import { SOLD } from '../../core/catalog/operations'
 import { failure } from '../../core/failure'
 import type { Route } from '../../pipeline/call'
 import { declaredAccess } from './api-access'
-import { type Cost, costBesideKey, costOfMethod, declaredCost, unitsOf } from './cost'
+import { type Cost, costOfMethod, declaredCost, unitsOf } from './cost'
 import { API_WILDCARD, declaredEndpoint, declaredEndpoints, type Endpoint } from './endpoint'
 
 /** Paths that need a credential and carry limit headers (spec-answers 9). */
@@ -173,7 +173,7 @@ function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
   }
   return [...found].map(([name, { path, pattern, endpoints, costs }]) => {
     const named = [...endpoints].map(
-      ([method, endpoint]) => [method, asMounted(endpoint, path, costs.get(method) ?? costBesideKey(method))] as const,
+      ([method, endpoint]) => [method, asMounted(endpoint, path, costs.get(method) ?? costOfMethod(method))] as const,
     )
     return [name, { pattern, endpoints: new Map(named), methods: [...endpoints.keys()].sort() }]
   })

@@ -27,6 +27,8 @@ export async function seedCalls(
       address: '203.0.113.7',
       tokens: NO_TOKENS,
       charged: null,
+      // Without one, most would be counted on the first of them.
+      upstream: { provider: 'seeded', waitingMs: 1, upstreamMs: 1 },
     })
     // The queue of such rows is bounded: what it cannot take is dropped.
     if (one % 8_000 === 7_999) await gateway.core.stores.journal.drained()
