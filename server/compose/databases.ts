@@ -19,6 +19,7 @@ import type { RecentLatencies } from '../core/usage/recent-latencies'
 import { EventCopies } from '../core/webhooks/event-moves'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Log } from '../log'
+import { putBackNote } from './backup/after-restore'
 import { upgradeCopy } from './backup/upgrade-copy'
 import { type Cell, openCell } from './cell'
 import type { CellMembership } from './cluster/cells/cell-membership'
@@ -55,6 +56,7 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
       ...{ isSyncPromised: config.databaseSyncPromised, opening },
       ...{ ...(node && { lease: node.lease }), ...(threads && { threads }) },
       ...{ beforeUpgrade: upgradeCopy(config, surroundings), changes, cell: membership },
+      onPutBack: putBackNote(config, clock),
     }
     const apart = membership?.apart ?? null
     if (apart) await untilControlOpened(apart.control, node?.mayGrant)

@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncFile } from '../../adapters/backup/files'
 import { lostChanges } from '../../adapters/stores/libsql/backup/lost-changes'
 import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
 import type { RestoreCheckStore, RestoreNote } from '../../core/backup/restored'
-import { isoTime } from '../../core/clock'
+import { type Clock, isoTime } from '../../core/clock'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { isJson, parsedJson } from '../../core/json'
+import type { LastTimes } from '../../core/ledger/clock-check'
 import type { Log } from '../../log'
 import { RESTORED } from './restore'
 
@@ -31,6 +33,24 @@ export async function composeAfterRestore(
   return { restored, restoreChecks, readLostChanges: lostChanges(threads), cell: cell?.name ?? MAIN_CELL }
 }
 
+/**
+ * Notes that the data was put back by other means than `operator restore`, whose own note stays. What is known of the time of the copy is
+ * when it was last written to.
+ */
+export function putBackNote({ dataDir }: { readonly dataDir: string }, clock: Clock) {
+  return async ({ entry, audit }: LastTimes, isNewHere: boolean): Promise<void> => {
+    const path = join(dataDir, RESTORED)
+    if (isNewHere && existsSync(path)) return
+    const now = clock.now()
+    const takenAt = Math.min(now, Math.max(entry ?? 0, audit ?? 0) || now)
+    const note = { copy: null, taken_at: isoTime(takenAt), restored_at: isoTime(now), from: null }
+    await writeFile(`${path}.draft`, `${JSON.stringify(note, null, 2)}\n`, { mode: 0o600 })
+    await syncFile(`${path}.draft`)
+    await rename(`${path}.draft`, path)
+    await syncFile(dataDir)
+  }
+}
+
 /** Null for data that was never restored. */
 async function readNote(file: string): Promise<RestoreNote | null> {
   if (!existsSync(file)) return null
@@ -38,6 +58,6 @@ async function readNote(file: string): Promise<RestoreNote | null> {
   if (!isJson(note)) return null
   const [takenAt, restoredAt] = [Date.parse(String(note['taken_at'])), Date.parse(String(note['restored_at']))]
   return Number.isFinite(takenAt) && Number.isFinite(restoredAt)
-    ? { copy: String(note['copy']), takenAt, restoredAt }
+    ? { copy: note['copy'] === null ? null : String(note['copy']), takenAt, restoredAt }
     : null
 }

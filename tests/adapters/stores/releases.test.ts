@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { openBackupTarget } from '../../../server/adapters/backup/open-target'
 import { findCopy } from '../../../server/core/backup/target'
+import { VERSION } from '../../../server/core/version'
 import { chargedIds, executeOn } from '../../support/databases/database-file'
 import { olderDatabase } from '../../support/databases/older-database'
 import { restoredCopy } from '../../support/databases/restored-copy'
@@ -110,7 +111,7 @@ test('an older gateway refuses the data of a newer one in one line, and leaves i
   const epoch = () => query(file, 'SELECT epoch FROM owner')
   const before = await epoch()
   const refusal = await openHarness({ folder: first.folder }).catch((error: Error) => error.message)
-  expect(refusal).toContain('a newer version of the gateway (its schema is of 2100-01-01T00:00:00.000Z')
+  expect(refusal).toContain(`a newer version of the gateway (${VERSION}, schema of 2100-01-01T00:00:00.000Z`)
   expect(refusal).not.toContain('\n')
   expect(await epoch()).toEqual(before)
   await rm(first.folder, { recursive: true })

@@ -4,11 +4,13 @@ import type { Clock } from '../../../core/clock'
 import { MAIN_CELL } from '../../../core/cluster/cells'
 import { type ControlChanges, NO_OTHER_COPIES } from '../../../core/cluster/control-changes'
 import { AT_ONCE, type Opening } from '../../../core/cluster/opening'
+import type { LastTimes } from '../../../core/ledger/clock-check'
 import { type CellOfAll, refuseOtherCell } from './cluster/cell-database'
 import { liveOwner } from './cluster/lease-tables'
 import { announcingWrites } from './control-version'
 import { databaseFile } from './driver/file/database-file'
 import { lockDatabaseFile } from './driver/file/database-file-lock'
+import { EpochMark } from './driver/file/epoch-mark'
 import { databaseName, namedProblem, shownReason } from './driver/named-problem'
 import { problemOfServer } from './driver/network/problem-of-server'
 import type { Opened } from './driver/opened'
@@ -21,6 +23,7 @@ import { Connection, databaseError } from './driver/worker/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from './driver/worker/worker-threads'
 import { WriteQueue } from './driver/write-queue'
 import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
+import { lastTimes } from './last-times'
 import { refuseMoved, refuseWhileMoving } from './move/move-mark'
 import { refuseOtherSchema, type UpgradeOptions, upgradeDatabase } from './upgrade'
 
@@ -37,6 +40,11 @@ export interface DatabaseOptions {
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
   readonly beforeUpgrade?: UpgradeOptions['beforeUpgrade']
+  /**
+   * Called before it is served when a database file is not the one that its folder served last, with when it was last written to.
+   * `isNewHere`: the folder never served any.
+   */
+  readonly onPutBack?: (last: LastTimes, isNewHere: boolean) => Promise<void>
   /** The lease under which a node of many opens the database. */
   readonly lease?: HeldLease
   /** Writes are refused until it owns the database. */
@@ -98,6 +106,7 @@ async function owned(options: DatabaseOptions, opened: Opened): Promise<Database
   await refuseOtherCell((sql) => reader.rows(sql), options.cell ?? ONLY_CELL)
   if (opening.isAhead) await refuseOtherSchema(reader)
   const writes = new WriteQueue(writer)
+  const mark = file === null ? null : new EpochMark(file)
   await opening.own(async () => {
     const { onTrouble, beforeUpgrade, clock, lease = null } = options
     // An upgrade since this was prepared is refused, whatever the epoch is by then.
@@ -105,9 +114,12 @@ async function owned(options: DatabaseOptions, opened: Opened): Promise<Database
       ? refuseOtherSchema(reader)
       : upgradeDatabase({ writer, reader }, { file, onTrouble, beforeUpgrade })
     if (!opening.isAhead) await current
+    if (mark) await comparedWithMark(mark, { writer, reader, writes }, options)
     const [, epoch] = await both(current, raiseEpoch(writer, clock.now(), lease))
     writes.begin(epoch)
+    mark?.write(epoch)
   })
+  if (mark) opened.add(() => raiseAtEnd(mark, writes))
   opened.add(() => writes.drained())
   const tokenWrites = new WriteWatch(TOKEN_TABLES)
   const announcing = announcingWrites(writes, options.changes ?? NO_OTHER_COPIES)
@@ -118,6 +130,30 @@ async function owned(options: DatabaseOptions, opened: Opened): Promise<Database
     ...{ db: over(reader), reports: over(reports) },
     tokenChanges: () => tokenWrites.count,
     problem: () => databaseProblem(reader),
+  }
+}
+
+/** Reports data that somebody put in the place of what this folder served. */
+async function comparedWithMark(
+  mark: EpochMark,
+  { writer, reader, writes }: { readonly writer: Connection; readonly reader: Connection; readonly writes: WriteQueue },
+  { onPutBack }: Pick<DatabaseOptions, 'onPutBack'>,
+): Promise<void> {
+  const [[epoch, version] = []] = await reader.rows('SELECT epoch, version FROM owner WHERE id = 1')
+  const origin = mark.originOf(Number(epoch), version !== null)
+  if (origin === 'same') return
+  const last = await lastTimes(drizzle({ client: sqlClient(reader, () => writes, writer) }))
+  await onPutBack?.(last, origin === 'new')
+}
+
+/** A copy that was made before this end has a lower epoch than the mark. A process that lost the database changes nothing. */
+async function raiseAtEnd(mark: EpochMark, writes: WriteQueue): Promise<void> {
+  try {
+    const sql = 'UPDATE owner SET epoch = epoch + 1, asserted = epoch + 1 WHERE id = 1 RETURNING epoch'
+    const [raised] = await writes.batch([{ sql, args: [] }])
+    mark.write(Number(raised?.rows[0]?.[0]))
+  } catch {
+    // The next start knows this one by the epoch with which it began.
   }
 }
 

@@ -49,7 +49,7 @@ export async function upgradeDatabase(
   const applied = await appliedSchema(reader)
   if (applied !== null && applied > SCHEMA_TIME)
     throw new NewerData(
-      `the data was written by a newer version of the gateway (its schema is of ${isoTime(applied)}, and ${VERSION} knows those up to ${isoTime(SCHEMA_TIME)}). Start that version, or restore a copy from before the upgrade`,
+      `the data was written by a newer version of the gateway (${await writerOf(reader)}schema of ${isoTime(applied)}; this is ${VERSION}, which knows those up to ${isoTime(SCHEMA_TIME)}). Start that version, or restore a copy from before the upgrade`,
     )
   // By the rule of Drizzle's migrator, which reads and hashes all of them first.
   const steps = migrations.entries.filter(({ when }) => applied === null || when > applied).map(({ tag }) => tag)
@@ -102,6 +102,12 @@ async function rebuildsOf(steps: readonly string[]): Promise<number> {
 async function debtsBelowZero(writer: Connection): Promise<number> {
   const knowsDebt = await readNumber(writer, "SELECT count(*) FROM pragma_table_info('accounts') WHERE name = 'debt'")
   return knowsDebt === 0 ? 0 : readNumber(writer, 'SELECT count(*) FROM accounts WHERE debt < 0')
+}
+
+/** The version that opened the data last. Its tables are newer, so whatever is asked of them may be wrong. */
+async function writerOf(reader: Connection): Promise<string> {
+  const [row] = await reader.rows('SELECT version FROM owner WHERE id = 1').catch(() => [])
+  return row?.[0] ? `${row[0]}, ` : ''
 }
 
 async function readNumber(connection: Connection, sql: string): Promise<number> {

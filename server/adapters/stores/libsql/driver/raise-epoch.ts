@@ -1,5 +1,6 @@
 import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
 import { TermTooLow } from '../../../../core/cluster/leases'
+import { VERSION } from '../../../../core/version'
 import { HAS_LEASE, leaseOf, NOW } from '../cluster/lease-tables'
 import type { Connection } from './worker/worker-connection'
 import type { SqlStatement } from './worker-wire'
@@ -20,7 +21,8 @@ export interface HeldLease {
  */
 export async function raiseEpoch(writer: Connection, now: number, lease: HeldLease | null): Promise<number> {
   const seen = lease && isElsewhere(lease) ? [termSeen(lease), highestTerm(lease)] : []
-  const results = await writer.send({ op: 'batch', mode: 'write', statements: [...seen, epochRaise(now, lease)] })
+  const statements = [...seen, epochRaise(now, lease)]
+  const results = await writer.send({ op: 'batch', mode: 'write', statements })
   const epoch = Number(results.at(-1)?.rows[0]?.[0])
   if (Number.isSafeInteger(epoch)) return epoch
   if (seen.length > 0) throw new TermTooLow(Number(results.at(-2)?.rows[0]?.[0]))
@@ -47,12 +49,13 @@ function highestTerm({ cell = MAIN_CELL }: HeldLease): SqlStatement {
 /** The statement of `raiseEpoch`. */
 export function epochRaise(now: number, lease: HeldLease | null): SqlStatement {
   return {
-    sql: `UPDATE owner SET epoch = max(epoch + 1, ?1), asserted = max(epoch + 1, ?1), last_group = 0 WHERE id = 1 AND ${HAS_LEASE} RETURNING epoch`,
+    sql: `UPDATE owner SET epoch = max(epoch + 1, ?1), asserted = max(epoch + 1, ?1), last_group = 0, version = ?5 WHERE id = 1 AND ${HAS_LEASE} RETURNING epoch`,
     args: [
       Math.max(0, Math.floor(now / 1000)),
       lease?.nodeId ?? null,
       lease?.term ?? null,
       leaseOf(lease?.cell ?? MAIN_CELL),
+      VERSION,
     ],
   }
 }

@@ -186,6 +186,9 @@ async function copied(options: MoveOptions, source: OpenLocation, target: OpenLo
   await complete(target, { copy: id, move, from: source.name, now, terms })
 }
 
+/** The folder of a file that data was moved to never served it; that is not a restore. */
+const NO_VERSION = { sql: 'UPDATE owner SET version = NULL WHERE id = 1', args: [] }
+
 const newId = () => randomBytes(12).toString('hex')
 
 /** Marks the target, which must be empty or have an unfinished copy. From now on no gateway starts on it. */
@@ -261,7 +264,15 @@ interface Completion {
 /** Opens the copy in one transaction. Its epoch is above every epoch of the original. */
 async function complete(target: OpenLocation, { copy, move, from, now, terms }: Completion): Promise<void> {
   const entry = auditEntry({ at: now, actor: CONSOLE, action: 'data.move', detail: { move: move.id, from } })
-  const statements = [assertMove(copy), DROP_TRIGGER, epochRaise(now, null), auditStatement(entry), ...terms, DROP_MARK]
+  const statements = [
+    assertMove(copy),
+    DROP_TRIGGER,
+    epochRaise(now, null),
+    NO_VERSION,
+    auditStatement(entry),
+    ...terms,
+    DROP_MARK,
+  ]
   await write(target.writer, statements).catch(async (error: unknown) => {
     const state = await stateIn(target.reader, { name: from, closed: move }).catch(() => null)
     if (state === 'complete') return

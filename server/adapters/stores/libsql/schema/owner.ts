@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { check, integer, sqliteTable } from 'drizzle-orm/sqlite-core'
+import { check, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
  * The one process that may write. Each group of writes first asserts its epoch here; when another process has raised the
@@ -14,6 +14,8 @@ export const owner = sqliteTable(
     lastGroup: integer('last_group').notNull(),
     /** The last journal group applied to the tables, written in the same transaction as the group. */
     appliedGroup: integer('applied_group').notNull().default(0),
+    /** The version of the gateway that opened the data last. Null: none that leaves a mark beside a database file. */
+    version: text(),
   },
   (table) => [check('owner_epoch_is_current', sql`${table.asserted} = ${table.epoch}`)],
 )
