@@ -21,7 +21,7 @@ export interface CheckSizes {
   readonly unmatched: number
 }
 
-const SIZES: CheckSizes = { rows: 5_000, unmatched: 50_000 }
+const SIZES: CheckSizes = { rows: 2_000, unmatched: 50_000 }
 
 /**
  * Compares what the tables say twice: balances, closed days and entries, calls and charges. Reads slices of the tables in order, so that its memory does not depend on
