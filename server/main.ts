@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { compose, readDashboard } from './compose'
-import { isInUse, takeDataFolder } from './compose/data-folder'
+import { isInUse, refuseLostData, takeDataFolder } from './compose/data-folder'
 import { indexOfNode } from './compose/search/search-index'
 import { logSelfCheck } from './compose/self-check'
 import { startProblem } from './compose/start-problem'
@@ -15,6 +15,7 @@ import { LogOutput, logFileProblem } from './log-output'
 import { PortError } from './open-port'
 import { runNode } from './run-node'
 import { secureFolder } from './setup/secure-folder'
+import { unmountedVolume } from './setup/unmounted-volume'
 import { drainMsOf, stopInOrder } from './stopping'
 import { WaitingRoom } from './waiting-room'
 import { claimNotice, readyLine, welcome } from './welcome'
@@ -65,6 +66,8 @@ function announce({ logFormat: format }: Config, text: string, line: string): vo
 /** Makes new files private to this user, and checks the data folder before the secret in it is read. */
 async function secureDataFolder(): Promise<void> {
   process.umask(0o077)
+  const unmounted = unmountedVolume(process.argv)
+  if (unmounted !== null) throw new Error(unmounted)
   await secureFolder(dataFolder(), (line) => tell('warn', line))
 }
 
@@ -193,6 +196,7 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
       (error) => log.error('request failed', { reason: reasonOf(error) }),
     )
   const taken = await takeData(config, openPort)
+  await refuseLostData(config, process.argv.includes('--new'), log)
   const acceptsClock = process.argv.includes('--accept-clock')
   const gateway = await compose(config, { clock, acceptsClock, log, onFatal: end })
   let handOver: HandOver | null = null

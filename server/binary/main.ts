@@ -3,6 +3,7 @@ import { dataFolder } from '../config'
 import { needsSecretFile, prepareDataFolder } from '../setup/data-folder'
 import { allowManyRequests } from '../setup/outbound-requests'
 import { secureFolder } from '../setup/secure-folder'
+import { unmountedVolume } from '../setup/unmounted-volume'
 import { unpackFiles } from './files'
 
 /** The scripts of child processes, by the end of the path that their parents start them with. */
@@ -17,6 +18,7 @@ const HELP = `Usage: gateway-server [up] | COMMAND
   up --check   create the data folder and its secret, and do not serve
   up --accept-clock
                serve also where the clock is far from the time of the last entry
+  up --new     begin a new gateway in a folder whose volume is not mounted or that does not exist
 
 To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR, or write gateway.yaml (docs/configuration.md).
 Most other commands talk to a running gateway:
@@ -36,11 +38,13 @@ async function begin(args: readonly string[]): Promise<void> {
 }
 
 async function serve(flags: readonly string[]): Promise<void> {
-  const unknown = flags.find((flag) => !['--check', '--accept-clock'].includes(flag))
+  const unknown = flags.find((flag) => !['--check', '--accept-clock', '--new'].includes(flag))
   if (unknown !== undefined) throw new Error(`unknown option ${unknown}; see gateway-server --help`)
   allowManyRequests([process.execPath, ...Bun.argv.slice(2)])
   // A hang-up ends neither this nor the server.
   process.on('SIGHUP', () => undefined)
+  const unmounted = unmountedVolume(flags)
+  if (unmounted !== null) throw new Error(unmounted)
   await prepareFiles()
   if (!flags.includes('--check')) await import('../main')
 }

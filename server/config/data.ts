@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SealingKey } from '../core/sealing'
 import { ConfigError } from './config-error'
-import { choice, group, integer, invalidSetting, type Read, setting, text } from './schema/setting'
+import { choice, flag, group, integer, invalidSetting, type Read, setting, text } from './schema/setting'
 import { sealingKeys } from './sealing-keys'
 
 const MIN_SECRET_BYTES = 32
@@ -12,6 +12,12 @@ export const DATA = group('Data and secrets', '', {
     default: 'data',
     environmentOnly: true,
     doc: 'Folder of the database, the index, the secret and the control socket. One gateway at a time',
+  }),
+  NEW_DATA_DIR: flag({
+    default: false,
+    environmentOnly: true,
+    since: '0.3.0',
+    doc: 'Whether a start may begin a new gateway although its volume is not mounted, `DATA_DIR` does not exist, or `BACKUP_TO` has copies of it ([when a start is refused](operating.md#when-a-start-is-refused)). For one start, like `--new`',
   }),
   CONFIG_FILE: text({
     otherwise: '`DATA_DIR/gateway.yaml`, if it exists',
@@ -66,6 +72,8 @@ export const DATA = group('Data and secrets', '', {
 })
 
 export interface DataSettings {
+  /** Whether a new gateway may begin where there should be data. */
+  readonly newDataDir: boolean
   readonly databaseUrl: string
   readonly databaseAuthToken: string | null
   /** Whether the operator promises that the disk of a database server has what the server acknowledges. */
@@ -78,9 +86,10 @@ export interface DataSettings {
 }
 
 export function dataSettings(read: Read, dataDir: string, production: boolean): DataSettings {
-  const { DATABASE_AUTH_TOKEN, DATABASE_SYNC, DISK_RESERVE_MIB, SEALING_KEYS } = DATA.settings
+  const { DATABASE_AUTH_TOKEN, DATABASE_SYNC, DISK_RESERVE_MIB, NEW_DATA_DIR, SEALING_KEYS } = DATA.settings
   const secret = secretKey(read, secretFile(dataDir))
   return {
+    newDataDir: NEW_DATA_DIR.of(read),
     databaseUrl: databaseUrl(read, dataDir),
     databaseAuthToken: DATABASE_AUTH_TOKEN.of(read),
     databaseSyncPromised: DATABASE_SYNC.of(read) === 'promised',

@@ -7,14 +7,16 @@ import { prepareDocsReader } from './docs-reader.ts'
 import { allowManyRequests } from './outbound-requests.ts'
 import { stopWithParents } from './parents.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
+import { unmountedVolume } from './unmounted-volume.ts'
 
-const HELP = `Usage: bun run up [--check] [--accept-clock]
+const HELP = `Usage: bun run up [--check] [--accept-clock] [--new]
 
 Sets up what is missing or has changed, then serves the gateway until SIGINT or SIGTERM. Setup installs
 the dependencies, creates the data folder and its secret, and builds the dashboard and the API reference.
 
   --check         set up, but do not serve
   --accept-clock  serve also where the clock is far from the time of the last entry
+  --new           begin a new gateway in a folder whose volume is not mounted or that does not exist
   -h, --help      print this help
 
 To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR: see docs/configuration.md.`
@@ -24,7 +26,7 @@ const COMMAND = [process.execPath, ...process.execArgv, ...process.argv.slice(1)
 
 /** Returns what to do next. Uses only built-in modules, because a fresh clone has no others yet. */
 async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
-  const unknown = flags.find((flag) => !['--check', '--accept-clock', '-h', '--help'].includes(flag))
+  const unknown = flags.find((flag) => !['--check', '--accept-clock', '--new', '-h', '--help'].includes(flag))
   if (unknown !== undefined) throw new SetupFailure(`Unknown option ${unknown}; see bun run up --help.`)
   if (flags.includes('-h') || flags.includes('--help')) {
     console.log(HELP)
@@ -36,6 +38,8 @@ async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
 
   // A relative DATA_DIR must mean the same folder from wherever this is called.
   process.chdir(ROOT)
+  const unmounted = unmountedVolume(flags)
+  if (unmounted !== null) throw new SetupFailure(unmounted)
   if (await installDependencies(ROOT)) restart()
   await prepareDataFolder(resolve(process.env['DATA_DIR'] || 'data'), needsSecretFile(process.env))
   await buildDashboard(ROOT)

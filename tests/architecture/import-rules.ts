@@ -497,6 +497,7 @@ export const RULES: readonly Rule[] = [
       'server/http/operator/control.ts',
       // Checked before every start.
       'server/setup/secure-folder.ts',
+      'server/setup/unmounted-volume.ts',
     ],
     packages: ['node:path'],
   },

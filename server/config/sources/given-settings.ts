@@ -52,7 +52,7 @@ export function givenSettings(
   for (const [name, text] of Object.entries(environment)) {
     if (text?.trim()) fromEnvironment.set(name, { text, from: ENVIRONMENT })
   }
-  refuseMistyped(fromEnvironment, onMistake)
+  refuseMistyped(fromEnvironment, { warnings, onMistake })
   if (file?.isOpen && [...fromFile.keys()].some((name) => isSecret(name) && !name.endsWith(FILE)))
     warnings.push(`${file.path} contains secrets, but other users may read it. Run: chmod o= ${file.path}`)
   const given = new Map([
@@ -154,13 +154,17 @@ function readSecret(path: string, name: string): { text: string; mode: number } 
 /** The standard has many more names than the gateway reads. */
 const OTHERS_NAMES = /^(OTEL|UPSTREAM)_(?!WALLET)/
 
-/** A name that is nearly that of a setting is a mistake, unless that setting is set too. */
-function refuseMistyped(environment: ReadonlyMap<string, Given>, onMistake: OnMistake): void {
+/** A name that is nearly that of a setting is a mistake. If that setting is set too, it may be another program's. */
+function refuseMistyped(environment: ReadonlyMap<string, Given>, { warnings, onMistake }: Findings): void {
   for (const name of environment.keys()) {
     const bare = name.endsWith(FILE) ? name.slice(0, -FILE.length) : name
     if (ALL_SETTINGS.has(name) || ALL_SETTINGS.has(bare) || OTHERS_NAMES.test(name)) continue
     const meant = similarName(name, ALL_SETTINGS.keys()) ?? similarName(bare, ALL_SETTINGS.keys())
-    if (meant === null || environment.has(meant) || environment.has(`${meant}${FILE}`)) continue
+    if (meant === null) continue
+    if (environment.has(meant) || environment.has(`${meant}${FILE}`)) {
+      warnings.push(`${name} is not a setting and is ignored; ${meant} is set too. Remove ${name} if it is a mistake`)
+      continue
+    }
     const example = ALL_SETTINGS.get(meant)?.example
     onMistake(
       new ConfigError(
