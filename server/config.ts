@@ -17,7 +17,7 @@ import { type SocialConfig, socialConfig } from './config/social'
 import { type Environment, type GivenSettings, givenSettings, isOwnSecret } from './config/sources/given-settings'
 import { type MetricsSettings, metricsSettings, OBSERVING } from './config/telemetry'
 import { type TraceSettings, traceSettings } from './config/traces'
-import { WEBHOOKS } from './config/webhooks'
+import { type WebhookSettings, webhookSettings } from './config/webhooks'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
 import { isLoopbackHost } from './core/credentials/address'
 import type { RetentionDays } from './core/usage/retention'
@@ -50,8 +50,7 @@ export interface Config extends ListeningSettings, DataSettings, AccountsSetting
   readonly backup: BackupSettings
   /** How many days old rows are kept; 0 keeps them. */
   readonly retention: RetentionDays
-  /** Whether receivers of webhooks may be private addresses. */
-  readonly webhooksAllowPrivate: boolean
+  readonly webhooks: WebhookSettings
   /** What is not safe but does not stop the start. */
   readonly warnings: readonly string[]
 }
@@ -186,7 +185,7 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
     apis: apiSettings(read, texts, production),
     backup: backupSettings(read, { secretKey: data.secretKey, secrets: givenSecrets(given) }),
     retention: retentionDays(read),
-    webhooksAllowPrivate: WEBHOOKS.settings.WEBHOOKS_ALLOW_PRIVATE.of(read),
+    webhooks: webhookSettings(read),
     warnings,
   }
 }

@@ -18,6 +18,8 @@ export interface WebhookClient {
   change(id: string, change: WebhookChange): Promise<OneWebhook>
   remove(id: string): Promise<OneWebhook>
   rotate(id: string): Promise<WebhookWithSecret>
+  confirm(id: string, code: string): Promise<OneWebhook>
+  sendCode(id: string): Promise<OneDelivery>
   test(id: string): Promise<OneDelivery>
   /** `cursor`: null for the newest. */
   deliveries(id: string, limit: number, cursor: string | null): Promise<DeliveryPage>
@@ -36,6 +38,8 @@ export function ownWebhooks(api: ApiClient): WebhookClient {
     change: (id, change) => ask('PATCH', one(id), change),
     remove: (id) => ask('DELETE', one(id)),
     rotate: (id) => ask('POST', one(id, '/rotate')),
+    confirm: (id, code) => ask('POST', one(id, '/confirm'), { code }),
+    sendCode: (id) => ask('POST', one(id, '/code')),
     test: (id) => ask('POST', one(id, '/test')),
     deliveries(id, limit, cursor) {
       const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
@@ -57,6 +61,8 @@ export function operatorWebhooks(account: string | undefined): WebhookClient {
     change: (webhook, change) => ask('webhook-set', { webhook, ...change }),
     remove: (webhook) => ask('webhook-remove', { webhook }),
     rotate: (webhook) => ask('webhook-rotate', { webhook }),
+    confirm: (webhook, code) => ask('webhook-confirm', { webhook, code }),
+    sendCode: (webhook) => ask('webhook-code', { webhook }),
     test: (webhook) => ask('webhook-test', { webhook }),
     deliveries: (webhook, limit, cursor) =>
       ask('webhook-deliveries', { webhook, limit, ...(cursor !== null && { cursor }) }),

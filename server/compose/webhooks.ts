@@ -22,6 +22,7 @@ import type { EventCopies } from '../core/webhooks/event-moves'
 import { type NoticeMailStore, NoticeMails, UnsubscribeLinks } from '../core/webhooks/notice-mails'
 import type { NoticeStore } from '../core/webhooks/notices'
 import type { SendWebhook, WebhookStore } from '../core/webhooks/webhook'
+import { WebhookCodes } from '../core/webhooks/webhook-codes'
 import { Webhooks } from '../core/webhooks/webhooks'
 import { limitRequestRecord } from '../http/account/limit-request-record'
 import { keyRecord } from '../http/keys/record'
@@ -67,7 +68,10 @@ export function composeWebhooks(config: Config, parts: Parts) {
     const { openWebhookSender } = await import('../adapters/webhooks/send-webhook')
     return openWebhookSender(fetch)(request)
   }
-  const delivering = new Delivering({ ...{ store, send, sealing, clock, onError }, describe: describer(parts) })
+  const codes = new WebhookCodes(config.secretKey)
+  const { allowsPrivate, ...bounds } = config.webhooks
+  const common = { store, sealing, codes, clock }
+  const delivering = new Delivering({ ...common, send, bounds, onError, describe: describer(parts) })
   const links = new UnsubscribeLinks(config.secretKey, config.baseUrl)
   const { noticeMails } = stores
   const onFailure = (reason: string) => log.error(MAIL_FAILED, { reason })
@@ -88,7 +92,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
   ]
   return {
     routes: {
-      webhooks: new Webhooks({ store, sealing, clock, allowsPrivate: config.webhooksAllowPrivate }),
+      webhooks: new Webhooks({ ...common, allowsPrivate }),
       notices: stores.notices,
       noticeMails,
       unsubscribeLinks: links,
@@ -114,12 +118,12 @@ export function eventWriter(store: Pick<WebhookStore, 'addEvents' | 'countLost'>
 }
 
 /** Public receivers; private ones where the operator allows them. Link-local and metadata addresses never. */
-function webhookFetch({ baseUrl, webhooksAllowPrivate }: Config) {
+function webhookFetch({ baseUrl, webhooks }: Config) {
   return openGuardedFetch({
     userAgent: `${PRODUCT} (+${baseUrl})`,
     permits(text) {
       const address = parseAddress(text)
-      return webhooksAllowPrivate && address !== null && !isNeverAllowed(address)
+      return webhooks.allowsPrivate && address !== null && !isNeverAllowed(address)
     },
   })
 }

@@ -57,6 +57,7 @@ export type AuditAction =
   | 'connection.limit'
   | 'connection.end'
   | 'webhook.create'
+  | 'webhook.confirm'
   | 'webhook.change'
   | 'webhook.rotate'
   | 'webhook.delete'

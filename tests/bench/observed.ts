@@ -38,8 +38,8 @@ const VARIANTS: readonly { name: string; env: Record<string, string>; webhooks?:
 function addWebhooks(folder: string): void {
   const database = new Database(join(folder, 'gateway.db'))
   database.run(
-    `INSERT INTO webhooks (id, account_id, url, events, status, secret, created_at)
-     SELECT 'hook_' || id, id, 'http://127.0.0.1:${receiver.port}/hook', '["key.exhausted"]', 'active', 'unused', ${Date.now()} FROM accounts`,
+    `INSERT INTO webhooks (id, account_id, url, events, status, secret, created_at, confirmed_at)
+     SELECT 'hook_' || id, id, 'http://127.0.0.1:${receiver.port}/hook', '["key.exhausted"]', 'active', 'unused', ${Date.now()}, ${Date.now()} FROM accounts`,
   )
   database.close()
 }

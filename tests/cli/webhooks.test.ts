@@ -4,6 +4,7 @@ import { oauthApp } from '../support/agents/oauth'
 import { type Harness, openHarness } from '../support/harness'
 import { openOperatorConsole } from '../support/operator-console'
 import { reconcile } from '../support/reconcile'
+import { codeOfWebhook } from '../support/webhooks'
 import { openCli } from './fake-terminal'
 
 type Owner = Awaited<ReturnType<Harness['owner']>>
@@ -22,6 +23,7 @@ beforeAll(async () => {
     hostname: '127.0.0.1',
     async fetch(request) {
       const { type } = (await request.json()) as { type: string }
+      if (type === 'webhook.confirm') return new Response('ok')
       received.push({ path: new URL(request.url).pathname, id: request.headers.get('webhook-id'), type })
       return new Response('ok')
     },
@@ -75,6 +77,13 @@ describe('webhooks', () => {
     const { webhooks: all } = await asJson<WebhookList>('list')
     const { id } = all[0] ?? { id: '' }
     expect(JSON.stringify(all)).not.toContain('whsec_')
+    expect(added.err).toContain(`webhooks confirm ${id} CODE`)
+    const early = await cli.run('webhooks', 'test', id)
+    expect([early.code, early.err]).toEqual([1, expect.stringContaining('unconfirmed')])
+    expect((await webhooks('code', url('/own'))).out).toContain('webhook.confirm')
+    expect((await cli.run('webhooks', 'confirm', id, 'WRONG000')).code).toBe(1)
+    const entered = await webhooks('confirm', id, await codeOfWebhook(gateway, id))
+    expect(entered.out).toContain('active')
 
     await webhooks('test', url('/own'))
     await round()
@@ -89,7 +98,9 @@ describe('webhooks', () => {
     expect((await asJson<OneWebhook>('set', id, '--to', url('/moved'), '--events', 'all')).webhook).toMatchObject({
       url: url('/moved'),
       events: [],
+      status: 'unconfirmed',
     })
+    await webhooks('confirm', id, await codeOfWebhook(gateway, id))
     expect((await webhooks('pause', id)).out).toContain('paused')
     const refused = await cli.run('webhooks', 'test', id)
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('invalid_state')])
@@ -130,6 +141,7 @@ describe('webhooks', () => {
       ['add'],
       ['set', 'hook_1'],
       ['resend', 'hook_1'],
+      ['confirm', 'hook_1'],
       ['deliveries', 'x', '--limit', 'y'],
     ])
       expect((await cli.run('webhooks', ...words)).code).toBe(2)
@@ -160,6 +172,8 @@ describe('operator webhooks', () => {
     const { webhooks: all } = JSON.parse(await run('list', '--json')) as WebhookList
     expect(all).toMatchObject([{ url: url('/gateway'), events: ['ledger.alarm'] }])
     const id = all[0]?.id ?? ''
+    expect(await run('code', id)).toContain('webhook.confirm')
+    expect(await run('confirm', id, await codeOfWebhook(gateway, id))).toContain('active')
     await run('test', id)
     await round()
     expect(received.splice(0)).toMatchObject([{ path: '/gateway', type: 'webhook.test' }])

@@ -8,6 +8,7 @@ import { openFile } from '../support/databases/database-file'
 import type { Harness } from '../support/harness'
 import { newClaim } from '../support/payments/payment-claim'
 import { reconcile } from '../support/reconcile'
+import { confirmWebhook } from '../support/webhooks'
 
 type CellOwner = Awaited<ReturnType<Cells['owner']>>
 
@@ -169,8 +170,15 @@ describe('with accounts in two cells', () => {
 
   test("operators' webhooks get what happens in any cell, once, and owners what main knows of them", async () => {
     const { main, c2 } = cells
-    await read(operator.api('/api/webhooks', { url: 'https://example.com/root', events: ['operation.overrun'] }), 201)
-    await read(ada.api('/api/webhooks', { url: 'https://example.com/ada', events: ['sign_in.new_device'] }), 201)
+    const create = async (cell: Harness, of: typeof ada, url: string, event: string) => {
+      const { webhook } = await read<{ webhook: { id: string } }>(
+        of.api('/api/webhooks', { url, events: [event] }),
+        201,
+      )
+      await confirmWebhook(cell, of, webhook.id)
+    }
+    await create(main, operator, 'https://example.com/root', 'operation.overrun')
+    await create(c2, ada, 'https://example.com/ada', 'sign_in.new_device')
     const at = cells.clock.now()
     const event = { keyId: null, at, data: {} } as const
     await c2.core.stores.webhooks.addEvents([{ ...event, id: 'evt_a', type: 'operation.overrun', accountId: null }])

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { closeReconciled, read } from '../http/owner-bench'
 import { openHarness } from '../support/harness'
 import { until } from '../support/until'
+import { confirmWebhook } from '../support/webhooks'
 
 const key = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`
 const DONE = 'older keys can be removed'
@@ -19,6 +20,7 @@ test('with a new sealing key, the secrets of webhooks and APIs are sealed with i
   const owner = await first.owner()
   const url = `http://127.0.0.1:${receiver.port}/`
   const { webhook } = await read<{ webhook: { id: string } }>(owner.api('/api/webhooks', { url }), 201)
+  await confirmWebhook(first, owner, webhook.id)
   await read(owner.api(`/api/webhooks/${webhook.id}/rotate`, undefined, 'POST'), 201)
   const operation = { id: 'forecast', method: 'GET', path: '/v1/forecast', price: { mode: 'fixed', usd: '0.01' } }
   const api = { name: 'weather', base_url: 'https://api.weather.example', auth: 'bearer:secret:vendor-secret-2' }

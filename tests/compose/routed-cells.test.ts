@@ -110,7 +110,7 @@ describe('through the router of two cells', () => {
     await read(send('/v1/webhooks', json(bearer(tokens.access_token), hook)), 201)
     const status = async () =>
       (await read<{ webhooks: { status: string }[] }>(send('/api/webhooks', { headers: { cookie } }))).webhooks
-    expect(await status()).toMatchObject([{ status: 'active' }])
+    expect(await status()).toMatchObject([{ status: 'unconfirmed' }])
     await app.form('/oauth2/revoke', { client_id: 'gateway-cli', token: tokens.refresh_token })
     expect(await status()).toMatchObject([{ status: 'paused' }])
   })

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { WebhookList } from '../../server/http/webhooks/record'
 import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/dashboard/browser'
 import { fitsEverybody, heading, left } from '../support/dashboard/page-checks'
+import { codeOfWebhook } from '../support/webhooks'
 
 let dashboard: Dashboard
 let receiver: Bun.Server<undefined>
@@ -11,7 +13,9 @@ beforeAll(async () => {
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
-      received.push(await request.text())
+      const body = await request.text()
+      if (JSON.parse(body).type === 'webhook.confirm') return new Response('thanks')
+      received.push(body)
       return new Response('thanks')
     },
   })
@@ -22,8 +26,8 @@ afterAll(async () => {
   await receiver.stop(true)
 })
 
-test('an owner adds an endpoint, saves its secret, tries it, sends again, and deletes it', async () => {
-  await dashboard.signedIn()
+test('an owner adds an endpoint, saves its secret, enters its code, tries it, sends again, and deletes it', async () => {
+  const owner = await dashboard.signedIn()
   const watched = await dashboard.visit('/webhooks')
   const { page } = watched
   await heading(page, 'Webhooks')
@@ -40,7 +44,21 @@ test('an owner adds an endpoint, saves its secret, tries it, sends again, and de
   await shown.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('cell', { name: url }).waitFor()
   await page.getByRole('cell', { name: 'key.revoked' }).waitFor()
+  await page.getByText('Waiting for confirmation').waitFor()
   await fitsEverybody(page, 'webhooks')
+
+  await page.getByRole('button', { name: `Enter code: ${url}` }).click()
+  const confirming = page.getByRole('dialog', { name: 'Confirm this endpoint' })
+  await fitsEverybody(page, 'webhooks-code')
+  await confirming.getByRole('button', { name: 'Send a new code' }).click()
+  await page.getByText('A new code is on its way. Older codes no longer work.').waitFor()
+  await confirming.getByLabel('Code').fill('WRONG000')
+  await confirming.getByRole('button', { name: 'Confirm', exact: true }).click()
+  await confirming.getByText('This is not the newest code that was sent to the endpoint.').waitFor()
+  const { webhooks } = (await (await owner.api('/api/webhooks')).json()) as WebhookList
+  await confirming.getByLabel('Code').fill(await codeOfWebhook(dashboard, webhooks[0]?.id ?? ''))
+  await confirming.getByLabel('Code').press('Enter')
+  await page.getByText('Active', { exact: true }).waitFor()
 
   await page.getByRole('button', { name: `More actions for ${url}` }).click()
   await page.getByRole('menuitem', { name: 'Send test' }).click()
@@ -48,11 +66,13 @@ test('an owner adds an endpoint, saves its secret, tries it, sends again, and de
   await dashboard.gateway.delivering.settled()
   await page.getByRole('button', { name: `Deliveries: ${url}` }).click()
   const log = page.getByRole('dialog', { name: 'Deliveries' })
-  await log.getByText('Delivered', { exact: true }).waitFor()
+  const tried = log.getByRole('row').filter({ hasText: 'webhook.test' })
+  await tried.getByText('Delivered', { exact: true }).waitFor()
+  expect(await log.getByRole('button', { name: /^Resend/ }).count()).toBe(1)
   expect(await axeFindings(page)).toEqual([])
   await log.getByRole('button', { name: 'Resend: webhook.test' }).click()
   await page.getByText('Queued for resending.').waitFor()
-  await log.getByRole('cell', { name: '2', exact: true }).waitFor()
+  await tried.getByRole('cell', { name: '2', exact: true }).waitFor()
   expect(received).toHaveLength(2)
   expect(received[1]).toBe(received[0] ?? '')
   await log.getByRole('button', { name: 'Close', exact: true }).last().click()
@@ -67,7 +87,8 @@ test('an owner adds an endpoint, saves its secret, tries it, sends again, and de
     .getByRole('button', { name: 'Delete', exact: true })
     .click()
   await page.getByText('No endpoints. Add one to receive events.').waitFor()
-  await left(watched)
+  // The wrong code.
+  await left(watched, [/status of 400/])
 })
 
 test('a notice of a top-up says how much was added', async () => {

@@ -132,7 +132,7 @@ const EVERY_ENDPOINT = [
   ...['rotate', 'disable', 'enable', 'revoke'].map((change) => `POST /v1/keys/:id/${change}: free, keys:write`),
   ...['GET', 'POST'].map((method) => `${method} /v1/webhooks: free, webhooks:write`),
   ...['PATCH', 'DELETE'].map((method) => `${method} /v1/webhooks/:id: free, webhooks:write`),
-  ...['rotate', 'test', 'deliveries/:delivery/resend'].map(
+  ...['rotate', 'confirm', 'code', 'test', 'deliveries/:delivery/resend'].map(
     (act) => `POST /v1/webhooks/:id/${act}: free, webhooks:write`,
   ),
   'GET /v1/webhooks/:id/deliveries: free, webhooks:write',

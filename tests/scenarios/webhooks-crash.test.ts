@@ -28,7 +28,11 @@ beforeAll(async () => {
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
-      const { type, data } = (await request.json()) as { type: string; data: { id?: string; percent?: number } }
+      const { type, data } = (await request.json()) as {
+        type: string
+        data: { id?: string; percent?: number; code?: string }
+      }
+      if (type === 'webhook.confirm') return new Response(data.code)
       const name = `${type} ${data.percent ?? data.id ?? ''}`
       arrived.set(name, (arrived.get(name) ?? new Set()).add(request.headers.get('webhook-id') ?? ''))
       return new Response()
@@ -52,6 +56,9 @@ test('whatever the moment of a kill -9, each event of a commit arrives, under on
       body: JSON.stringify(body),
     })
   await post(server, '/api/webhooks', { url: `http://127.0.0.1:${receiver.port}/hook` })
+  const isConfirmed = async () =>
+    (await (await fetch(`${server.url}/api/webhooks`, { headers: { cookie } })).text()).includes('"status":"active"')
+  await until(isConfirmed)
   const limited = { name: 'limited', spending_limit: CALLS * PRICE_USD }
   const made = await (await post(server, '/api/keys', limited)).json()
   const { secret, key } = made as { secret: string; key: { id: string } }

@@ -20,9 +20,11 @@ export const deliveriesQuery = (id: string) =>
 
 export const createWebhook = (url: string, events: readonly WebhookEvent[]) =>
   unwrap(api.webhooks.post({ url, events: [...events] }))
-export const changeWebhook = (id: string, status: Webhook['status']) => unwrap(api.webhooks({ id }).patch({ status }))
+export const changeWebhook = (id: string, status: 'active' | 'paused') => unwrap(api.webhooks({ id }).patch({ status }))
 export const deleteWebhook = (id: string) => unwrap(api.webhooks({ id }).delete())
 export const rotateWebhook = (id: string) => unwrap(api.webhooks({ id }).rotate.post())
+export const confirmWebhook = (id: string, code: string) => unwrap(api.webhooks({ id }).confirm.post({ code }))
+export const sendWebhookCode = (id: string) => unwrap(api.webhooks({ id }).code.post())
 export const testWebhook = (id: string) => unwrap(api.webhooks({ id }).test.post())
 export const resendDelivery = (id: string, delivery: string) =>
   unwrap(api.webhooks({ id }).deliveries({ delivery }).resend.post())

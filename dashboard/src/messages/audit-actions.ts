@@ -45,6 +45,7 @@ const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'connection.limit': 'Limit of an app changed',
   'connection.end': 'App disconnected',
   'webhook.create': 'Webhook created',
+  'webhook.confirm': 'Webhook confirmed',
   'webhook.change': 'Webhook changed',
   'webhook.rotate': 'Webhook secret rotated',
   'webhook.delete': 'Webhook deleted',

@@ -37,7 +37,7 @@ export const NOTICE_TEXT = {
     'social.failing': 'Social account needs to be linked again',
     'app.connected': 'App connected',
     'app.disconnected': 'App disconnected',
-    'webhook.paused': 'Webhook paused after 3 days of failures',
+    'webhook.paused': 'Webhook paused because it kept failing',
     'account.suspended': 'Account suspended',
     'account.lifted': 'Suspension lifted',
     'sign_in.new_device': 'Sign-in from a new browser',

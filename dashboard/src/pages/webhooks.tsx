@@ -15,6 +15,7 @@ import { Page } from '../ui/layout/page.tsx'
 
 const dialogs = () => import('../features/webhooks/webhook-dialogs.tsx')
 const CreateDialog = lazyPart(() => dialogs().then(({ CreateDialog }) => CreateDialog))
+const ConfirmCodeDialog = lazyPart(() => dialogs().then(({ ConfirmCodeDialog }) => ConfirmCodeDialog))
 const RotateDialog = lazyPart(() => dialogs().then(({ RotateDialog }) => RotateDialog))
 const RemoveDialog = lazyPart(() => dialogs().then(({ RemoveDialog }) => RemoveDialog))
 const DeliveriesDialog = lazyPart(() =>
@@ -22,7 +23,7 @@ const DeliveriesDialog = lazyPart(() =>
 )
 
 interface OpenDialog {
-  readonly kind: 'log' | 'rotate' | 'remove'
+  readonly kind: 'confirm' | 'log' | 'rotate' | 'remove'
   readonly webhook: Webhook
 }
 
@@ -51,6 +52,7 @@ export function Webhooks() {
         <WebhooksTable state={{ rows: webhooks.data?.webhooks, ...listState(webhooks) }} onAction={onAction} />
       </BareCard>
       {open === 'create' && <CreateDialog onClose={close} />}
+      {open !== 'create' && open?.kind === 'confirm' && <ConfirmCodeDialog webhook={open.webhook} onClose={close} />}
       {open !== 'create' && open?.kind === 'rotate' && <RotateDialog webhook={open.webhook} onClose={close} />}
       {open !== 'create' && open?.kind === 'remove' && <RemoveDialog webhook={open.webhook} onClose={close} />}
       {open !== 'create' && open?.kind === 'log' && <DeliveriesDialog webhook={open.webhook} onClose={close} />}
@@ -62,7 +64,7 @@ function useAct() {
   const queries = useQueryClient()
   return useMutation({
     mutationFn: async ({ action, webhook }: { action: 'test' | 'toggle'; webhook: Webhook }) => {
-      if (action === 'toggle') await changeWebhook(webhook.id, webhook.status === 'active' ? 'paused' : 'active')
+      if (action === 'toggle') await changeWebhook(webhook.id, webhook.status === 'paused' ? 'active' : 'paused')
       else {
         await testWebhook(webhook.id)
         void toast(TEXT.tested)

@@ -17,6 +17,8 @@ const WEBHOOK_FLAGS = {
 const SUBCOMMANDS = [
   'list',
   'add',
+  'confirm',
+  'code',
   'show',
   'set',
   'rotate',
@@ -31,6 +33,8 @@ type Subcommand = (typeof SUBCOMMANDS)[number]
 
 const WEBHOOK_USAGE = `  list                                    list webhooks
   add URL [--events TYPE,TYPE]            create a webhook for all events or these; its secret is printed once
+  confirm WEBHOOK CODE                    enter the code that was sent to its URL; before, it receives no events
+  code WEBHOOK                            send a new code to its URL, at most 5 times a day
   show WEBHOOK                            show a webhook
   set WEBHOOK [--to URL] [--events TYPE,TYPE|all]
                                           change where its events are sent, or which
@@ -38,7 +42,7 @@ const WEBHOOK_USAGE = `  list                                    list webhooks
   pause WEBHOOK                           stop sending events
   resume WEBHOOK                          send events again
   remove WEBHOOK                          delete a webhook and its log
-  test WEBHOOK                            send a test event
+  test WEBHOOK                            send a test event; a success resumes a webhook that was paused because it failed
   deliveries WEBHOOK [--limit N] [--cursor CURSOR]
                                           list what was sent, newest first: 20, or N up to 200
   resend WEBHOOK DELIVERY                 send a delivery again, with the same id and body
@@ -115,6 +119,11 @@ const JOBS: Record<Subcommand, (rest: readonly string[], values: Values) => Job>
     const body = { url, ...(events !== undefined && { events: typesIn(events) }) } as NewWebhook // the server validates it
     return async (client) => created(await client.add(body))
   },
+  confirm(rest) {
+    const { webhook, code } = words('webhooks confirm', rest, ['webhook', 'code'])
+    return withOne('confirm', [webhook], async (client, { id }) => listed(await client.confirm(id, code)))
+  },
+  code: (rest) => withOne('code', rest, async (client, { id }) => sent(await client.sendCode(id))),
   show: (rest) =>
     withOne('show', rest, async (_, webhook) => ({ result: { webhook }, text: listing([webhook]) + details(webhook) })),
   set(rest, { to, events }) {
@@ -166,14 +175,20 @@ function withOne(
 }
 
 function changed(what: Subcommand, rest: readonly string[], change: WebhookChange): Job {
-  return withOne(what, rest, async (client, { id }) => {
-    const result = await client.change(id, change)
-    return { result, text: listing([result.webhook]) }
-  })
+  return withOne(what, rest, async (client, { id }) => listed(await client.change(id, change)))
+}
+
+function listed(result: { readonly webhook: WebhookRecord }): Outcome {
+  return { result, text: listing([result.webhook]) + nextStep(result.webhook) }
 }
 
 function created(result: { readonly webhook: WebhookRecord; readonly secret: string }): Outcome {
-  return { result, text: listing([result.webhook]), secret: result.secret }
+  return { ...listed(result), secret: result.secret }
+}
+
+function nextStep({ id, status }: WebhookRecord): string {
+  if (status !== 'unconfirmed') return ''
+  return `\nA code is sent to this URL. No events are, before "webhooks confirm ${id} CODE", or the receiver answers with the code.\n`
 }
 
 function sent(result: { readonly delivery: DeliveryRecord }): Outcome {
@@ -201,8 +216,10 @@ function listing(webhooks: readonly WebhookRecord[]): string {
 }
 
 /** What the listing does not show. */
-function details({ created_at: created, previous_secret_until: until }: WebhookRecord): string {
-  return `\nCreated ${created}.\n${until === null ? '' : `The previous secret signs too until ${until}.\n`}`
+function details(webhook: WebhookRecord): string {
+  const { created_at: created, previous_secret_until: until, dropped_events: dropped } = webhook
+  const secret = until === null ? '' : `The previous secret signs too until ${until}.\n`
+  return `\nCreated ${created}.\n${secret}${dropped === 0 ? '' : `Events dropped because too many waited: ${dropped}.\n`}${nextStep(webhook)}`
 }
 
 function deliveryTable(deliveries: readonly DeliveryRecord[]): string {

@@ -1,24 +1,38 @@
-import { type Clock, HOUR_MS, isoTime, MINUTE_MS, SECOND_MS } from '../clock'
+import { auditEntry } from '../audit'
+import { type Clock, DAY_MS, HOUR_MS, isoTime, MINUTE_MS, SECOND_MS } from '../clock'
 import type { AccountId, DeliveryId, WebhookId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
+import { Shares } from '../limits/shares'
 import type { SealContext, Sealing } from '../sealing'
-import { type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from './event'
-import type { Delivery, DeliveryAttempt, SendWebhook, Webhook, WebhookStore } from './webhook'
-import { newDelivery, webhookContext } from './webhooks'
+import { Brake } from './brake'
+import { CONFIRM_EVENT, type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from './event'
+import {
+  type Delivery,
+  type DeliveryAttempt,
+  type HostFailures,
+  hostOf,
+  type SendWebhook,
+  type Webhook,
+  type WebhookStore,
+} from './webhook'
+import { HIDDEN_CODE, type WebhookCodes } from './webhook-codes'
+import { newDelivery, recorded, webhookContext } from './webhooks'
 
 /** The pause after each failed attempt; the last one repeats. */
 const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS]
 /** An endpoint that failed this long is paused. */
 const PAUSED_AFTER_MS = 72 * HOUR_MS
+/** A host that refused so many deliveries in a row for so long, of all accounts, refuses all: an endpoint there waits no 3 days. */
+const REFUSING_HOST = { failures: 50, forMs: DAY_MS, endpointForMs: HOUR_MS } as const
 const EVENTS_AT_ONCE = 100
-/** The log of an endpoint keeps its newest deliveries: an owner makes as many as they like. */
-const KEPT_DELIVERIES = 10_000
+/** The log of an endpoint keeps its newest deliveries, and few of those that wait: an owner makes as many as they like. */
+const KEPT_DELIVERIES = { all: 10_000, waiting: 1_000 } as const
 /** After so many new ones and attempts the log is cut. */
 const CUT_EVERY = 500
 const EXPIRED_EVERY_MS = MINUTE_MS
 /**
- * Attempts in progress: endpoints that fail or are slow share slots of their own, one for each, so that they take none from those that
- * answer. Bun bounds the requests that it sends at once, those of calls included (256 if nothing sets another number), and queues the rest:
+ * Attempts in progress: endpoints that fail, are slow or are not confirmed share slots of their own, one for each, so that they take none
+ * from those that answer. No account has more than half of either. Bun bounds the requests that it sends at once, those of calls included (256 if nothing sets another number), and queues the rest:
  * receivers that hang must not fill them.
  */
 const SLOTS = { healthy: { each: 4, all: 64 }, failing: { each: 1, all: 32 } } as const
@@ -29,19 +43,31 @@ const MAX_SLOW = 10_000
 
 type Lane = keyof typeof SLOTS
 
+/** Attempts within a minute: to one host for all accounts, and of one account to all hosts. */
+export interface DeliveryBounds {
+  readonly perHost: number
+  readonly perAccount: number
+}
+
 /** Turns events into deliveries, and sends these. Everything is in the database: a restart goes on where the process ended. */
 export class Delivering {
   private readonly store: WebhookStore
   private readonly send: SendWebhook
   private readonly sealing: Sealing
+  private readonly codes: WebhookCodes
   private readonly clock: Clock
   private readonly describe: (event: GatewayEvent) => Promise<GatewayEvent['data']>
   private readonly onError: (error: unknown) => void
   private readonly stop = new AbortController()
   private readonly sending = new Map<DeliveryId, Promise<void>>()
-  private readonly busy: Record<Lane, Map<WebhookId, number>> = { healthy: new Map(), failing: new Map() }
-  private inAll: Record<Lane, number> = { healthy: 0, failing: 0 }
-  /** Whether an endpoint found all healthy slots taken in this round. */
+  private readonly slots = new Shares()
+  private readonly busy = new Map<WebhookId, number>()
+  private readonly toHost: Brake
+  private readonly toHostOfAccount: Brake
+  private readonly ofAccount: Brake
+  /** The accounts that have something due at each host in this round. */
+  private waitingAt: ReadonlyMap<string, ReadonlySet<AccountId>> = new Map()
+  /** Whether an endpoint found all healthy slots taken in this round, or those of its account. */
   private isFull = false
   private readonly slow = new Set<WebhookId>()
   /** The number of the start at which each endpoint that is due last began an attempt. */
@@ -56,7 +82,9 @@ export class Delivering {
     store: WebhookStore
     send: SendWebhook
     sealing: Sealing
+    codes: WebhookCodes
     clock: Clock
+    bounds: DeliveryBounds
     /** The data of an event as receivers get it: the record as the API gives it. */
     describe: (event: GatewayEvent) => Promise<GatewayEvent['data']>
     onError: (error: unknown) => void
@@ -64,7 +92,12 @@ export class Delivering {
     this.store = parts.store
     this.send = parts.send
     this.sealing = parts.sealing
+    this.codes = parts.codes
     this.clock = parts.clock
+    const { perHost, perAccount } = parts.bounds
+    this.toHost = new Brake(perHost)
+    this.toHostOfAccount = new Brake(Math.max(1, Math.floor(perHost / 2)))
+    this.ofAccount = new Brake(perAccount)
     this.describe = parts.describe
     this.onError = parts.onError
   }
@@ -79,18 +112,19 @@ export class Delivering {
     }
     const due = await this.store.due(now)
     this.isFull = false
+    const waitingAt = new Map<string, Set<AccountId>>()
+    for (const { url, accountId } of due)
+      waitingAt.set(hostOf(url), (waitingAt.get(hostOf(url)) ?? new Set()).add(accountId))
+    this.waitingAt = waitingAt
     for (const webhook of this.fairOrder(due)) await this.start(webhook, now)
   }
 
   /** First those of accounts with the fewest attempts in progress, then who waited longest: nobody can keep all slots. */
   private fairOrder(due: readonly Webhook[]): readonly Webhook[] {
-    const busy = new Map<AccountId, number>()
-    for (const { id, accountId } of due) {
-      const own = (this.busy.healthy.get(id) ?? 0) + (this.busy.failing.get(id) ?? 0)
-      busy.set(accountId, (busy.get(accountId) ?? 0) + own)
-    }
     this.lastStarts = new Map(due.map(({ id }) => [id, this.lastStarts.get(id) ?? 0]))
-    const waited = (of: Webhook) => [busy.get(of.accountId) ?? 0, this.lastStarts.get(of.id) ?? 0] as const
+    const busy = ({ accountId }: Webhook) =>
+      this.slots.heldBy('healthy', accountId) + this.slots.heldBy('failing', accountId)
+    const waited = (of: Webhook) => [busy(of), this.lastStarts.get(of.id) ?? 0] as const
     return due.toSorted((a, b) => waited(a)[0] - waited(b)[0] || waited(a)[1] - waited(b)[1])
   }
 
@@ -146,23 +180,22 @@ export class Delivering {
   }
 
   private async startDue(webhook: Webhook, now: number): Promise<void> {
-    const lane: Lane = webhook.failingSince === null && !this.slow.has(webhook.id) ? 'healthy' : 'failing'
-    const { each, all } = SLOTS[lane]
-    const ownFree = () => each - (this.busy[lane].get(webhook.id) ?? 0)
-    const free = () => Math.min(ownFree(), all - this.inAll[lane])
-    if (lane === 'healthy' && ownFree() > 0 && free() <= 0) this.isFull = true
-    if (free() <= 0) return
+    const isTrusted = webhook.confirmedAt !== null && webhook.failingSince === null && !this.slow.has(webhook.id)
+    const lane: Lane = isTrusted ? 'healthy' : 'failing'
+    const { each } = SLOTS[lane]
+    const isFree = () => (this.busy.get(webhook.id) ?? 0) < each && this.mayStart(webhook, now)
+    if (!isFree()) return
     this.lastStarts.set(webhook.id, ++this.starts)
     // What is being sent is still due, also if it arrives while this is read.
     const sent = new Set(this.sending.keys())
     for (const delivery of await this.store.dueOf(webhook.id, now, each * 2)) {
-      if (free() <= 0 || this.stop.signal.aborted) return
+      if (this.stop.signal.aborted || !isFree()) return
       if (sent.has(delivery.id)) continue
-      this.take(lane, webhook.id, 1)
+      if (!this.take(lane, webhook, now)) return
       const attempt = this.attempt(webhook, delivery).catch(this.onError)
       const ended = attempt.then((isDelivered) => {
         this.sending.delete(delivery.id)
-        this.take(lane, webhook.id, -1)
+        this.giveBack(lane, webhook)
         // The next one follows at once where the receiver answers.
         if (isDelivered === true && !this.stop.signal.aborted) return this.goOn(webhook)
       })
@@ -174,25 +207,51 @@ export class Delivering {
     // Others wait for the slot: the next round gives it to them.
     if (this.isFull || this.slow.has(webhook.id)) return
     try {
-      await this.start({ ...webhook, failingSince: null }, this.clock.now())
+      await this.start({ ...webhook, failingSince: null, status: 'active' }, this.clock.now())
     } catch (error) {
       this.onError(error)
     }
   }
 
-  private take(lane: Lane, webhook: WebhookId, change: 1 | -1): void {
-    const busy = (this.busy[lane].get(webhook) ?? 0) + change
-    if (busy === 0) this.busy[lane].delete(webhook)
-    else this.busy[lane].set(webhook, busy)
-    this.inAll[lane] += change
+  /** Whether the minute of the host and of the account has room. While others wait for a host, an account has half of its minute. */
+  private mayStart({ url, accountId }: Webhook, now: number): boolean {
+    const host = hostOf(url)
+    const waiting = this.waitingAt.get(host)
+    const othersWait = waiting !== undefined && waiting.size > (waiting.has(accountId) ? 1 : 0)
+    return (
+      this.ofAccount.isFree(accountId, now) &&
+      this.toHost.isFree(host, now) &&
+      (!othersWait || this.toHostOfAccount.isFree(`${host} ${accountId}`, now))
+    )
+  }
+
+  /** Takes a slot, and counts the attempt in the minutes that have room. */
+  private take(lane: Lane, { id, url, accountId }: Webhook, now: number): boolean {
+    const noSlot = this.slots.take(lane, accountId, SLOTS[lane].all)
+    if (noSlot !== null && lane === 'healthy') this.isFull = true
+    if (noSlot !== null) return false
+    this.busy.set(id, (this.busy.get(id) ?? 0) + 1)
+    this.ofAccount.take(accountId, now)
+    this.toHost.take(hostOf(url), now)
+    this.toHostOfAccount.take(`${hostOf(url)} ${accountId}`, now)
+    return true
+  }
+
+  private giveBack(lane: Lane, { id, accountId }: Webhook): void {
+    this.slots.giveBack(lane, accountId)
+    const busy = (this.busy.get(id) ?? 1) - 1
+    if (busy === 0) this.busy.delete(id)
+    else this.busy.set(id, busy)
   }
 
   /** Returns whether the endpoint has received it. */
   private async attempt(webhook: Webhook, delivery: Delivery): Promise<boolean> {
-    const { eventId, body } = delivery
+    const { eventId } = delivery
     const secrets = this.secretsOf(webhook)
     const at = this.clock.now()
     const { signal } = this.stop
+    const code = delivery.type === CONFIRM_EVENT ? this.codes.of(webhook, delivery.id) : null
+    const body = code === null ? delivery.body : delivery.body.replace(HIDDEN_CODE, code)
     const attempt: DeliveryAttempt =
       secrets === null
         ? { status: null, body: null, error: 'The secret could not be decrypted. Rotate it.', durationMs: 0 }
@@ -201,15 +260,42 @@ export class Delivering {
     this.remember(webhook.id, attempt)
     const isDelivered = attempt.status !== null && attempt.status >= 200 && attempt.status < 300
     const now = this.clock.now()
-    const failingSince = isDelivered ? null : (webhook.failingSince ?? at)
-    const isPaused = failingSince !== null && now - failingSince >= PAUSED_AFTER_MS
-    await this.store.finish(
-      attempted(delivery, attempt, isDelivered, now),
-      { id: webhook.id, failingSince, status: isPaused ? 'paused' : 'active' },
-      isPaused ? pausedEvent(webhook, failingSince, now) : null,
-    )
+    const isOnce = code !== null || webhook.status === 'paused'
+    const outcome = attempted(delivery, attempt, isDelivered, isOnce, now)
+    if (code !== null) await this.finishCode(webhook, outcome, isDelivered && attempt.body?.trim() === code)
+    else await this.finish(webhook, outcome, secrets === null ? null : hostOf(webhook.url), at)
     await this.count(webhook.id)
     return isDelivered
+  }
+
+  /** The log does not keep the answer, which may contain the code. An answer that is nothing but the code confirms the endpoint. */
+  private async finishCode(webhook: Webhook, outcome: Delivery, isAnswered: boolean): Promise<void> {
+    await this.store.finish(
+      { ...outcome, responseBody: null },
+      { id: webhook.id, failingSince: null, status: null },
+      null,
+    )
+    if (!isAnswered) return
+    const at = this.clock.now()
+    const { accountId } = webhook
+    const actor = { kind: 'system', id: 'webhooks', address: null } as const
+    const detail = recorded({ ...webhook, confirmedAt: at })
+    await this.store.confirm(webhook, at, auditEntry({ at, actor, accountId, action: 'webhook.confirm', detail }))
+  }
+
+  /** `host`: null if it was not asked. `at`: when the attempt began. */
+  private async finish(webhook: Webhook, outcome: Delivery, host: string | null, at: number): Promise<void> {
+    const isDelivered = outcome.state === 'delivered'
+    const now = this.clock.now()
+    const failingSince = isDelivered ? null : (webhook.failingSince ?? at)
+    const failures = host === null ? null : await this.store.noteHost(host, isDelivered, at)
+    const isPaused = failingSince !== null && isLost(now - failingSince, failures, now)
+    const isResumed = isDelivered && webhook.status === 'paused'
+    await this.store.finish(
+      outcome,
+      { id: webhook.id, failingSince, status: isPaused ? 'paused' : isResumed ? 'active' : null },
+      isPaused ? pausedEvent(webhook, failingSince, now) : null,
+    )
   }
 
   private remember(id: WebhookId, { durationMs }: DeliveryAttempt): void {
@@ -242,13 +328,27 @@ function receives(webhook: Webhook & { readonly operator: boolean }, { type, acc
   return isWanted && (isOperators ? webhook.operator : webhook.accountId === accountId)
 }
 
-function attempted(delivery: Delivery, attempt: DeliveryAttempt, isDelivered: boolean, now: number): Delivery {
+/** Whether an endpoint that failed for so long is paused. */
+function isLost(forMs: number, host: HostFailures | null, now: number): boolean {
+  const { failures, forMs: hostForMs, endpointForMs } = REFUSING_HOST
+  const isRefused = host !== null && host.failures >= failures && now - host.since >= hostForMs
+  return forMs >= (isRefused ? endpointForMs : PAUSED_AFTER_MS)
+}
+
+/** `isOnce`: it is not tried again. */
+function attempted(
+  delivery: Delivery,
+  attempt: DeliveryAttempt,
+  isDelivered: boolean,
+  isOnce: boolean,
+  now: number,
+): Delivery {
   const attempts = delivery.attempts + 1
   const nextAt = now + (PAUSES_MS[Math.min(attempts, PAUSES_MS.length) - 1] ?? 0)
   return {
     ...delivery,
     ...{ attempts, nextAt, lastAt: now, durationMs: attempt.durationMs },
-    state: isDelivered ? 'delivered' : nextAt >= delivery.expiresAt ? 'failed' : 'pending',
+    state: isDelivered ? 'delivered' : isOnce || nextAt >= delivery.expiresAt ? 'failed' : 'pending',
     ...{ responseStatus: attempt.status, responseBody: attempt.body, error: attempt.error },
   }
 }

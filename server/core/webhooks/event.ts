@@ -42,6 +42,9 @@ export const OPERATOR_EVENTS = [
 /** Sent on request to an endpoint, to try it. No filter excludes it. */
 export const TEST_EVENT = 'webhook.test'
 
+/** Takes the code to a new URL, and is all that the URL gets until its owner has entered the code. No filter excludes it. */
+export const CONFIRM_EVENT = 'webhook.confirm'
+
 export type EventType = (typeof OWNER_EVENTS)[number] | (typeof OPERATOR_EVENTS)[number]
 
 /** A row of the outbox. */

@@ -9,8 +9,14 @@ export interface Webhook {
   readonly url: string
   /** Which events it receives. Empty for all. */
   readonly events: readonly EventType[]
-  /** `paused`: it failed for 3 days, or its owner paused it. It receives nothing. */
+  /** `paused`: it failed for long (then `failingSince` is set), or its owner paused it. It receives nothing, or only tests. */
   readonly status: 'active' | 'paused'
+  /** When the code that was sent to its URL came back. Null: not yet, so it receives only the code. */
+  readonly confirmedAt: number | null
+  /** How often its newest code was tried. */
+  readonly codeTries: number
+  /** How many events were dropped because too many waited. */
+  readonly dropped: number
   /** Sealed. */
   readonly secret: string
   /** Sealed. Signs beside the new secret until `previousUntil`. */
@@ -28,6 +34,22 @@ export interface WebhookApp {
   readonly id: AppGrantId
   readonly name: string
   readonly disconnectedAt: number | null
+}
+
+/** The status as its owner sees it. */
+export function statusOf({ status, confirmedAt }: Pick<Webhook, 'status' | 'confirmedAt'>) {
+  return status === 'active' && confirmedAt === null ? 'unconfirmed' : status
+}
+
+/** Whose deliveries are counted together: the host without its port. */
+export function hostOf(url: string): string {
+  return URL.parse(url)?.hostname.replace(/\.$/, '') ?? ''
+}
+
+/** How often a host failed in a row, for all accounts, and since when. */
+export interface HostFailures {
+  readonly failures: number
+  readonly since: number
 }
 
 export type DeliveryState = 'pending' | 'delivered' | 'failed'
@@ -90,6 +112,14 @@ export interface WebhookStore {
   deliveries(webhook: WebhookId, limit: number, after: DeliveryId | null): Promise<readonly Delivery[]>
   delivery(webhook: WebhookId, id: DeliveryId): Promise<Delivery | null>
   addDelivery(delivery: Delivery): Promise<void>
+  /** Adds the delivery of a new code. All else that waits for the endpoint is not sent any more, and the code has had no tries. */
+  addCode(delivery: Delivery): Promise<void>
+  /** The newest delivery of a code. */
+  lastCode(webhook: WebhookId): Promise<Delivery | null>
+  /** Counts a try of the newest code, unless there were `max`: then false. Atomic. */
+  tryCode(webhook: WebhookId, max: number): Promise<boolean>
+  /** Confirms an endpoint, unless its URL is another one by now. */
+  confirm(webhook: Pick<Webhook, 'id' | 'url'>, at: number, audit: AuditEntry): Promise<void>
   /** Makes a delivery due again. */
   retry(id: DeliveryId, now: number, expiresAt: number): Promise<void>
 
@@ -101,26 +131,34 @@ export interface WebhookStore {
   readonly lostEvents: number
   /** Events that were not dispatched, oldest first. */
   waiting(limit: number): Promise<readonly GatewayEvent[]>
-  /** Active endpoints of these accounts, and of operators. */
+  /** Active and confirmed endpoints of these accounts, and of operators. */
   receivers(accounts: readonly AccountId[]): Promise<readonly (Webhook & { readonly operator: boolean })[]>
   /** Stores the data of events as it is sent, and their deliveries, in one commit. Repeating it changes nothing. */
   dispatch(events: readonly GatewayEvent[], deliveries: readonly Delivery[]): Promise<void>
 
-  /** Active endpoints with a due delivery. */
+  /**
+   * Endpoints with a due delivery that they may be sent: unconfirmed ones their code, those that were paused because they failed tests,
+   * and active ones all.
+   */
   due(now: number): Promise<readonly Webhook[]>
   /** Due deliveries of an endpoint, the longest due first. */
   dueOf(webhook: WebhookId, now: number, limit: number): Promise<readonly Delivery[]>
   /**
    * Stores an attempt with the endpoint's health. A delivery that was sent again during the attempt stays due, and one that ended is
-   * not retried. Also stores the event for its owner when it is paused.
+   * not retried. `paused` ends what waits and stores the event for its owner; `active` resumes it, unless its owner has paused it.
    */
   finish(
     delivery: Delivery,
-    health: Pick<Webhook, 'id' | 'failingSince' | 'status'>,
+    health: Pick<Webhook, 'id' | 'failingSince'> & { readonly status: Webhook['status'] | null },
     notice: NewEvent | null,
   ): Promise<void>
-  /** Removes all but the newest deliveries of an endpoint, also those that wait. */
-  cutLog(webhook: WebhookId, kept: number): Promise<void>
-  /** Ends deliveries whose time is over, and removes those of endpoints that are gone. */
+  /** Forgets the failures of a host that received an event, or counts one more and returns them. Atomic. */
+  noteHost(host: string, isDelivered: boolean, at: number): Promise<HostFailures | null>
+  /**
+   * Removes all but the newest deliveries of an endpoint, and drops and counts all but the newest of those that wait. One that is being sent
+   * may be among them.
+   */
+  cutLog(webhook: WebhookId, kept: { readonly all: number; readonly waiting: number }): Promise<void>
+  /** Ends deliveries whose time is over, and removes those of endpoints that are gone and failures of hosts of long ago. */
   expire(now: number): Promise<void>
 }

@@ -6,9 +6,10 @@ import { type AccountId, type DeliveryId, makeId, type WebhookId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import { err, ok, type Result } from '../result'
 import type { SealContext, Sealing } from '../sealing'
-import { type EventType, OPERATOR_EVENTS, TEST_EVENT } from './event'
-import { MinuteBrake } from './minute-brake'
-import type { Delivery, Webhook, WebhookApp, WebhookStore } from './webhook'
+import { Brake } from './brake'
+import { CONFIRM_EVENT, type EventType, OPERATOR_EVENTS, TEST_EVENT } from './event'
+import { type Delivery, hostOf, statusOf, type Webhook, type WebhookApp, type WebhookStore } from './webhook'
+import { HIDDEN_CODE, type WebhookCodes } from './webhook-codes'
 
 /** Whose endpoints they are. Operators also receive the events of the whole gateway. */
 export interface WebhookOwner {
@@ -29,11 +30,19 @@ type Outcome<T> = Promise<Result<T, Failure>>
 const MAX_WEBHOOKS = 10
 const TESTS_PER_MINUTE = 10
 const RESENDS_PER_MINUTE = 60
+/** Codes that an account sends, to new URLs and on request. */
+const CODES_PER_DAY = 30
+/** Codes that an account asks for again, for each host. */
+const REPEATS_PER_DAY = 5
+const TRIES_OF_A_CODE = 5
 /** How long a delivery is retried. */
 const RETRIED_MS = DAY_MS
 /** How long the previous secret signs beside a new one. */
 const OVERLAP_MS = DAY_MS
 const SECRET_BYTES = 32
+const CODE = { param: 'code' } as const
+const CODE_MESSAGE =
+  'To receive events, answer with the code alone as the body, or enter it in the dashboard or with "gateway webhooks confirm". Nothing else is sent here before. If you do not know this gateway, ignore this.'
 
 /** Where an endpoint's secrets are sealed. */
 export function webhookContext(webhook: WebhookId, column: 'secret' | 'previous_secret'): SealContext {
@@ -45,16 +54,26 @@ export class Webhooks {
   private readonly store: WebhookStore
   private readonly sealing: Sealing
   private readonly clock: Clock
+  private readonly codes: WebhookCodes
   private readonly allowsPrivate: boolean
   private readonly mutex = new KeyedMutex()
-  private readonly tests = new MinuteBrake(TESTS_PER_MINUTE)
-  private readonly resends = new MinuteBrake(RESENDS_PER_MINUTE)
+  private readonly tests = new Brake(TESTS_PER_MINUTE)
+  private readonly resends = new Brake(RESENDS_PER_MINUTE)
+  private readonly sentCodes = new Brake(CODES_PER_DAY, DAY_MS)
+  private readonly repeatedCodes = new Brake(REPEATS_PER_DAY, DAY_MS)
 
   /** `allowsPrivate`: receivers may be private addresses, and need no https. */
-  constructor(parts: { store: WebhookStore; sealing: Sealing; clock: Clock; allowsPrivate: boolean }) {
+  constructor(parts: {
+    store: WebhookStore
+    sealing: Sealing
+    clock: Clock
+    codes: WebhookCodes
+    allowsPrivate: boolean
+  }) {
     this.store = parts.store
     this.sealing = parts.sealing
     this.clock = parts.clock
+    this.codes = parts.codes
     this.allowsPrivate = parts.allowsPrivate
   }
 
@@ -62,7 +81,7 @@ export class Webhooks {
     return this.store.of(account)
   }
 
-  /** The secret is returned here and never again. */
+  /** The secret is returned here and never again. The endpoint is sent a code, and events once the code came back. */
   create(owner: WebhookOwner, form: WebhookForm): Outcome<{ webhook: Webhook; secret: string }> {
     return this.mutex.take(owner.accountId, async () => {
       const broken = this.broken(owner, form)
@@ -70,33 +89,43 @@ export class Webhooks {
       if ((await this.store.of(owner.accountId)).length >= MAX_WEBHOOKS)
         return err(failure('limit_reached', `An account can have ${MAX_WEBHOOKS} webhooks. Delete one first.`))
       const createdAt = this.clock.now()
+      if (!this.sentCodes.take(owner.accountId, createdAt)) return err(tooManyCodes())
       const id = makeId('hook', createdAt)
       const secret = newSecret()
       const webhook: Webhook = {
         ...{ id, accountId: owner.accountId, url: form.url, events: [...new Set(form.events)], status: 'active' },
         secret: this.sealing.seal(secret, webhookContext(id, 'secret')),
         ...{ previousSecret: null, previousUntil: null, failingSince: null, createdAt },
+        ...{ confirmedAt: null, codeTries: 0, dropped: 0 },
         app: owner.app ?? null,
       }
       await this.store.create(webhook, this.audit(owner, 'webhook.create', webhook))
+      await this.store.addCode(codeDelivery(webhook, createdAt))
       return ok({ webhook, secret })
     })
   }
 
+  /** A new URL has to be confirmed; what waited for the old one is not sent. */
   change(owner: WebhookOwner, id: string, form: Partial<WebhookForm & Pick<Webhook, 'status'>>): Outcome<Webhook> {
     return this.changing(owner, id, async (webhook) => {
       const broken = this.broken(owner, { url: form.url ?? webhook.url, events: form.events ?? webhook.events })
       if (broken) return err(broken)
       const isResumed = form.status === 'active' && webhook.status === 'paused'
+      const isMoved = (form.url ?? webhook.url) !== webhook.url
       // Whoever chooses where events go answers for it; so does who resumes what a disconnected app left.
-      const isTaken = (form.url ?? webhook.url) !== webhook.url || (isResumed && webhook.app?.disconnectedAt != null)
+      const isTaken = isMoved || (isResumed && webhook.app?.disconnectedAt != null)
+      const now = this.clock.now()
+      if (isMoved && !this.sentCodes.take(owner.accountId, now)) return err(tooManyCodes())
       const change = {
         ...{ url: webhook.url, ...form },
-        ...(isResumed && { failingSince: null }),
+        // It tells who paused it: a test resumes only what was paused because it failed.
+        ...((isMoved || form.status !== undefined) && { failingSince: null }),
+        ...(isMoved && { confirmedAt: null }),
         ...(isTaken && { app: owner.app ?? null }),
       }
       const changed: Webhook = { ...webhook, ...change }
       await this.store.update(webhook.id, change, this.audit(owner, 'webhook.change', changed, webhook))
+      if (isMoved) await this.store.addCode(codeDelivery(changed, now))
       return ok(changed)
     })
   }
@@ -141,18 +170,48 @@ export class Webhooks {
     }
   }
 
-  /** Sends an event without content, to try the endpoint. */
+  /** Sends an event without content, to try the endpoint. A success resumes one that was paused because it failed. */
   sendTest(owner: WebhookOwner, id: string): Outcome<Delivery> {
     return this.changing(owner, id, async (webhook) => {
       const now = this.clock.now()
-      const paused = refuseIfPaused(webhook)
-      if (paused) return err(paused)
+      const refused = webhook.failingSince === null || webhook.confirmedAt === null ? refuseUnlessActive(webhook) : null
+      if (refused) return err(refused)
       if (!this.tests.take(owner.accountId, now)) return err(tooMany(`send ${TESTS_PER_MINUTE} test events`))
-      const body = JSON.stringify({ type: TEST_EVENT, timestamp: isoTime(now), data: { webhook_id: webhook.id } })
-      const eventId = makeId('evt', now)
-      const delivery = newDelivery({ webhookId: webhook.id, eventId, type: TEST_EVENT, body }, now)
+      const delivery = ownDelivery(TEST_EVENT, { webhook_id: webhook.id }, webhook.id, now)
       await this.store.addDelivery(delivery)
       return ok(delivery)
+    })
+  }
+
+  /** Sends a new code to an endpoint that waits for its confirmation. The one before no longer works. */
+  sendCode(owner: WebhookOwner, id: string): Outcome<Delivery> {
+    return this.changing(owner, id, async (webhook) => {
+      const now = this.clock.now()
+      if (statusOf(webhook) !== 'unconfirmed')
+        return err(failure('invalid_state', `This webhook is ${statusOf(webhook)}: it does not wait for a code.`))
+      const isFree = this.sentCodes.isFree(owner.accountId, now)
+      if (!isFree || !this.repeatedCodes.take(`${owner.accountId} ${hostOf(webhook.url)}`, now))
+        return err(tooManyCodes())
+      this.sentCodes.take(owner.accountId, now)
+      const delivery = codeDelivery(webhook, now)
+      await this.store.addCode(delivery)
+      return ok(delivery)
+    })
+  }
+
+  /** Confirms an endpoint by the code that was sent to it. Idempotent: a confirmed one stays as it is. */
+  confirm(owner: WebhookOwner, id: string, code: string): Outcome<Webhook> {
+    return this.changing(owner, id, async (webhook) => {
+      const now = this.clock.now()
+      if (webhook.confirmedAt !== null) return ok(webhook)
+      const sent = (await this.store.tryCode(webhook.id, TRIES_OF_A_CODE)) && (await this.store.lastCode(webhook.id))
+      if (!sent || now >= sent.createdAt + RETRIED_MS)
+        return err(failure('invalid_state', 'The code has expired or was tried too often. Send a new one.'))
+      if (!this.codes.matches(code, webhook, sent.id))
+        return err(failure('invalid_parameter', 'This is not the newest code that was sent to the endpoint.', CODE))
+      const confirmed: Webhook = { ...webhook, confirmedAt: now }
+      await this.store.confirm(webhook, now, this.audit(owner, 'webhook.confirm', confirmed))
+      return ok(confirmed)
     })
   }
 
@@ -169,10 +228,11 @@ export class Webhooks {
   /** Sends a delivery again, with the same event id and body. */
   resend(owner: WebhookOwner, id: string, deliveryId: string): Outcome<Delivery> {
     return this.changing(owner, id, async (webhook) => {
-      const paused = refuseIfPaused(webhook)
-      if (paused) return err(paused)
+      const refused = refuseUnlessActive(webhook)
+      if (refused) return err(refused)
       const delivery = await this.store.delivery(webhook.id, deliveryId as DeliveryId) // as above
       if (!delivery) return err(failure('resource_not_found', 'This delivery does not exist.'))
+      if (delivery.type === CONFIRM_EVENT) return err(failure('invalid_state', 'A code cannot be sent again.'))
       const now = this.clock.now()
       if (!this.resends.take(owner.accountId, now)) return err(tooMany(`resend ${RESENDS_PER_MINUTE} deliveries`))
       const expiresAt = now + RETRIED_MS
@@ -215,8 +275,9 @@ export class Webhooks {
 }
 
 /** For the audit log. Only the host: the path of some receivers is a secret. */
-function recorded({ id, url, events, status }: Webhook) {
-  return { id, host: URL.parse(url)?.host ?? '', events, status }
+export function recorded(webhook: Webhook) {
+  const { id, url, events } = webhook
+  return { id, host: URL.parse(url)?.host ?? '', events, status: statusOf(webhook) }
 }
 
 export function newDelivery(event: Pick<Delivery, 'webhookId' | 'eventId' | 'type' | 'body'>, now: number): Delivery {
@@ -228,19 +289,42 @@ export function newDelivery(event: Pick<Delivery, 'webhookId' | 'eventId' | 'typ
   }
 }
 
+/** An event of one endpoint alone. */
+function ownDelivery(
+  type: string,
+  data: Readonly<Record<string, string>>,
+  webhookId: WebhookId,
+  now: number,
+): Delivery {
+  const body = JSON.stringify({ type, timestamp: isoTime(now), data })
+  return newDelivery({ webhookId, eventId: makeId('evt', now), type, body }, now)
+}
+
+/** The code itself is put in when it is sent. */
+function codeDelivery({ id }: Webhook, now: number): Delivery {
+  return ownDelivery(CONFIRM_EVENT, { webhook_id: id, code: HIDDEN_CODE, message: CODE_MESSAGE }, id, now)
+}
+
 function newSecret(): string {
   return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
 }
 
-function refuseIfPaused({ status }: Webhook): Failure | null {
-  return status === 'paused' ? failure('invalid_state', 'This webhook is paused. Set it to active first.') : null
+function refuseUnlessActive(webhook: Webhook): Failure | null {
+  const status = statusOf(webhook)
+  if (status === 'active') return null
+  const next = status === 'paused' ? 'Set it to active first.' : 'Enter the code that was sent to it first.'
+  return failure('invalid_state', `This webhook is ${status}. ${next}`)
 }
 
-function tooMany(what: string): Failure {
-  return failure('rate_limit_exceeded', `You can ${what} a minute. Try again later.`, {
+function tooMany(what: string, per: 'minute' | 'day' = 'minute'): Failure {
+  return failure('rate_limit_exceeded', `You can ${what} a ${per}. Try again later.`, {
     limitSource: 'account',
-    retryAfterSeconds: MINUTE_MS / 1000,
+    retryAfterSeconds: (per === 'day' ? DAY_MS : MINUTE_MS) / 1000,
   })
+}
+
+function tooManyCodes(): Failure {
+  return tooMany(`send ${CODES_PER_DAY} codes to new URLs, and ${REPEATS_PER_DAY} again to each host,`, 'day')
 }
 
 function unknownWebhook(): Failure {

@@ -9,6 +9,7 @@ import type { Webhook } from '../../core/webhooks/webhook'
 import type { WebhookOwner, Webhooks } from '../../core/webhooks/webhooks'
 import { form, text, whole } from '../openapi/json-schema'
 import {
+  CODE_OF_WEBHOOK,
   type DeliveryPage,
   deliveryRecord,
   type OneWebhook,
@@ -36,6 +37,7 @@ const SetCommand = form('What to change. The rest stays.', { ...ONE, ...WEBHOOK_
   ...(['account', 'url', 'events', 'status'] as const),
 ])
 const OneCommand = form('A webhook.', ONE, ['account'])
+const ConfirmCommand = form('The code of a webhook.', { ...ONE, ...CODE_OF_WEBHOOK }, ['account'])
 const DeliveriesCommand = form(
   'A page of its deliveries.',
   {
@@ -90,6 +92,12 @@ export function webhookCommands(parts: WebhookCommandParts, actor: Actor): Reado
     ),
     'webhook-rotate': socketCommand('operator', OneCommand, ({ account, webhook }) =>
       asOperator(account, (operator) => webhooks.rotate(operator, webhook), withSecret),
+    ),
+    'webhook-confirm': socketCommand('operator', ConfirmCommand, ({ account, webhook, code }) =>
+      asOperator(account, (operator) => webhooks.confirm(operator, webhook, code), one),
+    ),
+    'webhook-code': socketCommand('operator', OneCommand, ({ account, webhook }) =>
+      asOperator(account, (operator) => webhooks.sendCode(operator, webhook), queued),
     ),
     'webhook-test': socketCommand('operator', OneCommand, ({ account, webhook }) =>
       asOperator(account, (operator) => webhooks.sendTest(operator, webhook), queued),

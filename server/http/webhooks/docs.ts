@@ -11,6 +11,7 @@ import {
   ReadNotices,
   UnreadNotices,
   WebhookChange,
+  WebhookCode,
   WebhookList,
   WebhookWithSecret,
 } from './record'
@@ -23,10 +24,11 @@ const WEBHOOK: OneWebhook['webhook'] = {
   status: 'active',
   failing_since: null,
   previous_secret_until: null,
+  dropped_events: 0,
   created_at: AT,
   created_by: null,
 }
-const SECRET = { webhook: WEBHOOK, secret: `whsec_${'3o'.padEnd(43, 'x')}=` }
+const SECRET = { webhook: { ...WEBHOOK, status: 'unconfirmed' as const }, secret: `whsec_${'3o'.padEnd(43, 'x')}=` }
 const DELIVERY: OneDelivery['delivery'] = {
   id: 'dlv_01a1fdfa942070018c603d2632ddc21c',
   event_id: 'evt_01a1fdfa942070018c603d2632ddc21d',
@@ -84,7 +86,7 @@ export const WEBHOOK_DOCS = {
     id: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'Creates an endpoint that receives events as signed requests (Standard Webhooks). This response contains its secret, which is never shown again. An account can have 10.',
+      'Creates an endpoint that receives events as signed requests (Standard Webhooks). This response contains its secret, which is never shown again. The URL is sent one event, `webhook.confirm`, with a code; events follow once the code is entered or answered. An account can have 10, and send 30 codes a day.',
     body: {
       description: 'Where events are sent, and which.',
       schema: NewWebhook,
@@ -92,13 +94,14 @@ export const WEBHOOK_DOCS = {
       examples: { some: { url: WEBHOOK.url, events: WEBHOOK.events }, all: { url: WEBHOOK.url } },
     },
     answers: WITH_SECRET,
-    failures: ['missing_parameter', 'limit_reached', ...BODY_FAILURES],
+    failures: ['missing_parameter', 'limit_reached', 'rate_limit_exceeded', ...BODY_FAILURES],
   },
   change: {
     ...COMMON,
     id: 'changeWebhook',
     summary: 'Change a webhook',
-    description: 'Changes what you send and leaves the rest. Resumes one that was paused because it failed.',
+    description:
+      'Changes what you send and leaves the rest. Resumes one that was paused because it failed. A new URL has to be confirmed by its code.',
     ids: ID,
     body: {
       description: 'What to change.',
@@ -107,7 +110,10 @@ export const WEBHOOK_DOCS = {
       examples: { resume: { status: 'active' }, events: { events: [] } },
     },
     answers: ONE,
-    failures: ['resource_not_found', ...BODY_FAILURES, 'recent_sign_in_required', 'second_factor_required'],
+    failures: [
+      ...(['resource_not_found', 'rate_limit_exceeded', ...BODY_FAILURES] as const),
+      ...(['recent_sign_in_required', 'second_factor_required'] as const),
+    ],
   },
   remove: {
     ...COMMON,
@@ -127,11 +133,38 @@ export const WEBHOOK_DOCS = {
     answers: WITH_SECRET,
     failures: ['resource_not_found'],
   },
+  confirm: {
+    ...COMMON,
+    id: 'confirmWebhook',
+    summary: 'Confirm a webhook',
+    description:
+      'Enters the code that `webhook.confirm` took to the URL. Until then no event is sent to it. A code works for 24 hours and can be tried 5 times.',
+    ids: ID,
+    body: {
+      description: 'The code.',
+      schema: WebhookCode,
+      required: true,
+      examples: { code: { code: '7K2M9QXA' } },
+    },
+    answers: ONE,
+    failures: ['resource_not_found', 'invalid_state', 'missing_parameter', ...BODY_FAILURES],
+  },
+  code: {
+    ...COMMON,
+    id: 'sendWebhookCode',
+    summary: 'Send a new code',
+    description:
+      'Sends a new code to the URL of an unconfirmed webhook, at most 5 times a day for a host. Older codes no longer work.',
+    ids: ID,
+    answers: QUEUED,
+    failures: ['resource_not_found', 'invalid_state', 'rate_limit_exceeded'],
+  },
   test: {
     ...COMMON,
     id: 'testWebhook',
     summary: 'Send a test event',
-    description: 'Sends `webhook.test` to the endpoint, at most 10 times a minute for the account.',
+    description:
+      'Sends `webhook.test` to the endpoint, at most 10 times a minute for the account. A success resumes a webhook that was paused because it failed.',
     ids: ID,
     answers: QUEUED,
     failures: ['resource_not_found', 'invalid_state', 'rate_limit_exceeded'],

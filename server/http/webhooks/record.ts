@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import { isoTime } from '../../core/clock'
 import { OPERATOR_EVENTS, OWNER_EVENTS } from '../../core/webhooks/event'
 import type { Notice } from '../../core/webhooks/notices'
-import type { Delivery, Webhook } from '../../core/webhooks/webhook'
+import { type Delivery, statusOf, type Webhook } from '../../core/webhooks/webhook'
 import {
   anyObject,
   form,
@@ -32,6 +32,8 @@ export const NewWebhook = form('A new webhook.', WEBHOOK_SETTINGS, ['events'])
 export type NewWebhook = Static<typeof NewWebhook>
 export const WebhookChange = partialForm('What to change. The rest stays.', { ...WEBHOOK_SETTINGS, ...WEBHOOK_STATUS })
 export type WebhookChange = Static<typeof WebhookChange>
+export const CODE_OF_WEBHOOK = { code: text('The code that was sent to the URL.', { minLength: 1, maxLength: 20 }) }
+export const WebhookCode = form('The code of an endpoint.', CODE_OF_WEBHOOK)
 export const ReadNotices = partialForm('Which notices were read.', {
   through: text('The id of the newest notice that was read. All, if absent.', { maxLength: 200 }),
 })
@@ -50,9 +52,13 @@ export type NoticeMailSettings = Static<typeof NoticeMailSettings>
 export const WebhookRecord = record('An endpoint that receives events.', {
   id: text('Id of the webhook.'),
   ...WEBHOOK_SETTINGS,
-  ...WEBHOOK_STATUS,
+  status: oneOf(
+    ['unconfirmed', 'active', 'paused'],
+    'Whether events are sent. `unconfirmed`: only a code was sent to the URL, and no events are until it is entered.',
+  ),
   failing_since: orNull(instant('When it began to fail; null while it works.')),
   previous_secret_until: orNull(instant('Until when the secret before the last rotation signs too.')),
+  dropped_events: whole('How many events were dropped because too many waited.'),
   created_at: instant('When it was created.'),
   created_by: orNull(
     record(
@@ -120,12 +126,13 @@ export const UnreadNotices = record('What is unread.', { unread: whole('How many
 export type UnreadNotices = Static<typeof UnreadNotices>
 
 export function webhookRecord(webhook: Webhook, now: number): WebhookRecord {
-  const { id, url, events, status, failingSince, previousUntil, createdAt, app } = webhook
+  const { id, url, events, failingSince, previousUntil, dropped, createdAt, app } = webhook
   const overlaps = previousUntil !== null && previousUntil > now
   return {
-    ...{ id, url, events, status },
+    ...{ id, url, events, status: statusOf(webhook) },
     failing_since: failingSince === null ? null : isoTime(failingSince),
     previous_secret_until: overlaps ? isoTime(previousUntil) : null,
+    dropped_events: dropped,
     created_at: isoTime(createdAt),
     created_by: app && { id: app.id, name: app.name },
   }

@@ -31,6 +31,7 @@ import {
   ReadNotices,
   type UnreadNotices,
   WebhookChange,
+  WebhookCode,
   type WebhookList,
   type WebhookWithSecret,
   webhookRecord,
@@ -133,6 +134,26 @@ function mirroredRoutes(
         return shownOnce(set, { webhook: webhookRecord(webhook, now()), secret })
       }),
     )
+    .post(
+      '/:id/confirm',
+      ...allowed(owners.any, docs('confirm'), async ({ owner, context }, { id }: Id): Promise<OneWebhook> => {
+        const { code } = await readBody(WebhookCode, context)
+        return { webhook: webhookRecord(taken(await webhooks.confirm(owner, id, code)), now()) }
+      }),
+    )
+    .post(
+      '/:id/code',
+      ...allowed(owners.any, docs('code'), async ({ owner, set }, { id }: Id): Promise<OneDelivery> => {
+        const delivery = taken(await webhooks.sendCode(owner, id))
+        set.status = 202
+        return { delivery: deliveryRecord(delivery) }
+      }),
+    )
+    .use(deliveryRoutes(`${name}-deliveries`, webhooks, owners, docs))
+}
+
+function deliveryRoutes(name: string, webhooks: Webhooks, owners: MirroredAccess<WebhookOwner>, docs: MirroredDocs) {
+  return routeGroup({ name })
     .post(
       '/:id/test',
       ...allowed(owners.any, docs('test'), async ({ owner, set }, { id }: Id): Promise<OneDelivery> => {

@@ -3,6 +3,7 @@ import { AUTH_ENDPOINTS } from '../../../server/adapters/identity/auth-request'
 import { PROTOCOL } from '../../../server/adapters/identity/oauth/oauth-request'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
+import { codeOfWebhook } from '../../support/webhooks'
 import { auditRows, closeReconciled } from '../owner-bench'
 
 const CALL = 'the request log and the ledger'
@@ -42,8 +43,10 @@ const OUTSIDE_API: Readonly<Record<string, string>> = {
   'POST /v1/keys/:id/revoke': 'key.revoke',
   'POST /v1/webhooks': 'webhook.create',
   'PATCH /v1/webhooks/:id': 'webhook.change',
+  'POST /v1/webhooks/:id/confirm': 'webhook.confirm',
   'POST /v1/webhooks/:id/rotate': 'webhook.rotate',
   'DELETE /v1/webhooks/:id': 'webhook.delete',
+  'POST /v1/webhooks/:id/code': 'the log of deliveries',
   'POST /v1/webhooks/:id/test': 'the log of deliveries',
   'POST /v1/webhooks/:id/deliveries/:delivery/resend': 'the log of deliveries',
   'POST /v1/topups': 'the ledger, once it is paid',
@@ -105,7 +108,7 @@ describe('every write outside /api has a decision about its audit entry (issue 1
     const app = oauthApp(gateway, await gateway.owner('ada@example.com'))
     const token = (await app.connect('keys:write webhooks:write', ['/v1'])).access_token
     await gateway.as(token, '/v1/whoami')
-    const bodies: Readonly<Record<string, object>> = {
+    const bodies: Record<string, object> = {
       'POST /v1/keys': { name: 'of an app' },
       'PATCH /v1/keys/:id': { note: 'n' },
       'POST /v1/keys/:id/rotate': {},
@@ -117,6 +120,7 @@ describe('every write outside /api has a decision about its audit entry (issue 1
       if (!/^(key|webhook)\./.test(action)) continue
       const [method = '', path = ''] = route.split(' ')
       const before = (await auditRows(gateway)).length
+      if (action === 'webhook.confirm') bodies[route] = { code: await codeOfWebhook(gateway, id) }
       const form = route === 'POST /v1/keys/disable' ? { ids: [id] } : bodies[route]
       const sent = form && {
         body: JSON.stringify(form),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AuditRecord } from '../../../server/http/audit/record'
 import { openFile } from '../../support/databases/database-file'
 import { type Harness, openHarness } from '../../support/harness'
+import { codeOfWebhook } from '../../support/webhooks'
 import {
   type AccountBody,
   type AuditRow,
@@ -140,6 +141,7 @@ const NOT_AUDITED = [
   'POST /api/models/estimate',
   'POST /api/social', // the link is, once its user approved (tests/http/social/owner-social.test.ts)
   'POST /api/settings/email', // the change is, once it is confirmed
+  'POST /api/webhooks/:id/code',
   'POST /api/webhooks/:id/test',
   'POST /api/webhooks/:id/deliveries/:delivery/resend',
   'POST /api/notices/read',
@@ -207,6 +209,8 @@ describe('every route of management that changes something writes one entry (iss
     expect(settings.row).toMatchObject({ action: 'account.settings', before: '{"timezone":null}' })
     const hook = (await changed(owner, 'POST /api/webhooks', { url: 'https://a.example/secret-path' })).answer.webhook
       .id
+    const entered = { code: await codeOfWebhook(gateway, hook) }
+    expect(await actionOf(owner, 'POST /api/webhooks/:id/confirm', entered, [hook])).toBe('webhook.confirm')
     const moved = await changed(owner, 'PATCH /api/webhooks/:id', { url: 'https://b.example/x' }, [hook])
     expect(JSON.parse(moved.row?.before ?? '')).toMatchObject({ host: 'a.example' })
     expect(await actionOf(owner, 'POST /api/webhooks/:id/rotate', undefined, [hook])).toBe('webhook.rotate')

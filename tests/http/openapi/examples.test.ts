@@ -3,6 +3,7 @@ import { oauthAccessToken } from '../../../server/adapters/stores/libsql/schema/
 import type { OpenApiParameter } from '../../../server/http/openapi/parameter-documents'
 import { oauthApp } from '../../support/agents/oauth'
 import { linkKey } from '../../support/social/linked-key'
+import { codeOfWebhook, confirmWebhook } from '../../support/webhooks'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
 import { bodyValidator } from './json-validation'
 import { curlRequest } from './shell-words'
@@ -74,7 +75,7 @@ async function variables(route: DocumentedRoute): Promise<Record<string, string>
     ...(takesToken(route) && { ACCESS_TOKEN: await accessToken() }),
     REQUEST_ID: call.headers.get('x-gateway-request-id') ?? '',
     SETUP_TOKEN: gateway.gateway.setupToken.issue(),
-    ...(isOfWebhook(route.path) && (await ownWebhook())),
+    ...(isOfWebhook(route.path) && (await ownWebhook(route.path))),
   }
 }
 
@@ -83,7 +84,13 @@ const unchanged = new Map<string, Record<string, string>>()
 /** The same for requests that change none of it, made once for all of their kind. The limits of a key are per minute. */
 async function sharedVariables(route: DocumentedRoute): Promise<Record<string, string>> {
   gateway.clock.advance(MINUTE_MS)
-  const kind = [owner.cookie, isSocial(route), takesToken(route), isOfWebhook(route.path)].join()
+  const kind = [
+    owner.cookie,
+    isSocial(route),
+    takesToken(route),
+    isOfWebhook(route.path),
+    takesNewWebhook(route.path),
+  ].join()
   const known = unchanged.get(kind) ?? (await variables(route))
   unchanged.set(kind, known)
   return known
@@ -94,17 +101,25 @@ const changesNothing = ({ method, path }: DocumentedRoute) =>
   method === 'GET' || /^\/(v1|v1beta|apis)\/(?!keys|webhooks|v1\/social\/(post|delete))/.test(path)
 
 const isOfWebhook = (path: string) => /^\/(api|v1)\/webhooks\//.test(path)
+const takesNewWebhook = (path: string) => isOfWebhook(path) && /\/(code|confirm)$/.test(path)
 
-/** A webhook of the owner and one of its deliveries: those of before, or new ones. */
-async function ownWebhook(): Promise<Record<string, string>> {
-  const idOf = async (path: string, list: string) => {
-    const found = (await (await owner.api(path)).json()) as Record<string, { id: string }[]>
-    return found[list]?.[0]?.id
+/** A webhook of the owner, its code and one of its deliveries: those of before, or new ones. */
+async function ownWebhook(path: string): Promise<Record<string, string>> {
+  const rowsOf = async (from: string, list: string) =>
+    ((await (await owner.api(from)).json()) as Record<string, { id: string; status: string; type?: string }[]>)[list] ??
+    []
+  const isNew = takesNewWebhook(path)
+  const isWanted = ({ status }: { status: string }) => (status === 'unconfirmed') === isNew
+  const webhook = async () => (await rowsOf('/api/webhooks', 'webhooks')).find(isWanted)?.id
+  let id = await webhook()
+  if (id === undefined) {
+    const made = await owner.api('/api/webhooks', { url: RECEIVER })
+    id = ((await made.json()) as { webhook: { id: string } }).webhook.id
+    if (!isNew) await confirmWebhook(gateway, owner, id)
   }
-  const webhook = () => idOf('/api/webhooks', 'webhooks')
-  if ((await webhook()) === undefined) await owner.api('/api/webhooks', { url: RECEIVER })
-  const id = (await webhook()) ?? ''
-  const delivery = () => idOf(`/api/webhooks/${id}/deliveries`, 'deliveries')
+  if (isNew) return { WEBHOOK_ID: id, WEBHOOK_CODE: await codeOfWebhook(gateway, id) }
+  const delivery = async () =>
+    (await rowsOf(`/api/webhooks/${id}/deliveries`, 'deliveries')).find(({ type }) => type !== 'webhook.confirm')?.id
   if ((await delivery()) === undefined) await owner.api(`/api/webhooks/${id}/test`, undefined, 'POST')
   return { WEBHOOK_ID: id, DELIVERY_ID: (await delivery()) ?? '' }
 }
@@ -113,6 +128,8 @@ async function ownWebhook(): Promise<Record<string, string>> {
 const SHOWN_RECEIVER = 'https://example.com/webhooks/gateway'
 const RECEIVER = 'https://receiver.invalid/'
 
+/** The code that the documents show. */
+const SHOWN_CODE = '7K2M9QXA'
 /** The id that the documents show of a key. */
 const SHOWN_KEY = 'key_01a1fdfa942070018c603d2632ddc21b'
 /** The id that the documents show of a post. Each test user's own post of that id is made before it is used. */
@@ -138,6 +155,7 @@ async function settleIn(secret: string): Promise<void> {
 function withOwnIds(text: string, known: Readonly<Record<string, string>>): string {
   return text
     .replaceAll(SHOWN_POST, madePost)
+    .replaceAll(SHOWN_CODE, known['WEBHOOK_CODE'] ?? '')
     .replaceAll(SHOWN_KEY, known['KEY_ID'] ?? '')
     .replaceAll(SHOWN_RECEIVER, RECEIVER)
 }

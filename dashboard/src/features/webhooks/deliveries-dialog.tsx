@@ -24,7 +24,8 @@ export function DeliveriesDialog({ webhook, onClose }: { webhook: Webhook; onClo
     onSettled: () => queries.invalidateQueries({ queryKey: ['webhooks', webhook.id] }),
   })
   const resend = (delivery: WebhookDelivery) =>
-    delivery.status !== 'pending' && (
+    delivery.status !== 'pending' &&
+    delivery.type !== 'webhook.confirm' && (
       <Button
         aria-label={`${TEXT.resend}: ${delivery.type}`}
         busy={resending.isPending && resending.variables === delivery.id}

@@ -2,7 +2,15 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { OWNER_EVENTS } from '../../../../server/core/webhooks/event.ts'
 import { failureFrom } from '../../api/client/failure.ts'
-import { createWebhook, deleteWebhook, rotateWebhook, type Webhook, type WebhookEvent } from '../../api/webhooks.ts'
+import {
+  confirmWebhook,
+  createWebhook,
+  deleteWebhook,
+  rotateWebhook,
+  sendWebhookCode,
+  type Webhook,
+  type WebhookEvent,
+} from '../../api/webhooks.ts'
 import { WEBHOOK_TEXT as TEXT } from '../../messages/webhooks.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/code/copy-button.tsx'
@@ -73,6 +81,58 @@ export function RotateDialog({ webhook, onClose }: { webhook: Webhook; onClose: 
     >
       <FormFailure failure={failureFrom(rotating)} />
     </ConfirmDialog>
+  )
+}
+
+/** Asks for the code that was sent to the URL of an endpoint. */
+export function ConfirmCodeDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const [code, setCode] = useState('')
+  const confirming = useWebhookChange(
+    () => confirmWebhook(webhook.id, code),
+    () => {
+      void toast(TEXT.confirmed)
+      onClose()
+    },
+  )
+  const sending = useWebhookChange(
+    () => sendWebhookCode(webhook.id),
+    () => void toast(TEXT.codeSent),
+  )
+  return (
+    <Dialog title={TEXT.confirmTitle} onClose={onClose}>
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (code.trim() !== '') confirming.mutate()
+        }}
+      >
+        <p>{TEXT.confirmText}</p>
+        <p className="code wrap-anywhere">{webhook.url}</p>
+        <Field label={TEXT.code} hint={TEXT.codeHint}>
+          {(control) => (
+            <input
+              {...control}
+              autoComplete="one-time-code"
+              spellCheck={false}
+              maxLength={20}
+              value={code}
+              onChange={(event) => setCode(event.target.value)}
+            />
+          )}
+        </Field>
+        <FormFailure failure={failureFrom(confirming) ?? failureFrom(sending)} />
+        <DialogButtons>
+          <Button onClick={onClose}>{TEXT.cancel}</Button>
+          <Button busy={sending.isPending} onClick={() => sending.mutate()}>
+            {TEXT.sendCode}
+          </Button>
+          <Button tone="primary" type="submit" busy={confirming.isPending || code.trim() === ''}>
+            {TEXT.confirmSubmit}
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
   )
 }
 

@@ -1,15 +1,22 @@
-import { and, asc, desc, eq, inArray, lt, lte, notInArray, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, isNotNull, lt, lte, notInArray, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountDirectory } from '../../../../core/accounts/directory'
 import type { AuditEntry } from '../../../../core/audit'
+import { DAY_MS } from '../../../../core/clock'
 import type { TokenHolder } from '../../../../core/credentials/oauth-grant'
 import type { AccountId, DeliveryId, WebhookId } from '../../../../core/ids'
-import { type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from '../../../../core/webhooks/event'
-import type { Delivery, Webhook, WebhookStore } from '../../../../core/webhooks/webhook'
+import {
+  CONFIRM_EVENT,
+  type GatewayEvent,
+  type NewEvent,
+  OPERATOR_EVENTS,
+  TEST_EVENT,
+} from '../../../../core/webhooks/event'
+import type { Delivery, HostFailures, Webhook, WebhookStore } from '../../../../core/webhooks/webhook'
 import { auditRow } from '../audit/audit-row'
 import { accounts, auditLog } from '../schema/accounts'
 import { connections } from '../schema/connections'
-import { events, noticeMails, noticeReads, webhookDeliveries, webhooks } from '../schema/events'
+import { events, noticeMails, noticeReads, webhookDeliveries, webhookHosts, webhooks } from '../schema/events'
 import { addEvents } from './add-events'
 
 /** Endpoints, deliveries and the outbox. Rows of the outbox come from triggers, in the commit that causes them. */
@@ -106,6 +113,39 @@ export class LibsqlWebhooks implements WebhookStore {
     await this.db.insert(webhookDeliveries).values(delivery)
   }
 
+  async addCode(delivery: Delivery): Promise<void> {
+    const { webhookId } = delivery
+    await this.db.batch([
+      this.endWaiting(webhookId, 'The URL waits for its confirmation, or a newer code was sent.'),
+      this.db.insert(webhookDeliveries).values(delivery),
+      this.db.update(webhooks).set({ codeTries: 0 }).where(eq(webhooks.id, webhookId)),
+    ])
+  }
+
+  async lastCode(webhook: WebhookId): Promise<Delivery | null> {
+    const { webhookId, type } = webhookDeliveries
+    const [row] = await this.log(and(eq(webhookId, webhook), eq(type, CONFIRM_EVENT)), 1)
+    return row ?? null
+  }
+
+  async tryCode(webhook: WebhookId, max: number): Promise<boolean> {
+    const { rowsAffected } = await this.db
+      .update(webhooks)
+      .set({ codeTries: sql`${webhooks.codeTries} + 1` })
+      .where(and(eq(webhooks.id, webhook), lt(webhooks.codeTries, max)))
+    return rowsAffected > 0
+  }
+
+  async confirm({ id, url }: Pick<Webhook, 'id' | 'url'>, at: number, audit: AuditEntry): Promise<void> {
+    await this.db.batch([
+      this.db
+        .update(webhooks)
+        .set({ confirmedAt: at })
+        .where(and(eq(webhooks.id, id), eq(webhooks.url, url))),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+  }
+
   async retry(id: DeliveryId, now: number, expiresAt: number): Promise<void> {
     await this.db
       .update(webhookDeliveries)
@@ -134,7 +174,11 @@ export class LibsqlWebhooks implements WebhookStore {
   async receivers(of: readonly AccountId[]): Promise<readonly (Webhook & { readonly operator: boolean })[]> {
     const operators = new Set(this.directory.withRole('operator'))
     const rows = await this.select().where(
-      and(eq(webhooks.status, 'active'), inArray(webhooks.accountId, [...new Set([...of, ...operators])])),
+      and(
+        eq(webhooks.status, 'active'),
+        isNotNull(webhooks.confirmedAt),
+        inArray(webhooks.accountId, [...new Set([...of, ...operators])]),
+      ),
     )
     return rows.map((row) => ({ ...webhookOf(row), operator: operators.has(row.webhook.accountId) }))
   }
@@ -153,8 +197,8 @@ export class LibsqlWebhooks implements WebhookStore {
 
   async due(now: number): Promise<readonly Webhook[]> {
     const one = sql`SELECT 1 FROM ${webhookDeliveries} WHERE ${webhookDeliveries.webhookId} = ${webhooks.id}
-      AND ${IS_PENDING} AND ${webhookDeliveries.nextAt} <= ${now} AND ${this.isForReceiver()}`
-    const rows = await this.select().where(and(eq(webhooks.status, 'active'), sql`EXISTS (${one})`))
+      AND ${IS_PENDING} AND ${webhookDeliveries.nextAt} <= ${now} AND ${MAY_BE_SENT} AND ${this.isForReceiver()}`
+    const rows = await this.select().where(and(MAY_RECEIVE, sql`EXISTS (${one})`))
     return rows.map(webhookOf)
   }
 
@@ -167,8 +211,8 @@ export class LibsqlWebhooks implements WebhookStore {
           eq(webhookDeliveries.webhookId, webhook),
           IS_PENDING,
           lte(webhookDeliveries.nextAt, now),
-          // It may have been paused since it was read.
-          sql`EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhooks.id} = ${webhook} AND ${webhooks.status} = 'active')`,
+          // It may have been paused, or got another URL, since it was read.
+          sql`EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhooks.id} = ${webhook} AND ${MAY_RECEIVE} AND ${MAY_BE_SENT})`,
           this.isForReceiver(),
         ),
       )
@@ -178,7 +222,7 @@ export class LibsqlWebhooks implements WebhookStore {
 
   async finish(
     delivery: Delivery,
-    { id, failingSince, status }: Pick<Webhook, 'id' | 'failingSince' | 'status'>,
+    { id, failingSince, status }: Pick<Webhook, 'id' | 'failingSince'> & { readonly status: Webhook['status'] | null },
     notice: NewEvent | null,
   ): Promise<void> {
     const { id: deliveryId, state, nextAt, expiresAt, ...outcome } = delivery
@@ -194,17 +238,50 @@ export class LibsqlWebhooks implements WebhookStore {
         .where(eq(row.id, deliveryId)),
       this.db
         .update(webhooks)
-        // The owner may have paused it meanwhile.
-        .set({ failingSince, ...(status === 'paused' && { status }) })
+        // The owner may have paused it meanwhile, which sets no time of failure.
+        .set({
+          failingSince,
+          ...(status === 'paused' && { status }),
+          ...(status === 'active' && {
+            status: sql`iif(${webhooks.failingSince} IS NULL, ${webhooks.status}, ${status})`,
+          }),
+        })
         .where(eq(webhooks.id, id)),
+      ...(status === 'paused' ? [this.endWaiting(id, 'The webhook was paused because it failed.')] : []),
       ...(notice ? [this.db.insert(events).values(notice).onConflictDoNothing()] : []),
     ])
   }
 
-  async cutLog(webhook: WebhookId, kept: number): Promise<void> {
+  async noteHost(host: string, isDelivered: boolean, at: number): Promise<HostFailures | null> {
+    if (isDelivered) {
+      await this.db.delete(webhookHosts).where(eq(webhookHosts.host, host))
+      return null
+    }
+    const [row] = await this.db
+      .insert(webhookHosts)
+      .values({ host, failures: 1, since: at })
+      .onConflictDoUpdate({ target: webhookHosts.host, set: { failures: sql`${webhookHosts.failures} + 1` } })
+      .returning()
+    return row ?? null
+  }
+
+  async cutLog(webhook: WebhookId, kept: { readonly all: number; readonly waiting: number }): Promise<void> {
+    const oldestKept = sql`SELECT id FROM webhook_deliveries
+      WHERE webhook_id = ${webhook} AND state = 'pending' ORDER BY id DESC LIMIT 1 OFFSET ${kept.waiting - 1}`
+    const { id, webhookId } = webhookDeliveries
+    await this.db.batch([
+      this.db
+        .update(webhookDeliveries)
+        .set({ state: 'failed', error: 'It was dropped, because too many waited.' })
+        .where(and(eq(webhookId, webhook), IS_PENDING, sql`${id} < (${oldestKept})`)),
+      this.db
+        .update(webhooks)
+        .set({ dropped: sql`${webhooks.dropped} + changes()` })
+        .where(eq(webhooks.id, webhook)),
+    ])
     // By its own index: in the order of the primary key, deliveries of all other endpoints would be read too.
     const newest = sql`SELECT id FROM webhook_deliveries INDEXED BY webhook_deliveries_event
-      WHERE webhook_id = ${webhook} ORDER BY id DESC LIMIT 1 OFFSET ${kept - 1}`
+      WHERE webhook_id = ${webhook} ORDER BY id DESC LIMIT 1 OFFSET ${kept.all - 1}`
     await this.db.run(sql`DELETE FROM webhook_deliveries INDEXED BY webhook_deliveries_event
       WHERE webhook_id = ${webhook} AND id < (${newest})`)
   }
@@ -216,9 +293,17 @@ export class LibsqlWebhooks implements WebhookStore {
       this.db.delete(webhookDeliveries).where(and(IS_PENDING, notInArray(webhookDeliveries.webhookId, known))),
       this.db
         .update(webhookDeliveries)
-        .set({ state: 'failed' })
+        .set({ state: 'failed', error: sql`coalesce(${webhookDeliveries.error}, 'It waited for too long.')` })
         .where(and(IS_PENDING, lte(webhookDeliveries.expiresAt, now))),
+      this.db.delete(webhookHosts).where(lt(webhookHosts.since, now - HOST_FAILURES_MS)),
     ])
+  }
+
+  private endWaiting(webhook: WebhookId, error: string) {
+    return this.db
+      .update(webhookDeliveries)
+      .set({ state: 'failed', error })
+      .where(and(IS_PENDING, eq(webhookDeliveries.webhookId, webhook)))
   }
 
   private select() {
@@ -248,6 +333,16 @@ export class LibsqlWebhooks implements WebhookStore {
 
 /** Word for word the condition of the index of deliveries that wait, or SQLite would not use it. */
 const IS_PENDING = sql`${webhookDeliveries.state} = 'pending'`
+
+/** Endpoints that may be sent anything at all. */
+const MAY_RECEIVE = sql`(${webhooks.status} = 'active' OR ${webhooks.failingSince} IS NOT NULL)`
+/** Which deliveries: those without confirmation only their code, those that were paused because they failed only tests. */
+const MAY_BE_SENT = sql`CASE WHEN ${webhooks.confirmedAt} IS NULL
+  THEN ${webhooks.status} = 'active' AND ${webhookDeliveries.type} = ${CONFIRM_EVENT}
+  ELSE ${webhookDeliveries.type} <> ${CONFIRM_EVENT} AND (${webhooks.status} = 'active' OR ${webhookDeliveries.type} = ${TEST_EVENT}) END`
+
+/** How long the failures of a host are remembered. */
+const HOST_FAILURES_MS = 7 * DAY_MS
 
 const APP = { id: connections.id, name: connections.name, disconnectedAt: connections.disconnectedAt }
 

@@ -39,6 +39,9 @@ export const webhooks = sqliteTable(
     url: text().notNull(),
     events: text({ mode: 'json' }).$type<Webhook['events']>().notNull(),
     status: text().$type<Webhook['status']>().notNull(),
+    confirmedAt: instant('confirmed_at'),
+    codeTries: integer('code_tries').notNull().default(0),
+    dropped: integer().notNull().default(0),
     secret: text().notNull(),
     previousSecret: text('previous_secret'),
     previousUntil: instant('previous_until'),
@@ -52,6 +55,13 @@ export const webhooks = sqliteTable(
     index('webhooks_connection').on(table.connectionId).where(sql`${table.connectionId} IS NOT NULL`),
   ],
 )
+
+/** Hosts whose last delivery failed, of any account. */
+export const webhookHosts = sqliteTable('webhook_hosts', {
+  host: text().primaryKey(),
+  failures: integer().notNull(),
+  since: instant('since').notNull(),
+})
 
 /** Events on their way to an endpoint, and the log of those that arrived or failed. */
 export const webhookDeliveries = sqliteTable(

@@ -75,6 +75,7 @@ export const TABLE_HOMES: Readonly<Record<string, TableHome>> = {
   social_approvals: 'cell',
   webhooks: 'cell',
   webhook_deliveries: 'cell',
+  webhook_hosts: 'cell',
   notice_reads: 'cell',
   notice_mails: 'cell',
 }

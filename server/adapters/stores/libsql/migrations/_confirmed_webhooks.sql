@@ -1,0 +1,2 @@
+--> statement-breakpoint
+UPDATE `webhooks` SET `confirmed_at` = `created_at`;
