@@ -6,4 +6,5 @@ CREATE TABLE `webhook_hosts` (
 --> statement-breakpoint
 ALTER TABLE `webhooks` ADD `confirmed_at` integer;--> statement-breakpoint
 ALTER TABLE `webhooks` ADD `code_tries` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
-ALTER TABLE `webhooks` ADD `dropped` integer DEFAULT 0 NOT NULL;
+ALTER TABLE `webhooks` ADD `dropped` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
+UPDATE `webhooks` SET `confirmed_at` = `created_at`;

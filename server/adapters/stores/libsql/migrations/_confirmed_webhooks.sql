@@ -1,2 +1,0 @@
---> statement-breakpoint
-UPDATE `webhooks` SET `confirmed_at` = `created_at`;
