@@ -27,7 +27,9 @@ const metrics = new PrometheusMetrics({
   upstreams: () => [],
   fuel: async () => null,
   isReady: async () => true,
-  backups: () => ({ newestAt: null, isFailing: false }),
+  backups: () => ({ newestAt: null, isFailing: false, everyMs: null }),
+  comparison: async () => null,
+  memoryLimit: () => 0,
 })
 const log = new CallLog({ info: () => undefined })
 

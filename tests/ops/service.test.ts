@@ -21,3 +21,16 @@ test('the unit waits longer for calls in progress than the gateway does by its d
   expect(unit).toContain('ExecReload=/bin/kill -HUP $MAINPID')
   expect(unit).toContain('Environment=NODE_ENV=production')
 })
+
+test('the unit starts the binary as the container does, with its data as the only folder that it may write', async () => {
+  const unit = await readFile(UNIT, 'utf8')
+  const dockerfile = await readFile(join(UNIT, '../Dockerfile'), 'utf8')
+  const of = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1]
+  const [, program] = /^ENTRYPOINT \["\/([^"]+)"\]$/m.exec(dockerfile) ?? []
+  const [, command] = /^CMD \["([^"]+)"\]$/m.exec(dockerfile) ?? []
+  expect(of('ExecStart')).toBe(`/usr/local/bin/${program} ${command}`)
+  expect(of('Environment=DATA_DIR')).toBe('/var/lib/gateway')
+  expect([of('RequiresMountsFor'), of('WorkingDirectory')]).toEqual(['/var/lib/gateway', '/var/lib/gateway'])
+  expect([of('StateDirectory'), of('ProtectSystem')]).toEqual(['gateway', 'strict'])
+  expect(unit).not.toContain('ReadWritePaths')
+})

@@ -1,10 +1,11 @@
 import { Counter, Gauge, Histogram, type MetricType, Registry } from 'prom-client'
-import type { BackupReading } from '../../core/backup/backups'
+import type { ScheduledBackups } from '../../core/backup/backups'
 import { inTimeOrNull } from '../../core/in-time'
 import { ENTRY_KINDS } from '../../core/ledger/entry'
 import type { EndedCall } from '../../core/telemetry/ended-call'
 import {
   type BookSums,
+  type BooksReading,
   type JournalState,
   PAYMENT_STEPS,
   type PaymentStep,
@@ -34,7 +35,11 @@ export interface MetricReadings {
   /** Null without a relayer. */
   readonly fuel: () => Promise<number | null>
   readonly isReady: () => Promise<boolean>
-  readonly backups: () => BackupReading
+  readonly backups: () => ScheduledBackups
+  /** The last comparison of the books; null before the first. */
+  readonly comparison: () => Promise<BooksReading | null>
+  /** What the process may use. */
+  readonly memoryLimit: () => number
 }
 
 /** How long a read of the database may take. Without it the other metrics are sent, so that a stuck database can be seen. */
@@ -176,7 +181,7 @@ class ReadHistogram extends Histogram<string> {
 
 function registerMoney(
   registry: Registry,
-  { books, holds, fuel }: MetricReadings,
+  { books, comparison, holds, fuel }: MetricReadings,
   payments: ReadonlyMap<string, number>,
 ): void {
   const registers = [registry]
@@ -187,6 +192,11 @@ function registerMoney(
       this.set((await inTimeOrNull(books(), READ_MS)) ? 1 : 0)
     },
   })
+  const compared = async () => (await inTimeOrNull(comparison(), READ_MS)) ?? null
+  const comparedHelp = 'When the books were last compared with all that they are compared with, in UNIX seconds'
+  rare(registry, 'gateway_books_compared_timestamp_seconds', comparedHelp, async () => seconds((await compared())?.at))
+  const mismatchHelp = 'How many things did not agree then'
+  rare(registry, 'gateway_books_mismatches', mismatchHelp, async () => (await compared())?.problems ?? null)
   new Counter({
     ...{ name: 'gateway_ledger_micros_usd_total', registers, labelNames: ['kind'] },
     help: 'Sum of all ledger entries in micro-USD, by kind; what customers paid for calls is charge minus reversal, plus payment',
@@ -206,15 +216,8 @@ function registerMoney(
       for (const [step, count] of payments) this.inc({ step }, count)
     },
   })
-  new Gauge({
-    ...{ name: 'gateway_relayer_fuel_coins', registers },
-    help: "What the relayer's account has left for gas, in whole coins of its chain, when it was last read",
-    async collect() {
-      const left = await fuel()
-      this.remove()
-      if (left !== null) this.set(left)
-    },
-  })
+  const fuelHelp = "What the relayer's account has left for gas, in whole coins of its chain, when it was last read"
+  rare(registry, 'gateway_relayer_fuel_coins', fuelHelp, fuel)
 }
 
 function registerQueues(registry: Registry, { journal, openCalls, upstreams, lostEvents }: MetricReadings): void {
@@ -252,7 +255,7 @@ function registerQueues(registry: Registry, { journal, openCalls, upstreams, los
   })
 }
 
-function registerProcess(registry: Registry, { isReady }: MetricReadings, loop: Durations): void {
+function registerProcess(registry: Registry, { isReady, memoryLimit }: MetricReadings, loop: Durations): void {
   const registers = [registry]
   new ReadHistogram(
     {
@@ -262,6 +265,12 @@ function registerProcess(registry: Registry, { isReady }: MetricReadings, loop: 
     () => [{ labels: {}, durations: loop }],
   )
   gauge(registry, 'process_resident_memory_bytes', 'Resident memory in bytes', () => process.memoryUsage.rss())
+  gauge(
+    registry,
+    'gateway_memory_limit_bytes',
+    'Memory that the process may use: of its group, or of the machine',
+    memoryLimit,
+  )
   gauge(registry, 'process_start_time_seconds', 'Start of the process, in UNIX seconds', () =>
     Math.round(Date.now() / 1000 - process.uptime()),
   )
@@ -278,15 +287,10 @@ function registerProcess(registry: Registry, { isReady }: MetricReadings, loop: 
 }
 
 function registerBackups(registry: Registry, { backups }: MetricReadings): void {
-  new Gauge({
-    ...{ name: 'gateway_backup_newest_timestamp_seconds', registers: [registry] },
-    help: 'When the newest copy of the data was taken, in UNIX seconds',
-    collect() {
-      const { newestAt } = backups()
-      this.remove()
-      if (newestAt !== null) this.set(newestAt / 1000)
-    },
-  })
+  const newestHelp = 'When the newest copy of the data was taken, in UNIX seconds'
+  rare(registry, 'gateway_backup_newest_timestamp_seconds', newestHelp, () => seconds(backups().newestAt))
+  const everyHelp = 'How old the newest copy may become: BACKUP_EVERY, where copies are scheduled'
+  rare(registry, 'gateway_backup_every_seconds', everyHelp, () => seconds(backups().everyMs))
   gauge(registry, 'gateway_backup_failing', '1 if the last backup failed', () => (backups().isFailing ? 1 : 0))
 }
 
@@ -295,6 +299,25 @@ function gauge(registry: Registry, name: string, help: string, read: () => numbe
     ...{ name, help, registers: [registry] },
     collect() {
       this.set(read())
+    },
+  })
+}
+
+const seconds = (ms: number | null | undefined): number | null => (ms == null ? null : ms / 1000)
+
+/** A gauge that is absent while it has no value. */
+function rare(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => number | null | Promise<number | null>,
+): void {
+  new Gauge({
+    ...{ name, help, registers: [registry] },
+    async collect() {
+      const value = await read()
+      this.remove()
+      if (value !== null) this.set(value)
     },
   })
 }

@@ -1,7 +1,9 @@
+import { totalmem } from 'node:os'
 import type { MetricReadings } from '../../adapters/metrics/prometheus'
 import type { Config } from '../../config'
 import type { TraceSettings } from '../../config/traces'
 import type { OperatorActs } from '../../core/audit'
+import type { BackupReading } from '../../core/backup/backups'
 import { type Clock, isoTime } from '../../core/clock'
 import type { Opening } from '../../core/cluster/opening'
 import { isLoopbackHost } from '../../core/credentials/address'
@@ -27,6 +29,7 @@ interface Parts {
   readonly core: {
     readonly stores: {
       readonly books: { sums: MetricReadings['books'] }
+      readonly reconciliations: { lastComplete: MetricReadings['comparison'] }
       readonly journalState: MetricReadings['journal']
       readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost' | 'lostEvents'>
       readonly operatorActs: OperatorActs
@@ -42,7 +45,7 @@ interface Parts {
     readonly models: { readonly upstreams: ModelBackend['states'] }
     readonly billing: { readonly moneyIn: { readonly rail: { fuel: MetricReadings['fuel'] } } }
     readonly readiness: Pick<Readiness, 'status' | 'state' | 'nodeList'>
-    readonly backups: { readonly commands: { readonly backups: { reading: MetricReadings['backups'] } } }
+    readonly backups: { readonly commands: { readonly backups: { reading: () => BackupReading } } }
   }
 }
 
@@ -67,7 +70,12 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
       upstreams: () => later().models.upstreams([]),
       fuel: () => later().billing.moneyIn.rail.fuel(),
       isReady,
-      backups: () => later().backups.commands.backups.reading(),
+      backups: () => ({
+        ...later().backups.commands.backups.reading(),
+        everyMs: backup.to === null ? null : backup.everyMs,
+      }),
+      comparison: () => core.stores.reconciliations.lastComplete(),
+      memoryLimit: () => Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
     })
   const tracer = traces && (await openTracer(traces, log))
   const telemetry: Telemetry = {

@@ -53,6 +53,12 @@ export interface BackupReading {
   readonly isFailing: boolean
 }
 
+/** What is known of scheduled copies. */
+export interface ScheduledBackups extends BackupReading {
+  /** How old the newest copy may become; null if none are scheduled. */
+  readonly everyMs: number | null
+}
+
 /** A new copy, and the names of those that were removed for it. */
 export interface BackupResult {
   readonly copy: CopyManifest

@@ -41,6 +41,13 @@ export function reportEnd(telemetry: Telemetry, trace: CallTrace | null, call: E
 export type BookSums = Readonly<Partial<Record<EntryKind, number>>>
 
 /** How far the tables and the disk are behind the calls. */
+/** What the last comparison of the books found. */
+export interface BooksReading {
+  readonly at: number
+  /** How many things did not agree. */
+  readonly problems: number
+}
+
 export interface JournalState {
   /** Records that wait for their commit. */
   readonly waiting: number

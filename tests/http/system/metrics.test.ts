@@ -250,6 +250,37 @@ describe('GET /api/operator/health', () => {
   })
 })
 
+test('the last comparison of the books that reached all shows its time and what did not agree; before it there is none', async () => {
+  const gateway = await openHarness({ env: { METRICS_TOKEN: TOKEN, BACKUP_EVERY: '6h' } })
+  const shown = async () => {
+    const all = await scrape(gateway)
+    return ['compared_timestamp_seconds', 'mismatches'].map((name) => all.get(`gateway_books_${name}`))
+  }
+  const run = (i: number, isComplete: boolean, problems: number) =>
+    gateway.core.stores.reconciliations.add({
+      ...{
+        id: `rec_${i}`,
+        actor: 'job',
+        startedAt: i * 1000,
+        endedAt: i * 2000,
+        isApplied: false,
+        isComplete,
+        problems,
+      },
+      result: { ledger: [], missing: [], booked: 0, cards: null, chain: null },
+    })
+  await run(1, false, 9)
+  expect(await shown()).toEqual([undefined, undefined])
+  await run(2, true, 3)
+  await run(3, false, 0)
+  expect(await shown()).toEqual([4, 3])
+  const all = await scrape(gateway)
+  expect(all.get('gateway_memory_limit_bytes')).toBeGreaterThanOrEqual(all.get('process_resident_memory_bytes') ?? 0)
+  // No copies are scheduled without BACKUP_TO.
+  expect(all.has('gateway_backup_every_seconds')).toBe(false)
+  await endAndReconcile(gateway)
+})
+
 describe('the listener of the metrics', () => {
   const metrics = { text: async () => 'all', contentType: 'text/plain' }
   const at = (url: string, headers = {}) => new Request(url, { headers })

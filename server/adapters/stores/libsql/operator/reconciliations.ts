@@ -1,6 +1,7 @@
-import { desc, notInArray } from 'drizzle-orm'
+import { desc, eq, notInArray } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { ReconciliationRun, ReconciliationStore } from '../../../../core/accounts/cards/reconciliation'
+import type { BooksReading } from '../../../../core/telemetry/telemetry'
 import { reconciliations } from '../schema/operator-money'
 
 const MAX_KEPT = 100
@@ -19,6 +20,14 @@ export class LibsqlReconciliations implements ReconciliationStore {
       this.db.insert(reconciliations).values(run),
       this.db.delete(reconciliations).where(notInArray(id, kept)),
     ])
+  }
+
+  /** The newest comparison that reached all that was to be compared; null before the first. */
+  async lastComplete(): Promise<BooksReading | null> {
+    const { endedAt: at, problems, isComplete, id } = reconciliations
+    const complete = this.db.select({ at, problems }).from(reconciliations).where(eq(isComplete, true))
+    const [last] = await complete.orderBy(desc(id)).limit(1)
+    return last ?? null
   }
 
   newest(limit: number): Promise<readonly ReconciliationRun[]> {
