@@ -3,8 +3,10 @@
  * `bun run dashboard:tasks`. The seconds are those of the dashboard and this machine: nobody reads or thinks in them.
  */
 import type { Locator, Page } from 'playwright-core'
+import type { WebhookList } from '../../server/http/webhooks/record'
 import { oauthApp } from '../support/agents/oauth'
 import { openDashboard } from '../support/dashboard/browser'
+import { codeOfWebhook } from '../support/webhooks'
 
 const SEARCH = '/apis/v1/websearch/images/search'
 
@@ -146,6 +148,11 @@ const TASKS: readonly (readonly [name: string, task: Task])[] = [
       await hands.click(dialog(page).getByRole('checkbox', { name: 'balance.low' }))
       await hands.click(button(dialog(page), 'Add endpoint'), button(dialog(page), 'Done'))
       await page.getByRole('cell', { name: 'http://127.0.0.1:9/alerts' }).waitFor()
+      const { webhooks } = (await (await owner.api('/api/webhooks')).json()) as WebhookList
+      await hands.click(button(page, 'Enter code: http://127.0.0.1:9/alerts'))
+      await hands.fill(dialog(page).getByLabel('Code'), await codeOfWebhook(dashboard, webhooks[0]?.id ?? ''))
+      await hands.click(button(dialog(page), 'Confirm'))
+      await page.getByText('Active', { exact: true }).waitFor()
     },
   ],
 ]

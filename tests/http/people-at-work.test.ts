@@ -126,7 +126,11 @@ const TASKS: Readonly<Record<string, () => Task>> = {
   'why a call failed': () => ({ pages: [PAGES.overview(), PAGES.errors(), PAGES.log(), PAGES.log()] }),
   'webhook; test; deliveries': () => ({
     pages: twice(PAGES.webhooks()),
-    writes: [['POST', '/api/webhooks', { url: 'https://example.com', events: ['key.created'] }]],
+    writes: [
+      ['POST', '/api/webhooks', { url: 'https://example.com', events: ['key.created'] }],
+      ['POST', '/api/webhooks/none/confirm', { code: '7K2M9QXA' }],
+      ['POST', '/api/webhooks/none/test'],
+    ],
   }),
   'link a social account; connect CLI and MCP client': () => ({
     pages: [PAGES.keys(), PAGES.key(), ...twice(PAGES.settings())],

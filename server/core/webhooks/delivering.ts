@@ -32,8 +32,8 @@ const CUT_EVERY = 500
 const EXPIRED_EVERY_MS = MINUTE_MS
 /**
  * Attempts in progress: endpoints that fail, are slow or are not confirmed share slots of their own, one for each, so that they take none
- * from those that answer. No account has more than half of either. Bun bounds the requests that it sends at once, those of calls included (256 if nothing sets another number), and queues the rest:
- * receivers that hang must not fill them.
+ * from those that answer. No account has more than half of either. Bun bounds the requests that it sends at once, those of calls included
+ * (256 if nothing sets another number), and queues the rest: receivers that hang must not fill them.
  */
 const SLOTS = { healthy: { each: 4, all: 64 }, failing: { each: 1, all: 32 } } as const
 /** An endpoint whose last attempt took longer is slow. */
@@ -188,7 +188,7 @@ export class Delivering {
     this.lastStarts.set(webhook.id, ++this.starts)
     // What is being sent is still due, also if it arrives while this is read.
     const sent = new Set(this.sending.keys())
-    for (const delivery of await this.store.dueOf(webhook.id, now, each * 2)) {
+    for (const delivery of await this.store.dueOf(webhook, now, each * 2)) {
       if (this.stop.signal.aborted || !isFree()) return
       if (sent.has(delivery.id)) continue
       if (!this.take(lane, webhook, now)) return

@@ -141,8 +141,8 @@ export interface WebhookStore {
    * and active ones all.
    */
   due(now: number): Promise<readonly Webhook[]>
-  /** Due deliveries of an endpoint, the longest due first. */
-  dueOf(webhook: WebhookId, now: number, limit: number): Promise<readonly Delivery[]>
+  /** Due deliveries that an endpoint may be sent, the longest due first; none if its URL is another one by now. */
+  dueOf(webhook: Pick<Webhook, 'id' | 'url'>, now: number, limit: number): Promise<readonly Delivery[]>
   /**
    * Stores an attempt with the endpoint's health. A delivery that was sent again during the attempt stays due, and one that ended is
    * not retried. `paused` ends what waits and stores the event for its owner; `active` resumes it, unless its owner has paused it.

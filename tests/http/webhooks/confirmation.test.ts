@@ -4,6 +4,7 @@ import type { AccountId } from '../../../server/core/ids'
 import type { OneDelivery, OneWebhook, WebhookList } from '../../../server/http/webhooks/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { audit } from '../../support/ledger-parts'
+import { until } from '../../support/until'
 import { codeOfWebhook, confirmWebhook } from '../../support/webhooks'
 import { closeReconciled, keyBench, type Owner, read, refusalOf } from '../owner-bench'
 
@@ -21,7 +22,7 @@ let gateway: Harness
 let owner: Owner
 let receiver: Bun.Server<undefined>
 let received: Received[]
-let answer: (event: Received) => Response
+let answer: (event: Received) => Response | Promise<Response>
 
 beforeEach(async () => {
   received = []
@@ -197,6 +198,23 @@ describe('a new URL', () => {
     const { webhooks } = gateway.core.stores
     await webhooks.confirm({ id: id as 'hook_', url: url('/before') }, 1, audit())
     expect(await one(id)).toMatchObject({ status: 'unconfirmed' })
+  })
+
+  test('that changes again is sent the newest code, and the one before is sent nothing', async () => {
+    const { id } = await create('/first')
+    const { webhooks } = gateway.core.stores
+    const due = webhooks.due.bind(webhooks)
+    // The change comes between the reading of endpoints and that of their deliveries.
+    webhooks.due = async (now) => {
+      webhooks.due = due
+      const found = await due(now)
+      await read(owner.api(`/api/webhooks/${id}`, { url: url('/second') }, 'PATCH'))
+      return found
+    }
+    await round()
+    await round()
+    expect(received.map(({ path }) => path)).toEqual(['/second'])
+    await read(post(`/${id}/confirm`, { code: received[0]?.data['code'] }))
   })
 
   test('has a code that neither the log nor the database shows', async () => {
@@ -390,12 +408,17 @@ describe('a host that refuses everything for a day', () => {
     expect(await one(theirs, other)).toMatchObject({ status: 'active', failing_since: expect.any(String) })
   })
 
-  test('resumes by no test an endpoint that its owner paused', async () => {
+  test('resumes by no test an endpoint that its owner paused, also during an attempt that failed', async () => {
     const id = await confirmed('/hook')
-    answer = REFUSAL
+    const attempt = Promise.withResolvers<Response>()
+    answer = () => attempt.promise
     await toggles(1)
-    await round()
+    await gateway.gateway.delivering.run()
+    await until(() => events().length > 0)
     await read(owner.api(`/api/webhooks/${id}`, { status: 'paused' }, 'PATCH'))
+    attempt.resolve(REFUSAL())
+    await gateway.gateway.delivering.settled()
+    expect(await one(id)).toMatchObject({ status: 'paused', failing_since: null })
     expect(await refusalOf(post(`/${id}/test`))).toMatchObject({ code: 'invalid_state' })
   })
 })

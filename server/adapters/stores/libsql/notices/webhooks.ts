@@ -202,17 +202,18 @@ export class LibsqlWebhooks implements WebhookStore {
     return rows.map(webhookOf)
   }
 
-  async dueOf(webhook: WebhookId, now: number, limit: number): Promise<readonly Delivery[]> {
+  async dueOf({ id, url }: Pick<Webhook, 'id' | 'url'>, now: number, limit: number): Promise<readonly Delivery[]> {
     return this.db
       .select()
       .from(webhookDeliveries)
       .where(
         and(
-          eq(webhookDeliveries.webhookId, webhook),
+          eq(webhookDeliveries.webhookId, id),
           IS_PENDING,
           lte(webhookDeliveries.nextAt, now),
           // It may have been paused, or got another URL, since it was read.
-          sql`EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhooks.id} = ${webhook} AND ${MAY_RECEIVE} AND ${MAY_BE_SENT})`,
+          sql`EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhooks.id} = ${id} AND ${webhooks.url} = ${url}
+            AND ${MAY_RECEIVE} AND ${MAY_BE_SENT})`,
           this.isForReceiver(),
         ),
       )
@@ -238,9 +239,9 @@ export class LibsqlWebhooks implements WebhookStore {
         .where(eq(row.id, deliveryId)),
       this.db
         .update(webhooks)
-        // The owner may have paused it meanwhile, which sets no time of failure.
+        // The owner may have paused it meanwhile, which sets no time of failure, and neither does this then.
         .set({
-          failingSince,
+          failingSince: sql`iif(${webhooks.status} = 'paused' AND ${webhooks.failingSince} IS NULL, NULL, ${failingSince})`,
           ...(status === 'paused' && { status }),
           ...(status === 'active' && {
             status: sql`iif(${webhooks.failingSince} IS NULL, ${webhooks.status}, ${status})`,
@@ -266,14 +267,12 @@ export class LibsqlWebhooks implements WebhookStore {
   }
 
   async cutLog(webhook: WebhookId, kept: { readonly all: number; readonly waiting: number }): Promise<void> {
-    const oldestKept = sql`SELECT id FROM webhook_deliveries
+    const oldestKept = sql`SELECT id FROM webhook_deliveries INDEXED BY webhook_deliveries_due
       WHERE webhook_id = ${webhook} AND state = 'pending' ORDER BY id DESC LIMIT 1 OFFSET ${kept.waiting - 1}`
-    const { id, webhookId } = webhookDeliveries
     await this.db.batch([
-      this.db
-        .update(webhookDeliveries)
-        .set({ state: 'failed', error: 'It was dropped, because too many waited.' })
-        .where(and(eq(webhookId, webhook), IS_PENDING, sql`${id} < (${oldestKept})`)),
+      this.db.run(sql`UPDATE webhook_deliveries INDEXED BY webhook_deliveries_due
+        SET state = 'failed', error = 'It was dropped, because too many waited.'
+        WHERE webhook_id = ${webhook} AND state = 'pending' AND id < (${oldestKept})`),
       this.db
         .update(webhooks)
         .set({ dropped: sql`${webhooks.dropped} + changes()` })
