@@ -397,12 +397,14 @@ describe('a host that refuses everything for a day', () => {
 
   test('is none if one endpoint there still receives, and pauses none that failed for less than an hour', async () => {
     const other = await gateway.owner()
-    const [mine, theirs] = [await confirmed('/mine'), await confirmed('/theirs', other)]
+    const [mine, second] = [await confirmed('/mine'), await confirmed('/second')]
+    const theirs = await confirmed('/theirs', other)
     answer = ({ path }) => (path === '/mine' ? REFUSAL() : new Response('ok'))
     await refusedFor(26, [owner, other])
     expect(await one(mine)).toMatchObject({ status: 'active' })
     answer = REFUSAL
-    await refusedFor(26, [owner])
+    await refusedFor(27, [owner])
+    expect([await one(mine), await one(second)]).toMatchObject([{ status: 'paused' }, { status: 'paused' }])
     await toggles(1, other)
     await round()
     expect(await one(theirs, other)).toMatchObject({ status: 'active', failing_since: expect.any(String) })
