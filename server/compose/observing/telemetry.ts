@@ -1,4 +1,3 @@
-import { totalmem } from 'node:os'
 import type { MetricReadings } from '../../adapters/metrics/prometheus'
 import type { Config } from '../../config'
 import type { TraceSettings } from '../../config/traces'
@@ -75,7 +74,7 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
         everyMs: backup.to === null ? null : backup.everyMs,
       }),
       comparison: () => core.stores.reconciliations.lastComplete(),
-      memoryLimit: () => Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
+      memoryLimit: () => process.constrainedMemory(),
     })
   const tracer = traces && (await openTracer(traces, log))
   const telemetry: Telemetry = {
