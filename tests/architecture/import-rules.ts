@@ -152,6 +152,12 @@ export const RULES: readonly Rule[] = [
     types: ['server/core/accounts/account.ts', 'server/core/accounts/app-grants.ts', 'server/core/ledger/ledger.ts'],
     packages: [CRYPTO],
   },
+  // Accounts share the slots of deliveries.
+  {
+    files: ['server/core/webhooks/**'],
+    may: [...BASE, SELF, 'server/core/limits/shares.ts'],
+    packages: [CRYPTO],
+  },
   // A look-up ends in time.
   { files: ['server/core/gathered-lookups.ts'], may: ['server/core/in-time.ts'] },
   {
