@@ -4,8 +4,7 @@ import { dirname, resolve } from 'node:path'
 /** Where the system says which volumes there should be, and which are mounted. */
 const SYSTEM = { fstab: '/etc/fstab', mounts: '/proc/self/mountinfo' }
 /** What a start leaves in a folder before it has data, and what an operator brings. */
-const NO_DATA =
-  /^(lost\+found|secret_key|gateway\.yaml|models\.json|tmp|lock.*|control\.sock|node_modules|.*\.restoring)$/
+const NO_DATA = /^(lost\+found|secret_key|gateway\.yaml|models\.json|tmp|lock.*|control\.sock|.*\.restoring)$/
 
 /**
  * Why a start must not begin a new gateway in its data folder: the folder is empty because its volume is not mounted, or, in production, it
@@ -22,7 +21,7 @@ export function unmountedVolume(
   if (flags.includes('--new') || NEW_DATA_DIR?.trim() === 'true' || (DATABASE_URL?.trim() && !file)) return null
   const folder = file ? dirname(resolve(decodeURIComponent(file))) : resolve(DATA_DIR?.trim() || 'data')
   const isThere = existsSync(folder)
-  if (isThere && readdirSync(folder).some((name) => !NO_DATA.test(name))) return null
+  if (isThere && !isEmpty(folder)) return null
   const real = realPath(folder)
   const mounted = mountPoints(system.mounts, 4)
   const missing = mountPoints(system.fstab, 1).find((point) => isWithin(real, point) && !mounted.includes(point))
@@ -31,6 +30,15 @@ export function unmountedVolume(
     return `The data folder ${folder} is empty, and the volume that ${system.fstab} names for ${missing} is not mounted. Mount it. ${cure}`
   if (isThere || NODE_ENV?.trim() !== 'production' || !DATA_DIR?.trim() || mounted.includes(dirname(real))) return null
   return `The data folder ${folder} does not exist. Mount its volume, or correct DATA_DIR. ${cure}`
+}
+
+/** False for what cannot be read, too: the start says why. */
+function isEmpty(folder: string): boolean {
+  try {
+    return readdirSync(folder).every((name) => NO_DATA.test(name))
+  } catch {
+    return false
+  }
 }
 
 /** The mount points in a file of the system that are mounted by themselves, without the root; none if there is no such file. */

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { copyFile, cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EpochMark } from '../../server/adapters/stores/libsql/driver/file/epoch-mark'
@@ -105,6 +105,12 @@ test('a database and its log that are brought to an empty folder are noticed', a
   await rename(await newFolder(), other)
   await copyFile(copy(), join(other, 'gateway.db'))
   expect(await served(undefined, other)).toBe(true)
+})
+
+test('a mark that cannot be written, as on a full disk, keeps nobody from starting', async () => {
+  await mkdir(`${file()}.epoch.draft`)
+  expect(await served()).toBe(false)
+  expect(existsSync(`${file()}.epoch`)).toBe(false)
 })
 
 test('the note of `operator restore` stays as it is', async () => {

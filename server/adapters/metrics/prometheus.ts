@@ -36,7 +36,7 @@ export interface MetricReadings {
   readonly fuel: () => Promise<number | null>
   readonly isReady: () => Promise<boolean>
   readonly backups: () => ScheduledBackups
-  /** The last comparison of the books; null before the first. */
+  /** The last comparisons of the books; null before the first. */
   readonly comparison: () => Promise<BooksReading | null>
   /** What the process may use. */
   readonly memoryLimit: () => number
@@ -194,8 +194,10 @@ function registerMoney(
   })
   const compared = async () => (await inTimeOrNull(comparison(), READ_MS)) ?? null
   const comparedHelp = 'When the books were last compared with all that they are compared with, in UNIX seconds'
-  rare(registry, 'gateway_books_compared_timestamp_seconds', comparedHelp, async () => seconds((await compared())?.at))
-  const mismatchHelp = 'How many things did not agree then'
+  rare(registry, 'gateway_books_compared_timestamp_seconds', comparedHelp, async () =>
+    seconds((await compared())?.completeAt),
+  )
+  const mismatchHelp = 'How many things did not agree in the last comparison, whether it reached all or not'
   rare(registry, 'gateway_books_mismatches', mismatchHelp, async () => (await compared())?.problems ?? null)
   new Counter({
     ...{ name: 'gateway_ledger_micros_usd_total', registers, labelNames: ['kind'] },

@@ -28,7 +28,7 @@ interface Parts {
   readonly core: {
     readonly stores: {
       readonly books: { sums: MetricReadings['books'] }
-      readonly reconciliations: { lastComplete: MetricReadings['comparison'] }
+      readonly reconciliations: { reading: MetricReadings['comparison'] }
       readonly journalState: MetricReadings['journal']
       readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost' | 'lostEvents'>
       readonly operatorActs: OperatorActs
@@ -73,7 +73,7 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
         ...later().backups.commands.backups.reading(),
         everyMs: backup.to === null ? null : backup.everyMs,
       }),
-      comparison: () => core.stores.reconciliations.lastComplete(),
+      comparison: () => core.stores.reconciliations.reading(),
       memoryLimit: () => process.constrainedMemory(),
     })
   const tracer = traces && (await openTracer(traces, log))

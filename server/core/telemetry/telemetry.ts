@@ -41,10 +41,11 @@ export function reportEnd(telemetry: Telemetry, trace: CallTrace | null, call: E
 export type BookSums = Readonly<Partial<Record<EntryKind, number>>>
 
 /** How far the tables and the disk are behind the calls. */
-/** What the last comparison of the books found. */
+/** The last comparisons of the books. */
 export interface BooksReading {
-  readonly at: number
-  /** How many things did not agree. */
+  /** When the newest ended that reached all that was to be compared; null before the first. */
+  readonly completeAt: number | null
+  /** How many things did not agree in the newest of all. */
   readonly problems: number
 }
 

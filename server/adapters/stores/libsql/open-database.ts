@@ -117,7 +117,12 @@ async function owned(options: DatabaseOptions, opened: Opened): Promise<Database
     if (mark) await comparedWithMark(mark, { writer, reader, writes }, options)
     const [, epoch] = await both(current, raiseEpoch(writer, clock.now(), lease))
     writes.begin(epoch)
-    mark?.write(epoch)
+    try {
+      mark?.write(epoch)
+    } catch (error) {
+      // A full disk, most often. The mark of the last start stays, which is below every later epoch.
+      options.onTrouble('mark', shownReason(error))
+    }
   })
   if (mark) opened.add(() => raiseAtEnd(mark, writes))
   opened.add(() => writes.drained())

@@ -22,12 +22,13 @@ export class LibsqlReconciliations implements ReconciliationStore {
     ])
   }
 
-  /** The newest comparison that reached all that was to be compared; null before the first. */
-  async lastComplete(): Promise<BooksReading | null> {
+  /** Null before the first comparison. */
+  async reading(): Promise<BooksReading | null> {
     const { endedAt: at, problems, isComplete, id } = reconciliations
-    const complete = this.db.select({ at, problems }).from(reconciliations).where(eq(isComplete, true))
-    const [last] = await complete.orderBy(desc(id)).limit(1)
-    return last ?? null
+    const newest = this.db.select({ at, problems }).from(reconciliations).orderBy(desc(id)).limit(1)
+    const complete = this.db.select({ at }).from(reconciliations).where(eq(isComplete, true)).orderBy(desc(id)).limit(1)
+    const [[last], [whole]] = await Promise.all([newest, complete])
+    return last ? { completeAt: whole?.at ?? null, problems: last.problems } : null
   }
 
   newest(limit: number): Promise<readonly ReconciliationRun[]> {
