@@ -1,13 +1,22 @@
-import type { ApiBody, DataSchema } from '../../core/apis/api'
-import { elementsOf, isJson, type Json, jsonText } from '../../core/json'
+import {
+  type ApiBody,
+  FIELD_STYLES,
+  type FieldEncoding,
+  isJsonBody,
+  JSON_TYPE,
+  type JsonType,
+} from '../../core/apis/api'
+import { Shape } from '../../core/apis/value-shape'
+import { isJson, type Json } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'
-import { type OperationNotes, shownPart } from './operation-notes'
+import { listed, type OperationNotes, shownPart } from './operation-notes'
+import { textIn } from './plain-texts'
 import type { SchemaReader } from './schema-reader'
 
-const TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const
+const FORMS = ['application/x-www-form-urlencoded', 'multipart/form-data'] as const
 
-/** Reads request bodies. Of several content types the first of `TYPES` is taken. */
+/** Reads request bodies. Of several content types JSON is taken, then another type of JSON such as `merge-patch+json`, then a form. */
 export class RequestBodyReader {
   private readonly documents: Documents
   private readonly schemas: SchemaReader
@@ -42,56 +51,69 @@ export class RequestBodyReader {
     const { contentType, media } = found
     const read = this.schemas.read({ ...body, value: media['schema'] ?? {} }, 'body')
     if (!read.ok) return read
-    const schema = contentType === 'application/json' ? ok(read.value.schema) : formSchema(read.value.schema, notes)
+    const { schema, unchecked, open } = read.value
+    const encoding = isJsonBody({ contentType }) ? ok({}) : encodingOf(media['encoding'], Shape.of(schema), notes)
     // What is left out has no members to speak of.
-    if (!schema.ok) return schema
-    notes.notChecked(read.value.unchecked)
-    notes.anyMembers(read.value.open)
-    return ok({ contentType, required, schema: schema.value })
+    if (!encoding.ok) return encoding
+    notes.notChecked(unchecked)
+    notes.anyMembers(open)
+    const others = Object.keys(content).filter((type) => mediaType(type) !== contentType)
+    if (others.length > 0 && !isAnyType(others)) notes.add(`The body is ${contentType} only, not ${listed(others)}.`)
+    const isPlain = Object.keys(encoding.value).length === 0
+    return ok({ contentType, required, schema, ...(!isPlain && { encoding: encoding.value }) })
   }
 }
 
 /** The content type of a body to sell, with what the document says of it. */
 export function chosen(content: Json): { readonly contentType: ApiBody['contentType']; readonly media: Json } | null {
-  const types = Object.entries(content).map(
-    ([type, media]) => [type.split(';')[0]?.trim().toLowerCase(), media] as const,
-  )
-  for (const contentType of TYPES) {
-    const media = types.find(([type]) => type === contentType)?.[1]
-    if (isJson(media)) return { contentType, media }
+  const types = Object.entries(content).map(([type, media]) => [mediaType(type), media] as const)
+  for (const type of ['application/json', ...types.map(([one]) => one).filter(isJsonType), ...FORMS]) {
+    const media = types.find(([one]) => one === type)?.[1]
+    if (isBodyType(type) && isJson(media)) return { contentType: type, media }
   }
-  const any = types.find(([type]) => type === '*/*' || type === 'application/*')?.[1]
+  const any = types.find(([type]) => isAnyType([type]))?.[1]
   return isJson(any) ? { contentType: 'application/json', media: any } : null
 }
 
-/** A form has fields: texts, numbers, files and lists of them. Members that are objects are left out. */
-function formSchema(schema: DataSchema, notes: OperationNotes): Result<DataSchema, string> {
-  if (!isJson(schema) || !isJson(schema['properties'])) {
-    return err('has a form without declared fields')
-  }
-  const nested = Object.entries(schema['properties']).filter(([, part]) => !isField(part))
-  const names = new Set(nested.map(([name]) => name))
-  const needed = elementsOf(schema['required']).find((name) => typeof name === 'string' && names.has(name))
-  if (needed !== undefined) return err(`needs the form field ${shownPart(jsonText(needed))}, which is an object`)
-  if (names.size === 0) return ok(schema)
-  notes.add(`Form fields that are objects are left out: ${[...names].map(shownPart).slice(0, 10).join(', ')}.`)
-  const kept = Object.entries(schema['properties']).filter(([name]) => !names.has(name))
-  return ok({ ...schema, properties: Object.fromEntries(kept) })
+/** A content type without its parameters. */
+export function mediaType(type: string): string {
+  return type.split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
-function isField(schema: unknown): boolean {
-  if (!isJson(schema)) return schema === true
-  const types = typeof schema['type'] === 'string' ? [schema['type']] : elementsOf(schema['type'])
-  if (types.includes('array')) {
-    const { items } = schema
-    return items === undefined || (isField(items) && !(isJson(items) && items['type'] === 'array'))
-  }
-  if (types.length > 0) return types.some((type) => type !== 'object' && type !== 'null')
-  const forms = [...elementsOf(schema['anyOf']), ...elementsOf(schema['oneOf']), ...elementsOf(schema['allOf'])]
-  if (forms.length > 0) return forms.some((form) => isField(form) && !isNull(form))
-  return !isJson(schema['properties']) && schema['$ref'] === undefined
+function isJsonType(type: string): type is JsonType {
+  return JSON_TYPE.test(type)
 }
 
-function isNull(schema: unknown): boolean {
-  return isJson(schema) && schema['type'] === 'null'
+function isBodyType(type: string): type is ApiBody['contentType'] {
+  return isJsonType(type) || FORMS.some((one) => one === type)
+}
+
+function isAnyType(types: readonly string[]): boolean {
+  return types.every((type) => type === '*/*' || type === 'application/*')
+}
+
+/** How the fields of a form are written, as far as the document says so. */
+function encodingOf(
+  declared: unknown,
+  shape: Shape,
+  notes: OperationNotes,
+): Result<NonNullable<ApiBody['encoding']>, string> {
+  if (shape.members.length === 0) return err('has a form without declared fields')
+  const encoding: [string, FieldEncoding][] = []
+  const asJson: string[] = []
+  for (const name of shape.members) {
+    const one = isJson(declared) && Object.hasOwn(declared, name) ? declared[name] : {}
+    const { style, explode, contentType } = isJson(one) ? one : {}
+    const types = textIn(contentType).split(',').map(mediaType)
+    const field = shape.member(name)
+    if (style !== undefined) {
+      const known = FIELD_STYLES.find((other) => other === style)
+      if (!known) return err(`has the form field ${shownPart(name)} of the style ${shownPart(textIn(style))}`)
+      encoding.push([name, { style: known, explode: typeof explode === 'boolean' ? explode : known === 'form' }])
+      if (known === 'form' && field.has('object')) asJson.push(name)
+    } else if (types.some(isJsonType) && !field.has('array')) encoding.push([name, { style: 'json', explode: false }])
+    else if (field.has('object') || field.items.has('object')) asJson.push(name)
+  }
+  if (asJson.length > 0) notes.add(`Objects in form fields are sent as JSON, as OpenAPI has it: ${listed(asJson)}.`)
+  return ok(Object.fromEntries(encoding))
 }

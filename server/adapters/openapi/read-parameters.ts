@@ -1,22 +1,18 @@
-import type { ApiParameter, DataSchema } from '../../core/apis/api'
+import { type ApiParameter, type DataSchema, JSON_TYPE } from '../../core/apis/api'
 import { pathParameters } from '../../core/apis/api-routes'
+import { STYLES, unwritable, unwritableMembers } from '../../core/apis/wire-values'
 import { elementsOf, isJson, type Json } from '../../core/json'
 import { isPlainLine } from '../../core/plain-text'
 import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'
 import { isCallersHeader } from './header-names'
-import { type OperationNotes, shownPart } from './operation-notes'
+import { listed, type OperationNotes, shownPart } from './operation-notes'
 import { plainDescription, textIn } from './plain-texts'
+import { mediaType } from './read-body'
 import type { SchemaReader } from './schema-reader'
 
 const MAX_PARAMETERS = 200
 const MAX_NAME = 100
-const STYLES = {
-  path: ['simple'],
-  header: ['simple'],
-  query: ['form', 'deepObject', 'spaceDelimited', 'pipeDelimited'],
-} as const
-
 type ParameterLocation = ApiParameter['in']
 type Style = ApiParameter['style']
 
@@ -91,19 +87,24 @@ export class ParameterReader {
     if (typeof name !== 'string' || !isPlainName(name)) return err('has a name that is not allowed')
     if (parameter['allowReserved'] === true) return err('uses allowReserved')
     const written = isJson(parameter['content'])
-      ? this.contentSchema(part, parameter['content'], { name, location }, notes)
+      ? this.contentSchema(part, parameter['content'], name, notes)
       : this.styledSchema(part, parameter, location, notes)
     if (!written.ok) return written
-    const { schema } = written.value
-    const bounded = boundedDefault(schema)
-    return ok({
+    const bounded = boundedDefault(written.value.schema)
+    const read: ApiParameter = {
       name,
       in: location,
       required: location === 'path' || parameter['required'] === true,
       description: plainDescription(parameter['description']),
       ...written.value,
       ...(bounded !== null && location !== 'path' && { default: bounded }),
-    })
+    }
+    const problem = unwritable(read)
+    if (problem !== null) return err(problem)
+    const refused = unwritableMembers(read)
+    if (refused.length > 0)
+      notes.add(`Members of ${shownPart(name)} that its style cannot write are refused: ${listed(refused)}.`)
+    return ok(read)
   }
 
   private styledSchema(
@@ -114,7 +115,7 @@ export class ParameterReader {
   ): Result<Pick<ApiParameter, 'schema' | 'style' | 'explode'>, string> {
     const style = parameter['style'] ?? (location === 'query' ? 'form' : 'simple')
     const known: readonly Style[] = STYLES[location]
-    const supported = known.find((one) => one === style)
+    const supported = style === 'json' ? undefined : known.find((one) => one === style)
     if (!supported) return err(`has the style ${shownPart(textIn(style))}, which is not supported in a ${location}`)
     const read = this.schemas.read({ ...part, value: parameter['schema'] ?? {} }, textIn(parameter['name']))
     if (!read.ok) return read
@@ -132,24 +133,18 @@ export class ParameterReader {
   private contentSchema(
     part: Located,
     content: Json,
-    { name, location }: { readonly name: string; readonly location: ParameterLocation },
+    name: string,
     notes: OperationNotes,
   ): Result<Pick<ApiParameter, 'schema' | 'style' | 'explode'>, string> {
-    const types = Object.keys(content)
-    const media = content['application/json']
-    if (types.length !== 1 || !isJson(media)) {
-      return err(`has content of ${shownPart(types.join(', ')) || 'no type'}, of which only JSON is supported`)
+    const [[type = '', media] = [], ...others] = Object.entries(content)
+    if (others.length > 0 || !isJson(media) || !JSON_TYPE.test(mediaType(type))) {
+      return err(`has content of ${listed(Object.keys(content)) || 'no type'}, of which only JSON is supported`)
     }
     const read = this.schemas.read({ ...part, value: media['schema'] ?? {} }, name)
     if (!read.ok) return read
     notes.notChecked(read.value.unchecked)
     notes.anyMembers(read.value.open)
-    const { schema } = read.value
-    const { $defs, ...inner }: Json = isJson(schema) ? schema : {}
-    const contentSchema = isJson(schema) ? inner : schema
-    const text = { type: 'string', contentMediaType: 'application/json', contentSchema }
-    const style = location === 'query' ? 'form' : 'simple'
-    return ok({ schema: $defs ? { ...text, $defs } : text, style, explode: false })
+    return ok({ schema: read.value.schema, style: 'json', explode: false })
   }
 }
 

@@ -113,10 +113,10 @@ export class ApiRoutes {
   }
 }
 
-/** The path of an operation with its values, percent-encoded. */
+/** The path of an operation with its values, which are percent-encoded. */
 export function writtenPath(template: string, values: Readonly<Record<string, string>>): string {
   if (!template.includes('{')) return template
-  return template.replace(/\{([^{}]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
+  return template.replace(/\{([^{}]+)\}/g, (_, name: string) => values[name] ?? '')
 }
 
 /** Whether a written path is that of this operation. The value of a parameter may make it the path of another one, with its own price. */

@@ -1,12 +1,22 @@
 import type { ParameterError } from '../catalog/parameters'
 import { isJson } from '../json'
 import { isPlainLine, isPlainText } from '../plain-text'
-import { API_NAME, type Api, type ApiOperation, type ApiParameter, OPERATION_ID, type UpstreamAuth } from './api'
+import {
+  API_NAME,
+  type Api,
+  type ApiBody,
+  type ApiOperation,
+  type ApiParameter,
+  isJsonBody,
+  JSON_TYPE,
+  OPERATION_ID,
+  type UpstreamAuth,
+} from './api'
 import { clashes, pathParameters, templateProblem } from './api-routes'
 import { isPointer } from './prices/figure'
 import { priceProblem } from './prices/price-rules'
 import { mayReturn, maySend } from './upstream-headers'
-import { isSpread, memberNames } from './wire-values'
+import { plainNames, unwritable } from './wire-values'
 
 /** What an API must respect beside its own values. */
 export interface ApiSurroundings {
@@ -70,7 +80,7 @@ export function operationProblems(operation: ApiOperation, { auth }: Pick<Api, '
     prefixed('description', textProblem(operation.description, MAX_DESCRIPTION, isPlainText)),
     ...parameterProblems(operation, auth),
     operation.body && method === 'GET' ? 'is a GET, which has no body' : null,
-    operation.body && prefixed('body', schemaProblem(operation.body.schema)),
+    operation.body && prefixed('body', bodyProblem(operation.body)),
     prefixed('price', priceProblem(operation, { auth })),
     success.minStatus >= 200 && success.maxStatus <= 599 && success.minStatus <= success.maxStatus
       ? null
@@ -150,19 +160,23 @@ function parameterProblems({ parameters, path }: ApiOperation, auth: UpstreamAut
 
 /** Query names that two parameters would send, as members of an object do. An upstream reads one of them, and it may not be the validated one. */
 function sharedNames(parameters: ApiOperation['parameters'], auth: UpstreamAuth): string[] {
-  const inQuery = parameters.filter(({ in: location }) => location === 'query')
-  const spread = inQuery.filter(isSpread).flatMap(memberNames)
-  const plain = inQuery.filter((parameter) => !isSpread(parameter)).map(({ name }) => name)
-  const taken = auth.kind === 'query' ? [...plain, auth.name] : plain
-  return spread.filter((name, i) => taken.includes(name) || spread.indexOf(name) !== i)
+  const own = parameters.filter(({ in: location }) => location === 'query').flatMap(plainNames)
+  const names = auth.kind === 'query' ? [...own, auth.name] : own
+  return names.filter((name, i) => names.indexOf(name) !== i)
 }
 
-function parameterProblem({ name, in: location, schema, required }: ApiParameter, auth: UpstreamAuth): string | null {
+function parameterProblem(parameter: ApiParameter, auth: UpstreamAuth): string | null {
+  const { name, in: location, schema, required } = parameter
   if (!isPlainLine(name) || name === '' || name.length > 100) return 'needs a plain name of 1 to 100 characters'
-  if (location === 'header') return upwardProblem(name, auth) ?? schemaProblem(schema)
+  if (location === 'header') return upwardProblem(name, auth) ?? schemaProblem(schema) ?? unwritable(parameter)
   if (location === 'query' && auth.kind === 'query' && auth.name === name) return 'has the name of the upstream key'
   if (location === 'path' && !required) return 'must be required: it is part of the path'
-  return schemaProblem(schema)
+  return schemaProblem(schema) ?? unwritable(parameter)
+}
+
+function bodyProblem(body: ApiBody): string | null {
+  if (isJsonBody(body) && !JSON_TYPE.test(body.contentType)) return 'has a content type that is not JSON or a form'
+  return schemaProblem(body.schema)
 }
 
 /** Values and patterns of strangers run in no regular expression; a reference leads nowhere but into the schema itself. */

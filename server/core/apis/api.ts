@@ -102,18 +102,32 @@ export interface ApiParameter {
   readonly required: boolean
   readonly description: string
   readonly schema: DataSchema
-  /** How a list or an object is written (OpenAPI 3.1, `style` and `explode`). */
-  readonly style: 'simple' | 'form' | 'deepObject' | 'spaceDelimited' | 'pipeDelimited'
+  /** How a list or an object is written (OpenAPI 3.1, `style` and `explode`). `json`: the text is JSON (`content`). */
+  readonly style: 'simple' | 'label' | 'matrix' | 'form' | 'deepObject' | 'spaceDelimited' | 'pipeDelimited' | 'json'
   readonly explode: boolean
   /** Sent when the caller omits it. Always set where the maximum price follows from this parameter. */
   readonly default?: unknown
 }
 
 export interface ApiBody {
-  readonly contentType: 'application/json' | 'application/x-www-form-urlencoded' | 'multipart/form-data'
+  readonly contentType: 'application/x-www-form-urlencoded' | 'multipart/form-data' | JsonType
   readonly required: boolean
   readonly schema: DataSchema
+  /** How fields of a form are written, by name. Without it each element of a list is a field, and an object is JSON. */
+  readonly encoding?: Readonly<Record<string, FieldEncoding>>
 }
+
+/** The content type of a body that is JSON, such as `application/merge-patch+json`. */
+export type JsonType = 'application/json' | `application/${string}+json`
+export const JSON_TYPE = /^application\/(?:json|[a-z0-9][\w.-]{0,80}\+json)$/
+
+export function isJsonBody({ contentType }: Pick<ApiBody, 'contentType'>): boolean {
+  return contentType !== 'application/x-www-form-urlencoded' && contentType !== 'multipart/form-data'
+}
+
+/** As a query parameter is written. */
+export type FieldEncoding = Pick<ApiParameter, 'explode'> & { readonly style: (typeof FIELD_STYLES)[number] }
+export const FIELD_STYLES = ['form', 'deepObject', 'spaceDelimited', 'pipeDelimited', 'json'] as const
 
 export interface ApiExample {
   readonly title: string

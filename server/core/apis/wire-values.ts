@@ -1,12 +1,24 @@
-import { isJson } from '../json'
-import type { ApiParameter, DataSchema } from './api'
+import { partsOf as childrenOf } from '../json'
+import type { ApiParameter } from './api'
+import { Shape } from './value-shape'
 
-/** A parameter of a call: its value to validate, and the texts that are sent, by the parameter's style. */
+/** A parameter of a call, or a field of a form, which is written as a query is. */
+export interface Written extends Pick<ApiParameter, 'name' | 'schema' | 'style' | 'explode'> {
+  readonly in: ApiParameter['in'] | 'form'
+}
+
+/** A name and a text, not encoded; and the text as it stands in a URL, where that is not its plain encoding. */
+export type WirePair = readonly [name: string, text: string, encoded?: string]
+
+/**
+ * A parameter of a call: its value to validate, and the texts that are sent, by the parameter's style. The texts are made from the value's
+ * own parts. Without a problem there is at least one pair, and whoever reads the pairs by the style gets the value.
+ */
 export interface WireValue {
   readonly value: unknown
-  /** Pairs of name and text, not encoded yet. For a path or header parameter one pair. */
-  readonly pairs: readonly (readonly [string, string])[]
-  /** Why it cannot be written so that it is read as it was validated. */
+  /** For a path or header parameter one pair. */
+  readonly pairs: readonly WirePair[]
+  /** Why it cannot be read, or cannot be written so that it is read as it was validated. */
   readonly problem?: string
 }
 
@@ -15,170 +27,431 @@ type Validate = (value: unknown) => string | null
 /** The texts that a caller sent, by name. */
 export type SentTexts = ReadonlyMap<string, readonly string[]>
 
-/**
- * Reads a parameter from the texts that a caller sent, by its style; undefined if it was not sent. What is sent up is made anew from the
- * parsed value, never copied from the caller's query.
- */
-export function readParameter(parameter: ApiParameter, sent: SentTexts, validate: Validate): WireValue | undefined {
-  const { name, schema } = parameter
-  const kind = kindOf(schema)
-  if (kind === 'object') {
-    const members = readMembers(parameter, sent)
-    if (!members) return undefined
-    return writeParameter(parameter, typedMembers(members, schema))
-  }
-  const texts = sent.get(name)
-  if (!texts || texts.length === 0) return undefined
-  if (kind === 'array') return readList(parameter, texts)
-  // Sent more than once: validation refuses the list.
-  if (texts.length > 1) return { value: texts, pairs: [] }
-  const { value, text } = typed(texts[0] ?? '', schema, validate)
-  return { value, pairs: [[name, text]] }
+/** The texts of a value: of a scalar, of a list, or of an object's members. Numbers keep digits that a double cannot hold. */
+type Texts = string | null | readonly Texts[] | ReadonlyMap<string, Texts>
+
+interface Reading {
+  readonly value: unknown
+  readonly texts: Texts
+  readonly problem?: string
 }
 
-function readList(parameter: ApiParameter, texts: readonly string[]): WireValue {
-  const { schema, style, explode } = parameter
-  const isRepeated = style === 'form' && explode
-  // One text holds the whole list; sent more than once, it is no list of this style.
-  if (!isRepeated && texts.length > 1) return { value: texts, pairs: [] }
-  const parts = isRepeated ? texts : split(texts[0] ?? '', style)
-  const list = parts.map((text) => typed(text, itemsOf(schema), () => null))
-  const written = list.map(({ text }) => text)
-  return { value: list.map(({ value }) => value), pairs: pairsOf(parameter, written) }
+const EMPTY = 'must not be empty: its style cannot write an empty list or object'
+const NULL = 'must not be null: leave it out'
+const NESTED = 'must not have lists or objects in its parts: its style cannot write them'
+const ONCE = 'must be sent once'
+const MAX_BRACKETS = 10
+
+/** The styles of each location (OpenAPI 3.x); `json` is a parameter with `content` of JSON. Callers send `label` and `matrix` as `simple`. */
+export const STYLES = {
+  path: ['simple', 'label', 'matrix', 'json'],
+  header: ['simple', 'json'],
+  query: ['form', 'deepObject', 'spaceDelimited', 'pipeDelimited', 'json'],
+} as const satisfies Record<ApiParameter['in'], readonly ApiParameter['style'][]>
+
+/**
+ * Reads a parameter from the texts that a caller sent, by its style; undefined if it was not sent. Where a schema allows several kinds of
+ * value, the first that is valid is taken.
+ */
+export function readParameter(parameter: Written, sent: SentTexts, validate: Validate): WireValue | undefined {
+  const read = readings(parameter, Shape.of(parameter.schema), sent)
+  const [first] = read
+  if (!first) return undefined
+  const valid = read.length === 1 ? first : read.find((one) => !one.problem && validate(one.value) === null)
+  return written(parameter, valid ?? first)
 }
 
 /** The texts of a value that was given as JSON, as in a tool call. */
-export function writeParameter(parameter: ApiParameter, value: unknown): WireValue {
-  const { name, style, explode, schema, in: location } = parameter
-  if (Array.isArray(value)) {
-    const texts = value.map(wireText)
-    const isOpen = explode && style === 'form' && location === 'query'
-    const problem = isOpen ? null : delimiterProblem(texts, DELIMITERS[style])
-    return { value, pairs: pairsOf(parameter, texts), ...(problem !== null && { problem }) }
-  }
-  if (isJson(value)) {
-    const entries = Object.entries(value).map(([key, member]) => [key, wireText(member)] as const)
-    if (style === 'deepObject') {
-      const pairs = entries.map(([key, text]) => [`${name}[${key}]`, text] as const)
-      const isNested = entries.some(([key]) => /[[\]]/.test(key))
-      return { value, pairs, ...(isNested && { problem: 'must not have brackets in the names of its members' }) }
-    }
-    if (explode && location === 'query') {
-      const declared = membersOf(schema)
-      const isUnknown = entries.some(([key]) => !Object.hasOwn(declared, key))
-      return { value, pairs: entries, ...(isUnknown && { problem: 'has a member that is not declared' }) }
-    }
-    const isNamed = explode && style === 'simple'
-    const problem = delimiterProblem(entries.flat(), ',') ?? (isNamed ? delimiterProblem(entries.flat(), '=') : null)
-    const text = entries.map((entry) => entry.join(isNamed ? '=' : ',')).join(',')
-    return { value, pairs: [[name, text]], ...(problem !== null && { problem }) }
-  }
-  return { value, pairs: [[name, wireText(value)]] }
+export function writeParameter(parameter: Written, value: unknown): WireValue {
+  return written(parameter, { value, texts: textsOf(parameter, value, 0) })
 }
 
-function delimiterProblem(texts: readonly string[], delimiter: string): string | null {
-  return texts.some((text) => text.includes(delimiter)) ? `must not contain "${delimiter}" in its parts` : null
+/** Whether a name of a query or form is one that the parameter is sent by. */
+export function claimsName(parameter: Written, name: string): boolean {
+  if (parameter.in !== 'query' && parameter.in !== 'form') return false
+  if (isSpread(parameter) && Shape.of(parameter.schema).isMember(name)) return true
+  if (name === parameter.name) return !isSpread(parameter) || !isObjectOnly(parameter)
+  return parameter.style === 'deepObject' && bracketsAfter(parameter.name, name) !== null
 }
 
-/** Whether a query parameter is an object whose members are sent under their own names. */
-export function isSpread({ schema, style, explode, in: location }: ApiParameter): boolean {
-  return location === 'query' && kindOf(schema) === 'object' && style !== 'deepObject' && explode
+/** The names that a query parameter is sent by, without those in brackets. */
+export function plainNames(parameter: ApiParameter): readonly string[] {
+  if (!isSpread(parameter)) return [parameter.name]
+  const { members } = Shape.of(parameter.schema)
+  return isObjectOnly(parameter) ? members : [parameter.name, ...members]
 }
 
-export function memberNames({ schema }: ApiParameter): string[] {
-  return Object.keys(membersOf(schema))
+/** Why no value of a parameter can be written by its style, or null. */
+export function unwritable(parameter: ApiParameter): string | null {
+  const { style, in: location } = parameter
+  const known: readonly string[] = STYLES[location]
+  if (!known.includes(style)) return `has the style ${style}, which is not for a ${location}`
+  const shape = Shape.of(parameter.schema)
+  if (style === 'json' || style === 'deepObject' || !shape.isNested) return null
+  if (shape.has('array') && !shape.items.isNested) return null
+  if (shape.has('object') && !isTorn(parameter) && hasWritableMember(parameter, shape)) return null
+  return `is a list or an object that the style ${style} cannot write`
 }
 
-/** The fields of a form under one name: the value that its schema wants, and their texts as they were read. Objects are JSON. */
-export function readFormField(texts: readonly string[], schema: DataSchema) {
-  const isList = kindOf(schema) === 'array'
-  const one = isList ? itemsOf(schema) : schema
-  const read = texts.map((text) => (kindOf(one) === 'object' ? jsonIn(text) : typed(text, one, () => null)))
-  const values = read.map(({ value }) => value)
-  return { value: isList || values.length > 1 ? values : values[0], texts: read.map(({ text }) => text) }
+/** The declared members of an object that its style cannot write: a call that sends one is refused. */
+export function unwritableMembers(parameter: ApiParameter): readonly string[] {
+  const { style, schema } = parameter
+  if (style === 'json' || style === 'deepObject') return []
+  const shape = Shape.of(schema)
+  return shape.members.filter((name) => !isWritableMember(parameter, shape.member(name)))
 }
 
-function jsonIn(text: string): { readonly value: unknown; readonly text: string } {
-  try {
-    const value: unknown = JSON.parse(text)
-    return { value, text: JSON.stringify(value) }
-  } catch {
-    return { value: text, text }
-  }
+function hasWritableMember(parameter: Written, shape: Shape): boolean {
+  const { members } = shape
+  if (members.length === 0) return !isSpread(parameter)
+  return members.some((name) => isWritableMember(parameter, shape.member(name)))
 }
 
-/** All query names that a parameter may be sent by; those of objects depend on their members. */
-export function claimsName(parameter: ApiParameter, name: string): boolean {
-  if (parameter.in !== 'query') return false
-  if (kindOf(parameter.schema) !== 'object') return name === parameter.name
-  if (parameter.style === 'deepObject') return name.startsWith(`${parameter.name}[`) && name.endsWith(']')
-  if (parameter.explode) return Object.hasOwn(membersOf(parameter.schema), name)
-  return name === parameter.name
+function isWritableMember(parameter: Written, member: Shape): boolean {
+  return !member.isNested || (isSpread(parameter) && member.has('array') && !member.items.isNested)
 }
 
-const NO_TEXTS: readonly string[] = []
-const DELIMITERS = { form: ',', simple: ',', spaceDelimited: ' ', pipeDelimited: '|', deepObject: ',' } as const
-
-function split(text: string, style: ApiParameter['style']): string[] {
-  return text === '' ? [] : text.split(DELIMITERS[style])
+/** Whether members of an object are sent under their own names. */
+function isSpread({ schema, style, explode, in: location }: Written): boolean {
+  return location === 'query' && style === 'form' && explode && Shape.of(schema).has('object')
 }
 
-function pairsOf({ name, style, explode, in: location }: ApiParameter, texts: readonly string[]): [string, string][] {
-  if (location === 'query' && style === 'form' && explode) return texts.map((text) => [name, text])
-  return [[name, texts.join(DELIMITERS[style])]]
+/** Whether it is an object in a style that OpenAPI does not define for objects. */
+function isTorn({ style, explode }: Written): boolean {
+  return explode && (style === 'spaceDelimited' || style === 'pipeDelimited')
 }
 
-function readMembers(
-  { name, style, explode, schema }: ApiParameter,
-  sent: SentTexts,
-): Map<string, readonly string[]> | null {
-  const found = new Map<string, readonly string[]>()
+function isObjectOnly({ schema }: Written): boolean {
+  return Shape.of(schema).kinds.size === 1
+}
+
+/** Whether each element of a list is sent as a pair of its own. */
+function isRepeated({ style, explode, in: location }: Written): boolean {
+  return explode && style !== 'deepObject' && style !== 'json' && (location === 'query' || location === 'form')
+}
+
+/** All ways to read what was sent; empty if nothing was. */
+function readings(parameter: Written, shape: Shape, sent: SentTexts): readonly Reading[] {
+  const { name, style } = parameter
   if (style === 'deepObject') {
-    for (const [one, texts] of sent)
-      if (one.startsWith(`${name}[`) && one.endsWith(']')) found.set(one.slice(name.length + 1, -1), texts)
-  } else if (explode && style !== 'simple') {
-    for (const member of Object.keys(membersOf(schema))) {
-      const texts = sent.get(member) ?? NO_TEXTS
-      if (texts.length > 0) found.set(member, texts)
-    }
-  } else {
-    const texts = sent.get(name) ?? NO_TEXTS
-    const text = texts[0] ?? ''
-    // `a=1,b=2` for `a,1,b,2`; an `=` of a value stays, and is refused.
-    const parts = text === '' ? [] : explode ? text.split(',').flatMap(namedPart) : text.split(',')
-    for (let i = 0; i + 1 < parts.length; i += 2) found.set(parts[i] ?? '', [parts[i + 1] ?? ''])
+    const tree = treeOf(name, sent)
+    return tree ? [treeReading(tree, shape)] : []
   }
-  return found.size === 0 ? null : found
+  const texts = sent.get(name)
+  if (isSpread(parameter)) {
+    const members = shape.members.filter((member) => sent.has(member))
+    if (members.length > 0 && texts && !members.includes(name)) return [unread(texts, 'is sent by two names')]
+    if (members.length > 0) return [spreadReading(members, shape, sent)]
+    if (isObjectOnly(parameter)) return []
+  }
+  const [text] = texts ?? []
+  if (!texts || text === undefined) return []
+  if (style === 'json') return [texts.length > 1 ? unread(texts, ONCE) : jsonReading(text)]
+  if (texts.length > 1) {
+    if (!isRepeated(parameter) || !(shape.has('array') || shape.isAny)) return [unread(texts, ONCE)]
+    return [joinedReadings(texts.map((one) => partReading(parameter, one, shape.items)))]
+  }
+  return textReadings(parameter, text, shape)
 }
 
-function namedPart(part: string): [string, string] {
-  const at = part.indexOf('=')
-  return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)]
+/** All ways to read one text. */
+function textReadings(parameter: Written, text: string, shape: Shape): readonly Reading[] {
+  const found: Reading[] = []
+  for (const { kind, values } of shape.scalars) {
+    const read = scalarReading(text, kind, values)
+    if (read) found.push(read)
+  }
+  if (shape.has('array')) {
+    const parts = isRepeated(parameter) ? [text] : partsOf(parameter, text)
+    const list = joinedReadings(parts.map((part) => partReading(parameter, part, shape.items)))
+    // A text that may be a list is one, if it has more than one part.
+    if (parts.length > 1) found.unshift(list)
+    else found.push(list)
+  }
+  if (shape.has('object'))
+    found.push(parameter.in === 'form' ? jsonReading(text) : namedReading(parameter, text, shape))
+  return found.length > 0 ? found : [{ value: text, texts: text }]
 }
 
-function typedMembers(members: ReadonlyMap<string, readonly string[]>, schema: DataSchema): Record<string, unknown> {
-  const declared = membersOf(schema)
-  const entries = [...members].map(([key, texts]) => {
-    const member = Object.hasOwn(declared, key) ? declared[key] : true
-    const value = texts.length === 1 ? typed(texts[0] ?? '', member ?? true, () => null).value : texts
-    return [key, value] as const
-  })
-  return Object.fromEntries(entries)
+function unread(value: unknown, problem: string): Reading {
+  return { value, texts: null, problem }
 }
 
 /** A text as the value that its schema wants: a number, a boolean, or the text itself. */
-function typed(
-  text: string,
-  schema: DataSchema,
-  validate: Validate,
-): { readonly value: unknown; readonly text: string } {
-  const kinds = kindsOf(schema)
-  for (const kind of kinds) {
-    const value = kind === 'boolean' ? booleanIn(text) : kind === 'string' ? text : numberIn(text)
-    if (value !== undefined && (kinds.length === 1 || validate(value) === null))
-      return { value, text: typeof value === 'number' ? plainNumber(value, text) : text }
+function leafReading(text: string, { scalars }: Shape): Reading {
+  for (const { kind, values } of scalars) {
+    const read = scalarReading(text, kind, values)
+    if (read) return read
   }
-  return { value: text, text }
+  return { value: text, texts: text }
+}
+
+function scalarReading(text: string, kind: 'string' | 'number' | 'boolean', values: readonly unknown[] | null) {
+  const value = kind === 'boolean' ? booleanIn(text) : kind === 'string' ? text : numberIn(text)
+  if (value === undefined || (values && !values.includes(value))) return null
+  return { value, texts: typeof value === 'number' ? plainNumber(value, text) : text }
+}
+
+/** An element of a list. In a form it may be an object, as JSON. */
+function partReading({ in: location }: Written, text: string, items: Shape): Reading {
+  if (location !== 'form' || !(items.has('object') || items.has('array'))) return leafReading(text, items)
+  const read = jsonReading(text)
+  return typeof read.value === 'object' && !read.problem ? read : leafReading(text, items)
+}
+
+function joinedReadings(parts: readonly Reading[]): Reading {
+  const problem = parts.find((part) => part.problem)?.problem
+  return {
+    value: parts.map(({ value }) => value),
+    texts: parts.map(({ texts }) => texts),
+    ...(problem !== undefined && { problem }),
+  }
+}
+
+function membersReading(members: readonly (readonly [string, Reading])[]): Reading {
+  const problem = members.find(([, member]) => member.problem)?.[1].problem
+  return {
+    value: Object.fromEntries(members.map(([name, { value }]) => [name, value])),
+    texts: new Map(members.map(([name, { texts }]) => [name, texts])),
+    ...(problem !== undefined && { problem }),
+  }
+}
+
+function jsonReading(text: string): Reading {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (overflows(text, value)) return unread(value, 'has a number that is too large')
+    return { value, texts: rewrittenJson(text, value) }
+  } catch {
+    return unread(text, 'must be JSON')
+  }
+}
+
+function spreadReading(members: readonly string[], shape: Shape, sent: SentTexts): Reading {
+  return membersReading(members.map((name) => [name, manyReading(sent.get(name) ?? [], shape.member(name))]))
+}
+
+/** What is one text for a scalar, and any number of texts for a list. */
+function manyReading(texts: readonly string[], shape: Shape): Reading {
+  const [text] = texts
+  if (texts.length === 1 && text !== undefined && !(shape.isNested && shape.has('array')))
+    return leafReading(text, shape)
+  if (!shape.has('array') && !shape.isAny) return unread(texts, ONCE)
+  return joinedReadings(texts.map((one) => leafReading(one, shape.items)))
+}
+
+/** An object in one text: `a,1,b,2`, or `a=1,b=2` if its style explodes. */
+function namedReading(parameter: Written, text: string, shape: Shape): Reading {
+  const parts = partsOf(parameter, text).flatMap((part) => (parameter.explode ? namedPart(part) : part))
+  const members = new Map<string, Reading>()
+  for (let i = 0; i < parts.length; i += 2) {
+    const [name = '', value] = [parts[i], parts[i + 1]]
+    if (value === undefined) return unread(text, 'must have a value for each of its members')
+    if (members.has(name)) return unread(text, 'must not name a member twice')
+    members.set(name, leafReading(value, shape.member(name)))
+  }
+  return membersReading([...members])
+}
+
+function namedPart(part: string): string[] {
+  const at = part.indexOf('=')
+  return at < 0 ? [part] : [part.slice(0, at), part.slice(at + 1)]
+}
+
+/** The parts of a text. A path value is the caller's, who sends every style of a path as `simple`. */
+function partsOf({ style, in: location }: Written, text: string): string[] {
+  const parts = text.split(style === 'spaceDelimited' ? ' ' : style === 'pipeDelimited' ? '|' : ',')
+  // Blanks around the elements of a header are no part of them (RFC 9110, 5.6.1).
+  return location === 'header' ? parts.map((part) => part.trim()) : parts
+}
+
+/** What was sent by names such as `filter[ids][]`. */
+interface Tree {
+  readonly texts: string[]
+  readonly children: Map<string, Tree>
+}
+
+function treeOf(name: string, sent: SentTexts): Tree | null {
+  const root: Tree = { texts: [], children: new Map() }
+  for (const [one, texts] of sent) {
+    const path = one === name ? [] : bracketsAfter(name, one)
+    if (!path) continue
+    let at = root
+    for (const key of path) {
+      const next = at.children.get(key) ?? { texts: [], children: new Map() }
+      at.children.set(key, next)
+      at = next
+    }
+    at.texts.push(...texts)
+  }
+  return root.texts.length + root.children.size > 0 ? root : null
+}
+
+/** `['ids', '']` of `filter[ids][]`; null for other names. */
+function bracketsAfter(name: string, sent: string): string[] | null {
+  if (!sent.startsWith(`${name}[`) || !/^(?:\[[^[\]]*\])+$/.test(sent.slice(name.length))) return null
+  const path = sent.slice(name.length + 1, -1).split('][')
+  return path.length <= MAX_BRACKETS ? path : null
+}
+
+function treeReading({ texts, children }: Tree, shape: Shape): Reading {
+  if (children.size === 0) return manyReading(texts, shape)
+  if (texts.length > 0) return unread(texts, 'must not be sent both whole and by its members')
+  const unnamed = children.get('')
+  const mayBeList = shape.has('array') || shape.isAny
+  if (unnamed) {
+    // `items[][price]` does not say where an element ends.
+    if (!mayBeList || children.size > 1 || unnamed.children.size > 0)
+      return unread({}, 'must have a name or a number in each pair of brackets')
+    return joinedReadings(unnamed.texts.map((text) => leafReading(text, shape.items)))
+  }
+  const list = mayBeList ? numbered(children) : null
+  if (list) return joinedReadings(list.map((child) => treeReading(child, shape.items)))
+  if (!shape.has('object') && !shape.isAny) return unread({}, 'must be a list, numbered from 0 without gaps')
+  return membersReading([...children].map(([name, child]) => [name, treeReading(child, shape.member(name))]))
+}
+
+/** The children in order, if their names are 0, 1, 2 and so on. */
+function numbered(children: ReadonlyMap<string, Tree>): Tree[] | null {
+  const list = Array.from({ length: children.size }, (_, i) => children.get(String(i)))
+  return list.every((child) => child !== undefined) ? list : null
+}
+
+/** The texts of a JSON value. */
+function textsOf(parameter: Written, value: unknown, depth: number): Texts {
+  if (parameter.style === 'json') return JSON.stringify(value)
+  if (value === null || value === undefined) return null
+  if (typeof value === 'number') return plainNumber(value, String(value))
+  if (typeof value !== 'object') return String(value)
+  const isPart = depth > 0 || !Array.isArray(value)
+  if (parameter.in === 'form' && parameter.style !== 'deepObject' && isPart) return JSON.stringify(value)
+  if (Array.isArray(value)) return value.map((one) => textsOf(parameter, one, depth + 1))
+  return new Map(Object.entries(value).map(([name, one]) => [name, textsOf(parameter, one, depth + 1)]))
+}
+
+function written(parameter: Written, { value, texts, problem }: Reading): WireValue {
+  const pairs = problem ?? pairsOf(parameter, texts)
+  if (typeof pairs === 'string') return { value, pairs: [], problem: pairs }
+  return pairs.length > 0 ? { value, pairs } : { value, pairs, problem: EMPTY }
+}
+
+/** The pairs of a value, or why there are none. */
+function pairsOf(parameter: Written, texts: Texts): WirePair[] | string {
+  const { name, style, explode, schema, in: location } = parameter
+  if (texts === null) return NULL
+  if (style === 'deepObject') return bracketPairs(name, texts, Shape.of(schema))
+  if (typeof texts === 'string') {
+    const isAmbiguous = style !== 'json' && !isRepeated(parameter) && Shape.of(schema).has('array')
+    return isAmbiguous && partsOf(parameter, texts).length > 1 ? 'would be read as a list' : [onePair(parameter, texts)]
+  }
+  const isList = Array.isArray(texts)
+  if (isList && isRepeated(parameter)) return repeated(name, texts)
+  if (!isList && isSpread(parameter)) return spreadPairs(texts as ReadonlyMap<string, Texts>, Shape.of(schema))
+  if (!isList && (isTorn(parameter) || location === 'form')) return NESTED
+  return joinedPair(
+    parameter,
+    isList ? [...texts] : [...(texts as ReadonlyMap<string, Texts>)].flat(),
+    !isList && explode,
+  )
+}
+
+function onePair({ name, style, in: location }: Written, text: string): WirePair {
+  if (location === 'header') return [name, style === 'json' ? visibleJson(text) : text]
+  const before = style === 'label' ? '.' : style === 'matrix' ? `;${name}=` : ''
+  return before === '' ? [name, text] : [name, before + text, beforeText(style, name) + encodeURIComponent(text)]
+}
+
+function beforeText(style: Written['style'], name: string): string {
+  return style === 'label' ? '.' : style === 'matrix' ? `;${encodeURIComponent(name)}=` : ''
+}
+
+function repeated(name: string, texts: readonly Texts[]): WirePair[] | string {
+  const pairs: WirePair[] = []
+  for (const text of texts) {
+    if (typeof text !== 'string') return text === null ? NULL : NESTED
+    pairs.push([name, text])
+  }
+  return pairs
+}
+
+function spreadPairs(members: ReadonlyMap<string, Texts>, shape: Shape): WirePair[] | string {
+  const all: WirePair[] = []
+  for (const [name, texts] of members) {
+    if (!shape.isMember(name)) return 'has a member that is not declared'
+    const pairs = repeated(name, Array.isArray(texts) ? texts : [texts])
+    if (typeof pairs === 'string') return pairs
+    if (pairs.length === 0) return EMPTY
+    all.push(...pairs)
+  }
+  return all
+}
+
+/** A list, or the names and values of an object in turn, as one text. */
+function joinedPair(parameter: Written, texts: readonly Texts[], isNamed: boolean): WirePair[] | string {
+  const { name, style, explode, in: location } = parameter
+  if (texts.length === 0) return []
+  const parts: string[] = []
+  for (const text of texts) {
+    if (typeof text !== 'string') return text === null ? NULL : NESTED
+    if (location === 'header' && (text !== text.trim() || text === ''))
+      return 'must not have parts that are empty, or begin or end with a blank'
+    parts.push(text)
+  }
+  const { between, forbidden } = delimiters(style, explode)
+  const found = [...forbidden, ...(isNamed ? '=' : '')].find((one) => parts.some((part) => part.includes(one)))
+  if (found !== undefined) return `must not contain "${found}" in its parts`
+  const joined = (encode: (part: string) => string, delimiter: string) => {
+    const label = style === 'matrix' && explode && !isNamed ? `${encode(name)}=` : ''
+    const entries = isNamed ? inPairs(parts, encode) : parts.map((part) => label + encode(part))
+    const before = style === 'label' ? '.' : style !== 'matrix' ? '' : explode ? ';' : `;${encode(name)}=`
+    return before + entries.join(delimiter)
+  }
+  const encodedDelimiter = between === ' ' || between === '|' ? encodeURIComponent(between) : between
+  return [[name, joined((part) => part, between), joined(encodeURIComponent, encodedDelimiter)]]
+}
+
+function inPairs(parts: readonly string[], encode: (part: string) => string): string[] {
+  const pairs: string[] = []
+  for (let i = 0; i + 1 < parts.length; i += 2) pairs.push(`${encode(parts[i] ?? '')}=${encode(parts[i + 1] ?? '')}`)
+  return pairs
+}
+
+/** What stands between parts, and what no part may contain: readers decode before they split, or after. */
+function delimiters(
+  style: Written['style'],
+  explode: boolean,
+): { readonly between: string; readonly forbidden: string } {
+  if (style === 'spaceDelimited') return { between: ' ', forbidden: ' ' }
+  if (style === 'pipeDelimited') return { between: '|', forbidden: '|' }
+  if (style === 'label') return { between: explode ? '.' : ',', forbidden: '.,' }
+  if (style === 'matrix') return { between: explode ? ';' : ',', forbidden: ';,=' }
+  return { between: ',', forbidden: ',' }
+}
+
+/** A value by names with brackets. Lists of scalars have `[]`, lists of objects numbers. */
+function bracketPairs(name: string, texts: Texts, shape: Shape): WirePair[] | string {
+  if (texts === null) return NULL
+  if (typeof texts === 'string') return [[name, texts]]
+  const isList = Array.isArray(texts)
+  const entries: (readonly [string, Texts])[] = isList
+    ? texts.map((one, i) => [
+        typeof one === 'string' && texts.every((text) => typeof text === 'string') ? '' : `${i}`,
+        one,
+      ])
+    : [...(texts as ReadonlyMap<string, Texts>)]
+  if (entries.length === 0) return EMPTY
+  if (!isList && entries.some(([key]) => key === '' || /[[\]]/.test(key)))
+    return 'must not have brackets or nothing in the names of its members'
+  // Readers take such names for the places of a list.
+  if (!isList && (shape.has('array') || shape.isAny) && entries.every(([key]) => /^\d+$/.test(key)))
+    return 'must not have only numbers as the names of its members'
+  const all: WirePair[] = []
+  for (const [key, inner] of entries) {
+    const pairs = bracketPairs(`${name}[${key}]`, inner, isList ? shape.items : shape.member(key))
+    if (typeof pairs === 'string') return pairs
+    all.push(...pairs)
+  }
+  return all
 }
 
 /** JSON's own numbers, so that the text means the same to every reader. */
@@ -201,76 +474,34 @@ function booleanIn(text: string): boolean | undefined {
   return text === 'true' ? true : text === 'false' ? false : undefined
 }
 
-function wireText(value: unknown): string {
-  if (typeof value === 'number') return plainNumber(value, String(value))
-  return typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value)
+/**
+ * JSON written anew: a member that was sent twice goes up once, as it was validated. Numbers that a double cannot hold keep their digits.
+ */
+export function rewrittenJson(text: string, value: unknown): string {
+  if (!/\d{16}/.test(text)) return JSON.stringify(value)
+  const exact: unknown = JSON.parse(text, (_key, read: unknown, context?: { source?: string }) =>
+    typeof read === 'number' && context?.source !== undefined ? rawJson(context.source) : read,
+  )
+  return JSON.stringify(exact)
 }
 
-type Scalar = 'string' | 'number' | 'boolean'
-type Kind = Scalar | 'array' | 'object'
-
-/** The kinds of value that a schema names; a schema that names none takes text. References are looked up one step deep. */
-function kindsOf(schema: DataSchema): readonly Scalar[] {
-  return namedKinds(schema).scalars
+/** Whether JSON holds a number such as `1e999`, which is validated as a number and would be written as null. */
+export function overflows(text: string, value: unknown): boolean {
+  return /[eE]\+?\d{3}|\d{300}|null/.test(text) && !isFiniteJson(value)
 }
 
-function kindOf(schema: DataSchema): Kind {
-  return namedKinds(schema).first
+function isFiniteJson(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  return typeof value !== 'object' || value === null || childrenOf(value).every(isFiniteJson)
 }
 
-interface NamedKinds {
-  readonly first: Kind
-  readonly scalars: readonly Scalar[]
+/** A number as it was written, for `JSON.stringify`. Not in TypeScript's library yet (ES2026). */
+function rawJson(source: string): unknown {
+  const raw: unknown = Reflect.get(JSON, 'rawJSON')
+  return typeof raw === 'function' ? raw.call(JSON, source) : Number(source)
 }
 
-/** Looked up once per schema, which is immutable: a call asks several times for each of its parameters. */
-const KINDS = new WeakMap<Exclude<DataSchema, boolean>, NamedKinds>()
-const TEXT: NamedKinds = { first: 'string', scalars: ['string'] }
-
-function namedKinds(schema: DataSchema): NamedKinds {
-  if (typeof schema === 'boolean') return TEXT
-  const known = KINDS.get(schema)
-  if (known) return known
-  const kinds = allKinds(schema, schema, 0)
-  const scalars = kinds.filter((kind) => kind !== 'array' && kind !== 'object')
-  const named = { first: kinds[0] ?? TEXT.first, scalars: scalars.length > 0 ? scalars : TEXT.scalars }
-  KINDS.set(schema, named)
-  return named
-}
-
-function allKinds(schema: DataSchema, root: DataSchema, depth: number): Kind[] {
-  if (typeof schema === 'boolean' || depth > 8) return []
-  const { type, enum: values, const: only, $ref } = schema
-  const types = Array.isArray(type) ? type : [type]
-  const named = types.flatMap((one) => (one === 'integer' ? 'number' : isKind(one) ? one : []))
-  if (named.length > 0) return [...new Set(named)]
-  if (typeof $ref === 'string') return allKinds(referenced($ref, root), root, depth + 1)
-  const samples = Array.isArray(values) ? values : only === undefined ? [] : [only]
-  const sampled = samples.map((value): unknown => typeof value).filter(isKind)
-  if (sampled.length > 0) return [...new Set(sampled)]
-  const parts = ['anyOf', 'oneOf', 'allOf'].flatMap((word) => (Array.isArray(schema[word]) ? schema[word] : []))
-  return [...new Set(parts.flatMap((part) => allKinds(asSchema(part), root, depth + 1)))]
-}
-
-function isKind(value: unknown): value is Kind {
-  return value === 'string' || value === 'number' || value === 'boolean' || value === 'array' || value === 'object'
-}
-
-function itemsOf(schema: DataSchema): DataSchema {
-  return typeof schema === 'boolean' ? true : asSchema(schema['items'])
-}
-
-function membersOf(schema: DataSchema): Readonly<Record<string, DataSchema>> {
-  const properties = typeof schema === 'boolean' ? null : schema['properties']
-  return isJson(properties) ? (properties as Record<string, DataSchema>) : {}
-}
-
-function referenced(ref: string, root: DataSchema): DataSchema {
-  const name = /^#\/\$defs\/([^/]+)$/.exec(ref)?.[1]
-  const defs = typeof root === 'boolean' ? null : root['$defs']
-  return name !== undefined && isJson(defs) && Object.hasOwn(defs, name) ? asSchema(defs[name]) : true
-}
-
-function asSchema(value: unknown): DataSchema {
-  return isJson(value) ? value : true
+/** JSON in a header: visible ASCII. */
+function visibleJson(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

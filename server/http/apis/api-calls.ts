@@ -1,3 +1,4 @@
+import { isJsonBody } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { err, ok, type Result } from '../../core/result'
@@ -103,7 +104,7 @@ async function sentBody(context: GatedContext, { operation }: ApiMatch): Promise
   if (
     declared !== undefined &&
     (isForm || isJsonType(type)) &&
-    (isForm ? type === declared : declared === 'application/json')
+    (isForm ? type === declared : isJsonBody({ contentType: declared }))
   )
     return isForm ? formBody(request) : jsonBody(request)
   const wanted = declared === undefined ? 'This operation takes no body.' : `The body must be ${declared}.`

@@ -1,4 +1,4 @@
-import type { ApiOperation, ApiPrice, DataSchema } from '../../core/apis/api'
+import type { ApiBody, ApiOperation, ApiParameter, ApiPrice, DataSchema } from '../../core/apis/api'
 import type { ApiRoutes, SoldOperation } from '../../core/apis/api-routes'
 import { maximumOf, minimumOf } from '../../core/apis/prices/price'
 import { isJson } from '../../core/json'
@@ -50,11 +50,7 @@ function documentOf(operation: ApiOperation, schemas: Schemas, access: Access): 
     ...base,
     parameters: parameters.map(({ in: where, schema, ...parameter }, i) => ({
       ...{ name: parameter.name, in: where, description: parameter.description, required: parameter.required },
-      ...{
-        schema: shared(schema, `${toolName}_${i}`, schemas),
-        style: parameter.style,
-        explode: parameter.explode,
-      },
+      ...writtenBy(parameter, shared(schema, `${toolName}_${i}`, schemas)),
     })),
     ...(body && {
       requestBody: {
@@ -63,6 +59,7 @@ function documentOf(operation: ApiOperation, schemas: Schemas, access: Access): 
           [body.contentType]: {
             schema: shared(body.schema, `${toolName}_body`, schemas),
             examples: {},
+            ...(body.encoding && { encoding: fieldEncoding(body.encoding) }),
           },
         },
       },
@@ -70,6 +67,21 @@ function documentOf(operation: ApiOperation, schemas: Schemas, access: Access): 
     ...{ 'x-api-price': priceRecordOf(price), 'x-effect': effect },
     ...(access === 'key or payment' && price.mode !== 'fixed' && { 'x-price-limits': limitsOf(operation) }),
   } as OpenApiOperation
+}
+
+/** How callers write a parameter. They send every style of a path as `simple`. */
+function writtenBy({ style, explode }: Pick<ApiParameter, 'style' | 'explode'>, schema: unknown) {
+  if (style === 'json') return { content: { 'application/json': { schema } } }
+  return { schema, style: style === 'label' || style === 'matrix' ? 'simple' : style, explode }
+}
+
+function fieldEncoding(encoding: NonNullable<ApiBody['encoding']>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(encoding).map(([name, { style, explode }]) => [
+      name,
+      style === 'json' ? { contentType: 'application/json' } : { style, explode },
+    ]),
+  )
 }
 
 /** The limits of a price that follows from the answer, for any input. */

@@ -1,5 +1,12 @@
 import type { Static } from '@sinclair/typebox'
-import { API_METHODS, type ApiOperation, type SuccessCondition } from '../../core/apis/api'
+import {
+  API_METHODS,
+  type ApiBody,
+  type ApiOperation,
+  FIELD_STYLES,
+  JSON_TYPE,
+  type SuccessCondition,
+} from '../../core/apis/api'
 import { MAX_DESCRIPTION, MAX_TITLE } from '../../core/apis/api-rules'
 import type { OperationChange as CoreChange, OperationForm } from '../../core/apis/catalog/catalog-form'
 import { isJson } from '../../core/json'
@@ -40,8 +47,8 @@ const Parameter = form(
     description: text('What it is for.', { maxLength: MAX_DESCRIPTION }),
     schema: SCHEMA,
     style: oneOf(
-      ['simple', 'form', 'deepObject', 'spaceDelimited', 'pipeDelimited'],
-      'How a list or an object is written (OpenAPI). Default: form in the query, simple elsewhere.',
+      ['simple', 'label', 'matrix', 'form', 'deepObject', 'spaceDelimited', 'pipeDelimited', 'json'],
+      'How a list or an object is written (OpenAPI); `json`: its text is JSON. Callers send `label` and `matrix` as `simple`. Default: form in the query, simple elsewhere.',
     ),
     explode: yesOrNo('Whether each entry is written by itself (OpenAPI). Default: true for form, else false.'),
     default: checked<unknown>({ description: 'Sent when the caller omits it.' }, () => null),
@@ -49,17 +56,48 @@ const Parameter = form(
   ['required', 'description', 'style', 'explode', 'default'],
 )
 
+const FIELD_ENCODING = {
+  type: 'object',
+  properties: { style: { enum: FIELD_STYLES }, explode: { type: 'boolean' } },
+  required: ['style', 'explode'],
+  additionalProperties: false,
+}
+
+function isEncoding(value: unknown): boolean {
+  if (!isJson(value)) return false
+  const { style, explode, ...others } = value
+  const isStyle = FIELD_STYLES.some((one) => one === style)
+  return isStyle && typeof explode === 'boolean' && Object.keys(others).length === 0
+}
+
+const BODY_TYPE = new RegExp(`${JSON_TYPE.source}|^application/x-www-form-urlencoded$|^multipart/form-data$`)
+
 const Body = form(
   'The body that callers may send.',
   {
-    content_type: oneOf(
-      ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
-      'Its type, for callers and for the upstream.',
+    content_type: checked<ApiBody['contentType']>(
+      {
+        type: 'string',
+        maxLength: 100,
+        description:
+          'Its type for the upstream: `application/json`, another type of JSON such as `application/merge-patch+json`, `application/x-www-form-urlencoded` or `multipart/form-data`.',
+      },
+      (value) => (typeof value === 'string' && BODY_TYPE.test(value) ? null : 'must be a type of JSON or of a form'),
     ),
     required: yesOrNo('Whether it must be sent. Default: true.'),
     schema: SCHEMA,
+    encoding: checked<NonNullable<ApiBody['encoding']>>(
+      {
+        type: 'object',
+        description:
+          'How fields of a form are written, by name, as a query parameter is: `{"metadata": {"style": "deepObject", "explode": true}}`. Default: each element of a list as a field, an object as JSON.',
+        additionalProperties: FIELD_ENCODING,
+      },
+      (value) =>
+        isJson(value) && Object.values(value).every(isEncoding) ? null : 'must name a style and explode for each',
+    ),
   },
-  ['required'],
+  ['required', 'encoding'],
 )
 
 // With a type of its own: the method `equals(Object)` of a generated class would be Java's, and not compile.
@@ -205,7 +243,7 @@ export function operationChange(sent: OperationChange): CoreChange {
     ...(description !== undefined && { description: description.trim() }),
     ...(parameters && { parameters: parameters.map(parameterOf) }),
     ...(body !== undefined && {
-      body: body && { contentType: body.content_type, required: body.required ?? true, schema: body.schema },
+      body: body && bodyForm(body),
     }),
     ...(success && { success: successOf(success) }),
     ...(upstream_cost_usd !== undefined && {
@@ -221,6 +259,14 @@ export function operationChange(sent: OperationChange): CoreChange {
     ...(examples && { examples: examples.map(({ title, input }) => ({ title, input: { ...input } })) }),
     ...(enabled !== undefined && { enabled }),
   }
+}
+
+function bodyForm({ content_type, required = true, schema, encoding }: Static<typeof Body>): ApiBody {
+  return { contentType: content_type, required, schema, ...(encoding && { encoding }) }
+}
+
+function bodyRecord({ contentType, required, schema, encoding }: ApiBody): Static<typeof Body> {
+  return { content_type: contentType, required, schema, ...(encoding && { encoding }) }
 }
 
 function parameterOf(sent: Static<typeof Parameter>): ApiOperation['parameters'][number] {
@@ -251,7 +297,7 @@ export function operationRecord(operation: ApiOperation): OperationRecord {
   return {
     ...{ name, tool_name: toolName, price_version: priceVersion, id, method, path, price: priceRecordOf(price) },
     ...{ title, description, parameters: [...parameters] },
-    body: body && { content_type: body.contentType, required: body.required, schema: body.schema },
+    body: body && bodyRecord(body),
     success: {
       ...{ min_status: success.minStatus, max_status: success.maxStatus },
       conditions: success.conditions.map((one) =>

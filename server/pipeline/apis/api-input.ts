@@ -1,35 +1,32 @@
-import type { Api, ApiBody, ApiOperation, ApiParameter } from '../../core/apis/api'
+import { type Api, type ApiBody, type ApiOperation, type ApiParameter, isJsonBody } from '../../core/apis/api'
 import { type ApiMatch, isPathOf, pathParameters, plainValue, writtenPath } from '../../core/apis/api-routes'
 import type { CompileSchema } from '../../core/apis/compile-schema'
 import { inputNames } from '../../core/apis/input-schema'
 import { maySend, sentNames } from '../../core/apis/upstream-headers'
 import {
   claimsName,
-  readFormField,
+  overflows,
   readParameter,
+  rewrittenJson,
   type SentTexts,
+  type WirePair,
   type WireValue,
   writeParameter,
 } from '../../core/apis/wire-values'
 import type { ParameterError } from '../../core/catalog/parameters'
-import { isJson, partsOf } from '../../core/json'
+import { isJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
+import { Form, type FormFields, type FormFile } from './form'
 
-/** A file of a multipart form. */
-export interface FormFile {
-  readonly name: string
-  readonly type: string
-  readonly bytes: Uint8Array<ArrayBuffer>
-}
-
-/** The fields of a form, in order. */
-export type FormFields = readonly (readonly [string, string | FormFile])[]
+export type { FormFields } from './form'
 
 /** A request body as it was sent, parsed by its content type. */
 export type SentBody =
   | { readonly kind: 'none' }
   | { readonly kind: 'json'; readonly value: unknown; readonly text: string }
   | { readonly kind: 'form'; readonly fields: FormFields }
+  /** A form that was given as JSON. A file of a multipart form is `{"filename": ..., "content_type": ..., "base64": ...}`. */
+  | { readonly kind: 'value'; readonly value: unknown }
 
 /** What a caller sent to an operation, by HTTP. */
 export interface SentRequest {
@@ -40,9 +37,9 @@ export interface SentRequest {
 
 /** A validated input, ready to be written into an upstream request. Holds nothing that is not declared. */
 export interface ApiInput {
-  /** Path, not encoded, by name. */
+  /** Percent-encoded, by name. */
   readonly path: Readonly<Record<string, string>>
-  readonly query: readonly (readonly [string, string])[]
+  readonly query: readonly WirePair[]
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: UpstreamBody | null
@@ -51,7 +48,7 @@ export interface ApiInput {
 }
 
 export type UpstreamBody =
-  | { readonly kind: 'json' | 'urlencoded'; readonly text: string }
+  | { readonly kind: 'json' | 'urlencoded'; readonly contentType: string; readonly text: string }
   | { readonly kind: 'multipart'; readonly fields: FormFields }
 
 type Read = Result<ApiInput, readonly ParameterError[]>
@@ -70,6 +67,7 @@ interface Declared {
 interface Validators {
   readonly parameters: readonly Declared[]
   readonly body: Validate
+  readonly form: Form
   readonly headersUp: readonly string[]
   readonly inPath: readonly string[]
 }
@@ -119,9 +117,9 @@ export class ApiInputs {
     const body: SentBody =
       given === undefined
         ? { kind: 'none' }
-        : match.operation.body?.contentType === 'application/json'
+        : match.operation.body && isJsonBody(match.operation.body)
           ? { kind: 'json', value: given, text: JSON.stringify(given) }
-          : { kind: 'form', fields: formOf(given, match.operation.body) }
+          : { kind: 'value', value: given }
     return this.input(match, validators, { headers: {}, body }, unknown, (parameter) => {
       const name = nameOf.get(parameter) ?? ''
       return Object.hasOwn(values, name) ? writeParameter(parameter, values[name]) : undefined
@@ -153,13 +151,13 @@ export class ApiInputs {
         numbers ??= new Map()
         numbers.set(parameter.name, found.value)
       }
-      if (parameter.in === 'path') path[parameter.name] = found.pairs[0]?.[1] ?? ''
+      if (parameter.in === 'path') path[parameter.name] = encodedText(found)
       if (parameter.in === 'header') headers[parameter.name.toLowerCase()] = found.pairs[0]?.[1] ?? ''
     }
     const { inPath } = validators
     if (errors.length === 0 && inPath.length > 0 && !isPathOf({ api, operation }, writtenPath(operation.path, path)))
       errors.push(wrong(inPath.join(', '), 'query', 'makes this the path of another operation'))
-    const written = bodyOf(operation.body, validators.body, body)
+    const written = bodyOf(operation.body, validators, body)
     if (!written.ok) errors.push(written.error)
     if (errors.length > 0 || !written.ok) return err(errors)
     const numberOf = (name: string) => numbers?.get(name) ?? boundOf(operation, name, api.name)
@@ -182,6 +180,7 @@ export class ApiInputs {
           }),
         ),
       body: this.compileSchema(operation.body?.schema ?? true),
+      form: new Form(operation.body),
       headersUp: sentNames(operation.headersUp, api.auth),
       inPath: pathParameters(operation.path),
     }
@@ -211,83 +210,27 @@ function boundOf({ parameters }: ApiOperation, name: string, api: string): numbe
 
 function bodyOf(
   declared: ApiBody | null,
-  validate: Validate,
+  { body: validate, form }: Pick<Validators, 'body' | 'form'>,
   sent: SentBody,
 ): Result<UpstreamBody | null, ParameterError> {
   if (sent.kind === 'none') return declared?.required ? err(missing('body', 'body')) : ok(null)
   if (!declared) return err(wrong('body', 'body', 'is not accepted by this operation'))
-  const isJsonBody = declared.contentType === 'application/json'
-  if (isJsonBody !== (sent.kind === 'json'))
-    return err(wrong('content-type', 'body', `must be ${declared.contentType}`))
+  const { contentType } = declared
+  if (isJsonBody(declared) !== (sent.kind === 'json'))
+    return err(wrong('content-type', 'body', `must be ${contentType}`))
   if (sent.kind === 'json') {
-    const problem = overflows(sent) ? 'has a number that is too large' : validate(sent.value)
+    const problem = overflows(sent.text, sent.value) ? 'has a number that is too large' : validate(sent.value)
     if (problem !== null) return err(wrong('body', 'body', problem))
-    return ok({ kind: 'json', text: rewritten(sent.text, sent.value) })
+    return ok({ kind: 'json', contentType, text: rewrittenJson(sent.text, sent.value) })
   }
-  const { value, fields } = formRead(sent.fields, declared)
-  const problem = validate(value)
-  if (problem !== null) return err(wrong('body', 'body', problem))
-  if (declared.contentType === 'multipart/form-data') return ok({ kind: 'multipart', fields })
+  const takesFiles = contentType === 'multipart/form-data'
+  const { value, fields, problem } =
+    sent.kind === 'form' ? form.read(sent.fields) : form.write(sent.value, takesFiles ? fileIn : () => null)
+  const rule = validate(value) ?? problem
+  if (rule !== null) return err(wrong('body', 'body', rule))
+  if (takesFiles) return ok({ kind: 'multipart', fields })
   const pairs = fields.map(([name, text]) => [name, typeof text === 'string' ? text : ''] as [string, string])
-  return ok({ kind: 'urlencoded', text: new URLSearchParams(pairs).toString() })
-}
-
-/** Whether JSON holds a number such as `1e999`, which is validated as a number and would be written as null. */
-function overflows({ text, value }: Extract<SentBody, { kind: 'json' }>): boolean {
-  return /[eE]\+?\d{3}|\d{300}|null/.test(text) && !isFiniteJson(value)
-}
-
-function isFiniteJson(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
-  return typeof value !== 'object' || value === null || partsOf(value).every(isFiniteJson)
-}
-
-/**
- * The JSON of a body, written anew: a member that was sent twice goes up once, as it was validated. Numbers that a double cannot hold
- * keep their digits.
- */
-function rewritten(text: string, value: unknown): string {
-  if (!/\d{16}/.test(text)) return JSON.stringify(value)
-  const exact: unknown = JSON.parse(text, (_key, read: unknown, context?: { source?: string }) =>
-    typeof read === 'number' && context?.source !== undefined ? rawJson(context.source) : read,
-  )
-  return JSON.stringify(exact)
-}
-
-/** A number as it was written, for `JSON.stringify`. Not in TypeScript's library yet (ES2026). */
-function rawJson(source: string): unknown {
-  const raw: unknown = Reflect.get(JSON, 'rawJSON')
-  return typeof raw === 'function' ? raw.call(JSON, source) : Number(source)
-}
-
-/** A form as the object that its schema describes, and its fields as they were read: fields that repeat are lists, objects are JSON. */
-function formRead(fields: FormFields, { schema }: ApiBody) {
-  const declared = typeof schema === 'object' && isJson(schema['properties']) ? schema['properties'] : {}
-  const value: Record<string, unknown> = {}
-  const textsOf = new Map<string, string[]>()
-  for (const name of new Set(fields.map(([one]) => one))) {
-    const texts = fields.filter(([one]) => one === name).map(([, text]) => (typeof text === 'string' ? text : '(file)'))
-    const member = Object.hasOwn(declared, name) && isJson(declared[name]) ? declared[name] : true
-    const read = readFormField(texts, member)
-    Object.defineProperty(value, name, { value: read.value, enumerable: true })
-    textsOf.set(name, read.texts)
-  }
-  const rewrittenFields = fields.map(([name, one]): FormFields[number] => {
-    const text = textsOf.get(name)?.shift() ?? ''
-    return [name, typeof one === 'string' ? text : one]
-  })
-  return { value, fields: rewrittenFields }
-}
-
-/** A form that was given as JSON. A file of a multipart form is `{"filename": ..., "content_type": ..., "base64": ...}`. */
-function formOf(value: unknown, declared: ApiBody | null): FormFields {
-  const takesFiles = declared?.contentType === 'multipart/form-data'
-  return Object.entries(isJson(value) ? value : {}).flatMap(([name, member]) =>
-    (Array.isArray(member) ? member : [member]).map((one): FormFields[number] => {
-      const file = takesFiles ? fileIn(one) : null
-      return [name, file ?? (typeof one === 'string' ? one : JSON.stringify(one))]
-    }),
-  )
+  return ok({ kind: 'urlencoded', contentType, text: new URLSearchParams(pairs).toString() })
 }
 
 function fileIn(value: unknown): FormFile | null {
@@ -300,7 +243,7 @@ function fileIn(value: unknown): FormFile | null {
 
 /** The query that goes up. Only objects are sent by other names than their parameter's, and those must be nobody else's. */
 class SentQuery {
-  readonly pairs: (readonly [string, string])[] = []
+  readonly pairs: WirePair[] = []
   private readonly auth: Api['auth']
   /** Names that were sent. Null as long as each parameter was sent by its own. */
   private taken: Set<string> | null = null
@@ -334,11 +277,19 @@ class SentQuery {
   }
 }
 
+/** A path value as it stands in the URL. */
+function encodedText({ pairs: [pair] }: WireValue): string {
+  return pair ? (pair[2] ?? encodeURIComponent(pair[1])) : ''
+}
+
 /** What no schema may allow: a path value that leads elsewhere, a header that ends its line. */
-function unsafe({ in: location }: ApiParameter, { pairs }: WireValue): string | null {
+function unsafe({ in: location, style }: ApiParameter, { pairs }: WireValue): string | null {
   for (const [name, text] of pairs) {
-    if (location === 'header' && !isHeaderValue(text)) return 'must be visible ASCII text'
-    if (location === 'path' && !plainValue(text).ok) return 'must be one plain path segment'
+    if (location === 'header' && !(isHeaderValue(text) && text === text.trim()))
+      return 'must be visible ASCII text that neither begins nor ends with a blank'
+    // The semicolons of a matrix are its own: its parts have none.
+    if (location === 'path' && !plainValue(style === 'matrix' ? text.replaceAll(';', '') : text).ok)
+      return 'must be one plain path segment'
     if (location === 'query' && (LINE_ENDS.test(name) || LINE_ENDS.test(text))) return 'must not contain CR, LF or NUL'
   }
   return null

@@ -86,7 +86,7 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
       fingerprintOf({
         method: operation.method,
         path: operation.name,
-        query,
+        query: query.map(([name, text]): [string, string] => [name, text]),
         input: { path, headers: comparedHeaders(operation, headers), body: keyOf(body) },
       }),
     run: (open) => (operation.answer === 'stream' ? runStream(deps, sale, open) : run(deps, sale, open)),
@@ -304,7 +304,8 @@ function comparedHeaders({ parameters }: ApiOperation, headers: ApiInput['header
 }
 
 function keyOf(body: ApiInput['body']): unknown {
-  if (body?.kind !== 'multipart') return body
+  if (!body) return null
+  if (body.kind !== 'multipart') return { kind: body.kind, text: body.text }
   return body.fields.map(([name, value]) => [
     name,
     typeof value === 'string' ? value : [value.name, value.type, digestOf(value.bytes)],

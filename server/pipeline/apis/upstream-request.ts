@@ -1,6 +1,7 @@
 import type { Api } from '../../core/apis/api'
 import { type ApiMatch, writtenPath } from '../../core/apis/api-routes'
 import type { SecretsOf } from '../../core/apis/secrets'
+import type { WirePair } from '../../core/apis/wire-values'
 import { err, ok, type Result } from '../../core/result'
 import type { ApiInput, UpstreamBody } from './api-input'
 
@@ -18,7 +19,7 @@ export interface UpstreamRequest {
 /** How the gateway authenticates: headers, query parameters, and what must not leak. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>
-  readonly query: readonly (readonly [string, string])[]
+  readonly query: readonly WirePair[]
   readonly secrets: readonly string[]
 }
 
@@ -87,8 +88,8 @@ export function upstreamRequest(
   const path = writtenPath(operation.path, input.path)
   let query = ''
   for (const pairs of [input.query, credentials.query])
-    for (const [name, text] of pairs)
-      query += `${query === '' ? '?' : '&'}${encodeURIComponent(name)}=${encodeURIComponent(text)}`
+    for (const [name, text, encoded] of pairs)
+      query += `${query === '' ? '?' : '&'}${encodeURIComponent(name)}=${encoded ?? encodeURIComponent(text)}`
   const base = baseOf(api)
   const url = `${api.baseUrl}${path}${query}`
   const problem = escapes(base, url)
@@ -166,8 +167,7 @@ export async function writtenInput(input: ApiInput): Promise<WrittenInput> {
 }
 
 async function bodyBytes(body: UpstreamBody): Promise<WrittenBody> {
-  if (body.kind !== 'multipart')
-    return { contentType: `application/${body.kind === 'json' ? 'json' : 'x-www-form-urlencoded'}`, bytes: body.text }
+  if (body.kind !== 'multipart') return { contentType: body.contentType, bytes: body.text }
   // Written anew: boundary, part headers and file names are ours.
   const form = new FormData()
   for (const [name, value] of body.fields)

@@ -193,13 +193,17 @@ describe('a feature that cannot be sold', () => {
     expect(await refusal({ requestBody: { ...required, content: { 'text/xml': {} } } }, 'post')).toContain('text/xml')
     const { refused } = await imported(
       weather({
-        '/a/{id}': { get: { parameters: [{ name: 'id', in: 'path', style: 'matrix', required: true }] } },
-        '/b/{id}': { get: { parameters: [{ name: 'id', in: 'path', style: 'label', required: true }] } },
+        '/a/{id}': { get: { parameters: [{ name: 'id', in: 'path', style: 'form', required: true }] } },
+        '/b': { get: { parameters: [inQuery('id', { style: 'matrix', ...required })] } },
+        '/c': {
+          get: { parameters: [inQuery('id', { ...required, schema: { type: 'array', items: { type: 'object' } } })] },
+        },
       }),
     )
     expect(refused.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
-      'GET /a/{id} needs the parameter id, which has the style matrix, which is not supported in a path',
-      'GET /b/{id} needs the parameter id, which has the style label, which is not supported in a path',
+      'GET /a/{id} needs the parameter id, which has the style form, which is not supported in a path',
+      'GET /b needs the parameter id, which has the style matrix, which is not supported in a query',
+      'GET /c needs the parameter id, which is a list or an object that the style form cannot write',
     ])
   })
 
@@ -364,17 +368,12 @@ describe('schemas', () => {
     expect(notices).toEqual(['GET /a: The gateway does not check mail (pattern), mail (format email).'])
   })
 
-  test('in a JSON parameter apply to its text', async () => {
+  test('in a JSON parameter apply to what its text holds', async () => {
     const content = { 'application/json': { schema: { type: 'object', properties: { a: { type: 'integer' } } } } }
     const { parameters } = await operation({ parameters: [{ name: 'filter', in: 'query', content }] })
     expect(parameters[0]).toMatchObject({
-      style: 'form',
-      explode: false,
-      schema: {
-        type: 'string',
-        contentMediaType: 'application/json',
-        contentSchema: { type: 'object', properties: { a: { type: 'integer' } }, unevaluatedProperties: false },
-      },
+      style: 'json',
+      schema: { type: 'object', properties: { a: { type: 'integer' } }, unevaluatedProperties: false },
     })
   })
 })
@@ -427,7 +426,7 @@ describe('schemas as real documents write them', () => {
     expect((await operation(hidden)).examples).toEqual([])
   })
 
-  test('a form keeps its fields and files; fields that are objects are left out, or the operation is refused', async () => {
+  test('a form keeps its fields and files; fields that are objects are JSON, or are written as its encoding says', async () => {
     const properties = {
       file: { type: 'string', format: 'binary' },
       tags: { type: 'array', items: { type: 'string' } },
@@ -442,8 +441,27 @@ describe('schemas as real documents write them', () => {
     const { body } = await operation(form(['file']), {}, '/x', 'post')
     expect(body?.contentType).toBe('multipart/form-data')
     expect(compileJsonSchema(body?.schema ?? false)({ file: '(file)', tags: ['a'] })).toBeNull()
-    expect(compileJsonSchema(body?.schema ?? false)({ file: '(file)', meta: 'x' })).toBe('/meta is not declared')
-    expect(await refusal(form(['meta']), 'post')).toBe('needs the form field meta, which is an object')
+    expect(compileJsonSchema(body?.schema ?? false)({ file: '(file)', meta: 'x' })).toBe('/meta must be an object')
+    const encoded = { schema: { type: 'object', properties }, encoding: { meta: { style: 'deepObject' } } }
+    const { operations, notices } = await imported(
+      weather({
+        '/json': { post: form(['meta']) },
+        '/brackets': { post: { requestBody: { content: { 'application/x-www-form-urlencoded': encoded } } } },
+        '/odd': {
+          post: {
+            requestBody: {
+              required: true,
+              content: { 'multipart/form-data': { ...encoded, encoding: { meta: { style: 'matrix' } } } },
+            },
+          },
+        },
+      }),
+    )
+    expect(operations.map((one) => [one.path, one.body?.encoding])).toEqual([
+      ['/json', undefined],
+      ['/brackets', { meta: { style: 'deepObject', explode: false } }],
+    ])
+    expect(notices).toContain('POST /json: Objects in form fields are sent as JSON, as OpenAPI has it: meta.')
   })
 })
 

@@ -505,6 +505,37 @@ describe('an answer without its figure', () => {
   })
 })
 
+describe('a required list that selects rows to delete', () => {
+  const ids = (schema: ApiParameter['schema'], explode: boolean): ApiParameter => ({
+    ...{ name: 'ids', in: 'query', required: true, description: '', style: 'form', schema, explode },
+  })
+  const list = { type: 'array', items: { type: 'string' } }
+  const remove = { method: 'DELETE', path: '/v1/rows', effect: 'write' } as const
+
+  test.each([
+    [ids(list, false), '?ids=x&ids=y'],
+    [ids({ anyOf: [{ type: 'string' }, list] }, false), '?ids=x&ids=y'],
+    [ids({ type: 'string' }, true), '?ids=x&ids=y'],
+  ])('is refused and free, and deletes nothing, where it cannot be read', async (parameter, query) => {
+    const { as, key, balance, upstream } = await selling([{ ...remove, parameters: [parameter] }])
+    const before = await balance()
+    expect((await as(key, `/apis/v1/weather/v1/rows${query}`, { method: 'DELETE' })).status).toBe(400)
+    expect(upstream.calls).toEqual([])
+    expect(await balance()).toBe(before)
+  })
+
+  test.each([
+    [ids(list, true), '?ids=x&ids=y'],
+    [ids({ anyOf: [{ type: 'string' }, list] }, true), '?ids=x&ids=y'],
+    [ids(true, true), '?ids=x&ids=y'],
+    [ids(list, false), '?ids=x,y'],
+  ])('goes up whole where it can be read', async (parameter, query) => {
+    const { as, key, upstream } = await selling([{ ...remove, parameters: [parameter] }])
+    expect((await as(key, `/apis/v1/weather/v1/rows${query}`, { method: 'DELETE' })).status).toBe(200)
+    expect(upstream.calls.map(({ target }) => target)).toEqual([`/base/v1/rows${query}`])
+  })
+})
+
 describe('an app', () => {
   test('reads with data:read and writes with apis:write, and neither with the other alone', async () => {
     const write = { id: 'order', method: 'POST', path: '/v1/orders', effect: 'write' } as const
