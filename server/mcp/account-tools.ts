@@ -1,4 +1,5 @@
 import type { ParameterTable } from '../core/catalog/parameters'
+import { SOCIAL_SCOPES } from '../core/social/scopes'
 import { bodySchema } from '../http/openapi/parameter-documents'
 import type { Tool } from './tool'
 
@@ -16,6 +17,32 @@ const REQUEST_ID = {
 /** Free tools for an agent's own spending. `usageQuery` is the validation table of the usage route. */
 export function accountTools(usageQuery: ParameterTable): Tool[] {
   return [
+    {
+      name: 'models',
+      title: 'Models',
+      description: 'Lists the models of this gateway with their ids and prices in USD per million tokens. Free.',
+      inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+      ...READS,
+      route: { kind: 'free', name: 'models', scope: 'any' },
+      call: () => get('/v1/models'),
+    },
+    {
+      name: 'social_link',
+      title: 'Link a social account',
+      description:
+        'Starts linking a social-network account to this API key, which the other social tools need. Returns auth_url: ask the person to open it in a browser within 10 minutes and to approve. Free.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          scopes: { type: 'array', items: { type: 'string', enum: SOCIAL_SCOPES }, description: 'Default: all.' },
+          key_id: { type: 'string', description: 'Only with an access token: the API key to link to.' },
+        },
+        additionalProperties: false,
+      },
+      ...{ isReadOnly: false, isDestructive: false, isIdempotent: false, isFromOutside: false, isLong: false },
+      route: { kind: 'free', name: 'social-link', scope: 'social:write' },
+      call: (body) => ({ method: 'POST', path: '/apis/v1/social/auth_social', headers: {}, body }),
+    },
     {
       name: 'balance',
       title: 'Balance',
@@ -55,7 +82,13 @@ export function accountTools(usageQuery: ParameterTable): Tool[] {
   ]
 }
 
-const READS = { isReadOnly: true, isFromOutside: false, isLong: false } as const
+const READS = {
+  isReadOnly: true,
+  isDestructive: false,
+  isIdempotent: true,
+  isFromOutside: false,
+  isLong: false,
+} as const
 
 function get(path: string) {
   return { method: 'GET', path, headers: {}, body: undefined } as const

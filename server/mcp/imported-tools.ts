@@ -1,12 +1,13 @@
 import type { ApiOperation, ApiPrice } from '../core/apis/api'
 import type { ApiMatch, ApiRoutes, SoldOperation } from '../core/apis/api-routes'
-import { inputSchema } from '../core/apis/input-schema'
+import { INPUT_OPTIONS, inputNames, inputSchema } from '../core/apis/input-schema'
 import { isJson, jsonText } from '../core/json'
 import { formatUsd } from '../core/money'
 import { isPayable, soldRoute } from '../pipeline/apis/sold-route'
 import type { Route } from '../pipeline/call'
+import { modelSchema } from './model-schema'
 import { searched } from './search-operations'
-import { CALL_ARGUMENTS, callOptionSchemas, type Tool, type ToolCall } from './tool'
+import { argumentName, CALL_ARGUMENTS, callOptionSchemas, pricedDescription, type Tool, type ToolCall } from './tool'
 
 /** More operations than these are offered by search: a model cannot choose among hundreds of tools. */
 const MAX_TOOLS = 40
@@ -114,21 +115,23 @@ function operationTool(sold: SoldOperation, price: ApiPrice): Tool {
   const costs = priceText(price)
   const cached = TOOLS.get(operation)
   if (cached?.costs === costs) return cached.tool
-  const schema = inputSchema(operation)
+  const { schema, restore, shownName } = modelSchema(inputSchema(operation), INPUT_OPTIONS)
+  const inputOf = new Map(
+    operation.parameters.map(({ name }, i) => [name, inputNames(operation.parameters)[i] ?? name]),
+  )
   const tool: Tool = {
     name: operation.toolName,
     title: operation.title,
-    description: `${operation.description} ${costs}`.trim(),
-    inputSchema: {
-      ...Object(schema),
-      type: 'object',
-      properties: { ...Object(Reflect.get(Object(schema), 'properties')), ...callOptionSchemas() },
-    },
+    description: pricedDescription(operation.description, costs),
+    inputSchema: { ...schema, properties: { ...Object(schema['properties']), ...callOptionSchemas() } },
     isReadOnly: operation.effect === 'read',
+    isDestructive: operation.effect === 'write',
+    isIdempotent: operation.effect === 'read' || operation.method === 'PUT' || operation.method === 'DELETE',
     isFromOutside: true,
     isLong: true,
     route: soldRoute(matchOf(sold)),
-    call: (input) => operationCall(sold, input),
+    call: (input) => operationCall(sold, restore(input)),
+    shownName: (param) => shownName(inputOf.get(param) ?? argumentName(param)),
   }
   TOOLS.set(operation, { costs, tool })
   return tool
@@ -177,7 +180,14 @@ function catalogTools(
     title: isRead ? 'Call an operation' : 'Call an operation that changes something',
     description: `Calls one operation of the catalog${isRead ? '' : ' that changes something at its upstream'}. Charged at its price when it succeeds; set max_price_usd to limit the cost.`,
     inputSchema: schemaOf({ ...OPERATION, ...INPUT, ...callOptionSchemas() }, ['operation']),
-    ...{ isReadOnly: isRead, isFromOutside: true, isLong: true, route: FREE },
+    ...{
+      isReadOnly: isRead,
+      isDestructive: !isRead,
+      isIdempotent: isRead,
+      isFromOutside: true,
+      isLong: true,
+      route: FREE,
+    },
     call: withInput(isRead, false),
   })
   return [
@@ -217,7 +227,10 @@ function catalogTools(
   ]
 }
 
-const READS = { isReadOnly: true, isFromOutside: true, isLong: false, route: FREE } as const
+const READS = {
+  ...{ isReadOnly: true, isDestructive: false, isIdempotent: true, isFromOutside: true, isLong: false },
+  route: FREE,
+} as const
 const OPERATION = {
   operation: { type: 'string', description: 'The name of an operation, such as "weather.forecast".' },
 }

@@ -11,11 +11,13 @@ export async function answerStateful(reply: McpCall): Promise<Response> {
   const { request, message, tools } = reply
   const called = calledTool(message, tools)
   const server = new Server(SERVER_INFO, { capabilities: { tools: {} }, instructions: instructionsFor(reply) })
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(described) }))
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.filter(reply.isListed).map(described) }))
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { requestId, sendNotification }) =>
     calledResult(reply, params, { id: requestId, signal: request.signal, notify: sendNotification }),
   )
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: called?.isLong !== true })
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    enableJsonResponse: called?.isLong !== true || !reply.takesEvents,
+  })
   await server.connect(transport as Parameters<Server['connect']>[0])
   return transport.handleRequest(request, { parsedBody: message })
 }

@@ -8,13 +8,10 @@ const calls = new WeakMap<Request, McpCall>()
 export function answerStateless(call: McpCall): Promise<Response> {
   const { request, message, tools } = call
   const { method, id = null } = Object(message)
-  // Nothing announced here ever changes, so such a stream would only be held open.
-  if (method === 'subscriptions/listen') return Promise.resolve(noMethod(id))
-  // This version has no ping any more, but fastmcp sends one before its first call.
-  if (method === 'ping')
-    return Promise.resolve(Response.json({ jsonrpc: '2.0', id, result: { resultType: 'complete' } }))
+  // Nothing announced here ever changes, so such a stream would only be held open. This version has no ping any more.
+  if (method === 'subscriptions/listen' || method === 'ping') return Promise.resolve(noMethod(id))
   calls.set(request, call)
-  const { fetch } = calledTool(message, tools)?.isLong ? LONG : SHORT
+  const { fetch } = calledTool(message, tools)?.isLong && call.takesEvents ? LONG : SHORT
   return fetch(request, { parsedBody: message })
 }
 
@@ -22,7 +19,7 @@ function serverOf({ requestInfo }: { readonly requestInfo?: Request }): Server {
   const call = requestInfo && calls.get(requestInfo)
   if (!call) throw new Error('a server is made for one call')
   const server = new Server(SERVER_INFO, { capabilities: { tools: {} }, instructions: instructionsFor(call) })
-  server.setRequestHandler('tools/list', () => ({ tools: call.tools.map(described) }))
+  server.setRequestHandler('tools/list', () => ({ tools: call.tools.filter(call.isListed).map(described) }))
   server.setRequestHandler('tools/call', ({ params }, { mcpReq: { id, signal, notify, _meta: meta } }) =>
     calledResult(call, { ...params, ...(meta && { _meta: meta }) }, { id, signal, notify }),
   )

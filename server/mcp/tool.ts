@@ -3,10 +3,11 @@ import type { ApiMatch } from '../core/apis/api-routes'
 import type { INPUT_OPTIONS } from '../core/apis/input-schema'
 import type { Operation } from '../core/catalog/operation'
 import { OPERATIONS } from '../core/catalog/operations'
-import type { ParameterTable } from '../core/catalog/parameters'
+import { type ParameterTable, parseParameters } from '../core/catalog/parameters'
 import { formatUsd, type Money } from '../core/money'
 import { bodySchema } from '../http/openapi/parameter-documents'
 import type { Route } from '../pipeline/call'
+import { cut, MAX_DESCRIPTION } from './model-schema'
 
 /** The gateway request that a tool makes, in HTTP terms, so that validation and failures are the same as over HTTP. */
 export interface ToolCall {
@@ -27,13 +28,24 @@ export interface Tool {
   readonly description: string
   readonly inputSchema: { readonly type: 'object' } & Readonly<Record<string, unknown>>
   readonly isReadOnly: boolean
+  /** Whether it may change or remove what exists, in place of adding to it. */
+  readonly isDestructive: boolean
+  /** Whether the same call again changes nothing more. */
+  readonly isIdempotent: boolean
   /** Whether its results contain third-party content. */
   readonly isFromOutside: boolean
   /** Streams progress: for streaming and long-running operations. */
   readonly isLong: boolean
   readonly route: Route
-  /** The call for these arguments, or an error message if they cannot form a request. */
+  /** The call for these arguments, or all that is wrong with them if they cannot form a request. */
   call(input: Readonly<Record<string, unknown>>): ToolCall | string
+  /** What a model calls the argument that an error of the call names. Absent: the same. */
+  shownName?(param: string): string
+}
+
+/** A description that every vendor takes, with its price, which is never cut. */
+export function pricedDescription(text: string, costs: string): string {
+  return `${cut(text, MAX_DESCRIPTION - costs.length - 1)} ${costs}`.trim()
 }
 
 /** Arguments of every priced tool in addition to its own, each sent as an HTTP header. */
@@ -54,6 +66,17 @@ export const CALL_ARGUMENTS = {
   },
 } as const satisfies Record<(typeof INPUT_OPTIONS)[number], object>
 
+/** Writes that only add. */
+const ADDS: ReadonlySet<string> = new Set(['social-follow', 'social-like', 'social-post', 'social-dm'])
+/** Writes that do it once more when they are repeated. */
+const ONCE_MORE: ReadonlySet<string> = new Set(['social-post', 'social-dm'])
+
+/** The argument that is sent as this header, or the same name. */
+export function argumentName(param: string): string {
+  const lower = param.toLowerCase()
+  return Object.entries(CALL_ARGUMENTS).find(([, { header }]) => header === lower)?.[0] ?? param
+}
+
 /** Headers that concern HTTP itself and are not tool arguments. */
 const HTTP_ONLY = new Set(['api-version', 'cache-control', 'user-agent'])
 
@@ -73,23 +96,37 @@ export function catalogTools(priceOf: (operation: Operation) => Money): Tool[] {
 const TOOLS = new Map<Operation, { readonly price: Money; readonly tool: Tool }>()
 
 function operationTool(operation: Operation, price: Money): Tool {
-  const { name, title, description, path, methods, parameters, takesConcurrency, payable, scope } = operation
+  const { name, title, description, path, methods, parameters, takesConcurrency, payable, scope, effect } = operation
   const method = methods.includes('POST') ? 'POST' : 'GET'
-  const isSocial = path.startsWith('/apis/v1/social/')
   const schema = bodySchema(argumentsOf(parameters))
-  const properties = { ...Object(schema['properties']), ...callOptionSchemas() }
+  const properties = { ...shortened(Object(schema['properties'])), ...callOptionSchemas() }
   return {
     name: name.replaceAll('-', '_'),
     title,
-    description: `${description} ${costs(operation, price)}`,
+    description: pricedDescription(description, costs(operation, price)),
     inputSchema: { ...schema, type: 'object', properties },
-    isReadOnly: !isSocial || methods.every((one) => one === 'GET'),
+    isReadOnly: effect !== 'write',
+    isDestructive: effect === 'write' && !ADDS.has(name),
+    isIdempotent: !ONCE_MORE.has(name),
     isFromOutside: true,
     isLong: takesConcurrency,
     route: { kind: 'priced', operation: name, scope, ...(payable && { payable }) },
     call: (input) => routed(parameters, method, path, input),
+    shownName: argumentName,
   }
 }
+
+/** A long choice is left to the validation, whose error lists it: a model knows the codes of countries and languages. */
+function shortened(properties: Readonly<Record<string, object>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => {
+      const { enum: choices, ...rest } = Object(schema)
+      return [name, Array.isArray(choices) && choices.length > MAX_CHOICES ? rest : schema]
+    }),
+  )
+}
+
+const MAX_CHOICES = 20
 
 /** Query parameters and the location headers as one set of arguments; their names do not collide. */
 function argumentsOf(table: ParameterTable): ParameterTable {
@@ -108,7 +145,7 @@ function costs({ unit, metering }: Operation, price: Money): string {
   if (price === 0) return 'Free.'
   const usd = `${formatUsd(price)} USD`
   return metering
-    ? `Costs ${usd} for each ${unit}; some cost more. Set max_price_usd to limit the cost.`
+    ? `Costs ${usd} for each ${unit}. Set max_price_usd to limit the cost.`
     : `Costs ${usd} for each successful call; a failure costs nothing.`
 }
 
@@ -121,10 +158,11 @@ function routed(
   const headers: Record<string, string> = {}
   const body: Record<string, unknown> = {}
   const query = new URLSearchParams()
+  const problem = unknownArguments(table, input)
+  if (problem !== null) return problem
   for (const [name, value] of Object.entries(input)) {
     const option = Object.hasOwn(CALL_ARGUMENTS, name) ? CALL_ARGUMENTS[name as keyof typeof CALL_ARGUMENTS] : null
     const rule = Object.hasOwn(table, name) ? table[name] : undefined
-    if (!option && (!rule || HTTP_ONLY.has(name))) return `${name.slice(0, 60)} is not an argument of this tool`
     const header = option ? option.header : rule?.in === 'header' ? name : null
     if (header !== null || method === 'GET') {
       const values = Array.isArray(value) ? value : [value]
@@ -138,4 +176,19 @@ function routed(
     return 'Location arguments, max_price_usd and idempotency_key must be plain ASCII text'
   const search = query.size > 0 ? `?${query}` : ''
   return { method, path: path + search, headers, body: method === 'POST' ? body : undefined }
+}
+
+/** What is wrong with all arguments, if some of them are unknown; null if none is. */
+function unknownArguments(table: ParameterTable, input: Readonly<Record<string, unknown>>): string | null {
+  const args = argumentsOf(table)
+  const known = (name: string) => Object.hasOwn(args, name) || Object.hasOwn(CALL_ARGUMENTS, name)
+  const unknown = Object.keys(input).filter((name) => !known(name))
+  if (unknown.length === 0) return null
+  const body = Object.fromEntries(Object.entries(input).filter(([name]) => Object.hasOwn(args, name)))
+  const parsed = parseParameters(args, { query: () => [], header: () => null, body })
+  const others = parsed.ok ? [] : parsed.error.map(({ param, rule }) => `${param} ${rule}`)
+  return [
+    ...unknown.slice(0, 20).map((name) => `${name.slice(0, 60)} is not an argument of this tool`),
+    ...others,
+  ].join('; ')
 }

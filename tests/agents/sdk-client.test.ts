@@ -104,7 +104,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toContain('image_search')
     const called = await client.callTool({ name: 'image_search', arguments: { q: 'card' } })
-    expect(called.structuredContent).toEqual({ results: [] })
+    expect(called.structuredContent).toMatchObject({ results: [], gateway: { cost_micros_usd: 5000 } })
     expect(called._meta?.['gateway/cost_micros_usd']).toBe(5000)
     await client.callTool({ name: 'image_search', arguments: { q: 'card' } })
     const spent = await client.callTool({ name: 'image_search', arguments: { q: 'card' } })

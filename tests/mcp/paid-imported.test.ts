@@ -60,7 +60,7 @@ describe('more than 40 imported operations at /mcp/paid (spec-answers 10, 12)', 
     const found = await called('search_operations', { query: 'op7' })
     expect(found.message.result?.structuredContent).toMatchObject({ operations: [{ operation: 'weather.op7' }] })
     const others = await called('search_operations', { query: 'bill' })
-    expect(others.message.result?.structuredContent).toEqual({ operations: [] })
+    expect(others.message.result?.structuredContent).toEqual({ operations: [], gateway: { cost_micros_usd: 0 } })
     const described = await called('describe_operation', { operation: 'weather.op7' })
     expect(described.message.result?.structuredContent).toMatchObject({ title: 'Operation number 7' })
     const quoted = await called('quote_operation', { operation: 'weather.op7' })
@@ -78,7 +78,10 @@ describe('more than 40 imported operations at /mcp/paid (spec-answers 10, 12)', 
       expect((await paid(credential, 'weather.op8')).message.error?.code).toBe(-32043)
       expect(refusal(await paid(credential, 'weather.op7', { other: 1 }))).toContain('is not a parameter')
       const served = await paid(credential, 'weather.op7')
-      expect(served.message.result?.structuredContent).toEqual({ sun: true })
+      expect(served.message.result?.structuredContent).toMatchObject({
+        sun: true,
+        gateway: { cost_micros_usd: 10_000 },
+      })
       expect(served.message.result?._meta).toMatchObject({ [RECEIPT]: { status: 'success' } })
       expect((await paid(credential, 'weather.op7')).message.error?.code).toBe(-32043)
     })

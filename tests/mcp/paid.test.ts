@@ -137,7 +137,7 @@ describe('a caller without an account (spec-answers 10)', () => {
       reference: expect.stringMatching(/^0x[0-9a-f]{64}$/),
       challengeId: expect.any(String),
     })
-    expect(result?.['structuredContent']).toEqual({ results: [] })
+    expect(result?.['structuredContent']).toMatchObject({ results: [], gateway: { cost_micros_usd: 5000 } })
     expect(result?.['_meta']).toMatchObject({ 'gateway/cost_micros_usd': 5000, 'gateway/untrusted': true })
     await client.close()
   })

@@ -10,6 +10,8 @@ const SLOW: Tool = {
   description: 'Takes its time.',
   inputSchema: { type: 'object' },
   isReadOnly: true,
+  isDestructive: false,
+  isIdempotent: true,
   isFromOutside: false,
   isLong: true,
   route: { kind: 'free', name: 'slow', scope: 'any' },
@@ -37,6 +39,8 @@ function asked(progressToken?: string) {
     payment: null,
     tools: [SLOW],
     running: new RunningCalls(),
+    takesEvents: true,
+    isListed: () => true,
     run: () => answer.promise,
     every: (_ms, tick) => {
       ticks.push(tick)
@@ -59,7 +63,7 @@ test('a long tool answers with a stream: progress while it works, then its resul
   const messages = [...(await text).matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data ?? 'null'))
   expect(messages.slice(0, -1).map(({ method }) => method)).toEqual(Array(2).fill('notifications/progress'))
   expect(messages[0].params).toMatchObject({ progressToken: 'p1', progress: expect.any(Number) })
-  expect(messages.at(-1).result.structuredContent).toEqual({ done: true })
+  expect(messages.at(-1).result.structuredContent).toEqual({ done: true, gateway: { cost_micros_usd: 0 } })
   expect(stopped).toEqual([true])
 })
 

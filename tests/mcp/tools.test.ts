@@ -85,7 +85,8 @@ describe('a tool', () => {
     gateway.images.answer = async () => ({ ok: true, value: { body: '{"results":[{"title":"a"}]}' } })
     const before = await balance()
     const { message } = await callTool(gateway, key, 'image_search', { q: 'card', count: 3, spellcheck: false })
-    expect(message.result?.structuredContent).toEqual({ results: [{ title: 'a' }] })
+    const its = { cost_micros_usd: 5000, request_id: expect.stringMatching(/^req_/) }
+    expect(message.result?.structuredContent).toEqual({ results: [{ title: 'a' }], gateway: its })
     expect(message.result?.content?.[0]?.text).toContain('written by strangers')
     expect(message.result?._meta).toMatchObject({ 'gateway/cost_micros_usd': 5000, 'gateway/untrusted': true })
     expect(gateway.images.asked.at(-1)).toMatchObject({ q: 'card', count: 3, spellcheck: false, country: 'US' })

@@ -5,9 +5,9 @@ const HASH_LENGTH = 6
 
 /** Names of the built-in tools, which an imported operation never gets. A test holds the list to the tools that there are. */
 export const BUILT_IN_TOOLS: readonly string[] = [
-  ...['image_search', 'llm_context', 'deep_research', 'balance', 'usage', 'explain_charge'],
+  ...['image_search', 'llm_context', 'deep_research', 'balance', 'usage', 'explain_charge', 'models'],
   ...['social_follow', 'social_unfollow', 'social_like', 'social_unlike', 'social_post', 'social_delete'],
-  ...['social_dm', 'social_user', 'social_dm_threads'],
+  ...['social_dm', 'social_user', 'social_dm_threads', 'social_link'],
   ...['search_operations', 'describe_operation', 'quote_operation', 'call_operation', 'call_write_operation'],
 ]
 

@@ -3,11 +3,12 @@ import { OPERATIONS } from '../../core/catalog/operations'
 import { currentPrice, type PriceStore } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
+import type { ModelCatalog } from '../../core/models/model-catalog'
 import { accountTools } from '../../mcp/account-tools'
 import { importedTools, payableTools, type ToolRights } from '../../mcp/imported-tools'
 import { calledTool } from '../../mcp/mcp-call'
 import { paymentIn } from '../../mcp/payment'
-import { RESEARCH_TOOL } from '../../mcp/research-tool'
+import { researchTool } from '../../mcp/research-tool'
 import { RunningCalls } from '../../mcp/running-calls'
 import { answerMcp } from '../../mcp/server'
 import { catalogTools, type Tool } from '../../mcp/tool'
@@ -26,6 +27,7 @@ import { type ToolCallParts, ToolCalls } from './tool-calls'
 interface McpParts extends ToolCallParts {
   readonly prices: PriceStore
   readonly apis: ApiRegistry
+  readonly models: ModelCatalog
   readonly ownOrigins: ReadonlySet<string>
   /** Origins of other web pages that may call it. */
   readonly corsOrigins: ReadonlySet<string>
@@ -59,7 +61,12 @@ export function mcpRoutes(parts: McpParts, endpoints: Endpoints) {
 }
 
 function allTools(parts: McpParts, account: AccountId | null, context: GatedContext): readonly Tool[] {
-  return [...builtInTools(parts, account), ...importedTools(parts.apis.routes, rightsOf(parts, account, context))]
+  const { caller } = context.authenticated
+  const allowed = caller.kind === 'key' ? caller.key.allowedModels : []
+  return [
+    ...builtInTools(parts, account, allowed),
+    ...importedTools(parts.apis.routes, rightsOf(parts, account, context)),
+  ]
 }
 
 function rightsOf(
@@ -78,10 +85,18 @@ function importedPrices({ prices }: McpParts, account: AccountId | null): ToolRi
   return (sold) => soldPrice(prices, sold, account).price
 }
 
-function builtInTools({ prices }: McpParts, account: AccountId | null): readonly Tool[] {
+/** `allowed`: the only models that the caller may use; empty means all. */
+function builtInTools(
+  { prices, models }: McpParts,
+  account: AccountId | null,
+  allowed: readonly string[] = [],
+): readonly Tool[] {
+  const chat = models
+    .list()
+    .filter(({ id, purpose }) => purpose === 'text' && (allowed.length === 0 || allowed.includes(id)))
   return [
     ...catalogTools((operation) => currentPrice(prices, OPERATIONS[operation.name].name, account).amount),
-    RESEARCH_TOOL,
+    researchTool(chat.map(({ id }) => id)),
     ...accountTools(CALLER_USAGE_QUERY),
   ]
 }
@@ -135,13 +150,17 @@ class McpRoute {
     const name = nameOf(caller)
     if (name !== null) cancelled(message, name, this.running)
     let hasRun = false
+    const accept = request.headers.get('accept')
     const answer = await answerMcp({
-      request,
+      request: withUsualAccept(request, accept),
+      takesEvents: accept?.includes('text/event-stream') === true,
       message,
       caller: name,
       payment,
       tools,
       running: this.running,
+      // One that lacks a scope is not listed, but its call says which.
+      isListed: (tool) => reply.forbids(tool.route) === null,
       run: (call, signal) => {
         hasRun = true
         return this.calls.answer(context, call, { payment, signal })
@@ -166,6 +185,14 @@ class McpRoute {
       return failure('foreign_origin', "The Host header does not name this server. Use the gateway's own URL.")
     return null
   }
+}
+
+/** Both SDKs refuse a client that does not name both types, although each answer fits what it named (RFC 9110 12.5.1). */
+function withUsualAccept(request: Request, accept: string | null): Request {
+  if (accept !== null && !/\*\/\*|application\/(?:json|\*)|text\/event-stream/.test(accept)) return request
+  const headers = new Headers(request.headers)
+  headers.set('accept', 'application/json, text/event-stream')
+  return new Request(request.url, { method: request.method, headers, signal: request.signal })
 }
 
 const NO_BATCHES = failure('invalid_request', 'JSON-RPC batches are not supported. Send one message per request.')

@@ -1,9 +1,10 @@
 import { isOperationName } from '../../core/catalog/operations'
+import type { ModelCatalog } from '../../core/models/model-catalog'
 import type { ShownPayment } from '../../core/payments/method'
 import { ok } from '../../core/result'
 import type { ToolCall } from '../../mcp/tool'
 import { soldRoute } from '../../pipeline/apis/sold-route'
-import type { AuthenticatedCall } from '../../pipeline/call'
+import type { AuthenticatedCall, KnownCaller } from '../../pipeline/call'
 import type { ApiCalls } from '../apis/api-calls'
 import type { Gate } from '../middleware/gate'
 import { queryOf } from '../middleware/input/list-query'
@@ -12,8 +13,11 @@ import type { GatedContext } from '../middleware/request-context'
 import { idHeaders } from '../middleware/request-ids'
 import { failureOf, failureResponse, type OnFault } from '../middleware/response/failures'
 import type { Reply } from '../middleware/response/reply'
+import { wireModel } from '../models/record'
 import type { ResearchCalls } from '../models/research-calls'
 import { type Endpoints, UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
+import type { Social } from '../social/record'
+import { startLink } from '../social/start-link'
 import { CALLER_USAGE_QUERY, type UsageAnswers } from '../usage/usage-answers'
 
 export interface ToolCallParts {
@@ -22,6 +26,8 @@ export interface ToolCallParts {
   readonly apiCalls: ApiCalls
   readonly researchCalls: ResearchCalls
   readonly usage: UsageAnswers
+  readonly models: ModelCatalog
+  readonly social: Social | null
   readonly onFault: OnFault
 }
 
@@ -58,7 +64,7 @@ export class ToolCalls {
       if (!opened.authenticated) throw new Error('a call that was not refused is authenticated')
       const request = toolRequest(call, context, { url, reply, authenticated: opened.authenticated, hangUp: signal })
       if (call.imported) return await this.parts.apiCalls.answerTool(request, call.imported.values)
-      return await this.run(request)
+      return await this.run(request, context)
     } catch (error) {
       const { ids } = context
       const problem = failureOf(error, reply?.incoming.id ?? ids.own, onFault)
@@ -67,8 +73,8 @@ export class ToolCalls {
     }
   }
 
-  private async run(request: CallRequest): Promise<Response> {
-    const { priced, researchCalls, usage } = this.parts
+  private async run(request: CallRequest, context: GatedContext): Promise<Response> {
+    const { priced, researchCalls, usage, models } = this.parts
     const { reply, url, authenticated } = request
     const { route } = reply.incoming
     if (route.kind === 'priced')
@@ -77,6 +83,10 @@ export class ToolCalls {
     if (route.kind !== 'free' || caller.kind === 'anonymous') throw new Error(`no tool calls ${url.pathname}`)
     const free = (body: unknown) => reply.free(body, { 'cache-control': 'no-store' })
     switch (route.name) {
+      case 'models':
+        return free({ object: 'list', data: models.list().map(wireModel) })
+      case 'social-link':
+        return this.link(request, caller, context)
       case 'balance':
         return free(await usage.balance(caller))
       case 'usage':
@@ -86,6 +96,12 @@ export class ToolCalls {
       default:
         throw new Error(`no tool calls ${route.name}`)
     }
+  }
+
+  private async link({ reply, body }: CallRequest, caller: KnownCaller, { address }: GatedContext): Promise<Response> {
+    const sent = await body()
+    const started = sent.ok ? await startLink(this.parts.social, caller, address, sent.value) : sent
+    return started.ok ? reply.free(started.value, { 'cache-control': 'no-store' }) : reply.refuse(started.error)
   }
 }
 

@@ -1,10 +1,6 @@
-import { accepted } from '../../core/accounts/submitted'
-import { formatAddress } from '../../core/credentials/address'
-import { countedOn } from '../../pipeline/call'
-import { actingKey, SOCIAL_SALES } from '../../pipeline/social/social-actions'
+import { SOCIAL_SALES } from '../../pipeline/social/social-actions'
 import { CALL_OPTIONS } from '../middleware/input/call-options'
 import { readJson } from '../middleware/input/json-body'
-import { validateBody } from '../middleware/input/validate-body'
 import { callRequestOf, type PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
@@ -16,7 +12,8 @@ import { dataDocs, routeParameters } from '../search/docs'
 import { CONFIRM_PATH, callbackPage } from './callback-page'
 import { SOCIAL_LINK_DOCS } from './docs'
 import { endedCookie, proofCookie, readConfirmation } from './proof-cookie'
-import { linkAnswer, NewSocialLink, NO_NETWORK, type Social } from './record'
+import type { Social } from './record'
+import { startLink } from './start-link'
 
 const LINK = freeEndpoint('social-link', 'social:write')
 const CALLBACK = publicEndpoint()
@@ -29,17 +26,10 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
       '/apis/v1/social/auth_social',
       ...served(LINK, documented(SOCIAL_LINK_DOCS, REQUEST_ID_HEADER), async ({ context }) => {
         const { reply, address, ids } = context
-        const { caller } = context.authenticated
         const body = await readJson(context)
-        const sent = body.ok ? accepted(validateBody(NewSocialLink, body.value === undefined ? {} : body.value)) : body
-        if (!sent.ok) return reply.refuse(sent.error)
-        const { key_id: keyId, scopes = [] } = sent.value
-        if (!social) return reply.refuse(NO_NETWORK)
-        const key = await actingKey(social, caller, keyId)
-        if (!key.ok) return reply.refuse(key.error)
-        const actor = { kind: 'owner', id: countedOn(caller).id, address: formatAddress(address) } as const
-        const started = await social.linking.start(key.value, scopes, actor)
-        return reply.free(linkAnswer(started), { 'cache-control': 'no-store', 'x-gateway-request-id': ids.own })
+        const started = body.ok ? await startLink(social, context.authenticated.caller, address, body.value) : body
+        if (!started.ok) return reply.refuse(started.error)
+        return reply.free(started.value, { 'cache-control': 'no-store', 'x-gateway-request-id': ids.own })
       }),
     )
     .get(
