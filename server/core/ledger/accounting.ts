@@ -49,4 +49,9 @@ export interface Books {
 /** Reads the books, a bounded number of rows at a time. */
 export interface Accounting {
   books(period: BookPeriod): Promise<Books>
+  /**
+   * The archive that has charges which a report of this period would read: any of the period if it lists `entries`, or else those of a closed day in which it
+   * begins or ends. Null if the books have all.
+   */
+  archiveOf(period: BookPeriod, reads: 'entries' | 'sums'): Promise<string | null>
 }

@@ -3,7 +3,7 @@ import { invalidParameter } from '../../../core/accounts/submitted'
 import type { Actor } from '../../../core/audit'
 import type { Parameters } from '../../../core/catalog/parameters'
 import { isoDay, isoTime } from '../../../core/clock'
-import { type Failure, wrongParameters } from '../../../core/failure'
+import { type Failure, failure, wrongParameters } from '../../../core/failure'
 import type { Accounting, BookPeriod, Books, Flow, LedgerBalance } from '../../../core/ledger/accounting'
 import type { EntryKind } from '../../../core/ledger/entry'
 import { type Money, micros, minus, plus, toUsdNumber, ZERO } from '../../../core/money'
@@ -14,7 +14,7 @@ import { instantOf } from '../../middleware/input/instant-parameter'
 import { queryOf } from '../../middleware/input/list-query'
 import { type RequestContext, routeGroup } from '../../middleware/request-context'
 import { csvLine, csvStream } from '../../middleware/response/csv'
-import { taken } from '../../middleware/response/failures'
+import { Failed, taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import { costing, EXPORT, OVER_ALL } from '../../routing/cost'
@@ -47,8 +47,19 @@ async function booksFile(
   { period, name }: Named,
   context: RequestContext | null,
 ): Promise<Response> {
-  const books = await accounting.books(period)
+  const books = await booksOf(accounting, period, 'entries')
   return csvStream(context, `books-${name}.csv`, BOOKS_HEAD, booksLines(books, period))
+}
+
+/** Throws if charges that the report reads left for an archive. */
+async function booksOf(accounting: Accounting, period: BookPeriod, reads: 'entries' | 'sums'): Promise<Books> {
+  const archive = await accounting.archiveOf(period, reads)
+  if (archive === null) return accounting.books(period)
+  const instead =
+    reads === 'entries'
+      ? 'It has the entries; the statement of the month has their sums.'
+      : 'Begin and end the period at midnight UTC.'
+  throw new Failed(failure('resource_not_found', `Charges of this period are in the archive ${archive}. ${instead}`))
 }
 
 async function* booksLines(books: Books, { from, to }: BookPeriod): AsyncGenerator<string, void> {
@@ -84,7 +95,7 @@ async function statementFile(
   { period, name }: Named,
   context: RequestContext | null,
 ): Promise<Response> {
-  const books = await accounting.books(period)
+  const books = await booksOf(accounting, period, 'sums')
   return csvStream(context, `statement-${name}.csv`, STATEMENT_HEAD, statementLines(books))
 }
 
@@ -100,7 +111,7 @@ async function* statementLines(books: Books): AsyncGenerator<string, void> {
 }
 
 async function statement({ accounting }: BooksParts, { period }: Named): Promise<BookStatement> {
-  const flows = await (await accounting.books(period)).flows()
+  const flows = await (await booksOf(accounting, period, 'sums')).flows()
   const accounts = new Map<string, LedgerBalance>()
   const kinds = new Map<EntryKind, { entries: number; amount: Money }>()
   for (const { kind, debit, credit, earlier, amount, entries } of flows) {

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, lte, ne, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, inArray, lte, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { MINUTE_MS } from '../../../../core/clock'
 import type { AccountId } from '../../../../core/ids'
@@ -14,7 +14,7 @@ import { cursorOf, parseCursor } from '../driver/cursor'
 import { accounts, auditLog } from '../schema/accounts'
 import { entries } from '../schema/ledger'
 import type { ReportTurns } from '../usage/report-turns'
-import { dailyLines } from './daily-lines'
+import { dailyLines, statedEntries } from './daily-lines'
 
 /** The audit entry of an adjustment is written with it, at about the same time. */
 const AUDITED_WITHIN_MS = MINUTE_MS
@@ -46,7 +46,7 @@ export class LibsqlAccountStatements implements AccountStatements {
     limit: number,
     after: ReturnType<typeof parseCursor>,
   ): Promise<Page<AccountTransaction>> {
-    const page = this.entriesOf(account, ne(entries.kind, 'overrun'), after?.number ?? null, limit)
+    const page = this.entriesOf(account, statedEntries(account), after?.number ?? null, limit)
     const now = this.db
       .select({ posted: sql<number>`${accounts.credit} + ${accounts.paid} - ${accounts.debt}` })
       .from(accounts)
@@ -87,11 +87,11 @@ export class LibsqlAccountStatements implements AccountStatements {
   }
 
   /** A transaction has at most two adjacent entries per account: one for each part of the balance. */
-  private entriesOf(account: AccountId, kinds: SQL, from: number | null, limit: number) {
+  private entriesOf(account: AccountId, which: SQL | undefined, from: number | null, limit: number) {
     return this.db
       .select()
       .from(entries)
-      .where(and(eq(entries.accountId, account), kinds, from === null ? undefined : lte(entries.seq, from)))
+      .where(and(eq(entries.accountId, account), which, from === null ? undefined : lte(entries.seq, from)))
       .orderBy(desc(entries.seq))
       .limit(2 * (limit + 1))
   }

@@ -1,5 +1,6 @@
 import { and, asc, gt, lte, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import { DAY_MS } from '../../../../core/clock'
 import type { Accounting, BookEntry, BookPeriod, Books, Flow, LedgerBalance } from '../../../../core/ledger/accounting'
 import { micros } from '../../../../core/money'
 import { closedFlows, closings, entries } from '../schema/ledger'
@@ -56,6 +57,13 @@ export class LibsqlAccounting implements Accounting {
       flows: () => this.flows(opening, closing),
       entries: () => this.entries(days.between(from, to)),
     }
+  }
+
+  async archiveOf({ from, to }: BookPeriod, reads: 'entries' | 'sums'): Promise<string | null> {
+    const days = await ClosedDays.read(this.db)
+    if (reads === 'entries') return days.archiveOf(from, to)?.name ?? null
+    const cut = [from, to].find((moment) => moment % DAY_MS !== 0 && days.archiveOf(moment, moment + 1))
+    return cut === undefined ? null : (days.archiveOf(cut, cut + 1)?.name ?? null)
   }
 
   private async *balances(opening: Before, closing: Before): AsyncGenerator<LedgerBalance, void> {

@@ -1,9 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { DAY_MS } from '../../../../core/clock'
-import type { closedDays } from '../schema/ledger'
+import { idStart } from '../../../../core/ids'
+import type { archivedMonths, closedDays } from '../schema/ledger'
 
 export type ClosedDay = typeof closedDays.$inferSelect
+
+/** A month whose charges may have left the tables for an archive. */
+export type ArchivedMonth = Pick<typeof archivedMonths.$inferSelect, 'firstDay' | 'lastDay' | 'name'>
 
 /** What comes before the first closed day. */
 const NONE: ClosedDay = { day: -1, sealed: 0, last: 0, openFrom: 1 }
@@ -34,29 +38,47 @@ export interface Before {
 export class ClosedDays {
   /** The number of the last entry. */
   readonly newest: number
+  /** The oldest first. */
+  readonly archived: readonly ArchivedMonth[]
   private readonly days: readonly ClosedDay[]
 
-  private constructor(newest: number, days: readonly ClosedDay[]) {
+  private constructor(newest: number, days: readonly ClosedDay[], archived: readonly ArchivedMonth[]) {
     this.newest = newest
     this.days = days
+    this.archived = archived
   }
 
   static async read(db: LibSQLDatabase): Promise<ClosedDays> {
     const [row] = await db.all<{
       newest: number
       days: string
+      archived: string
     }>(sql`SELECT (SELECT coalesce(max(seq), 0) FROM entries) AS newest,
-      (SELECT json_group_array(json_array(day, sealed, last, open_from)) FROM (SELECT * FROM closed_days ORDER BY day)) AS days`)
+      (SELECT json_group_array(json_array(day, sealed, last, open_from)) FROM (SELECT * FROM closed_days ORDER BY day)) AS days,
+      (SELECT json_group_array(json_array(first_day, last_day, name)) FROM (SELECT * FROM archived_months ORDER BY first_day)) AS archived`)
     const days = JSON.parse(row?.days ?? '[]') as [number, number, number, number][]
+    const archived = JSON.parse(row?.archived ?? '[]') as [number, number, string][]
     return new ClosedDays(
       row?.newest ?? 0,
       days.map(([day, sealed, last, openFrom]) => ({ day, sealed, last, openFrom })),
+      archived.map(([firstDay, lastDay, name]) => ({ firstDay, lastDay, name })),
     )
   }
 
   /** The last closed day. */
   get last(): ClosedDay {
     return this.days.at(-1) ?? NONE
+  }
+
+  /** Before the ids of calls that no archive has. */
+  get firstCall(): string {
+    const last = this.archived.at(-1)
+    return last ? idStart('req', (last.lastDay + 1) * DAY_MS) : ''
+  }
+
+  /** The archive of the first month with days in a range that may lack charges; null if there is none. */
+  archiveOf(from: number, to: number): ArchivedMonth | null {
+    return this.archived.find((one) => one.firstDay * DAY_MS < to && (one.lastDay + 1) * DAY_MS > from) ?? null
   }
 
   before(moment: number): Before {

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { DAY_MS, isoDay } from '../../../../core/clock'
 import type { LedgerProblem } from '../../../../core/ledger/ledger-check'
-import { closedDays, closedFlows, closings, entries } from '../schema/ledger'
+import { archivedFlows, archivedSums, closedDays, closedFlows, closings, entries } from '../schema/ledger'
 import { partyOf } from './accounting'
 import type { ClosedDays } from './closed-days'
 
@@ -69,6 +69,7 @@ export class ClosingCheck {
       SELECT account, day, sum(rd) AS readDebits, sum(rc) AS readCredits, sum(kd) AS keptDebits, sum(kc) AS keptCredits FROM (
         SELECT debit AS account, day, amount AS rd, 0 AS rc, 0 AS kd, 0 AS kc FROM slice WHERE day IS NOT NULL AND debit NOT LIKE 'house/%'
         UNION ALL SELECT credit, day, 0, amount, 0, 0 FROM slice WHERE day IS NOT NULL AND credit NOT LIKE 'house/%'
+        UNION ALL SELECT account, day, debits, 0, 0, 0 FROM ${archivedSums} WHERE account >= ${from} AND account < ${to}
         UNION ALL SELECT account, day, 0, 0, debits, credits FROM kept)
       GROUP BY account, day HAVING sum(rd) <> sum(kd) OR sum(rc) <> sum(kc)`)
     for (const row of rows)
@@ -90,6 +91,7 @@ export class ClosingCheck {
             sum(amount) AS amount, count(*) AS entries FROM ${entries}
           WHERE seq > ${after} AND seq <= ${Math.min(this.days.newest, after + this.rows)} GROUP BY 1, 2, 3, 4 HAVING day IS NOT NULL`),
       )
+    this.addFlows('read', await this.db.all<DayFlow>(sql`SELECT * FROM ${archivedFlows}`))
     const flows = await this.db.all<DayFlow>(sql`SELECT * FROM ${closedFlows} WHERE day <= ${this.days.last.day}`)
     this.addFlows('kept', flows)
     const house = await this.db.all<{ account: string; day: number; debits: number; credits: number }>(

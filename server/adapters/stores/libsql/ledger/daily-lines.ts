@@ -46,14 +46,15 @@ export async function dailyLines(
   const [more] = await db
     .select({ seq: entries.seq })
     .from(entries)
-    .where(and(listed(account), lte(entries.seq, at.seq)))
+    .where(and(statedEntries(account), lte(entries.seq, at.seq)))
     .limit(1)
   return { rows: lines, next: more ? cursorOf(at.seq, String(at.balance)) : null }
 }
 
-/** What statements list. */
-function listed(account: AccountId) {
-  return and(eq(entries.accountId, account), ne(entries.kind, 'overrun'))
+/** What statements list: since the last charge that left for an archive, because the balances before it cannot be told from the entries. */
+export function statedEntries(account: AccountId) {
+  const archived = sql`(SELECT coalesce(max(last), 0) FROM archived_sums WHERE account IN (${`${account}/credit`}, ${`${account}/paid`}))`
+  return and(eq(entries.accountId, account), ne(entries.kind, 'overrun'), sql`${entries.seq} > ${archived}`)
 }
 
 /** The line that ends with the newest entry up to `seq`. */
@@ -62,7 +63,7 @@ async function partAt(db: LibSQLDatabase, account: AccountId, timezone: string, 
   const [row, other] = await db
     .select()
     .from(entries)
-    .where(and(listed(account), lte(entries.seq, seq)))
+    .where(and(statedEntries(account), lte(entries.seq, seq)))
     .orderBy(desc(entries.seq))
     .limit(2)
   if (!row) return null
@@ -91,7 +92,7 @@ async function partAt(db: LibSQLDatabase, account: AccountId, timezone: string, 
   const [before] = await db
     .select({ seq: entries.seq })
     .from(entries)
-    .where(and(listed(account), lt(entries.seq, row.seq), isOther))
+    .where(and(statedEntries(account), lt(entries.seq, row.seq), isOther))
     .orderBy(desc(entries.seq))
     .limit(1)
   const [sums] = await db
@@ -101,7 +102,7 @@ async function partAt(db: LibSQLDatabase, account: AccountId, timezone: string, 
       first: sql<number>`min(${entries.seq})`,
     })
     .from(entries)
-    .where(and(listed(account), gt(entries.seq, before?.seq ?? 0), lte(entries.seq, row.seq)))
+    .where(and(statedEntries(account), gt(entries.seq, before?.seq ?? 0), lte(entries.seq, row.seq)))
   const { charges = 1, spent = 0, first = row.seq } = sums ?? {}
   const only = charges === 1
   return {

@@ -34,28 +34,55 @@ export function libsqlLedgerCheck(
 ): LedgerCheck {
   return async () => {
     await applied()
-    const problems: LedgerProblem[] = []
-    const closings = new ClosingCheck(db, await ClosedDays.read(db), sizes.rows)
-    const parts = [
-      wrongBalances(db, sizes, closings),
-      balancesWithoutEntries(db, sizes),
-      closings.ofDays(),
-      wrongCharges(db, sizes),
-    ]
-    for (const part of parts)
-      for await (const problem of part) {
-        problems.push(problem)
-        if (problems.length === MAX_PROBLEMS) return problems
-      }
-    return problems
+    for (;;) {
+      const before = await archivedCharges(db)
+      const problems = await problemsOf(db, sizes)
+      // Charges that leave for an archive meanwhile are read twice, or not at all.
+      if (problems.length === 0 || (await archivedCharges(db)) === before) return problems
+    }
   }
+}
+
+async function problemsOf(db: LibSQLDatabase, sizes: CheckSizes): Promise<readonly LedgerProblem[]> {
+  const problems: LedgerProblem[] = []
+  const days = await ClosedDays.read(db)
+  const closings = new ClosingCheck(db, days, sizes.rows)
+  const parts = [
+    wrongBalances(db, sizes, closings),
+    balancesWithoutEntries(db, sizes),
+    closings.ofDays(),
+    wrongCharges(db, days.firstCall, sizes),
+  ]
+  for (const part of parts)
+    for await (const problem of part) {
+      problems.push(problem)
+      if (problems.length === MAX_PROBLEMS) return problems
+    }
+  return problems
+}
+
+async function archivedCharges(db: LibSQLDatabase): Promise<number> {
+  const [row] = await db.all<{ entries: number }>(sql`SELECT coalesce(sum(entries), 0) AS entries FROM archived_flows`)
+  return row?.entries ?? 0
+}
+
+/** What the charges of an account took that left for an archive. */
+function archivedOf(id: string): SQL {
+  const part = (name: string) =>
+    sql.raw(`-coalesce((SELECT sum(debits) FROM archived_sums WHERE account = ${id} || '/${name}'), 0)`)
+  return sql`${part('credit')} AS archivedCredit, ${part('paid')} AS archivedPaid`
 }
 
 const PARTS = ['credit', 'paid', 'debt'] as const
 type Balances = Readonly<Record<(typeof PARTS)[number], number>>
 const NOTHING: Balances = { credit: 0, paid: 0, debt: 0 }
 
-interface OwnerSums extends Balances {
+interface Archived {
+  readonly archivedCredit: number
+  readonly archivedPaid: number
+}
+
+interface OwnerSums extends Balances, Archived {
   readonly owner: string
   /** The stored balances, as of the same moment. */
   readonly storedCredit: number
@@ -83,7 +110,8 @@ async function* wrongBalances(
         count(*) AS count FROM slice GROUP BY owner)
     SELECT o.owner AS owner, coalesce(s.credit, 0) AS credit, coalesce(s.paid, 0) AS paid, coalesce(s.debt, 0) AS debt,
       coalesce(s.last, 0) AS last, coalesce(s.count, 0) AS count,
-      coalesce(a.credit, 0) AS storedCredit, coalesce(a.paid, 0) AS storedPaid, coalesce(a.debt, 0) AS storedDebt
+      coalesce(a.credit, 0) AS storedCredit, coalesce(a.paid, 0) AS storedPaid, coalesce(a.debt, 0) AS storedDebt,
+      ${archivedOf('o.owner')}
     FROM ${owners} o LEFT JOIN sums s ON s.owner = o.owner LEFT JOIN accounts a ON a.id = o.owner ORDER BY 1`
   const nextOwners = (after: string) => sumsOf(sql`(SELECT owner FROM sums)`, sql`account_id > ${after}`)
   const restOf = (owner: string, seq: number) =>
@@ -101,7 +129,7 @@ async function* wrongBalances(
       const sums: Balances = added(begun?.sums ?? NOTHING, row)
       begun = null
       if (isFull && row === last) begun = { seq: row.last, sums }
-      else yield* balanceProblems(row, sums)
+      else yield* balanceProblems(row, withArchived(sums, row))
     }
     after = last.owner
   }
@@ -130,6 +158,10 @@ function added(a: Balances, b: Balances): Balances {
   return { credit: a.credit + b.credit, paid: a.paid + b.paid, debt: a.debt + b.debt }
 }
 
+function withArchived(sums: Balances, { archivedCredit, archivedPaid }: Archived): Balances {
+  return added(sums, { credit: archivedCredit, paid: archivedPaid, debt: 0 })
+}
+
 function* balanceProblems({ owner, storedCredit, storedPaid, storedDebt }: OwnerSums, sums: Balances) {
   const stored: Balances = { credit: storedCredit, paid: storedPaid, debt: storedDebt }
   for (const part of PARTS) if (stored[part] !== sums[part]) yield balanceProblem(part, owner, stored[part], sums[part])
@@ -143,20 +175,28 @@ async function* balancesWithoutEntries(db: LibSQLDatabase, { rows }: CheckSizes)
   for (let after = ''; ; ) {
     const slice = sql`(SELECT id, credit, paid, debt FROM accounts WHERE id > ${after} ORDER BY id LIMIT ${rows})`
     const [end] = await db.all<{ last: string | null }>(sql`SELECT max(id) AS last FROM ${slice}`)
-    const found = await db.all<Balances & { id: string }>(sql`SELECT id, credit, paid, debt FROM ${slice} AS a
-      WHERE (credit <> 0 OR paid <> 0 OR debt <> 0) AND NOT EXISTS (SELECT 1 FROM entries WHERE account_id = a.id)`)
-    for (const { id, ...stored } of found)
-      for (const part of PARTS) if (stored[part] !== 0) yield balanceProblem(part, id, stored[part], 0)
+    const found = await db.all<
+      Balances & Archived & { id: string }
+    >(sql`SELECT *, ${archivedOf('a.id')} FROM ${slice} AS a
+      WHERE NOT EXISTS (SELECT 1 FROM entries WHERE account_id = a.id)`)
+    for (const row of found) {
+      const sums = withArchived(NOTHING, row)
+      for (const part of PARTS) if (row[part] !== sums[part]) yield balanceProblem(part, row.id, row[part], sums[part])
+    }
     if (!end?.last) return
     after = end.last
   }
 }
 
-/** In one pass, unless the tables are so far out of order that too much waits for its other side: then in as many as it takes, each of a part of the calls. */
-async function* wrongCharges(db: LibSQLDatabase, sizes: CheckSizes): AsyncGenerator<LedgerProblem, void> {
+/** From the first call on that no archive has. In one pass, unless the tables are so far out of order that too much waits for its other side: then in as many as it takes, each of a part of the calls. */
+async function* wrongCharges(
+  db: LibSQLDatabase,
+  first: string,
+  sizes: CheckSizes,
+): AsyncGenerator<LedgerProblem, void> {
   for (let parts = 1, part = 0; part < parts; ) {
     const unmatched = new UnmatchedCharges(sizes.unmatched, { parts, part })
-    const end = await walkCharges(db, unmatched, sizes)
+    const end = await walkCharges(db, first, unmatched, sizes)
     if (end !== null) {
       yield* confirmed(db, unmatched.list(), end)
       part++
@@ -173,15 +213,16 @@ async function* wrongCharges(db: LibSQLDatabase, sizes: CheckSizes): AsyncGenera
  */
 async function walkCharges(
   db: LibSQLDatabase,
+  first: string,
   unmatched: UnmatchedCharges,
   { rows }: CheckSizes,
 ): Promise<number | null> {
   const [newest] = await db.all<{ last: number }>(sql`SELECT coalesce(max(seq), 0) AS last FROM entries`)
   const end = newest?.last ?? 0
   const add = async (entries: readonly [number, number], calls: readonly [string, string]) => {
-    unmatched.add(await db.all<Charged>(chargedIn(entries, calls)))
+    unmatched.add(await db.all<Charged>(chargedIn(first, entries, calls)))
   }
-  let [seq, id] = [0, '']
+  let [seq, id] = [0, first]
   for (let isRead = false; !isRead; ) {
     const to = Math.min(end, seq + rows)
     const until = to === end ? LAST_ID : await newestCall(db, seq, to)
@@ -215,10 +256,14 @@ async function lastOfSlice(db: LibSQLDatabase, after: string, until: string, row
 }
 
 /** The calls and charges of two slices that do not match each other. */
-function chargedIn([after, to]: readonly [number, number], [afterId, toId]: readonly [string, string]): SQL {
+function chargedIn(
+  first: string,
+  [after, to]: readonly [number, number],
+  [afterId, toId]: readonly [string, string],
+): SQL {
   return sql`SELECT id, account, sum(c) AS cost, sum(e) AS charged FROM (
       SELECT request_id AS id, account_id AS account, 0 AS c, iif(kind = 'charge', amount, -amount) AS e FROM entries
-        WHERE seq > ${after} AND seq <= ${to} AND kind IN ('charge', 'reversal') AND request_id IS NOT NULL
+        WHERE seq > ${after} AND seq <= ${to} AND kind IN ('charge', 'reversal') AND request_id >= ${first}
       UNION ALL SELECT id, account_id, cost, 0 FROM requests WHERE id > ${afterId} AND id <= ${toId} AND cost <> 0)
     GROUP BY id, account HAVING sum(c) <> sum(e)`
 }

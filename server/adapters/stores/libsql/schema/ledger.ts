@@ -5,7 +5,7 @@ import type { EntryKind, LedgerAccount } from '../../../../core/ledger/entry'
 import { instant, money } from '../driver/columns'
 import { accounts } from './accounts'
 
-/** The append-only double-entry ledger: triggers refuse to change or delete a row. */
+/** The append-only double-entry ledger: triggers refuse to change a row, and to delete any but a charge of an archived month. */
 export const entries = sqliteTable(
   'entries',
   {
@@ -62,6 +62,51 @@ export const closings = sqliteTable(
 /** What the entries of a closed day moved, with the accounts of all customers taken together (`customers/paid`). */
 export const closedFlows = sqliteTable(
   'closed_flows',
+  {
+    day: integer().notNull(),
+    kind: text().$type<EntryKind>().notNull(),
+    debit: text().notNull(),
+    credit: text().notNull(),
+    amount: money().notNull(),
+    entries: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.day, table.kind, table.debit, table.credit] })],
+)
+
+/**
+ * Months whose calls and charges may leave the tables, because an archive has them: the oldest first. Triggers refuse one that is not closed, or whose archive
+ * has other charges than were closed, and any change.
+ */
+export const archivedMonths = sqliteTable('archived_months', {
+  /** Its first and last days, since 1970-01-01. */
+  firstDay: integer('first_day').primaryKey(),
+  lastDay: integer('last_day').notNull(),
+  /** Of the archive: `gateway-archive-2025-09`. */
+  name: text().notNull(),
+  location: text().notNull(),
+  /** The SHA-256 of its manifest. */
+  manifest: text().notNull(),
+  charges: integer().notNull(),
+  charged: money().notNull(),
+  archivedAt: instant('archived_at').notNull(),
+})
+
+/** What the charges that left took from each ledger account on each closed day; written by the trigger that lets them go. A balance is the entries less these. */
+export const archivedSums = sqliteTable(
+  'archived_sums',
+  {
+    account: text().$type<LedgerAccount>().notNull(),
+    day: integer().notNull(),
+    debits: money().notNull(),
+    /** The last of them. */
+    last: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.account, table.day] })],
+)
+
+/** The same as `closed_flows`. */
+export const archivedFlows = sqliteTable(
+  'archived_flows',
   {
     day: integer().notNull(),
     kind: text().$type<EntryKind>().notNull(),

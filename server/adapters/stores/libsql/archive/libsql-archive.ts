@@ -1,0 +1,127 @@
+import { sql } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import {
+  type Archive,
+  type ArchiveMonth,
+  ArchiveProblem,
+  archiveMonth,
+  monthOfDay,
+  type RemovalStep,
+  type RemovedMonth,
+} from '../../../../core/archive/archive'
+import type { AuditEntry } from '../../../../core/audit'
+import { DAY_MS } from '../../../../core/clock'
+import type { AccountId } from '../../../../core/ids'
+import { micros } from '../../../../core/money'
+import { auditRow } from '../audit/audit-row'
+import { databaseError } from '../driver/worker/worker-connection'
+import { ClosedDays } from '../ledger/closed-days'
+import { auditLog } from '../schema/accounts'
+import { archivedMonths, archivedSums, entries } from '../schema/ledger'
+import { pruned, requests } from '../schema/usage'
+import { callIds } from './archive-rows'
+
+/** Calls, and charges, per commit: some milliseconds. */
+const ROWS = 500
+/** An id of a call begins with its time. */
+const CALL = /^req_([0-9a-f]{12})/
+/** What triggers say of a month that may not go. */
+const REFUSALS =
+  /this month is not closed|an earlier month has .* archived|the archive has other charges than were closed/
+const FIRST = 'req_'
+
+export class LibsqlArchive implements Archive {
+  private readonly db: LibSQLDatabase
+  private readonly rows: number
+  /** Up to which entry a month has no charge left. It never gets one. */
+  private readonly reached = new Map<number, number>()
+
+  constructor(db: LibSQLDatabase, rows = ROWS) {
+    this.db = db
+    this.rows = rows
+  }
+
+  async begin({ month, ...archive }: RemovedMonth, at: number, audit: AuditEntry): Promise<void> {
+    const known = (await this.months()).find((one) => one.month.firstDay === month.firstDay)
+    if (known?.manifest === archive.manifest) return
+    if (known) throw new ArchiveProblem(`${month.text} has begun to leave for ${known.location}/${known.name}`)
+    const { firstDay, lastDay } = month
+    const before = (lastDay + 1) * DAY_MS
+    const row = { ...archive, firstDay, lastDay, charged: micros(archive.charged), archivedAt: at }
+    try {
+      await this.db.batch([
+        this.db.insert(archivedMonths).values(row),
+        // Reports read whole quarters of an hour where the log has gaps.
+        this.db
+          .insert(pruned)
+          .values({ name: 'requests', before, cursor: FIRST })
+          .onConflictDoUpdate({ target: pruned.name, set: { before: sql`max(before, excluded.before)` } }),
+        this.db.insert(auditLog).values(auditRow(audit)),
+      ])
+    } catch (error) {
+      const reason = REFUSALS.exec(databaseError(error).message)?.[0]
+      throw reason === undefined ? error : new ArchiveProblem(`${month.text} cannot leave: ${reason}`)
+    }
+  }
+
+  async remove(month: ArchiveMonth): Promise<RemovalStep> {
+    const { rest, seq } = await this.nextCharges(month)
+    const [first, end] = callIds(month)
+    const from = this.reached.get(month.firstDay) ?? rest.after
+    const chosen = sql`seq > ${from} AND seq <= ${seq} AND ${rest.which} AND kind = 'charge'`
+    // Revenue by operation reads the calls of refunds. Word for word the condition of the index entries_other, or SQLite would not use it.
+    const refunded = sql`SELECT request_id FROM ${entries} WHERE kind <> 'charge' AND kind = 'charge_refund' AND request_id IS NOT NULL`
+    const [calls, , charges] = await this.db.batch([
+      this.db.delete(requests).where(sql`id IN (SELECT id FROM ${requests} WHERE id >= ${first} AND id < ${end}
+        AND id NOT IN (${refunded}) ORDER BY id LIMIT ${this.rows})`),
+      // A call whose id is of a later month, because the clock was set back before its charge: both go together.
+      this.db
+        .delete(requests)
+        .where(sql`id IN (SELECT request_id FROM ${entries} WHERE ${chosen} AND request_id >= ${end})
+        AND id NOT IN (${refunded})`),
+      this.db.delete(entries).where(chosen),
+    ])
+    this.reached.set(month.firstDay, seq)
+    const done = calls.rowsAffected === 0 && charges.rowsAffected === 0
+    return { calls: calls.rowsAffected, charges: charges.rowsAffected, done }
+  }
+
+  /** The last of the charges that go next. */
+  private async nextCharges({ firstDay, lastDay }: ArchiveMonth) {
+    const days = await ClosedDays.read(this.db)
+    if (!days.archived.some((one) => one.firstDay === firstDay)) throw new ArchiveProblem('no archive has this month')
+    const rest = days.between(firstDay * DAY_MS, (lastDay + 1) * DAY_MS)
+    const from = this.reached.get(firstDay) ?? rest.after
+    const [row] = await this.db.all<{
+      last: number | null
+    }>(sql`SELECT max(seq) AS last FROM (SELECT seq FROM ${entries}
+      WHERE seq > ${from} AND seq <= ${rest.to} AND ${rest.which} AND kind = 'charge' ORDER BY seq LIMIT ${this.rows})`)
+    return { rest, seq: row?.last ?? from }
+  }
+
+  async months(): Promise<readonly RemovedMonth[]> {
+    const rows = await this.db.select().from(archivedMonths).orderBy(archivedMonths.firstDay)
+    return rows.flatMap(({ firstDay, name, location, manifest, charges, charged }) => {
+      const month = archiveMonth(monthOfDay(firstDay))
+      return month ? [{ month, name, location, manifest, charges, charged }] : []
+    })
+  }
+
+  async ofCall(id: string): Promise<string | null> {
+    const day = Math.floor(Number.parseInt(CALL.exec(id)?.[1] ?? '', 16) / DAY_MS)
+    if (!Number.isSafeInteger(day)) return null
+    const [row] = await this.db
+      .select({ name: archivedMonths.name })
+      .from(archivedMonths)
+      .where(sql`${day} BETWEEN first_day AND last_day`)
+    return row?.name ?? null
+  }
+
+  async ofAccount(account: AccountId): Promise<readonly string[]> {
+    const rows = await this.db.all<{
+      name: string
+    }>(sql`SELECT name FROM ${archivedMonths} m WHERE EXISTS (SELECT 1 FROM ${archivedSums}
+      WHERE account IN (${`${account}/credit`}, ${`${account}/paid`}) AND day BETWEEN m.first_day AND m.last_day) ORDER BY first_day`)
+    return rows.map(({ name }) => name)
+  }
+}
