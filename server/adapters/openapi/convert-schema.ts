@@ -4,6 +4,7 @@ import { elementsOf, isJson, type Json } from '../../core/json'
 import { isPlainLine, shownName } from '../../core/plain-text'
 import type { Documents, Located } from './documents'
 import { plainDescription, plainTitle, textIn } from './plain-texts'
+import { Subtypes } from './subtypes'
 
 /** Keywords, list elements and members of one schema. A hundred characters of text count as one. */
 export const MAX_PARTS = 20_000
@@ -54,8 +55,11 @@ export class SchemaConverter {
   private parts = 0
   private root: Located = { value: true, base: '', key: '' }
 
+  private readonly subtypes: Subtypes
+
   constructor(documents: Documents) {
     this.documents = documents
+    this.subtypes = new Subtypes(documents)
     this.bareRefs = textIn(documents.root['openapi']).startsWith('3.0')
   }
 
@@ -70,12 +74,17 @@ export class SchemaConverter {
   }
 
   /** `hidden`: members of the same value that only answers have, by the schemas that this one is joined with. */
-  private schema(value: unknown, label: string, hidden: ReadonlySet<string> = NONE): DataSchema {
+  private schema(
+    value: unknown,
+    label: string,
+    hidden: ReadonlySet<string> = NONE,
+    isJoined: 'joined' | 'alone' = 'alone',
+  ): DataSchema {
     this.count(1)
     if (typeof value === 'boolean') return value
     if (!isJson(value)) throw new SchemaProblem('has a schema that is not an object')
     if (value['$dynamicRef'] !== undefined) throw new SchemaProblem('uses $dynamicRef, which is not supported')
-    const ref = this.referenceOf(value)
+    const ref = this.referenceOf(value, isJoined === 'joined')
     if (ref && this.bareRefs) return value['nullable'] === true ? { anyOf: [ref, { type: 'null' }] } : ref
     const out: [string, unknown][] = [...Object.entries(ref ?? {}), ...this.texts(value), ...this.types(value, label)]
     const own = new Set([...hidden, ...this.readOnlyNames(value)])
@@ -91,7 +100,7 @@ export class SchemaConverter {
     if (this.parts > MAX_PARTS) throw new SchemaProblem(`has a schema of more than ${MAX_PARTS} parts`)
   }
 
-  private referenceOf(value: Json): { readonly $ref: string } | null {
+  private referenceOf(value: Json, isJoined: boolean): Json | null {
     if (value['$recursiveRef'] !== undefined) {
       // Of draft 2019-09: the outermost schema that is marked. Within one definition this is the definition.
       const marked = isJson(this.root.value) && this.root.value['$recursiveAnchor'] === true
@@ -101,7 +110,22 @@ export class SchemaConverter {
     if (typeof value['$ref'] !== 'string') return null
     const target = this.documents.resolve(value['$ref'], this.root)
     if (!target.ok) throw new SchemaProblem(`has a schema that cannot be read: ${target.error}`)
-    return this.reference(target.value)
+    return this.familyReference(target.value, isJoined && this.root.key !== '', value)
+  }
+
+  /**
+   * A reference to a schema with a discriminator allows its subtypes too. A subtype that is joined with it means only what it has itself:
+   * without the forms that lead back to the subtype.
+   */
+  private familyReference(target: Located, isJoined: boolean, { anyOf, oneOf }: Json): Json {
+    if (!isJson(target.value) || !isJson(target.value['discriminator'])) return this.reference(target)
+    const { oneOf: one, anyOf: any, discriminator, ...own } = target.value
+    const family = this.subtypes.of(target)
+    const isSubtype = isJoined && family.some(({ key }) => key === this.root.key)
+    const hasForms = one !== undefined || any !== undefined
+    if (isSubtype) return this.reference(hasForms ? { ...target, value: own, key: `${target.key}/own` } : target)
+    if (hasForms || family.length === 0 || anyOf !== undefined || oneOf !== undefined) return this.reference(target)
+    return { anyOf: [target, ...family].map((part) => this.reference(part)) }
   }
 
   private reference(target: Located): { readonly $ref: string } {
@@ -199,7 +223,10 @@ export class SchemaConverter {
       if (parts.length === 0) continue
       // A discriminator is a hint: the forms that it chooses from need not exclude each other.
       const hinted = keyword === 'oneOf' && isJson(value['discriminator']) && value['anyOf'] === undefined
-      out.push([hinted ? 'anyOf' : keyword, parts.map((part) => this.schema(part, label, hidden))])
+      out.push([
+        hinted ? 'anyOf' : keyword,
+        parts.map((part) => this.schema(part, label, hidden, keyword === 'allOf' ? 'joined' : 'alone')),
+      ])
     }
     for (const keyword of IN_PLACE) {
       if (value[keyword] !== undefined) out.push([keyword, this.schema(value[keyword], label)])

@@ -2,7 +2,7 @@ import { isJson, type Json } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import { readDocument } from './read-document'
 
-const MAX_EXTERNAL = 50
+const MAX_EXTERNAL = 500
 /** References that lead to references. */
 const MAX_HOPS = 20
 
@@ -71,6 +71,18 @@ export class Documents {
       at = next.value
     }
     return ok(at)
+  }
+
+  /** As `follow`, with the members that stand next to the reference, as a path item may have them. */
+  followWithin(part: Located): Result<Located, string> {
+    const followed = this.follow(part)
+    if (!followed.ok || !isJson(part.value) || !isJson(followed.value.value)) return followed
+    const { $ref, ...beside } = part.value
+    if ($ref === undefined || Object.keys(beside).length === 0) return followed
+    const { value, base } = followed.value
+    if (base !== part.base && !Object.values(beside).every((one) => typeof one === 'string'))
+      return err('has members next to a reference to another document')
+    return ok({ ...followed.value, value: { ...value, ...beside } })
   }
 
   private target(ref: string, base: string): Result<Located, string> {

@@ -25,8 +25,7 @@ export const importOpenApi: ImportDocument = (text, options) => importWithin(LIM
 
 /** `importOpenApi` with other limits. */
 export async function importWithin(limits: ImportLimits, text: string, options: ImportOptions): Promise<ImportResult> {
-  const { only, origin, fetchExternal } = options
-  const plain = { ...(only && { only }), ...(origin !== undefined && { origin }) }
+  const { fetchExternal, ...plain } = options
   const bytes = Buffer.byteLength(text)
   if (bytes > MAX_DOCUMENT_BYTES) {
     return err({ message: `The document is larger than ${MAX_DOCUMENT_BYTES / 1e6} MB.` })

@@ -1,6 +1,6 @@
 import { API_METHODS, type ApiMethod } from '../../core/apis/api'
 import { templateProblem } from '../../core/apis/api-routes'
-import type { ImportedOperation, RefusedPart } from '../../core/apis/catalog/imported'
+import type { ImportedOperation, ImportOptions, RefusedPart } from '../../core/apis/catalog/imported'
 import { elementsOf, isJson, type Json } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'
@@ -11,7 +11,7 @@ import { plainDescription, plainTitle, textIn } from './plain-texts'
 import { RequestBodyReader } from './read-body'
 import { ExampleReader } from './read-examples'
 import { ParameterReader } from './read-parameters'
-import { serverUrls } from './read-servers'
+import { Servers } from './read-servers'
 import { SchemaReader } from './schema-reader'
 
 const MAX_OPERATIONS = 5_000
@@ -29,22 +29,29 @@ interface FoundOperation {
 }
 
 export interface ReadOperations {
+  /** Where the operations are served. */
+  readonly servers: readonly string[]
   readonly operations: readonly ImportedOperation[]
   readonly refused: readonly RefusedPart[]
   readonly notices: readonly string[]
 }
 
-/** Reads the operations of a document, or those named by `only`. The error is a sentence about the whole document. */
+/**
+ * Reads the operations of a document, or those named by `only`, that are served at `baseUrl`. The error is a sentence about the whole
+ * document.
+ */
 export function readOperations(
   documents: Documents,
-  only: readonly string[] | undefined,
+  { only, baseUrl }: Pick<ImportOptions, 'only' | 'baseUrl'>,
 ): Result<ReadOperations, string> {
   const refused: RefusedPart[] = []
   const notices: string[] = []
   const found = operationsOf(documents, refused, notices)
   if (found.length > MAX_OPERATIONS) return err(`The document has more than ${MAX_OPERATIONS} operations.`)
   const ids = operationIds(found)
-  const reader = new OperationReader(documents)
+  const own = found.map(serversOf)
+  const servers = new Servers(documents.root['servers'], own, documents.start.base, baseUrl)
+  const reader = new OperationReader(documents, servers)
   const operations: ImportedOperation[] = []
   const shapes = new Map<string, string>()
   const wanted = only && new Set(only)
@@ -68,7 +75,7 @@ export function readOperations(
     notices.push(...notes.all)
   }
   for (const name of missing) refused.push({ name: shownPart(name), reason: 'is not in the document' })
-  return ok({ operations, refused, notices })
+  return ok({ operations, refused, notices, servers: servers.urls })
 }
 
 /** All operations of the methods that are sold. */
@@ -79,18 +86,27 @@ function operationsOf(documents: Documents, refused: RefusedPart[], notices: str
   const dropped: string[] = []
   for (const [path, value] of paths.ok && isJson(paths.value.value) ? Object.entries(paths.value.value) : []) {
     if (path.startsWith('x-')) continue
-    const item = documents.follow({ ...start, value })
+    const item = documents.followWithin({ ...start, value })
     const problem = item.ok ? (isJson(item.value.value) ? pathProblem(path) : 'is not an object') : item.error
     if (problem !== null || !item.ok || !isJson(item.value.value)) {
       refused.push({ name: shownPart(path), reason: problem ?? 'cannot be read' })
       continue
     }
-    for (const [key, operation] of Object.entries(item.value.value)) {
+    const { additionalOperations } = item.value.value
+    for (const key of isJson(additionalOperations) ? Object.keys(additionalOperations) : [])
+      dropped.push(`${key} ${path}`)
+    for (const [key, declared] of Object.entries(item.value.value)) {
       if (NOT_SOLD.includes(key)) dropped.push(`${key.toUpperCase()} ${path}`)
       const method = API_METHODS.find((one) => one.toLowerCase() === key)
       if (!method) continue
-      const operationId = isJson(operation) ? operation['operationId'] : undefined
-      found.push({ method, path, item: item.value, operation: { ...item.value, value: operation }, operationId })
+      const operation = documents.follow({ ...item.value, value: declared })
+      if (!operation.ok) {
+        refused.push({ name: shownPart(`${method} ${path}`), reason: `cannot be read: ${operation.error}` })
+        continue
+      }
+      const { value } = operation.value
+      const operationId = isJson(value) ? value['operationId'] : undefined
+      found.push({ method, path, item: item.value, operation: operation.value, operationId })
     }
   }
   if (dropped.length > 0) {
@@ -103,18 +119,23 @@ function pathProblem(path: string): string | null {
   return path.length > MAX_PATH ? `is longer than ${MAX_PATH} characters` : templateProblem(path)
 }
 
+function serversOf({ item, operation }: FoundOperation): unknown {
+  const own = isJson(operation.value) ? operation.value['servers'] : undefined
+  return own ?? (isJson(item.value) ? item.value['servers'] : undefined)
+}
+
 class OperationReader {
   private readonly documents: Documents
-  private readonly servers: readonly string[]
+  private readonly servers: Servers
   private readonly secrets: ReadonlySet<string>
   private readonly parameters: ParameterReader
   private readonly bodies: RequestBodyReader
   private readonly examples: ExampleReader
 
-  constructor(documents: Documents) {
+  constructor(documents: Documents, servers: Servers) {
     const schemas = new SchemaReader(documents)
     this.documents = documents
-    this.servers = serverUrls(documents.root['servers'], documents.start.base)
+    this.servers = servers
     this.secrets = authenticating(documents)
     this.parameters = new ParameterReader(documents, schemas)
     this.bodies = new RequestBodyReader(documents, schemas)
@@ -122,18 +143,16 @@ class OperationReader {
   }
 
   /** The error follows the operation's name. */
-  read(
-    { method, path, item, operation }: FoundOperation,
-    id: string,
-    notes: OperationNotes,
-  ): Result<ImportedOperation, string> {
+  read(found: FoundOperation, id: string, notes: OperationNotes): Result<ImportedOperation, string> {
+    const { method, path, item, operation } = found
     const declared = operation.value
     if (!isJson(declared)) return err('is not an object')
     const of = isJson(item.value) ? item.value : {}
-    const elsewhere = this.otherServer(declared['servers'] ?? of['servers'])
+    const elsewhere = this.servers.problem(serversOf(found))
     if (elsewhere !== null) return err(elsewhere)
-    const parts = [...elementsOf(declared['parameters']), ...elementsOf(of['parameters'])]
-    const located = parts.map((value) => ({ ...operation, value }))
+    const located = [operation, item].flatMap((part) =>
+      elementsOf(isJson(part.value) ? part.value['parameters'] : []).map((value) => ({ ...part, value })),
+    )
     const parameters = this.parameters.read(path, located, this.secrets, notes)
     if (!parameters.ok) return parameters
     const requestBody = { ...operation, value: declared['requestBody'] }
@@ -157,17 +176,11 @@ class OperationReader {
 
   private body(method: ApiMethod, requestBody: Located, notes: OperationNotes): ReturnType<RequestBodyReader['read']> {
     if (method !== 'GET' || requestBody.value === undefined) return this.bodies.read(requestBody, notes)
-    const required = isJson(requestBody.value) && requestBody.value['required'] === true
+    const followed = this.documents.follow(requestBody)
+    const required = followed.ok && isJson(followed.value.value) && followed.value.value['required'] === true
     if (required) return err('needs a body, which a GET request does not have')
     notes.add('Its body is left out: a GET request has none.')
     return ok(null)
-  }
-
-  private otherServer(servers: unknown): string | null {
-    if (!Array.isArray(servers) || servers.length === 0) return null
-    const urls = serverUrls(servers, this.documents.start.base)
-    const same = urls.length > 0 && urls.some((url) => this.servers.includes(url))
-    return same ? null : `is served elsewhere than the rest: ${listed(urls) || 'at an unknown place'}`
   }
 
   private answer(operation: Located, { responses }: Json): Pick<ImportedOperation, 'answer' | 'headersDown'> {

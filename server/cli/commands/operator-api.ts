@@ -15,6 +15,7 @@ import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
 import { applyText, importText, operationTable, reportText, trialText } from './api-text'
+import { bundledDocument } from './bundle-document'
 import { readSource, readValue, writtenYaml } from './value-file'
 
 export const API_LEGEND = `  AUTH is none, header:NAME=SECRET, query:NAME=SECRET, bearer:SECRET, basic:SECRET, oauth2:TOKEN_URL;client=ID;secret=SECRET
@@ -143,10 +144,12 @@ async function importDocument(source: string, values: Values, ask: Confirm): Pro
   if (source === '') throw new UsageError('"operator api import" takes a file or a URL; see --help')
   const { name, base, auth, only } = values
   if (name === undefined) throw new UsageError('"operator api import" needs --name; see --help')
-  const document = await readSource(source)
+  const isUrl = /^https?:/.test(source)
+  const text = await readSource(source)
+  const document = isUrl ? text : await bundledDocument(source, text)
   const body: Record<string, unknown> = {
     ...{ name, document },
-    ...(/^https?:/.test(source) && { origin: source }),
+    ...(isUrl && { origin: source }),
     ...(base !== undefined && { base_url: base }),
     ...(auth !== undefined && { auth }),
     ...(only && { only }),

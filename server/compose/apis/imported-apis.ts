@@ -11,7 +11,7 @@ import type { Opening } from '../../core/cluster/opening'
 import { makeId } from '../../core/ids'
 import type { Json } from '../../core/json'
 import type { Journal } from '../../core/ledger/journal'
-import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
+import type { OutboundFetch, OutboundRequest } from '../../core/outbound/outbound-fetch'
 import { tryOperation } from '../../pipeline/apis/try-operation'
 import { type CellMembership, ownsControl } from '../cluster/cells/cell-membership'
 import { type ApiNeeds, composeApis } from './apis'
@@ -50,7 +50,8 @@ export async function composeImported(
     registry: apis,
     clock,
     ownOrigins,
-    fetchExternal: needs.strangers,
+    // Documents are where the operator points, as upstreams are.
+    fetchExternal: (request: OutboundRequest) => selling.apiDeps.fetch(request),
     hasWallet,
   }
   const apiCatalog = openCatalog(config, parts)
@@ -69,7 +70,6 @@ export async function composeImported(
   const tryApi = (sold: SoldOperation, input: Json) =>
     tryOperation(apiDeps, apiInputs, sold, input, makeId('req', clock.now()))
   const upstreamPayments = followUpstreamPayments({ ...needs, catalog: apiCatalog, takeOffSale })
-  // Documents are where the operator points, as upstreams are.
   return { ...selling, apiCatalog, tryApi, upstreamPayments, takeOffSale, fetchDocument: apiDeps.fetch }
 }
 

@@ -163,12 +163,72 @@ paths:
   })
 
   test('of another version or kind is refused by name', async () => {
-    expect(await problem('{"swagger":"2.0"}')).toContain('version 2.0')
+    expect(await problem('{"swagger":"1.2"}')).toContain('version 1.2')
     expect(await problem('{"openapi":"4.0.0"}')).toContain('version 4.0.0')
-    expect(await problem('{"a":1}')).toContain('no member openapi')
+    expect(await problem('{"a":1}')).toContain('neither a member openapi nor swagger')
     expect(await problem('[]')).toContain('is not an object')
     expect(await problem('{"openapi":')).toContain('neither valid JSON nor valid YAML')
     expect(await problem('a: b: c')).toContain('not valid YAML')
+  })
+
+  test.each(['3.0', '3.1', '3', '3.0.4', '3.1.2', '3.2.0', '"3.1"'])('of the version %s is read', async (version) => {
+    const text = `openapi: ${version}\npaths:\n  /a:\n    get:\n      summary: A\n`
+    expect((await imported(text)).operations.map(({ title }) => title)).toEqual(['A'])
+  })
+
+  test('of 3.2 names its further methods and whole query strings, which are not sold', async () => {
+    const querystring = { name: 'all', in: 'querystring', required: true, content: { 'application/json': {} } }
+    const paths = {
+      '/a': { get: {}, query: {}, additionalOperations: { COPY: {} } },
+      '/b': { get: { parameters: [querystring] } },
+    }
+    const { operations, refused, notices } = await imported(weather(paths, { openapi: '3.2.0' }))
+    expect(operations.map(({ path }) => path)).toEqual(['/a'])
+    expect(notices[0]).toContain('COPY /a, QUERY /a')
+    expect(refused).toEqual([{ name: 'GET /b', reason: 'needs the parameter all, which is sent in an unknown place' }])
+  })
+
+  test('of Swagger 2.0 is converted, with the forms of its lists, its forms and its bodies', async () => {
+    const list = (name: string, collectionFormat?: string) => ({
+      ...{ name, in: 'query', type: 'array', items: { type: 'string' }, required: true },
+      ...(collectionFormat && { collectionFormat }),
+    })
+    const document = {
+      swagger: '2.0',
+      info: { title: 'Old', version: '1' },
+      host: 'old.example',
+      basePath: '/v2',
+      schemes: ['https'],
+      paths: {
+        '/rows': {
+          get: { parameters: [list('csv'), list('multi', 'multi'), list('pipes', 'pipes'), list('ssv', 'ssv')] },
+        },
+        '/tabs': { get: { parameters: [list('tabs', 'tsv')] } },
+        '/form': {
+          post: {
+            consumes: ['application/x-www-form-urlencoded'],
+            parameters: [{ name: 'a', in: 'formData', type: 'string', required: true }],
+          },
+        },
+        '/body': {
+          put: { parameters: [{ name: 'b', in: 'body', required: true, schema: { $ref: '#/definitions/B' } }] },
+        },
+      },
+      definitions: { B: { type: 'object', properties: { a: { type: 'integer' } } } },
+    }
+    const { operations, refused, servers } = await imported(JSON.stringify(document))
+    expect(servers).toEqual(['https://old.example/v2'])
+    expect(refused).toEqual([{ name: 'GET /tabs', reason: expect.stringContaining('the style tabDelimited') }])
+    const [rows, form, body] = operations
+    expect(rows?.parameters.map(({ name, style, explode }) => [name, style, explode])).toEqual([
+      ['csv', 'form', false],
+      ['multi', 'form', true],
+      ['pipes', 'pipeDelimited', false],
+      ['ssv', 'spaceDelimited', false],
+    ])
+    expect(form?.body).toMatchObject({ contentType: 'application/x-www-form-urlencoded', schema: { required: ['a'] } })
+    expect(body?.body).toMatchObject({ contentType: 'application/json', required: true })
+    expect(compileJsonSchema(body?.body?.schema ?? false)({ a: 'x' })).not.toBeNull()
   })
 
   test('with more than 1,000 aliases, or nested deeper than 100 levels, is refused', async () => {
@@ -176,6 +236,124 @@ paths:
     expect(await problem(laughs.join('\n'))).toMatch(/aliases/)
     expect(await problem(`{"a":${'['.repeat(101)}${']'.repeat(101)}}`)).toContain('deeper than 100')
     expect(await problem(`a: ${'['.repeat(50_000)}`)).toStartWith('The document is')
+  })
+})
+
+describe('an operation', () => {
+  test('that is a reference is sold whole: with its name, its query and its body', async () => {
+    const Order = {
+      operationId: 'placeOrder',
+      parameters: [inQuery('at', { required: true })],
+      ...jsonBody({ type: 'object' }),
+    }
+    const { operations, refused } = await imported(
+      weather(
+        { '/orders': { post: { $ref: '#/components/x-operations/Order' } }, '/none': { get: { $ref: '#/nowhere' } } },
+        { components: { 'x-operations': { Order } } },
+      ),
+    )
+    expect(operations).toMatchObject([
+      { id: 'placeOrder', parameters: [{ name: 'at', required: true }], body: { required: true } },
+    ])
+    expect(refused).toEqual([{ name: 'GET /none', reason: expect.stringContaining('cannot be read') }])
+  })
+
+  test('of a path item that is a reference keeps the members that stand next to it', async () => {
+    const items = { Item: { get: { operationId: 'both' } } }
+    const { operations } = await imported(
+      weather(
+        { '/a': { $ref: '#/components/pathItems/Item', parameters: [inQuery('q', { required: true })] } },
+        { components: { pathItems: items } },
+      ),
+    )
+    expect(operations).toMatchObject([{ id: 'both', parameters: [{ name: 'q' }] }])
+  })
+
+  test('is sold where the API is called: by the servers of the document, of its path, or of itself', async () => {
+    const at = (...urls: string[]) => urls.map((url) => ({ url }))
+    const paths = {
+      '/one': { servers: at('https://a.example', 'https://b.example'), get: {} },
+      '/two': { get: { servers: at('https://b.example/') } },
+      '/three': { servers: at('https://a.example', 'https://b.example'), get: {} },
+    }
+    const sold = async (more: Part, options: ImportOptions = {}) =>
+      (await imported(weather(paths, more), options)).operations.map(({ path }) => path)
+    // Without servers of its own, the document is where most of its paths are.
+    expect(await sold({ servers: undefined })).toEqual(['/one', '/two', '/three'])
+    expect((await imported(weather(paths, { servers: undefined }))).servers).toEqual([
+      'https://a.example',
+      'https://b.example',
+    ])
+    expect(await sold({ servers: undefined }, { baseUrl: 'https://a.example' })).toEqual(['/one', '/three'])
+    expect(await sold({ servers: at('https://c.example') })).toEqual([])
+    expect(await sold({ servers: at('https://c.example') }, { baseUrl: 'https://b.example' })).toEqual([
+      '/one',
+      '/two',
+      '/three',
+    ])
+    expect(await sold({ servers: at('https://a.example') }, { baseUrl: 'https://proxy.example' })).toEqual([
+      '/one',
+      '/three',
+    ])
+  })
+})
+
+describe('a body in another type of JSON', () => {
+  test.each(['application/merge-patch+json', 'application/vnd.api+json; charset=utf-8'])(
+    '%s is sold as that',
+    async (type) => {
+      const content = { 'text/xml': {}, [type]: { schema: { type: 'object', properties: { a: { type: 'string' } } } } }
+      const { operations, notices } = await imported(
+        weather({ '/a': { patch: { requestBody: { required: true, content } } } }),
+      )
+      const plain = type.split(';')[0] ?? ''
+      expect(operations[0]?.body).toMatchObject({ contentType: plain, required: true })
+      expect(notices).toContain(`PATCH /a: The body is ${plain} only, not text/xml.`)
+    },
+  )
+})
+
+describe('a schema with a discriminator', () => {
+  const text = { type: 'string' }
+  const joining = (base: string, member: string) => ({
+    allOf: [{ $ref: `#/components/schemas/${base}` }, { type: 'object', properties: { [member]: text } }],
+  })
+  const Pet = {
+    type: 'object',
+    required: ['kind'],
+    discriminator: { propertyName: 'kind' },
+    properties: { kind: text },
+  }
+  const forms = [{ $ref: '#/components/schemas/Cat' }, { $ref: '#/components/schemas/Dog' }]
+
+  test.each<[string, Part]>([
+    [
+      'that its subtypes join',
+      { Pet, Cat: joining('Pet', 'meow'), Dog: joining('Pet', 'bark'), Puppy: joining('Dog', 'age') },
+    ],
+    [
+      'that lists its subtypes, which join it',
+      {
+        Pet: { ...Pet, oneOf: forms },
+        Cat: joining('Pet', 'meow'),
+        Dog: joining('Pet', 'bark'),
+        Puppy: joining('Dog', 'age'),
+      },
+    ],
+  ])('%s takes what they have, and nothing else', async (_, schemas) => {
+    for (const openapi of ['3.0.3', '3.1.0'])
+      for (const part of [{ $ref: '#/components/schemas/Pet' }, { allOf: [{ $ref: '#/components/schemas/Pet' }] }]) {
+        const { body } = await operation(jsonBody(part), { openapi, components: { schemas } }, '/x', 'post')
+        const validate = compileJsonSchema(body?.schema ?? false)
+        for (const value of [
+          { kind: 'Cat', meow: 'x' },
+          { kind: 'Dog', bark: 'x' },
+        ])
+          expect(validate(value)).toBeNull()
+        if (!('oneOf' in Object(schemas['Pet']))) expect(validate({ kind: 'Puppy', bark: 'x', age: '1' })).toBeNull()
+        expect(validate({ kind: 'Cat', admin: 'x' })).not.toBeNull()
+        expect(validate({ meow: 'x' })).not.toBeNull()
+      }
   })
 })
 
@@ -532,7 +710,7 @@ describe('referenced documents', () => {
     expect((await inProcess(text)).refused[0]?.reason).toContain('not of the same origin')
   })
 
-  test('are at most 50, only by HTTP, and a redirect stays at the origin', async () => {
+  test('are at most 500, only by HTTP, and a redirect stays at the origin', async () => {
     const requests: OutboundRequest[] = []
     const fetch: OutboundFetch = async (request) => {
       requests.push(request)
@@ -547,14 +725,14 @@ describe('referenced documents', () => {
       'http://docs.example/x',
       '//127.0.0.1/x',
     ]
-    const own = Array.from({ length: 60 }, (_, i) => `/schemas/${i}.json`)
+    const own = Array.from({ length: 510 }, (_, i) => `/schemas/${i}.json`)
     const paths = [...elsewhere, ...own].map(($ref, i) => [`/p${i}`, { post: jsonBody({ $ref }) }])
     const options = { origin: 'https://docs.example/openapi.json', fetchExternal: fetch }
     const { operations, refused } = await inProcess(weather(Object.fromEntries(paths)), options)
-    expect(requests.length).toBe(50)
-    expect(operations.length).toBe(50)
+    expect(requests.length).toBe(500)
+    expect(operations.length).toBe(500)
     expect(refused.filter(({ reason }) => reason.includes('not of the same origin')).length).toBe(elsewhere.length)
-    expect(refused.filter(({ reason }) => reason.includes('more than 50 other documents')).length).toBe(10)
+    expect(refused.filter(({ reason }) => reason.includes('more than 500 other documents')).length).toBe(10)
     for (const { url, mayVisit, maxRedirects } of requests) {
       expect(url).toStartWith('https://docs.example/schemas/')
       expect(maxRedirects).toBe(3)

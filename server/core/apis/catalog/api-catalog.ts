@@ -195,6 +195,7 @@ export class ApiCatalog {
     const { document: text, only, origin, price, prices, ...settings } = form
     const previous = this.byName(form.name)
     const read = await importDocument(text, {
+      baseUrl: form.baseUrl,
       ...(only && { only }),
       ...(origin !== undefined && { origin, fetchExternal }),
     })

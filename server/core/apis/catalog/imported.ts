@@ -44,6 +44,8 @@ export interface ImportProblem {
 export interface ImportOptions {
   /** The operations to import: `GET /v1/forecast`, or their ids. All if absent. */
   readonly only?: readonly string[]
+  /** Where the API is called. Operations that the document serves elsewhere are refused. */
+  readonly baseUrl?: string
   /** The URL that the document came from. References to other documents of its origin are fetched. */
   readonly origin?: string
   /** Fetches the other documents. Without it, and for other origins, such references are refused. */
