@@ -4,6 +4,7 @@ import { isUnitPrice, tokenPriceOf } from '../../core/models/unit-price'
 import { type Money, micros, min } from '../../core/money'
 import { spendable } from '../spendable'
 import type { ModelDeps, ValidatedCall } from './model-call'
+import { outputAt } from './wires/model-request'
 
 /** Adds the largest affordable output cap to a refusal for lack of money. Other failures are returned unchanged. */
 export async function withFittingCap(
@@ -44,7 +45,7 @@ function largestCap(
     const tried = fits + Math.floor((over - fits) / 2)
     const maxCost = maxTokenCost(tokenPriceOf(model), {
       input: bounds.input.max,
-      output: tried * request.choices,
+      output: outputAt(request, tried),
       hourCache: request.hourCache ?? false,
     })
     if (maxCost <= available) fits = tried

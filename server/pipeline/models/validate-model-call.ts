@@ -12,19 +12,20 @@ import { countedOn } from '../call'
 import { unknownItem } from './item-references'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { removedBetas } from './wires/anthropic/betas'
-import { boundsOf, type ModelRequest, type TokenBounds, unpricedMember } from './wires/model-request'
+import { boundsOf, type ModelRequest, type TokenBounds, unpricedMember, withoutOffTools } from './wires/model-request'
 import { type ModelWire, serves, type WirePath } from './wires/model-wire'
 
 /** Validates a parsed model call: its model and its bounds. Reserves nothing. */
 export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<ValidatedCall, Failure> {
-  const { authenticated, wire, request } = call
+  const { authenticated, wire } = call
   const { caller } = authenticated
   if (caller.kind === 'anonymous') throw new Error('an anonymous caller passed to a model')
-  const sold = soldModel(deps, caller, request.model, wire.route)
-  if (isKnownModel(sold)) call.onModel(request.model)
+  const sold = soldModel(deps, caller, call.request.model, wire.route)
+  if (isKnownModel(sold)) call.onModel(call.request.model)
   if (!sold.ok) return sold
   const model = sold.value
   call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
+  const request = withoutOffTools(call.request, model)
   const bounded = boundedCall(deps, wire, request, model)
   if (!bounded.ok) return bounded
   const { cap, bounds, maxCost, unitLine, defaults } = bounded.value
@@ -70,7 +71,7 @@ export function estimateModelCall(
   if (!model) return err(unknownModel(read.value.model))
   const spoken = onRoute(model, wire.route)
   if (!spoken.ok) return spoken
-  const bounded = boundedCall(deps, wire, read.value, model)
+  const bounded = boundedCall(deps, wire, withoutOffTools(read.value, model), model)
   return bounded.ok ? ok({ ...bounded.value, model }) : bounded
 }
 

@@ -86,6 +86,56 @@ describe.each(MODELS)('POST /v1/responses of the model %p (spec 4.6)', (model) =
     })
   })
 
+  test('ten streamed turns with tools, as Codex takes them, keep each call, and each is charged exactly', async () => {
+    const { key, balance } = await gateway.funded()
+    const tool = (name: string) => ({ type: 'function', name, strict: false, parameters: { type: 'object' } })
+    const turn = {
+      stream: true,
+      ...{ store: false, parallel_tool_calls: true, tool_choice: 'auto', prompt_cache_key: 'k' },
+      ...{ include: ['reasoning.encrypted_content'], reasoning: { summary: 'auto' }, client_metadata: { turn: '1' } },
+      tools: [
+        tool('exec_command'),
+        { type: 'namespace', name: 'mcp__files', description: 'Files', tools: [tool('read'), tool('list')] },
+        { type: 'web_search', external_web_access: false },
+      ],
+    }
+    const called = { namespace: 'mcp__files', name: 'read', arguments: '{"path":"a"}' }
+    vendor.answer = ({ path, body }) => {
+      const id = `c${Array(body[path.startsWith('/native') ? 'input' : 'messages']).flat().length}`
+      if (path.startsWith('/native')) {
+        const item = { type: 'function_call', id: `fc_${id}`, call_id: id, ...called, status: 'completed' }
+        const [created = ''] = NATIVE_EVENTS
+        const done = event('response.output_item.done', { sequence_number: 1, output_index: 0, item })
+        const response = { ...RESPONSE, output: [item] }
+        return eventStream([created, done, event('response.completed', { sequence_number: 2, response })])
+      }
+      const made = {
+        index: 0,
+        id,
+        type: 'function',
+        function: { name: 'mcp__files__read', arguments: called.arguments },
+      }
+      const delta = { choices: [{ index: 0, delta: { tool_calls: [made] }, finish_reason: 'tool_calls' }] }
+      return eventStream([`data: ${JSON.stringify(delta)}\n\n`, openAi.total(COUNTS), openAi.done])
+    }
+    const input: object[] = [{ role: 'user', content: 'Read ten files' }]
+    for (let at = 0; at < 10; at++) {
+      const text = await (await respond(key, model, { ...turn, input })).text()
+      const events = text.split('\n\n').flatMap((one) => (one === '' ? [] : JSON.parse(one.split('\ndata: ')[1] ?? '')))
+      const { item } = events.find(({ type }) => type === 'response.output_item.done')
+      expect(item).toMatchObject({ type: 'function_call', ...called })
+      input.push(item, { type: 'function_call_output', call_id: item.call_id, output: `file ${at}` })
+    }
+    expect(vendor.received).toHaveLength(10)
+    const body = vendor.received.at(-1)?.body
+    expect(JSON.stringify(body)).not.toContain('web_search')
+    if (model === 'native')
+      expect(body).toMatchObject({ input: input.slice(0, -2), client_metadata: turn.client_metadata })
+    else expect(body?.['tools']).toMatchObject([{}, { function: { name: 'mcp__files__read' } }, {}])
+    await until(async () => (await balance()).held === 0)
+    expect((await balance()).paid).toBe(10_000_000 - 10 * COST)
+  })
+
   test('a quote equals the amount that would be held, and calls no vendor', async () => {
     const { key, balance } = await gateway.funded()
     const quoted = await respond(key, model, {}, { headers: { 'x-cost-mode': 'quote' } })

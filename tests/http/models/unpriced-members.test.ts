@@ -12,6 +12,8 @@ beforeAll(async () => {
   gateway = await openModelGateway([
     { id: 'gpt', upstream: chat, price: PRICE },
     { id: 'gpt-more', upstream: chat, price: PRICE, extra_members: ['best_of', 'tools.web_search'] },
+    { id: 'codex', upstream: { ...chat, responses: true }, price: PRICE },
+    { id: 'codex-web', upstream: { ...chat, responses: true }, price: PRICE, extra_members: ['tools.web_search'] },
     { id: 'gpt-credit', upstream: chat, price: PRICE, recharge_required: false },
     { id: 'claude', upstream: claude, price: PRICE },
     { id: 'claude-long', upstream: claude, price: PRICE, betas: ['context-1m-2025-08-07'] },
@@ -43,7 +45,11 @@ describe('a property whose cost the token price does not cover', () => {
     for (const [path, body, param] of asked) {
       const answer = await gateway.post(key, path, body)
       expect(answer.status).toBe(422)
-      expect(await errorOf(answer)).toMatchObject({ code: 'unsupported_parameter', param })
+      const { message, ...error } = await errorOf(answer)
+      expect(error).toMatchObject({ code: 'unsupported_parameter', param })
+      // The message names the member and the cure.
+      expect(message).toStartWith(`${param} is not available`)
+      expect(message).toContain(`extra_members: ["${param}"]`)
     }
     const google = await gateway.post(key, '/v1beta/models/gem:generateContent', {
       contents: [{ parts: [{ text: 'Hi' }] }],
@@ -68,6 +74,69 @@ describe('a property whose cost the token price does not cover', () => {
     }
     // 19 more answers of 10 tokens at 10, and 13 bytes of ',"best_of":20' at 3.125.
     expect((await quoted({ best_of: 20 })) - (await quoted({}))).toBeCloseTo(19 * 10 * 10 + 13 * 3.125, -1)
+  })
+
+  test('is not a search of the web that is switched off, which is not sent on, unless the entry names it', async () => {
+    const { key } = await gateway.funded()
+    const usage = { input_tokens: 10, output_tokens: 4, total_tokens: 14 }
+    vendor.answer = () => Response.json({ id: 'r', status: 'completed', output: [], usage })
+    const tool = { type: 'function', name: 'ü', parameters: {} }
+    const tools = [tool, { type: 'web_search', external_web_access: false }, { ...tool, name: 'b' }]
+    const body = { input: 'Hello', max_output_tokens: 10, tools, client_metadata: { turn: 'ü' } }
+    const held = async (model: string) => {
+      const quoted = await gateway.post(
+        key,
+        '/v1/responses',
+        { ...body, model },
+        { headers: { 'x-cost-mode': 'quote' } },
+      )
+      return ((await quoted.json()) as { quote: { cost_micros_usd: number } }).quote.cost_micros_usd
+    }
+    expect((await gateway.post(key, '/v1/responses', { ...body, model: 'codex' })).status).toBe(200)
+    expect(vendor.received.at(-1)?.body).toEqual({ ...body, model: 'codex', store: false, tools: [tools[0], tools[2]] })
+    expect((await gateway.post(key, '/v1/responses', { ...body, model: 'codex-web' })).status).toBe(200)
+    expect(vendor.received.at(-1)?.body).toMatchObject({ tools })
+    // The vendor's own words for a search are held only where it is sent.
+    expect((await held('codex-web')) - (await held('codex'))).toBeGreaterThan(1024)
+    const live = { ...body, model: 'codex', tools: [{ type: 'web_search', external_web_access: true }] }
+    const refused = await gateway.post(key, '/v1/responses', live)
+    expect([refused.status, (await errorOf(refused))['param']]).toEqual([422, 'tools.web_search'])
+  })
+
+  test('is not the wish to store a chat, which is sent as false', async () => {
+    const { key } = await gateway.funded()
+    vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
+    const more = { store: true, chat_template_kwargs: { enable_thinking: false }, tools: [{ function: { name: 'f' } }] }
+    expect((await gateway.post(key, '/v1/chat/completions', { ...hello, model: 'gpt', ...more })).status).toBe(200)
+    expect(vendor.received.at(-1)?.body).toEqual({ ...hello, model: 'gpt', ...more, store: false })
+  })
+
+  test('thinking, which a vendor may bill on top of the cap, is held, and bounded where the caller did not', async () => {
+    const { key } = await gateway.funded()
+    vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
+    const quoted = async (more: object) => {
+      const answer = await gateway.chat(
+        key,
+        { ...hello, model: 'gpt', ...more },
+        { headers: { 'x-cost-mode': 'quote' } },
+      )
+      return ((await answer.json()) as { quote: { cost_micros_usd: number } }).quote.cost_micros_usd
+    }
+    const usual = await quoted({})
+    const input = (more: object) => Math.ceil((JSON.stringify(more).length - 1) * 3.125)
+    // Tokens of output at 10: as many again as the cap, or the caller's budget.
+    for (const [more, tokens] of [
+      [{ enable_thinking: true }, 10],
+      [{ enable_thinking: true, thinking_budget: 500 }, 500],
+      [{ thinking_budget: 500 }, 500],
+      [{ enable_thinking: false, thinking_budget: 500 }, 0],
+    ] as const)
+      expect(Math.abs((await quoted(more)) - usual - input(more) - tokens * 10)).toBeLessThanOrEqual(1)
+    const body = { ...hello, model: 'gpt', enable_thinking: true }
+    expect((await gateway.post(key, '/v1/chat/completions', body)).status).toBe(200)
+    expect(vendor.received.at(-1)?.body).toEqual({ ...body, thinking_budget: 10 })
+    const wrong = await gateway.post(key, '/v1/chat/completions', { ...body, thinking_budget: -1 })
+    expect([wrong.status, (await errorOf(wrong))['param']]).toEqual([400, 'thinking_budget'])
   })
 
   test('is not among the members that SDKs send', async () => {

@@ -3,10 +3,12 @@ import { MESSAGES } from '../../../server/pipeline/models/wires/anthropic/messag
 import { GENERATE_CONTENT } from '../../../server/pipeline/models/wires/google/generate-content-wire'
 import type { ModelWire } from '../../../server/pipeline/models/wires/model-wire'
 import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/openai/chat-completions-wire'
+import { RESPONSES } from '../../../server/pipeline/models/wires/openai/responses/responses-wire'
 
 const messages = [{ role: 'user', content: 'Hello' }]
 const BODIES = new Map<ModelWire, object>([
   [CHAT_COMPLETIONS, { model: 'm', messages }],
+  [RESPONSES, { model: 'm', input: 'Hello' }],
   [MESSAGES, { model: 'm', max_tokens: 5, messages }],
   [GENERATE_CONTENT, { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }],
 ])
@@ -69,6 +71,89 @@ describe('a token price covers all members', () => {
   })
 })
 
+describe('what costs nothing of its own passes', () => {
+  test('in a chat: what agents say of themselves, open members of servers, hints about caches, a tool without a type', () => {
+    const sent = {
+      ...{ client_metadata: { turn: 1 }, session_id: 's', store: true, usage: { include: true } },
+      ...{ chat_template_kwargs: { enable_thinking: false }, enable_thinking: true, thinking: { type: 'enabled' } },
+      ...{ reasoning: { effort: 'high', exclude: true }, include_reasoning: true, thinking_budget: 100 },
+      ...{
+        guided_json: {},
+        structured_outputs: { regex: 'a' },
+        grammar: 'root ::= "a"',
+        min_tokens: 2,
+        cache_prompt: true,
+      },
+      ...{ ignore_eos: false, mirostat: 2, dry_multiplier: 0.8, xtc_threshold: 0.1, repeat_penalty: 1.1 },
+      tools: [
+        { type: 'function', function: { name: 'f' }, cache_control: { type: 'ephemeral' } },
+        { function: { name: 'g', parameters: {} } },
+      ],
+    }
+    expect(uncovered(CHAT_COMPLETIONS, sent)).toEqual([])
+  })
+
+  test('in Responses: what Codex sends by default', () => {
+    const functions = {
+      type: 'namespace',
+      name: 'mcp__files',
+      description: 'd',
+      tools: [{ type: 'function', name: 'f' }],
+    }
+    const sent = {
+      ...{ client_metadata: { 'x-codex-window-id': 'w' }, store: false, include: ['reasoning.encrypted_content'] },
+      ...{ reasoning: { summary: 'auto' }, tool_choice: 'auto', parallel_tool_calls: true, prompt_cache_key: 'k' },
+      tools: [
+        { type: 'function', name: 'exec_command', strict: false, parameters: {} },
+        functions,
+        { type: 'web_search', external_web_access: false },
+        { type: 'local_shell' },
+        { type: 'tool_search', execution: 'client', description: 'd', parameters: {} },
+      ],
+      input: [
+        { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
+        { type: 'local_shell_call', call_id: 'c', action: { type: 'exec', command: ['ls'] } },
+        { type: 'local_shell_call_output', call_id: 'c', output: 'a' },
+        { type: 'tool_search_output', call_id: 't', execution: 'client', tools: [functions] },
+        { type: 'function_call', call_id: 'c', namespace: 'mcp__files', name: 'f', arguments: '{}' },
+      ],
+    }
+    expect(uncovered(RESPONSES, sent)).toEqual([])
+    expect(uncovered(RESPONSES, { chat_template_kwargs: {}, top_k: 4, seed: 1 })).toEqual([])
+  })
+
+  test("in messages: what the vendor's tools left in the history", () => {
+    const content = [
+      { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } },
+      {
+        type: 'web_search_tool_result',
+        tool_use_id: 's',
+        content: [{ type: 'web_search_result', encrypted_content: 'x' }],
+      },
+      { type: 'tool_search_tool_result', tool_use_id: 's', content: { type: 'tool_search_tool_search_result' } },
+      { type: 'compaction', content: 'What was said' },
+    ]
+    const sent = { messages: [...messages, { role: 'assistant', content }], client_metadata: {} }
+    expect(uncovered(MESSAGES, sent)).toEqual([])
+  })
+})
+
+test('a document in the result of a tool that the vendor ran counts as one', () => {
+  const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } }
+  const result = {
+    type: 'web_fetch_tool_result',
+    tool_use_id: 's',
+    content: { type: 'web_fetch_result', content: document },
+  }
+  const body = { ...BODIES.get(MESSAGES), messages: [{ role: 'assistant', content: [result] }] }
+  const read = MESSAGES.read(new TextEncoder().encode(JSON.stringify(body)), {
+    model: 'm',
+    stream: false,
+    events: false,
+  })
+  expect(read.ok && read.value.parts).toMatchObject({ opaque: 1, images: 0 })
+})
+
 describe('a member that it does not cover is named', () => {
   test.each([
     'models',
@@ -79,6 +164,12 @@ describe('a member that it does not cover is named', () => {
     'api_base',
     'best_of',
     'chat_template',
+    'echo',
+    'n_predict',
+    'use_beam_search',
+    'enable_search',
+    'priority',
+    'kv_transfer_params',
     'prediction',
     'moderation',
     'audio',
@@ -95,7 +186,6 @@ describe('a member that it does not cover is named', () => {
   })
 
   test.each<[string, object]>([
-    ['store', { store: true }],
     ['service_tier', { service_tier: 'priority' }],
     ['service_tier', { service_tier: 'flex' }],
     ['modalities', { modalities: ['text', 'audio'] }],
@@ -104,6 +194,8 @@ describe('a member that it does not cover is named', () => {
     ['tools', { tools: { type: 'web_search' } }],
     ['tools.web_search', { tools: [{ type: 'web_search' }] }],
     ['tools.type', { tools: [{ google_search: {} }] }],
+    ['tools.google_search', { tools: [{ function: {}, google_search: {} }] }],
+    ['reasoning.models', { reasoning: { models: ['dearer'] } }],
     ['tools.google_search', { tools: [{ type: 'function', function: {}, google_search: {} }] }],
     ['messages.input_audio', { messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
     ['messages.audio', { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }],
@@ -125,11 +217,18 @@ describe('a member that it does not cover is named', () => {
     ['tools.mcp_toolset', { tools: [{ type: 'mcp_toolset' }] }],
     ['messages.container_upload', { messages: [{ role: 'user', content: [{ type: 'container_upload' }] }] }],
     ['messages.tool_addition', { messages: [{ role: 'user', content: [{ type: 'tool_addition', tool: {} }] }] }],
-    [
-      'messages.web_search_tool_result',
-      { messages: [{ role: 'user', content: [{ type: 'tool_result', content: { type: 'web_search_tool_result' } }] }] },
-    ],
+    ['messages.fallback', { messages: [{ role: 'assistant', content: [{ type: 'fallback', to: 'dearer' }] }] }],
   ])('of a message: %s', (name, more) => expect(uncovered(MESSAGES, more)).toEqual([name]))
+
+  test.each<[string, object]>([
+    ['tools.web_search', { tools: [{ type: 'web_search' }] }],
+    ['tools.web_search', { tools: [{ type: 'web_search', external_web_access: true }] }],
+    ['tools.web_search', { tools: { type: 'namespace', tools: [{ type: 'web_search' }] } }],
+    ['tools.tool_search', { tools: [{ type: 'tool_search' }] }],
+    ['tools.shell', { tools: [{ type: 'shell' }] }],
+    ['input.mcp', { input: [{ type: 'tool_search_output', tools: [{ type: 'mcp' }] }] }],
+    ['input.compaction', { input: [{ type: 'compaction', encrypted_content: 'x' }] }],
+  ])('of Responses: %s in %j', (name, more) => expect(uncovered(RESPONSES, more)).toEqual([name]))
 
   test.each<[string, object]>([
     ['tools.googleSearch', { tools: [{ googleSearch: {} }] }],

@@ -123,13 +123,13 @@ describe('a call of Responses', () => {
       read({
         ...{ tools: ['x'], tool_choice: { type: 'mcp' }, include: ['file_search_call.results'], moderation: {} },
         ...{ reasoning: { mode: 'pro' }, context_management: [], service_tier: 'flex' },
-        input: [{ type: 'web_search_call' }, { role: 'user', content: [{ type: 'input_audio' }] }],
+        input: [{ type: 'code_interpreter_call' }, { role: 'user', content: [{ type: 'input_audio' }] }],
       }).uncovered.toSorted(),
     ).toEqual([
       'context_management',
       'include.file_search_call.results',
+      'input.code_interpreter_call',
       'input.input_audio',
-      'input.web_search_call',
       'moderation',
       'reasoning.mode',
       'service_tier',
@@ -325,8 +325,72 @@ describe('an upstream that speaks chat completions only', () => {
     })
   })
 
+  test('gets the functions of a namespace as functions of its own, and their calls find back to it', () => {
+    const group = (name: string, ...names: string[]) => ({
+      ...{ type: 'namespace', name, description: 'd' },
+      tools: names.map((one) => ({ ...FUNCTION, name: one })),
+    })
+    const long = 'n'.repeat(70)
+    const body = {
+      tools: [{ ...FUNCTION, name: 'files__read' }, group('files', 'read', 'list'), group('a.b', long), FUNCTION],
+      input: [
+        { type: 'function_call', call_id: 'c1', namespace: 'files', name: 'list', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c1', output: 'x' },
+        { type: 'function_call', call_id: 'c2', namespace: 'gone', name: 'f', arguments: '{}' },
+      ],
+      tool_choice: { type: 'function', namespace: 'files', name: 'list' },
+    }
+    const { tools, messages, tool_choice: choice } = asChat(body)
+    const names: string[] = tools.map((tool: { function: { name: string } }) => tool.function.name)
+    expect(names.slice(0, 2)).toEqual(['files__read', 'weather'])
+    expect(names[3]).toBe('files__list')
+    expect(new Set(names).size).toBe(5)
+    for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+    expect([messages[0].tool_calls[0].function.name, messages[2].tool_calls[0].function.name]).toEqual([
+      'files__list',
+      'gone__f',
+    ])
+    expect(choice.function.name).toBe('files__list')
+    const called = (name: string) => ({ type: 'function', function: { name, arguments: '{}' } })
+    const made = names.map((name, at) => ({ ...called(name), id: `c${at}`, index: at }))
+    const targets = [
+      { name: 'files__read' },
+      { name: 'weather' },
+      { namespace: 'files', name: 'read' },
+      { namespace: 'files', name: 'list' },
+      { namespace: 'a.b', name: long },
+    ].map((target) => ({ namespace: undefined, ...target }))
+    const plain = { message: { content: null, tool_calls: made }, finish_reason: 'tool_calls', index: 0 }
+    const answer = answered({ id: 'x', choices: [plain], usage: openAi.usage({ input: 1, output: 1 }) }, body)
+    const of = ({ namespace, name }: { namespace?: string; name: string }) => ({ namespace, name })
+    expect(answer.output.map(of)).toEqual(targets)
+    const delta = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: made } }] })}\n\n`
+    const end = openAi.words([], { input: 1, output: 1 }).join('')
+    const events = eventsOf(through(CHAT_ONLY, delta + end, 64, body).sent)
+    expect(events.at(-1).response.output.map(of)).toEqual(targets)
+    const done = events.filter(({ type }) => type === 'response.output_item.done')
+    expect(done.map(({ item }) => of(item))).toEqual(targets)
+  })
+
+  test('gets members that both APIs have in common with open servers, and no search that is switched off', () => {
+    const sent = asChat({
+      ...{ chat_template_kwargs: { enable_thinking: false }, top_k: 4, client_metadata: { a: 'b' } },
+      tools: [{ type: 'web_search', external_web_access: false }],
+      input: [
+        { type: 'web_search_call', id: 'w', action: {} },
+        { role: 'user', content: 'Hello' },
+      ],
+    })
+    expect(sent).toEqual({
+      ...{ model: 'real', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
+      ...{ chat_template_kwargs: { enable_thinking: false }, top_k: 4 },
+    })
+  })
+
   test.each([
     [{ tools: [{ type: 'custom', name: 'c' }] }, 'tools.custom'],
+    [{ tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'custom', name: 'c' }] }] }, 'tools.custom'],
+    [{ tools: [{ type: 'local_shell' }] }, 'tools.local_shell'],
     [{ tool_choice: { type: 'allowed_tools', tools: [] } }, 'tool_choice.allowed_tools'],
     [{ top_logprobs: 2 }, 'top_logprobs'],
     [{ include: ['message.output_text.logprobs'] }, 'include.message.output_text.logprobs'],

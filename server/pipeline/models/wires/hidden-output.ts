@@ -11,7 +11,8 @@ export function mayHideOutput({ bytes, members }: Pick<ModelRequest, 'bytes' | '
     return member && JSON.parse(new TextDecoder().decode(bytes.subarray(member.start, member.end)))
   }
   if ((member('reasoning_effort') ?? 'none') !== 'none') return true
-  if (['reasoning', 'thinking'].some((name) => isOn(member(name)))) return true
+  if (['chat_template_kwargs', 'thinking_budget'].some((name) => members.has(name))) return true
+  if (['reasoning', 'thinking', 'enable_thinking', 'think'].some((name) => isOn(member(name)))) return true
   if (['generationConfig', 'generation_config'].some((name) => mayThink(member(name)))) return true
   if (['web_search_options', 'mcp_servers', 'plugins'].some((name) => members.has(name))) return true
   // Google accepts a single object in place of a list.
@@ -28,13 +29,21 @@ function mayThink(config: unknown): boolean {
   return (thinking['thinkingBudget'] ?? thinking['thinking_budget']) !== 0
 }
 
+const CALLERS_MEMBERS: ReadonlySet<string> = new Set([
+  'functionDeclarations',
+  'function_declarations',
+  'function',
+  'name',
+  'description',
+  'input_schema',
+  'cache_control',
+])
+
 /** A tool that the caller runs: the model only writes the tool call, which is streamed. */
 function isCallersOwn(tool: unknown): boolean {
   if (!isJson(tool)) return false
-  if (tool['type'] !== undefined) return tool['type'] === 'function' || tool['type'] === 'custom'
-  return Object.keys(tool).every((name) =>
-    ['functionDeclarations', 'function_declarations', 'name', 'description', 'input_schema', 'cache_control'].includes(
-      name,
-    ),
-  )
+  const { type } = tool
+  if (type === 'namespace') return manyOf(tool['tools']).every(isCallersOwn)
+  if (type !== undefined) return type === 'function' || type === 'custom'
+  return Object.keys(tool).every((name) => CALLERS_MEMBERS.has(name))
 }

@@ -1,6 +1,7 @@
 import { type Failure, failure } from '../../../core/failure'
 import { isJson, type Json } from '../../../core/json'
 import type { Model } from '../../../core/models/model'
+import { MEMBER_PATH } from '../../../core/models/model-file-schema'
 import { isUnitPrice, type UnitsAsked } from '../../../core/models/unit-price'
 import { err, ok, type Result } from '../../../core/result'
 import { objectMembers, type PropertyPosition } from './json/json-members'
@@ -17,12 +18,16 @@ export interface ModelRequest {
   readonly cap: number | null
   /** The number of answers requested. */
   readonly choices: number
+  /** Thinking that a vendor may bill on top of the cap. Without a budget of the caller it gets the cap as its budget. */
+  readonly thinking?: { readonly budget: number | null }
   readonly parts: InputParts
   /** The bytes of its text, where the format tells them; the tokens are estimated from these instead of from the whole body. */
   readonly textBytes?: number
   readonly hasTools: boolean
   /** The number of tools that the vendor describes to the model in its own words. */
   readonly vendorTools?: number
+  /** The body without tools that are switched off, if it has any. They are sent only where the model's entry names `path`. */
+  readonly withoutOffTools?: { readonly path: string; readonly bytes: Uint8Array<ArrayBuffer>; readonly count: number }
   /** Properties of the body that no token price covers, as paths. */
   readonly uncovered: readonly string[]
   /** Whether the call may use the one-hour cache, which has its own price. */
@@ -53,6 +58,8 @@ export interface ChatEquivalent {
   readonly body: Uint8Array<ArrayBuffer>
   /** The first setting that a chat completion cannot express, as a path; null if there is none. */
   readonly beyond: string | null
+  /** Functions of a group by the names that they have in the chat. */
+  readonly namespaced?: ReadonlyMap<string, { readonly namespace: string; readonly name: string }>
 }
 
 /** The parts of the input that are not text. */
@@ -79,7 +86,7 @@ const MAX_OWN_MEMBERS = 1000
 /** A call's tokens before it is made: `max` is a proven bound, `likely` an estimate for the rate window. */
 export interface TokenBounds {
   readonly input: { readonly max: number; readonly likely: number }
-  /** The cap times the number of answers. */
+  /** See `outputAt`. */
   readonly output: number
 }
 
@@ -96,7 +103,12 @@ export function boundsOf(request: ModelRequest, model: Model, cap: number): Toke
   if (!Number.isFinite(max)) return null
   const guess =
     Math.ceil((request.textBytes ?? bytes) / USUAL_BYTES) + images * Math.min(model.imageTokens, USUAL_IMAGE_TOKENS)
-  return { input: { max, likely: Math.min(max, guess) }, output: cap * request.choices }
+  return { input: { max, likely: Math.min(max, guess) }, output: outputAt(request, cap) }
+}
+
+/** The most output tokens of a call with this cap. */
+export function outputAt({ choices, thinking }: Pick<ModelRequest, 'choices' | 'thinking'>, cap: number): number {
+  return (cap + (thinking ? (thinking.budget ?? cap) : 0)) * choices
 }
 
 /** The body as an object, and the positions of its properties. */
@@ -135,11 +147,23 @@ export function missingMember(param: string): { readonly ok: false; readonly err
 export function unpricedMember(request: ModelRequest, model: Model): Failure | null {
   const param = request.uncovered.find((member) => !model.extraMembers.includes(member))
   if (param === undefined) return null
+  const cure = MEMBER_PATH.test(param)
+    ? `, or ask the operator to allow it with extra_members: ["${param}"] in the model's entry`
+    : ''
   return failure(
     'unsupported_parameter',
-    `${param} is not available for ${model.id}: its price${isUnitPrice(model.price) ? '' : ' per token'} does not include it. Remove it and send the request again.`,
+    `${param} is not available for ${model.id}: its price${isUnitPrice(model.price) ? '' : ' per token'} does not include it. Remove it and send the request again${cure}.`,
     { param },
   )
+}
+
+/** The request as it is sent: without tools that are switched off, unless the model's entry names them. */
+export function withoutOffTools(request: ModelRequest, model: Model): ModelRequest {
+  const { withoutOffTools: without } = request
+  if (!without || model.extraMembers.includes(without.path)) return request
+  const members = objectMembers(without.bytes)
+  if (!members) throw new Error('a body without some of its tools has a property twice')
+  return { ...request, bytes: without.bytes, members, vendorTools: (request.vendorTools ?? 0) - without.count }
 }
 
 /** A whole number above 0; null if absent; undefined if it is anything else. */

@@ -1,4 +1,5 @@
 import { isJson, type Json, jsonText } from '../../../../core/json'
+import { HARMLESS } from '../harmless-members'
 import { manyOf } from '../model-request'
 import {
   COVERED,
@@ -27,7 +28,17 @@ const tools: MemberRule = (value, path) => {
   })
 }
 
-/** Blocks whose byte length bounds their tokens, and images and documents. Others involve vendor tools and containers. */
+/**
+ * What an earlier turn left: a call of one of the vendor's tools, its result, a summary of what was compacted. It costs its text,
+ * as input; the tool was billed by whoever ran it. A result may hold documents.
+ */
+const HISTORY = /^(?:server_tool_use|mcp_tool_use|compaction|[a-z_]+_tool_result)$/
+
+export function isHistory(type: unknown): boolean {
+  return typeof type === 'string' && HISTORY.test(type)
+}
+
+/** Blocks whose byte length bounds their tokens, and images and documents. Others involve containers. */
 const BLOCKS: ReadonlySet<unknown> = new Set([
   'text',
   'image',
@@ -46,8 +57,10 @@ const messages: MemberRule = (value, path) =>
 function blocks(content: unknown, path: string): readonly string[] {
   return manyOf(content).flatMap((block) => {
     if (!isJson(block)) return []
-    if (!BLOCKS.has(block['type'])) return [`${path}.${shortName(block['type'])}`]
-    return block['type'] === 'tool_result' ? blocks(block['content'], path) : []
+    const { type, content } = block
+    if (isHistory(type)) return []
+    if (!BLOCKS.has(type)) return [`${path}.${shortName(type)}`]
+    return type === 'tool_result' ? blocks(content, path) : []
   })
 }
 
@@ -65,6 +78,7 @@ const edits: MemberRule = (value, path) =>
  * `compaction`, `thread`, `inference_geo` and `speed` (more expensive tokens), and everything that selects who is billed.
  */
 const MEMBERS: MemberRules = {
+  ...HARMLESS.messages,
   model: COVERED,
   messages,
   max_tokens: COVERED,

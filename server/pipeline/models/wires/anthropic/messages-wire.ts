@@ -1,4 +1,4 @@
-import { elementsOf, isJson, jsonText } from '../../../../core/json'
+import { elementsOf, isJson, jsonText, partsOf } from '../../../../core/json'
 import type { ModelTokens } from '../../../../core/models/model-tokens'
 import { ok } from '../../../../core/result'
 import { edited } from '../json/json-members'
@@ -17,7 +17,7 @@ import {
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
 import { eventJson, latin1, SseEvents, type Verdict } from '../sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from '../token-usage'
-import { uncoveredOfMessages, vendorDescribedTools } from './messages-members'
+import { isHistory, uncoveredOfMessages, vendorDescribedTools } from './messages-members'
 
 const TEXTS = stringMembers('text', 'partial_json', 'thinking')
 const NONE: Uint8Array = new Uint8Array()
@@ -96,7 +96,17 @@ function blocksOf(holder: unknown): InputParts[] {
     if (block['type'] === 'image') return [imagePart(source['type'] === 'base64' ? source['data'] : null)]
     if (block['type'] === 'document') return [source['type'] === 'text' ? TEXT_PART : OPAQUE_PART]
     if (block['type'] === 'tool_result') return blocksOf(block)
+    if (isHistory(block['type'])) return [TEXT_PART, ...filesIn(block)]
     return [BOUNDED_BY_BYTES.has(block['type']) ? TEXT_PART : OPAQUE_PART]
+  })
+}
+
+/** Images and documents inside the result of a vendor's tool, however deep. */
+function filesIn(value: object): InputParts[] {
+  return partsOf(value).flatMap((part) => {
+    if (typeof part !== 'object' || part === null) return []
+    const isFile = isJson(part) && (part['type'] === 'image' || part['type'] === 'document')
+    return isFile ? blocksOf({ content: part }) : filesIn(part)
   })
 }
 

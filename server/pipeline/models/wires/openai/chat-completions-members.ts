@@ -1,17 +1,19 @@
 import { isJson, type Json } from '../../../../core/json'
+import { HARMLESS } from '../harmless-members'
 import { manyOf } from '../model-request'
 import { COVERED, type MemberRule, type MemberRules, objectOf, only, shortName, uncovered } from '../priced-members'
 
 /** Tools that the caller runs. The vendor runs all others and bills each use. */
 const TOOL: Readonly<Record<string, MemberRules>> = {
-  function: { type: COVERED, function: COVERED, strict: COVERED },
-  custom: { type: COVERED, custom: COVERED },
+  function: { type: COVERED, function: COVERED, strict: COVERED, cache_control: COVERED, defer_loading: COVERED },
+  custom: { type: COVERED, custom: COVERED, cache_control: COVERED, defer_loading: COVERED },
 }
 
 const tools: MemberRule = (value, path) => {
   if (!Array.isArray(value)) return [path]
   return value.flatMap((tool: unknown) => {
-    const type = isJson(tool) ? tool['type'] : null
+    // Most servers read a tool without a type as a function.
+    const type = isJson(tool) ? (tool['type'] ?? (isJson(tool['function']) ? 'function' : null)) : null
     const rules = typeof type === 'string' && Object.hasOwn(TOOL, type) ? TOOL[type] : undefined
     if (!isJson(tool) || !rules) return [`${path}.${typeof type === 'string' ? shortName(type) : 'type'}`]
     return uncovered(tool, rules, `${path}.`)
@@ -31,10 +33,11 @@ const modalities: MemberRule = (value, path) => (manyOf(value).every((one) => on
 
 /**
  * The properties of a chat completion that a token price covers. Left out on purpose: `prediction` (rejected tokens exceed the
- * cap), `audio`, `web_search_options`, `moderation`, `store: true`, tiers with their own prices, `best_of`, and everything that
- * selects another model, provider or template at a compatible server.
+ * cap), `audio`, `web_search_options`, `moderation`, tiers with their own prices, `best_of`, and everything that selects another model,
+ * provider or template at a compatible server. `store` is set to false on the way.
  */
 const MEMBERS: MemberRules = {
+  ...HARMLESS.chat,
   model: COVERED,
   messages,
   stream: COVERED,
@@ -69,7 +72,7 @@ const MEMBERS: MemberRules = {
   prompt_cache_key: COVERED,
   prompt_cache_options: objectOf({ mode: COVERED, ttl: COVERED }),
   prompt_cache_retention: COVERED,
-  store: only(false),
+  store: COVERED,
   service_tier: only('auto', 'default'),
 }
 

@@ -57,6 +57,8 @@ export const CHAT_COMPLETIONS: ModelWire = {
     const bestOf = positive(json['best_of'])
     if (bestOf === undefined || (bestOf ?? 1) > 128)
       return invalidMember('best_of', 'must be a whole number from 1 to 128')
+    const thinking = thinkingOnTop(json)
+    if (thinking === undefined) return invalidMember('thinking_budget', 'must be a whole number')
     const given = caps.filter((cap) => typeof cap === 'number')
     return ok({
       bytes,
@@ -68,6 +70,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
       cap: given.length > 0 ? Math.max(...given) : null,
       // All candidates of `best_of` are billed, not only the returned ones.
       choices: Math.max(choices ?? 1, bestOf ?? 1),
+      ...(thinking && { thinking }),
       parts: sumOfParts(messages.flatMap((message) => manyOf(isJson(message) ? message['content'] : null).map(partOf))),
       hasTools: elementsOf(json['tools']).length > 0 || elementsOf(json['functions']).length > 0,
       uncovered: uncoveredOfChat(json),
@@ -80,6 +83,9 @@ export const CHAT_COMPLETIONS: ModelWire = {
     if (upstream.model !== request.model) set('model', upstream.model)
     if (request.cap === null) set(upstream.capName, cap)
     else edits.push(...capUnder(upstream.capName, request))
+    if (request.thinking?.budget === null) set('thinking_budget', request.cap ?? cap)
+    // The vendor would keep the call in the operator's account.
+    if (members.has('store')) set('store', false)
     if (request.stream && !request.usageAsked) {
       const member = members.get('stream_options')
       const usage: unknown = member ? JSON.parse(decodedText(bytes.subarray(member.start, member.end))) : null
@@ -93,6 +99,16 @@ export const CHAT_COMPLETIONS: ModelWire = {
     elementsOf(choices).length > 0 || openAiUsage(usage) ? bytes : null,
   meter: ({ usageAsked, choices }) => new ChatMeter(usageAsked, choices),
   errorEvent: (body) => `data: ${body}\n\n`,
+}
+
+/** See `ModelRequest.thinking`; null without it, undefined if its budget is not valid. */
+function thinkingOnTop({
+  enable_thinking: on = null,
+  thinking_budget: budget = null,
+}: Json): ModelRequest['thinking'] | null {
+  const tokens = budget === 0 ? 0 : positive(budget)
+  if (tokens === undefined) return undefined
+  return on === false || (on === null && tokens === null) ? null : { budget: tokens }
 }
 
 const OTHER_NAME = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' } as const

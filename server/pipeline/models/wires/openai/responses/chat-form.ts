@@ -1,19 +1,23 @@
 import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
-import { type ChatEquivalent, manyOf } from '../../model-request'
+import { IN_BOTH } from '../../harmless-members'
+import type { ChatEquivalent } from '../../model-request'
 import { ChatMessages } from './chat-messages'
+import { isOffTool } from './responses-members'
+import { ToolNames } from './tool-names'
 
 /** Members that have the same name and meaning in both. */
-const SAME = ['temperature', 'top_p', 'user'] as const
+const SAME = ['temperature', 'top_p', 'user', ...IN_BOTH]
 
 /**
  * A Responses call as a chat completion. Left out, because they change nothing that is answered: `metadata`, `store`, hints about
  * caching, summaries of the reasoning, and `include` of reasoning, which a chat completion does not return.
  */
 export function chatFormOf(json: Json): ChatEquivalent {
-  const messages = new ChatMessages()
+  const names = new ToolNames(json['tools'])
+  const messages = new ChatMessages(names)
   if (typeof json['instructions'] === 'string') messages.system(json['instructions'])
   messages.addInput(json['input'])
-  const tools = manyOf(json['tools']).filter(isJson)
+  const tools = names.tools.filter((tool) => !isOffTool(tool))
   const text = object(json['text'])
   const beyond = [messages.beyond, ...beyondChat(json, tools)].find((path) => path !== null) ?? null
   const body = {
@@ -24,11 +28,11 @@ export function chatFormOf(json: Json): ChatEquivalent {
     ...formatOf(object(text['format'])),
     ...(tools.length > 0 && {
       tools: tools.map(toolOf),
-      tool_choice: choiceOf(json['tool_choice']),
+      tool_choice: choiceOf(json['tool_choice'], names),
       parallel_tool_calls: json['parallel_tool_calls'] ?? undefined,
     }),
   }
-  return { body: new TextEncoder().encode(JSON.stringify(body)), beyond }
+  return { body: new TextEncoder().encode(JSON.stringify(body)), beyond, namespaced: names.namespaced }
 }
 
 /** The settings that a chat completion cannot express, as paths. */
@@ -71,8 +75,8 @@ function toolOf({ name, description, parameters, strict }: Json) {
   }
 }
 
-function choiceOf(choice: unknown): unknown {
-  if (isJson(choice)) return { type: 'function', function: { name: choice['name'] } }
+function choiceOf(choice: unknown, names: ToolNames): unknown {
+  if (isJson(choice)) return { type: 'function', function: { name: names.inChat(choice['namespace'], choice['name']) } }
   return choice ?? undefined
 }
 

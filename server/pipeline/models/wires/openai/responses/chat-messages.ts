@@ -1,6 +1,7 @@
 import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
 import { manyOf } from '../../model-request'
 import { itemType } from './responses-members'
+import type { ToolNames } from './tool-names'
 
 interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
@@ -16,6 +17,11 @@ export class ChatMessages {
   readonly list: Message[] = []
   /** The first part that a chat cannot express, as a path; null if there is none. */
   beyond: string | null = null
+  private readonly names: ToolNames
+
+  constructor(names: ToolNames) {
+    this.names = names
+  }
 
   addInput(input: unknown): void {
     if (typeof input === 'string') this.list.push({ role: 'user', content: input })
@@ -35,8 +41,8 @@ export class ChatMessages {
         this.addMessage(item)
         return
       case 'function_call': {
-        const { call_id: id, name, arguments: text } = item
-        const call = { id, type: 'function', function: { name, arguments: text } }
+        const { call_id: id, namespace, name, arguments: text } = item
+        const call = { id, type: 'function', function: { name: this.names.inChat(namespace, name), arguments: text } }
         const last = this.list.at(-1)
         if (last?.role !== 'assistant') this.list.push({ role: 'assistant', content: null, tool_calls: [call] })
         else last.tool_calls = [...(last.tool_calls ?? []), call]
@@ -46,6 +52,7 @@ export class ChatMessages {
         this.list.push({ role: 'tool', tool_call_id: item['call_id'], content: this.textOf(item['output']) })
         return
       case 'reasoning':
+      case 'web_search_call':
         // Only the vendor that wrote it can read it.
         return
       default:

@@ -1,3 +1,5 @@
+import type { NamespacedName } from './tool-names'
+
 /** A text or a refusal, as part of a message. */
 export type TextKind = 'output_text' | 'refusal'
 
@@ -16,9 +18,17 @@ export interface FunctionCall {
   readonly id: string
   readonly callId: string
   readonly name: string
+  /** The group of functions that it is from, if it is from one. */
+  readonly namespace?: string
   readonly text: string
 }
 
-export function functionCallOf({ id, callId, name, text }: FunctionCall, status: ItemStatus): object {
-  return { id, type: 'function_call', status, call_id: callId, name, arguments: text }
+export function functionCallOf(call: FunctionCall, status: ItemStatus): object {
+  const { id, callId, namespace, name, text } = call
+  return { id, type: 'function_call', status, call_id: callId, namespace, name, arguments: text }
+}
+
+/** The name of a function that a chat called, in the words of the Responses call. */
+export function calledName(name: string, namespaced: ReadonlyMap<string, NamespacedName> | undefined) {
+  return namespaced?.get(name) ?? { name }
 }

@@ -2,7 +2,15 @@ import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/jso
 import { reportsFailure } from '../../json/readable-json'
 import type { ModelRequest } from '../../model-request'
 import type { ChatTranslator } from '../over-chat'
-import { type FunctionCall, functionCallOf, type ItemStatus, messageOf, partOf, type TextKind } from './output-items'
+import {
+  calledName,
+  type FunctionCall,
+  functionCallOf,
+  type ItemStatus,
+  messageOf,
+  partOf,
+  type TextKind,
+} from './output-items'
 import { incompleteReason, ResponseFrame, type ResponseState } from './response-frame'
 
 interface OpenMessage {
@@ -155,7 +163,7 @@ export class ResponseEvents implements ChatTranslator {
       id: `fc_${own}`,
       callId,
       hasId,
-      name: jsonText(name ?? ''),
+      ...calledName(jsonText(name ?? ''), this.request.chat?.namespaced),
       outputIndex: this.output.length,
       text: '',
     }

@@ -1,18 +1,30 @@
 import { elementsOf, isJson, type Json } from '../../../../../core/json'
+import { HARMLESS } from '../../harmless-members'
 import { manyOf } from '../../model-request'
 import { COVERED, type MemberRule, type MemberRules, objectOf, only, shortName, uncovered } from '../../priced-members'
 
 /** Tools that the caller runs. OpenAI runs the others, such as `web_search`, and bills each use. */
-const CALLERS_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom'])
+const CALLERS_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom', 'local_shell', 'apply_patch'])
+/** Sent on only where the model's entry names it as `tools.web_search`. */
+export const OFF_TOOL = 'web_search'
 const TOOL_CHOICES: ReadonlySet<unknown> = new Set(['function', 'custom', 'allowed_tools'])
 
-/** Items whose tokens are text, images and files. The others belong to the vendor's tools, stores and compaction. */
+/**
+ * Items whose tokens are text, images and files. The others belong to the vendor's stores, containers and compaction. A call of a
+ * tool that is over costs its text only, whoever ran the tool.
+ */
 const ITEMS: ReadonlySet<unknown> = new Set([
   'message',
   'function_call',
   'function_call_output',
   'custom_tool_call',
   'custom_tool_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
+  'apply_patch_call',
+  'apply_patch_call_output',
+  'tool_search_call',
+  'web_search_call',
   'reasoning',
   // Replaced by the item that it refers to.
   'item_reference',
@@ -32,9 +44,27 @@ const INCLUDES: ReadonlySet<unknown> = new Set(['reasoning.encrypted_content', '
 
 const tools: MemberRule = (value, path) =>
   manyOf(value).flatMap((tool) => {
-    const type = isJson(tool) ? tool['type'] : 'type'
-    return CALLERS_TOOLS.has(type) ? [] : [`${path}.${shortName(type)}`]
+    if (!isJson(tool)) return [`${path}.type`]
+    const { type, tools: grouped } = tool
+    if (type === 'namespace') return tools(grouped, path)
+    return isOffTool(tool) || isCallersTool(tool) ? [] : [`${path}.${shortName(type)}`]
   })
+
+/** A search for tools of the caller, by the caller: the vendor runs nothing. */
+function isCallersTool({ type, execution }: Json): boolean {
+  return CALLERS_TOOLS.has(type) || (type === 'tool_search' && execution === 'client')
+}
+
+/** A search of the web without the web, as Codex sends it by default. A vendor bills its searches all the same. */
+export function isOffTool({ type, external_web_access: access }: Json): boolean {
+  return type === OFF_TOOL && access === false
+}
+
+/** The number of tools that the vendor describes in its own words. The body does not show the length of those descriptions. */
+export function vendorDescribedTools(json: Json): number {
+  const ownWords: ReadonlySet<unknown> = new Set(['function', 'custom', 'namespace'])
+  return manyOf(json['tools']).filter((tool) => isJson(tool) && !ownWords.has(tool['type'])).length
+}
 
 const toolChoice: MemberRule = (value, path) =>
   !isJson(value) || TOOL_CHOICES.has(value['type']) ? [] : [`${path}.${shortName(value['type'])}`]
@@ -46,6 +76,7 @@ const input: MemberRule = (value, path) =>
   elementsOf(value).flatMap((item) => {
     if (!isJson(item)) return []
     const type = itemType(item)
+    if (type === 'tool_search_output') return tools(item['tools'], path)
     if (!ITEMS.has(type)) return [`${path}.${shortName(type)}`]
     return partsOfItem(item).flatMap((part) =>
       !isJson(part) || PARTS.has(part['type']) ? [] : [`${path}.${shortName(part['type'])}`],
@@ -68,6 +99,7 @@ export function itemType(item: Json): unknown {
  * own prices. `store` is set to false on the way, `max_tool_calls` concerns only the vendor's tools.
  */
 const MEMBERS: MemberRules = {
+  ...HARMLESS.responses,
   model: COVERED,
   input,
   instructions: COVERED,

@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../../../../../core/failure'
 import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
 import { err, ok } from '../../../../../core/result'
-import { assigned, edited } from '../../json/json-members'
+import { assigned, edited, listElements, type MemberPosition } from '../../json/json-members'
 import { readableJson } from '../../json/readable-json'
 import {
   type InputParts,
@@ -19,7 +19,14 @@ import {
 import { type ModelWire, stringBytes, stringMembers } from '../../model-wire'
 import { responsesUsage } from '../../token-usage'
 import { chatFormOf } from './chat-form'
-import { partsOfItem, TEXT_PARTS, uncoveredOfResponses } from './responses-members'
+import {
+  isOffTool,
+  OFF_TOOL,
+  partsOfItem,
+  TEXT_PARTS,
+  uncoveredOfResponses,
+  vendorDescribedTools,
+} from './responses-members'
 import { ResponsesMeter } from './responses-meter'
 import { RESPONSES_OVER_CHAT } from './responses-over-chat'
 
@@ -56,6 +63,8 @@ export const RESPONSES: ModelWire = {
       choices: 1,
       parts: sumOfParts(elementsOf(input).flatMap(inputParts)),
       hasTools: manyOf(json['tools']).length > 0,
+      vendorTools: vendorDescribedTools(json),
+      ...offTools(bytes, members.get('tools'), json['tools']),
       uncovered: uncoveredOfResponses(json),
       references: referencesOf(input),
       keepsItems: store !== false,
@@ -100,6 +109,18 @@ function statefulMember(json: Json): Failure | null {
       )
   if (isSet('prompt')) return refused('prompt', 'prompt is not offered: send its text as instructions and input.')
   return null
+}
+
+/** See `ModelRequest.withoutOffTools`. */
+function offTools(bytes: Uint8Array<ArrayBuffer>, member: MemberPosition | undefined, tools: unknown) {
+  const isOff = (tool: unknown) => isJson(tool) && isOffTool(tool)
+  const list = elementsOf(tools)
+  const count = list.filter(isOff).length
+  if (!member || count === 0) return {}
+  const kept = listElements(bytes, member.start).filter((_, index) => !isOff(list[index]))
+  const texts = kept.map(({ start, end }) => new TextDecoder().decode(bytes.subarray(start, end)))
+  const text = `[${texts.join(',')}]`
+  return { withoutOffTools: { path: `tools.${OFF_TOOL}`, bytes: edited(bytes, [{ ...member, text }]), count } }
 }
 
 function referencesOf(input: unknown): readonly ItemReference[] {
