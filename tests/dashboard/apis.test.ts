@@ -199,7 +199,7 @@ describe("the operator's APIs page", () => {
   test('imports one operation of a large published file, found by words', async () => {
     const watched = await tab.at(dashboard, '/operator/apis/import/new')
     const { page } = watched
-    const buffer = Buffer.from(publishedOpenApi('stapi.json'))
+    const buffer = Buffer.from(await publishedOpenApi('stapi.json'))
     await page
       .getByRole('button', { name: 'File' })
       .setInputFiles({ name: 'stapi.json', mimeType: 'application/json', buffer })

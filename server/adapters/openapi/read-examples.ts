@@ -1,5 +1,6 @@
 import type { ApiBody, ApiExample, ApiParameter, DataSchema } from '../../core/apis/api'
 import { inputNames } from '../../core/apis/input-schema'
+import { writeParameter } from '../../core/apis/wire-values'
 import { isJson, type Json } from '../../core/json'
 import { isPlainText } from '../../core/plain-text'
 import { compileJsonSchema } from './compile-json-schema'
@@ -40,7 +41,10 @@ export class ExampleReader {
       if (!followed.ok) continue
       const i = parameters.findIndex((one) => isOf(one, followed.value.value))
       const name = names[i]
-      const [value] = this.values(followed.value, parameters[i]?.schema ?? false)
+      const parameter = parameters[i]
+      const [value] = this.values(followed.value, parameter?.schema ?? false).filter(
+        (one) => parameter && writeParameter(parameter, one.value).problem === undefined,
+      )
       if (name !== undefined && value && !Object.hasOwn(values, name)) values[name] = value.value
     }
     if (parameters.some(({ required }, i) => required && !Object.hasOwn(values, names[i] ?? ''))) return []

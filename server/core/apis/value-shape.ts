@@ -18,7 +18,7 @@ export class Shape {
   /** The schema itself, and its parts for the same value. */
   private readonly parts: readonly Readonly<Record<string, unknown>>[]
   private readonly root: DataSchema
-  private readonly inner = new Map<string, Shape | null>()
+  private inner: Map<string, Shape> | null = null
   /** Empty: any kind. In the order of the schema. */
   readonly kinds: ReadonlySet<Kind>
   readonly scalars: readonly Scalar[]
@@ -95,6 +95,7 @@ export class Shape {
   }
 
   private inside(key: string, schemas: () => readonly unknown[]): Shape {
+    this.inner ??= new Map()
     const known = this.inner.get(key)
     if (known) return known
     const shape = new Shape(schemas(), this.root)

@@ -86,8 +86,9 @@ export function unwritable(parameter: ApiParameter): string | null {
   const { style, in: location } = parameter
   const known: readonly string[] = STYLES[location]
   if (!known.includes(style)) return `has the style ${style}, which is not for a ${location}`
+  if (style === 'json' || style === 'deepObject' || isPlainlyScalar(parameter)) return null
   const shape = Shape.of(parameter.schema)
-  if (style === 'json' || style === 'deepObject' || !shape.isNested) return null
+  if (!shape.isNested) return null
   if (shape.has('array') && !shape.items.isNested) return null
   if (shape.has('object') && !isTorn(parameter) && hasWritableMember(parameter, shape)) return null
   return `is a list or an object that the style ${style} cannot write`
@@ -96,9 +97,15 @@ export function unwritable(parameter: ApiParameter): string | null {
 /** The declared members of an object that its style cannot write: a call that sends one is refused. */
 export function unwritableMembers(parameter: ApiParameter): readonly string[] {
   const { style, schema } = parameter
-  if (style === 'json' || style === 'deepObject') return []
+  if (style === 'json' || style === 'deepObject' || isPlainlyScalar(parameter)) return []
   const shape = Shape.of(schema)
   return shape.members.filter((name) => !isWritableMember(parameter, shape.member(name)))
+}
+
+/** An import looks at thousands of parameters, most of which are this. */
+function isPlainlyScalar({ schema }: Written): boolean {
+  const type = typeof schema === 'object' ? schema['type'] : undefined
+  return type === 'string' || type === 'integer' || type === 'number' || type === 'boolean'
 }
 
 function hasWritableMember(parameter: Written, shape: Shape): boolean {
