@@ -175,22 +175,70 @@ test('the comparison finds a closing that is not the sum of its entries, one tha
       `UPDATE closed_flows SET entries = entries - 1 WHERE ${flow}`,
     ),
   ).toEqual([{ what, subject: `grant house/grants customers/credit ${day(1)}`, one: 5, other: 4 }])
+  const both = (sign: string) =>
+    `UPDATE closings SET credits = credits ${sign} CASE day WHEN ${TODAY + 1} THEN iif(account LIKE '${owners[0]}/%', 5, -5) ELSE 0 END
+      WHERE account IN ('${owners[0]}/credit', '${owners[1]}/credit')`
+  expect((await found(both('+'), both('-'))).map(({ subject, one, other }) => [subject, one - other])).toEqual([
+    [`${owners[0]}/credit ${day(1)}`, 5],
+    [`${owners[1]}/credit ${day(1)}`, -5],
+    [`${owners[0]}/credit ${day(2)}`, -5],
+    [`${owners[1]}/credit ${day(2)}`, 5],
+  ])
   expect(await problems()).toEqual([])
 })
+
+test('a wrong balance is found beside a wrong closing of the same account, each with its own figures', async () => {
+  for (const day of [0, 1, 2]) await grant(day)
+  await close(3)
+  await grant(4)
+  await stores.db.run(sql.raw('DROP TRIGGER closings_are_not_changed'))
+  await stores.db.run(sql.raw(`UPDATE closings SET credits = credits + 5 WHERE account = '${owners[0]}/credit'`))
+  await stores.db.run(sql.raw(`UPDATE accounts SET credit = credit + 3 WHERE id = '${owners[0]}'`))
+  expect(await problems()).toEqual([
+    {
+      what: 'a closed day is not the sum of its entries',
+      subject: `${owners[0]}/credit ${new Date(TODAY * DAY_MS).toISOString().slice(0, 10)}`,
+      ...{ one: 1_000_015, other: 1_000_010 },
+    },
+    {
+      what: 'the credit of an account is not the sum of its entries',
+      subject: owners[0] as string,
+      ...{ one: 1_000_043, other: 1_000_040 },
+    },
+  ])
+})
+
+test('the comparison reads closed entries in the order of commits, each slice as often however many accounts and days it has', async () => {
+  for (const day of [0, 1, 2, 3, 4]) for (const owner of [0, 1, 2]) await grant(day, owner)
+  await close(5)
+  const [last] = await all<{ seq: number }>('SELECT max(seq) AS seq FROM entries')
+  const read = recorded()
+  expect(await libsqlLedgerCheck(read.db, stores.applied, { rows: 4, unmatched: 5 })()).toEqual([])
+  const ofSlices = read.texts.filter((text) => /"?entries"?\s+WHERE\s+seq > /.test(text))
+  // The charges, the newest of them, and what they moved.
+  expect(ofSlices.length).toBeLessThanOrEqual(3 * (Math.ceil((last?.seq ?? 0) / 4) + 1))
+  expect(
+    read.texts.filter((text) => text.includes('entries_account')).every((text) => text.includes('e.seq > ?')),
+  ).toBe(true)
+})
+
+/** The database, and the statements that are read from it. */
+function recorded() {
+  const texts: string[] = []
+  const all = async (query: SQL) => {
+    const { sql: text } = (
+      stores.db as unknown as { dialect: { sqlToQuery(query: SQL): { sql: string } } }
+    ).dialect.sqlToQuery(query)
+    texts.push(text)
+    return stores.db.all(query)
+  }
+  return { texts, db: { all } as unknown as LibSQLDatabase } // reports and checks read by nothing else
+}
 
 test('the sums of a closed month are read without an entry, whatever it has', async () => {
   for (const day of [0, 1, 2]) for (const owner of [0, 1, 2]) await grant(day, owner)
   await close(4)
-  const read: string[] = []
-  const db = {
-    all: async (query: SQL) => {
-      const { sql: text } = (
-        stores.db as unknown as { dialect: { sqlToQuery(query: SQL): { sql: string } } }
-      ).dialect.sqlToQuery(query)
-      read.push(text)
-      return stores.db.all(query)
-    },
-  } as unknown as LibSQLDatabase // accounting reads balances and flows by nothing else
+  const { texts: read, db } = recorded()
   const books = await new LibsqlAccounting(db, stores.applied).books({
     from: (TODAY + 1) * DAY_MS,
     to: (TODAY + 3) * DAY_MS,

@@ -66,7 +66,8 @@ export class LibsqlAccounting implements Accounting {
     return cut === undefined ? null : (days.archiveOf(cut, cut + 1)?.name ?? null)
   }
 
-  private async *balances(opening: Before, closing: Before): AsyncGenerator<LedgerBalance, void> {
+  /** Every ledger account from one moment to another, by its name. */
+  async *balances(opening: Before, closing: Before): AsyncGenerator<LedgerBalance, void> {
     for (let from: string | null = ''; from !== null; ) {
       const sums = new LowestSums(from, this.sizes.accounts)
       await this.addRest(closing.rest, sums, 0)
@@ -78,11 +79,7 @@ export class LibsqlAccounting implements Accounting {
 
   /** Adds what entries moved within the period; with a `sign` of 1, those before it, which are no part of it. */
   private async addRest(rest: Rest | null, sums: LowestSums, sign: 0 | 1): Promise<void> {
-    for await (const moves of this.slices<{ debit: string; credit: string; amount: number }>(
-      rest,
-      sql`debit, credit, sum(amount) AS amount`,
-      sql`1, 2`,
-    ))
+    for await (const moves of movesOf(this.db, rest, this.sizes.entries))
       for (const { debit, credit, amount } of moves) {
         const within = sign === 0 ? amount : -amount
         const [from, to] = [sums.of(debit), sums.of(credit)]
@@ -171,19 +168,12 @@ export class LibsqlAccounting implements Accounting {
     )
     const sums = (earlier: SQL) =>
       sql`kind, ${partyOf(sql`debit`)} AS debit, ${partyOf(sql`credit`)} AS credit, ${earlier} AS earlier, sum(amount) AS amount, count(*) AS entries`
-    for await (const rows of this.slices<StoredFlow>(closing.rest, sums(sql`0`), sql`1, 2, 3`)) add(rows)
-    for await (const rows of this.slices<StoredFlow>(opening.rest, sums(sql`sum(amount)`), sql`1, 2, 3`)) add(rows, -1)
+    for await (const rows of groupsOf<StoredFlow>(this.db, closing.rest, this.sizes.entries, sums(sql`0`))) add(rows)
+    for await (const rows of groupsOf<StoredFlow>(this.db, opening.rest, this.sizes.entries, sums(sql`sum(amount)`)))
+      add(rows, -1)
     return [...flows.values()].filter(
       ({ earlier, amount, entries: count }) => earlier !== 0 || amount !== 0 || count !== 0,
     )
-  }
-
-  /** Groups of the entries of a range, a slice at a time. */
-  private async *slices<T>(rest: Rest | null, columns: SQL, groups: SQL): AsyncGenerator<readonly T[], void> {
-    if (!rest) return
-    for (let { after } = rest; after < rest.to; after += this.sizes.entries)
-      yield await this.db.all<T>(sql`SELECT ${columns} FROM ${entries}
-        WHERE seq > ${after} AND seq <= ${Math.min(rest.to, after + this.sizes.entries)} AND ${rest.which} GROUP BY ${groups}`)
   }
 
   private async *entries({ after: before, to, which }: Rest): AsyncGenerator<readonly BookEntry[], void> {
@@ -197,6 +187,30 @@ export class LibsqlAccounting implements Accounting {
       if (rows.length > 0) yield rows
     }
   }
+}
+
+export interface Move {
+  readonly debit: string
+  readonly credit: string
+  readonly amount: number
+}
+
+/** What entries of a range moved between two ledger accounts, a slice of so many entries at a time. */
+export function movesOf(db: LibSQLDatabase, rest: Rest | null, rows: number): AsyncGenerator<readonly Move[], void> {
+  return groupsOf<Move>(db, rest, rows, sql`debit, credit, sum(amount) AS amount`)
+}
+
+/** Groups by kind, debit and credit, as `columns` name them. */
+async function* groupsOf<T>(
+  db: LibSQLDatabase,
+  rest: Rest | null,
+  rows: number,
+  columns: SQL,
+): AsyncGenerator<readonly T[], void> {
+  if (!rest) return
+  for (let { after } = rest; after < rest.to; after += rows)
+    yield await db.all<T>(sql`SELECT ${columns} FROM ${entries}
+      WHERE seq > ${after} AND seq <= ${Math.min(rest.to, after + rows)} AND ${rest.which} GROUP BY kind, debit, credit`)
 }
 
 function* balanceOf(account: string, { opening, debits, credits }: AccountSums): Generator<LedgerBalance, void> {

@@ -81,6 +81,16 @@ export class ClosedDays {
     return this.archived.find((one) => one.firstDay * DAY_MS < to && (one.lastDay + 1) * DAY_MS > from) ?? null
   }
 
+  /** The closed day to which entries up to `seq` with times on a UTC day belong; null for an open one. All after the last number that was sealed before belong there. */
+  dayOf(day: number, seq: number): number | null {
+    return this.days.find((one) => one.day >= day && one.sealed >= seq)?.day ?? null
+  }
+
+  /** The last entry from `seq` on that there was when the next days were closed; null after all of those. */
+  sealedFrom(seq: number): number | null {
+    return this.days.find(({ sealed }) => sealed >= seq)?.sealed ?? null
+  }
+
   before(moment: number): Before {
     const closed = this.days.findLast((one) => endOf(one) <= moment) ?? NONE
     const within = this.days.find((one) => endOf(one) >= moment) ?? null

@@ -1,143 +1,253 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { randomBytes } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { DAY_MS, isoDay } from '../../../../core/clock'
 import type { LedgerProblem } from '../../../../core/ledger/ledger-check'
-import { archivedFlows, archivedSums, closedDays, closedFlows, closings, entries } from '../schema/ledger'
-import { partyOf } from './accounting'
+import { archivedFlows, archivedSums, closedFlows, closings, entries } from '../schema/ledger'
+import { type Move, movesOf } from './accounting'
 import type { ClosedDays } from './closed-days'
+import { LowestSums } from './lowest-sums'
 
-/** Entries in the order of their accounts, and the names of the ledger accounts whose closings are read with them. */
-export interface OwnerSlice {
-  readonly which: SQL
-  /** The first name, and the one before which they end. */
-  readonly from: string
-  readonly to: string
-  /** The account that has more entries; null if none has. */
-  readonly unfinished: string | null
+interface Sizes {
+  /** Rows per statement. */
+  readonly rows: number
+  /** Ledger accounts that are held while a day is searched. */
+  readonly unmatched: number
 }
 
-/** What the entries of a closed day moved, and what it was closed with. */
-interface Sums {
-  /** Debits and credits, or the amount and the number of entries. */
-  readonly read: readonly [number, number]
-  readonly kept: readonly [number, number]
+/** What entries are read as: the UTC day of their time, and what they moved. */
+type EntryRow = readonly [day: number, kind: string, debit: string, credit: string, amount: number]
+
+interface ArchivedMove extends Move {
+  readonly day: number
 }
 
-interface AccountDay {
+/** What a ledger account moved on a closed day, by its closings. */
+interface Kept {
   readonly account: string
   readonly day: number
-  readonly readDebits: number
-  readonly readCredits: number
-  readonly keptDebits: number
-  readonly keptCredits: number
+  readonly debits: number
+  readonly credits: number
 }
 
-interface DayFlow {
-  readonly day: number
-  readonly kind: string
-  readonly debit: string
-  readonly credit: string
-  readonly amount: number
-  readonly entries: number
+/** A ledger account, and its random weight in the sums of a day. */
+interface Side {
+  readonly weight: bigint
+  readonly party: string
 }
 
-/** What a ledger account moved on each closed day, from its closings. */
-const MOVED = sql`SELECT account, day, debits - lag(debits, 1, 0) OVER own AS debits, credits - lag(credits, 1, 0) OVER own AS credits
-  FROM ${closings}`
-const OWN = sql`WINDOW own AS (PARTITION BY account ORDER BY day)`
+/** Debits and credits, or the amount and number of entries. */
+type Pair = readonly [number, number]
 
-/** Compares closed days with the sums of their entries. */
+/** How many are kept at hand. */
+const SIDES = 10_000
+
+/**
+ * Sums over all ledger accounts, each times its weight: of entries less those of closings. With random weights of 64 bits they are zero only if each account agrees,
+ * but for a chance of 1 in 2^64. So a day takes a few bytes, whatever the order and number of its entries and accounts.
+ */
+class DaySums {
+  debits = 0n
+  credits = 0n
+  /** The amount and number of entries by kind and parties. */
+  readonly flows = new Map<string, [number, number]>()
+
+  get isZero(): boolean {
+    return this.debits === 0n && this.credits === 0n
+  }
+}
+
+/** Compares closed days with the sums of their entries. Reads both once and in order. */
 export class ClosingCheck {
   private readonly db: LibSQLDatabase
-  private readonly days: ClosedDays
-  private readonly rows: number
-  /** Sums that do not agree, or not yet: the rest of the account is still to be read. */
-  private readonly open = new Map<string, Sums>()
+  private readonly closed: ClosedDays
+  private readonly sizes: Sizes
+  private readonly days = new Map<number, DaySums>()
+  /** How much higher the balances of ledger accounts are by their closings than by the entries of closed days, of those that do not agree. */
+  readonly excess = new Map<string, number>()
+  private readonly seed = randomBytes(8).readBigUInt64LE()
+  private readonly sides = new Map<string, Side>()
+  /** The last entry that was read. */
+  private read = 0
 
-  constructor(db: LibSQLDatabase, days: ClosedDays, rows: number) {
+  constructor(db: LibSQLDatabase, closed: ClosedDays, sizes: Sizes) {
     this.db = db
-    this.days = days
-    this.rows = rows
+    this.closed = closed
+    this.sizes = sizes
   }
 
-  /** The closings of customers. Call it for all slices, in their order. */
-  async *ofSlice({ which, from, to, unfinished }: OwnerSlice): AsyncGenerator<LedgerProblem, void> {
-    if (this.days.last.day < 0) return
-    const rows = await this.db.all<AccountDay>(sql`
-      WITH slice AS MATERIALIZED (SELECT debit, credit, amount, ${this.closedDay()} AS day FROM ${entries} INDEXED BY entries_account WHERE ${which}),
-        kept AS (${MOVED} WHERE account >= ${from} AND account < ${to} AND day <= ${this.days.last.day} ${OWN})
-      SELECT account, day, sum(rd) AS readDebits, sum(rc) AS readCredits, sum(kd) AS keptDebits, sum(kc) AS keptCredits FROM (
-        SELECT debit AS account, day, amount AS rd, 0 AS rc, 0 AS kd, 0 AS kc FROM slice WHERE day IS NOT NULL AND debit NOT LIKE 'house/%'
-        UNION ALL SELECT credit, day, 0, amount, 0, 0 FROM slice WHERE day IS NOT NULL AND credit NOT LIKE 'house/%'
-        UNION ALL SELECT account, day, debits, 0, 0, 0 FROM ${archivedSums} WHERE account >= ${from} AND account < ${to}
-        UNION ALL SELECT account, day, 0, 0, debits, credits FROM kept)
-      GROUP BY account, day HAVING sum(rd) <> sum(kd) OR sum(rc) <> sum(kc)`)
-    for (const row of rows)
-      this.add(`${row.account} ${isoDay(row.day * DAY_MS)}`, {
-        read: [row.readDebits, row.readCredits],
-        kept: [row.keptDebits, row.keptCredits],
-      })
-    yield* this.ended((name) => unfinished === null || !name.startsWith(`${unfinished}/`))
-  }
-
-  /** The sums of all customers by kind, and the closings of the gateway's own accounts. */
-  async *ofDays(): AsyncGenerator<LedgerProblem, void> {
-    if (this.days.last.day < 0) return
-    const [debit, credit] = [partyOf(sql`debit`), partyOf(sql`credit`)]
-    for (let after = 0; after < this.days.newest; after += this.rows)
-      this.addFlows(
-        'read',
-        await this.db.all<DayFlow>(sql`SELECT ${this.closedDay()} AS day, kind, ${debit} AS debit, ${credit} AS credit,
-            sum(amount) AS amount, count(*) AS entries FROM ${entries}
-          WHERE seq > ${after} AND seq <= ${Math.min(this.days.newest, after + this.rows)} GROUP BY 1, 2, 3, 4 HAVING day IS NOT NULL`),
+  /** Adds the entries up to one, if they are not added yet. */
+  async readUntil(seq: number): Promise<void> {
+    while (this.read < seq) {
+      const sealed = this.closed.sealedFrom(this.read + 1)
+      if (sealed === null) return
+      const to = Math.min(seq, sealed, this.read + this.sizes.rows)
+      // As one text: rows of their own would take twice the time.
+      const [found] = await this.db.all<{ rows: string }>(
+        sql`SELECT json_group_array(json_array(at / ${sql.raw(String(DAY_MS))}, kind, debit, credit, amount)) AS rows FROM ${entries}
+          WHERE seq > ${this.read} AND seq <= ${to}`,
       )
-    this.addFlows('read', await this.db.all<DayFlow>(sql`SELECT * FROM ${archivedFlows}`))
-    const flows = await this.db.all<DayFlow>(sql`SELECT * FROM ${closedFlows} WHERE day <= ${this.days.last.day}`)
-    this.addFlows('kept', flows)
-    const house = await this.db.all<{ account: string; day: number; debits: number; credits: number }>(
-      sql`${MOVED} WHERE account >= 'house/' AND day <= ${this.days.last.day} ${OWN}`,
-    )
-    for (const { account, day, debits, credits } of house)
-      this.add(`${account} ${isoDay(day * DAY_MS)}`, { read: [0, 0], kept: [debits, credits] })
-    for (const { day, debit: from, credit: to, amount } of flows) {
-      const add = (account: string, read: [number, number]) =>
-        account.startsWith('house/') && this.add(`${account} ${isoDay(day * DAY_MS)}`, { read, kept: [0, 0] })
-      add(from, [amount, 0])
-      add(to, [0, amount])
+      this.add(JSON.parse(found?.rows ?? '[]'), to)
+      this.read = to
     }
-    yield* this.ended(() => true)
   }
 
-  private addFlows(side: 'read' | 'kept', flows: readonly DayFlow[]): void {
+  /** All differences. */
+  async *problems(): AsyncGenerator<LedgerProblem, void> {
+    await this.readUntil(this.closed.newest)
+    await this.readArchived()
+    yield* this.wrongFlows()
+    for await (const { account, day, debits, credits } of this.kept('')) {
+      const [sums, { weight }] = [this.day(day), this.side(account)]
+      sums.debits -= BigInt(debits) * weight
+      sums.credits -= BigInt(credits) * weight
+    }
+    for (const [day, sums] of this.days) if (!sums.isZero) yield* this.wrongAccounts(day)
+  }
+
+  /** Adds what left for an archive. */
+  private async readArchived(): Promise<void> {
+    for await (const moves of this.archived()) for (const { day, ...move } of moves) this.move(this.day(day), move)
+    const flows = await this.db.all<typeof archivedFlows.$inferSelect>(sql`SELECT * FROM ${archivedFlows}`)
     for (const { day, kind, debit, credit, amount, entries: count } of flows)
-      this.add(`${kind} ${debit} ${credit} ${isoDay(day * DAY_MS)}`, {
-        read: [0, 0],
-        kept: [0, 0],
-        [side]: [amount, count],
-      })
+      addFlow(this.day(day), `${kind} ${debit} ${credit}`, amount, count)
   }
 
-  private add(name: string, { read, kept }: Sums): void {
-    const known = this.open.get(name) ?? { read: [0, 0], kept: [0, 0] }
-    const sum = (a: Sums['read'], b: Sums['read']) => [a[0] + b[0], a[1] + b[1]] as const
-    const sums = { read: sum(known.read, read), kept: sum(known.kept, kept) }
-    if (sums.read.join() === sums.kept.join()) this.open.delete(name)
-    else this.open.set(name, sums)
-  }
-
-  /** The problems of those that have ended. */
-  private *ended(has: (name: string) => boolean): Generator<LedgerProblem, void> {
-    for (const [subject, { read, kept }] of this.open) {
-      if (!has(subject)) continue
-      this.open.delete(subject)
-      const which = read[0] === kept[0] ? 1 : 0
-      yield { what: 'a closed day is not the sum of its entries', subject, one: kept[which], other: read[which] }
+  /** Charges, which are all that may leave. */
+  private async *archived(): AsyncGenerator<readonly ArchivedMove[], void> {
+    for (let after = { debit: '', day: -1 }; ; ) {
+      const rows: readonly ArchivedMove[] = await this.db.all<ArchivedMove>(
+        sql`SELECT account AS debit, day, debits AS amount, 'house/revenue' AS credit FROM ${archivedSums}
+          WHERE (account, day) > (${after.debit}, ${after.day}) ORDER BY account, day LIMIT ${this.sizes.rows}`,
+      )
+      yield rows
+      const last = rows.at(-1)
+      if (!last || rows.length < this.sizes.rows) return
+      after = last
     }
   }
 
-  /** The closed day that an entry belongs to; null for an open one. */
-  private closedDay(): SQL {
-    return sql`(SELECT c.day FROM ${closedDays} c WHERE c.day >= at / ${sql.raw(String(DAY_MS))} AND c.sealed >= seq
-      AND c.day <= ${this.days.last.day} ORDER BY c.day LIMIT 1)`
+  private add(rows: readonly EntryRow[], to: number): void {
+    const days = new Map<number, DaySums | null>()
+    for (const [at, kind, debit, credit, amount] of rows) {
+      let sums = days.get(at)
+      if (sums === undefined) {
+        const day = this.closed.dayOf(at, to)
+        sums = day === null ? null : this.day(day)
+        days.set(at, sums)
+      }
+      if (sums === null) continue
+      const [from, into] = this.move(sums, { debit, credit, amount })
+      addFlow(sums, `${kind} ${from.party} ${into.party}`, amount, 1)
+    }
   }
+
+  private move(sums: DaySums, { debit, credit, amount }: Move): readonly [Side, Side] {
+    const [from, into, moved] = [this.side(debit), this.side(credit), BigInt(amount)]
+    sums.debits += moved * from.weight
+    sums.credits += moved * into.weight
+    return [from, into]
+  }
+
+  private day(day: number): DaySums {
+    const sums = this.days.get(day) ?? new DaySums()
+    this.days.set(day, sums)
+    return sums
+  }
+
+  private side(account: string): Side {
+    let side = this.sides.get(account)
+    if (side) return side
+    const party = account.startsWith('house/') ? account : `customers${account.slice(account.indexOf('/'))}`
+    side = { weight: Bun.hash.wyhash(account, this.seed), party }
+    if (this.sides.size === SIDES) this.sides.clear()
+    this.sides.set(account, side)
+    return side
+  }
+
+  /** The sums of all customers by kind. */
+  private async *wrongFlows(): AsyncGenerator<LedgerProblem, void> {
+    const flows = await this.db.all<typeof closedFlows.$inferSelect>(
+      sql`SELECT * FROM ${closedFlows} WHERE day <= ${this.closed.last.day}`,
+    )
+    for (const { day, kind, debit, credit, amount, entries: count } of flows) {
+      const { flows: read } = this.day(day)
+      const name = `${kind} ${debit} ${credit}`
+      yield* differences(`${name} ${dayName(day)}`, [amount, count], read.get(name) ?? [0, 0])
+      read.delete(name)
+    }
+    for (const [day, { flows: rest }] of this.days)
+      for (const [name, read] of rest) yield* differences(`${name} ${dayName(day)}`, [0, 0], read)
+  }
+
+  /** The accounts of a day whose closings are not what its entries say, by another look at these. */
+  private async *wrongAccounts(day: number): AsyncGenerator<LedgerProblem, void> {
+    const own = this.closed.between(day * DAY_MS, (day + 1) * DAY_MS)
+    for (let from: string | null = ''; from !== null; ) {
+      const sums: LowestSums = new LowestSums(from, this.sizes.unmatched)
+      for await (const moves of movesOf(this.db, own, this.sizes.rows)) for (const move of moves) addMove(sums, move)
+      for await (const moves of this.archived()) for (const move of moves) if (move.day === day) addMove(sums, move)
+      const rest = new Map(sums.sorted())
+      for await (const { account, debits, credits, ...kept } of this.kept(from)) {
+        if (sums.end !== null && account >= sums.end) break
+        if (kept.day !== day) continue
+        const read = rest.get(account)
+        rest.delete(account)
+        yield* this.compared(account, day, [debits, credits], [read?.debits ?? 0, read?.credits ?? 0])
+      }
+      for (const [account, read] of rest) yield* this.compared(account, day, [0, 0], [read.debits, read.credits])
+      from = sums.end
+    }
+  }
+
+  private *compared(account: string, day: number, kept: Pair, read: Pair): Generator<LedgerProblem, void> {
+    const excess = kept[1] - kept[0] - (read[1] - read[0])
+    if (excess !== 0) this.excess.set(account, (this.excess.get(account) ?? 0) + excess)
+    yield* differences(`${account} ${dayName(day)}`, kept, read)
+  }
+
+  /** Walks the closings of accounts from one on. */
+  private async *kept(from: string): AsyncGenerator<Kept, void> {
+    let before: readonly [account: string, day: number, debits: number, credits: number] = [from, -1, 0, 0]
+    for (;;) {
+      const [found] = await this.db.all<{ rows: string }>(
+        sql`SELECT json_group_array(json_array(account, day, debits, credits)) AS rows FROM (SELECT * FROM ${closings}
+          WHERE (account, day) > (${before[0]}, ${before[1]}) ORDER BY account, day LIMIT ${this.sizes.rows})`,
+      )
+      const rows: readonly (typeof before)[] = JSON.parse(found?.rows ?? '[]')
+      for (const row of rows) {
+        const [account, day, debits, credits] = row
+        const isSame = account === before[0]
+        if (day <= this.closed.last.day)
+          yield { account, day, debits: debits - (isSame ? before[2] : 0), credits: credits - (isSame ? before[3] : 0) }
+        before = row
+      }
+      if (rows.length < this.sizes.rows) return
+    }
+  }
+}
+
+function addFlow({ flows }: DaySums, name: string, amount: number, count: number): void {
+  const flow = flows.get(name)
+  if (flow) {
+    flow[0] += amount
+    flow[1] += count
+  } else flows.set(name, [amount, count])
+}
+
+function addMove(sums: LowestSums, { debit, credit, amount }: Move): void {
+  const [debited, credited] = [sums.of(debit), sums.of(credit)]
+  if (debited) debited.debits += amount
+  if (credited) credited.credits += amount
+}
+
+function dayName(day: number): string {
+  return isoDay(day * DAY_MS)
+}
+
+/** The first of two figures that differs. */
+function* differences(subject: string, kept: Pair, read: Pair): Generator<LedgerProblem, void> {
+  const which = kept[0] === read[0] ? 1 : 0
+  if (kept[which] !== read[which])
+    yield { what: 'a closed day is not the sum of its entries', subject, one: kept[which], other: read[which] }
 }

@@ -1,8 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { LedgerCheck, LedgerProblem } from '../../../../core/ledger/ledger-check'
+import { LibsqlAccounting } from './accounting'
 import { ClosedDays } from './closed-days'
-import { ClosingCheck, type OwnerSlice } from './closing-check'
+import { ClosingCheck } from './closing-check'
 import { type Charged, UnmatchedCharges } from './unmatched-charges'
 
 const MAX_PROBLEMS = 100
@@ -24,8 +25,8 @@ export interface CheckSizes {
 const SIZES: CheckSizes = { rows: 2_000, unmatched: 50_000 }
 
 /**
- * Compares what the tables say twice: balances, closed days and entries, calls and charges. Reads slices of the tables in order, so that its memory does not depend on
- * how much they have. May run while the tables are written: what changes meanwhile is no problem.
+ * Compares what the tables say twice: balances with closings and the entries since, closed days with their entries, calls with their charges. Reads each table once,
+ * in slices and in its own order, so that its memory does not depend on how much there is. May run while the tables are written: what changes meanwhile is no problem.
  */
 export function libsqlLedgerCheck(
   db: LibSQLDatabase,
@@ -46,12 +47,11 @@ export function libsqlLedgerCheck(
 async function problemsOf(db: LibSQLDatabase, sizes: CheckSizes): Promise<readonly LedgerProblem[]> {
   const problems: LedgerProblem[] = []
   const days = await ClosedDays.read(db)
-  const closings = new ClosingCheck(db, days, sizes.rows)
+  const closings = new ClosingCheck(db, days, sizes)
   const parts = [
-    wrongBalances(db, sizes, closings),
-    balancesWithoutEntries(db, sizes),
-    closings.ofDays(),
-    wrongCharges(db, days.firstCall, sizes),
+    wrongCharges(db, { closings, first: days.firstCall }, sizes),
+    closings.problems(),
+    wrongBalances(db, days, closings, sizes),
   ]
   for (const part of parts)
     for await (const problem of part) {
@@ -66,137 +66,77 @@ async function archivedCharges(db: LibSQLDatabase): Promise<number> {
   return row?.entries ?? 0
 }
 
-/** What the charges of an account took that left for an archive. */
-function archivedOf(id: string): SQL {
-  const part = (name: string) =>
-    sql.raw(`-coalesce((SELECT sum(debits) FROM archived_sums WHERE account = ${id} || '/${name}'), 0)`)
-  return sql`${part('credit')} AS archivedCredit, ${part('paid')} AS archivedPaid`
+/** What a walk over calls and charges needs. */
+interface Walk {
+  readonly closings: ClosingCheck
+  /** The first call that no archive has. */
+  readonly first: string
 }
 
 const PARTS = ['credit', 'paid', 'debt'] as const
-type Balances = Readonly<Record<(typeof PARTS)[number], number>>
-const NOTHING: Balances = { credit: 0, paid: 0, debt: 0 }
 
-interface Archived {
-  readonly archivedCredit: number
-  readonly archivedPaid: number
+interface StoredBalances extends Readonly<Record<(typeof PARTS)[number], number>> {
+  readonly id: string
 }
 
-interface OwnerSums extends Balances, Archived {
-  readonly owner: string
-  /** The stored balances, as of the same moment. */
-  readonly storedCredit: number
-  readonly storedPaid: number
-  readonly storedDebt: number
-  readonly last: number
-  readonly count: number
-}
-
-/**
- * Walks the entries by account, and the closings with them. An account with more entries than a slice is summed up over several, and compared in the
- * statement that reads its last one.
- */
+/** Walks the accounts beside the balances of the ledger as of the last entry when the check began: closings, of which the wrong ones are known, and the entries since. */
 async function* wrongBalances(
   db: LibSQLDatabase,
-  { rows }: CheckSizes,
-  closings: ClosingCheck,
+  days: ClosedDays,
+  { excess }: ClosingCheck,
+  { rows, unmatched }: CheckSizes,
 ): AsyncGenerator<LedgerProblem, void> {
-  const leg = (part: (typeof PARTS)[number]) =>
-    sql.raw(`sum(iif(credit = owner || '/${part}', amount, 0) - iif(debit = owner || '/${part}', amount, 0))`)
-  const sumsOf = (owners: SQL, which: SQL) => sql`
-    WITH slice AS MATERIALIZED (SELECT account_id AS owner, seq, debit, credit, amount FROM entries INDEXED BY entries_account
-        WHERE ${which} ORDER BY account_id, seq LIMIT ${rows}),
-      sums AS MATERIALIZED (SELECT owner, ${leg('credit')} AS credit, ${leg('paid')} AS paid, -${leg('debt')} AS debt, max(seq) AS last,
-        count(*) AS count FROM slice GROUP BY owner)
-    SELECT o.owner AS owner, coalesce(s.credit, 0) AS credit, coalesce(s.paid, 0) AS paid, coalesce(s.debt, 0) AS debt,
-      coalesce(s.last, 0) AS last, coalesce(s.count, 0) AS count,
-      coalesce(a.credit, 0) AS storedCredit, coalesce(a.paid, 0) AS storedPaid, coalesce(a.debt, 0) AS storedDebt,
-      ${archivedOf('o.owner')}
-    FROM ${owners} o LEFT JOIN sums s ON s.owner = o.owner LEFT JOIN accounts a ON a.id = o.owner ORDER BY 1`
-  const nextOwners = (after: string) => sumsOf(sql`(SELECT owner FROM sums)`, sql`account_id > ${after}`)
-  const restOf = (owner: string, seq: number) =>
-    sumsOf(sql`(SELECT ${owner} AS owner)`, sql`account_id = ${owner} AND seq > ${seq}`)
-  let after = ''
-  /** Of the account whose entries did not all fit in the last slice. */
-  let begun: { readonly seq: number; readonly sums: Balances } | null = null
-  for (;;) {
-    const read: readonly OwnerSums[] = await db.all<OwnerSums>(begun ? restOf(after, begun.seq) : nextOwners(after))
-    const last = read.at(-1)
-    const isFull = read.reduce((sum, { count }) => sum + count, 0) === rows
-    yield* closings.ofSlice(sliceOf(after, begun?.seq ?? null, { last, isFull }))
-    if (!last) return
-    for (const row of read) {
-      const sums: Balances = added(begun?.sums ?? NOTHING, row)
-      begun = null
-      if (isFull && row === last) begun = { seq: row.last, sums }
-      else yield* balanceProblems(row, withArchived(sums, row))
-    }
-    after = last.owner
+  const accounting = new LibsqlAccounting(db, async () => undefined, {
+    entries: rows,
+    closings: rows,
+    accounts: unmatched,
+  })
+  const balances = accounting.balances(days.before(0), days.before(Number.MAX_SAFE_INTEGER))
+  let next = await balances.next()
+  for (let after = '', isLast = false; !isLast; ) {
+    const stored = await db.all<StoredBalances>(balancesAt(days.newest, after, rows))
+    after = stored.at(-1)?.id ?? after
+    isLast = stored.length < rows
+    const sums = new Map<string, number>()
+    // `0` comes after `/`.
+    for (
+      const end = isLast ? 'house/' : `${after}0`;
+      !next.done && next.value.account < end;
+      next = await balances.next()
+    )
+      sums.set(next.value.account, next.value.closing - (excess.get(next.value.account) ?? 0))
+    for (const row of stored)
+      for (const part of PARTS) {
+        const account = `${row.id}/${part}`
+        const balance = sums.get(account) ?? 0 - (excess.get(account) ?? 0)
+        const sum = part === 'debt' ? 0 - balance : balance
+        sums.delete(account)
+        if (row[part] !== sum) yield balanceProblem(part, row.id, row[part], sum)
+      }
+    for (const [account, sum] of sums) if (sum !== 0) yield balanceProblem('balance', account, 0, sum)
   }
 }
 
-/** The same entries, and those that were written meanwhile, with the closings of their accounts. `0` comes after `/`. */
-function sliceOf(
-  after: string,
-  seq: number | null,
-  { last, isFull }: { readonly last: OwnerSums | undefined; readonly isFull: boolean },
-): OwnerSlice {
-  const unfinished = isFull && last ? last : null
-  const until = unfinished
-    ? sql`account_id <= ${unfinished.owner} AND NOT (account_id = ${unfinished.owner} AND seq > ${unfinished.last})`
-    : sql`true`
-  const begins = seq === null ? sql`account_id > ${after}` : sql`account_id = ${after} AND seq > ${seq}`
-  return {
-    which: sql`${begins} AND ${until}`,
-    from: seq === null ? `${after}0` : `${after}/`,
-    to: unfinished ? `${unfinished.owner}/` : last ? `${last.owner}0` : 'house/',
-    unfinished: unfinished?.owner ?? null,
-  }
-}
-
-function added(a: Balances, b: Balances): Balances {
-  return { credit: a.credit + b.credit, paid: a.paid + b.paid, debt: a.debt + b.debt }
-}
-
-function withArchived(sums: Balances, { archivedCredit, archivedPaid }: Archived): Balances {
-  return added(sums, { credit: archivedCredit, paid: archivedPaid, debt: 0 })
-}
-
-function* balanceProblems({ owner, storedCredit, storedPaid, storedDebt }: OwnerSums, sums: Balances) {
-  const stored: Balances = { credit: storedCredit, paid: storedPaid, debt: storedDebt }
-  for (const part of PARTS) if (stored[part] !== sums[part]) yield balanceProblem(part, owner, stored[part], sums[part])
+/** Stored balances without what later entries moved. */
+function balancesAt(newest: number, after: string, rows: number): SQL {
+  const moved = (part: string) =>
+    sql.raw(
+      `coalesce(sum(iif(e.credit = a.id || '/${part}', amount, 0) - iif(e.debit = a.id || '/${part}', amount, 0)), 0)`,
+    )
+  return sql`SELECT a.id AS id, a.credit - ${moved('credit')} AS credit, a.paid - ${moved('paid')} AS paid, a.debt + ${moved('debt')} AS debt
+    FROM (SELECT id, credit, paid, debt FROM accounts WHERE id > ${after} ORDER BY id LIMIT ${rows}) a
+      LEFT JOIN entries e INDEXED BY entries_account ON e.account_id = a.id AND e.seq > ${newest} GROUP BY a.id ORDER BY a.id`
 }
 
 function balanceProblem(part: string, subject: string, one: number, other: number): LedgerProblem {
   return { what: `the ${part} of an account is not the sum of its entries`, subject, one, other }
 }
 
-async function* balancesWithoutEntries(db: LibSQLDatabase, { rows }: CheckSizes): AsyncGenerator<LedgerProblem, void> {
-  for (let after = ''; ; ) {
-    const slice = sql`(SELECT id, credit, paid, debt FROM accounts WHERE id > ${after} ORDER BY id LIMIT ${rows})`
-    const [end] = await db.all<{ last: string | null }>(sql`SELECT max(id) AS last FROM ${slice}`)
-    const found = await db.all<
-      Balances & Archived & { id: string }
-    >(sql`SELECT *, ${archivedOf('a.id')} FROM ${slice} AS a
-      WHERE NOT EXISTS (SELECT 1 FROM entries WHERE account_id = a.id)`)
-    for (const row of found) {
-      const sums = withArchived(NOTHING, row)
-      for (const part of PARTS) if (row[part] !== sums[part]) yield balanceProblem(part, row.id, row[part], sums[part])
-    }
-    if (!end?.last) return
-    after = end.last
-  }
-}
-
 /** From the first call on that no archive has. In one pass, unless the tables are so far out of order that too much waits for its other side: then in as many as it takes, each of a part of the calls. */
-async function* wrongCharges(
-  db: LibSQLDatabase,
-  first: string,
-  sizes: CheckSizes,
-): AsyncGenerator<LedgerProblem, void> {
+async function* wrongCharges(db: LibSQLDatabase, walk: Walk, sizes: CheckSizes): AsyncGenerator<LedgerProblem, void> {
   for (let parts = 1, part = 0; part < parts; ) {
     const unmatched = new UnmatchedCharges(sizes.unmatched, { parts, part })
-    const end = await walkCharges(db, first, unmatched, sizes)
+    const end = await walkCharges(db, walk, unmatched, sizes)
     if (end !== null) {
       yield* confirmed(db, unmatched.list(), end)
       part++
@@ -209,11 +149,11 @@ async function* wrongCharges(
 
 /**
  * Walks the entries in the order of commits and the calls in the order of their ids, side by side: a call and its charge are near each other in both. Returns the
- * last entry that it read; null if there was too much unmatched.
+ * last entry that it read; null if there was too much unmatched. The closings read the same entries, while they are in the cache.
  */
 async function walkCharges(
   db: LibSQLDatabase,
-  first: string,
+  { closings, first }: Walk,
   unmatched: UnmatchedCharges,
   { rows }: CheckSizes,
 ): Promise<number | null> {
@@ -228,6 +168,7 @@ async function walkCharges(
     const until = to === end ? LAST_ID : await newestCall(db, seq, to)
     let next = await lastOfSlice(db, id, until, rows)
     await add([seq, to], [id, next ?? id])
+    await closings.readUntil(to)
     seq = to
     while (next !== null && !unmatched.isFull) {
       id = next
