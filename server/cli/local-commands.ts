@@ -56,6 +56,8 @@ async function localResult(args: readonly string[], terminal: Terminal): Promise
     case 'backup':
     case 'restore':
       return (await import('./local/backup-command')).localBackupCommand(args, terminal)
+    case 'archive':
+      return (await import('./local/archive-command')).archiveCommand(args, terminal)
     case 'migrate-database':
       return (await import('./local/move-command')).moveCommand(args.slice(1), terminal)
     default:

@@ -69,6 +69,7 @@ async function coreOf(
     strangers: guardedFetch(config, outbound),
     audit: stores.audit,
     checks: { database: () => stores.problem(), charges: () => cell.charges.problem() },
+    archive: stores.archive,
     ...{ reports: stores.reports, operationUsage: stores.operationUsage, statements: stores.statements },
     ...(await composeAgents(config, {
       stores,

@@ -84,6 +84,7 @@ export type AuditAction =
   | 'stuck.retry'
   | 'stuck.discard'
   | 'backup.start'
+  | 'backup.archive'
   | 'data.move'
   | 'data.reopen'
   | 'notices.mail'

@@ -72,6 +72,7 @@ const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'stuck.retry': 'Stuck record booked',
   'stuck.discard': 'Stuck record discarded',
   'backup.start': 'Backup started',
+  'backup.archive': 'Month removed into an archive',
   'data.move': 'Data moved to this database',
   'data.reopen': 'Database opened again after a move',
   'notices.mail': 'Mail about notices changed',

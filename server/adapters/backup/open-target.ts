@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { BackupProblem, type BackupTarget } from '../../core/backup/target'
+import { ArchiveBucket, ArchiveFolder, type ArchivePlace } from './archive-place'
 import { FolderTarget } from './folder-target'
 import { type S3Access, S3Target } from './s3-target'
 
@@ -13,13 +14,25 @@ export interface TargetOptions {
 }
 
 /** Opens a location for copies by its name: a folder, or `s3://bucket/prefix`. */
-export function openBackupTarget(location: string, { access, workFolder }: TargetOptions): BackupTarget {
+export function openBackupTarget(location: string, options: TargetOptions): BackupTarget {
   if (!location.startsWith('s3:')) return new FolderTarget(resolve(location))
+  const { bucket, access } = bucketOf(location, options)
+  return new S3Target(bucket, access, options.workFolder)
+}
+
+/** Opens a location for archives by its name. */
+export function openArchivePlace(location: string, options: TargetOptions): ArchivePlace {
+  if (!location.startsWith('s3:')) return new ArchiveFolder(resolve(location))
+  const { bucket, access } = bucketOf(location, options)
+  return new ArchiveBucket(bucket, access, options.workFolder)
+}
+
+function bucketOf(location: string, { access }: TargetOptions) {
   const [, bucket, prefix = ''] = S3.exec(location) ?? []
   if (bucket === undefined) throw new BackupProblem(`${location} must be a folder or s3://bucket/prefix`)
   if (!access)
     throw new BackupProblem(
       `${location} needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT_URL for a store that is not Amazon's`,
     )
-  return new S3Target({ bucket, prefix }, access, workFolder)
+  return { bucket: { bucket, prefix }, access }
 }

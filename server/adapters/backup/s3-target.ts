@@ -46,13 +46,7 @@ export class S3Target implements BackupTarget {
     this.location = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`
     this.prefix = prefix === '' ? '' : `${prefix}/`
     this.workFolder = workFolder
-    const { accessKeyId, secretAccessKey, sessionToken, endpoint, region } = access
-    this.client = new Bun.S3Client({
-      ...{ accessKeyId, secretAccessKey, bucket, partSize: PART_BYTES, queueSize: 2, retry: 3 },
-      ...(sessionToken !== null && { sessionToken }),
-      ...(endpoint !== null && { endpoint }),
-      ...(region !== null && { region }),
-    })
+    this.client = openS3(bucket, access)
   }
 
   async writeProblem(): Promise<string | null> {
@@ -151,13 +145,27 @@ export class S3Target implements BackupTarget {
     return `${this.prefix}${name}/${file}`
   }
 
-  /** Failures name the location and what the store said; never a key. */
-  private async answered<T>(work: Promise<T>): Promise<T> {
-    try {
-      return await work
-    } catch (error) {
-      const { code, message } = Object(error) as { code?: unknown; message?: unknown }
-      throw new BackupProblem(`${this.location} failed: ${message ?? error} (${code ?? 'no code'})`, { cause: error })
-    }
+  private answered<T>(work: Promise<T>): Promise<T> {
+    return answered(this.location, work)
+  }
+}
+
+export function openS3(bucket: string, access: S3Access): Bun.S3Client {
+  const { accessKeyId, secretAccessKey, sessionToken, endpoint, region } = access
+  return new Bun.S3Client({
+    ...{ accessKeyId, secretAccessKey, bucket, partSize: PART_BYTES, queueSize: 2, retry: 3 },
+    ...(sessionToken !== null && { sessionToken }),
+    ...(endpoint !== null && { endpoint }),
+    ...(region !== null && { region }),
+  })
+}
+
+/** Failures name the location and what the store said; never a key. */
+export async function answered<T>(location: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const { code, message } = Object(error) as { code?: unknown; message?: unknown }
+    throw new BackupProblem(`${location} failed: ${message ?? error} (${code ?? 'no code'})`, { cause: error })
   }
 }

@@ -10,6 +10,10 @@ export const BACKUP_HELP = `  backup [LOCATION] [--verify]              copy the
   backup list [LOCATION]                    list the copies in a place
   backup verify COPY                        check the sums of a copy, open it and reconcile it
   restore COPY                              put a copy into an empty DATA_DIR; COPY is a copy, or a place for its newest one
+  archive MONTH --to FOLDER|s3://BUCKET/PREFIX [--remove]
+                                            write calls, entries and closings of a month that ended 13 months ago as CSV; with
+                                            --remove, compare the archive with the tables and take its calls and charges out
+  archive list                              list the months whose calls and charges are in archives
   migrate-database --from PLACE --to PLACE [--dry-run]
                                             move the data of a stopped gateway into an empty database: from file:/path to
                                             libsql://host, or back; the old place is closed then

@@ -106,7 +106,7 @@ export async function operatorCommand(
   if (command === 'model') return modelCommand(rest, values.json === true)
   if (command === 'stuck') return stuckCommand(rest, values)
   if (command === 'backup') return backupCommand(rest, values, tell)
-  if (command === 'restore' || command === 'migrate-database')
+  if (command === 'restore' || command === 'migrate-database' || command === 'archive')
     throw new UsageError(`"operator ${command}" needs the gateway itself, as "gateway-server" or in its folder`)
   const ofCustomer = customerCommand(command, rest, values)
   if (ofCustomer !== null) return ofCustomer

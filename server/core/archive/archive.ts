@@ -1,6 +1,5 @@
 import type { AuditEntry } from '../audit'
 import { DAY_MS, isoDay } from '../clock'
-import type { AccountId } from '../ids'
 import { isJson, parsedJson } from '../json'
 
 /** A calendar month in UTC, by its days since 1970-01-01. */
@@ -119,8 +118,4 @@ export interface Archive {
   remove(month: ArchiveMonth): Promise<RemovalStep>
   /** The oldest first. */
   months(): Promise<readonly RemovedMonth[]>
-  /** The archive of the month in which a call was made that has this id; null if it is still in the tables, or no id. */
-  ofCall(id: string): Promise<string | null>
-  /** The archives with charges of an account. */
-  ofAccount(account: AccountId): Promise<readonly string[]>
 }

@@ -121,4 +121,8 @@ export interface UsageReports {
    * Finds a call of an account, or of one of its keys, by the gateway's or the caller's id. The newest if several match.
    */
   request(account: AccountId, key: CredentialId | null, id: string): Promise<CallRecord | null>
+  /** The archive of the month in which a call would have been made that has this id; null for another id, or if that month is in no archive. */
+  archiveOfCall(id: string): Promise<string | null>
+  /** The archives that have charges of an account, the oldest first. */
+  archivesOf(account: AccountId): Promise<readonly string[]>
 }

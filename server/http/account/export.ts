@@ -112,6 +112,7 @@ async function* exported(
   const options = await limitRequests.list({ accountId, status: null }, PAGE, null)
   yield section('limit_requests', options.map(limitRequestRecord))
   const ofAccount = { accountId, keyId: null, operation: null, status: null, model: null, from: null, to: null }
+  yield section('archives', await reports.archivesOf(accountId))
   yield* list(
     'changes',
     paced(context, (after) => audit.ofAccount(accountId, PAGE, after)),

@@ -38,6 +38,7 @@ import {
   ResetSecondFactorCommand,
 } from './record'
 import { type AfterRestoreParts, afterRestoreCommand } from './restore/after-restore'
+import { type ArchiveCommandParts, archiveCommands } from './restore/archive-commands'
 import { type BackupCommandParts, backupCommands } from './restore/backup-commands'
 import { type SocketCommand, socketCommand } from './socket-command'
 import { type WebhookCommandParts, webhookCommands } from './webhook-commands'
@@ -59,6 +60,7 @@ type ControlParts = CustomerViewParts &
   ModelCommandParts &
   WebhookCommandParts &
   BackupCommandParts &
+  ArchiveCommandParts &
   StuckParts & {
     /** Network details for a wallet on this machine; null if no payment method is configured. */
     readonly network: () => Promise<unknown>
@@ -136,5 +138,6 @@ export function socketCommands(parts: ControlParts): Readonly<Record<string, Soc
     ...modelCommands(parts, CONSOLE),
     ...webhookCommands(parts, CONSOLE),
     ...backupCommands(parts, CONSOLE),
+    ...archiveCommands(parts, CONSOLE),
   }
 }

@@ -17,7 +17,6 @@ import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/input/list-quer
 import { TIME_ZONE } from '../middleware/input/time-zone-parameter'
 import { routeGroup } from '../middleware/request-context'
 import { csvFile, csvLine, paced } from '../middleware/response/csv'
-import { notFound } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
 import { allowed, type Id, signedIn } from '../routing/api-access'
 import { costing, EXPORT, logPage, page, usageReport as usageCost } from '../routing/cost'
@@ -26,7 +25,15 @@ import { ACTIVITY_DOCS } from './activity-docs'
 import type { ExplainedRequest, RequestPage, TransactionPage, UsageReport } from './record'
 import { requestSearch } from './request-search'
 import { groupedByTag, type KeysOfAccounts, keysWithTag } from './tags'
-import { explainedCall, latencyReport, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from './usage-report'
+import {
+  explainedCall,
+  latencyReport,
+  noCall,
+  OWNER_USAGE_QUERY,
+  usageReport,
+  wireCall,
+  wireTransaction,
+} from './usage-report'
 
 const CALL_FILTER = {
   key: {
@@ -181,7 +188,7 @@ export function ownerUsageRoutes(parts: {
         documented(ACTIVITY_DOCS.request),
         async ({ accountId }, { id }: Id): Promise<ExplainedRequest> => {
           const call = await reports.request(accountId, null, id)
-          if (!call) throw notFound('You made no request with this id.')
+          if (!call) throw await noCall(reports, id, 'You made no request with this id.')
           return { ...(await explainedCall(call, ledger)), calls: endpoints.table.callsOf(call.operation) }
         },
       ),

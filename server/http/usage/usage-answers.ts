@@ -7,9 +7,9 @@ import { ZERO } from '../../core/money'
 import type { UsageReports } from '../../core/usage/reports'
 import { countedOn, type KnownCaller } from '../../pipeline/call'
 import { spendable } from '../../pipeline/spendable'
-import { Failed, notFound } from '../middleware/response/failures'
+import { Failed } from '../middleware/response/failures'
 import type { CreditsBalance, ExplainedRequest, UsageReport, Whoami } from './record'
-import { explainedCall, USAGE_QUERY, usageReport } from './usage-report'
+import { explainedCall, noCall, USAGE_QUERY, usageReport } from './usage-report'
 
 interface UsageParts {
   readonly identity: Pick<Identity, 'user'>
@@ -60,8 +60,8 @@ export class UsageAnswers {
   async explained(caller: KnownCaller, id: string): Promise<ExplainedRequest> {
     const own = caller.kind === 'key' ? caller.key.id : null
     const call = await this.parts.reports.request(caller.account.id, own, id)
-    if (!call)
-      throw notFound(own ? 'This key made no request with this id.' : 'This account made no request with this id.')
+    const whose = own ? 'key' : 'account'
+    if (!call) throw await noCall(this.parts.reports, id, `This ${whose} made no request with this id.`)
     return explainedCall(call, this.parts.ledger)
   }
 

@@ -14,7 +14,7 @@ import { FINE_RANGE_MS, type UsageGrouping, type UsageReports } from '../../core
 import { summarize } from '../../core/usage/summary'
 import type { UsageSums } from '../../core/usage/sums'
 import { TIME_ZONE } from '../middleware/input/time-zone-parameter'
-import { Failed } from '../middleware/response/failures'
+import { Failed, notFound } from '../middleware/response/failures'
 import type { ExplainedRequest, RequestRecord, TransactionRecord, UsageReport } from './record'
 
 const DAY_SECONDS = 86_400
@@ -200,6 +200,12 @@ export function wireTransaction(row: AccountTransaction & Partial<StatementLine>
 }
 
 /** One call explained: its times, why it failed, and the price version, inputs and arithmetic of its charge (spec-answers 8). */
+/** Why a call is not there: an archive may have it. */
+export async function noCall(reports: UsageReports, id: string, message: string): Promise<Failed> {
+  const archive = await reports.archiveOfCall(id)
+  return notFound(archive === null ? message : `${message} Calls of that month are in the archive ${archive}.`)
+}
+
 export async function explainedCall(call: CallRecord, ledger: Pick<Ledger, 'refundOf'>): Promise<ExplainedRequest> {
   const { charged, upstream, failure = null } = call
   const unit = unitOf(call.operation)

@@ -184,7 +184,7 @@ describe('the export', () => {
     const body = JSON.parse(text) as Record<string, { id: string }[]>
     expect(Object.keys(body)).toEqual([
       ...['exported_at', 'account', 'keys', 'sessions', 'apps', 'webhooks', 'notice_mails', 'social_accounts'],
-      ...['limit_requests', 'changes', 'transactions', 'requests'],
+      ...['limit_requests', 'archives', 'changes', 'transactions', 'requests'],
     ])
     expect(body['sessions']).toMatchObject([{ ip: '127.0.0.1', second_factor: false }])
     expect(body['webhooks']).toMatchObject([{ id: webhook.id, url: 'https://203.0.113.7/hook' }])

@@ -6,6 +6,7 @@ import type { DurableHold } from '../../../core/ledger/journal'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccounts } from './accounts'
 import { LibsqlUpstreamPayments } from './apis/upstream-payments'
+import { LibsqlArchive } from './archive/libsql-archive'
 import { cellContents } from './cluster/cell-contents'
 import type { ControlStores } from './control-stores'
 import { LibsqlCredentials } from './credentials'
@@ -112,6 +113,7 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
     paymentClaims: new LibsqlPaymentClaims(db, claims),
     idempotencyRecords: new LibsqlIdempotencyRecords(db, applied),
     retention: new LibsqlRetention(db),
+    archive: new LibsqlArchive(db),
     webhooks: new LibsqlWebhooks(db, control.directory),
     sealedWebhooks: new LibsqlSealedWebhooks(db),
     notices: new LibsqlNotices(db),

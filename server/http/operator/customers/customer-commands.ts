@@ -53,6 +53,7 @@ const KEPT = [
   'time, operation, status and cost of calls: the record of what was charged',
   'the audit log without addresses and names: who changed what',
 ]
+const ARCHIVED = 'calls and entries in archives, which name the account by its id alone'
 
 export interface CustomerParts extends OperatorParts, Omit<ExportParts, 'limitRequests'> {
   readonly keys: Keys
@@ -175,9 +176,10 @@ export class CustomerCommands {
       return err(wrongParameters([invalidParameter('confirm', `must be ${id}, the id of the account`, confirm)]))
     const owner = await this.ownerOf(account.value, actor)
     const forfeited = await this.parts.closing.erase(owner)
-    return forfeited.ok
-      ? ok({ id, forfeited_micros_usd: forfeited.value, erased: [...ERASED], kept: [...KEPT] })
-      : forfeited
+    if (!forfeited.ok) return forfeited
+    const archives = await this.parts.reports.archivesOf(id)
+    const archived = archives.length > 0 ? [`${ARCHIVED}: ${archives.join(', ')}`] : []
+    return ok({ id, forfeited_micros_usd: forfeited.value, erased: [...ERASED], kept: [...KEPT, ...archived] })
   }
 
   /** All data about an account, as its owner can export it. */

@@ -6,6 +6,7 @@ import type { PaymentId, RequestId } from '../../../core/ids'
 import { parseUsd } from '../../../core/money'
 import type { ClaimStore } from '../../../core/payments/claim'
 import { err, ok } from '../../../core/result'
+import type { UsageReports } from '../../../core/usage/reports'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { readable } from '../../middleware/input/validate-body'
 import { routeGroup } from '../../middleware/request-context'
@@ -28,6 +29,7 @@ export interface CustomerMoneyParts extends OperatorParts {
   readonly claims: ClaimStore
   /** Null if no card processor is configured. */
   readonly cardRefunds: CardRefunds | null
+  readonly reports: UsageReports
   readonly now: () => number
 }
 
@@ -61,7 +63,11 @@ class CustomerMoney {
     if (form.payment.startsWith('req_')) {
       const request = form.payment as RequestId // an id that does not exist was not charged
       const refunded = await this.parts.operator.refundCharge(actor, { account: id, request, amount, note })
-      return refunded.ok ? ok({ refund: this.chargeRefund(request, refunded.value.refunded, note) }) : refunded
+      if (refunded.ok) return ok({ refund: this.chargeRefund(request, refunded.value.refunded, note) })
+      const archive = await this.parts.reports.archiveOfCall(request)
+      return archive === null
+        ? refunded
+        : err(failure('resource_not_found', `Calls of that month are in the archive ${archive}: grant the amount.`))
     }
     const claim = await this.parts.claims.byId(form.payment as PaymentId) // as above
     if (claim?.account !== id)

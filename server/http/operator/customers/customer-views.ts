@@ -19,7 +19,7 @@ import { notFound } from '../../middleware/response/failures'
 import { logMeaning } from '../../openapi/failure-meanings'
 import { accountUsage, callFilter, type GROUPED_QUERY, type LOG_QUERY } from '../../usage/owner-routes'
 import type { ExplainedRequest, TransactionPage, UsageReport } from '../../usage/record'
-import { explainedCall, wireCall, wireTransaction } from '../../usage/usage-report'
+import { explainedCall, noCall, wireCall, wireTransaction } from '../../usage/usage-report'
 import type { CustomerParts } from './customer-commands'
 import { type RefundList, refundRecord } from './customer-record'
 import type {
@@ -63,7 +63,7 @@ export class CustomerViews {
 
   async request(account: AccountId, id: string): Promise<ExplainedRequest> {
     const call = await this.parts.reports.request(account, null, id)
-    if (!call) throw notFound('This account made no request with this id.')
+    if (!call) throw await noCall(this.parts.reports, id, 'This account made no request with this id.')
     return explainedCall(call, this.parts.ledger)
   }
 

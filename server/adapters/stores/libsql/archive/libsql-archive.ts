@@ -11,20 +11,17 @@ import {
 } from '../../../../core/archive/archive'
 import type { AuditEntry } from '../../../../core/audit'
 import { DAY_MS } from '../../../../core/clock'
-import type { AccountId } from '../../../../core/ids'
 import { micros } from '../../../../core/money'
 import { auditRow } from '../audit/audit-row'
 import { databaseError } from '../driver/worker/worker-connection'
 import { ClosedDays } from '../ledger/closed-days'
 import { auditLog } from '../schema/accounts'
-import { archivedMonths, archivedSums, entries } from '../schema/ledger'
+import { archivedMonths, entries } from '../schema/ledger'
 import { pruned, requests } from '../schema/usage'
 import { callIds } from './archive-rows'
 
 /** Calls, and charges, per commit: some milliseconds. */
 const ROWS = 500
-/** An id of a call begins with its time. */
-const CALL = /^req_([0-9a-f]{12})/
 /** What triggers say of a month that may not go. */
 const REFUSALS =
   /this month is not closed|an earlier month has .* archived|the archive has other charges than were closed/
@@ -105,23 +102,5 @@ export class LibsqlArchive implements Archive {
       const month = archiveMonth(monthOfDay(firstDay))
       return month ? [{ month, name, location, manifest, charges, charged }] : []
     })
-  }
-
-  async ofCall(id: string): Promise<string | null> {
-    const day = Math.floor(Number.parseInt(CALL.exec(id)?.[1] ?? '', 16) / DAY_MS)
-    if (!Number.isSafeInteger(day)) return null
-    const [row] = await this.db
-      .select({ name: archivedMonths.name })
-      .from(archivedMonths)
-      .where(sql`${day} BETWEEN first_day AND last_day`)
-    return row?.name ?? null
-  }
-
-  async ofAccount(account: AccountId): Promise<readonly string[]> {
-    const rows = await this.db.all<{
-      name: string
-    }>(sql`SELECT name FROM ${archivedMonths} m WHERE EXISTS (SELECT 1 FROM ${archivedSums}
-      WHERE account IN (${`${account}/credit`}, ${`${account}/paid`}) AND day BETWEEN m.first_day AND m.last_day) ORDER BY first_day`)
-    return rows.map(({ name }) => name)
   }
 }

@@ -1,5 +1,6 @@
 import { and, desc, eq, gte, inArray, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import { DAY_MS } from '../../../../core/clock'
 import type { AccountId, KeyId, RequestId } from '../../../../core/ids'
 import type { Page } from '../../../../core/page'
 import type { CallRecord } from '../../../../core/usage/call-record'
@@ -15,6 +16,7 @@ import type {
   UsageReports,
 } from '../../../../core/usage/reports'
 import { cursorOf, parseCursor } from '../driver/cursor'
+import { archivedMonths, archivedSums } from '../schema/ledger'
 import { pruned, requests } from '../schema/usage'
 import { errorsOf } from './error-report'
 import { latenciesOf } from './latency-report'
@@ -24,6 +26,8 @@ import { LibsqlUsageFigures } from './usage-figures'
 
 /** The maximum number of calls that one page of an unindexed filter scans: about 60 ms. A log of a million would take a second. */
 const WINDOW = 50_000
+/** An id of a call begins with its time. */
+const CALL = /^req_([0-9a-f]{12})/
 
 /** Reports from the request log and its sums. */
 export class LibsqlUsageReports implements UsageReports {
@@ -131,6 +135,24 @@ export class LibsqlUsageReports implements UsageReports {
       .orderBy(desc(requests.id))
       .limit(1)
     return byTheirs ? this.callOf(byTheirs) : null
+  }
+
+  async archiveOfCall(id: string): Promise<string | null> {
+    const day = Math.floor(Number.parseInt(CALL.exec(id)?.[1] ?? '', 16) / DAY_MS)
+    if (!Number.isSafeInteger(day)) return null
+    const [row] = await this.db
+      .select({ name: archivedMonths.name })
+      .from(archivedMonths)
+      .where(sql`${day} BETWEEN first_day AND last_day`)
+    return row?.name ?? null
+  }
+
+  async archivesOf(account: AccountId): Promise<readonly string[]> {
+    const rows = await this.db.all<{
+      name: string
+    }>(sql`SELECT name FROM ${archivedMonths} m WHERE EXISTS (SELECT 1 FROM ${archivedSums}
+      WHERE account IN (${`${account}/credit`}, ${`${account}/paid`}) AND day BETWEEN m.first_day AND m.last_day) ORDER BY first_day`)
+    return rows.map(({ name }) => name)
   }
 
   /** The newest calls of an account with this id, the gateway's or the caller's. Both have an index. Null if there is none. */
