@@ -1,3 +1,4 @@
+import { retryAfterSeconds } from '../core/retry-after'
 import type { Terminal } from './terminal'
 
 const MAX_TRIES = 6
@@ -18,7 +19,7 @@ export async function withRetries(
   for (let attempt = 1; ; attempt++) {
     const answer = await send()
     if (answer.status !== 429 || attempt === MAX_TRIES) return answer
-    const retryAfter = Math.max(1, Number(answer.headers.get('retry-after')) || 1)
+    const retryAfter = Math.max(1, retryAfterSeconds(answer.headers.get('retry-after')) ?? 1)
     await answer.body?.cancel()
     if (attempt === 1) first = retryAfter
     const seconds =

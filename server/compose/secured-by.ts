@@ -16,8 +16,18 @@ export function securedBy(
   const cors = new Cors(corsOrigins)
   return async (original: Request): Promise<Response> => {
     const request = normalizeUrl(original)
-    const answered = cors.preflight(request) ?? cors.open(request, await answer(request))
+    const preflight = cors.preflight(request)
+    const answered = preflight
+      ? withLimits(preflight, await answer(request))
+      : cors.open(request, await answer(request))
     const response = securedResponse(answered, request.url, isHttps)
     return isCompressible(request) ? compressed.of(request, response) : response
   }
+}
+
+/** A preflight with the ids and limit headers that the refusal of its OPTIONS would have. */
+function withLimits(preflight: Response, refusal: Response): Response {
+  for (const [name, value] of refusal.headers)
+    if (/^x-(ratelimit-|request-id$|gateway-request-id$)/.test(name)) preflight.headers.set(name, value)
+  return preflight
 }

@@ -32,7 +32,7 @@ export const LISTENING = group('Address and proxies', '', {
   CORS_ORIGINS: list(
     {
       example: 'https://app.example.com',
-      doc: 'Origins of web pages, comma separated, that may call `/mcp`, `/apis`, `/v1` and `/v1beta` from a browser with a key or token of their own, such as `https://app.example.com`. Cookies are never accepted from them',
+      doc: 'Origins of web pages and apps (`tauri://localhost`), comma separated, that may call `/mcp`, `/apis`, `/v1` and `/v1beta` from a browser with a key or token of their own, such as `https://app.example.com`. Cookies are never accepted from them',
     },
     origins,
   ),
@@ -153,13 +153,17 @@ function origin(value: string, name: string): string {
   return url.origin
 }
 
+/** Of a desktop or mobile app, or a browser extension, whose scheme is its own: `tauri://localhost`, `chrome-extension://ID`. Never `null`. */
+const APP_ORIGIN =
+  /^(?!(?:https?|ftp|wss?|file|data|blob|about|javascript):)[a-z][a-z0-9+.-]{1,30}:\/\/[a-z0-9._-]{1,100}$/i
+
 /** Exact origins of web pages; a wildcard would let any page spend a key that it was given. */
 function origins(entries: readonly string[], name: string): ReadonlySet<string> {
   for (const entry of entries)
-    if (URL.parse(entry)?.origin !== entry || !/^https?:[^*]+$/.test(entry))
+    if (!(URL.parse(entry)?.origin === entry && /^https?:[^*]+$/.test(entry)) && !APP_ORIGIN.test(entry))
       throw invalidSetting(
         name,
-        'a comma-separated list of origins, such as https://app.example.com, without a path',
+        'a comma-separated list of origins, such as https://app.example.com or tauri://localhost, without a path',
         entry,
       )
   return new Set(entries)

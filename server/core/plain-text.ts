@@ -2,10 +2,11 @@
  * Characters that are invisible: Unicode's control (Cc), format (Cf: bidi controls, zero-width characters, tags), surrogate and
  * line-separator characters, and everything else that draws nothing (Default_Ignorable: fillers, joiners, variation selectors,
  * except after an emoji). In a name they imitate other names. On a terminal they move the cursor, write to the clipboard or
- * reverse the direction of text.
+ * reverse the direction of text. Two are visible where they belong: a joiner between emojis, which makes one of them, and joiners between
+ * letters of scripts that are written with them, such as Persian and Hindi (Unicode 15, 23.2).
  */
 const HIDDEN =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}|(?<!\p{Extended_Pictographic})\ufe0f/u
+  /(?!(?<=[\p{sc=Arab}\p{sc=Deva}\p{sc=Beng}\p{sc=Guru}\p{sc=Gujr}\p{sc=Orya}\p{sc=Taml}\p{sc=Telu}\p{sc=Knda}\p{sc=Mlym}\p{sc=Sinh}\p{M}])(?:\u200c|\u200d)(?=\p{L})|(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d(?=\p{Extended_Pictographic}))(?:[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}|(?<!\p{Extended_Pictographic})\ufe0f)/u
 const HIDDEN_ALL = new RegExp(HIDDEN.source, 'gu')
 
 /** The rule of `isPlainLine` in words, to follow "must be text". */

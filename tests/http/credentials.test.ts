@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { newSecret } from '../../server/core/credentials/secret'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { endAndReconcile, IMAGES_CALL, refusalOf, verdictOf } from './wire'
 
@@ -189,7 +190,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
       const { secret, to } = await ownedKey()
       await to('revoke')
       const revoked = await refusalOf(judged(secret))
-      const unknown = await refusalOf(judged('gwk_nobody'))
+      const unknown = await refusalOf(judged(newSecret().secret))
       expect(revoked).toMatchObject({ status: 401, code: 'invalid_api_key' })
       expect({ ...revoked, request_id: '' }).toEqual({ ...unknown, request_id: '' })
     })

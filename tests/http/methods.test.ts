@@ -26,7 +26,7 @@ describe('methods and paths (spec 1, 4, spec-answers 2)', () => {
     ['DELETE', CONTEXT_CALL, 'GET, POST'],
     ['OPTIONS', CONTEXT_CALL, 'GET, POST'],
     ['POST', '/v1/usage', 'GET'],
-    ['HEAD', '/v1/usage', 'GET'],
+    ['PUT', '/v1/usage', 'GET'],
     ['DELETE', '/v1/usage/req_x', 'GET'],
     ['POST', '/v1/credits/balance', 'GET'],
   ])('%s %s is 405 method_not_allowed with Allow: %s, runs nothing and costs nothing', async (method, path, allow) => {

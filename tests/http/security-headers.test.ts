@@ -53,11 +53,12 @@ describe('security headers, over real sockets', () => {
   })
 
   test('a page has its own window isolation and policy; a page that an app opens can still answer that app', async () => {
-    const page = await fetch(`${local}/keys`)
+    const accept = { headers: { accept: 'text/html' } }
+    const page = await fetch(`${local}/keys`, accept)
     expect(page.headers.get('cross-origin-opener-policy')).toBe('same-origin')
     expect(page.headers.get('permissions-policy')).toContain('geolocation=()')
     for (const path of ['/sign-in', '/sign-up', '/consent'])
-      expect((await fetch(local + path)).headers.get('cross-origin-opener-policy')).toBeNull()
+      expect((await fetch(local + path, accept)).headers.get('cross-origin-opener-policy')).toBeNull()
   })
 })
 

@@ -1,5 +1,6 @@
 import type { ModelUpstream } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
+import { retryAfterSeconds } from '../../core/retry-after'
 import type { BackendCall } from '../../pipeline/models/model-backend'
 
 /** How to call one vendor, and what its refusals mean. */
@@ -86,10 +87,8 @@ export function vendorRefusal(vendor: Vendor, status: number, headers: Headers, 
 function headerWait(headers: Headers): number | null {
   const ms = Number(headers.get('retry-after-ms') ?? Number.NaN)
   if (ms >= 0 && ms <= MAX_WAIT * 1000) return ms / 1000
-  const text = headers.get('retry-after')
-  if (text === null) return null
-  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
-  return seconds >= 0 && seconds <= MAX_WAIT ? seconds : null
+  const seconds = retryAfterSeconds(headers.get('retry-after'))
+  return seconds !== null && seconds <= MAX_WAIT ? seconds : null
 }
 
 function errorOf(body: string): VendorError {

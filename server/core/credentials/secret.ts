@@ -36,6 +36,19 @@ export function looksLikeSecret(text: string): boolean {
   )
 }
 
+/** Why text cannot be a key, or null if it can. Never repeats it. */
+export function secretProblem(text: string): string | null {
+  if (looksLikeSecret(text)) return null
+  if (text === '') return 'There is no key after "Bearer".'
+  if (/^["'\u2018-\u201f]|["'\u2018-\u201f]$/.test(text))
+    return 'The key was sent with quotation marks. Send it without.'
+  if (/^bearer\b/i.test(text)) return 'The word "Bearer" was sent twice. Give your client the key alone.'
+  if (/\s/.test(text)) return 'The key was sent with spaces or line breaks. Send it without.'
+  if (!text.startsWith(KEY_PREFIX))
+    return `Keys of this gateway begin with ${KEY_PREFIX}. This is another service's key, or none.`
+  return 'The key is incomplete or has a wrong character: its length or checksum does not match.'
+}
+
 /** SHA-256 in hex. A fast hash is safe here, because 256 random bits cannot be guessed. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex')

@@ -155,6 +155,9 @@ async function givenBack(parts: SignInParts, context: RequestContext): Promise<R
   const sent = await taking(context)
   const holder = await grants.holder(new URLSearchParams(await sent.clone().text()).get('token') ?? '')
   const answer = await handled(parts, context, sent)
+  // A token that is unknown or already revoked is revoked (RFC 7009 2.2). The library authenticates the client first.
+  if (!holder && answer.status === 400 && /"token not found"/.test(await answer.clone().text()))
+    return new Response(null, { status: 200, headers: { 'cache-control': 'no-store' } })
   if (!answer.ok || !holder) return answer
   const left = await grants.apps(holder.userId, now())
   if (!left.some(({ clientId }) => clientId === holder.clientId)) await users.appLeft(holder)

@@ -39,7 +39,7 @@ export class Gate {
     const { auth, telemetry } = this.options
     const { ids, address, at, url, request, queryKeys } = context
     const path = url.pathname
-    const others = otherSecrets(request.headers, queryKeys)
+    const others = otherSecrets(request.headers, queryKeys, path)
     const isOwn = request instanceof OwnKeyRequest
     const incoming: IncomingCall = {
       id: ids.own,

@@ -1,5 +1,5 @@
 import { failure } from '../../core/failure'
-import { type Endpoints, isProbe, UNKNOWN_ENDPOINT, wrongMethod } from '../routing/endpoint-table'
+import { type Endpoints, isProbe, wrongMethod } from '../routing/endpoint-table'
 import type { DashboardFiles } from '../system/dashboard-files'
 import type { Gate } from './gate'
 import { hasBadHost } from './normalize-url'
@@ -55,6 +55,8 @@ export function requestHooks(options: RequestHookOptions, endpoints: Endpoints) 
       if (code !== 'NOT_FOUND') return refuse(context, error)
       const allow = endpoints.table.methodsAt(context.url.pathname)
       if (allow.length > 0) return refuse(context, new Failed(wrongMethod(request.method, allow)))
-      return dashboard.answer(request) ?? refuse(context, new Failed(UNKNOWN_ENDPOINT.failure))
+      return (
+        dashboard.answer(request) ?? refuse(context, new Failed(endpoints.table.unknown(context.url.pathname).failure))
+      )
     })
 }

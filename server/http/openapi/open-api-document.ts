@@ -108,7 +108,7 @@ function introduction(origin: string): string {
     'Per key and minute; every response under `/apis` and `/v1` carries the counters. After a 429, wait `Retry-After` seconds, then back off exponentially with jitter, at most 30 s.',
     ['| tier | requests | tokens | concurrent |', '|---|---|---|---|', ...tiers].join('\n'),
     '## Errors',
-    'Every failure of the gateway has one shape: `{"error": {"type", "code", "message", "request_id", ...}}`. Programs should read `code`. An unknown path returns 404 `unknown_endpoint`, a wrong method 405 `method_not_allowed` with `Allow`. HEAD never runs a GET.',
+    'Every failure of the gateway has one shape: `{"error": {"type", "code", "message", "request_id", ...}}`. Programs should read `code`. An unknown path returns 404 `unknown_endpoint`, a wrong method 405 `method_not_allowed` with `Allow`. HEAD is answered where the GET is free.',
     'A request that is not valid HTTP never reaches the gateway: the server answers 400 or 505 without a body or headers of ours and closes the connection, and 431 to more than 16 KiB of request line and headers, or more than 200 headers.',
     `For agents: [llms.txt](${origin}/llms.txt).`,
   ].join('\n\n')

@@ -5,6 +5,16 @@ import { declaredAccess } from './api-access'
 import { type Cost, costOfMethod, declaredCost, unitsOf } from './cost'
 import { API_WILDCARD, declaredEndpoint, declaredEndpoints, type Endpoint } from './endpoint'
 
+/** The paths of Azure's API, whose deployments this gateway does not have. */
+const AZURE = /^\/+(?:openai\/)?deployments\//
+const AZURE_PATH = {
+  kind: 'unmatched',
+  failure: failure(
+    'unknown_endpoint',
+    "The paths of Azure's API (/openai/deployments/...) are not offered. Use an OpenAI client with the base URL of this gateway and /v1.",
+  ),
+} as const
+
 /** Paths that need a credential and carry limit headers (spec-answers 9). */
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
 
@@ -97,7 +107,7 @@ export class EndpointTable {
 
   /**
    * The route of a gated request; null if its path is not gated. Unknown paths are a 404, wrong methods a 405 with `Allow`; HEAD
-   * never runs a GET. Most paths have no parameter and are found without matching patterns.
+   * never runs a GET that is sold. Most paths have no parameter and are found without matching patterns.
    */
   routeOf(method: string, path: string): Route | null {
     let entry = this.exact.get(path)
@@ -105,9 +115,34 @@ export class EndpointTable {
       if (!isGated(path)) return null
       entry = this.patterns.find(({ pattern }) => pattern.test(path))
     }
-    if (!entry) return this.imported.routeOf(method, path) ?? UNKNOWN_ENDPOINT
-    const route = entry.endpoints.get(method)?.route
+    if (!entry) return this.imported.routeOf(method, path) ?? this.unknown(path)
+    const route = entry.endpoints.get(method)?.route ?? this.headOf(entry, method)
     return route ?? { kind: 'unmatched', failure: wrongMethod(method, entry.methods) }
+  }
+
+  /** Elysia answers HEAD by the GET, which must be free then. */
+  private headOf(entry: Entry, method: string): Route | null {
+    const route = method === 'HEAD' ? entry.endpoints.get('GET')?.route : undefined
+    return route && (route.kind === 'free' || route.kind === 'public') ? route : null
+  }
+
+  /** The 404 of a path, which names the right one where a slip in a client's base URL explains it. Never a redirect: it would lose bodies and keys. */
+  unknown(path: string): Route & { readonly kind: 'unmatched' } {
+    if (AZURE.test(path)) return AZURE_PATH
+    const slashless = path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
+    const bare = slashless.replace(/^(?:\/(?:openai|api|v\d+(?:beta)?))+(?=\/)/, '')
+    // Google's methods are named after a colon.
+    const versions = bare.includes(':') ? ['/v1beta', '/v1'] : ['/v1', '/v1beta']
+    const right = [slashless, ...versions.map((version) => version + bare), bare].find(
+      (one) => one !== path && this.has(one),
+    )
+    if (right === undefined) return UNKNOWN_ENDPOINT
+    const message = `This endpoint does not exist. Its path is ${right}: check the base URL of your client.`
+    return { kind: 'unmatched', failure: failure('unknown_endpoint', message) }
+  }
+
+  private has(path: string): boolean {
+    return this.exact.has(path) || (isGated(path) && this.patterns.some(({ pattern }) => pattern.test(path)))
   }
 
   /** Where the request log's operation of this name is called. Empty for imported operations, which the catalog describes. */

@@ -80,7 +80,7 @@ export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
     answer(request) {
       const path = readPath(request)
       const file =
-        path === null ? undefined : (files.get(path) ?? (isPage(path) && !wantsJson(request) ? index : undefined))
+        path === null ? undefined : (files.get(path) ?? (isPage(path) && wantsPage(request) ? index : undefined))
       if (file === undefined || path === null) return null
       const isAuthPage = AUTH_PAGES.has(path)
       // Whoever has no cookie is not signed in, and gets another page.
@@ -172,10 +172,9 @@ function isPage(path: string): boolean {
   return !NOT_PAGES.test(path) && !lastSegment.includes('.')
 }
 
-/** Whether the caller asks for JSON and for no page, as API clients do. Browsers name `text/html` when they open a page. */
-function wantsJson(request: Request): boolean {
-  const accept = (request.headers.get('accept') ?? '').toLowerCase()
-  return /\bapplication\/(?:[\w.+-]+\+)?json\b/.test(accept) && !accept.includes('text/html')
+/** Browsers name `text/html` when they open a page. A program that mistyped a path gets no page with status 200. */
+function wantsPage(request: Request): boolean {
+  return request.headers.get('accept')?.toLowerCase().includes('text/html') === true
 }
 
 function isKnown(etag: string, ifNoneMatch: string | null): boolean {

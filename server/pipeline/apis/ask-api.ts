@@ -10,6 +10,7 @@ import type {
 } from '../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
+import { retryAfterSeconds } from '../../core/retry-after'
 import { isSourceFault } from '../../core/telemetry/upstream-health'
 import { containsSecret, mayContainSecret } from './secret-guard'
 import type { UpstreamRequest } from './upstream-request'
@@ -236,8 +237,7 @@ function notOk(answer: OutboundAnswer, refused: readonly number[]): AskProblem {
   const reason = `status ${status}`
   const didNothing = refused.includes(status)
   if (status === 429) {
-    const seconds = Number(headers.get('retry-after'))
-    const wait = Number.isFinite(seconds) && seconds > 0 ? Math.min(3600, Math.ceil(seconds)) : 1
+    const wait = Math.min(3600, Math.max(1, Math.ceil(retryAfterSeconds(headers.get('retry-after')) ?? 1)))
     return { kind: 'rate_limited', reason, retryAfterSeconds: wait, didNothing: true, status }
   }
   const isPlain = /^(application\/([\w.+-]+\+)?json|text\/plain)$/.test(contentType)

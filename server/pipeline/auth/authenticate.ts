@@ -3,7 +3,7 @@ import { mayCallImported } from '../../core/apis/key-rights'
 import type { Clock } from '../../core/clock'
 import { type Address, formatAddress, limitSubject } from '../../core/credentials/address'
 import { type ApiKey, keyState } from '../../core/credentials/api-key'
-import { hashSecret, looksLikeSecret } from '../../core/credentials/secret'
+import { hashSecret, looksLikeSecret, secretProblem } from '../../core/credentials/secret'
 import type { CredentialStore } from '../../core/credentials/store'
 import { type Failure, failure } from '../../core/failure'
 import type { LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
@@ -106,7 +106,7 @@ async function identify(auth: AuthDeps, incoming: IncomingCall): Promise<Identif
     return { ...found.value, subjects: withOverride(auth, subjects, incoming, caller) }
   }
   const key = await keyOf(auth, credential, address)
-  if (!key || keyState(key, at) === 'revoked') return anonymous(auth, address, UNKNOWN_KEY)
+  if (!key || keyState(key, at) === 'revoked') return anonymous(auth, address, unknownKey(credential))
   const account = await auth.accounts.byId(key.accountId)
   const balance = await auth.ledger.balance(key.accountId)
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
@@ -156,6 +156,11 @@ const UNKNOWN_KEY = failure(
   'invalid_api_key',
   'This API key does not exist or was revoked. Check it for missing characters.',
 )
+
+function unknownKey(credential: Extract<Credential, { kind: 'own_key' | 'api_key' }>): Failure {
+  const problem = credential.kind === 'api_key' ? secretProblem(credential.secret) : null
+  return problem === null ? UNKNOWN_KEY : failure('invalid_api_key', `This is not a valid API key. ${problem}`)
+}
 
 const NEEDS_KEY = failure('missing_api_key', 'This route needs an API key: send Authorization: Bearer <API_KEY>.')
 

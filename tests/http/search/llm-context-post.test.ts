@@ -174,8 +174,8 @@ describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec-answers 5)', () =>
       },
     )
 
-    test.each(['gzip', 'br', 'deflate', 'zstd', 'GZIP, identity'])(
-      'a body in %s is 415 that names it: nothing is unpacked',
+    test.each(['br', 'deflate', 'GZIP, identity', 'gzip, gzip'])(
+      'a body in %s, which is not read, is 415 that names it',
       async (encoding) => {
         const before = gateway.context.asked.length
         const refusal = await refusalOf(

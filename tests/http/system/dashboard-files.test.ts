@@ -48,7 +48,9 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true, force: true }))
 
 function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Response | null {
-  return dashboard.answer(new Request(`http://localhost${path}`, { method, headers }))
+  return dashboard.answer(
+    new Request(`http://localhost${path}`, { method, headers: { accept: 'text/html', ...headers } }),
+  )
 }
 
 function answered(response: Response | null): Response {
@@ -190,10 +192,10 @@ describe('a request that the dashboard does not serve', () => {
     },
   )
 
-  test('is a page for a caller who asks for JSON; a browser gets it', () => {
-    for (const accept of ['application/json', 'application/json, text/plain, */*', 'Application/Problem+JSON'])
+  test('is a page for a caller who does not ask for one; a browser gets it', () => {
+    for (const accept of ['application/json', 'application/json, text/plain, */*', '*/*', 'image/png', ''])
       expect(get('/keys', { accept })).toBeNull()
-    for (const accept of ['text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8', '*/*', 'image/png'])
+    for (const accept of ['text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8', 'Text/HTML'])
       expect(answered(get('/keys', { accept })).status).toBe(200)
     expect(answered(get('/', { accept: 'application/json' })).status).toBe(200)
   })

@@ -1,6 +1,7 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { api, unwrap } from '../client/client.ts'
 import { ApiFailure, noResponse, parseFailure, toApiFailure } from '../client/failure.ts'
+import { randomId } from '../client/random-id.ts'
 import { CHAT_WIRES, type ChatChunk, type ChatRequest, type EndpointType, parseChunk } from './chat-wires.ts'
 import { type Payer, sendTryCall } from './try-call.ts'
 
@@ -29,7 +30,7 @@ export async function sendChat(
 ): Promise<ChatCompletion> {
   const wire = CHAT_WIRES[type]
   // Chosen here, so that a call that is stopped before its response can be found too.
-  const id = `playground-${crypto.randomUUID()}`
+  const id = `playground-${randomId()}`
   const startedAt = performance.now()
   const elapsed = () => Math.round(performance.now() - startedAt)
   const seen = { text: '', capped: false, failure: null as ApiFailure | null, firstMs: null as number | null }

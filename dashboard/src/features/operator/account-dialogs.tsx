@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { randomId } from '../../api/client/random-id.ts'
 import { type AccountLine, grant, type RateLimits, setLimits, setMaxKeys } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
@@ -15,7 +16,7 @@ export function AccountDialog({ what, ...rest }: DialogProps & { what: 'grant' |
 
 function GrantDialog({ account, onClose }: DialogProps) {
   // One reference per dialog, so that a double click or a retry after a lost response books it once.
-  const [reference] = useState(() => crypto.randomUUID())
+  const [reference] = useState(randomId)
   const action = useOperatorAction(
     (values: { usd: string; note: string }) => grant(account.id, { ...values, reference }),
     ({ usd }) => TEXT.granted(usd),

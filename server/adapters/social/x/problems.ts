@@ -1,3 +1,4 @@
+import { retryAfterSeconds } from '../../../core/retry-after'
 import type { NetworkFailure } from '../../../core/social/network'
 import type { WireResponse } from './wire'
 
@@ -78,7 +79,8 @@ function waitSeconds(headers: Headers, nowMs: number): number {
   const known = windows.filter(({ reset }) => Number.isFinite(reset) && reset > 0)
   const used = known.filter((window) => window.used)
   const reset = used.length > 0 ? Math.max(...used.map((window) => window.reset)) : known[0]?.reset
-  if (reset === undefined) return Number(headers.get('retry-after')) || DEFAULT_WAIT_SECONDS
+  if (reset === undefined)
+    return Math.ceil(retryAfterSeconds(headers.get('retry-after'), nowMs) ?? 0) || DEFAULT_WAIT_SECONDS
   return Math.min(MAX_WAIT_SECONDS, Math.max(1, Math.ceil(reset - nowMs / 1000)))
 }
 

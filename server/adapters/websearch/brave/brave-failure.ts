@@ -1,6 +1,7 @@
 import { member, parsedJsonBytes } from '../../../core/json'
 import type { OutboundAnswer } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
+import { retryAfterSeconds } from '../../../core/retry-after'
 
 /** Brave's errors about our own key, plan or bill; callers must never mistake them for theirs. */
 const ABOUT_US = new Set([
@@ -61,14 +62,14 @@ function retryAfter(headers: Headers): number {
   const limits = list('x-ratelimit-limit')
   const left = list('x-ratelimit-remaining')
   const waits = list('x-ratelimit-reset').filter((_, i) => left[i] === 0 && (limits[i] ?? 0) > 0)
-  const headerSeconds = Number(headers.get('retry-after') ?? Number.NaN)
+  const headerSeconds = retryAfterSeconds(headers.get('retry-after')) ?? Number.NaN
   const usable = (waits.length > 0 ? waits : [headerSeconds]).filter((seconds) => Number.isFinite(seconds))
   return usable.length === 0 ? 1 : Math.max(1, Math.ceil(Math.min(...usable)))
 }
 
 function waiting(headers: Headers): { retryAfterSeconds?: number } {
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-  return Number.isFinite(seconds) && seconds > 0 ? { retryAfterSeconds: Math.ceil(seconds) } : {}
+  const seconds = retryAfterSeconds(headers.get('retry-after'))
+  return seconds !== null && seconds > 0 ? { retryAfterSeconds: Math.ceil(seconds) } : {}
 }
 
 function first(value: unknown): unknown {

@@ -3,6 +3,7 @@ import { jsonText, member, parsedJsonBytes } from '../../../core/json'
 import type { OutboundAnswer, OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
+import { retryAfterSeconds } from '../../../core/retry-after'
 import { upstreamFailure } from '../upstream-failure'
 
 /** One query to SearXNG. Every value uses SearXNG's spelling. */
@@ -153,8 +154,8 @@ function refused({ status, headers }: OutboundAnswer): UpstreamFailure {
   const reason = `searxng: ${status}`
   if (status === 403) return { kind: 'unavailable', reason: `${reason}; is "json" in its search.formats?` }
   if (status === 429) {
-    const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-    const known = Number.isFinite(seconds) && seconds > 0
+    const seconds = retryAfterSeconds(headers.get('retry-after')) ?? 0
+    const known = seconds > 0
     const limiter = `${reason}; is the gateway in pass_ip of its limiter?`
     return { kind: 'rate_limited', reason: limiter, ...(known && { retryAfterSeconds: Math.ceil(seconds) }) }
   }

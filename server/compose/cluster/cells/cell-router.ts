@@ -111,7 +111,7 @@ export class DirectoryRouter implements CellRouter {
 
   private callerIn(headers: Headers, url: URL): Trace | null {
     const { users } = this.parts
-    const held = heldIn(headers, otherSecrets(headers, keysTakenFrom(url)))
+    const held = heldIn(headers, otherSecrets(headers, keysTakenFrom(url), url.pathname))
     if (held?.kind === 'key') return looksLikeSecret(held.secret) ? this.claimed(hashSecret(held.secret)) : null
     if (held === null) return null
     const token = users.tokenIn(held.token)

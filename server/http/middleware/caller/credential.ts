@@ -6,6 +6,9 @@ import { audienceOf } from './audience'
 
 /** Where clients send a key beside `Authorization`: the SDKs of Anthropic, Google and Azure. */
 const KEY_HEADERS = ['x-api-key', 'x-goog-api-key', 'api-key']
+/** Where clients of Brave's search send theirs, on routes of the same form. */
+const BRAVE_HEADER = 'x-subscription-token'
+const SEARCHES = '/apis/v1/websearch/'
 
 interface RequestParts {
   readonly path: string
@@ -72,13 +75,13 @@ export function hasTwoKeys(headers: Headers, others: readonly string[]): boolean
 }
 
 function bearerOf(authorization: string): string {
-  return /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+  return /^bearer +(.*\S) *$/i.exec(authorization)?.[1] ?? ''
 }
 
 /** Secrets found outside `Authorization`. Repeated headers arrive as one, joined by commas. */
-export function otherSecrets(headers: Headers, queryKeys: readonly string[]): readonly string[] {
+export function otherSecrets(headers: Headers, queryKeys: readonly string[], path: string): readonly string[] {
   const found: string[] = []
-  for (const name of KEY_HEADERS) {
+  for (const name of path.startsWith(SEARCHES) ? [...KEY_HEADERS, BRAVE_HEADER] : KEY_HEADERS) {
     const sent = headers.get(name)
     if (sent) for (const one of sent.split(',')) found.push(one.trim())
   }

@@ -54,16 +54,19 @@ export class Intake {
    * connection, because a client that is still sending would not see the response. Only connections that are too slow are closed.
    */
   async take(request: Request, owner: BodyOwner, terms: BodyTerms): Promise<Result<TakenBody, Failure>> {
-    const { body } = request
-    const packed = body ? encodingOf(request.headers) : null
-    if (packed !== null) return err(isPacked(packed))
+    const { body: sent } = request
+    const encoding = sent ? encodingOf(request.headers) : null
+    const format = encoding === null ? null : UNPACKED[encoding]
+    if (encoding !== null && !format) return err(isPacked(encoding))
+    // The type of Bun lacks zstd, which it has.
+    const body = sent && format ? sent.pipeThrough(new DecompressionStream(format as CompressionFormat)) : sent
     const share = this.room.share(owner)
     const announced = Number(request.headers.get('content-length') ?? 0)
     if (announced > terms.maxBytes) return err(tooLarge(terms.maxBytes))
     const overfull = share.lacks(announced)
     if (overfull) return err(noRoom(overfull, owner))
     if (!body) return ok({ chunks: [], byteLength: 0, giveBack: share.giveBack })
-    const arriving = new Arriving(body, { terms, share, owner }, this.clock)
+    const arriving = new Arriving(body, { terms, share, owner, isPacked: format !== null }, this.clock)
     this.watch(arriving)
     try {
       const whole = await arriving.whole()
@@ -104,6 +107,7 @@ class Arriving {
   private readonly terms: BodyTerms
   private readonly share: ByteShare
   private readonly owner: BodyOwner
+  private readonly isPacked: boolean
   private readonly clock: Clock
   private readonly start: number
   private periodStart: number
@@ -112,13 +116,14 @@ class Arriving {
 
   constructor(
     body: ReadableStream<Uint8Array<ArrayBuffer>>,
-    { terms, share, owner }: { terms: BodyTerms; share: ByteShare; owner: BodyOwner },
+    { terms, share, owner, isPacked }: { terms: BodyTerms; share: ByteShare; owner: BodyOwner; isPacked: boolean },
     clock: Clock,
   ) {
     this.reader = body.getReader()
     this.terms = terms
     this.share = share
     this.owner = owner
+    this.isPacked = isPacked
     this.clock = clock
     this.start = clock.now()
     this.periodStart = this.start
@@ -142,8 +147,9 @@ class Arriving {
         chunks.push(value)
       }
     } catch {
+      const cause = this.isPacked ? 'was cut off or is not what its Content-Encoding says' : 'was cut off'
       return err(
-        this.problem ?? failure('invalid_request', 'The body was cut off. Send the request again.', { closes: true }),
+        this.problem ?? failure('invalid_request', `The body ${cause}. Send the request again.`, { closes: true }),
       )
     }
   }
@@ -185,12 +191,14 @@ function encodingOf(headers: Headers): string | null {
   return encoding === '' || encoding === 'identity' ? null : encoding
 }
 
-/** A few compressed kilobytes may unpack to gigabytes, so none are unpacked. */
+/** A few compressed kilobytes may unpack to gigabytes: they are unpacked in pieces, and what is unpacked counts. */
+const UNPACKED: Readonly<Record<string, CompressionFormat | 'zstd'>> = { gzip: 'gzip', 'x-gzip': 'gzip', zstd: 'zstd' }
+
 function isPacked(encoding: string): Failure {
   const shown = encoding.replace(/[^\x20-\x7e]/g, '?').slice(0, 40)
   return failure(
     'unsupported_media_type',
-    `The body is compressed (Content-Encoding: ${shown}), which the gateway does not read. Send it uncompressed.`,
+    `The body is compressed (Content-Encoding: ${shown}), which the gateway does not read. Send it uncompressed, or with gzip or zstd.`,
   )
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { failureFrom } from '../../../api/client/failure.ts'
+import { randomId } from '../../../api/client/random-id.ts'
 import {
   actOnKey,
   addNote,
@@ -184,7 +185,7 @@ const MONEY = {
 function MoneyDialog({ customer, payment, what, onClose }: DialogProps & { what: keyof typeof MONEY }) {
   const { id } = customer.account
   // One reference per dialog, so that a double click or a retry after a lost response books it once.
-  const [reference] = useState(() => crypto.randomUUID())
+  const [reference] = useState(randomId)
   const action = useOperatorAction(
     ({ payment: of, usd, note }: Moved) =>
       what === 'debit'
