@@ -7,11 +7,11 @@ import { CommandRefused } from '../control-client'
 
 const MAX_FILES = 5_000
 /** Where the other files are in the bundled document. */
-const FILES = 'x-files'
+const FILES = 'x-bundled-files'
 
 /**
  * An OpenAPI document of several files as one: relative references lead into it. Reads files within the document's own folder only, after
- * symbolic links are resolved. A document of one file stays as it is.
+ * symbolic links are resolved; other references stay, and the gateway refuses what needs them. A document of one file stays as it is.
  */
 export async function bundledDocument(file: string, text: string): Promise<string> {
   const root = readDocument(text)
@@ -48,13 +48,12 @@ class Files {
   }
 
   private async text(file: string): Promise<string> {
-    const text = await readFile(file, 'utf8').catch((error: Error) => {
-      throw new CommandRefused(`${file} cannot be read: ${error.message}`)
-    })
-    this.bytes += Buffer.byteLength(text)
+    this.bytes += Bun.file(file).size
     if (this.bytes > MAX_DOCUMENT_BYTES)
       throw new CommandRefused(`The document and its files are larger than ${MAX_DOCUMENT_BYTES / 1e6} MB.`)
-    return text
+    return readFile(file, 'utf8').catch((error: Error) => {
+      throw new CommandRefused(`${file} cannot be read: ${error.message}`)
+    })
   }
 
   /** A part of a file, whose references lead into the bundle. */
@@ -90,6 +89,7 @@ class Files {
     const [address = '', fragment = ''] = ref.split('#', 2)
     if (/^[a-z][a-z0-9+.-]*:/i.test(address) || address.startsWith('//')) return ref
     const target = address === '' ? file : await this.resolved(address, file)
+    if (target === null) return ref
     if (target === this.start) return `#${fragment}`
     let number = this.numbers.get(target)
     if (number === undefined) {
@@ -101,15 +101,10 @@ class Files {
     return `#/${FILES}/${number}${fragment}`
   }
 
-  /** The file that a reference names, if it is within the document's folder. */
-  private async resolved(address: string, file: string): Promise<string> {
-    const named = join(dirname(file), decodedName(address))
-    const path = await realpath(named).catch(() => {
-      throw new CommandRefused(`${file} refers to ${address}, which is not there.`)
-    })
-    if (!path.startsWith(`${dirname(this.start)}${sep}`))
-      throw new CommandRefused(`${file} refers to ${address}, which is outside the document's folder.`)
-    return path
+  /** The file that a reference names; null if it is not there, or not within the document's folder. */
+  private async resolved(address: string, file: string): Promise<string | null> {
+    const path = await realpath(join(dirname(file), decodedName(address))).catch(() => null)
+    return path?.startsWith(`${dirname(this.start)}${sep}`) === true ? path : null
   }
 }
 

@@ -16,7 +16,7 @@ import { clashes, pathParameters, templateProblem } from './api-routes'
 import { isPointer } from './prices/figure'
 import { priceProblem } from './prices/price-rules'
 import { mayReturn, maySend } from './upstream-headers'
-import { plainNames, unwritable } from './wire-values'
+import { plainNames, unwritable, writeParameter } from './wire-values'
 
 /** What an API must respect beside its own values. */
 export interface ApiSurroundings {
@@ -166,12 +166,19 @@ function sharedNames(parameters: ApiOperation['parameters'], auth: UpstreamAuth)
 }
 
 function parameterProblem(parameter: ApiParameter, auth: UpstreamAuth): string | null {
-  const { name, in: location, schema, required } = parameter
+  const { name, in: location, required } = parameter
   if (!isPlainLine(name) || name === '' || name.length > 100) return 'needs a plain name of 1 to 100 characters'
-  if (location === 'header') return upwardProblem(name, auth) ?? schemaProblem(schema) ?? unwritable(parameter)
+  if (location === 'header') return upwardProblem(name, auth) ?? writingProblem(parameter)
   if (location === 'query' && auth.kind === 'query' && auth.name === name) return 'has the name of the upstream key'
   if (location === 'path' && !required) return 'must be required: it is part of the path'
-  return schemaProblem(schema) ?? unwritable(parameter)
+  return writingProblem(parameter)
+}
+
+/** Why a parameter, or its default, cannot be written, or null. */
+function writingProblem(parameter: ApiParameter): string | null {
+  const problem = schemaProblem(parameter.schema) ?? unwritable(parameter)
+  if (problem !== null || parameter.default === undefined || parameter.default === null) return problem
+  return prefixed('has a default that', writeParameter(parameter, parameter.default).problem ?? null)
 }
 
 function bodyProblem(body: ApiBody): string | null {

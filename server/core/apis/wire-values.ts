@@ -1,6 +1,7 @@
 import { partsOf as childrenOf } from '../json'
+import { isValueWithin, type JsonBounds } from '../json-bounds'
 import type { ApiParameter } from './api'
-import { Shape } from './value-shape'
+import { type Scalar, type ScalarKind, Shape } from './value-shape'
 
 /** A parameter of a call, or a field of a form, which is written as a query is. */
 export interface Written extends Pick<ApiParameter, 'name' | 'schema' | 'style' | 'explode'> {
@@ -41,6 +42,8 @@ const NULL = 'must not be null: leave it out'
 const NESTED = 'must not have lists or objects in its parts: its style cannot write them'
 const ONCE = 'must be sent once'
 const MAX_BRACKETS = 10
+/** Of JSON in a parameter or a form field. */
+const JSON_BOUNDS: JsonBounds = { depth: 100, parts: 10_000 }
 
 /** The styles of each location (OpenAPI 3.x); `json` is a parameter with `content` of JSON. Callers send `label` and `matrix` as `simple`. */
 export const STYLES = {
@@ -54,11 +57,35 @@ export const STYLES = {
  * value, the first that is valid is taken.
  */
 export function readParameter(parameter: Written, sent: SentTexts, validate: Validate): WireValue | undefined {
+  const scalar = onlyScalar(parameter)
+  if (scalar) {
+    const texts = sent.get(parameter.name)
+    const text = texts?.[0]
+    if (text === undefined) return undefined
+    if (texts?.length === 1) {
+      const read = scalarReading(text, scalar.kind, scalar.values)
+      return { value: read ? read.value : text, pairs: [onePair(parameter, read ? read.texts : text)] }
+    }
+  }
   const read = readings(parameter, Shape.of(parameter.schema), sent)
   const [first] = read
   if (!first) return undefined
   const valid = read.length === 1 ? first : read.find((one) => !one.problem && validate(one.value) === null)
   return written(parameter, valid ?? first)
+}
+
+const SCALARS = new WeakMap<Written, Scalar | null>()
+
+/** The scalar of a parameter that can be nothing else and has no form but its text, which is most of them. Looked up once. */
+function onlyScalar(parameter: Written): Scalar | null {
+  const known = SCALARS.get(parameter)
+  if (known !== undefined) return known
+  const { kinds, scalars } = Shape.of(parameter.schema)
+  const [scalar] = scalars
+  const isPlain = parameter.style === 'form' || parameter.style === 'simple'
+  const only = isPlain && kinds.size === 1 && scalars.length === 1 && scalar ? scalar : null
+  SCALARS.set(parameter, only)
+  return only
 }
 
 /** The texts of a value that was given as JSON, as in a tool call. */
@@ -155,8 +182,9 @@ function readings(parameter: Written, shape: Shape, sent: SentTexts): readonly R
   if (!texts || text === undefined) return []
   if (style === 'json') return [texts.length > 1 ? unread(texts, ONCE) : jsonReading(text)]
   if (texts.length > 1) {
-    if (!isRepeated(parameter) || !(shape.has('array') || shape.isAny)) return [unread(texts, ONCE)]
-    return [joinedReadings(texts.map((one) => partReading(parameter, one, shape.items)))]
+    // A list that its style writes in one text may be sent by repeating its name, which goes up in one text.
+    if (!shape.has('array') && !(shape.isAny && isRepeated(parameter))) return [unread(texts, ONCE)]
+    return [listReading(parameter, texts, shape.items)]
   }
   return textReadings(parameter, text, shape)
 }
@@ -170,7 +198,7 @@ function textReadings(parameter: Written, text: string, shape: Shape): readonly 
   }
   if (shape.has('array')) {
     const parts = isRepeated(parameter) ? [text] : partsOf(parameter, text)
-    const list = joinedReadings(parts.map((part) => partReading(parameter, part, shape.items)))
+    const list = listReading(parameter, parts, shape.items)
     // A text that may be a list is one, if it has more than one part.
     if (parts.length > 1) found.unshift(list)
     else found.push(list)
@@ -193,17 +221,23 @@ function leafReading(text: string, { scalars }: Shape): Reading {
   return { value: text, texts: text }
 }
 
-function scalarReading(text: string, kind: 'string' | 'number' | 'boolean', values: readonly unknown[] | null) {
+function scalarReading(text: string, kind: ScalarKind, values: readonly unknown[] | null) {
   const value = kind === 'boolean' ? booleanIn(text) : kind === 'string' ? text : numberIn(text)
   if (value === undefined || (values && !values.includes(value))) return null
   return { value, texts: typeof value === 'number' ? plainNumber(value, text) : text }
 }
 
-/** An element of a list. In a form it may be an object, as JSON. */
-function partReading({ in: location }: Written, text: string, items: Shape): Reading {
-  if (location !== 'form' || !(items.has('object') || items.has('array'))) return leafReading(text, items)
-  const read = jsonReading(text)
-  return typeof read.value === 'object' && !read.problem ? read : leafReading(text, items)
+/** The elements of a list. In a form they may be objects, as JSON. */
+function listReading({ in: location }: Written, parts: readonly string[], items: Shape): Reading {
+  const mayBeJson = location === 'form' && (items.has('object') || items.has('array'))
+  const [value, texts]: [unknown[], Texts[]] = [[], []]
+  for (const part of parts) {
+    const json = mayBeJson ? jsonReading(part) : null
+    const read = json && typeof json.value === 'object' && !json.problem ? json : leafReading(part, items)
+    value.push(read.value)
+    texts.push(read.texts)
+  }
+  return { value, texts }
 }
 
 function joinedReadings(parts: readonly Reading[]): Reading {
@@ -227,6 +261,7 @@ function membersReading(members: readonly (readonly [string, Reading])[]): Readi
 function jsonReading(text: string): Reading {
   try {
     const value: unknown = JSON.parse(text)
+    if (!isValueWithin(value, JSON_BOUNDS)) return unread(text, 'is nested too deeply, or has too many parts')
     if (overflows(text, value)) return unread(value, 'has a number that is too large')
     return { value, texts: rewrittenJson(text, value) }
   } catch {
@@ -302,7 +337,7 @@ function bracketsAfter(name: string, sent: string): string[] | null {
 }
 
 function treeReading({ texts, children }: Tree, shape: Shape): Reading {
-  if (children.size === 0) return manyReading(texts, shape)
+  if (children.size === 0) return wholeReading(texts, shape) ?? manyReading(texts, shape)
   if (texts.length > 0) return unread(texts, 'must not be sent both whole and by its members')
   const unnamed = children.get('')
   const mayBeList = shape.has('array') || shape.isAny
@@ -316,6 +351,24 @@ function treeReading({ texts, children }: Tree, shape: Shape): Reading {
   if (list) return joinedReadings(list.map((child) => treeReading(child, shape.items)))
   if (!shape.has('object') && !shape.isAny) return unread({}, 'must be a list, numbered from 0 without gaps')
   return membersReading([...children].map(([name, child]) => [name, treeReading(child, shape.member(name))]))
+}
+
+/** An object or list that was sent as JSON in place of its brackets, where no scalar could be meant. */
+function wholeReading(texts: readonly string[], shape: Shape): Reading | null {
+  // Digits that a double cannot hold would be lost.
+  if (!shape.isNested || texts.some((text) => /\d{16}/.test(text))) return null
+  const parts = texts.map((text) => jsonReading(text).value)
+  const [value] = parts
+  if (parts.some((part) => typeof part !== 'object' || part === null)) return null
+  if (texts.length === 1 && shape.has(Array.isArray(value) ? 'array' : 'object')) return bracketReading(value)
+  return shape.has('array') && shape.items.isNested ? bracketReading(parts) : null
+}
+
+function bracketReading(value: unknown): Reading {
+  return {
+    value,
+    texts: textsOf({ name: '', in: 'query', schema: true, style: 'deepObject', explode: true }, value, 0),
+  }
 }
 
 /** The children in order, if their names are 0, 1, 2 and so on. */
@@ -348,6 +401,7 @@ function pairsOf(parameter: Written, texts: Texts): WirePair[] | string {
   if (texts === null) return NULL
   if (style === 'deepObject') return bracketPairs(name, texts, Shape.of(schema))
   if (typeof texts === 'string') {
+    if (style === 'matrix' && texts.includes(';')) return 'must not contain ";"'
     const isAmbiguous = style !== 'json' && !isRepeated(parameter) && Shape.of(schema).has('array')
     return isAmbiguous && partsOf(parameter, texts).length > 1 ? 'would be read as a list' : [onePair(parameter, texts)]
   }
@@ -404,17 +458,17 @@ function joinedPair(parameter: Written, texts: readonly Texts[], isNamed: boolea
       return 'must not have parts that are empty, or begin or end with a blank'
     parts.push(text)
   }
-  const { between, forbidden } = delimiters(style, explode)
-  const found = [...forbidden, ...(isNamed ? '=' : '')].find((one) => parts.some((part) => part.includes(one)))
-  if (found !== undefined) return `must not contain "${found}" in its parts`
+  const { between, encoded, forbidden } = delimiters(style, explode)
+  for (const one of isNamed ? `${forbidden}=` : forbidden)
+    if (parts.some((part) => part.includes(one))) return `must not contain "${one}" in its parts`
   const joined = (encode: (part: string) => string, delimiter: string) => {
     const label = style === 'matrix' && explode && !isNamed ? `${encode(name)}=` : ''
     const entries = isNamed ? inPairs(parts, encode) : parts.map((part) => label + encode(part))
     const before = style === 'label' ? '.' : style !== 'matrix' ? '' : explode ? ';' : `;${encode(name)}=`
     return before + entries.join(delimiter)
   }
-  const encodedDelimiter = between === ' ' || between === '|' ? encodeURIComponent(between) : between
-  return [[name, joined((part) => part, between), joined(encodeURIComponent, encodedDelimiter)]]
+  if (location === 'header') return [[name, joined((part) => part, between)]]
+  return [[name, joined((part) => part, between), joined(encodeURIComponent, encoded)]]
 }
 
 function inPairs(parts: readonly string[], encode: (part: string) => string): string[] {
@@ -423,16 +477,24 @@ function inPairs(parts: readonly string[], encode: (part: string) => string): st
   return pairs
 }
 
-/** What stands between parts, and what no part may contain: readers decode before they split, or after. */
-function delimiters(
-  style: Written['style'],
-  explode: boolean,
-): { readonly between: string; readonly forbidden: string } {
-  if (style === 'spaceDelimited') return { between: ' ', forbidden: ' ' }
-  if (style === 'pipeDelimited') return { between: '|', forbidden: '|' }
-  if (style === 'label') return { between: explode ? '.' : ',', forbidden: '.,' }
-  if (style === 'matrix') return { between: explode ? ';' : ',', forbidden: ';,=' }
-  return { between: ',', forbidden: ',' }
+interface Delimiters {
+  readonly between: string
+  /** As it stands in a URL. */
+  readonly encoded: string
+  /** What no part may contain: readers decode before they split, or after. */
+  readonly forbidden: string
+}
+
+const COMMA: Delimiters = { between: ',', encoded: ',', forbidden: ',' }
+const BLANK: Delimiters = { between: ' ', encoded: '%20', forbidden: ' ' }
+const PIPE: Delimiters = { between: '|', encoded: '%7C', forbidden: '|' }
+
+function delimiters(style: Written['style'], explode: boolean): Delimiters {
+  if (style === 'spaceDelimited') return BLANK
+  if (style === 'pipeDelimited') return PIPE
+  if (style === 'label') return { ...COMMA, ...(explode && { between: '.', encoded: '.' }), forbidden: '.,' }
+  if (style === 'matrix') return { ...COMMA, ...(explode && { between: ';', encoded: ';' }), forbidden: ';,=' }
+  return COMMA
 }
 
 /** A value by names with brackets. Lists of scalars have `[]`, lists of objects numbers. */
@@ -440,11 +502,9 @@ function bracketPairs(name: string, texts: Texts, shape: Shape): WirePair[] | st
   if (texts === null) return NULL
   if (typeof texts === 'string') return [[name, texts]]
   const isList = Array.isArray(texts)
+  const isPlain = isList && texts.every((one) => typeof one === 'string')
   const entries: (readonly [string, Texts])[] = isList
-    ? texts.map((one, i) => [
-        typeof one === 'string' && texts.every((text) => typeof text === 'string') ? '' : `${i}`,
-        one,
-      ])
+    ? texts.map((one, i) => [isPlain ? '' : String(i), one])
     : [...(texts as ReadonlyMap<string, Texts>)]
   if (entries.length === 0) return EMPTY
   if (!isList && entries.some(([key]) => key === '' || /[[\]]/.test(key)))

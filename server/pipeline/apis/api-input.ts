@@ -6,6 +6,7 @@ import { maySend, sentNames } from '../../core/apis/upstream-headers'
 import {
   claimsName,
   overflows,
+  plainNames,
   readParameter,
   rewrittenJson,
   type SentTexts,
@@ -66,6 +67,9 @@ interface Declared {
 /** The validators of one operation. Compiled once: an operation is immutable. */
 interface Validators {
   readonly parameters: readonly Declared[]
+  /** Names of the query, but for those in brackets, and the parameters that are in brackets. */
+  readonly names: ReadonlySet<string>
+  readonly brackets: readonly ApiParameter[]
   readonly body: Validate
   readonly form: Form
   readonly headersUp: readonly string[]
@@ -167,18 +171,20 @@ export class ApiInputs {
   private validatorsOf({ operation, api }: ApiMatch): Validators {
     const known = this.compiled.get(operation)
     if (known) return known
+    // The catalog refuses such parameters too; what is stored from before a rule must not go up either.
+    const passable = operation.parameters.filter((parameter) => isPassable(parameter, api.auth))
+    const inQuery = passable.filter((parameter) => parameter.in === 'query')
     const validators = {
-      // The catalog refuses such parameters too; what is stored from before a rule must not go up either.
-      parameters: operation.parameters
-        .filter((parameter) => isPassable(parameter, api.auth))
-        .map(
-          (parameter): Declared => ({
-            parameter,
-            validate: this.compileSchema(parameter.schema),
-            fallback: parameter.default === undefined ? undefined : writeParameter(parameter, parameter.default),
-            location: parameter.in === 'header' ? 'header' : 'query',
-          }),
-        ),
+      names: new Set(inQuery.flatMap(plainNames)),
+      brackets: inQuery.filter(({ style }) => style === 'deepObject'),
+      parameters: passable.map(
+        (parameter): Declared => ({
+          parameter,
+          validate: this.compileSchema(parameter.schema),
+          fallback: fallbackOf(parameter),
+          location: parameter.in === 'header' ? 'header' : 'query',
+        }),
+      ),
       body: this.compileSchema(operation.body?.schema ?? true),
       form: new Form(operation.body),
       headersUp: sentNames(operation.headersUp, api.auth),
@@ -189,10 +195,16 @@ export class ApiInputs {
   }
 }
 
+/** Null stands for no default, as does one that was stored before defaults had to be writable. */
+function fallbackOf(parameter: ApiParameter): WireValue | undefined {
+  if (parameter.default === undefined) return undefined
+  const written = writeParameter(parameter, parameter.default)
+  return written.problem === undefined ? written : undefined
+}
+
 /** Whether a name of a query is that of a parameter, or of a member of one. */
-function isDeclared({ parameters }: Validators, name: string): boolean {
-  for (const { parameter } of parameters) if (claimsName(parameter, name)) return true
-  return false
+function isDeclared({ names, brackets }: Validators, name: string): boolean {
+  return names.has(name) || brackets.some((parameter) => claimsName(parameter, name))
 }
 
 /** Whether a declared parameter may go up: no header or query parameter that speaks for the gateway or carries its credential. */

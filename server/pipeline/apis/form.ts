@@ -47,6 +47,7 @@ export class Form {
       if (known) known.push(text)
       else texts.set(name, [text])
     }
+    const hasFiles = sent.some(([, one]) => typeof one !== 'string')
     const undeclared = new Map<string, Written>()
     for (const [name] of sent) {
       const field = this.fieldOf(name, undeclared)
@@ -54,9 +55,8 @@ export class Form {
       done.add(field)
       const found = readParameter(field, texts, () => null)
       if (!found) continue
-      const own = sent.filter(([one]) => claimsName(field, one))
-      const hasFiles = own.some(([, one]) => typeof one !== 'string')
-      all.add(field.name, found, hasFiles ? own : null)
+      const own = hasFiles ? sent.filter(([one]) => claimsName(field, one)) : []
+      all.add(field.name, found, own.some(([, one]) => typeof one !== 'string') ? own : null)
     }
     return all.whole
   }
