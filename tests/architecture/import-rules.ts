@@ -268,7 +268,11 @@ export const RULES: readonly Rule[] = [
     packages: ['gpt-tokenizer', 'node:*'],
   },
   // Untrusted documents, read in a separate process.
-  { files: ['server/adapters/openapi/**'], may: [CORE, SELF], packages: ['yaml', 'node:fs/promises', CRYPTO] },
+  {
+    files: ['server/adapters/openapi/**'],
+    may: [CORE, SELF],
+    packages: ['@scalar/openapi-upgrader', 'yaml', 'node:fs/promises', CRYPTO],
+  },
   { files: ['server/adapters/outbound/**'], may: [CORE, SELF], packages: ['node:*'] },
   { files: ['server/adapters/upstream-wallet/**'], may: [CORE, SELF], packages: ['viem', 'mppx'] },
   // Tokens for upstreams of imported APIs.
@@ -542,6 +546,12 @@ export const RULES: readonly Rule[] = [
     files: ['server/cli/local-commands.ts'],
     may: ['server/cli/local/**', 'server/cli/commands.ts'],
     types: ['server/cli/command.ts', 'server/cli/terminal.ts'],
+  },
+  // Documents of several files are read and bundled beside the terminal, within the bounds of an import.
+  {
+    files: ['server/cli/commands/bundle-document.ts'],
+    may: ['server/adapters/openapi/read-document.ts', 'server/cli/*.ts', 'server/core/json.ts', DOCUMENT_SIZE],
+    packages: ['node:*'],
   },
   {
     files: ['server/cli/*.ts', 'server/cli/commands/**'],
