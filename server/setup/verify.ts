@@ -6,6 +6,7 @@ import { runScript, runTests, STATIC_CHECKS } from './checks.ts'
 import { buildDashboard } from './dashboard-build.ts'
 import { installDependencies } from './dependencies.ts'
 import { prepareDocsReader } from './docs-reader.ts'
+import { pathWithLitestream } from './litestream.ts'
 import { unprovenTests } from './named-tests.ts'
 import { pathWithProxies } from './proxies.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
@@ -25,7 +26,7 @@ async function verify(): Promise<boolean> {
   await buildDashboard(ROOT)
   await prepareDocsReader(ROOT)
   await installBrowser()
-  const path = await pathWithProxies(ROOT)
+  const path = await pathWithLitestream(ROOT, await pathWithProxies(ROOT))
 
   const failed: string[] = []
   const report = (name: string, run: ToolRun) => {

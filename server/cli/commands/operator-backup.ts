@@ -10,6 +10,8 @@ export const BACKUP_HELP = `  backup [LOCATION] [--verify]              copy the
   backup list [LOCATION]                    list the copies in a place
   backup verify COPY                        check the sums of a copy, open it and reconcile it
   restore COPY                              put a copy into an empty DATA_DIR; COPY is a copy, or a place for its newest one
+  restore --litestream REPLICA --log FILE   the same from a replica of Litestream and the log of charges (gateway.db.log) of
+                                            the lost gateway, or --log none
   archive MONTH --to FOLDER|s3://BUCKET/PREFIX [--remove]
                                             write calls, entries and closings of a month that ended 13 months ago as CSV; with
                                             --remove, compare the archive with the tables and take its calls and charges out

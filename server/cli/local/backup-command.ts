@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { type BackupSource, backupTarget, backupWork } from '../../compose/backup/backups'
 import { restoreCopy } from '../../compose/backup/restore'
+import { restoreLitestream } from '../../compose/backup/restore-litestream'
 import { dataFolder, readConfig, storageSettings } from '../../config'
 import { secretMark } from '../../config/backups'
 import { Backups } from '../../core/backup/backups'
@@ -27,6 +28,8 @@ export async function localBackupCommand(args: readonly string[], { err }: Outpu
   const isJson = values.json === true
   process.umask(0o077)
   try {
+    if (command === 'restore' && values.litestream !== undefined)
+      return await restoredByLitestream(rest, { ...values, litestream: values.litestream }, err)
     if (command === 'restore') return await restored(one('restore', rest), isJson, err)
     const [first, ...more] = rest
     if (first === 'verify') return await verified(one('backup verify', more), isJson, err)
@@ -40,7 +43,10 @@ export async function localBackupCommand(args: readonly string[], { err }: Outpu
 }
 
 function parsed(args: readonly string[]) {
-  return parsedArgsWith(args, { json: { type: 'boolean' }, verify: { type: 'boolean' } })
+  return parsedArgsWith(args, {
+    ...{ json: { type: 'boolean' }, verify: { type: 'boolean' } },
+    ...{ litestream: { type: 'string' }, log: { type: 'string' } },
+  })
 }
 
 function one(command: string, args: readonly string[]): string {
@@ -76,6 +82,27 @@ async function restored(text: string, isJson: boolean, print: Output['err']): Pr
   await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(print) })
   if (isJson) return asJson(copyRecord(copy))
   return `${dataDir} now has the data of ${copy.name}, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway, then run "${PROGRAM} operator after-restore" before customers use it.\n`
+}
+
+async function restoredByLitestream(
+  rest: readonly string[],
+  { litestream: replica, log, json }: { readonly litestream: string; readonly log?: string; readonly json?: boolean },
+  print: Output['err'],
+): Promise<string> {
+  if (rest.length > 0 || log === undefined)
+    throw new UsageError(
+      '"operator restore --litestream REPLICA" takes --log FILE, or --log none if that is lost; see --help',
+    )
+  const { dataDir, databaseUrl } = backupSource()
+  const onProgress = progressLines(print)
+  const file = log === 'none' ? null : resolve(log)
+  const { groups } = await restoreLitestream({ replica, log: file, dataDir, databaseUrl, now: Date.now(), onProgress })
+  if (json) return asJson({ replica, log: file, groups })
+  const charges =
+    file === null
+      ? 'Charges of the last seconds may be missing: there is no log'
+      : `Its start adds ${count(groups, 'group')} of charges from the log`
+  return `${dataDir} now has the data of ${replica}, and its books agree. ${charges}.\nStart the gateway, then run "${PROGRAM} operator after-restore" before customers use it.\n`
 }
 
 function booksOf({ problems }: CopyManifest): string {

@@ -34,7 +34,19 @@ export interface RestoreOptions {
  * database appears last. A restore that fails or is killed leaves no data that a gateway would open.
  */
 export async function restoreCopy(options: RestoreOptions): Promise<void> {
-  const { copy, dataDir } = options
+  const names = [RESTORED, ...options.copy.files.map(({ name }) => name).filter((name) => name !== DATABASE), DATABASE]
+  await intoEmptyFolder(options, names, (draftOf, targets) => putFiles(options, draftOf, targets))
+}
+
+type DraftOf = (file: string) => string
+
+/** Runs `put`, which makes these files from drafts, in the order in which they appear. Leaves none of them if it fails. */
+export async function intoEmptyFolder<T>(
+  options: Pick<RestoreOptions, 'dataDir' | 'databaseUrl'>,
+  names: readonly string[],
+  put: (draftOf: DraftOf, targets: TargetPaths) => Promise<T>,
+): Promise<T> {
+  const { dataDir } = options
   const database = databaseFile(options.databaseUrl)
   if (database === null)
     throw new BackupProblem(
@@ -44,12 +56,10 @@ export async function restoreCopy(options: RestoreOptions): Promise<void> {
   const lock = await lockDataFolder(dataDir).catch((error: unknown) => {
     throw error instanceof DataFolderInUse ? new BackupProblem(error.message) : error
   })
-  // The database is the last to appear.
-  const names = [RESTORED, ...copy.files.map(({ name }) => name).filter((name) => name !== DATABASE), DATABASE]
   const targets = new Map(names.map((name) => [name, targetOf(name, dataDir, database)]))
   try {
     await requireEmpty(dataDir, database, targets)
-    await putFiles(options, targets)
+    return await put((file) => `${targets.get(file)}${RESTORING}`, targets)
   } catch (error) {
     if (!(error instanceof FolderNotEmpty)) await removeAll(targets)
     throw error
@@ -81,9 +91,8 @@ async function requireEmpty(dataDir: string, database: string, targets: TargetPa
   }
 }
 
-async function putFiles(options: RestoreOptions, targets: TargetPaths): Promise<void> {
+async function putFiles(options: RestoreOptions, draftOf: DraftOf, targets: TargetPaths): Promise<void> {
   const { target, copy, dataDir, now, threads, onProgress } = options
-  const draftOf = (file: string) => `${targets.get(file)}${RESTORING}`
   const free = await freeBytes(dataDir)
   if (free < copySize(copy))
     throw new BackupProblem(`${dataDir} has ${free} bytes left; the copy has ${copySize(copy)}`)
@@ -92,6 +101,11 @@ async function putFiles(options: RestoreOptions, targets: TargetPaths): Promise<
   await requireSound(draftOf(DATABASE), copy, threads)
   const note = { copy: copy.name, taken_at: isoTime(copy.takenAt), restored_at: isoTime(now), from: target.location }
   await writeFile(draftOf(RESTORED), `${JSON.stringify(note, null, 2)}\n`)
+  await publish(targets, draftOf)
+}
+
+/** Gives drafts their names, durably, the database last. */
+export async function publish(targets: TargetPaths, draftOf: DraftOf): Promise<void> {
   for (const [name, path] of targets) {
     await chmod(draftOf(name), 0o600)
     await syncFile(draftOf(name))

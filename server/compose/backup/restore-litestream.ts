@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs'
+import { copyFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { readLog } from '../../adapters/stores/libsql/backup/read-log'
+import { joinProblem } from '../../adapters/stores/libsql/backup/restored-log'
+import { examineCopy } from '../../adapters/stores/libsql/backup/snapshot'
+import { OWN_THREADS, type WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
+import type { OnProgress } from '../../core/backup/backups'
+import { DATABASE, DATABASE_LOG } from '../../core/backup/copy'
+import { BackupProblem } from '../../core/backup/target'
+import { isoTime } from '../../core/clock'
+import { requireSound } from './backups'
+import { intoEmptyFolder, publish, RESTORED } from './restore'
+
+const PROGRAM = 'litestream'
+
+export interface LitestreamRestore {
+  /** A URL of Litestream, or a folder. */
+  readonly replica: string
+  /** The log of charges of the lost gateway, `gateway.db.log`; null if it is lost too. */
+  readonly log: string | null
+  readonly dataDir: string
+  readonly databaseUrl: string
+  readonly now: number
+  readonly threads?: WorkerThreads | undefined
+  readonly onProgress: OnProgress
+}
+
+/**
+ * Puts what Litestream copied into an empty data folder, with the log of charges beside it, which the first start applies. Nothing is there until both were
+ * read and fit each other; the database appears last, so that no gateway starts without the log.
+ */
+export async function restoreLitestream(options: LitestreamRestore): Promise<{ readonly groups: number }> {
+  const { replica, log, now, threads = OWN_THREADS, onProgress } = options
+  if (Bun.which(PROGRAM) === null) throw new BackupProblem(`the program ${PROGRAM} is not in PATH: install it`)
+  if (log !== null && !existsSync(log)) throw new BackupProblem(`there is no log of charges at ${log}`)
+  const names = [RESTORED, ...(log === null ? [] : [DATABASE_LOG]), DATABASE]
+  return intoEmptyFolder(options, names, async (draftOf, targets) => {
+    onProgress({ step: 'copying', bytes: 0, total: 0 })
+    await run(['restore', '-o', draftOf(DATABASE), replicaUrl(replica)])
+    onProgress({ step: 'checking', bytes: 0, total: 0 })
+    await requireSound(draftOf(DATABASE), { problems: 0 }, threads)
+    let groups = 0
+    if (log !== null) {
+      await copyFile(log, draftOf(DATABASE_LOG))
+      const found = await joinProblem(draftOf(DATABASE), await readLog(draftOf(DATABASE_LOG)), threads)
+      if (found.problem !== null) throw new BackupProblem(`${log} does not continue ${replica}: ${found.problem}`)
+      groups = found.groups
+    }
+    const { last } = await examineCopy(draftOf(DATABASE), { everyPage: false, threads })
+    const takenAt = Math.min(now, Math.max(last.entry ?? 0, last.audit ?? 0) || now)
+    const note = { copy: null, taken_at: isoTime(takenAt), restored_at: isoTime(now), from: replica }
+    await writeFile(draftOf(RESTORED), `${JSON.stringify(note, null, 2)}\n`)
+    await publish(targets, draftOf)
+    return { groups }
+  })
+}
+
+function replicaUrl(replica: string): string {
+  return /^[a-z0-9]+:/.test(replica) ? replica : `file://${resolve(replica)}`
+}
+
+async function run(args: readonly string[]): Promise<void> {
+  const child = Bun.spawn([PROGRAM, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
+  const [code, out, err] = await Promise.all([
+    child.exited,
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
+  if (code !== 0) throw new BackupProblem(`${PROGRAM} ${args[0]} failed: ${(err || out).trim().slice(-500)}`)
+}

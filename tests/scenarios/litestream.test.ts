@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { chargedIds } from '../support/databases/database-file'
+import { IS_SERVER } from '../support/databases/test-database'
+import { reconcile } from '../support/reconcile'
+import {
+  addSmallIndex,
+  COMPILED,
+  control,
+  dataFolder,
+  SECRET_KEY,
+  signUp,
+  startServer,
+} from '../support/servers/server-process'
+import { until } from '../support/until'
+
+const ROOT = resolve(import.meta.dir, '../..')
+const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
+const CALLERS = 16
+const isMissing = IS_SERVER || Bun.which('litestream') === null
+
+let folder: string
+const children: Bun.Subprocess[] = []
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'litestream-'))
+})
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** So many calls of callers side by side. Resolves to the ids of those that were answered 200. */
+async function acknowledged(url: string, secret: string, calls: number): Promise<readonly string[]> {
+  const ids: string[] = []
+  let left = calls
+  await Promise.all(
+    Array.from({ length: CALLERS }, async () => {
+      while (left-- > 0) {
+        const answer = await fetch(url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
+        await answer.arrayBuffer()
+        if (answer.status === 200) ids.push(answer.headers.get('x-request-id') ?? '')
+      }
+    }),
+  )
+  return ids
+}
+
+async function restore(dataDir: string, ...args: string[]) {
+  const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', 'restore', ...args], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
+      DATA_DIR: dataDir,
+      SECRET_KEY,
+    },
+    ...{ stdout: 'pipe', stderr: 'pipe' },
+  })
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, out, err }
+}
+
+test.skipIf(isMissing)(
+  'a gateway and Litestream that are killed lose no acknowledged call of 2,000: the log of charges has those that the replica lacks',
+  async () => {
+    const lost = await dataFolder()
+    const replica = join(folder, 'replica')
+    const server = await startServer(lost)
+    const litestream = Bun.spawn(['litestream', 'replicate', join(lost, 'gateway.db'), `file://${replica}`], {
+      ...{ stdout: 'ignore', stderr: 'ignore' },
+    })
+    children.push(litestream)
+    const owner = await signUp(server.url, 'ada@example.com')
+    await control(lost, 'grant', { account: owner.id, usd: '100', note: 'test' })
+    await control(lost, 'limits', { account: owner.id, limits: { rpm: 1_000_000, tpm: 1_000_000, concurrency: 1_000 } })
+    const { secret } = await owner.api('/api/keys', { name: 'first', spending_limit: 100 })
+    const ids = [...(await acknowledged(server.url, secret, 1_700))]
+    await until(() => existsSync(replica))
+    // It copies once a second: the key must be in the replica, and calls must be that are not.
+    await until(
+      async () =>
+        (await restore(join(folder, crypto.randomUUID()), '--litestream', replica, '--log', 'none')).code === 0,
+    )
+    litestream.kill('SIGKILL')
+    await litestream.exited
+    ids.push(...(await acknowledged(server.url, secret, 300)))
+    await server.kill('SIGKILL')
+    expect(ids).toHaveLength(2_000)
+    const log = join(lost, 'gateway.db.log')
+
+    const found = join(folder, 'found')
+    await mkdir(found)
+    await writeFile(join(folder, 'bad.log'), 'no log\nof charges\n')
+    const refused = await restore(found, '--litestream', replica)
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--log FILE')])
+    const nowhere = await restore(found, '--litestream', join(folder, 'nowhere'), '--log', log)
+    expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining('litestream restore failed')])
+    expect(existsSync(join(found, 'gateway.db'))).toBe(false)
+
+    const restored = await restore(found, '--litestream', replica, '--log', log, '--json')
+    expect({ code: restored.code, err: restored.err }).toMatchObject({ code: 0 })
+    expect(JSON.parse(restored.out).groups).toBeGreaterThan(0)
+    const file = join(found, 'gateway.db')
+    const before = await chargedIds(file)
+    expect(ids.filter((id) => !before.has(id)).length).toBeGreaterThanOrEqual(300)
+    const again = await restore(found, '--litestream', replica, '--log', log)
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('is not empty')])
+
+    await addSmallIndex(found)
+    const next = await startServer(found)
+    expect(next.output()).toContain('run "gateway operator after-restore"')
+    expect((await acknowledged(next.url, secret, 5)).length).toBe(5)
+    expect(await next.kill('SIGTERM')).toBe(0)
+    const after = await chargedIds(file)
+    expect(ids.filter((id) => !after.has(id))).toEqual([])
+    expect((await reconcile(file)).problems).toEqual([])
+    await rm(lost, { recursive: true, force: true })
+  },
+)
