@@ -130,6 +130,8 @@ describe('a property whose cost the token price does not cover', () => {
       [{ enable_thinking: true, thinking_budget: 500 }, 500],
       [{ thinking_budget: 500 }, 500],
       [{ enable_thinking: false, thinking_budget: 500 }, 0],
+      // 1,024 tokens of input at 3.125, for tools that a template describes.
+      [{ chat_template_kwargs: { builtin_tools: ['python'] } }, 320],
     ] as const)
       expect(Math.abs((await quoted(more)) - usual - input(more) - tokens * 10)).toBeLessThanOrEqual(1)
     const body = { ...hello, model: 'gpt', enable_thinking: true }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { AGENT_NAMES, runAgents } from './agents'
 import { CLIENTS, type ClientUnderTest, workshopOf } from './client-list'
 import { runGenerator } from './generated-clients'
 import { runServers } from './servers'
@@ -10,7 +11,7 @@ const HELP = `Usage: bun run clients [NAME...]
 
 Runs the first calls of clients that others wrote against a real gateway, and writes docs/clients.md. With NAMEs, such as
 "openai" or "Python", only those clients run and nothing is written; "servers" runs the servers of others that the gateway
-calls. Exits 1 when a call fails.
+calls, "agents" (or one by its name, such as "Codex") the agents. Exits 1 when a call fails.
 `
 
 function isCall(line: string): CallResult | null {
@@ -50,8 +51,12 @@ if (names.includes('--help') || names.includes('-h')) {
 }
 const servers = names.length === 0 || names.includes('servers') ? await runServers() : []
 for (const server of servers) report(`${server.name} ${server.version}`, server)
-if (names.length === 1 && names[0] === 'servers')
-  process.exit(servers.some(({ calls }) => calls.some(({ why }) => why !== null)) ? 1 : 0)
+const isAll = names.length === 0 || names.includes('agents')
+const agents = await runAgents(AGENT_NAMES.filter((name) => isAll || names.includes(name)))
+for (const agent of agents) report(`${agent.name} ${agent.version}`, agent)
+const others = [...servers, ...agents]
+if (names.length > 0 && names.every((name) => ['servers', 'agents', ...AGENT_NAMES].includes(name)))
+  process.exit(others.some(({ calls }) => calls.some(({ why }) => why !== null)) ? 1 : 0)
 const chosen = CLIENTS.filter(
   ({ name, language }) => names.length === 0 || names.includes(name) || names.includes(language),
 )
@@ -83,6 +88,9 @@ for (const client of chosen) {
 await world.close()
 if (names.length === 0) {
   const day = new Date().toISOString().slice(0, 10)
-  await Bun.write(join(import.meta.dir, '..', '..', '..', 'docs', 'clients.md'), clientsDocument(results, servers, day))
+  await Bun.write(
+    join(import.meta.dir, '..', '..', '..', 'docs', 'clients.md'),
+    clientsDocument(results, servers, agents, day),
+  )
 }
-process.exit([...results, ...servers].some(({ calls }) => calls.some(({ why }) => why !== null)) ? 1 : 0)
+process.exit([...results, ...others].some(({ calls }) => calls.some(({ why }) => why !== null)) ? 1 : 0)

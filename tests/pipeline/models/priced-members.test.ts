@@ -225,6 +225,11 @@ describe('a member that it does not cover is named', () => {
     ['tools.web_search', { tools: [{ type: 'web_search', external_web_access: true }] }],
     ['tools.web_search', { tools: { type: 'namespace', tools: [{ type: 'web_search' }] } }],
     ['tools.tool_search', { tools: [{ type: 'tool_search' }] }],
+    [
+      'tools.web_search',
+      { tools: [{ type: 'namespace', tools: [{ type: 'web_search', external_web_access: false }] }] },
+    ],
+    ['tools.local_shell', { tools: [{ type: 'namespace', tools: [{ type: 'local_shell' }] }] }],
     ['tools.shell', { tools: [{ type: 'shell' }] }],
     ['input.mcp', { input: [{ type: 'tool_search_output', tools: [{ type: 'mcp' }] }] }],
     ['input.compaction', { input: [{ type: 'compaction', encrypted_content: 'x' }] }],

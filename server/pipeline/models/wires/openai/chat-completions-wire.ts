@@ -72,7 +72,11 @@ export const CHAT_COMPLETIONS: ModelWire = {
       choices: Math.max(choices ?? 1, bestOf ?? 1),
       ...(thinking && { thinking }),
       parts: sumOfParts(messages.flatMap((message) => manyOf(isJson(message) ? message['content'] : null).map(partOf))),
-      hasTools: elementsOf(json['tools']).length > 0 || elementsOf(json['functions']).length > 0,
+      // A template describes its own tools on demand.
+      hasTools:
+        elementsOf(json['tools']).length > 0 ||
+        elementsOf(json['functions']).length > 0 ||
+        isJson(json['chat_template_kwargs']),
       uncovered: uncoveredOfChat(json),
     })
   },

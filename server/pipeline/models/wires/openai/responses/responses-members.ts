@@ -42,11 +42,19 @@ const PARTS: ReadonlySet<unknown> = new Set([...TEXT_PARTS, 'input_image', 'inpu
 /** What an answer can include without one of the vendor's tools. */
 const INCLUDES: ReadonlySet<unknown> = new Set(['reasoning.encrypted_content', 'message.output_text.logprobs'])
 
+/** Functions of a group, and those that a search found: none of them is the vendor's. */
+const groupedTools: MemberRule = (value, path) =>
+  manyOf(value).flatMap((tool) => {
+    const { type, tools: grouped } = isJson(tool) ? tool : {}
+    if (type === 'namespace') return groupedTools(grouped, path)
+    return type === 'function' || type === 'custom' ? [] : [`${path}.${shortName(type)}`]
+  })
+
 const tools: MemberRule = (value, path) =>
   manyOf(value).flatMap((tool) => {
     if (!isJson(tool)) return [`${path}.type`]
     const { type, tools: grouped } = tool
-    if (type === 'namespace') return tools(grouped, path)
+    if (type === 'namespace') return groupedTools(grouped, path)
     return isOffTool(tool) || isCallersTool(tool) ? [] : [`${path}.${shortName(type)}`]
   })
 
@@ -76,7 +84,7 @@ const input: MemberRule = (value, path) =>
   elementsOf(value).flatMap((item) => {
     if (!isJson(item)) return []
     const type = itemType(item)
-    if (type === 'tool_search_output') return tools(item['tools'], path)
+    if (type === 'tool_search_output') return groupedTools(item['tools'], path)
     if (!ITEMS.has(type)) return [`${path}.${shortName(type)}`]
     return partsOfItem(item).flatMap((part) =>
       !isJson(part) || PARTS.has(part['type']) ? [] : [`${path}.${shortName(part['type'])}`],

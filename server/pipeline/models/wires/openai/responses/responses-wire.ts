@@ -62,7 +62,7 @@ export const RESPONSES: ModelWire = {
       cap,
       choices: 1,
       parts: sumOfParts(elementsOf(input).flatMap(inputParts)),
-      hasTools: manyOf(json['tools']).length > 0,
+      hasTools: manyOf(json['tools']).length > 0 || isJson(json['chat_template_kwargs']),
       vendorTools: vendorDescribedTools(json),
       ...offTools(bytes, members.get('tools'), json['tools']),
       uncovered: uncoveredOfResponses(json),
