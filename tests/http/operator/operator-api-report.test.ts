@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { ImportPlan } from '../../../server/http/apis/record'
 import type { ApiReport } from '../../../server/http/apis/report-record'
 import type { Revenue } from '../../../server/http/operator/money/revenue-record'
 import { openApiUpstream } from '../../support/api-upstream'
@@ -31,6 +32,28 @@ const reportOf = async (name: string) => {
   const { apis } = await read<ApiReport>(operator.api('/api/operator/api-report'))
   return apis.find((api) => api.name === name)
 }
+
+test('a document of a private network refers to its neighbours at its own origin, where that network is allowed', async () => {
+  const parts = Bun.serve({
+    ...{ port: 0, hostname: '127.0.0.1' },
+    fetch: ({ url }) => Response.json(url.endsWith('/parts.json') ? { Place: { type: 'string', maxLength: 3 } } : {}),
+  })
+  try {
+    const place = { name: 'place', in: 'query', required: true, schema: { $ref: 'parts.json#/Place' } }
+    const other = { ...place, schema: { $ref: 'http://127.0.0.2/parts.json#/Place' } }
+    const get = (parameter: object) => ({ get: { parameters: [parameter], responses: {} } })
+    const form = {
+      ...{ name: 'neighbours', base_url: 'https://api.weather.example', price: { mode: 'fixed', usd: '0.01' } },
+      origin: `http://127.0.0.1:${parts.port}/openapi.json`,
+      document: JSON.stringify({ openapi: '3.1.0', paths: { '/a': get(place), '/b': get(other) } }),
+    }
+    const plan = await read<ImportPlan>(operator.api('/api/operator/apis/import?dry_run=true', form))
+    expect(plan.api.operations).toMatchObject([{ path: '/a', parameters: [{ schema: { maxLength: 3 } }] }])
+    expect(plan.refused).toMatchObject([{ name: 'GET /b' }])
+  } finally {
+    await parts.stop(true)
+  }
+})
 
 describe('the report on APIs', () => {
   test('sums calls, failures and revenue by operation, and derives the upstream cost', async () => {
