@@ -49,7 +49,8 @@ export function formatUsd(amount: Money): string {
 
 /** USD as a JSON number, for `spending_limit`, the only wire field that is a number of dollars. */
 export function toUsdNumber(amount: Money): number {
-  return Number(formatUsd(amount))
+  // Division is rounded to the nearest number, as reading the decimal would be.
+  return amount / MICROS_PER_USD
 }
 
 /** Reads a JSON number of USD. Returns null when it is negative, not finite, too large, or has more than six decimals. */

@@ -96,7 +96,7 @@ describe('Money', () => {
     await fitsEverybody(page, 'operator-books')
     const file = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Every entry (CSV)' }).click()
-    expect((await file).suggestedFilename()).toMatch(/^books-\d{4}-\d\d\.csv$/)
+    expect((await file).suggestedFilename()).toMatch(/^books-\d{4}-\d\d-entries\.csv$/)
 
     await page.getByRole('tab', { name: 'Comparison' }).click()
     await page.getByText('No comparisons yet.').waitFor()

@@ -3,10 +3,11 @@ import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { LibsqlAccounting } from '../../server/adapters/stores/libsql/ledger/accounting'
 import { LibsqlDayClosings } from '../../server/adapters/stores/libsql/ledger/day-closings'
-import { DAY_MS, HOUR_MS } from '../../server/core/clock'
+import { DAY_MS, HOUR_MS, isoDay } from '../../server/core/clock'
 import type { AccountId } from '../../server/core/ids'
-import type { LedgerBalance } from '../../server/core/ledger/accounting'
+import type { DayBalance, LedgerBalance } from '../../server/core/ledger/accounting'
 import type { EntryKind, LedgerAccount } from '../../server/core/ledger/entry'
+import { micros } from '../../server/core/money'
 import { entry, NOON, openTestStores } from '../support/ledger-parts'
 
 /** Each kind of move, between which ledger accounts. */
@@ -68,7 +69,8 @@ test('opening + entries = closing for every ledger account of any history, any c
           Math.max(at, ...closed.filter(({ sealed }) => sealed < seq).map(({ day }) => (day + 1) * DAY_MS))
         const period = { from: NOON + first * UNIT_MS, to: NOON + (first + length) * UNIT_MS }
         const books = await accounting.books(period)
-        const [rows, listed] = [await all(books.balances()), (await all(books.entries())).flat()]
+        const [rows, listed] = [(await all(books.balances())).flat(), (await all(books.entries())).flat()]
+        const days = (await all(books.days())).flat()
         expect(new Set(rows.map(({ account }) => account)).size).toBe(rows.length)
         const entries = await all((await accounting.books({ from: 0, to: 2 * NOON })).entries()).then((pieces) =>
           pieces.flat(),
@@ -99,6 +101,18 @@ test('opening + entries = closing for every ledger account of any history, any c
           )
           expect((row?.opening ?? 0) + sum(account, listed)).toBe(row?.closing ?? 0)
         }
+        // By day: the same balances in the same order, one line a day, each begun with what the last one ended with.
+        expect(joinedDays(days)).toEqual(rows)
+        for (const { account, day, debits, credits } of days) {
+          if (day === 'open' || day === '') continue
+          const own = listed.filter((one) => {
+            const within = closed.find((c) => c.sealed >= one.seq && c.day >= Math.floor(one.at / DAY_MS))
+            return within !== undefined && isoDay(within.day * DAY_MS) === day
+          })
+          const moved = (side: 'debit' | 'credit') =>
+            own.reduce((n, one) => n + (one[side] === account ? one.amount : 0), 0)
+          expect([debits, credits] as number[]).toEqual([moved('debit'), moved('credit')])
+        }
         for (const { opening, debits, credits, closing } of rows) expect(opening + credits - debits).toBe(closing)
         expect(rows.reduce((n, { closing }) => n + closing, 0)).toBe(0)
       },
@@ -121,6 +135,25 @@ function moved(which: number, owner: AccountId, amount: number, units: number) {
     credit: place(credit),
     at: NOON + units * UNIT_MS,
   })
+}
+
+/** Lines of days put together by account; each must begin where the one before ended, on a later day. */
+function joinedDays(days: readonly DayBalance[]): readonly LedgerBalance[] {
+  const found: LedgerBalance[] = []
+  let before = ''
+  for (const { day, ...row } of days) {
+    const last = found.at(-1)
+    if (last?.account !== row.account) found.push(row)
+    else {
+      expect([row.opening, day > before]).toEqual([last.closing, true])
+      found[found.length - 1] = {
+        ...{ account: row.account, opening: last.opening, closing: row.closing },
+        ...{ debits: micros(last.debits + row.debits), credits: micros(last.credits + row.credits) },
+      }
+    }
+    before = day
+  }
+  return found
 }
 
 async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {

@@ -66,7 +66,7 @@ async function joined(cells: readonly TestStores[], command: string, body: Recor
 const QUESTIONS: readonly (readonly [string, Record<string, string>])[] = [
   ['statement', DAY],
   ['statement-csv', DAY],
-  ['books', DAY],
+  ['books', { ...DAY, entries: 'true' }],
   ...['day', 'operation', 'account', 'rail', 'model'].flatMap((group_by) => [
     ['revenue', { from: '2026-11-20', to: '2026-11-22', group_by }] as const,
     ['revenue-csv', { from: '2026-11-20', to: '2026-11-22', group_by }] as const,

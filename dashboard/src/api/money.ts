@@ -36,6 +36,7 @@ export const statementQuery = (month: string) =>
   })
 
 export const booksCsv = (month: string) => `/api/operator/books.csv?month=${month}`
+export const entriesCsv = (month: string) => `${booksCsv(month)}&entries=true`
 export const statementCsv = (month: string) => `/api/operator/statement.csv?month=${month}`
 
 export const reconciliationsQuery = queryOptions({

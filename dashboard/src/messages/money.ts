@@ -53,7 +53,8 @@ export const MONEY_TEXT = {
   },
   statementNote: 'Balances are credits minus debits, so all of them together are zero.',
   noBooks: 'No entries in this month or before it.',
-  booksCsv: 'Every entry (CSV)',
+  booksCsv: 'By day (CSV)',
+  entriesCsv: 'Every entry (CSV)',
   statementCsv: 'Every account (CSV)',
   owedAtEnd: (usd: string) => `At the end of the month, customers had ${usd} left to spend.`,
   compareText:

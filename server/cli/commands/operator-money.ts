@@ -18,8 +18,9 @@ export const MONEY_HELP = `  after-restore [--taken-at TIME] [--cell NAME] [--lo
   revenue [--by day|operation|model|account|rail] [--from DAY] [--to DAY] [--csv]
                                             show what calls brought in and cost, credit given and used, and what is owed to
                                             customers; defaults to the last 30 days (days are UTC)
-  books MONTH                               print the books of a month such as 2026-11 as CSV: opening balances, every
-                                            entry, closing balances
+  books MONTH [--entries]                   print the books of a month such as 2026-11 as CSV: what each ledger account had,
+                                            gave, got and has, by UTC day; with --entries, every entry between opening and
+                                            closing balances
   statement MONTH [--csv]                   show what each ledger account had, got and has; with --csv, also of each customer
                                             both also take --from TIME --to TIME in place of MONTH, and --timezone ZONE;
                                             --out FILE writes the CSV to FILE, which has its name once it is complete
@@ -36,6 +37,7 @@ interface Options {
   readonly 'disable-keys'?: boolean | undefined
   readonly lost?: string | undefined
   readonly csv?: boolean | undefined
+  readonly entries?: boolean | undefined
   readonly history?: boolean | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
@@ -61,7 +63,11 @@ const COMMANDS: Readonly<Record<string, Run>> = {
     return json ? asJson(answer) : revenue(answer as Revenue)
   },
   books: async (args, options, out) =>
-    fileFrom('books', periodOf('books', args, options), { file: options.out, out, end: 'total,' }),
+    fileFrom(
+      'books',
+      { ...periodOf('books', args, options), ...(options.entries && { entries: true }) },
+      { file: options.out, out, end: 'total,' },
+    ),
   statement: async (args, options, out) => {
     const period = periodOf('statement', args, options)
     if (options.csv) return fileFrom('statement-csv', period, { file: options.out, out, end: 'total,' })

@@ -169,6 +169,7 @@ function parsed(args: readonly string[]) {
     'taken-at': { type: 'string' },
     'disable-keys': { type: 'boolean' },
     csv: { type: 'boolean' },
+    entries: { type: 'boolean' },
     out: { type: 'string' },
     from: { type: 'string' },
     to: { type: 'string' },

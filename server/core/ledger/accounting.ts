@@ -20,6 +20,15 @@ export interface LedgerBalance {
   readonly closing: Money
 }
 
+/** The day of entries that are in no closed day yet. */
+export const OPEN_DAY = 'open'
+
+/** One ledger account on one day on which it moved anything, or of a period in which it did not. */
+export interface DayBalance extends LedgerBalance {
+  /** The UTC day, `open` for entries of days that are not closed, or empty if the account did not move in the period. */
+  readonly day: string
+}
+
 export interface BookEntry extends LedgerEntry {
   /** The order of commits. */
   readonly seq: number
@@ -38,8 +47,10 @@ export interface Flow {
 
 /** The books of a period as of one moment: entries that are booked while they are read do not appear. */
 export interface Books {
-  /** Every ledger account with a balance or a movement: customers by id, then the gateway's own. */
-  balances(): AsyncGenerator<LedgerBalance, void>
+  /** Every ledger account with a balance or a movement: customers by id, then the gateway's own. In pieces that fit in memory, as the others. */
+  balances(): AsyncGenerator<readonly LedgerBalance[], void>
+  /** The same by day: each line begins with what the one before of its account ended with. */
+  days(): AsyncGenerator<readonly DayBalance[], void>
   /** The sums of all entries up to the end of the period. */
   flows(): Promise<readonly Flow[]>
   /** In the order of commits, in pieces that fit in memory. */

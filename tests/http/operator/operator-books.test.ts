@@ -45,10 +45,27 @@ const monthOf = (at: number) => new Date(at).toISOString().slice(0, 7)
 const lines = (csv: string) => csv.trimEnd().split('\r\n')
 
 describe('the books of a month', () => {
-  test('list opening balances, every entry and closing balances that add up to zero; the command prints the same', async () => {
+  test('have a line for each ledger account and day, and last their total; the command prints the same', async () => {
     const month = monthOf(gateway.clock.now())
     const answer = await operator.api(`/api/operator/books.csv?month=${month}`)
     expect(answer.headers.get('content-disposition')).toContain(`books-${month}.csv`)
+    const csv = await answer.text()
+    expect(lines(csv)[0]).toBe('account,day_utc,opening_usd,debits_usd,credits_usd,closing_usd')
+    expect(lines(csv)).toContain(`${id}/credit,open,0,1.015,7,5.985`)
+    expect(lines(csv)).toContain('house/revenue,open,0,0,0.015,0.015')
+    expect(lines(csv).at(-1)).toMatch(/^total,,0,([\d.]+),\1,0$/)
+    expect(await printed('books', month)).toBe(csv)
+    const next = new Date(gateway.clock.now())
+    next.setUTCMonth(next.getUTCMonth() + 1, 15)
+    const after = lines(await printed('books', monthOf(next.getTime())))
+    expect(after).toContain(`${id}/credit,,5.985,0,0,5.985`)
+    expect(after.at(-1)).toBe('total,,0,0,0,0')
+  })
+
+  test('list opening balances, every entry and closing balances that add up to zero where entries are asked for', async () => {
+    const month = monthOf(gateway.clock.now())
+    const answer = await operator.api(`/api/operator/books.csv?month=${month}&entries=true`)
+    expect(answer.headers.get('content-disposition')).toContain(`books-${month}-entries.csv`)
     const csv = await answer.text()
     const [head = '', ...rows] = lines(csv)
     const at = (name: string) => head.split(',').indexOf(name)
@@ -64,7 +81,7 @@ describe('the books of a month', () => {
     expect(closing).toMatchObject({ [`${id}/credit`]: 5.985, 'house/revenue': 0.015, 'house/grants': -4 })
     expect(rows.at(-1)).toBe(`total,${cells.at(-1)?.[1]},,,,,,,0,,${total} entries,`)
     expect(csv).toContain(`"'=HYPERLINK(""x"")"`)
-    expect(await printed('books', month)).toBe(csv)
+    expect(await printed('books', month, '--entries')).toBe(csv)
     const row = (await auditRows(gateway)).findLast(({ action }) => action === 'books.export')
     expect(row).toMatchObject({ actor_kind: 'operator', actor_id: 'console' })
   })

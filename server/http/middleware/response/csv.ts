@@ -6,6 +6,9 @@ const CSV_TYPE = 'text/csv; charset=utf-8'
 /** Where a formula would begin. Full-width signs begin one in East Asian spreadsheets. */
 const FORMULA = /^(?=[=+\-@\t\r\n＝＋－＠])|(?<=[;\t\r\n])(?=[=+\-@＝＋－＠])/g
 
+/** Text without any of these is a cell as it is. */
+const SPECIAL = /[=+\-@\t\r\n＝＋－＠",]/
+
 /**
  * A CSV line (RFC 4180). What a spreadsheet would treat as a formula gets a leading quote, because a cell may contain what a caller sent.
  * Where the decimal sign is a comma, spreadsheets divide lines at semicolons, and quotes within a line protect nothing.
@@ -17,6 +20,7 @@ export function csvLine(cells: readonly (string | number | null)[]): string {
 function cell(value: string | number | null): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
+  if (!SPECIAL.test(value)) return value
   const safe = value.replace(FORMULA, "'")
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -33,15 +33,16 @@ export const STATEMENT_CSV = file(
 
 const SECTIONS = ['opening', 'entry', 'closing', 'total']
 
-/** Columns: row, time_utc, entry, transaction_id, kind, account, debit, credit, amount_usd, request_id, description, reference. */
+/** Columns: account, day_utc and amounts, with a line for each cell of the gateway's own accounts; or of entries: row, time_utc, entry, transaction_id, kind, account, debit, credit, amount_usd, request_id, description, reference. */
 export const BOOKS_CSV = file(
   'csv',
   merged(
-    ([row = '', time = '', , , , account = '']) => [
-      SECTIONS.indexOf(row),
-      ...(row === 'entry' ? [time] : placeOf(account)),
-    ],
+    ([row = '', time = '', , , , account = '', , ...more]) =>
+      more.length === 0
+        ? [row === 'total' ? 1 : 0, ...placeOf(row), time]
+        : [SECTIONS.indexOf(row), ...(row === 'entry' ? [time] : placeOf(account))],
     (a, b) => {
+      if (a.length === 6) return a[0] === 'total' ? withAmounts(a, b, [2, 3, 4, 5]) : null
       if (a[0] === 'entry') return null
       const joined = withAmounts(a, b, [8])
       return a[0] === 'total'

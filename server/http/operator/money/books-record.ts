@@ -23,6 +23,11 @@ export const BOOKS_QUERY = {
   timezone: { ...TIME_ZONE, description: 'The time zone in which the month begins and ends.' },
 } as const satisfies ParameterTable
 
+export const BOOKS_FILE_QUERY = {
+  ...BOOKS_QUERY,
+  entries: { in: 'query', kind: 'boolean', default: false, description: 'List every entry, in place of days.' },
+} as const satisfies ParameterTable
+
 const Balance = record('A ledger account. Balances are credits minus debits.', {
   account: text(
     'The ledger account. `customers/credit`, `customers/paid`, `customers/debt`: those of all customers together.',

@@ -24,31 +24,52 @@ import { STATEMENT } from '../cells/report-joins'
 import { operatorRoles } from '../operator-roles'
 import { queryCommand } from '../query-command'
 import type { SocketCommand } from '../socket-command'
-import { BOOKS_QUERY, type BookStatement } from './books-record'
+import { BOOKS_FILE_QUERY, BOOKS_QUERY, type BookStatement } from './books-record'
 
 export interface BooksParts {
   readonly operator: Operator
   readonly accounting: Accounting
 }
 
-type BooksQuery = Parameters<typeof BOOKS_QUERY>
+type BooksQuery = Parameters<typeof BOOKS_QUERY> & Partial<Parameters<typeof BOOKS_FILE_QUERY>>
 
-const BOOKS_HEAD = [
+const DAYS_HEAD = ['account', 'day_utc', 'opening_usd', 'debits_usd', 'credits_usd', 'closing_usd']
+const ENTRIES_HEAD = [
   ...['row', 'time_utc', 'entry', 'transaction_id', 'kind', 'account', 'debit', 'credit', 'amount_usd', 'request_id'],
   ...['description', 'reference'],
 ]
 const STATEMENT_HEAD = ['account', 'opening_usd', 'debits_usd', 'credits_usd', 'closing_usd']
-/** Lines of balances per piece of a file. */
-const LINES = 200
-
-/** The journal of a period: opening balances, every entry, closing balances, and last a line with their total, which is zero. */
+/** What each ledger account moved on each day of a period; or the journal: opening balances, every entry, closing balances. Last a line with the total. */
 async function booksFile(
   { accounting }: BooksParts,
-  { period, name }: Named,
+  { period, name, entries }: Named,
   context: RequestContext | null,
 ): Promise<Response> {
-  const books = await booksOf(accounting, period, 'entries')
-  return csvStream(context, `books-${name}.csv`, BOOKS_HEAD, booksLines(books, period))
+  const books = await booksOf(accounting, period, entries ? 'entries' : 'sums')
+  const file = `books-${name}${entries ? '-entries' : ''}.csv`
+  return entries
+    ? csvStream(context, file, ENTRIES_HEAD, entryLines(books, period))
+    : csvStream(context, file, DAYS_HEAD, dayLines(books))
+}
+
+async function* dayLines(books: Books): AsyncGenerator<string, void> {
+  const line = (account: string, day: string, row: Omit<LedgerBalance, 'account'>) =>
+    csvLine([account, day, ...[row.opening, row.debits, row.credits, row.closing].map(toUsdNumber)])
+  let total = named('total')
+  let last = ''
+  for await (const rows of books.days()) {
+    for (const row of rows) {
+      total = balanced(
+        row.account === last ? total.opening : plus(total.opening, row.opening),
+        plus(total.debits, row.debits),
+        plus(total.credits, row.credits),
+        total.account,
+      )
+      last = row.account
+    }
+    if (rows.length > 0) yield rows.map((row) => line(row.account, row.day, row)).join('')
+  }
+  yield line(total.account, '', total)
 }
 
 /** Throws if charges that the report reads left for an archive. */
@@ -57,12 +78,12 @@ async function booksOf(accounting: Accounting, period: BookPeriod, reads: 'entri
   if (archive === null) return accounting.books(period)
   const instead =
     reads === 'entries'
-      ? 'It has the entries; the statement of the month has their sums.'
+      ? 'It has the entries; the books without entries have their sums by day.'
       : 'Begin and end the period at midnight UTC.'
   throw new Failed(failure('resource_not_found', `Charges of this period are in the archive ${archive}. ${instead}`))
 }
 
-async function* booksLines(books: Books, { from, to }: BookPeriod): AsyncGenerator<string, void> {
+async function* entryLines(books: Books, { from, to }: BookPeriod): AsyncGenerator<string, void> {
   const balance = (row: string, at: number, account: string, amount: Money) =>
     csvLine([row, isoTime(at), null, null, null, account, null, null, toUsdNumber(amount), null, null, null])
   yield* joined(books.balances(), ({ account, opening }) => balance('opening', from, account, opening))
@@ -161,48 +182,42 @@ function added(sum: LedgerBalance, { opening, debits, credits, closing }: Ledger
   }
 }
 
-/** Lines in pieces, because each piece is a write of its own. */
-async function* joined<T>(rows: AsyncIterable<T>, line: (row: T) => string): AsyncGenerator<string, void> {
-  let lines: string[] = []
-  for await (const row of rows) {
-    lines.push(line(row))
-    if (lines.length < LINES) continue
-    yield lines.join('')
-    lines = []
-  }
-  if (lines.length > 0) yield lines.join('')
+async function* joined<T>(pieces: AsyncIterable<readonly T[]>, line: (row: T) => string): AsyncGenerator<string, void> {
+  for await (const rows of pieces) if (rows.length > 0) yield rows.map(line).join('')
 }
 
 /** The period of a query, and its name for a file. */
 interface Named {
   readonly period: BookPeriod
   readonly name: string
+  /** Whether every entry is listed. */
+  readonly entries: boolean
 }
 
-function periodOf({ month, from, to, timezone }: BooksQuery): Result<Named, Failure> {
+function periodOf({ month, from, to, timezone, entries = false }: BooksQuery): Result<Named, Failure> {
   if (month !== undefined && from === undefined && to === undefined) {
     const [year = 0, number = 1] = month.split('-').map(Number)
     const { start, end } = periodAround(Date.UTC(year, number - 1, 15), 'month', timezone)
-    return ok({ period: { from: start, to: end }, name: month })
+    return ok({ period: { from: start, to: end }, name: month, entries })
   }
   const [start, end] = [instantOf(from), instantOf(to)]
   if (month !== undefined || start === null || end === null)
     return err(wrongParameters([invalidParameter('month', 'is needed, or else both from and to', month ?? null)]))
   if (end <= start) return err(wrongParameters([invalidParameter('to', 'must be after from', to ?? null)]))
-  return ok({ period: { from: start, to: end }, name: `${isoDay(start)}-${isoDay(end)}` })
+  return ok({ period: { from: start, to: end }, name: `${isoDay(start)}-${isoDay(end)}`, entries })
 }
 
 /** For operators: the books of a month or period. Exports are in the audit log. */
 export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions }) {
   const { operator } = operatorRoles(parts.owners)
-  const exported = (cells: CellTarget, file: typeof booksFile) =>
+  const exported = (cells: CellTarget, file: typeof booksFile, query = BOOKS_QUERY) =>
     allowed(operator(cells), costing(EXPORT, UNDOCUMENTED), async ({ actor, context }) => {
-      const named = taken(periodOf(queryOf(BOOKS_QUERY, context)))
+      const named = taken(periodOf(queryOf(query, context)))
       await noteExport(parts, actor, named)
       return file(parts, named, context)
     })
   return routeGroup({ name: 'operator-books', prefix: '/api/operator' })
-    .get('/books.csv', ...exported(BOOKS_CSV, booksFile))
+    .get('/books.csv', ...exported(BOOKS_CSV, booksFile, BOOKS_FILE_QUERY))
     .get('/statement.csv', ...exported(STATEMENT_CSV, statementFile))
     .get(
       '/statement',
@@ -213,13 +228,13 @@ export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions 
 }
 
 export function bookCommands(parts: BooksParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  const exported = (target: CommandTarget, file: typeof booksFile) =>
-    queryCommand(target, BOOKS_QUERY, periodOf, async (named) => {
+  const exported = (target: CommandTarget, file: typeof booksFile, query = BOOKS_QUERY) =>
+    queryCommand(target, query, periodOf, async (named) => {
       await noteExport(parts, actor, named)
       return file(parts, named, null)
     })
   return {
-    books: exported(BOOKS_CSV, booksFile),
+    books: exported(BOOKS_CSV, booksFile, BOOKS_FILE_QUERY),
     'statement-csv': exported(STATEMENT_CSV, statementFile),
     statement: queryCommand(STATEMENT, BOOKS_QUERY, periodOf, (named) => statement(parts, named)),
   }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Download } from 'lucide-react'
 import { useState } from 'react'
 import { listState } from '../../../api/client/list-state.ts'
-import { booksCsv, type Statement, statementCsv, statementQuery } from '../../../api/money.ts'
+import { booksCsv, entriesCsv, type Statement, statementCsv, statementQuery } from '../../../api/money.ts'
 import { MONEY_TEXT as TEXT } from '../../../messages/money.ts'
 import { buttonClass } from '../../../ui/button.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
@@ -29,6 +29,7 @@ export function BooksView() {
   const query = useQuery(statementQuery(month))
   const files = [
     [TEXT.booksCsv, booksCsv(month)],
+    [TEXT.entriesCsv, entriesCsv(month)],
     [TEXT.statementCsv, statementCsv(month)],
   ] as const
   return (

@@ -1,7 +1,16 @@
 import { and, asc, gt, lte, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import { DAY_MS } from '../../../../core/clock'
-import type { Accounting, BookEntry, BookPeriod, Books, Flow, LedgerBalance } from '../../../../core/ledger/accounting'
+import { DAY_MS, isoDay } from '../../../../core/clock'
+import {
+  type Accounting,
+  type BookEntry,
+  type BookPeriod,
+  type Books,
+  type DayBalance,
+  type Flow,
+  type LedgerBalance,
+  OPEN_DAY,
+} from '../../../../core/ledger/accounting'
 import { micros } from '../../../../core/money'
 import { closedFlows, closings, entries } from '../schema/ledger'
 import { type Before, ClosedDays, type Rest } from './closed-days'
@@ -21,14 +30,23 @@ export function partyOf(side: SQL): SQL {
   return sql`iif(${side} LIKE 'house/%', ${side}, 'customers' || substr(${side}, instr(${side}, '/')))`
 }
 
-/** What a ledger account had moved in all by the beginning and by the end of a period. */
-interface Closed {
+/** What a ledger account had moved in all by the end of a day. */
+type Closing = readonly [account: string, day: number, debits: number, credits: number]
+
+/** What a ledger account moved up to the end of a period. */
+interface AccountMoves {
   readonly account: string
-  readonly openingDebits: number
-  readonly openingCredits: number
-  readonly debits: number
-  readonly credits: number
+  /** The closing before the period. */
+  readonly before: Closing | null
+  /** The closings in it, or only the last. */
+  readonly closings: Closing[]
+  /** Entries that no closing has; those before the period are in the first closing or in the rest. */
+  readonly rest: AccountSums | null
 }
+
+const NO_SUMS: AccountSums = { debits: 0, credits: 0, earlierDebits: 0, earlierCredits: 0 }
+/** Days of an account that are read together with those of `closings` accounts. */
+const DAYS = 31
 
 interface StoredFlow extends Omit<Flow, 'earlier' | 'amount'> {
   readonly earlier: number
@@ -54,6 +72,7 @@ export class LibsqlAccounting implements Accounting {
     const [opening, closing] = [days.before(from), days.before(to)]
     return {
       balances: () => this.balances(opening, closing),
+      days: () => this.days(opening, closing),
       flows: () => this.flows(opening, closing),
       entries: () => this.entries(days.between(from, to)),
     }
@@ -66,84 +85,88 @@ export class LibsqlAccounting implements Accounting {
     return cut === undefined ? null : (days.archiveOf(cut, cut + 1)?.name ?? null)
   }
 
-  /** Every ledger account from one moment to another, by its name. */
-  async *balances(opening: Before, closing: Before): AsyncGenerator<LedgerBalance, void> {
+  /** Every ledger account from one moment to another, by its name, in pieces. */
+  async *balances(opening: Before, closing: Before): AsyncGenerator<readonly LedgerBalance[], void> {
+    for await (const moves of this.moves(opening, closing, 1)) yield moves.flatMap(balanceOf)
+  }
+
+  private async *days(opening: Before, closing: Before): AsyncGenerator<readonly DayBalance[], void> {
+    const days = closing.closed.day - opening.closed.day
+    // The rest is a part of a closed day that the period ends in, or is in none.
+    const restDay = closing.within ? isoDay(closing.within.day * DAY_MS) : OPEN_DAY
+    for await (const moves of this.moves(opening, closing, days)) yield moves.flatMap((one) => daysOf(one, restDay))
+  }
+
+  /** By account: closings, of the last day or of `days` days, and the entries that none has. */
+  private async *moves(opening: Before, closing: Before, days: number): AsyncGenerator<readonly AccountMoves[], void> {
     for (let from: string | null = ''; from !== null; ) {
       const sums = new LowestSums(from, this.sizes.accounts)
-      await this.addRest(closing.rest, sums, 0)
-      await this.addRest(opening.rest, sums, 1)
-      yield* this.listed(opening, closing, sums, from)
+      for await (const moves of movesOf(this.db, closing.rest, this.sizes.entries))
+        for (const { debit, credit, amount } of moves) {
+          const [debited, credited] = [sums.of(debit), sums.of(credit)]
+          if (debited) debited.debits += amount
+          if (credited) credited.credits += amount
+        }
+      for await (const moves of movesOf(this.db, opening.rest, this.sizes.entries))
+        for (const { debit, credit, amount } of moves) {
+          const [debited, credited] = [sums.of(debit), sums.of(credit)]
+          if (debited) debited.earlierDebits += amount
+          if (credited) credited.earlierCredits += amount
+        }
+      yield* this.withRest(this.closedOf(opening, closing, { from, days }), sums)
       from = sums.end
     }
   }
 
-  /** Adds what entries moved within the period; with a `sign` of 1, those before it, which are no part of it. */
-  private async addRest(rest: Rest | null, sums: LowestSums, sign: 0 | 1): Promise<void> {
-    for await (const moves of movesOf(this.db, rest, this.sizes.entries))
-      for (const { debit, credit, amount } of moves) {
-        const within = sign === 0 ? amount : -amount
-        const [from, to] = [sums.of(debit), sums.of(credit)]
-        if (from) {
-          from.opening -= sign * amount
-          from.debits += within
+  /** The accounts of a pass in their order: those that are closed and the rest. */
+  private async *withRest(
+    pages: AsyncGenerator<readonly AccountMoves[], void>,
+    sums: LowestSums,
+  ): AsyncGenerator<readonly AccountMoves[], void> {
+    const others = [...sums.sorted()].reverse()
+    const restOf = ([account, rest]: readonly [string, AccountSums]) => ({ account, before: null, closings: [], rest })
+    for await (const page of pages) {
+      const moves: AccountMoves[] = []
+      for (const closed of page) {
+        if (sums.end !== null && closed.account >= sums.end) break
+        for (let next = others.at(-1); next && next[0] < closed.account; next = others.at(-1)) {
+          moves.push(restOf(next))
+          others.pop()
         }
-        if (to) {
-          to.opening += sign * amount
-          to.credits += within
-        }
+        moves.push(others.at(-1)?.[0] === closed.account ? { ...closed, rest: others.pop()?.[1] ?? null } : closed)
       }
-  }
-
-  /** The accounts of a pass with a balance or a movement, in their order: what is closed and the rest. */
-  private async *listed(
-    opening: Before,
-    closing: Before,
-    rest: LowestSums,
-    from: string,
-  ): AsyncGenerator<LedgerBalance, void> {
-    const others = [...rest.sorted()].reverse()
-    for await (const closed of this.closedBetween(opening, closing, from, rest.end)) {
-      for (let next = others.at(-1); next && next[0] < closed.account; next = others.at(-1)) {
-        yield* balanceOf(...next)
-        others.pop()
-      }
-      const own = others.at(-1)?.[0] === closed.account ? others.pop()?.[1] : undefined
-      const { openingDebits, openingCredits, debits, credits, account } = closed
-      yield* balanceOf(account, {
-        opening: (own?.opening ?? 0) + openingCredits - openingDebits,
-        debits: (own?.debits ?? 0) + debits - openingDebits,
-        credits: (own?.credits ?? 0) + credits - openingCredits,
-      })
+      yield moves
+      if (sums.end !== null && (page.at(-1)?.account ?? '') >= sums.end) break
     }
-    for (const other of others.reverse()) yield* balanceOf(...other)
+    yield others.reverse().map(restOf)
   }
 
-  /** By account, from one on and before another. Looks up the last closings of each account, so it does not matter how many there are. */
-  private async *closedBetween(
+  /** By account, from one on. Looks up the closings of each account, so it does not matter how many there are. */
+  private async *closedOf(
     { closed: { day: first } }: Before,
     { closed: { day: last } }: Before,
-    from: string,
-    end: string | null,
-  ): AsyncGenerator<Closed, void> {
+    { from, days }: { readonly from: string; readonly days: number },
+  ): AsyncGenerator<readonly AccountMoves[], void> {
+    const most = Math.max(1, Math.floor((this.sizes.closings * DAYS) / Math.max(DAYS, days)))
     const lastOf = (day: number) => sql`(SELECT max(day) FROM ${closings} WHERE account = n.account AND day <= ${day})`
+    const which =
+      days > 1
+        ? sql`c.day BETWEEN coalesce(${lastOf(first)}, 0) AND ${last}`
+        : sql`c.day IN (${lastOf(first)}, ${lastOf(last)})`
     for (let isFirst = true, after = from; ; isFirst = false) {
-      const rows: readonly Closed[] = await this.db.all<Closed>(sql`
+      // As one text: rows of their own would take twice the time.
+      const [page] = await this.db.all<{ names: number; after: string | null; rows: string }>(sql`
         WITH RECURSIVE n(account) AS (
           SELECT min(account) FROM ${closings} WHERE ${isFirst ? sql`account >= ${after}` : sql`account > ${after}`}
           UNION ALL SELECT (SELECT min(account) FROM ${closings} WHERE account > n.account) FROM n WHERE account IS NOT NULL
-          LIMIT ${this.sizes.closings})
-        SELECT n.account AS account, coalesce(o.debits, 0) AS openingDebits, coalesce(o.credits, 0) AS openingCredits,
-          coalesce(c.debits, 0) AS debits, coalesce(c.credits, 0) AS credits
-        FROM n LEFT JOIN ${closings} o ON o.account = n.account AND o.day = ${lastOf(first)}
-          LEFT JOIN ${closings} c ON c.account = n.account AND c.day = ${lastOf(last)}
-        WHERE n.account IS NOT NULL`)
-      for (const row of rows) {
-        if (end !== null && row.account >= end) return
-        yield row
-      }
-      const newest = rows.at(-1)
-      if (!newest || rows.length < this.sizes.closings) return
-      after = newest.account
+          LIMIT ${most})
+        SELECT (SELECT count(account) FROM n) AS names, (SELECT max(account) FROM n) AS after,
+          (SELECT json_group_array(json_array(account, day, debits, credits)) FROM
+            (SELECT c.* FROM n CROSS JOIN ${closings} c ON c.account = n.account AND ${which})) AS rows`)
+      if (!page?.after) return
+      yield byAccount(JSON.parse(page.rows), first)
+      if (page.names < most) return
+      after = page.after
     }
   }
 
@@ -213,9 +236,63 @@ async function* groupsOf<T>(
       WHERE seq > ${after} AND seq <= ${Math.min(rest.to, after + rows)} AND ${rest.which} GROUP BY kind, debit, credit`)
 }
 
-function* balanceOf(account: string, { opening, debits, credits }: AccountSums): Generator<LedgerBalance, void> {
-  if (opening === 0 && debits === 0 && credits === 0) return
-  yield {
+function byAccount(rows: readonly Closing[], first: number): readonly AccountMoves[] {
+  const found: AccountMoves[] = []
+  for (const row of rows) {
+    const isBefore = row[1] <= first
+    const own = found.at(-1)
+    if (own?.account === row[0]) own.closings.push(row)
+    else found.push({ account: row[0], before: isBefore ? row : null, closings: isBefore ? [] : [row], rest: null })
+  }
+  return found
+}
+
+function openingOf({ before, rest }: AccountMoves): number {
+  return (before ? before[3] - before[2] : 0) + (rest ? rest.earlierCredits - rest.earlierDebits : 0)
+}
+
+/** None if there is neither a balance nor a movement. */
+function balanceOf(moves: AccountMoves): LedgerBalance[] {
+  const {
+    account,
+    before,
+    closings: [last = before],
+    rest,
+  } = moves
+  const { debits, credits, earlierDebits, earlierCredits } = rest ?? NO_SUMS
+  const own = balanced(account, openingOf(moves), {
+    debits: debits - earlierDebits + (last?.[2] ?? 0) - (before?.[2] ?? 0),
+    credits: credits - earlierCredits + (last?.[3] ?? 0) - (before?.[3] ?? 0),
+  })
+  return own.opening === 0 && own.debits === 0 && own.credits === 0 ? [] : [own]
+}
+
+/** The lines of an account, and the day of what no closing has. */
+function daysOf(moves: AccountMoves, restDay: string): readonly DayBalance[] {
+  const { account, closings: closed, rest } = moves
+  const lines: DayBalance[] = []
+  let [before, opening] = [moves.before, openingOf(moves)]
+  let { earlierDebits, earlierCredits } = rest ?? NO_SUMS
+  const add = (day: string, debits: number, credits: number) => {
+    const own = balanced(account, opening, { debits: debits - earlierDebits, credits: credits - earlierCredits })
+    ;[opening, earlierDebits, earlierCredits] = [own.closing, 0, 0]
+    if (own.debits !== 0 || own.credits !== 0) lines.push({ ...own, day })
+  }
+  for (const row of closed) {
+    add(isoDay(row[1] * DAY_MS), row[2] - (before?.[2] ?? 0), row[3] - (before?.[3] ?? 0))
+    before = row
+  }
+  add(restDay, rest?.debits ?? 0, rest?.credits ?? 0)
+  if (lines.length > 0 || opening === 0) return lines
+  return [{ ...balanced(account, opening, NO_SUMS), day: '' }]
+}
+
+function balanced(
+  account: string,
+  opening: number,
+  { debits, credits }: { readonly debits: number; readonly credits: number },
+): LedgerBalance {
+  return {
     ...{ account, opening: micros(opening), debits: micros(debits), credits: micros(credits) },
     closing: micros(opening + credits - debits),
   }

@@ -91,7 +91,7 @@ async function* wrongBalances(
     closings: rows,
     accounts: unmatched,
   })
-  const balances = accounting.balances(days.before(0), days.before(Number.MAX_SAFE_INTEGER))
+  const balances = rowsOf(accounting.balances(days.before(0), days.before(Number.MAX_SAFE_INTEGER)))
   let next = await balances.next()
   for (let after = '', isLast = false; !isLast; ) {
     const stored = await db.all<StoredBalances>(balancesAt(days.newest, after, rows))
@@ -115,6 +115,10 @@ async function* wrongBalances(
       }
     for (const [account, sum] of sums) if (sum !== 0) yield balanceProblem('balance', account, 0, sum)
   }
+}
+
+async function* rowsOf<T>(pieces: AsyncIterable<readonly T[]>): AsyncGenerator<T, void> {
+  for await (const rows of pieces) yield* rows
 }
 
 /** Stored balances without what later entries moved. */

@@ -1,8 +1,10 @@
 /** Sums by ledger account. */
 export interface AccountSums {
-  opening: number
   debits: number
   credits: number
+  /** What was moved before the period of the others, where both are read. */
+  earlierDebits: number
+  earlierCredits: number
 }
 
 /**
@@ -30,7 +32,7 @@ export class LowestSums {
     if (account < this.from || (this.leftOutFrom !== null && account >= this.leftOutFrom)) return null
     let sums = this.sums.get(account)
     if (sums) return sums
-    sums = { opening: 0, debits: 0, credits: 0 }
+    sums = { debits: 0, credits: 0, earlierDebits: 0, earlierCredits: 0 }
     this.sums.set(account, sums)
     if (this.sums.size > this.most) this.leaveOut()
     return this.sums.get(account) ?? null
