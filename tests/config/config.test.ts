@@ -247,11 +247,14 @@ describe('the configuration', () => {
 
     test('all of its settings offer it, beside the other method or alone; PAYMENTS=off offers nothing', () => {
       expect(read().payments.evm).toBeNull()
-      expect(read(EVM).payments).toMatchObject({
+      expect(read({ ...EVM, PAYMENTS: 'evm' }).payments).toMatchObject({
         rail: 'off',
         evm: { chainId: 8453, tokenName: 'USD Coin', tokenVersion: '2', decimals: 6, relayerKey: KEY },
       })
       expect(read({ ...EVM, PAYMENTS: 'sandbox' }).payments).toMatchObject({ rail: 'sandbox', evm: { chainId: 8453 } })
+      // As in development without the setting; at an address that others reach there is no sandbox.
+      expect(read(EVM).payments).toMatchObject({ rail: 'sandbox', evm: { chainId: 8453 } })
+      expect(read({ ...EVM, HOST: '0.0.0.0', BASE_URL: 'https://x.example' }).payments).toMatchObject({ rail: 'off' })
       expect(read({ ...EVM, PAYMENTS: 'off' }).payments).toMatchObject({ rail: 'off', evm: null })
       expect(() => read({ PAYMENTS: 'evm' })).toThrow('PAYMENTS=evm needs the PAYMENTS_EVM_* settings')
     })

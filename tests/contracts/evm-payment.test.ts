@@ -116,7 +116,6 @@ async function openX402Form(): Promise<MethodUnderTest> {
         'another token in the offer': await accepted({ asset: stranger().address }),
         'another chain in the offer': await accepted({ network: 'eip155:1' }),
         'another address': await lie({}, () => ({ resource: { url: `${ORIGIN}/another` } })),
-        'no address': await lie({}, () => ({ resource: undefined })),
         'another request': await lie({}, ({ extensions: { mppx } }) => ({
           extensions: { mppx: { ...mppx, info: { ...mppx.info, opaque: btoa('{"op":"image-search"}') } } },
         })),

@@ -105,8 +105,9 @@ function paymentMode(read: Read, evm: EvmSettings | null, { environment, isLoopb
     throw new ConfigError('PAYMENTS=evm needs the PAYMENTS_EVM_* settings, such as PAYMENTS_EVM_RPC_URL')
   if (mode !== null) return mode
   if (PAYMENTS.settings.PAYMENTS_RPC_URL.of(read) !== null) return 'tempo'
-  if (evm) return 'evm'
-  return environment === 'development' && isLoopback ? 'sandbox' : 'off'
+  // The sandbox is offered beside evm, too.
+  if (environment === 'development' && isLoopback) return 'sandbox'
+  return evm ? 'evm' : 'off'
 }
 
 function railSettings(

@@ -623,4 +623,19 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
       expect(await verdict(await paid(paying, PATH, other.init))).toBe('402 invalid_challenge +challenge +x402')
     })
   })
+
+  test.each([undefined, null])(
+    'an x402 payment whose resource is %p is served, once (x402 version 2, 5.2.2)',
+    async (resource) => {
+      const required = requiredIn(await gateway.call(IMAGES_CALL))
+      const headers = { 'payment-signature': await sandbox.x402Lie(required, {}, () => ({ resource })) }
+      const amount = await moved(async () => {
+        expect((await gateway.call(IMAGES_CALL, { headers })).status).toBe(200)
+        expect((await gateway.call(IMAGES_CALL, { headers })).status).toBe(402)
+        const less = await sandbox.x402Lie(required, { value: '4999' }, () => ({ resource }))
+        expect((await gateway.call(IMAGES_CALL, { headers: { 'payment-signature': less } })).status).toBe(402)
+      })
+      expect(amount).toBe(PRICE_UNITS)
+    },
+  )
 })

@@ -22,6 +22,8 @@ export interface EvmCredential {
   readonly credential: Credential.Credential | null
   /** What a directory may list of a payment of version 2, which has echoed our extension for it. */
   readonly listed?: { readonly method: string; readonly pathname: string } | null
+  /** Whether a payment of version 2 names the resource, which is optional (x402 v2, 5.2.2). */
+  readonly namesResource?: boolean
   /** The network that a payment of version 1 names. */
   readonly network?: string
 }
@@ -48,7 +50,9 @@ function readPayment(shown: ShownPayment): Result<EvmCredential, PaymentRefusal>
 function readX402(text: string, charge: ReturnType<typeof evm.charge>): Result<EvmCredential, PaymentRefusal> {
   const inV1 = readX402V1(text)
   if (inV1) return inV1
-  const credential = pendingX402(text, charge)
+  const payment = credentialJson(text)
+  const namesResource = member(payment, 'resource') != null
+  const credential = pendingX402(namesResource ? text : withoutResource(payment), charge)
   if (!credential) return NOT_X402
   const authorization = signedIn(credential.payload)
   if (!authorization) return NOT_AN_AUTHORIZATION
@@ -57,8 +61,15 @@ function readX402(text: string, charge: ReturnType<typeof evm.charge>): Result<E
   const binding = typeof opaque === 'string' ? decodedBinding(opaque) : null
   // The payer signed the echo only if it has its own nonce.
   const isSignedFor = binding !== null && typeof member(extension, 'nonce') === 'string'
-  const listed = listedIn(credentialJson(text))
-  return ok({ form: 'x402', authorization, binding, isSignedFor, hash: digestOf(text), credential, listed })
+  const listed = listedIn(payment)
+  const hash = digestOf(text)
+  return ok({ form: 'x402', authorization, binding, isSignedFor, hash, credential, listed, namesResource })
+}
+
+/** The library reads no resource of null. */
+function withoutResource(payment: unknown): string {
+  const { resource: _, ...rest } = Object(payment)
+  return Buffer.from(JSON.stringify(rest)).toString('base64')
 }
 
 /** A payment of version 1; null if the text is none. */

@@ -79,7 +79,8 @@ export function evmWire(options: WireOptions) {
       throw new Errors.InvalidChallengeError({ reason: 'the payment was made for a different request' })
     if (form === 'x402-v1' && (network === null || evmCredential.network !== network))
       throw new Errors.InvalidChallengeError({ reason: 'the payment is for a different network' })
-    const credential = form === 'x402' ? evmCredential.credential : await asX402(evmCredential, terms)
+    const isEchoed = form === 'x402' && evmCredential.namesResource === true
+    const credential = isEchoed ? evmCredential.credential : await asX402(evmCredential, terms)
     // The library verifies that it made the echoed challenge, as for every credential of the `Payment` scheme.
     const echoed = isListed ? evmCredential.credential?.challenge : undefined
     const challenge = echoed ?? (await challengeOf({ ...terms, besideKey: false }))
