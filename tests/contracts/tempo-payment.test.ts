@@ -120,6 +120,45 @@ test('tempo: a client that signs for 60 s, or until the challenge ends, pays on 
   await sandbox.close()
 })
 
+test('tempo: a transfer of the newest library, with a random nonce for 270 s (TIP-1106), is accepted where the chain takes it', async () => {
+  const { sandbox } = await open()
+  // The sandbox chain does not know TIP-1106. This node judges such a transfer as the same one with nonce 0, for 25 s.
+  const node = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const asked = (await request.json()) as { method: string; params: [Record<string, unknown>] }
+      const [call] = asked.params ?? []
+      if (asked.method === 'eth_call' && call?.['nonce'] !== undefined) {
+        judged.push({ nonce: call['nonce'], lifeSeconds: Math.round(Number(call['validBefore']) - Date.now() / 1000) })
+        Object.assign(call, { nonce: '0x0', validBefore: `0x${Math.floor(Date.now() / 1000 + 25).toString(16)}` })
+      }
+      return fetch(sandbox.nodeUrl, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(asked),
+      })
+    },
+  })
+  const judged: unknown[] = []
+  const method = tempoMethod(optionsOf(`http://127.0.0.1:${node.port}`))
+  const terms = termsOf()
+  const { challenge } = await offered(method, terms)
+  const newest = { nonce: 0xfedc_ba98_7654n, lifeSeconds: 270, gas: 900_000n }
+  const read = await method.read(shown(await sandbox.lie(challenge, newest)))
+  if (!read?.ok) throw new Error('it could not be read')
+  expect(await method.validate(read.value, terms)).toMatchObject({
+    ok: true,
+    value: { payer: PAYER.address.toLowerCase() },
+  })
+  expect(judged).toEqual([{ nonce: '0xfedcba987654', lifeSeconds: expect.closeTo(270, -1) }])
+  const cheaper = await method.read(shown(await sandbox.lie(challenge, { ...newest, amount: '4999' })))
+  if (!cheaper?.ok) throw new Error('it could not be read')
+  expect(await method.validate(cheaper.value, terms)).toMatchObject({ ok: false })
+  await node.stop(true)
+  await sandbox.close()
+})
+
 test("tempo: a node that does not answer in time is not the payer's fault: nothing is decided, and the credential stays valid", async () => {
   const { method, sandbox, pay } = await open()
   const terms = termsOf()

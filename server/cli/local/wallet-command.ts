@@ -106,8 +106,8 @@ async function show(): Promise<string> {
     `balance   ${await balanceOf(network, address)} USD of sandbox money`,
     `key       ${key}`,
     '',
-    'To use it with the payment library:',
-    `  MPPX_PRIVATE_KEY=${key} MPPX_RPC_URL=${network.rpcUrl} bunx mppx URL`,
+    'To use it with the payment library, in the newest versions that the sandbox chain takes:',
+    `  MPPX_PRIVATE_KEY=${key} MPPX_RPC_URL=${network.rpcUrl} npx -y -p mppx@0.11.0 -p viem@2.57.13 mppx 'URL'`,
     '',
   ].join('\n')
 }

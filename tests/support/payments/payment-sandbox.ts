@@ -92,6 +92,7 @@ interface Asked {
   readonly recipient: string
   readonly gas?: bigint
   readonly lifeSeconds?: number
+  readonly nonce?: bigint
 }
 // viem's own types of Tempo's transactions hang on the chain; the fields are what its documents ask for.
 type Preparing = Parameters<typeof prepareTransactionRequest>[1]
@@ -113,13 +114,14 @@ async function signed(
   call: Call,
   more: Partial<Asked> = {},
 ): Promise<Hex> {
-  const { gas, lifeSeconds = TRANSFER_LIFE_SECONDS } = more
+  const { gas, nonce, lifeSeconds = TRANSFER_LIFE_SECONDS } = more
   const request = {
     account,
     calls: [call],
     nonceKey: 'expiring',
     validBefore: Math.floor(Date.now() / 1000) + lifeSeconds,
     ...(gas !== undefined && { gas }),
+    ...(nonce !== undefined && { nonce }),
   }
   const prepared = await prepareTransactionRequest(client, request as unknown as Preparing)
   return signTransaction(client, prepared as Parameters<typeof signTransaction>[1]) as Promise<Hex>
