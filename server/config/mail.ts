@@ -49,7 +49,12 @@ export function mailConfig(read: Read): MailConfig | null {
 function smtpUrl(given: string, name: string): string {
   const url = URL.parse(given)
   // The URL may contain a password, so the message does not repeat it.
-  if (!url || !['smtp:', 'smtps:'].includes(url.protocol) || url.hostname === '')
-    throw invalidSetting(name, 'a URL such as smtps://user:password@mail.example.com:465', null)
+  const isWhole = url !== null && ['', '/'].includes(url.pathname) && url.hash === '' && !url.search.includes('@')
+  if (!isWhole || !['smtp:', 'smtps:'].includes(url.protocol) || url.hostname === '')
+    throw invalidSetting(
+      name,
+      'a URL such as smtps://user:password@mail.example.com:465, with % / ? # @ of the password as %25 %2F %3F %23 %40',
+      null,
+    )
   return url.href
 }

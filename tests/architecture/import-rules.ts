@@ -375,7 +375,10 @@ export const RULES: readonly Rule[] = [
   {
     // MCP over HTTP: a tool runs what the route of its operation runs.
     files: ['server/http/mcp/**'],
-    may: [CORE, PIPELINE, SELF, 'server/mcp/**', 'server/http/usage/usage-answers.ts', ...EVERY_RESOURCE],
+    may: [
+      ...[CORE, PIPELINE, SELF, 'server/mcp/**', 'server/http/usage/usage-answers.ts'],
+      ...['server/http/social/start-link.ts', ...EVERY_RESOURCE],
+    ],
     types: ['server/http/models/research-calls.ts', 'server/http/apis/api-calls.ts'],
     packages: ['elysia'],
   },
@@ -558,7 +561,8 @@ export const RULES: readonly Rule[] = [
     // What is safe to print is what a name may contain.
     may: [
       ...['server/cli/*.ts', 'server/cli/commands/**'],
-      ...['server/core/plain-text.ts', 'server/core/json.ts', 'server/core/version.ts', DOCUMENT_SIZE, TOP_UP_RANGE],
+      ...['server/core/plain-text.ts', 'server/core/json.ts', 'server/core/version.ts', 'server/core/retry-after.ts'],
+      ...[DOCUMENT_SIZE, TOP_UP_RANGE],
     ],
     // The types of the server's answers come from the server.
     types: ['server/app.ts', ...RECORDS],

@@ -70,6 +70,11 @@ const REFUSED: readonly (readonly [Record<string, string>, name: string, example
   [{ CORS_ORIGINS: '*' }, 'CORS_ORIGINS', 'https://app.example.com'],
   [{ DATABASE_URL: 'postgres://user:hunter2@db' }, 'DATABASE_URL', 'libsql://db.example.com'],
   [{ SMTP_URL: 'mail.example.com', MAIL_FROM: 'a@example.com' }, 'SMTP_URL', 'smtps://user:password@mail.example.com'],
+  ...['p/w', 'p#w', 'p?w', 'p@s/w#d'].map((password): [Record<string, string>, string, string] => [
+    { SMTP_URL: `smtps://user:${password}@mail.example.com`, MAIL_FROM: 'a@example.com' },
+    'SMTP_URL',
+    '%2F',
+  ]),
   [{ SMTP_URL: 'smtps://mail.example.com' }, 'MAIL_FROM', 'gateway@example.com'],
   [{ PAYMENTS_SECRET: 'hunter2' }, 'PAYMENTS_SECRET', 'openssl rand'],
   [{ PAYMENTS: 'tempo' }, 'PAYMENTS_RECIPIENT', 'PAYMENTS=tempo'],

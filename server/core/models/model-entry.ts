@@ -140,6 +140,9 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
   }
 }
 
+/** What a base URL copied from an example of a call ends with. */
+const OPERATION_PATH = /\/(?:chat\/completions|completions|responses|embeddings|messages)\/*$/
+
 function upstreamOf(value: unknown, id: string): ModelUpstream {
   const entry = entryMembers(value, `an upstream of ${id}`, UPSTREAM_MEMBERS)
   const kind = UPSTREAM_KINDS.find((known) => known === entry['kind'])
@@ -148,6 +151,9 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
   const url = URL.parse(baseUrl)
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
     throw new BadEntry(`${id}: base_url must be an http(s) URL without a query, such as ${VENDORS[kind]}`)
+  const operation = OPERATION_PATH.exec(url.pathname)?.[0]
+  if (operation !== undefined)
+    throw new BadEntry(`${id}: base_url must end before ${operation}, which is added to it: ${VENDORS[kind]} is one`)
   const keyEnv = text(entry['key_env'], `${id}: key_env`)
   if (keyEnv !== null && !KEY_ENV.test(keyEnv))
     throw new BadEntry(`${id}: key_env must be the name of an environment variable, not the key itself`)

@@ -74,6 +74,10 @@ describe('an entry of the model catalog', () => {
     expect(refusal({ ...OLLAMA, prize: 1 })).toContain('no property "prize"')
     expect(refusal({ ...OLLAMA, upstream: { kind: 'cohere' } })).toContain("upstream's kind")
     expect(refusal({ ...OLLAMA, upstream: { kind: 'openai', base_url: 'ftp://x' } })).toContain('base_url')
+    for (const path of ['/chat/completions', '/chat/completions/', '/messages', '/responses']) {
+      const upstream = { kind: 'openai', base_url: `https://api.example.com/v1${path}` }
+      expect(refusal({ ...OLLAMA, upstream })).toContain('base_url must end before /')
+    }
     expect(refusal({ ...OLLAMA, upstream: { kind: 'openai', key_env: 'sk-live-1' } })).toContain('key_env')
     expect(refusal({ ...OLLAMA, upstream: { kind: 'openai', responses: 1 } })).toContain('responses must be')
     expect(refusal({ ...OLLAMA, upstream: { kind: 'gemini', responses: true } })).toContain('responses must be')

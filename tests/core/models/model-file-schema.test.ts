@@ -113,6 +113,7 @@ describe('the schema of the models file', () => {
     const onlyJudged = [
       { ...good, upstream: { kind: 'openai', base_url: 'https://user@example.com' } },
       { ...good, upstream: { kind: 'openai', base_url: 'https://example.com?x=1' } },
+      { ...good, upstream: { kind: 'openai', base_url: 'https://example.com/v1/chat/completions' } },
       { ...good, price: { input: 0.1234567, output: 1 } },
     ]
     for (const one of onlyJudged) expect([byEditor(one), byJudge(one)]).toEqual([true, false])
