@@ -97,7 +97,26 @@ async function ask(
 }
 
 async function resultOf(answer: Response): Promise<unknown> {
-  const result = (await answer.json()) as { error?: { code: string; message: string } }
+  const result = (await recordOf(answer)) as { error?: { code: string; message: string } }
   if (result.error) throw new CommandRefused(`${result.error.message} (${result.error.code})`)
   return result
+}
+
+/** A long answer begins with spaces, each of which shows that it goes on. */
+async function recordOf(answer: Response): Promise<unknown> {
+  const decoder = new TextDecoder()
+  let [text, dots] = ['', '']
+  try {
+    for await (const piece of answer.body ?? []) {
+      text += decoder.decode(piece, { stream: true })
+      if (text.trim() !== '') continue
+      process.stderr.write('.')
+      dots = '\n'
+    }
+    return JSON.parse(text)
+  } catch (error) {
+    throw new CommandRefused(`the gateway broke off its answer: ${error instanceof Error ? error.message : error}`)
+  } finally {
+    process.stderr.write(dots)
+  }
 }

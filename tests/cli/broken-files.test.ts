@@ -67,3 +67,12 @@ test('a file that is written has its name once it is complete, and another one u
   expect(await readFile(join(whole, 'b.csv'), 'utf8')).toBe(`${HEAD}total,1\r\n`)
   expect(existsSync(join(whole, 'b.csv.partial'))).toBe(false)
 })
+
+test('a record that begins with spaces is waited for, and one that breaks off is refused', async () => {
+  await serving(' ', ' ', '{"runs":[],"last":null,', '"unknown_pages":[]}')
+  expect(JSON.parse(await run('reconcile', '--history', '--json'))).toEqual({ runs: [], last: null, unknown_pages: [] })
+  await serving(' ', ' ', new Error('the database is gone'))
+  await expect(run('reconcile')).rejects.toThrow('answer')
+  await serving(' ', '{"runs":')
+  await expect(run('reconcile')).rejects.toThrow('broke off its answer')
+})

@@ -26,7 +26,7 @@ function cell(value: string | number | null): string {
 }
 
 /** The connection of a download: it may be silent while rows are read, and not while it waits for its reader. Null for the control socket. */
-type Connection = Pick<RequestContext, 'allowSilence' | 'awaitReader'> | null
+export type Connection = Pick<RequestContext, 'allowSilence' | 'awaitReader'> | null
 
 type ReadPage<T> = (cursor: string | null) => Promise<Page<T> | null>
 

@@ -7,11 +7,15 @@ import { type Failure, wrongParameters } from '../../../core/failure'
 import type { UnknownCheckoutStore } from '../../../core/payments/card-checkout'
 import { err, ok, type Result } from '../../../core/result'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
+import { readBody } from '../../middleware/input/validate-body'
 import { routeGroup } from '../../middleware/request-context'
+import type { Connection } from '../../middleware/response/csv'
+import { taken } from '../../middleware/response/failures'
+import { heldOpen } from '../../middleware/response/held-open'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import type { CommandResult } from '../operator-commands'
-import { command, operatorRoles } from '../operator-roles'
+import { operatorRoles } from '../operator-roles'
 import { NoBody } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
 import { type Reconciled, ReconcileForm, type Reconciliations } from './reconcile-record'
@@ -26,16 +30,18 @@ const MAX_RUNS = 20
 
 /**
  * Compares the books with themselves, the card processor and the chains; with `apply`, books what is missing. It asks the other cells itself, and
- * is kept in the control database.
+ * is kept in the control database. A long comparison is answered in pieces.
  */
 async function reconcile(
   { reconciliation, now }: ReconcileParts,
   actor: Actor,
   form: ReconcileForm,
-): CommandResult<Reconciled> {
+  connection: Connection,
+): CommandResult<Reconciled | Response> {
   const period = periodOf(form, now())
   if (!period.ok) return period
-  return ok(reconciledRecord(await reconciliation.run({ actor, period: period.value, apply: form.apply ?? false })))
+  const run = reconciliation.run({ actor, period: period.value, apply: form.apply ?? false })
+  return ok(await heldOpen(connection, run.then(reconciledRecord)))
 }
 
 function periodOf({ from, to }: ReconcileForm, now: number): Result<{ from: number; to: number } | null, Failure> {
@@ -66,13 +72,18 @@ async function reconciliations({ reconciliation, unknownCheckouts }: ReconcilePa
 export function reconcileRoutes(parts: ReconcileParts & { readonly owners: OwnerSessions }) {
   const { operator } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-reconcile', prefix: '/api/operator' })
-    .post('/reconcile', ...command(operator('main'), ReconcileForm, (actor, form) => reconcile(parts, actor, form)))
+    .post(
+      '/reconcile',
+      ...allowed(operator('main'), UNDOCUMENTED, async ({ actor, context }) =>
+        taken(await reconcile(parts, actor, await readBody(ReconcileForm, context, {}), context)),
+      ),
+    )
     .get('/reconciliations', ...allowed(operator('main'), UNDOCUMENTED, () => reconciliations(parts)))
 }
 
 export function reconcileCommands(parts: ReconcileParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   return {
-    reconcile: socketCommand('main', ReconcileForm, (form) => reconcile(parts, actor, form)),
+    reconcile: socketCommand('main', ReconcileForm, (form) => reconcile(parts, actor, form, null)),
     // Asked for by `main`, of each other cell.
     'reconcile-cell': socketCommand('main', ReconcileForm, async ({ apply = false, ...form }) => {
       const period = periodOf(form, parts.now())
