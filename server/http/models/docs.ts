@@ -171,7 +171,7 @@ export const MODEL_DOCS = {
   responses: call(
     'responses',
     'Responses',
-    "OpenAI's Responses API: the default of OpenAI's newer SDKs and agents, and of the AI SDK's OpenAI provider. Streams send its typed events. Nothing is stored: `store` is answered false, and a call sends the whole conversation as items of `input`; for 30 minutes an `item_reference` can stand for an item of an earlier answer. `previous_response_id`, `conversation`, `background`, `prompt` and the vendor's own tools are rejected with 422. An upstream that supports chat completions only serves these calls by translation; then custom tools, files and log probabilities are rejected, too.",
+    "OpenAI's Responses API: the default of OpenAI's newer SDKs and agents, and of the AI SDK's OpenAI provider. Streams send its typed events. Nothing is stored: `store` is answered false, and a call sends the whole conversation as items of `input`; for 30 minutes an `item_reference` can stand for an item of an earlier answer. `previous_response_id`, `conversation`, `background`, `prompt` and the vendor's own tools are rejected with 422. An upstream that supports chat completions only serves these calls by translation; then tools that OpenAI describes (`local_shell`, `apply_patch`), files and log probabilities are rejected, too.",
     { example: { model: 'sandbox/echo', input: 'Hello' }, required: ['model', 'input'] },
     {
       id: 'resp_1',

@@ -251,8 +251,8 @@ test('when the upstream that speaks Responses is down, the next one serves the c
   expect((await balance()).paid).toBe(10_000_000 - COST)
   // What a chat cannot express is not sent there with a part missing.
   vendor.received.length = 0
-  const custom = { tools: [{ type: 'custom', name: 'patch' }] }
-  expect((await respond(key, 'both', custom)).status).toBe(502)
+  const shell = { tools: [{ type: 'local_shell' }] }
+  expect((await respond(key, 'both', shell)).status).toBe(502)
   expect(vendor.received.map(({ path }) => path)).toEqual(['/native/v1/responses'])
 })
 
@@ -264,7 +264,7 @@ describe('what is refused', () => {
     [{ previous_response_id: 'resp_1' }, 422, 'previous_response_id'],
     [{ conversation: 'conv_1' }, 422, 'conversation'],
     [{ tools: [{ type: 'web_search' }] }, 422, 'tools.web_search'],
-    [{ tools: [{ type: 'custom', name: 'c' }] }, 422, 'tools.custom'],
+    [{ tools: [{ type: 'local_shell' }] }, 422, 'tools.local_shell'],
     [{ include: ['code_interpreter_call.outputs'] }, 422, 'include.code_interpreter_call.outputs'],
     [{ input: 7 }, 400, 'input'],
     [{ instructions: ['Be brief'] }, 400, 'instructions'],

@@ -119,6 +119,10 @@ describe('what costs nothing of its own passes', () => {
       ],
     }
     expect(uncovered(RESPONSES, sent)).toEqual([])
+    const newer = [
+      { type: 'additional_tools', role: 'developer', tools: [functions, { type: 'tool_search', execution: 'client' }] },
+    ]
+    expect(uncovered(RESPONSES, { input: newer, reasoning: { effort: 'low', context: 'all_turns' } })).toEqual([])
     expect(uncovered(RESPONSES, { chat_template_kwargs: {}, top_k: 4, seed: 1 })).toEqual([])
   })
 
@@ -231,6 +235,11 @@ describe('a member that it does not cover is named', () => {
     ],
     ['tools.local_shell', { tools: [{ type: 'namespace', tools: [{ type: 'local_shell' }] }] }],
     ['tools.shell', { tools: [{ type: 'shell' }] }],
+    ['input.mcp', { input: [{ type: 'additional_tools', tools: [{ type: 'mcp' }] }] }],
+    [
+      'input.web_search',
+      { input: [{ type: 'additional_tools', tools: [{ type: 'web_search', external_web_access: false }] }] },
+    ],
     ['input.mcp', { input: [{ type: 'tool_search_output', tools: [{ type: 'mcp' }] }] }],
     ['input.compaction', { input: [{ type: 'compaction', encrypted_content: 'x' }] }],
   ])('of Responses: %s in %j', (name, more) => expect(uncovered(RESPONSES, more)).toEqual([name]))

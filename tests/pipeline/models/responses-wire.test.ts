@@ -372,6 +372,88 @@ describe('an upstream that speaks chat completions only', () => {
     expect(done.map(({ item }) => of(item))).toEqual(targets)
   })
 
+  test('gets tools that take text as functions with one text, also those that come as an item of the input', () => {
+    const format = { type: 'grammar', syntax: 'lark', definition: 'start: "x"' }
+    const tool = (name: string) => ({ type: 'custom', name, description: 'Runs it.', format })
+    const body = {
+      tools: [tool('patch')],
+      input: [
+        {
+          type: 'additional_tools',
+          role: 'developer',
+          tools: [{ type: 'namespace', name: 'own', tools: [tool('exec')] }],
+        },
+        { role: 'user', content: 'Hello' },
+        { type: 'custom_tool_call', call_id: 'c1', namespace: 'own', name: 'exec', input: 'text("a")' },
+        { type: 'custom_tool_call_output', call_id: 'c1', output: 'a' },
+      ],
+    }
+    expect(read(body)).toMatchObject({ hasTools: true, vendorTools: 0, uncovered: [] })
+    const { tools, messages } = asChat(body)
+    expect(tools.map(({ function: { name } }: { function: { name: string } }) => name)).toEqual(['patch', 'own__exec'])
+    expect(tools[1].function).toMatchObject({
+      description: expect.stringMatching(/^Runs it\.[\s\S]*lark grammar:\nstart: "x"$/),
+      parameters: { properties: { input: { type: 'string' } }, required: ['input'] },
+    })
+    expect(messages.slice(1)).toMatchObject([
+      { tool_calls: [{ id: 'c1', function: { name: 'own__exec', arguments: '{"input":"text(\\"a\\")"}' } }] },
+      { role: 'tool', tool_call_id: 'c1', content: 'a' },
+    ])
+    const made = [
+      { index: 0, id: 'c2', type: 'function', function: { name: 'own__exec', arguments: '{"input":"1+1"}' } },
+      { index: 1, id: 'c3', type: 'function', function: { name: 'patch', arguments: 'plain text' } },
+    ]
+    const expected = [
+      { type: 'custom_tool_call', call_id: 'c2', namespace: 'own', name: 'exec', input: '1+1', status: 'completed' },
+      { type: 'custom_tool_call', call_id: 'c3', name: 'patch', input: 'plain text', status: 'completed' },
+    ]
+    const choice = { message: { content: null, tool_calls: made }, finish_reason: 'tool_calls', index: 0 }
+    expect(
+      answered({ id: 'x', choices: [choice], usage: openAi.usage({ input: 1, output: 1 }) }, body).output,
+    ).toMatchObject(expected)
+    const halves = [made, made.map(({ index }) => ({ index, function: { arguments: '' } }))].map(
+      (calls) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: calls } }] })}\n\n`,
+    )
+    const events = eventsOf(
+      through(CHAT_ONLY, [...halves, ...openAi.words([], { input: 1, output: 1 })].join(''), 64, body).sent,
+    )
+    expect(events.at(-1).response.output).toMatchObject(expected)
+    const inputs = events.filter(({ type }) => type === 'response.custom_tool_call_input.done')
+    expect(inputs.map(({ input }) => input)).toEqual(['1+1', 'plain text'])
+    expect(events.some(({ type }) => type.includes('function_call'))).toBe(false)
+  })
+
+  test("gets the caller's search for tools as a function, and offers what it found", () => {
+    const found = { type: 'namespace', name: 'mcp__files', tools: [{ ...FUNCTION, name: 'read' }] }
+    const body = {
+      tools: [{ type: 'tool_search', execution: 'client', description: 'Finds', parameters: { type: 'object' } }],
+      input: [
+        { type: 'tool_search_call', call_id: 't1', execution: 'client', arguments: { query: 'files' } },
+        { type: 'tool_search_output', call_id: 't1', execution: 'client', tools: [found] },
+      ],
+    }
+    const { tools, messages } = asChat(body)
+    expect(tools.map(({ function: { name } }: { function: { name: string } }) => name)).toEqual([
+      'tool_search',
+      'mcp__files__read',
+    ])
+    expect(messages).toMatchObject([
+      { tool_calls: [{ id: 't1', function: { name: 'tool_search', arguments: '{"query":"files"}' } }] },
+      { role: 'tool', tool_call_id: 't1', content: JSON.stringify([found]) },
+    ])
+    const made = [
+      { index: 0, id: 't2', type: 'function', function: { name: 'tool_search', arguments: '{"query":"x"}' } },
+    ]
+    const chunk = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: made } }] })}\n\n`
+    const stream = [chunk, ...openAi.words([], { input: 1, output: 1 })].join('')
+    expect(eventsOf(through(CHAT_ONLY, stream, 64, body).sent).at(-1).response.output).toEqual([
+      {
+        ...{ id: expect.stringMatching(/^tsc_/), type: 'tool_search_call', status: 'completed', call_id: 't2' },
+        ...{ execution: 'client', arguments: { query: 'x' } },
+      },
+    ])
+  })
+
   test('gets members that both APIs have in common with open servers, and no search that is switched off', () => {
     const sent = asChat({
       ...{ chat_template_kwargs: { enable_thinking: false }, top_k: 4, client_metadata: { a: 'b' } },
@@ -388,8 +470,6 @@ describe('an upstream that speaks chat completions only', () => {
   })
 
   test.each([
-    [{ tools: [{ type: 'custom', name: 'c' }] }, 'tools.custom'],
-    [{ tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'custom', name: 'c' }] }] }, 'tools.custom'],
     [{ tools: [{ type: 'local_shell' }] }, 'tools.local_shell'],
     [{ tool_choice: { type: 'allowed_tools', tools: [] } }, 'tool_choice.allowed_tools'],
     [{ top_logprobs: 2 }, 'top_logprobs'],
@@ -398,7 +478,7 @@ describe('an upstream that speaks chat completions only', () => {
     [{ text: { format: { type: 'grammar' } } }, 'text.format'],
     [{ input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] }, 'input.input_file'],
     [{ input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] }, 'input.input_image'],
-    [{ input: [{ type: 'custom_tool_call', call_id: 'c', name: 'n', input: 'x' }] }, 'input.custom_tool_call'],
+    [{ input: [{ type: 'local_shell_call_output', call_id: 'c', output: 'x' }] }, 'input.local_shell_call_output'],
     [
       { input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: 'x' }] }] },
       'input.input_image',

@@ -5,6 +5,7 @@ import { MEMBER_PATH } from '../../../core/models/model-file-schema'
 import { isUnitPrice, type UnitsAsked } from '../../../core/models/unit-price'
 import { err, ok, type Result } from '../../../core/result'
 import { objectMembers, type PropertyPosition } from './json/json-members'
+import type { CallersTool } from './openai/responses/tool-names'
 
 /** What the gateway must know of a call's body. The body itself is forwarded as received. */
 export interface ModelRequest {
@@ -58,8 +59,8 @@ export interface ChatEquivalent {
   readonly body: Uint8Array<ArrayBuffer>
   /** The first setting that a chat completion cannot express, as a path; null if there is none. */
   readonly beyond: string | null
-  /** Functions of a group by the names that they have in the chat. */
-  readonly namespaced?: ReadonlyMap<string, { readonly namespace: string; readonly name: string }>
+  /** Tools that are no plain functions by the names that they have in the chat. */
+  readonly others?: ReadonlyMap<string, CallersTool>
 }
 
 /** The parts of the input that are not text. */

@@ -2,7 +2,7 @@ import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/jso
 import { IN_BOTH } from '../../harmless-members'
 import type { ChatEquivalent } from '../../model-request'
 import { ChatMessages } from './chat-messages'
-import { isOffTool } from './responses-members'
+import { isOffTool, toolsOf } from './responses-members'
 import { ToolNames } from './tool-names'
 
 /** Members that have the same name and meaning in both. */
@@ -13,7 +13,7 @@ const SAME = ['temperature', 'top_p', 'user', ...IN_BOTH]
  * caching, summaries of the reasoning, and `include` of reasoning, which a chat completion does not return.
  */
 export function chatFormOf(json: Json): ChatEquivalent {
-  const names = new ToolNames(json['tools'])
+  const names = new ToolNames(toolsOf(json))
   const messages = new ChatMessages(names)
   if (typeof json['instructions'] === 'string') messages.system(json['instructions'])
   messages.addInput(json['input'])
@@ -32,8 +32,11 @@ export function chatFormOf(json: Json): ChatEquivalent {
       parallel_tool_calls: json['parallel_tool_calls'] ?? undefined,
     }),
   }
-  return { body: new TextEncoder().encode(JSON.stringify(body)), beyond, namespaced: names.namespaced }
+  return { body: new TextEncoder().encode(JSON.stringify(body)), beyond, others: names.others }
 }
+
+/** Tools that become functions. */
+const IN_CHAT: ReadonlySet<unknown> = new Set(['function', 'custom', 'tool_search'])
 
 /** The settings that a chat completion cannot express, as paths. */
 function beyondChat(json: Json, tools: readonly Json[]): readonly string[] {
@@ -42,8 +45,10 @@ function beyondChat(json: Json, tools: readonly Json[]): readonly string[] {
   const isKnown = type === 'text' || type === 'json_object' || type === 'json_schema'
   const logprobs = elementsOf(json['include']).includes('message.output_text.logprobs')
   return [
-    ...tools.flatMap((tool) => (tool['type'] === 'function' ? [] : [`tools.${jsonText(tool['type'])}`])),
-    ...(choice === undefined || choice === 'function' ? [] : [`tool_choice.${jsonText(choice)}`]),
+    ...tools.flatMap((tool) => (IN_CHAT.has(tool['type']) ? [] : [`tools.${jsonText(tool['type'])}`])),
+    ...(choice === undefined || choice === 'function' || choice === 'custom'
+      ? []
+      : [`tool_choice.${jsonText(choice)}`]),
     ...(isKnown ? [] : ['text.format']),
     ...(json['top_logprobs'] ? ['top_logprobs'] : []),
     ...(logprobs ? ['include.message.output_text.logprobs'] : []),
@@ -63,7 +68,26 @@ function formatOf({ type, ...format }: Json) {
   }
 }
 
-function toolOf({ name, description, parameters, strict }: Json) {
+/** What a tool that takes text is as a function. */
+const TEXT_INPUT = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+}
+
+function toolOf({ type, name, description, format, parameters, strict }: Json) {
+  if (type === 'custom') {
+    const { syntax, definition } = object(format)
+    const rule =
+      definition === undefined
+        ? ''
+        : `\n\nThe input is text in this ${jsonText(syntax)} grammar:\n${jsonText(definition)}`
+    return {
+      type: 'function',
+      function: { name, description: `${jsonText(description ?? '')}${rule}`, parameters: TEXT_INPUT },
+    }
+  }
   return {
     type: 'function',
     function: {

@@ -40,20 +40,31 @@ export class ChatMessages {
       case 'message':
         this.addMessage(item)
         return
+      case 'tool_search_call':
+      case 'custom_tool_call':
       case 'function_call': {
-        const { call_id: id, namespace, name, arguments: text } = item
-        const call = { id, type: 'function', function: { name: this.names.inChat(namespace, name), arguments: text } }
+        const { call_id: id, namespace, name = 'tool_search' } = item
+        const call = {
+          id,
+          type: 'function',
+          function: { name: this.names.inChat(namespace, name), arguments: argumentsOf(item) },
+        }
         const last = this.list.at(-1)
         if (last?.role !== 'assistant') this.list.push({ role: 'assistant', content: null, tool_calls: [call] })
         else last.tool_calls = [...(last.tool_calls ?? []), call]
         return
       }
+      case 'custom_tool_call_output':
       case 'function_call_output':
         this.list.push({ role: 'tool', tool_call_id: item['call_id'], content: this.textOf(item['output']) })
         return
+      case 'tool_search_output':
+        this.list.push({ role: 'tool', tool_call_id: item['call_id'], content: JSON.stringify(item['tools'] ?? []) })
+        return
+      case 'additional_tools':
       case 'reasoning':
       case 'web_search_call':
-        // Only the vendor that wrote it can read it.
+        // Tools are a setting of the chat; the others only the vendor that wrote them can read.
         return
       default:
         this.beyond ??= `input.${jsonText(item['type'])}`
@@ -93,4 +104,10 @@ export class ChatMessages {
       return null
     })
   }
+}
+
+/** The arguments of a call as the JSON that a chat has for them. */
+function argumentsOf({ type, arguments: given, input }: Json): unknown {
+  if (type === 'custom_tool_call') return JSON.stringify({ input })
+  return type === 'tool_search_call' ? JSON.stringify(given ?? {}) : given
 }

@@ -1,4 +1,5 @@
-import type { NamespacedName } from './tool-names'
+import { member, parsedJson } from '../../../../../core/json'
+import type { CallersTool } from './tool-names'
 
 /** A text or a refusal, as part of a message. */
 export type TextKind = 'output_text' | 'refusal'
@@ -13,22 +14,40 @@ export function messageOf(id: string, status: ItemStatus, content: readonly obje
   return { id, type: 'message', status, role: 'assistant', content }
 }
 
-/** A call of one of the caller's functions. */
-export interface FunctionCall {
+/** A call of one of the caller's tools. */
+export interface ToolCall {
   readonly id: string
   readonly callId: string
-  readonly name: string
-  /** The group of functions that it is from, if it is from one. */
-  readonly namespace?: string
+  readonly tool: CallersTool
+  /** The arguments as the chat wrote them. */
   readonly text: string
 }
 
-export function functionCallOf(call: FunctionCall, status: ItemStatus): object {
-  const { id, callId, namespace, name, text } = call
-  return { id, type: 'function_call', status, call_id: callId, namespace, name, arguments: text }
+export function toolCallOf({ id, callId, tool, text }: ToolCall, status: ItemStatus): object {
+  const { namespace, name, kind } = tool
+  if (kind === 'tool_search') {
+    const search = { id, type: 'tool_search_call', status, call_id: callId, execution: 'client' }
+    return { ...search, arguments: parsedJson(text) ?? {} }
+  }
+  const called = { status, call_id: callId, namespace, name }
+  if (kind === 'custom') return { id, type: 'custom_tool_call', ...called, input: customInput(text) }
+  return { id, type: 'function_call', ...called, arguments: text }
 }
 
-/** The name of a function that a chat called, in the words of the Responses call. */
-export function calledName(name: string, namespaced: ReadonlyMap<string, NamespacedName> | undefined) {
-  return namespaced?.get(name) ?? { name }
+/** The text that a chat gave to a tool that takes text. Some models leave out the JSON around it. */
+export function customInput(text: string): string {
+  const input = member(parsedJson(text), 'input')
+  return typeof input === 'string' ? input : text
+}
+
+/** The tool that a chat called by this name. */
+export function calledTool(name: string, others: ReadonlyMap<string, CallersTool> | undefined): CallersTool {
+  return others?.get(name) ?? { name, kind: 'function' }
+}
+
+const ITEM_IDS = { function: 'fc', custom: 'ctc', tool_search: 'tsc' } as const
+
+/** The id of the item of a call. */
+export function callItemId({ kind }: CallersTool, own: string): string {
+  return `${ITEM_IDS[kind]}_${own}`
 }

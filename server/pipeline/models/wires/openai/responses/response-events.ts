@@ -3,13 +3,15 @@ import { reportsFailure } from '../../json/readable-json'
 import type { ModelRequest } from '../../model-request'
 import type { ChatTranslator } from '../over-chat'
 import {
-  calledName,
-  type FunctionCall,
-  functionCallOf,
+  calledTool,
+  callItemId,
+  customInput,
   type ItemStatus,
   messageOf,
   partOf,
   type TextKind,
+  type ToolCall,
+  toolCallOf,
 } from './output-items'
 import { incompleteReason, ResponseFrame, type ResponseState } from './response-frame'
 
@@ -22,7 +24,7 @@ interface OpenMessage {
   text: string
 }
 
-interface OpenCall extends FunctionCall {
+interface OpenCall extends ToolCall {
   /** Whether the chat gave it an id. */
   readonly hasId: boolean
   readonly outputIndex: number
@@ -148,9 +150,11 @@ export class ResponseEvents implements ChatTranslator {
     const start = known ? '' : this.closeMessage('completed')
     const call = known ?? this.newCall(id, name)
     if (!known) this.callAt.set(index ?? id, call)
-    const added = known ? '' : this.itemAdded(call.outputIndex, functionCallOf(call, 'in_progress'))
+    const added = known ? '' : this.itemAdded(call.outputIndex, toolCallOf(call, 'in_progress'))
     if (typeof text !== 'string' || text === '') return start + added
     call.text += text
+    // What is no function is known when its JSON is whole.
+    if (call.tool.kind !== 'function') return start + added
     const delta = { item_id: call.id, output_index: call.outputIndex, delta: text }
     return start + added + this.event('response.function_call_arguments.delta', delta)
   }
@@ -159,11 +163,12 @@ export class ResponseEvents implements ChatTranslator {
     const own = `${this.frame?.id}_${this.calls.length}`
     const hasId = typeof id === 'string' && id !== ''
     const callId = hasId ? id : `call_${own}`
+    const tool = calledTool(jsonText(name ?? ''), this.request.chat?.others)
     const call = {
-      id: `fc_${own}`,
+      id: callItemId(tool, own),
       callId,
       hasId,
-      ...calledName(jsonText(name ?? ''), this.request.chat?.namespaced),
+      tool,
       outputIndex: this.output.length,
       text: '',
     }
@@ -172,12 +177,17 @@ export class ResponseEvents implements ChatTranslator {
   }
 
   private closeCall(call: OpenCall, status: ItemStatus): string {
-    const { id, name, text, outputIndex } = call
-    const whole = { item_id: id, output_index: outputIndex, name, arguments: text }
-    return (
-      this.event('response.function_call_arguments.done', whole) +
-      this.itemDone(outputIndex, functionCallOf(call, status))
-    )
+    return this.argumentsDone(call) + this.itemDone(call.outputIndex, toolCallOf(call, status))
+  }
+
+  private argumentsDone({ id, tool: { kind, name }, text, outputIndex }: OpenCall): string {
+    if (kind === 'tool_search') return ''
+    const at = { item_id: id, output_index: outputIndex }
+    if (kind === 'function')
+      return this.event('response.function_call_arguments.done', { ...at, name, arguments: text })
+    const input = customInput(text)
+    const delta = this.event('response.custom_tool_call_input.delta', { ...at, delta: input })
+    return delta + this.event('response.custom_tool_call_input.done', { ...at, input })
   }
 
   private itemAdded(outputIndex: number, item: object): string {

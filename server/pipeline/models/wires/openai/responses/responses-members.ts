@@ -71,7 +71,15 @@ export function isOffTool({ type, external_web_access: access }: Json): boolean 
 /** The number of tools that the vendor describes in its own words. The body does not show the length of those descriptions. */
 export function vendorDescribedTools(json: Json): number {
   const ownWords: ReadonlySet<unknown> = new Set(['function', 'custom', 'namespace'])
-  return manyOf(json['tools']).filter((tool) => isJson(tool) && !ownWords.has(tool['type'])).length
+  return toolsOf(json).filter((tool) => isJson(tool) && !ownWords.has(tool['type'])).length
+}
+
+const TOOL_ITEMS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output'])
+
+/** The tools of a call. Newer agents send them as an item of the input, or as what a search of theirs found. */
+export function toolsOf(json: Json): readonly unknown[] {
+  const items = elementsOf(json['input']).filter((item) => isJson(item) && TOOL_ITEMS.has(item['type']))
+  return [json['tools'], ...items.map((item) => Object(item).tools)].flatMap(manyOf)
 }
 
 const toolChoice: MemberRule = (value, path) =>
@@ -84,6 +92,10 @@ const input: MemberRule = (value, path) =>
   elementsOf(value).flatMap((item) => {
     if (!isJson(item)) return []
     const type = itemType(item)
+    if (type === 'additional_tools')
+      return manyOf(item['tools']).some((tool) => isJson(tool) && isOffTool(tool))
+        ? [`${path}.${OFF_TOOL}`]
+        : tools(item['tools'], path)
     if (type === 'tool_search_output') return groupedTools(item['tools'], path)
     if (!ITEMS.has(type)) return [`${path}.${shortName(type)}`]
     return partsOfItem(item).flatMap((part) =>
@@ -122,7 +134,7 @@ const MEMBERS: MemberRules = {
   tool_choice: toolChoice,
   parallel_tool_calls: COVERED,
   text: objectOf({ format: COVERED, verbosity: COVERED }),
-  reasoning: objectOf({ effort: COVERED, summary: COVERED, generate_summary: COVERED }),
+  reasoning: objectOf({ effort: COVERED, summary: COVERED, generate_summary: COVERED, context: COVERED }),
   include,
   metadata: COVERED,
   user: COVERED,

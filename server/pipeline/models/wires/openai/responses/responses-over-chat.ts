@@ -3,7 +3,7 @@ import type { ModelRequest } from '../../model-request'
 import type { UpstreamWire } from '../../model-wire'
 import { CHAT_COMPLETIONS } from '../chat-completions-wire'
 import { chatBodyFor, OverChatMeter } from '../over-chat'
-import { calledName, functionCallOf, messageOf, partOf, type TextKind } from './output-items'
+import { calledTool, callItemId, messageOf, partOf, type TextKind, toolCallOf } from './output-items'
 import { ResponseEvents } from './response-events'
 import { incompleteReason, ResponseFrame } from './response-frame'
 
@@ -37,8 +37,8 @@ function responseOf(request: ModelRequest, answer: Json, { message, finish_reaso
       const { name, arguments: text } = isJson(made) ? made : {}
       const own = `${frame.id}_${at}`
       const callId = typeof id === 'string' && id !== '' ? id : `call_${own}`
-      const called = calledName(jsonText(name), request.chat?.namespaced)
-      return functionCallOf({ id: `fc_${own}`, callId, ...called, text: jsonText(text ?? '') }, status)
+      const tool = calledTool(jsonText(name), request.chat?.others)
+      return toolCallOf({ id: callItemId(tool, own), callId, tool, text: jsonText(text ?? '') }, status)
     })
   const hasMessage = parts.length > 0 || called.length === 0
   const messageParts = parts.length > 0 ? parts : [partOf('output_text', '')]

@@ -6,16 +6,21 @@ import { manyOf } from '../../model-request'
 const MAX_CHARACTERS = 64
 const HASH_CHARACTERS = 8
 
-/** A function of a group of functions, which Responses calls a namespace. */
-export interface NamespacedName {
-  readonly namespace: string
+const SEARCH = 'tool_search'
+const isSearch = ({ type }: Json) => type === SEARCH
+
+/** A tool of the caller that may be no plain function: of a group, one that takes text, or the caller's search for tools. */
+export interface CallersTool {
+  /** The group, which Responses calls a namespace. */
+  readonly namespace?: string
   readonly name: string
+  readonly kind: 'function' | 'custom' | 'tool_search'
 }
 
-/** The functions of a call under the names that a chat completion has for them: a chat knows no namespaces. */
+/** The tools of a call under the names that a chat completion has for them: a chat knows functions only. */
 export class ToolNames {
-  /** The functions with a namespace by their names in the chat. */
-  readonly namespaced = new Map<string, NamespacedName>()
+  /** The tools that are no plain functions by their names in the chat. */
+  readonly others = new Map<string, CallersTool>()
   /** The tools outside of namespaces, then those inside, each as a tool of its own. */
   readonly tools: readonly Json[]
   private readonly taken: Set<unknown>
@@ -23,31 +28,43 @@ export class ToolNames {
 
   constructor(tools: unknown) {
     const all = manyOf(tools).filter(isJson)
-    const own = all.filter(({ type }) => type !== 'namespace')
+    const own = all
+      .filter(({ type }) => type !== 'namespace')
+      .map((tool) => (isSearch(tool) ? { ...tool, name: SEARCH } : tool))
+    if (own.some(isSearch)) this.others.set(SEARCH, { name: SEARCH, kind: SEARCH })
     this.taken = new Set(own.map(({ name }) => name))
+    for (const { type, name } of own)
+      if (type === 'custom' && typeof name === 'string') this.others.set(name, { name, kind: 'custom' })
     const grouped = all
       .filter(({ type }) => type === 'namespace')
       .flatMap((group) =>
         manyOf(group['tools'])
           .filter(isJson)
-          .map((tool) => ({ ...tool, name: this.add(jsonText(group['name'] ?? ''), jsonText(tool['name'] ?? '')) })),
+          .map((tool) => {
+            const [namespace, name] = [jsonText(group['name'] ?? ''), jsonText(tool['name'] ?? '')]
+            return {
+              ...tool,
+              name: this.add({ namespace, name, kind: tool['type'] === 'custom' ? 'custom' : 'function' }),
+            }
+          }),
       )
     this.tools = [...own, ...grouped]
   }
 
-  /** The name in the chat of a function, also of one that an earlier turn called and this one no longer offers. */
+  /** The name in the chat of a tool, also of one that an earlier turn called and this one no longer offers. */
   inChat(namespace: unknown, name: unknown): unknown {
     if (typeof namespace !== 'string' || namespace === '') return name
     const text = stringOrEmpty(name)
-    return this.chatNames.get(keyOf(namespace, text)) ?? this.add(namespace, text)
+    return this.chatNames.get(keyOf(namespace, text)) ?? this.add({ namespace, name: text, kind: 'function' })
   }
 
-  private add(namespace: string, name: string): string {
+  private add(tool: CallersTool & { readonly namespace: string }): string {
+    const { namespace, name } = tool
     const plain = `${namespace}__${name}`.replaceAll(/[^A-Za-z0-9_-]/g, '_')
     const inChat = plain.length > MAX_CHARACTERS || this.taken.has(plain) ? hashed(plain, namespace, name) : plain
     this.taken.add(inChat)
     this.chatNames.set(keyOf(namespace, name), inChat)
-    this.namespaced.set(inChat, { namespace, name })
+    this.others.set(inChat, tool)
     return inChat
   }
 }
