@@ -56,11 +56,8 @@ export class ArchiveBucket implements ArchivePlace {
   private readonly workFolder: string
 
   constructor(location: { bucket: string; prefix: string }, access: S3Access, workFolder: string) {
-    const { bucket, prefix } = location
-    this.location = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`
-    this.prefix = prefix === '' ? '' : `${prefix}/`
+    ;({ location: this.location, prefix: this.prefix, client: this.client } = openS3(location, access))
     this.workFolder = workFolder
-    this.client = openS3(bucket, access)
   }
 
   async manifest(name: string): Promise<string | null> {

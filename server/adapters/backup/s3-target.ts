@@ -42,11 +42,8 @@ export class S3Target implements BackupTarget {
   private readonly workFolder: string
 
   constructor(location: { bucket: string; prefix: string }, access: S3Access, workFolder: string) {
-    const { bucket, prefix } = location
-    this.location = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`
-    this.prefix = prefix === '' ? '' : `${prefix}/`
+    ;({ location: this.location, prefix: this.prefix, client: this.client } = openS3(location, access))
     this.workFolder = workFolder
-    this.client = openS3(bucket, access)
   }
 
   async writeProblem(): Promise<string | null> {
@@ -150,14 +147,19 @@ export class S3Target implements BackupTarget {
   }
 }
 
-export function openS3(bucket: string, access: S3Access): Bun.S3Client {
+/** A bucket, and what the keys below a prefix begin with. */
+export function openS3({ bucket, prefix }: { readonly bucket: string; readonly prefix: string }, access: S3Access) {
   const { accessKeyId, secretAccessKey, sessionToken, endpoint, region } = access
-  return new Bun.S3Client({
-    ...{ accessKeyId, secretAccessKey, bucket, partSize: PART_BYTES, queueSize: 2, retry: 3 },
-    ...(sessionToken !== null && { sessionToken }),
-    ...(endpoint !== null && { endpoint }),
-    ...(region !== null && { region }),
-  })
+  return {
+    location: `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`,
+    prefix: prefix === '' ? '' : `${prefix}/`,
+    client: new Bun.S3Client({
+      ...{ accessKeyId, secretAccessKey, bucket, partSize: PART_BYTES, queueSize: 2, retry: 3 },
+      ...(sessionToken !== null && { sessionToken }),
+      ...(endpoint !== null && { endpoint }),
+      ...(region !== null && { region }),
+    }),
+  }
 }
 
 /** Failures name the location and what the store said; never a key. */

@@ -114,7 +114,7 @@ export interface Archive {
    * of the same sum as were closed, and it is the archive that began to replace the month.
    */
   begin(removed: RemovedMonth, at: number, audit: AuditEntry): Promise<void>
-  /** Removes some rows, in one commit of a few milliseconds: a database trigger adds each charge to the sums that stay. Repeat it until it is done. */
+  /** Removes some rows, in one commit of some 30 ms: a database trigger adds each charge to the sums that stay. Repeat it until it is done. */
   remove(month: ArchiveMonth): Promise<RemovalStep>
   /** The oldest first. */
   months(): Promise<readonly RemovedMonth[]>

@@ -228,3 +228,11 @@ test('a report that needs charges which left names their archive', async () => {
   expect(await books.archiveOf({ from: to, to: to + HOUR_MS }, 'sums')).toBeNull()
   expect(await books.archiveOf({ from: to, to: NOON }, 'entries')).toBeNull()
 })
+
+test('the end of a removal is refused if other charges left than were closed', async () => {
+  await close()
+  await begin()
+  for (;;) if ((await archive.remove(SEPTEMBER)).charges === 0) break
+  await run('UPDATE archived_flows SET amount = amount + 1 WHERE day = (SELECT min(day) FROM archived_flows)')
+  await expect(archive.remove(SEPTEMBER)).rejects.toThrow('are not those that were closed')
+})

@@ -215,6 +215,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   backup: '../../scenarios/backup-restore.test.ts',
   restore: '../../scenarios/backup-restore.test.ts',
   stuck: 'stuck-records.test.ts',
+  archive: '../../compose/archive.test.ts',
   'migrate-database': '../../scenarios/migrate-database.test.ts',
 }
 

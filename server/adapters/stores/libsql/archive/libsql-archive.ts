@@ -16,11 +16,11 @@ import { auditRow } from '../audit/audit-row'
 import { databaseError } from '../driver/worker/worker-connection'
 import { ClosedDays } from '../ledger/closed-days'
 import { auditLog } from '../schema/accounts'
-import { archivedMonths, entries } from '../schema/ledger'
+import { archivedFlows, archivedMonths, closedFlows, entries } from '../schema/ledger'
 import { pruned, requests } from '../schema/usage'
 import { callIds } from './archive-rows'
 
-/** Calls, and charges, per commit: some milliseconds. */
+/** Calls, and charges, per commit: some 30 ms. */
 const ROWS = 500
 /** What triggers say of a month that may not go. */
 const REFUSALS =
@@ -62,9 +62,10 @@ export class LibsqlArchive implements Archive {
   }
 
   async remove(month: ArchiveMonth): Promise<RemovalStep> {
-    const { rest, seq } = await this.nextCharges(month)
+    const { rest, last } = await this.nextCharges(month)
     const [first, end] = callIds(month)
     const from = this.reached.get(month.firstDay) ?? rest.after
+    const seq = last ?? from
     const chosen = sql`seq > ${from} AND seq <= ${seq} AND ${rest.which} AND kind = 'charge'`
     // Revenue by operation reads the calls of refunds. Word for word the condition of the index entries_other, or SQLite would not use it.
     const refunded = sql`SELECT request_id FROM ${entries} WHERE kind <> 'charge' AND kind = 'charge_refund' AND request_id IS NOT NULL`
@@ -79,11 +80,20 @@ export class LibsqlArchive implements Archive {
       this.db.delete(entries).where(chosen),
     ])
     this.reached.set(month.firstDay, seq)
-    const done = calls.rowsAffected === 0 && charges.rowsAffected === 0
+    const done = calls.rowsAffected === 0 && last === null
+    if (done) await this.assertWhole(month)
     return { calls: calls.rowsAffected, charges: charges.rowsAffected, done }
   }
 
-  /** The last of the charges that go next. */
+  /** Throws unless what left in all is what was closed, day by day. */
+  private async assertWhole({ text, firstDay, lastDay }: ArchiveMonth): Promise<void> {
+    const charges = (table: typeof closedFlows | typeof archivedFlows) =>
+      sql`SELECT day, debit, credit, amount, entries FROM ${table} WHERE kind = 'charge' AND day BETWEEN ${firstDay} AND ${lastDay}`
+    const wrong = await this.db.all(sql`${charges(closedFlows)} EXCEPT ${charges(archivedFlows)} LIMIT 1`)
+    if (wrong.length > 0) throw new ArchiveProblem(`the charges that left in ${text} are not those that were closed`)
+  }
+
+  /** The last of the charges that go next; null if there are none. */
   private async nextCharges({ firstDay, lastDay }: ArchiveMonth) {
     const days = await ClosedDays.read(this.db)
     if (!days.archived.some((one) => one.firstDay === firstDay)) throw new ArchiveProblem('no archive has this month')
@@ -93,7 +103,7 @@ export class LibsqlArchive implements Archive {
       last: number | null
     }>(sql`SELECT max(seq) AS last FROM (SELECT seq FROM ${entries}
       WHERE seq > ${from} AND seq <= ${rest.to} AND ${rest.which} AND kind = 'charge' ORDER BY seq LIMIT ${this.rows})`)
-    return { rest, seq: row?.last ?? from }
+    return { rest, last: row?.last ?? null }
   }
 
   async months(): Promise<readonly RemovedMonth[]> {

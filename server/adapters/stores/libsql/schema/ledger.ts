@@ -59,19 +59,19 @@ export const closings = sqliteTable(
   (table) => [primaryKey({ columns: [table.account, table.day] })],
 )
 
+const flow = {
+  day: integer().notNull(),
+  kind: text().$type<EntryKind>().notNull(),
+  debit: text().notNull(),
+  credit: text().notNull(),
+  amount: money().notNull(),
+  entries: integer().notNull(),
+}
+
 /** What the entries of a closed day moved, with the accounts of all customers taken together (`customers/paid`). */
-export const closedFlows = sqliteTable(
-  'closed_flows',
-  {
-    day: integer().notNull(),
-    kind: text().$type<EntryKind>().notNull(),
-    debit: text().notNull(),
-    credit: text().notNull(),
-    amount: money().notNull(),
-    entries: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.day, table.kind, table.debit, table.credit] })],
-)
+export const closedFlows = sqliteTable('closed_flows', flow, (table) => [
+  primaryKey({ columns: [table.day, table.kind, table.debit, table.credit] }),
+])
 
 /**
  * Months whose calls and charges may leave the tables, because an archive has them: the oldest first. Triggers refuse one that is not closed, or whose archive
@@ -104,16 +104,7 @@ export const archivedSums = sqliteTable(
   (table) => [primaryKey({ columns: [table.account, table.day] })],
 )
 
-/** The same as `closed_flows`. */
-export const archivedFlows = sqliteTable(
-  'archived_flows',
-  {
-    day: integer().notNull(),
-    kind: text().$type<EntryKind>().notNull(),
-    debit: text().notNull(),
-    credit: text().notNull(),
-    amount: money().notNull(),
-    entries: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.day, table.kind, table.debit, table.credit] })],
-)
+/** What they moved in all, as `closed_flows`. */
+export const archivedFlows = sqliteTable('archived_flows', flow, (table) => [
+  primaryKey({ columns: [table.day, table.kind, table.debit, table.credit] }),
+])
