@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { SealingKey } from '../core/sealing'
 import { ConfigError } from './config-error'
 import { choice, flag, group, integer, invalidSetting, type Read, setting, text } from './schema/setting'
@@ -100,7 +101,7 @@ export function dataSettings(read: Read, dataDir: string, production: boolean): 
 }
 
 export function databaseUrl(read: Read, dataDir: string): string {
-  return DATA.settings.DATABASE_URL.of(read) ?? `file:${join(dataDir, 'gateway.db')}`
+  return DATA.settings.DATABASE_URL.of(read) ?? pathToFileURL(join(dataDir, 'gateway.db')).href
 }
 
 /** The file that the first start by `up` creates, because SECRET_KEY is not set; null if there is a secret. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { databaseFile } from '../../server/adapters/stores/libsql/driver/file/database-file'
 import { readConfig } from '../../server/config'
 import { ConfigError } from '../../server/config/config-error'
 import { micros } from '../../server/core/money'
@@ -14,6 +15,8 @@ describe('the configuration', () => {
     expect(config.host).toBe('127.0.0.1')
     expect(config.baseUrl).toBe('http://127.0.0.1:3000')
     expect(config.databaseUrl).toEndWith('/data/gateway.db')
+    const folder = '/srv/a?b #1 100% é'
+    expect(databaseFile(read({ DATA_DIR: folder }).databaseUrl)).toBe(`${folder}/gateway.db`)
     expect(config.anonymousRpm).toBe(60)
     expect(config.websearch.order).toEqual(['local'])
     expect(config.creditBuysPaidProviders).toBe(false)

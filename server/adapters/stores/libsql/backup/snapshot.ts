@@ -1,5 +1,6 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { drizzle } from 'drizzle-orm/libsql'
 import { DATABASE } from '../../../../core/backup/copy'
 import type { LastTimes } from '../../../../core/ledger/clock-check'
@@ -152,7 +153,7 @@ export async function withConnection<T>(
   threads: WorkerThreads,
   use: (connection: Connection) => Promise<T>,
 ): Promise<T> {
-  const url = `file:${encodeURI(file).replaceAll(/[?#]/g, encodeURIComponent)}`
+  const url = pathToFileURL(file).href
   const connection = await Connection.open({ role, url, authToken: null, threads }, () => undefined)
   try {
     return await use(connection)

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { MoveProblem } from '../../../../core/backup/move'
 import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
 import { LEASE_MS, RENEW_MS } from '../../../../core/cluster/leases'
@@ -120,7 +121,7 @@ interface Hold {
 const NO_HOLD: Hold = { lease: null, requireHeld: () => undefined, release: async () => undefined }
 
 function addressOf({ url, authToken, threads = OWN_THREADS }: DatabaseLocation, file: string | null) {
-  const address = file === null ? url : `file:${encodeURI(file).replaceAll(/[?#]/g, encodeURIComponent)}`
+  const address = file === null ? url : pathToFileURL(file).href
   return { url: address, authToken, threads }
 }
 

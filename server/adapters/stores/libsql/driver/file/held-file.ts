@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url'
 import { type Client, createClient } from '@libsql/client'
 import { fileProblem } from './file-problem'
 
@@ -32,7 +33,7 @@ export async function holdFile(path: string): Promise<{ release(): void }> {
 
 function opened(path: string): Client {
   try {
-    return createClient({ url: `file:${path}`, concurrency: 1, timeout: 0 })
+    return createClient({ url: pathToFileURL(path).href, concurrency: 1, timeout: 0 })
   } catch (error) {
     throw fileProblem(path, error)
   }
