@@ -96,16 +96,23 @@ async function restoredByLitestream(
   const { dataDir, databaseUrl } = backupSource()
   const onProgress = progressLines(print)
   const file = log === 'none' ? null : resolve(log)
-  const { groups } = await restoreLitestream({ replica, log: file, dataDir, databaseUrl, now: Date.now(), onProgress })
-  if (json) return asJson({ replica, log: file, groups })
+  const { groups, problems } = await restoreLitestream({
+    replica,
+    log: file,
+    dataDir,
+    databaseUrl,
+    now: Date.now(),
+    onProgress,
+  })
+  if (json) return asJson({ replica, log: file, groups, problems })
   const charges =
     file === null
       ? 'Charges of the last seconds may be missing: there is no log'
       : `Its start adds ${count(groups, 'group')} of charges from the log`
-  return `${dataDir} now has the data of ${replica}, and its books agree. ${charges}.\nStart the gateway, then run "${PROGRAM} operator after-restore" before customers use it.\n`
+  return `${dataDir} now has the data of ${replica}, and ${booksOf({ problems })}. ${charges}.\nStart the gateway, then run "${PROGRAM} operator after-restore" before customers use it.\n`
 }
 
-function booksOf({ problems }: CopyManifest): string {
+function booksOf({ problems }: Pick<CopyManifest, 'problems'>): string {
   return problems === 0
     ? 'its books agree'
     : `its ledger has ${count(problems, 'mismatch', 'mismatches')}, copied from the original`

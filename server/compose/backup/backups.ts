@@ -2,7 +2,7 @@ import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { checksum, freeBytes } from '../../adapters/backup/files'
 import { openBackupTarget } from '../../adapters/backup/open-target'
-import { copyDatabase, examineCopy } from '../../adapters/stores/libsql/backup/snapshot'
+import { type CopyFacts, copyDatabase, examineCopy } from '../../adapters/stores/libsql/backup/snapshot'
 import { databaseFile } from '../../adapters/stores/libsql/driver/file/database-file'
 import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
 import { SCHEMA_TIME } from '../../adapters/stores/libsql/upgrade'
@@ -134,10 +134,11 @@ export async function requireSound(
   database: string,
   { problems: known }: Pick<CopyManifest, 'problems'>,
   threads?: WorkerThreads,
-): Promise<void> {
-  const { schema, problems } = await examineCopy(database, { everyPage: true, threads }).catch((error: unknown) => {
+): Promise<CopyFacts> {
+  const facts = await examineCopy(database, { everyPage: true, threads }).catch((error: unknown) => {
     throw new BackupProblem(`the copy cannot be opened: ${error instanceof Error ? error.message : error}`)
   })
+  const { schema, problems } = facts
   if (schema > SCHEMA_TIME)
     throw new BackupProblem(`a newer gateway made the copy, and this one is ${VERSION}: use the newer one`)
   const [first] = problems ?? []
@@ -145,4 +146,5 @@ export async function requireSound(
     throw new BackupProblem(
       `the books of the copy disagree (problems: ${problems.length}; in the original: ${known}); ${first.what}: ${first.subject}`,
     )
+  return facts
 }

@@ -3,7 +3,6 @@ import { copyFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { readLog } from '../../adapters/stores/libsql/backup/read-log'
 import { joinProblem } from '../../adapters/stores/libsql/backup/restored-log'
-import { examineCopy } from '../../adapters/stores/libsql/backup/snapshot'
 import { OWN_THREADS, type WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
 import type { OnProgress } from '../../core/backup/backups'
 import { DATABASE, DATABASE_LOG } from '../../core/backup/copy'
@@ -26,11 +25,18 @@ export interface LitestreamRestore {
   readonly onProgress: OnProgress
 }
 
+export interface LitestreamRestored {
+  /** How many groups of charges the log has that the replica lacks. */
+  readonly groups: number
+  /** In how many places the books of the replica disagree. */
+  readonly problems: number
+}
+
 /**
  * Puts what Litestream copied into an empty data folder, with the log of charges beside it, which the first start applies. Nothing is there until both were
  * read and fit each other; the database appears last, so that no gateway starts without the log.
  */
-export async function restoreLitestream(options: LitestreamRestore): Promise<{ readonly groups: number }> {
+export async function restoreLitestream(options: LitestreamRestore): Promise<LitestreamRestored> {
   const { replica, log, now, threads = OWN_THREADS, onProgress } = options
   if (Bun.which(PROGRAM) === null) throw new BackupProblem(`the program ${PROGRAM} is not in PATH: install it`)
   if (log !== null && !existsSync(log)) throw new BackupProblem(`there is no log of charges at ${log}`)
@@ -39,7 +45,8 @@ export async function restoreLitestream(options: LitestreamRestore): Promise<{ r
     onProgress({ step: 'copying', bytes: 0, total: 0 })
     await run(['restore', '-o', draftOf(DATABASE), replicaUrl(replica)])
     onProgress({ step: 'checking', bytes: 0, total: 0 })
-    await requireSound(draftOf(DATABASE), { problems: 0 }, threads)
+    // What disagreed in the original must not keep its data from being restored.
+    const { last, problems } = await requireSound(draftOf(DATABASE), { problems: Number.MAX_SAFE_INTEGER }, threads)
     let groups = 0
     if (log !== null) {
       await copyFile(log, draftOf(DATABASE_LOG))
@@ -47,12 +54,11 @@ export async function restoreLitestream(options: LitestreamRestore): Promise<{ r
       if (found.problem !== null) throw new BackupProblem(`${log} does not continue ${replica}: ${found.problem}`)
       groups = found.groups
     }
-    const { last } = await examineCopy(draftOf(DATABASE), { everyPage: false, threads })
     const takenAt = Math.min(now, Math.max(last.entry ?? 0, last.audit ?? 0) || now)
     const note = { copy: null, taken_at: isoTime(takenAt), restored_at: isoTime(now), from: replica }
     await writeFile(draftOf(RESTORED), `${JSON.stringify(note, null, 2)}\n`)
     await publish(targets, draftOf)
-    return { groups }
+    return { groups, problems: problems?.length ?? 0 }
   })
 }
 
