@@ -122,7 +122,7 @@ async function openAgentWorld() {
   }
 }
 
-const modelId = ({ name }: Agent) => `${name.toLowerCase().replaceAll(' ', '-')}-model`
+const modelId = ({ name, model }: Agent) => model ?? `${name.toLowerCase().replaceAll(' ', '-')}-model`
 
 function modelEntry(agent: Agent, vendor: string) {
   const { kind } = agent.upstream

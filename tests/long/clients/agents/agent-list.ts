@@ -30,6 +30,8 @@ export interface Agent {
   readonly registry: 'npm' | 'PyPI'
   readonly package: string
   readonly version: string
+  /** The id of its model, where the agent must know it. */
+  readonly model?: string
   /** The upstream of its model. */
   readonly upstream: { readonly kind: 'openai' | 'anthropic' | 'gemini'; readonly responses?: boolean }
   /** What its calls are, for docs/clients.md. */
@@ -71,9 +73,30 @@ bearer_token_env_var = "GATEWAY_API_KEY"
   ],
 })
 
+/** For a model that Codex knows, it gives its tools as functions of a program that the model writes. */
+const newCodex = (name: string, calls: string, responses: boolean, model: string): Agent => {
+  const program = (code: string): ToolUse => ({
+    ...{ namespace: 'functions', tool: 'exec', isText: true },
+    args: { input: `text(JSON.stringify(await tools.${code}))` },
+  })
+  const shell = (cmd: string) => program(`exec_command(${JSON.stringify({ cmd })})`)
+  return {
+    ...codex(name, calls, responses),
+    model,
+    tools: {
+      list: (folder) => shell(`ls ${folder}`),
+      read: (path) => shell(`cat ${path}`),
+      write: (path, content) => shell(`printf %s '${content}' > ${path}`),
+      own: program('mcp__gateway__balance({})'),
+    },
+  }
+}
+
 export const AGENTS: readonly Agent[] = [
   codex('Codex', 'Responses', true),
   codex('Codex on a chat upstream', 'Responses, translated', false),
+  newCodex('Codex, newest models', 'Responses', true, 'gpt-6.2-sol'),
+  newCodex('Codex, newest models, on a chat upstream', 'Responses, translated', false, 'gpt-6-sol'),
   {
     ...{
       name: 'Claude Code',

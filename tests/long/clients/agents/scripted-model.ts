@@ -6,6 +6,8 @@ export interface ToolUse {
   readonly tool: string
   /** The group that the tool is from, in Responses. */
   readonly namespace?: string
+  /** Whether the tool takes text, which is the member `input` of `args`. */
+  readonly isText?: boolean
   readonly args: object
 }
 
@@ -31,19 +33,18 @@ export function turnOf(body: Json, script: readonly ToolUse[]): Turn {
 
 /** The names of the tools that a call offers, in whichever API. */
 function offeredTools(body: Json): ReadonlySet<string> {
-  const names = elementsOf(body['tools']).flatMap((tool) => {
-    if (!isJson(tool)) return []
-    const own = isJson(tool['function']) ? tool['function'] : tool
-    return [own, ...elementsOf(tool['functionDeclarations'])].map((one) => jsonText(Object(one).name))
-  })
-  return new Set(names)
+  const items = elementsOf(body['input']).map((item) => Object(item).tools)
+  const tools = [body['tools'], ...items].flatMap(elementsOf).filter(isJson)
+  const inside = tools.flatMap((tool) => [...elementsOf(tool['tools']), ...elementsOf(tool['functionDeclarations'])])
+  const all = [...tools, ...tools.map((tool) => tool['function']), ...inside]
+  return new Set(all.map((tool) => jsonText(Object(tool).name).replace(/^functions__/, '')))
 }
 
 /** The results of tools in a conversation, as text, in whichever API. */
 export function resultsIn(body: Json): readonly string[] {
   const turns = [...elementsOf(body['messages']), ...elementsOf(body['input']), ...elementsOf(body['contents'])]
   return turns.filter(isJson).flatMap((turn) => {
-    const isResult = turn['role'] === 'tool' || turn['type'] === 'function_call_output'
+    const isResult = turn['role'] === 'tool' || /^(function|custom_tool)_call_output$/.test(jsonText(turn['type']))
     const parts = [...elementsOf(turn['content']), ...elementsOf(turn['parts'])].filter(
       (part) => isJson(part) && (part['type'] === 'tool_result' || 'functionResponse' in part),
     )
@@ -78,8 +79,9 @@ function chatAnswer(body: Json, { use, text }: Turn, number: number): Response {
 function responsesAnswer(body: Json, { use, text }: Turn, number: number): Response {
   const item = use
     ? {
-        ...{ id: `fc_${number}`, type: 'function_call', status: 'completed', call_id: `call_${number}` },
-        ...{ namespace: use.namespace, name: use.tool, arguments: JSON.stringify(use.args) },
+        ...{ id: `fc_${number}`, type: use.isText ? 'custom_tool_call' : 'function_call', status: 'completed' },
+        ...{ call_id: `call_${number}`, namespace: use.namespace, name: use.tool },
+        ...(use.isText ? use.args : { arguments: JSON.stringify(use.args) }),
       }
     : {
         ...{ id: `msg_${number}`, type: 'message', status: 'completed', role: 'assistant' },
