@@ -84,6 +84,21 @@ export const CLIENTS: readonly ClientUnderTest[] = [
   python('pympp', 'pympp_sdk', { pays: true }),
 ]
 
+/**
+ * Calls that fail by a fault of the other side, and the fault, by "CLIENT LANGUAGE: CALL". One that works fails the run, so that it is
+ * taken out here.
+ */
+export const EXCUSES: ReadonlyMap<string, string> = new Map([
+  [
+    'x402 Python: pay one request, version 1',
+    'it wants the error of a version 1 offer to be a text; here errors are objects',
+  ],
+  [
+    'schemathesis Python: accepts whatever the document allows',
+    'it invents calls of models that do not take what it sends',
+  ],
+])
+
 export const JAVASCRIPT_PACKAGES = [
   '@copilotkit/aimock@1.43.0',
   '@openai/agents@0.20.0',

@@ -4,6 +4,8 @@ export interface CallResult {
   readonly call: string
   /** Why it failed; null when it worked. */
   readonly why: string | null
+  /** The fault of the other side that it is known to fail by. */
+  readonly excuse?: string
 }
 
 /** What could not run has a reason and no calls. */
@@ -24,6 +26,9 @@ export interface ServerResult extends Run {
   readonly version: string
 }
 
+/** Whether a call failed and nothing excuses it. */
+export const isFailure = ({ why, excuse }: CallResult) => why !== null && excuse === undefined
+
 const cell = (text: string) => text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|')
 
 function row({ client, version, calls, skipped }: ClientResult): string {
@@ -41,7 +46,9 @@ function agentRow({ name, api, version, calls, skipped }: ServerResult & { reado
 /** The last two cells of a row: what works, and what does not. */
 function outcome({ calls, skipped }: Run): string {
   const works = calls.filter(({ why }) => why === null).map(({ call }) => call)
-  const fails = calls.filter(({ why }) => why !== null).map(({ call, why }) => `${call} (${why?.slice(0, 160)})`)
+  const fails = calls
+    .filter(({ why }) => why !== null)
+    .map(({ call, why, excuse }) => `${call} (${excuse ?? why?.slice(0, 160)})`)
   const problem = skipped === null ? fails.join('; ') || 'nothing' : `not run: ${skipped}`
   return `${cell(works.join('; '))} | ${cell(problem)}`
 }
