@@ -92,7 +92,7 @@ async function openAgentWorld() {
   await control(data, 'limits', { account: owner.id, limits: { rpm: 1e5, tpm: 1e9, concurrency: 100 } })
   return {
     async run(agent: Agent, bin: string): Promise<CallResult> {
-      const call = `${TURNS} turns with tools (${agent.calls})`
+      const call = `${TURNS} turns with tools`
       const base = await mkdtemp(join(tmpdir(), 'agent-'))
       try {
         const { secret: key } = await owner.api('/api/keys', { name: agent.name })

@@ -72,8 +72,8 @@ them and writes nothing.
 |---|---|---|---|---|
 ${results.map(row).join('\n')}
 
-Agents run as programs, without a terminal, with an account's key: each takes ten turns with its own tools (list, read, write a file) in front of a
-model that follows a script, and every call is charged exactly. Their settings are in [agent-list.ts](../tests/long/clients/agents/agent-list.ts).
+Agents run as programs, without a terminal, with an account's key: each takes ten turns with its own tools (list, read, write a file;
+aider edits by the text of answers) in front of a model that follows a script, and every call is charged exactly. Their settings are in [agent-list.ts](../tests/long/clients/agents/agent-list.ts).
 
 | agent | API | version | works | does not work |
 |---|---|---|---|---|
