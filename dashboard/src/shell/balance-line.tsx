@@ -19,7 +19,10 @@ export function BalanceLine() {
         <span className={`font-semibold ${balance < LOW_BALANCE_MICROS ? 'text-warn' : ''}`} title={costUsd(balance)}>
           {balanceUsd(balance)}
         </span>
-        <Badge>{SHELL_TEXT.tiers[tier]}</Badge>
+        {/* On a narrow phone the longest tier would push the menu out of sight. */}
+        <span className="max-[27rem]:hidden">
+          <Badge>{SHELL_TEXT.tiers[tier]}</Badge>
+        </span>
       </span>
       {billing && (
         <Link to={billing.to} className="whitespace-nowrap text-accent max-md:hidden">

@@ -15,6 +15,12 @@ export async function largeAccount(dashboard: Dashboard, { keys, calls }: { keys
   const id = owner.accountId as AccountId
   const account = await dashboard.core.accounts.byId(id)
   if (!account) throw new Error('no account')
+  // The tier with the longest name.
+  await dashboard.core.operator.setLimits({ kind: 'operator', id: 'test', address: null }, id, {
+    rpm: 3_000,
+    tpm: 3_000_000,
+    concurrency: 50,
+  })
   const made = async (body: Record<string, unknown>) => {
     const { key, secret } = await (await owner.api('/api/keys', body)).json()
     return { id: String(key.id), secret: String(secret) }
