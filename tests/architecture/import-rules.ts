@@ -540,7 +540,7 @@ export const RULES: readonly Rule[] = [
     may: [
       ...[SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', 'server/setup/secure-folder.ts', CORE],
       // They work while the server does not run: copies, and the settings.
-      ...['server/config.ts', 'server/config/**', 'server/http/operator/restore/backup-record.ts'],
+      ...['server/config.ts', 'server/config/**', 'server/http/operator/restore/*record.ts'],
     ],
     packages: ['node:*', 'cli-progress', 'mppx', 'viem'],
   },

@@ -3,7 +3,7 @@ import { type ArchiveOrder, findArchive, verifyArchive, writeArchive } from '../
 import { storageSettings } from '../../config'
 import { ArchiveProblem, archiveMonth, type RemovedMonth } from '../../core/archive/archive'
 import { BackupProblem } from '../../core/backup/target'
-import type { ArchiveList, RemovalStep, RemoveArchivedCommand } from '../../http/operator/restore/archive-commands'
+import type { ArchiveList, RemovalStep, RemoveArchivedCommand } from '../../http/operator/restore/archive-record'
 import { parsedArgsWith } from '../command'
 import { progressLines } from '../commands/operator-backup'
 import { askServer, CommandRefused, UsageError } from '../control-client'

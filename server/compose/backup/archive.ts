@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { drizzle } from 'drizzle-orm/libsql'
 import type { ArchivePlace } from '../../adapters/backup/archive-place'
 import { csvRecord, readCompressed, writeCompressed } from '../../adapters/backup/csv-zst'
 import { syncFile } from '../../adapters/backup/files'
@@ -203,7 +202,7 @@ async function withRows<T>(
   if (!isArchivable(month, now)) throw new ArchiveProblem(`${month.text} did not end 13 months ago`)
   const threads: WorkerThreads = source.threads ?? OWN_THREADS
   return withConnection(file, 'reader', threads, async (connection) => {
-    const db = drizzle({ client: readerOf(connection) })
+    const db = readerOf(connection)
     const rows = await ArchiveRows.open(db, month)
     if (!rows.isClosed) throw new ArchiveProblem(`${month.text} is not closed yet`)
     return use(

@@ -134,7 +134,7 @@ export async function examineCopy(
 /** The books of a database of this version that nobody writes now. */
 export async function booksOf(connection: Connection) {
   const models = await connection.rows("SELECT DISTINCT json_extract(entry, '$.key_env') FROM models")
-  const db = drizzle({ client: readerOf(connection) })
+  const db = readerOf(connection)
   const problems = await libsqlLedgerCheck(db, async () => undefined)()
   const keyVariables = models.flatMap(([name]) => (typeof name === 'string' ? [name] : []))
   return { problems, keyVariables, last: await lastTimes(db) }
@@ -143,7 +143,7 @@ export async function booksOf(connection: Connection) {
 /** Statements that read, for a database that others may write. */
 export function readerOf(connection: Connection) {
   const noWrites = { batch: () => Promise.reject(new Error('this connection only reads')) }
-  return sqlClient(connection, () => noWrites, connection)
+  return drizzle({ client: sqlClient(connection, () => noWrites, connection) })
 }
 
 /** Opens one database file while `use` runs, in a thread of its own. */
