@@ -227,6 +227,7 @@ describe('a member that it does not cover is named', () => {
   test.each<[string, object]>([
     ['tools.web_search', { tools: [{ type: 'web_search' }] }],
     ['tools.web_search', { tools: [{ type: 'web_search', external_web_access: true }] }],
+    ['tools.web_search', { tools: { type: 'web_search', external_web_access: false } }],
     ['tools.web_search', { tools: { type: 'namespace', tools: [{ type: 'web_search' }] } }],
     ['tools.tool_search', { tools: [{ type: 'tool_search' }] }],
     [

@@ -432,9 +432,18 @@ describe('an upstream that speaks chat completions only', () => {
         { type: 'tool_search_output', call_id: 't1', execution: 'client', tools: [found] },
       ],
     }
-    const { tools, messages } = asChat(body)
+    const [, output] = body.input
+    const { tools } = asChat({
+      ...body,
+      tools: [...body.tools, FUNCTION],
+      input: [...body.input, { ...output, tools: [found, FUNCTION] }],
+    })
+    // Found by two searches, offered once.
+    expect(tools).toHaveLength(3)
+    const { messages } = asChat(body)
     expect(tools.map(({ function: { name } }: { function: { name: string } }) => name)).toEqual([
       'tool_search',
+      'weather',
       'mcp__files__read',
     ])
     expect(messages).toMatchObject([

@@ -55,7 +55,8 @@ const tools: MemberRule = (value, path) =>
     if (!isJson(tool)) return [`${path}.type`]
     const { type, tools: grouped } = tool
     if (type === 'namespace') return groupedTools(grouped, path)
-    return isOffTool(tool) || isCallersTool(tool) ? [] : [`${path}.${shortName(type)}`]
+    // One that is off is taken out of a list only.
+    return (isOffTool(tool) && Array.isArray(value)) || isCallersTool(tool) ? [] : [`${path}.${shortName(type)}`]
   })
 
 /** A search for tools of the caller, by the caller: the vendor runs nothing. */

@@ -28,9 +28,10 @@ export class ToolNames {
 
   constructor(tools: unknown) {
     const all = manyOf(tools).filter(isJson)
-    const own = all
-      .filter(({ type }) => type !== 'namespace')
-      .map((tool) => (isSearch(tool) ? { ...tool, name: SEARCH } : tool))
+    // Two searches may find the same tool, and vendors refuse a name that is there twice.
+    const own = firstOfEach(
+      all.filter(({ type }) => type !== 'namespace').map((tool) => (isSearch(tool) ? { ...tool, name: SEARCH } : tool)),
+    )
     if (own.some(isSearch)) this.others.set(SEARCH, { name: SEARCH, kind: SEARCH })
     this.taken = new Set(own.map(({ name }) => name))
     for (const { type, name } of own)
@@ -40,12 +41,11 @@ export class ToolNames {
       .flatMap((group) =>
         manyOf(group['tools'])
           .filter(isJson)
-          .map((tool) => {
+          .flatMap((tool) => {
             const [namespace, name] = [jsonText(group['name'] ?? ''), jsonText(tool['name'] ?? '')]
-            return {
-              ...tool,
-              name: this.add({ namespace, name, kind: tool['type'] === 'custom' ? 'custom' : 'function' }),
-            }
+            if (this.chatNames.has(keyOf(namespace, name))) return []
+            const kind = tool['type'] === 'custom' ? 'custom' : 'function'
+            return [{ ...tool, name: this.add({ namespace, name, kind }) }]
           }),
       )
     this.tools = [...own, ...grouped]
@@ -67,6 +67,15 @@ export class ToolNames {
     this.others.set(inChat, tool)
     return inChat
   }
+}
+
+function firstOfEach(tools: readonly Json[]): readonly Json[] {
+  const names = new Set<unknown>()
+  return tools.filter(({ name }) => {
+    if (typeof name === 'string' && names.has(name)) return false
+    names.add(name)
+    return true
+  })
 }
 
 function keyOf(namespace: string, name: string): string {
