@@ -114,7 +114,10 @@ async function show(): Promise<string> {
 
 async function sandbox(): Promise<Network> {
   const { network } = (await askServer('payments', {})) as { network: Network | null }
-  if (!network) throw new CommandRefused('the server accepts no per-request payments now. See its log for the reason')
+  if (!network)
+    throw new CommandRefused(
+      'the server offers no sandbox chain now: PAYMENTS is off or evm, or the chain does not answer, which its log says',
+    )
   if (!network.sandbox)
     throw new CommandRefused('the server uses a real chain, but this wallet only works on the sandbox chain')
   return network
