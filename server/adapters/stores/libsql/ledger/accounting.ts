@@ -25,8 +25,13 @@ export interface AccountingSizes {
 
 const SIZES: AccountingSizes = { entries: 5_000, closings: 500, accounts: 50_000 }
 
+/** The same of a name that was read. */
+export function partyOfName(side: string): string {
+  return side.startsWith('house/') ? side : `customers${side.slice(side.indexOf('/'))}`
+}
+
 /** A customer's account is of all customers together. */
-export function partyOf(side: SQL): SQL {
+function partyOf(side: SQL): SQL {
   return sql`iif(${side} LIKE 'house/%', ${side}, 'customers' || substr(${side}, instr(${side}, '/')))`
 }
 

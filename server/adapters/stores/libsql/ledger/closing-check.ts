@@ -4,7 +4,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { DAY_MS, isoDay } from '../../../../core/clock'
 import type { LedgerProblem } from '../../../../core/ledger/ledger-check'
 import { archivedFlows, archivedSums, closedFlows, closings, entries } from '../schema/ledger'
-import { type Move, movesOf } from './accounting'
+import { type Move, movesOf, partyOfName } from './accounting'
 import type { ClosedDays } from './closed-days'
 import { LowestSums } from './lowest-sums'
 
@@ -158,8 +158,7 @@ export class ClosingCheck {
   private side(account: string): Side {
     let side = this.sides.get(account)
     if (side) return side
-    const party = account.startsWith('house/') ? account : `customers${account.slice(account.indexOf('/'))}`
-    side = { weight: Bun.hash.wyhash(account, this.seed), party }
+    side = { weight: Bun.hash.wyhash(account, this.seed), party: partyOfName(account) }
     if (this.sides.size === SIDES) this.sides.clear()
     this.sides.set(account, side)
     return side

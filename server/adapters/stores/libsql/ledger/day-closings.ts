@@ -3,7 +3,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { DAY_MS } from '../../../../core/clock'
 import type { DayClosing } from '../../../../core/ledger/day-closing'
 import { closedDays, closedFlows, closings, entries } from '../schema/ledger'
-import { partyOf } from './accounting'
+import { partyOfName } from './accounting'
 import { type ClosedDay, ClosedDays, endOf, notIn } from './closed-days'
 import { LowestSums } from './lowest-sums'
 
@@ -25,14 +25,11 @@ interface Zone {
   readonly last: number
 }
 
-interface Moved {
-  readonly kind: string
-  readonly debit: string
-  readonly credit: string
-  readonly debitParty: string
-  readonly creditParty: string
-  readonly amount: number
-  readonly entries: number
+type Moved = readonly [kind: string, debit: string, credit: string, amount: number, entries: number]
+
+/** What a slice of entries moved, and the last of them; 0 if it has none. */
+interface Slice {
+  readonly moves: readonly Moved[]
   readonly last: number
 }
 
@@ -102,14 +99,16 @@ export class LibsqlDayClosings implements DayClosing {
     const flows = new Map<string, DayFlow>()
     for (let from: string | null = ''; from !== null; ) {
       const sums = new LowestSums(from, this.sizes.accounts)
-      for await (const moves of this.moves(day, previous, zones))
-        for (const move of moves) {
-          const [debited, credited] = [sums.of(move.debit), sums.of(move.credit)]
-          if (debited) debited.debits += move.amount
-          if (credited) credited.credits += move.amount
-          last = Math.max(last, move.last)
-          if (from === '') addFlow(flows, move)
+      for await (const slice of this.moves(day, previous, zones)) {
+        last = Math.max(last, slice.last)
+        for (const [kind, debit, credit, amount, count] of slice.moves) {
+          const [debited, credited] = [sums.of(debit), sums.of(credit)]
+          if (debited) debited.debits += amount
+          if (credited) credited.credits += amount
+          if (from === '')
+            addFlow(flows, { kind, debit: partyOfName(debit), credit: partyOfName(credit), amount, entries: count })
         }
+      }
       if (last === 0) return null
       const sorted = sums.sorted()
       for (let i = 0; i < sorted.length; i += this.sizes.written) {
@@ -128,15 +127,16 @@ export class LibsqlDayClosings implements DayClosing {
     return closed
   }
 
-  private async *moves(
-    day: ClosedDay,
-    previous: ClosedDay,
-    zones: readonly Zone[],
-  ): AsyncGenerator<readonly Moved[], void> {
-    for (const { after, to } of zones)
-      yield await this.db.all<Moved>(sql`SELECT kind, debit, credit, ${partyOf(sql`debit`)} AS debitParty, ${partyOf(sql`credit`)} AS creditParty,
-          sum(amount) AS amount, count(*) AS entries, max(seq) AS last FROM ${entries}
-        WHERE seq > ${after} AND seq <= ${to} AND at < ${endOf(day)} AND ${notIn(previous)} GROUP BY kind, debit, credit`)
+  private async *moves(day: ClosedDay, previous: ClosedDay, zones: readonly Zone[]): AsyncGenerator<Slice, void> {
+    for (const { after, to } of zones) {
+      // As one text: rows of their own would take twice the time.
+      const [found] = await this.db.all<{ rows: string; last: number }>(
+        sql`SELECT json_group_array(json_array(kind, debit, credit, amount, entries)) AS rows, coalesce(max(last), 0) AS last FROM
+          (SELECT kind, debit, credit, sum(amount) AS amount, count(*) AS entries, max(seq) AS last FROM ${entries}
+            WHERE seq > ${after} AND seq <= ${to} AND at < ${endOf(day)} AND ${notIn(previous)} GROUP BY kind, debit, credit)`,
+      )
+      yield { moves: JSON.parse(found?.rows ?? '[]'), last: found?.last ?? 0 }
+    }
   }
 
   /** Adds what accounts moved on a day to their last closings before it. */
@@ -150,9 +150,9 @@ export class LibsqlDayClosings implements DayClosing {
   }
 }
 
-function addFlow(flows: Map<string, DayFlow>, { kind, debitParty, creditParty, amount, entries: count }: Moved): void {
-  const name = `${kind} ${debitParty} ${creditParty}`
-  const flow = flows.get(name) ?? { kind, debit: debitParty, credit: creditParty, amount: 0, entries: 0 }
+function addFlow(flows: Map<string, DayFlow>, { kind, debit, credit, amount, entries: count }: DayFlow): void {
+  const name = `${kind} ${debit} ${credit}`
+  const flow = flows.get(name) ?? { kind, debit, credit, amount: 0, entries: 0 }
   flow.amount += amount
   flow.entries += count
   flows.set(name, flow)

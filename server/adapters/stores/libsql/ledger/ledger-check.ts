@@ -22,7 +22,7 @@ export interface CheckSizes {
   readonly unmatched: number
 }
 
-const SIZES: CheckSizes = { rows: 2_000, unmatched: 50_000 }
+const SIZES: CheckSizes = { rows: 500, unmatched: 50_000 }
 
 /**
  * Compares what the tables say twice: balances with closings and the entries since, closed days with their entries, calls with their charges. Reads each table once,
