@@ -107,11 +107,7 @@ export class LibsqlAccounting implements Accounting {
     for (let from: string | null = ''; from !== null; ) {
       const sums = new LowestSums(from, this.sizes.accounts)
       for await (const moves of movesOf(this.db, closing.rest, this.sizes.entries))
-        for (const { debit, credit, amount } of moves) {
-          const [debited, credited] = [sums.of(debit), sums.of(credit)]
-          if (debited) debited.debits += amount
-          if (credited) credited.credits += amount
-        }
+        for (const { debit, credit, amount } of moves) sums.add(debit, credit, amount)
       for await (const moves of movesOf(this.db, opening.rest, this.sizes.entries))
         for (const { debit, credit, amount } of moves) {
           const [debited, credited] = [sums.of(debit), sums.of(credit)]

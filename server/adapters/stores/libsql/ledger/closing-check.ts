@@ -184,8 +184,10 @@ export class ClosingCheck {
     const own = this.closed.between(day * DAY_MS, (day + 1) * DAY_MS)
     for (let from: string | null = ''; from !== null; ) {
       const sums: LowestSums = new LowestSums(from, this.sizes.unmatched)
-      for await (const moves of movesOf(this.db, own, this.sizes.rows)) for (const move of moves) addMove(sums, move)
-      for await (const moves of this.archived()) for (const move of moves) if (move.day === day) addMove(sums, move)
+      for await (const moves of movesOf(this.db, own, this.sizes.rows))
+        for (const move of moves) sums.add(move.debit, move.credit, move.amount)
+      for await (const moves of this.archived())
+        for (const move of moves) if (move.day === day) sums.add(move.debit, move.credit, move.amount)
       const rest = new Map(sums.sorted())
       for await (const { account, debits, credits, ...kept } of this.kept(from)) {
         if (sums.end !== null && account >= sums.end) break
@@ -232,12 +234,6 @@ function addFlow({ flows }: DaySums, name: string, amount: number, count: number
     flow[0] += amount
     flow[1] += count
   } else flows.set(name, [amount, count])
-}
-
-function addMove(sums: LowestSums, { debit, credit, amount }: Move): void {
-  const [debited, credited] = [sums.of(debit), sums.of(credit)]
-  if (debited) debited.debits += amount
-  if (credited) credited.credits += amount
 }
 
 function dayName(day: number): string {

@@ -102,9 +102,7 @@ export class LibsqlDayClosings implements DayClosing {
       for await (const slice of this.moves(day, previous, zones)) {
         last = Math.max(last, slice.last)
         for (const [kind, debit, credit, amount, count] of slice.moves) {
-          const [debited, credited] = [sums.of(debit), sums.of(credit)]
-          if (debited) debited.debits += amount
-          if (credited) credited.credits += amount
+          sums.add(debit, credit, amount)
           if (from === '')
             addFlow(flows, { kind, debit: partyOfName(debit), credit: partyOfName(credit), amount, entries: count })
         }

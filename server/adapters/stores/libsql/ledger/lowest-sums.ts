@@ -38,6 +38,13 @@ export class LowestSums {
     return this.sums.get(account) ?? null
   }
 
+  /** Adds what moved from one account to another. */
+  add(debit: string, credit: string, amount: number): void {
+    const [debited, credited] = [this.of(debit), this.of(credit)]
+    if (debited) debited.debits += amount
+    if (credited) credited.credits += amount
+  }
+
   /** By account. */
   sorted(): readonly (readonly [account: string, sums: AccountSums])[] {
     return [...this.sums.keys()].sort().map((account) => [account, this.sums.get(account) as AccountSums])
