@@ -30,8 +30,9 @@ const python = (name: string, script: string, more: Partial<ClientUnderTest> = {
   ...{ name, language: 'Python', package: name, script: `${script}.py` },
   ...more,
 })
-const javaScript = (name: string, script: string): ClientUnderTest => ({
+const javaScript = (name: string, script: string, more: Partial<ClientUnderTest> = {}): ClientUnderTest => ({
   ...{ name, language: 'JavaScript', package: name, script: `${script}.mjs` },
+  ...more,
 })
 const go = (name: string, script: string, module: string): ClientUnderTest => ({
   ...{ name, language: 'Go', package: module, script },
@@ -82,6 +83,7 @@ export const CLIENTS: readonly ClientUnderTest[] = [
   python('schemathesis', 'schemathesis_sdk'),
   python('x402', 'x402_sdk', { pays: true }),
   python('pympp', 'pympp_sdk', { pays: true }),
+  javaScript('mppx', 'mppx', { pays: true }),
 ]
 
 /**
@@ -89,6 +91,10 @@ export const CLIENTS: readonly ClientUnderTest[] = [
  * taken out here.
  */
 export const EXCUSES: ReadonlyMap<string, string> = new Map([
+  [
+    'mppx JavaScript: pay one request with the newest viem, 2.57.20',
+    'it signs a random nonce (TIP-1106), which the sandbox chain, anvil 1.7.1, does not know; up to viem 2.57.13 it pays',
+  ],
   [
     'x402 Python: pay one request, version 1',
     'it wants the error of a version 1 offer to be a text; here errors are objects',
@@ -100,6 +106,8 @@ export const EXCUSES: ReadonlyMap<string, string> = new Map([
 ])
 
 export const JAVASCRIPT_PACKAGES = [
+  'mppx@0.11.0',
+  'viem@2.57.20',
   '@copilotkit/aimock@1.43.0',
   '@openai/agents@0.20.0',
   '@langchain/openai@1.6.0',
