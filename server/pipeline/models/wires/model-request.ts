@@ -5,7 +5,6 @@ import { MEMBER_PATH } from '../../../core/models/model-file-schema'
 import { isUnitPrice, type UnitsAsked } from '../../../core/models/unit-price'
 import { err, ok, type Result } from '../../../core/result'
 import { objectMembers, type PropertyPosition } from './json/json-members'
-import type { CallersTool } from './openai/responses/tool-names'
 
 /** What the gateway must know of a call's body. The body itself is forwarded as received. */
 export interface ModelRequest {
@@ -61,6 +60,14 @@ export interface ChatEquivalent {
   readonly beyond: string | null
   /** Tools that are no plain functions by the names that they have in the chat. */
   readonly others?: ReadonlyMap<string, CallersTool>
+}
+
+/** A tool of the caller that may be no plain function: of a group, one that takes text, or the caller's search for tools. */
+export interface CallersTool {
+  /** The group, which Responses calls a namespace. */
+  readonly namespace?: string
+  readonly name: string
+  readonly kind: 'function' | 'custom' | 'tool_search'
 }
 
 /** The parts of the input that are not text. */

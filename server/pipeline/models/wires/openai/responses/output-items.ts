@@ -1,5 +1,5 @@
 import { member, parsedJson } from '../../../../../core/json'
-import type { CallersTool } from './tool-names'
+import type { CallersTool } from '../../model-request'
 
 /** A text or a refusal, as part of a message. */
 export type TextKind = 'output_text' | 'refusal'

@@ -1,6 +1,6 @@
 import { isJson, type Json, jsonText, stringOrEmpty } from '../../../../../core/json'
 import { digestOf } from '../../../../../core/payments/binding'
-import { manyOf } from '../../model-request'
+import { type CallersTool, manyOf } from '../../model-request'
 
 /** What OpenAI and most other vendors accept as the name of a function. */
 const MAX_CHARACTERS = 64
@@ -8,14 +8,6 @@ const HASH_CHARACTERS = 8
 
 const SEARCH = 'tool_search'
 const isSearch = ({ type }: Json) => type === SEARCH
-
-/** A tool of the caller that may be no plain function: of a group, one that takes text, or the caller's search for tools. */
-export interface CallersTool {
-  /** The group, which Responses calls a namespace. */
-  readonly namespace?: string
-  readonly name: string
-  readonly kind: 'function' | 'custom' | 'tool_search'
-}
 
 /** The tools of a call under the names that a chat completion has for them: a chat knows functions only. */
 export class ToolNames {
