@@ -117,6 +117,6 @@ async function recordOf(answer: Response): Promise<unknown> {
   } catch (error) {
     throw new CommandRefused(`the gateway broke off its answer: ${error instanceof Error ? error.message : error}`)
   } finally {
-    process.stderr.write(dots)
+    if (dots !== '') process.stderr.write(dots)
   }
 }

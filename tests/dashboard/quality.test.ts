@@ -110,7 +110,7 @@ describe('the first load', () => {
   })
 
   test('serves a page whose policy allows no foreign or inline script, and no foreign picture', async () => {
-    const answer = await fetch(`${dashboard.origin}/keys`)
+    const answer = await fetch(`${dashboard.origin}/keys`, { headers: { accept: 'text/html' } })
     const policy = answer.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'self'")
     expect(policy).toContain("img-src 'self' data:;")

@@ -1,11 +1,12 @@
 /** Importing an OpenAPI document. */
 export const IMPORT_TEXT = {
+  allApis: 'All APIs',
   title: 'Import API',
   againTitle: (name: string) => `Import ${name} again`,
   lead: 'Nothing goes on sale before you review it. A new API starts off sale.',
   againLead: 'You review all changes before they apply.',
   document: 'OpenAPI document',
-  documentHint: 'OpenAPI 3.0 or 3.1, as JSON or YAML.',
+  documentHint: 'Swagger 2.0 or OpenAPI 3.0 to 3.2, as JSON or YAML.',
   sources: { file: 'File', url: 'URL', text: 'Paste' },
   source: 'Document location',
   file: 'File',

@@ -4,7 +4,6 @@ import { type ApiDetails, apiQuery } from '../api/apis.ts'
 import { listState } from '../api/client/list-state.ts'
 import { ImportForm } from '../features/operator/apis/import-form.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
-import { API_TEXT } from '../messages/apis.ts'
 import { IMPORT_TEXT as TEXT } from '../messages/import-api.ts'
 import { BackLink } from '../ui/layout/back-link.tsx'
 import { DetailPage } from '../ui/layout/detail-page.tsx'
@@ -43,7 +42,7 @@ export function ImportAgain() {
   )
 }
 
-const BACK = <BackLink to="/operator/apis">{API_TEXT.back}</BackLink>
+const BACK = <BackLink to="/operator/apis">{TEXT.allApis}</BackLink>
 
 function Form({ existing }: { existing: ApiDetails | null }) {
   const navigate = useNavigate()

@@ -77,7 +77,7 @@ const OPERATIONS = listOf(NewOperation, 'Its operations.', { maxItems: MAX_OPERA
 const ONLY = listOf(text('`GET /v1/forecast`, or an id.', { minLength: 1, maxLength: 600 }), 'Only these operations.', {
   maxItems: MAX_OPERATIONS,
 })
-const DOCUMENT = text('An OpenAPI 3.0 or 3.1 document, as JSON or YAML.', {
+const DOCUMENT = text('A Swagger 2.0 or OpenAPI 3.0 to 3.2 document, as JSON or YAML.', {
   minLength: 1,
   maxLength: MAX_DOCUMENT_BYTES,
 })

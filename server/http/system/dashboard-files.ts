@@ -80,7 +80,7 @@ export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
     answer(request) {
       const path = readPath(request)
       const file =
-        path === null ? undefined : (files.get(path) ?? (isPage(path) && wantsPage(request) ? index : undefined))
+        path === null ? undefined : (files.get(path) ?? (isPage(path) && wantsPage(request, path) ? index : undefined))
       if (file === undefined || path === null) return null
       const isAuthPage = AUTH_PAGES.has(path)
       // Whoever has no cookie is not signed in, and gets another page.
@@ -172,9 +172,14 @@ function isPage(path: string): boolean {
   return !NOT_PAGES.test(path) && !lastSegment.includes('.')
 }
 
-/** Browsers name `text/html` when they open a page. A program that mistyped a path gets no page with status 200. */
-function wantsPage(request: Request): boolean {
-  return request.headers.get('accept')?.toLowerCase().includes('text/html') === true
+/**
+ * Browsers name `text/html` when they open a page. A program that mistyped a path gets no page with status 200; what watches whether
+ * the gateway is there asks for pages that are known.
+ */
+function wantsPage(request: Request, path: string): boolean {
+  return (
+    path === '/' || AUTH_PAGES.has(path) || request.headers.get('accept')?.toLowerCase().includes('text/html') === true
+  )
 }
 
 function isKnown(etag: string, ifNoneMatch: string | null): boolean {

@@ -47,6 +47,11 @@ beforeAll(async () => {
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
 
+test('a page that is known is served whatever a program accepts; another only to what asks for HTML', () => {
+  const status = (path: string) => get(path, { accept: '*/*' })?.status
+  expect(['/', '/sign-in', '/keys'].map(status)).toEqual([200, 200, undefined])
+})
+
 function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Response | null {
   return dashboard.answer(
     new Request(`http://localhost${path}`, { method, headers: { accept: 'text/html', ...headers } }),

@@ -105,6 +105,7 @@ describe.skipIf(!hasSqld)('cells of two nodes, with an account in each:', () => 
     const answer = await control(nodes[0]!.folder, 'books', {
       from: '2020-01-01T00:00:00Z',
       to: '2100-01-01T00:00:00Z',
+      entries: true,
     })
     const lines = (await answer.text()).trim().split('\r\n')
     expect(lines.at(-1)).toMatch(/^total,.*,0,,\d+ entries,$/)
