@@ -110,7 +110,6 @@ export interface AppParts
     OperatorGroup,
     OpenParts,
     GuideParts {
-  readonly budgets: RequestBudgets
   // Two groups use different sides of these.
   readonly limitRequests: LimitRequests
   readonly cards: CardMessageParts['cards']
@@ -159,6 +158,7 @@ export function app(parts: AppParts) {
 
 interface CallParts {
   readonly gate: Gate
+  readonly budgets: RequestBudgets
   readonly priced: PricedCalls
   readonly apis: ApiRegistry
   readonly upToFrom: UpToFrom

@@ -103,8 +103,8 @@ describe('nested and wide JSON is refused before anything parses it (issue 14.11
     test(`${name}: by public routes and those of an owner`, async () => {
       const owner = await gateway.owner()
       const cookie = { cookie: owner.cookie }
+      expect((await post('/mcp/paid', body, {})).status).toBe(body.length > MIB / 16 ? 413 : 400)
       for (const [path, headers] of [
-        ['/mcp/paid', {}],
         ['/api/keys', cookie],
         ['/api/try', cookie],
         ['/api/models/estimate', cookie],
@@ -259,10 +259,12 @@ describe('bodies being received are bounded (issue 14.13)', () => {
   })
 
   test('bodies of callers without a key count toward their address', async () => {
-    const bodies = Array.from({ length: 64 }, () => unfinished(MIB - 100))
+    // One of a caller without an account is at most 64 KiB.
+    const [size, fits] = [MIB / 16 - 100, 64 * 16 + 1]
+    const bodies = Array.from({ length: fits }, () => unfinished(size))
     const begun = bodies.map(({ stream }) => post('/mcp/paid', stream))
     for (const body of bodies) await taken(body, 1)
-    const over = await post('/mcp/paid', unfinished(MIB - 100).stream)
+    const over = await post('/mcp/paid', unfinished(size).stream)
     expect([over.status, await over.json()]).toMatchObject([429, { error: { limit_source: 'address' } }])
     for (const body of bodies) body.abort()
     await Promise.all(begun)

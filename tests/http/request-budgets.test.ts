@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { rm, stat } from 'node:fs/promises'
+import { zstdCompressSync } from 'node:zlib'
 import { sql } from 'drizzle-orm'
 import { newSecret } from '../../server/core/credentials/secret'
 import type { AccountId } from '../../server/core/ids'
@@ -116,6 +117,34 @@ describe('each mounted route', () => {
 })
 
 describe('a full window', () => {
+  test('of a stranger at /mcp/paid is one before the body is read, which is at most 64 KiB', async () => {
+    const sent = async (body: Uint8Array<ArrayBuffer>, more: Record<string, string> = {}) => {
+      let taken = 0
+      const pieces = new ReadableStream<Uint8Array>(
+        {
+          pull(to) {
+            if (taken >= body.byteLength) return to.close()
+            to.enqueue(body.subarray(taken, taken + 4096))
+            taken = Math.min(body.byteLength, taken + 4096)
+          },
+        },
+        { highWaterMark: 0 },
+      )
+      const headers = { 'content-type': 'application/json', ...more }
+      const answer = await at('203.0.113.3', '/mcp/paid', { method: 'POST', headers, body: pieces })
+      return { status: answer.status, taken }
+    }
+    const list = new TextEncoder().encode(JSON.stringify(Array(20_000).fill('x')))
+    const packed = new Uint8Array(zstdCompressSync(list))
+    expect(await sent(list)).toMatchObject({ status: 413 })
+    expect(await sent(packed, { 'content-encoding': 'zstd' })).toMatchObject({ status: 413 })
+    const small = new TextEncoder().encode('{"jsonrpc":"2.0"}')
+    let last = await sent(small)
+    for (let i = 0; i < VISITOR_RPM && last.taken > 0; i++) last = await sent(small)
+    expect(last).toEqual({ status: 429, taken: 0 })
+    expect(await sent(packed, { 'content-encoding': 'zstd' })).toEqual({ status: 429, taken: 0 })
+  })
+
   const fill = async (send: () => Promise<Response>): Promise<Response> => {
     for (let i = 0; i <= OWNER_RPM; i++) {
       const answer = await send()

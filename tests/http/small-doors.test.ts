@@ -137,6 +137,24 @@ describe('a body', () => {
     expect(gateway.context.asked.at(-1)).toMatchObject({ q: 'card', count: 3 })
   })
 
+  test.each([
+    ['gzip', gzipSync(''), 1024 * 1024],
+    ['zstd', Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0), 1024 * 1024],
+  ])('in %s that unpacks to nothing without end is refused at the size of any body', async (encoding, member, most) => {
+    const piece = new Uint8Array(Buffer.concat(Array(4_000).fill(member)))
+    let sent = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull(to) {
+        sent += piece.byteLength
+        if (sent > 20 * most) return to.close()
+        to.enqueue(piece)
+      },
+    })
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+    expect((await refusalOf(gateway.as(key, CONTEXT, { method: 'POST', headers, body }))).status).toBe(413)
+    expect(sent).toBeLessThan(2 * most)
+  })
+
   test('that unpacks to more than the limit is refused after as much of it, and one that is not packed by name', async () => {
     const bomb = zstdCompressSync(Buffer.alloc(300 * 1024 * 1024, ' '))
     expect(bomb.byteLength).toBeLessThan(100_000)

@@ -102,7 +102,9 @@ describe('the schema of a tool is one that every model takes', () => {
   })
 
   test('any names and nesting come back as they were', () => {
-    const word = fc.string({ minLength: 1, maxLength: 80, unit: 'grapheme' }).filter((name) => name !== '__proto__')
+    // A name that becomes a number would change the order of an object, by which this test finds the names that are shown.
+    const isOdd = (name: string) => name === '__proto__' || /^[^a-zA-Z0-9.-]*\d+[^a-zA-Z0-9.-]*$/.test(name)
+    const word = fc.string({ minLength: 1, maxLength: 80, unit: 'grapheme' }).filter((name) => !isOdd(name))
     const tree = fc.letrec((tie) => ({
       node: fc.oneof(
         { maxDepth: 3 },

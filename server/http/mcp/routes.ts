@@ -14,11 +14,12 @@ import { answerMcp } from '../../mcp/server'
 import { catalogTools, type Tool } from '../../mcp/tool'
 import { soldPrice } from '../../pipeline/apis/sold-price'
 import { type Caller, countedOn, type Route } from '../../pipeline/call'
-import { readJson } from '../middleware/input/json-body'
+import type { RequestBudgets } from '../middleware/caller/request-budgets'
+import { readJson, STRANGERS_BODY } from '../middleware/input/json-body'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import type { Reply } from '../middleware/response/reply'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { costing } from '../routing/cost'
+import { costing, READ } from '../routing/cost'
 import { freeEndpoint, publicEndpoint, served } from '../routing/endpoint'
 import type { Endpoints } from '../routing/endpoint-table'
 import { CALLER_USAGE_QUERY } from '../usage/usage-answers'
@@ -33,6 +34,7 @@ interface McpParts extends ToolCallParts {
   readonly corsOrigins: ReadonlySet<string>
   /** Whether only this machine can reach the server. A web page could still reach it through a host name that resolves to it. */
   readonly isLoopback: boolean
+  readonly budgets: Pick<RequestBudgets, 'count'>
 }
 
 // The scope is checked for each tool.
@@ -132,7 +134,13 @@ class McpRoute {
     const counted = async () => (known ? context.reply : this.parts.gate.count(context))
     const foreign = this.foreign(context)
     if (foreign) return refused(await counted(), foreign)
-    const body = await readJson(context)
+    // What a stranger sends is not counted before it is read, so reading it has a window and a size of its own.
+    if (!known) {
+      await this.parts.budgets.count(context, READ)
+      // The answer says what is left of the window for calls.
+      context.readings = null
+    }
+    const body = await readJson(context, known ? undefined : STRANGERS_BODY)
     if (!body.ok) return refused(await counted(), body.error)
     const message: unknown = body.value ?? null
     if (Array.isArray(message)) return refused(await counted(), NO_BATCHES)

@@ -58,15 +58,20 @@ export class Intake {
     const encoding = sent ? encodingOf(request.headers) : null
     const format = encoding === null ? null : UNPACKED[encoding]
     if (encoding !== null && !format) return err(isPacked(encoding))
+    const counted = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform: (chunk, to) => (arriving?.takesPacked(chunk) ? to.enqueue(chunk) : to.terminate()),
+    })
     // The type of Bun lacks zstd, which it has.
-    const body = sent && format ? sent.pipeThrough(new DecompressionStream(format as CompressionFormat)) : sent
+    const unpacking = () => new DecompressionStream(format as CompressionFormat)
+    const body = sent && format ? sent.pipeThrough(counted).pipeThrough(unpacking()) : sent
+    let arriving: Arriving | null = null
     const share = this.room.share(owner)
     const announced = Number(request.headers.get('content-length') ?? 0)
     if (announced > terms.maxBytes) return err(tooLarge(terms.maxBytes))
     const overfull = share.lacks(announced)
     if (overfull) return err(noRoom(overfull, owner))
     if (!body) return ok({ chunks: [], byteLength: 0, giveBack: share.giveBack })
-    const arriving = new Arriving(body, { terms, share, owner, isPacked: format !== null }, this.clock)
+    arriving = new Arriving(body, { terms, share, owner, isPacked: format !== null }, this.clock)
     this.watch(arriving)
     try {
       const whole = await arriving.whole()
@@ -112,6 +117,7 @@ class Arriving {
   private readonly start: number
   private periodStart: number
   private bytesInPeriod = 0
+  private packedBytes = 0
   private problem: Failure | null = null
 
   constructor(
@@ -152,6 +158,13 @@ class Arriving {
         this.problem ?? failure('invalid_request', `The body ${cause}. Send the request again.`, { closes: true }),
       )
     }
+  }
+
+  /** Counts what arrives of a packed body, which may unpack to nothing. False if that is more than any body may be. */
+  takesPacked(chunk: Uint8Array): boolean {
+    this.packedBytes += chunk.byteLength
+    if (this.packedBytes > this.terms.maxBytes) this.end(tooLarge(this.terms.maxBytes))
+    return this.problem === null
   }
 
   /** Ends a body that arrives too slowly or has stalled. */
