@@ -91,7 +91,10 @@ export class Documents {
     const fragment = hash < 0 ? '' : ref.slice(hash + 1)
     const url = address === '' ? base : URL.parse(address, base || undefined)?.href
     const document = url === undefined ? undefined : this.loaded.get(url)
-    if (!document) return err(`the reference ${shownRef(ref)} leads to a document that is not of the same origin`)
+    if (!document) {
+      const why = url === undefined ? 'that was not found beside this one' : 'that is not of the same origin'
+      return err(`the reference ${shownRef(ref)} leads to a document ${why}`)
+    }
     if (!document.ok) return err(`the reference ${shownRef(ref)} ${document.error}`)
     const pointer = decoded(fragment)
     if (pointer === null || (pointer !== '' && !pointer.startsWith('/'))) {

@@ -707,7 +707,7 @@ describe('referenced documents', () => {
       expect.stringContaining('"file:///etc/passwd" leads to a document that is not of the same origin'),
     ])
     expect(asked).toEqual([])
-    expect((await inProcess(text)).refused[0]?.reason).toContain('not of the same origin')
+    expect((await inProcess(text)).refused[0]?.reason).toContain('not found beside this one')
   })
 
   test('are at most 500, only by HTTP, and a redirect stays at the origin', async () => {
