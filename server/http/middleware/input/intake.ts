@@ -1,10 +1,9 @@
 import type { Clock } from '../../../core/clock'
 import { type Failure, failure } from '../../../core/failure'
 import type { ByteShare, BytesInProgress, FullScope } from '../../../core/limits/bytes-in-progress'
+import { MIN_BYTES_PER_SECOND, Pace } from '../../../core/limits/pace'
 import { err, ok, type Result } from '../../../core/result'
 
-/** The minimum average upload speed within a period (spec-answers 9). */
-const MIN_BYTES_PER_SECOND = 4 * 1024
 const PERIOD_MS = 10_000
 /** How often to check for bodies that have stalled. */
 const CHECK_MS = 1000
@@ -115,8 +114,7 @@ class Arriving {
   private readonly isPacked: boolean
   private readonly clock: Clock
   private readonly start: number
-  private periodStart: number
-  private bytesInPeriod = 0
+  private readonly pace: Pace
   private packedBytes = 0
   private problem: Failure | null = null
 
@@ -132,7 +130,7 @@ class Arriving {
     this.isPacked = isPacked
     this.clock = clock
     this.start = clock.now()
-    this.periodStart = this.start
+    this.pace = new Pace(PERIOD_MS, this.start)
   }
 
   async whole(): Promise<Result<Omit<TakenBody, 'giveBack'>, Failure>> {
@@ -171,14 +169,10 @@ class Arriving {
   checkPace(): void {
     const now = this.clock.now()
     const { maxMs } = this.terms
-    const elapsed = now - this.periodStart
     if (maxMs !== undefined && now - this.start > maxMs)
       this.end(tooSlow(`The body did not arrive within ${maxMs / 1000} seconds.`))
-    else if (elapsed < PERIOD_MS) return
-    else if (this.bytesInPeriod < (MIN_BYTES_PER_SECOND * elapsed) / 1000)
+    else if (this.pace.isTooSlow(now))
       this.end(tooSlow(`The body arrived at less than ${MIN_BYTES_PER_SECOND} bytes per second.`))
-    this.periodStart = now
-    this.bytesInPeriod = 0
   }
 
   private check(chunk: Uint8Array, length: number): Failure | null {
@@ -186,7 +180,7 @@ class Arriving {
     if (length > maxBytes) return tooLarge(maxBytes)
     const overfull = this.share.take(chunk.byteLength)
     if (overfull) return noRoom(overfull, this.owner)
-    this.bytesInPeriod += chunk.byteLength
+    this.pace.moved(chunk.byteLength)
     this.checkPace()
     return this.problem ?? this.terms.check(chunk)
   }

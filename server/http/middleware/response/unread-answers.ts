@@ -1,10 +1,9 @@
 import type { Clock } from '../../../core/clock'
+import { Pace } from '../../../core/limits/pace'
 
 /** Shorter answers are sent whole: the kernel takes them, and they are too small to add up. */
 const WHOLE_BYTES = 64 * 1024
 const PIECE_BYTES = 64 * 1024
-/** The minimum average speed of a reader within a period, as of a body that is sent to us. */
-const MIN_BYTES_PER_SECOND = 4 * 1024
 const PERIOD_MS = 30_000
 const CHECK_MS = 1000
 
@@ -118,33 +117,27 @@ class Pieces {
   private bytes: Uint8Array<ArrayBuffer>
   private readonly size: number
   private taken = 0
-  private periodStart: number
-  private takenInPeriod = 0
+  private readonly pace: Pace
 
   constructor(bytes: Uint8Array<ArrayBuffer>, owner: string, now: number) {
     this.bytes = bytes
     this.size = bytes.byteLength
     this.owner = owner
     this.takenAt = now
-    this.periodStart = now
+    this.pace = new Pace(PERIOD_MS, now)
   }
 
   /** The next piece; null after the last one. */
   next(now: number): Uint8Array<ArrayBuffer> | null {
     const piece = this.bytes.subarray(this.taken, this.taken + PIECE_BYTES)
     this.taken += piece.byteLength
-    this.takenInPeriod += piece.byteLength
+    this.pace.moved(piece.byteLength)
     this.takenAt = now
     return piece.byteLength === 0 ? null : piece
   }
 
   isSlow(now: number): boolean {
-    const elapsed = now - this.periodStart
-    if (elapsed < PERIOD_MS) return false
-    if (this.takenInPeriod < (MIN_BYTES_PER_SECOND * elapsed) / 1000) return true
-    this.periodStart = now
-    this.takenInPeriod = 0
-    return false
+    return this.pace.isTooSlow(now)
   }
 
   /** Frees the memory. Returns how many bytes it was. */
