@@ -4,7 +4,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { axeFindings, type Dashboard, follow, openDashboard, screenshot } from '../support/dashboard/browser'
-import { fitsEverybody } from '../support/dashboard/page-checks'
+import { fits } from '../support/dashboard/page-checks'
 
 let dashboard: Dashboard
 /** Where the browser is sent back to: the listener of an app on this machine. */
@@ -90,7 +90,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     await page.getByRole('heading', { name: 'An agent wants to access your account' }).waitFor()
     await page.getByText('This app is not verified').waitFor()
     await page.getByText(`http://127.0.0.1:${back.port}`).waitFor()
-    await fitsEverybody(page, 'consent')
+    await fits(page, 'consent')
     await page.getByLabel('Spending limit (USD)').fill('0.01')
     await page.getByRole('button', { name: 'Allow' }).click()
     await page.waitForURL(`http://127.0.0.1:${back.port}/callback**`)
@@ -123,7 +123,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     await apps.getByText('An agent').locator('visible=true').first().waitFor()
     await apps.getByText('$0.01').locator('visible=true').first().waitFor()
     await apps.getByText(`${dashboard.origin}/mcp`, { exact: true }).first().waitFor()
-    await fitsEverybody(apps, 'apps')
+    await fits(apps, 'apps')
     await follow(apps, '/usage')
     await apps.getByRole('table', { name: 'Usage by key or app' }).getByText('An agent (app)').waitFor()
     await apps.getByLabel('Key or app', { exact: true }).selectOption({ label: 'An agent (app)' })
@@ -194,7 +194,7 @@ describe('a device', () => {
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('This code is unknown').waitFor()
     await page.getByLabel('Code').fill(`${code.slice(0, 4)}-${code.slice(4).toLowerCase()}`)
-    await fitsEverybody(page, 'device-code')
+    await fits(page, 'device-code')
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('Gateway command line').waitFor()
     await page.getByText('Search images and text').waitFor()

@@ -3,12 +3,13 @@ import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeF
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { buildah, buildImage, IMAGE, writeContext } from '../../server/binary/container'
+import { IS_LONG } from '../support/long'
 import { freePort } from '../support/servers/free-port'
 import { serverBinary } from '../support/servers/server-binary'
 import { signUp } from '../support/servers/server-process'
 import { until } from '../support/until'
 
-/** Issue 24 points 1 and 2. The user of the image, who has no rights. */
+/** The user of the image, who has no rights. */
 const USER = 65532
 const OPS = join(import.meta.dir, '../../ops')
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
@@ -39,7 +40,7 @@ async function imageRoot(folder: string): Promise<string> {
   return root
 }
 
-describe.skipIf(!canIsolate)(
+describe.skipIf(!IS_LONG || !canIsolate)(
   'the single binary, as another user, on a read-only root that has nothing else but glibc: that of ops/Dockerfile',
   () => {
     let folder: string

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import type { AccountId } from '../../server/core/ids'
 import { becomes, type Dashboard, follow } from '../support/dashboard/browser'
 import { openModelDashboard } from '../support/dashboard/model-dashboard'
-import { fitsEverybody, left } from '../support/dashboard/page-checks'
+import { fits, left } from '../support/dashboard/page-checks'
 import { seedCalls } from '../support/databases/seed-calls'
 import { eventStream, openAi, type VendorDouble } from '../support/vendor-double'
 
@@ -58,7 +58,7 @@ describe('the chat of the playground', () => {
     await say(page, 'All at once.')
     await said(page).getByText('All at once.').nth(1).waitFor()
     await page.getByText('Nothing charged', { exact: true }).waitFor()
-    await fitsEverybody(page, 'chat')
+    await fits(page, 'chat')
     await page.getByRole('button', { name: 'Start over' }).click()
     await page.getByText('No messages yet.').waitFor()
     await left(tab)

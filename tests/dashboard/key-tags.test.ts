@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Dashboard, follow, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/dashboard/browser'
-import { fitsEverybody } from '../support/dashboard/page-checks'
+import { fits } from '../support/dashboard/page-checks'
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -44,7 +44,7 @@ test('keys are tagged, found by tag, disabled together after one question, and k
   await page.getByText('2 keys selected').waitFor()
   await page.getByRole('button', { name: 'Disable selected' }).click()
   expect((await dashboard.as(site.secret, SEARCH)).status).toBe(200)
-  await fitsEverybody(page, 'keys-selected')
+  await fits(page, 'keys-selected')
   await page.getByRole('button', { name: 'Disable 2 keys' }).click()
   await page.getByText('2 keys are disabled.').waitFor()
   expect([(await dashboard.as(shop.secret, SEARCH)).status, (await dashboard.as(site.secret, SEARCH)).status]).toEqual([
@@ -57,7 +57,7 @@ test('keys are tagged, found by tag, disabled together after one question, and k
   await views.getByLabel('Name').fill('Our production')
   await views.getByRole('button', { name: 'Save this view' }).click()
   await views.getByRole('link', { name: 'Our production' }).waitFor()
-  await fitsEverybody(page, 'saved-views')
+  await fits(page, 'saved-views')
   // The room of the scrollbar, which no scrim covers, is as dark as the page beside it.
   expect(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe(
     'rgb(161, 161, 160)',

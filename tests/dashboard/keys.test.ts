@@ -1,18 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import {
-  axeFindings,
-  becomes,
-  type Dashboard,
-  follow,
-  openDashboard,
-  PHONE,
-  screenshot,
-} from '../support/dashboard/browser'
-import { fits, fitsEverybody } from '../support/dashboard/page-checks'
+import { becomes, type Dashboard, openDashboard, screenshot } from '../support/dashboard/browser'
+import { fits } from '../support/dashboard/page-checks'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
-const DAY_MS = 86_400_000
 
 type Owner = Awaited<ReturnType<Dashboard['owner']>>
 
@@ -48,7 +39,6 @@ describe('the list of keys', () => {
     await dashboard.signedIn()
     const { page, complaints } = await dashboard.visit('/keys')
     await page.getByText('No keys yet.').waitFor()
-    expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'keys-empty')
     await page.getByRole('main').getByRole('button', { name: 'Create key' }).first().click()
     const form = page.getByRole('dialog', { name: 'Create key' })
@@ -65,7 +55,6 @@ describe('the list of keys', () => {
     await form.getByText('Requests from this computer will be refused.').waitFor()
     await form.getByRole('button', { name: 'Add my IP (127.0.0.1)' }).click()
     expect(await form.getByLabel('Allowed IPs').inputValue()).toBe('10.0.0.0/8\n127.0.0.1')
-    expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'key-form')
     await form.getByRole('button', { name: 'Create key' }).click()
     const saved = page.getByRole('dialog', { name: 'Save your key now' })
@@ -75,7 +64,6 @@ describe('the list of keys', () => {
     expect(await saved.getByRole('textbox', { name: 'API key' }).inputValue()).toBe(secret)
     await saved.getByRole('button', { name: 'Run it here' }).click()
     await saved.getByText(/^First request received · 200/).waitFor()
-    expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'key-saved')
     await saved.getByRole('button', { name: 'I have saved this key' }).click()
     await row(page, 'laptop').getByText('$0.005 of $0.01').waitFor()
@@ -124,7 +112,7 @@ describe('the list of keys', () => {
     await row(page, 'gone').waitFor()
     await page.getByRole('button', { name: /^All/ }).click()
     await page.getByText('Limit reached').first().waitFor()
-    await fitsEverybody(page, 'keys')
+    await fits(page, 'keys')
     await page.close()
     expect(complaints()).toEqual([])
   })
@@ -159,140 +147,6 @@ describe('the list of keys', () => {
 })
 
 describe('actions on a key', () => {
-  test('one with a used-up limit or a past end works again once that is raised, and stops under a limit below what it spent', async () => {
-    const owner = await dashboard.signedIn()
-    const raised = await makeKey(owner, { name: 'raised', spending_limit: 0.005 })
-    expect([await call(raised.secret), await call(raised.secret)]).toEqual([200, 402])
-    const lowered = await makeKey(owner, { name: 'lowered', spending_limit: 1 })
-    for (let calls = 0; calls < 3; calls++) expect(await call(lowered.secret)).toBe(200)
-    const overdue = await makeKey(owner, {
-      name: 'overdue',
-      expires_at: new Date(dashboard.clock.now() + 1_000).toISOString(),
-    })
-    dashboard.clock.advance(2_000)
-    expect(await call(overdue.secret)).toBe(401)
-    const kept = await makeKey(owner, { name: 'kept' })
-    await owner.api(`/api/keys/${kept.id}/rotate`, { grace_period_seconds: 3_000 })
-    const { page } = await dashboard.visit('/keys')
-    const amount = page.getByLabel('Amount in USD')
-    const save = () => page.getByRole('button', { name: 'Save changes' }).click()
-
-    await choose(page, 'raised', 'Raise limit')
-    await amount.waitFor()
-    await becomes(() => page.evaluate(() => document.activeElement?.getAttribute('name')), 'limit')
-    await amount.fill('0.01')
-    await save()
-    await row(page, 'raised').getByText('Active').waitFor()
-    expect([await call(raised.secret), await call(raised.secret)]).toEqual([200, 402])
-    await row(page, 'raised').getByText('Limit reached').waitFor()
-
-    await choose(page, 'lowered', 'Edit key')
-    await amount.fill('0.01')
-    await page.getByText('This key has already spent $0.015 and will stop immediately.').waitFor()
-    await save()
-    await row(page, 'lowered').getByText('Limit reached').waitFor()
-    expect(await call(lowered.secret)).toBe(402)
-
-    await choose(page, 'overdue', 'Extend key')
-    await save()
-    await row(page, 'overdue').getByText('Active').waitFor()
-    expect(await call(overdue.secret)).toBe(200)
-    const { key } = await (await owner.api(`/api/keys/${overdue.id}`)).json()
-    expect(Math.round((Date.parse(key.expires_at) - dashboard.clock.now()) / DAY_MS)).toBe(30)
-
-    const replaced = page.getByRole('row').filter({ hasText: 'Replaced' })
-    await replaced.getByRole('button', { name: 'Actions for kept' }).click()
-    await page.getByRole('menuitem', { name: 'Keep old key longer' }).click()
-    await page.getByText(/Stops in [67] days/).waitFor()
-    await page.close()
-  })
-
-  test('a note is written, shown and removed on a phone with the keyboard alone; one that is too long is refused', async () => {
-    const owner = await dashboard.signedIn()
-    const { id } = await makeKey(owner, { name: 'laptop' })
-    const { page, complaints } = await dashboard.visit(`/keys/${id}`)
-    await page.setViewportSize(PHONE)
-    const noteOf = async () => (await (await owner.api(`/api/keys/${id}`)).json()).key.note
-    const form = page.getByRole('dialog', { name: 'Edit key' })
-    const note = form.getByLabel('Note')
-    const open = async () => {
-      await page.getByRole('button', { name: 'Edit key' }).focus()
-      await page.keyboard.press('Enter')
-      await form.waitFor()
-      while ((await page.evaluate(() => document.activeElement?.getAttribute('name'))) !== 'note')
-        await page.keyboard.press('Tab')
-    }
-    const save = async () => {
-      await form.getByRole('button', { name: 'Save changes' }).focus()
-      await page.keyboard.press('Enter')
-    }
-    await open()
-    await note.fill('x'.repeat(501))
-    await save()
-    await form.getByText('Use at most 500 characters.').waitFor()
-    await becomes(() => page.evaluate(() => document.activeElement?.getAttribute('name')), 'note')
-    expect(await noteOf()).toBeNull()
-    const written = `<b>For Ada</b>\n${'\u{1f511}'.repeat(400)}`
-    await note.fill(`  ${written}  `)
-    await fits(page)
-    await save()
-    const shown = page.locator('dl').getByText('<b>For Ada</b>')
-    await shown.waitFor()
-    expect(await noteOf()).toBe(written)
-    expect(await shown.evaluate((element) => getComputedStyle(element).whiteSpace)).toBe('pre-wrap')
-    await page.getByText('Changed note').waitFor()
-    for (const size of [PHONE, { width: 1280, height: 800 }]) {
-      await page.setViewportSize(size)
-      await fits(page)
-    }
-    await open()
-    expect(await note.inputValue()).toBe(written)
-    await page.keyboard.press('Control+A')
-    await page.keyboard.press('Delete')
-    await save()
-    await shown.waitFor({ state: 'detached' })
-    expect(await noteOf()).toBeNull()
-    await page.close()
-    expect(complaints()).toEqual([])
-  })
-
-  test('restricting it to endpoints and models in its form shows on its page and applies to the next call', async () => {
-    const owner = await dashboard.signedIn()
-    const { id, secret } = await makeKey(owner, { name: 'narrow' })
-    const { page, complaints } = await dashboard.visit('/keys')
-    await choose(page, 'narrow', 'Edit key')
-    const form = page.getByRole('dialog', { name: 'Edit key' })
-    await form.getByText('More settings').click()
-    await form.getByLabel('LLM context').check()
-    await form.getByLabel('Chat completions').check()
-    await form.getByLabel('Allowed models').fill('sandbox/echo')
-    await form.getByLabel('Tokens per minute').fill('many')
-    await form.getByRole('button', { name: 'Save changes' }).click()
-    await form.getByText('Enter a whole number above 0, or leave it empty.').waitFor()
-    await form.getByLabel('Tokens per minute').fill('5000')
-    for (const size of [{ width: 1280, height: 800 }, PHONE]) {
-      await page.setViewportSize(size)
-      await fits(page)
-      await screenshot(page, `key-narrowed-${size.width}`)
-    }
-    await form.getByRole('button', { name: 'Save changes' }).click()
-    await page.getByText('Key "narrow" saved.').waitFor()
-    expect(await call(secret)).toBe(403)
-    expect((await dashboard.as(secret, '/apis/v1/websearch/llm/context?q=card')).status).toBe(200)
-    await follow(page, `/keys/${id}`)
-    for (const words of ['LLM context, Chat completions', 'sandbox/echo', 'Tokens per minute: 0 of 5,000'])
-      await page.getByRole('definition').filter({ hasText: words }).waitFor()
-
-    await page.getByRole('button', { name: 'Edit key' }).click()
-    await form.getByLabel('Image search').check()
-    await form.getByRole('button', { name: 'Save changes' }).click()
-    await page.getByRole('definition').filter({ hasText: 'Image search, LLM context, Chat completions' }).waitFor()
-    await page.getByText('Changed allowed endpoints', { exact: true }).waitFor()
-    expect(await call(secret)).toBe(200)
-    await page.close()
-    expect(complaints()).toEqual([])
-  })
-
   test('disabling shows and applies at once, and is undone from the toast; revoking one in use requires its name, and its usage stays', async () => {
     const owner = await dashboard.signedIn()
     const switched = await makeKey(owner, { name: 'switched' })
@@ -301,7 +155,6 @@ describe('actions on a key', () => {
     const { page, complaints } = await dashboard.visit('/keys')
     await choose(page, 'switched', 'Disable key')
     await page.getByText('Key disabled.').waitFor()
-    expect(await axeFindings(page)).toEqual([])
     expect(await call(switched.secret)).toBe(401)
     await page.getByRole('button', { name: 'Undo' }).click()
     await row(page, 'switched').getByText('Active').waitFor()
@@ -312,7 +165,6 @@ describe('actions on a key', () => {
     const dialog = page.getByRole('alertdialog', { name: 'Revoke key "doomed"?' })
     await dialog.getByRole('button', { name: 'Revoke key' }).click({ force: true })
     expect(await call(doomed.secret)).toBe(200)
-    expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'key-revoke')
     await dialog.getByLabel('Key name').fill('doomed')
     await dialog.getByRole('button', { name: 'Revoke key' }).click()
@@ -333,7 +185,6 @@ describe('actions on a key', () => {
     await page.getByLabel('Now (it was leaked)').check()
     await page.getByText('This key was used within the last hour.').waitFor()
     await page.getByLabel('In 24 hours').check()
-    expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'key-rotate')
     await page.getByRole('button', { name: 'Rotate key' }).click()
     const saved = page.getByRole('dialog', { name: 'Save your key now' })
@@ -352,40 +203,6 @@ describe('actions on a key', () => {
   })
 })
 
-test('revoking a new key says that the key it replaced still works, and revokes both on request', async () => {
-  const owner = await dashboard.signedIn()
-  const old = await makeKey(owner, { name: 'twice' })
-  const last4 = old.secret.slice(-4)
-  const made = await (await owner.api(`/api/keys/${old.id}/rotate`, { grace_period_seconds: 86_400 })).json()
-  const { page, complaints } = await dashboard.visit('/keys')
-  await page.getByText(`Replaces twice …${last4}`).waitFor()
-  await page.getByText('Counted with the new key').waitFor()
-  const fresh = page.getByRole('row').filter({ hasText: `Replaces twice …${last4}` })
-  const dialog = page.getByRole('alertdialog', { name: 'Revoke key "twice"?' })
-  const ask = async () => {
-    await fresh.getByRole('button', { name: 'Actions for twice' }).click()
-    await page.getByRole('menuitem', { name: 'Revoke key', exact: true }).click()
-    await dialog.getByText(new RegExp(`It replaced "twice" \\(gwk_.*…${last4}\\), which works until .*20`)).waitFor()
-  }
-  await ask()
-  expect(await axeFindings(page)).toEqual([])
-  await screenshot(page, 'key-revoke-both')
-  await dialog.getByRole('checkbox', { name: /^Revoke gwk_.* too$/ }).check()
-  await dialog.getByRole('button', { name: 'Revoke key' }).click()
-  await page.getByText('Key "twice" and the old key it replaced are revoked.').waitFor()
-  expect([await call(old.secret), await call(made.secret)]).toEqual([401, 401])
-
-  const kept = await makeKey(owner, { name: 'kept' })
-  const next = await (await owner.api(`/api/keys/${kept.id}/rotate`, { grace_period_seconds: 86_400 })).json()
-  await owner.api(`/api/keys/${next.key.id}/revoke`, {})
-  await page.reload()
-  await row(page, 'kept').getByText('Replaced', { exact: true }).waitFor()
-  await becomes(() => page.getByText('Counted with the new key').count(), 0)
-  await row(page, 'kept').getByText('no limit').waitFor()
-  await page.close()
-  expect(complaints()).toEqual([])
-})
-
 describe('the page of a key', () => {
   test('shows its spending, settings and history; one of another account is not found', async () => {
     const owner = await dashboard.signedIn()
@@ -399,7 +216,7 @@ describe('the page of a key', () => {
     await page.getByRole('heading', { name: 'worker', level: 1 }).waitFor()
     await page.getByText('Changed allowed IPs').waitFor()
     await page.getByText('Requests per minute: 1 of 30').waitFor()
-    await fitsEverybody(page, 'key')
+    await fits(page, 'key')
     expect(complaints()).toEqual([])
     const theirs = await makeKey(await dashboard.owner(), { name: 'theirs' })
     await page.evaluate((to) => history.pushState({}, '', to), `/keys/${theirs.id}`)

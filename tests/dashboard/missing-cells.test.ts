@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type CellCalls, MAIN_CELL } from '../../server/core/cluster/cells'
 import { type Dashboard, follow, openDashboard } from '../support/dashboard/browser'
-import { fitsEverybody, heading, left } from '../support/dashboard/page-checks'
+import { fits, heading, left } from '../support/dashboard/page-checks'
 
 const SENTENCE = 'Incomplete: these cells did not answer: c2.'
 
@@ -45,7 +45,7 @@ test("an operator's pages say which cells their figures are without, and nothing
   // Every page of operators says it in the same place.
   await follow(page, '/operator/money')
   await page.getByText(SENTENCE).waitFor()
-  await fitsEverybody(page, 'operator-missing-cells')
+  await fits(page, 'operator-missing-cells')
   hasOther = false
   await follow(page, '/operator/audit')
   await heading(page, 'Gateway audit log')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Dashboard, openDashboard } from '../support/dashboard/browser'
-import { fitsEverybody, heading, left } from '../support/dashboard/page-checks'
+import { fits, heading, left } from '../support/dashboard/page-checks'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../support/payments/stripe-double'
 
 let stripe: StripeDouble
@@ -38,7 +38,7 @@ describe('the money of a customer', () => {
     await spend.getByRole('row', { name: /Image search 1 0 \$0\.005/ }).waitFor()
     const ledger = page.getByRole('table', { name: 'Ledger entries' })
     await ledger.getByRole('row', { name: /Top-up/ }).waitFor()
-    await fitsEverybody(page, 'operator-account-money')
+    await fits(page, 'operator-account-money')
 
     const payments = page.getByRole('table', { name: 'Payments, newest first' })
     await payments.getByText('Paid and booked').waitFor()
@@ -50,7 +50,7 @@ describe('the money of a customer', () => {
     await refunding.getByRole('button', { name: 'Refund' }).click()
     await refunding.getByText('Enter an amount such as 25 or 0.5.').waitFor()
     await refunding.getByText('Enter a reason. The owner sees it.').waitFor()
-    await fitsEverybody(page, 'operator-refund')
+    await fits(page, 'operator-refund')
     await refunding.getByLabel('Amount in USD').fill('10')
     await refunding.getByLabel('Reason').fill('Asked by mail')
     await refunding.getByRole('button', { name: 'Refund' }).dblclick()
@@ -84,7 +84,7 @@ describe('Money', () => {
       .getByRole('row', { name: /Image search 1/ })
       .waitFor()
     await page.getByText('Unknown for 1 of 1 calls').waitFor()
-    await fitsEverybody(page, 'operator-money')
+    await fits(page, 'operator-money')
     await page.getByLabel('Group by').selectOption('account')
     await table('Revenue by customer')
       .getByRole('row', { name: /customer@example\.com/ })
@@ -93,7 +93,7 @@ describe('Money', () => {
 
     await page.getByRole('tab', { name: 'Books' }).click()
     await page.getByRole('row', { name: /house\/top_ups/ }).waitFor()
-    await fitsEverybody(page, 'operator-books')
+    await fits(page, 'operator-books')
     const file = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Every entry (CSV)' }).click()
     expect((await file).suggestedFilename()).toMatch(/^books-\d{4}-\d\d-entries\.csv$/)
@@ -103,7 +103,7 @@ describe('Money', () => {
     stripe.giveBack('dispute', stripe.newestPage().id, 500)
     await page.getByRole('button', { name: 'Compare now' }).click()
     await page.getByRole('row', { name: /A dispute differs.*\$5\.00/ }).waitFor()
-    await fitsEverybody(page, 'operator-comparison')
+    await fits(page, 'operator-comparison')
     await page.getByRole('button', { name: 'Compare and book missing entries' }).click()
     await page.getByText('1 booked or corrected.').waitFor()
     await page.getByRole('button', { name: 'Compare now' }).click()

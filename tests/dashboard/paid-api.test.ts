@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import { becomes, type Dashboard, openDashboard } from '../support/dashboard/browser'
-import { fitsEverybody, heading, left } from '../support/dashboard/page-checks'
+import { fits, heading, left } from '../support/dashboard/page-checks'
 import { CHAIN_ID, openNode, PAYEE, TOKEN, WALLET, walletEnv } from '../support/payments/paid-upstream'
 
 let dashboard: Dashboard
@@ -68,11 +68,11 @@ test('an operator says whom an upstream is paid, and sees what the wallet paid i
   await editing.getByRole('button', { name: 'Edit settings' }).click()
   await editing.getByText('Enter addresses such as 0x1111').waitFor()
   await editing.getByLabel('Addresses that may be paid').fill(`${PAYEE}, ${WALLET}`)
-  await fitsEverybody(page, 'paid-api-settings')
+  await fits(page, 'paid-api-settings')
   await editing.getByRole('button', { name: 'Edit settings' }).click()
   await editing.waitFor({ state: 'detached' })
   const auth = async () => (await (await operator.api('/api/operator/apis/paid')).json()).api.auth
   await becomes(auth, `402:${PAYEE},${WALLET}`)
-  await fitsEverybody(page, 'paid-api')
+  await fits(page, 'paid-api')
   await left(watched)
 })

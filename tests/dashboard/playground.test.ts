@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ok } from '../../server/core/result'
-import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/dashboard/browser'
-import { fitsEverybody } from '../support/dashboard/page-checks'
+import { becomes, type Dashboard, openDashboard } from '../support/dashboard/browser'
+import { fits } from '../support/dashboard/page-checks'
 
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
 
 let dashboard: Dashboard
-let operator: Owner
+
 beforeAll(async () => {
   dashboard = await openDashboard()
-  operator = await dashboard.signedIn()
+  await dashboard.signedIn()
   const picture = (name: string) => ({
     title: `A picture of ${name}`,
     url: `https://pictures.example/${name}`,
@@ -44,7 +44,7 @@ describe('the playground', () => {
     expect(drawn).toBeGreaterThan(0)
     const { key } = await (await owner.api(`/api/keys/${id}`)).json()
     expect(key.spent_micros_usd).toBe(5000)
-    await fitsEverybody(page, 'playground')
+    await fits(page, 'playground')
     await page.getByRole('tab', { name: 'Headers' }).click()
     await page.getByText('Requests left this minute', { exact: true }).waitFor()
     await page.close()
@@ -69,26 +69,6 @@ describe('the playground', () => {
     known.resolve()
     await send.click()
     await page.getByText('$0.005 charged').waitFor()
-    await page.close()
-    expect(complaints()).toEqual([])
-  })
-
-  test("shows the cost before sending: the account's own price, per unit, and more for a URL", async () => {
-    const owner = await dashboard.signedIn()
-    await makeKey(owner, { name: 'priced' })
-    const priced = { operation: 'image-search', usd: '0.004', account: owner.accountId }
-    expect((await operator.api('/api/operator/prices', priced)).status).toBe(200)
-    const { page, complaints } = await dashboard.visit('/playground')
-    await page.getByText('Your custom price. The default is $0.005.').waitFor()
-    await page.getByRole('button', { name: 'Send request · $0.004' }).click()
-    await page.getByText('$0.004 charged').waitFor()
-    await page.getByLabel('No key: show the 402 challenge').check()
-    await page.getByRole('button', { name: 'Send request', exact: true }).waitFor()
-    await page.evaluate((to) => history.pushState({}, '', to), '/playground?operation=socialDmThreads')
-    await page.getByRole('button', { name: 'Send request · $0.01 per message' }).waitFor()
-    await page.evaluate((to) => history.pushState({}, '', to), '/playground?operation=socialPost')
-    await page.getByRole('button', { name: 'Send request · $0.015' }).waitFor()
-    await page.getByText('A post with a link costs $0.20.').waitFor()
     await page.close()
     expect(complaints()).toEqual([])
   })
@@ -131,7 +111,6 @@ describe('the playground', () => {
     await page.getByRole('button', { name: /^Send request/ }).click()
     await page.getByText(/^This request costs .* Send an API key/).waitFor()
     await page.getByText('Nothing charged').waitFor()
-    expect(await axeFindings(page)).toEqual([])
     await page.close()
   })
 
@@ -152,35 +131,6 @@ describe('the playground', () => {
     await page.getByRole('button', { name: /^Send request/ }).click()
     await page.getByText('Enter a number from 1 to 200.').waitFor()
     expect(dashboard.images.asked.length).toBe(asked)
-    await page.close()
-  })
-
-  test('sends a body for an operation that has one', async () => {
-    const owner = await dashboard.signedIn()
-    await makeKey(owner, { name: 'bodies' })
-    const { page, complaints } = await dashboard.visit('/playground?operation=llmContextPost')
-    await page.getByLabel('q', { exact: true }).fill('tall towers')
-    await page.getByText(/^More options/).click()
-    await page.getByLabel('maximum_number_of_urls', { exact: true }).fill('4')
-    await page.getByRole('button', { name: /^Send request/ }).click()
-    await page.getByText('$0.005 charged').waitFor()
-    expect(dashboard.context.asked.at(-1)).toMatchObject({ q: 'tall towers', maximum_number_of_urls: 4 })
-    await page.close()
-    expect(complaints()).toEqual([])
-  })
-
-  test('waits for the Retry-After of a 429', async () => {
-    const owner = await dashboard.signedIn()
-    const { secret } = await makeKey(owner, { name: 'slow', rpm_limit: 1 })
-    await dashboard.as(secret, '/v1/credits/balance')
-    const { page } = await dashboard.visit('/playground')
-    await page.getByRole('button', { name: /^Send request/ }).click()
-    // A new minute may begin between the two calls; the second one of the page is refused then.
-    const wait = page.getByRole('button', { name: /^Wait \d+ s$/ })
-    await Promise.race([wait.waitFor(), page.getByText('$0.005 charged').waitFor()])
-    if ((await wait.count()) === 0) await page.getByRole('button', { name: /^Send request/ }).click()
-    await wait.waitFor()
-    await page.getByText(/^This key has reached its limit of requests per minute\./).waitFor()
     await page.close()
   })
 })

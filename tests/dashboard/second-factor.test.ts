@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { totp } from '../support/agents/totp'
 import { type Dashboard, follow, openDashboard } from '../support/dashboard/browser'
-import { fitsEverybody, heading, left, REFUSED } from '../support/dashboard/page-checks'
+import { fits, heading, left, REFUSED } from '../support/dashboard/page-checks'
 
 const PASSWORD = 'correct horse battery'
 
@@ -27,7 +27,7 @@ async function signOut(page: Page, email: string): Promise<void> {
 }
 
 /** Sets up an app on the Settings page; returns its link and the recovery codes. `look`: checks what its dialog shows. */
-async function setUpApp(page: Page, look: typeof fitsEverybody): Promise<{ link: string; codes: string[] }> {
+async function setUpApp(page: Page, look: typeof fits): Promise<{ link: string; codes: string[] }> {
   await page.getByRole('button', { name: 'Set up app' }).click()
   await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(PASSWORD)
   await page.getByRole('button', { name: 'Continue' }).click()
@@ -56,16 +56,16 @@ describe('a second factor', () => {
     const watched = await dashboard.visit('/settings')
     const { page } = watched
     await heading(page, 'Settings')
-    const { link, codes } = await setUpApp(page, fitsEverybody)
+    const { link, codes } = await setUpApp(page, fits)
     expect(codes).toHaveLength(10)
-    await fitsEverybody(page, 'settings-second-factor')
+    await fits(page, 'settings-second-factor')
 
     await page.getByRole('button', { name: 'Sign out everywhere' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Sign out everywhere' }).click()
     await heading(page, 'Sign in')
     await signIn(page, owner.email)
     await page.getByText('Enter the code from your authenticator app.').waitFor()
-    await fitsEverybody(page, 'sign-in-code')
+    await fits(page, 'sign-in-code')
     await page.getByLabel('Code from the app').fill('000000')
     await page.getByRole('button', { name: 'Verify' }).click()
     await page.getByRole('alert').waitFor()
@@ -77,7 +77,7 @@ describe('a second factor', () => {
     await signOut(page, owner.email)
     await signIn(page, owner.email)
     await page.getByRole('button', { name: 'Use a recovery code' }).click()
-    await fitsEverybody(page, 'sign-in-recovery')
+    await fits(page, 'sign-in-recovery')
     await page.getByLabel('Recovery code').fill(codes[0] ?? '')
     await page.getByRole('button', { name: 'Verify' }).click()
     await heading(page, 'Overview')
@@ -115,9 +115,9 @@ describe('a passkey', () => {
     })
     await page.getByRole('button', { name: 'Add passkey' }).click()
     await page.getByRole('button', { name: 'Remove passkey Chrome on Linux' }).waitFor()
-    await fitsEverybody(page, 'settings-passkey')
+    await fits(page, 'settings-passkey')
     await signOut(page, owner.email)
-    await fitsEverybody(page, 'sign-in-passkey')
+    await fits(page, 'sign-in-passkey')
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await heading(page, 'Overview')
 
@@ -131,7 +131,7 @@ describe('a passkey', () => {
     await asked.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByRole('button', { name: 'Continue' }).click()
     await asked.getByText('requires a sign-in with your second factor').waitFor()
-    await fitsEverybody(page, 'settings-second-factor-required')
+    await fits(page, 'settings-second-factor-required')
     await asked.getByRole('button', { name: 'Sign in again' }).click()
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor({ state: 'detached' })

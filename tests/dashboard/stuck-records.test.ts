@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Dashboard, openDashboard } from '../support/dashboard/browser'
-import { fitsEverybody, left } from '../support/dashboard/page-checks'
+import { fits, left } from '../support/dashboard/page-checks'
 import { executeOn } from '../support/databases/database-file'
 import { until } from '../support/until'
 
@@ -29,7 +29,7 @@ test('the Operator page lists stuck records, and books one or discards it with a
   const { page } = watched
   const card = page.getByRole('region', { name: 'Stuck records', exact: true })
   await card.getByText('CHECK constraint failed: account_posted_not_negative').first().waitFor()
-  await fitsEverybody(page, 'operator-stuck')
+  await fits(page, 'operator-stuck')
   await card
     .getByRole('button', { name: /^Book it/ })
     .first()

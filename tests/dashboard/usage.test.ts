@@ -1,17 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AccountId } from '../../server/core/ids'
-import {
-  axeFindings,
-  becomes,
-  type Dashboard,
-  DESK,
-  follow,
-  openDashboard,
-  PHONE,
-  picture,
-  screenshot,
-} from '../support/dashboard/browser'
-import { fits, fitsEverybody, heading, left } from '../support/dashboard/page-checks'
+import { becomes, type Dashboard, follow, openDashboard, picture, screenshot } from '../support/dashboard/browser'
+import { fits, heading, left } from '../support/dashboard/page-checks'
 import { seedCalls } from '../support/databases/seed-calls'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
@@ -55,49 +45,13 @@ describe('the overview', () => {
     await owner.api(`/api/keys/${web.id}`, { spending_limit: 0.02 }, 'PATCH')
     await page.getByText('"web" has used up its spending limit.', { exact: true }).waitFor()
     await picture(page, 'dashboard')
-    await fitsEverybody(page, 'overview')
+    await fits(page, 'overview')
     await page.close()
     expect(complaints()).toEqual([])
   })
 })
 
 describe('usage', () => {
-  test('own dates begin with those that were shown, and Back undoes them; the last hour is drawn by the minute, the current one marked, with its numbers as a table', async () => {
-    await busyOwner()
-    const { page, complaints } = await dashboard.visit('/usage')
-    const worker = page.getByRole('table', { name: 'Usage by key' }).getByText('worker')
-    await worker.waitFor()
-    await page.getByLabel('Period').selectOption('custom')
-    await page.waitForURL('**range=custom**')
-    const today = new Date(dashboard.clock.now()).toISOString().slice(0, 10)
-    expect(await page.getByLabel('To', { exact: true }).inputValue()).toBe(today)
-    await worker.waitFor()
-    await page.getByLabel('From').fill('2099-01-01')
-    await page.getByText('Choose an end date after the start date').waitFor()
-    await page.getByLabel('From').fill(today)
-    await worker.waitFor()
-    await page.goBack()
-    await becomes(() => page.getByLabel('Period').inputValue(), '7d')
-    await worker.waitFor()
-
-    await page.getByLabel('Period').selectOption('1 hour')
-    await page.waitForURL('**range=1h**')
-    await page.getByText('Show as table').first().click()
-    const table = page.getByRole('region', { name: 'Spend by key or app: Show as table' })
-    await table.getByRole('row').nth(60).waitFor()
-    expect(await table.getByRole('row').count()).toBe(61)
-    expect(await table.getByRole('rowheader').first().textContent()).toMatch(/^\d\d:\d\d$/)
-    const spent = await table.locator('tbody tr td:last-child').allTextContents()
-    expect(spent.reduce((sum, text) => sum + Number(text.slice(1)), 0)).toBeCloseTo(0.025, 6)
-    for (const size of [DESK, PHONE]) {
-      await page.setViewportSize(size)
-      await fits(page)
-      await screenshot(page, `usage-hour-${size.width}`)
-    }
-    await page.close()
-    expect(complaints()).toEqual([])
-  })
-
   test('draws spending by key, for arrow keys too, shows the same as a table, and keeps its view in the address', async () => {
     const { web } = await busyOwner()
     const { page, complaints } = await dashboard.visit('/usage?range=24h')
@@ -109,7 +63,7 @@ describe('usage', () => {
     const table = page.getByRole('table', { name: 'Spend by key' })
     await becomes(() => table.getByRole('row').count(), 25)
     expect(await table.getByRole('row').last().textContent()).toContain('$0.025')
-    await fitsEverybody(page, 'usage')
+    await fits(page, 'usage')
     await page.locator('.recharts-surface').first().focus()
     for (let slot = 0; slot < 24; slot++) await page.keyboard.press('ArrowRight')
     await page.getByText('so far').waitFor()
@@ -136,12 +90,10 @@ describe('usage', () => {
     const log = page.getByRole('table', { name: 'Request log' })
     await log.getByText('missing_parameter').waitFor()
     await becomes(() => log.getByRole('row').count(), 2)
-    expect(await axeFindings(page)).toEqual([])
     await log.getByRole('button', { name: /^Details/ }).click()
     const sheet = page.getByRole('dialog', { name: 'Request' })
     await sheet.getByText(/^req_/).waitFor()
     await sheet.getByText('worker').waitFor()
-    expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'request-sheet')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Clear filters' }).first().click()
@@ -190,7 +142,7 @@ describe('one request', () => {
     const { page } = watched
     const latency = page.getByRole('table', { name: 'Latency by endpoint, provider and model' })
     await latency.getByRole('row').filter({ hasText: 'Image search' }).getByText('fixture').waitFor()
-    await fitsEverybody(page, 'usage-latency')
+    await fits(page, 'usage-latency')
     await page.getByRole('tab', { name: 'Requests' }).click()
     await page
       .getByRole('button', { name: /^Details of the request/ })
@@ -206,7 +158,7 @@ describe('one request', () => {
     await region('Charge').getByText('You were not charged for this request.').waitFor()
     await region('Where the time went').getByText('No upstream was asked').waitFor()
     await region('Summary').getByText('GET /apis/v1/websearch/images/search').waitFor()
-    await fitsEverybody(page, 'request-failed')
+    await fits(page, 'request-failed')
     const charged = (await (await owner.api('/api/requests?status=200&operation=image-search')).json()).requests
     await page.evaluate((to) => history.pushState({}, '', to), `/requests/${charged[0].id}`)
     await region('Charge').getByText('1 request x 0.005 USD = 0.005 USD').waitFor()
@@ -216,29 +168,13 @@ describe('one request', () => {
     expect(copied).toBe(
       `curl '${dashboard.origin}/apis/v1/websearch/images/search?q=<q>' \\\n  -H "Authorization: Bearer $GATEWAY_API_KEY"`,
     )
-    await fitsEverybody(page, 'request-charged')
+    await fits(page, 'request-charged')
     await region('Try it again').getByRole('link', { name: 'Try again in the playground' }).click()
     await page.waitForURL('**/playground?operation=imageSearch')
     await heading(page, 'Playground')
     await follow(page, '/requests/req_none')
     await page.getByText('You made no request with this id.').waitFor()
     await left(watched, [/404/])
-  })
-
-  test('that a key refused leads to that key, with the form that helps', async () => {
-    const { owner, web } = await busyOwner()
-    await owner.api(`/api/keys/${web.id}`, { spending_limit: 0.01 }, 'PATCH')
-    await dashboard.as(web.secret, SEARCH)
-    await dashboard.core.stores.journal.drained()
-    const [refused] = (await (await owner.api('/api/requests?status=402')).json()).requests
-    const watched = await dashboard.visit(`/requests/${refused.id}`)
-    const { page } = watched
-    await page.getByRole('region', { name: 'Why it failed' }).getByRole('link', { name: 'Raise limit' }).click()
-    await page.waitForURL(`**/keys/${web.id}?form=limit`)
-    await page.getByRole('dialog').getByLabel('Amount in USD').waitFor()
-    await page.keyboard.press('Escape')
-    await becomes(async () => page.url(), `${dashboard.origin}/keys/${web.id}`)
-    await left(watched)
   })
 
   test('appears in the live tail as it happens, with a pause and the filters, and exact times', async () => {
@@ -262,53 +198,14 @@ describe('one request', () => {
     const time = table.locator('time').first()
     expect(await time.textContent()).toMatch(/^\d\d:\d\d:\d\d$/)
     expect(await time.getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC$/)
-    expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'live-tail')
     await page.getByRole('tab', { name: 'Errors' }).click()
     const errors = page.getByRole('table', { name: 'Failed requests by endpoint and reason' })
     await errors.getByText('q is required').waitFor()
-    await fitsEverybody(page, 'usage-errors')
+    await fits(page, 'usage-errors')
     await errors.getByRole('button', { name: 'missing_parameter' }).click()
     await page.waitForURL('**search=missing_parameter**')
     await becomes(() => page.getByRole('button', { name: /^Details of the request/ }).count(), 1)
-    await left(watched)
-  })
-
-  test("is found by the palette and by the search box: our id, the caller's id, path, IP and status", async () => {
-    const { owner, web } = await busyOwner()
-    // Over the socket, so that it has an address.
-    const headers = { authorization: `Bearer ${web.secret}`, 'x-request-id': 'order-4711' }
-    expect((await fetch(dashboard.origin + SEARCH, { headers })).status).toBe(200)
-    const [{ id }] = (await (await owner.api('/api/requests?search=order-4711')).json()).requests
-    const watched = await dashboard.visit('/usage?tab=requests&range=24h')
-    const { page } = watched
-    const box = page.getByRole('searchbox', { name: 'Search requests' })
-    const details = page.getByRole('button', { name: /^Details of the request/ })
-    await becomes(() => details.count(), 7)
-    for (const [search, count] of [
-      ['order-4711', 1],
-      ['/apis/v1/websearch/llm/context', 2],
-      ['400', 1],
-      ['127.0.0.1', 1],
-      [id, 1],
-    ] as const) {
-      await box.fill(search)
-      await page.keyboard.press('Enter')
-      await becomes(() => details.count(), count)
-    }
-    await box.fill('203.0.113.9')
-    await page.keyboard.press('Enter')
-    await page.getByText('No matching requests.').waitFor()
-    await page.keyboard.press('Control+k')
-    const palette = page.getByRole('combobox', { name: 'Search pages, keys and requests' })
-    await palette.fill('order-4711')
-    await page.getByRole('option', { name: 'Search requests for "order-4711"' }).click()
-    await becomes(() => details.count(), 1)
-    await page.keyboard.press('Control+k')
-    await palette.fill(id)
-    await page.getByRole('option', { name: `Request ${id}`, exact: true }).click()
-    await page.waitForURL(`**/requests/${id}`)
-    await page.getByText('order-4711').waitFor()
     await left(watched)
   })
 })
@@ -324,7 +221,7 @@ describe('the audit log', () => {
     const row = table.getByRole('row').filter({ hasText: 'Key changed' })
     await row.getByText('note: null').waitFor()
     await row.getByText('note: a new note').waitFor()
-    await fitsEverybody(page, 'audit')
+    await fits(page, 'audit')
     const kinds = await page.getByLabel('Action').locator('option').allTextContents()
     expect(kinds).toContain('API keys')
     for (const kind of ['Models', 'APIs', 'Books', 'Backups', 'Moves of the database'])

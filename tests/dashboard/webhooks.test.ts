@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { WebhookList } from '../../server/http/webhooks/record'
 import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/dashboard/browser'
-import { fitsEverybody, heading, left } from '../support/dashboard/page-checks'
+import { fits, heading, left } from '../support/dashboard/page-checks'
 import { codeOfWebhook } from '../support/webhooks'
 
 let dashboard: Dashboard
@@ -45,11 +45,11 @@ test('an owner adds an endpoint, saves its secret, enters its code, tries it, se
   await page.getByRole('cell', { name: url }).waitFor()
   await page.getByRole('cell', { name: 'key.revoked' }).waitFor()
   await page.getByText('Waiting for confirmation').waitFor()
-  await fitsEverybody(page, 'webhooks')
+  await fits(page, 'webhooks')
 
   await page.getByRole('button', { name: `Enter code: ${url}` }).click()
   const confirming = page.getByRole('dialog', { name: 'Confirm this endpoint' })
-  await fitsEverybody(page, 'webhooks-code')
+  await fits(page, 'webhooks-code')
   await confirming.getByRole('button', { name: 'Send a new code' }).click()
   await page.getByText('A new code is on its way. Older codes no longer work.').waitFor()
   await confirming.getByLabel('Code').fill('WRONG000')
@@ -111,7 +111,7 @@ test('the bell counts what is unread, and its page shows it', async () => {
   await heading(page, 'Notices')
   await page.getByRole('rowheader', { name: 'API key created' }).waitFor()
   await page.getByRole('cell', { name: 'laptop' }).waitFor()
-  await fitsEverybody(page, 'notices')
+  await fits(page, 'notices')
   await page.getByRole('button', { name: 'Mark all as read' }).click()
   await page.getByRole('link', { name: 'Notices', exact: true }).waitFor()
   await becomes(() => page.getByText('New', { exact: true }).count(), 0)

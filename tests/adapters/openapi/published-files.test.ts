@@ -9,6 +9,7 @@ import { isPlainLine, isPlainText } from '../../../server/core/plain-text'
 import { type ApiInput, ApiInputs, type SentBody } from '../../../server/pipeline/apis/api-input'
 import expected from '../../fixtures/openapi/expected.json'
 import { anApi, anOperation } from '../../support/apis'
+import { IS_LONG } from '../../support/long'
 import { LARGE, PUBLISHED, type PublishedFile, publishedOpenApi } from '../../support/published-openapi'
 
 /** How many operations each file gives, and what of it cannot be sold. */
@@ -22,7 +23,7 @@ const MEMORY_MB: Readonly<Record<string, number>> = {
   'kubernetes-2.0.json': 400,
 }
 
-for (const file of process.env['LONG'] === '1' ? LARGE : PUBLISHED) {
+for (const file of IS_LONG ? LARGE : PUBLISHED) {
   describe(file, () => {
     let document: ImportedDocument
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Dashboard, openDashboard, PHONE, screenshot } from '../../support/dashboard/browser'
-import { fitsEverybody, heading, left } from '../../support/dashboard/page-checks'
+import { fits, heading, left } from '../../support/dashboard/page-checks'
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -34,7 +34,7 @@ test('/docs shows the operations, logs nothing to the console, and requests noth
 test('/docs/guide is read and searched on a desk and on a phone, in light and dark', async () => {
   const watched = await dashboard.visit('/docs/guide/configuration')
   const { page } = watched
-  await fitsEverybody(page, 'guide')
+  await fits(page, 'guide')
   await page.setViewportSize(PHONE)
   await page.getByLabel('Search the guide').fill('who is operator')
   await page.keyboard.press('Enter')

@@ -1,39 +1,28 @@
 import { createRequire } from 'node:module'
-import type { CDPSession, Page } from 'playwright-core'
-import { type FoundInPage, type PageWithAxe, prepareAxe } from './axe-in-page'
+import type { Page } from 'playwright-core'
 
 const SCRIPT = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
-/** Kinds of text that axe found readable in some page: pages share one style sheet, so it need not read the same kind again. */
-const readable = new Set<string>()
-/** One for each tab, never detached: that would take away the passkeys that a test put into its tab. */
-const sessions = new WeakMap<Page, CDPSession>()
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
+}
 
-/**
- * Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated.
- *
- * Nothing is read twice: `prepareAxe` says what a run leaves out. `isInAnotherTheme`: the page as it was read last, but for its theme, which
- * decides nothing but colours.
- */
-export async function runAxe(page: Page, isInAnotherTheme = false): Promise<string[]> {
-  let found = await page.evaluate(readPage, isInAnotherTheme)
-  if (found === null) {
-    // Half a megabyte, once for each document. As a script of its own it is compiled once for all of them.
-    const devtools = sessions.get(page) ?? (await page.context().newCDPSession(page))
-    sessions.set(page, devtools)
-    await devtools.send('Runtime.evaluate', { expression: await Bun.file(SCRIPT).text() })
-    await page.evaluate(prepareAxe, [...readable])
-    found = await page.evaluate(readPage, isInAnotherTheme)
-  }
-  if (found === null) throw new Error('axe is not in the page')
-  for (const kind of found.readable) readable.add(kind)
-  return found.violations.map(
+interface PageWithAxe {
+  readonly axe?: { run(context: Document, options: object): Promise<{ violations: readonly Violation[] }> }
+}
+
+/** Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated. */
+export async function runAxe(page: Page): Promise<string[]> {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await Bun.file(SCRIPT).text())
+  const violations = await page.evaluate(async (values) => {
+    const { axe } = globalThis as PageWithAxe
+    return (await axe?.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] }))?.violations
+  }, TAGS)
+  if (violations === undefined) throw new Error('axe is not in the page')
+  return violations.map(
     ({ id, nodes }) =>
       `${id}: ${nodes.map(({ target, failureSummary }) => `${target.join(' ')} (${failureSummary})`).join('; ')}`,
   )
-}
-
-/** In the page. Null: axe is not there. */
-async function readPage(isInAnotherTheme: boolean): Promise<FoundInPage | null> {
-  return (await (globalThis as typeof globalThis & Partial<PageWithAxe>).readWithAxe?.(isInAnotherTheme)) ?? null
 }

@@ -1,45 +1,17 @@
 import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { runAxe } from './axe'
-import {
-  axeFindings,
-  type Dashboard,
-  DESK,
-  follow,
-  PHONE,
-  screenshot,
-  scrolledSideways,
-  sidewaysScroll,
-  type Watched,
-} from './browser'
+import { axeFindings, type Dashboard, DESK, follow, PHONE, screenshot, sidewaysScroll, type Watched } from './browser'
 
-/** Neighbours differ in one thing: to draw a page in another theme or at another width costs as much as a click. */
-const LOOKS = [
-  { width: 'desk', size: DESK, themes: ['light', 'dark'] },
-  { width: 'phone', size: PHONE, themes: ['dark', 'light'] },
-] as const
-
-/**
- * No finding of axe and no sideways scroll, in both themes and at both widths; a picture of each. Leaves the page on a desk, light. A theme
- * has colours of its own alone, so nothing has to be drawn or measured for the second.
- */
-export async function fitsEverybody(page: Page, name: string): Promise<void> {
-  for (const { width, size, themes } of LOOKS) {
-    if (!Bun.deepEquals(page.viewportSize(), size)) await page.setViewportSize(size)
-    expect(await sidewaysScroll(page), `${name} ${width}`).toBe(0)
-    for (const colorScheme of themes) {
-      await page.emulateMedia({ colorScheme })
-      expect(await runAxe(page, colorScheme !== themes[0]), `${name} ${colorScheme} ${width}`).toEqual([])
-      await screenshot(page, `${name}-${colorScheme}-${width}`)
-    }
-  }
-  await page.setViewportSize(DESK)
-}
-
-/** No finding of axe and no sideways scroll, as the page is now. */
-export async function fits(page: Page): Promise<void> {
+/** No finding of axe, and no sideways scroll on a desk or a phone. A picture of each width. The crawl reads every page in both themes. */
+export async function fits(page: Page, name?: string): Promise<void> {
   expect(await axeFindings(page)).toEqual([])
-  expect(await scrolledSideways(page)).toBe(0)
+  const now = page.viewportSize() ?? DESK
+  for (const size of [now, PHONE]) {
+    if (!Bun.deepEquals(page.viewportSize(), size)) await page.setViewportSize(size)
+    expect(await sidewaysScroll(page), `${name} at ${size.width} px`).toBe(0)
+    if (name !== undefined) await screenshot(page, `${name}-${size.width}`)
+  }
+  await page.setViewportSize(now)
 }
 
 /** Waits for the page with this heading. */
