@@ -115,14 +115,17 @@ export interface CopyFacts {
   readonly last: LastTimes
 }
 
-/** Reads a copy: its schema, and whether its books agree. With `everyPage`, every page and index too. Throws when it is damaged. */
+/**
+ * Reads a copy: its schema, and whether its books agree. With `everyPage`, every page too, but not each row in each index: that takes ten
+ * minutes at ten million calls, and the checksums tell a copy from its original. Throws when it is damaged.
+ */
 export async function examineCopy(
   file: string,
   { everyPage, threads = OWN_THREADS }: { readonly everyPage: boolean; readonly threads?: WorkerThreads | undefined },
 ): Promise<CopyFacts> {
   return withConnection(file, 'reader', threads, async (copy) => {
     if (everyPage) {
-      const found = (await copy.rows('PRAGMA integrity_check(5)')).map(([text]) => String(text))
+      const found = (await copy.rows('PRAGMA quick_check(5)')).map(([text]) => String(text))
       if (found.join() !== 'ok') throw new Error(`the database is damaged: ${found.join('; ')}`)
     }
     const schema = Number((await copy.rows('SELECT max(created_at) FROM __drizzle_migrations'))[0]?.[0] ?? 0)
