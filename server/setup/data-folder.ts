@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { link, lstat, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { secureFolder } from './secure-folder.ts'
@@ -6,6 +7,7 @@ import { SetupFailure } from './setup-failure.ts'
 import { isSystemError } from './system-error.ts'
 
 const SECRET_FILE = 'secret_key'
+const DATABASE_FILE = 'gateway.db'
 const SECRET_BYTES = 32
 
 /** Whether the secret must be a file in the data folder: the environment has none, and names no other file. */
@@ -15,14 +17,20 @@ export function needsSecretFile({ SECRET_KEY, SECRET_KEY_FILE }: NodeJS.ProcessE
 
 /**
  * Creates the data folder (0700, see `secureFolder`) and, with `makeSecret`, the secret file in it (0600), if they are missing. An
- * existing secret is never overwritten, because all sessions and payment challenges depend on it. If two processes start at once,
- * one creates the secret, and neither ever reads an incomplete one.
+ * existing secret is never overwritten, and a database without its secret is refused, because sessions, sealed tokens and payment
+ * challenges depend on it. If two processes start at once, one creates the secret, and neither ever reads an incomplete one.
  */
 export async function prepareDataFolder(folder: string, makeSecret: boolean): Promise<void> {
   await secureFolder(folder, (line) => console.error(line))
   if (!makeSecret) return
   const file = join(folder, SECRET_FILE)
+  const hasDatabase = existsSync(join(folder, DATABASE_FILE))
   if (await existingSecretIsSound(file)) return
+  if (hasDatabase) {
+    throw new SetupFailure(
+      `${folder} has a database, but not its secret. Bring the old ${file}, or set SECRET_KEY. If it is lost, create another with: openssl rand -base64 32 > ${file} (everybody is signed out, and what the old one sealed cannot be read)`,
+    )
+  }
 
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, randomBytes(SECRET_BYTES).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true })

@@ -81,11 +81,18 @@ describe('an existing data folder', () => {
     await mkdir(join(folder, 'parts'), { mode: 0o755 })
     for (const name of ['gateway.db', 'gateway.db.log', 'parts/one'])
       await writeFile(join(folder, name), 'x', { mode: 0o644 })
-    await prepareDataFolder(folder, true)
+    await prepareDataFolder(folder, false)
     const modes = await Promise.all(
       ['', 'gateway.db', 'gateway.db.log', 'parts', 'parts/one'].map((name) => mode(join(folder, name))),
     )
     expect(modes).toEqual([0o700, 0o600, 0o600, 0o700, 0o600])
+  })
+
+  test('with a database but no secret is refused, and gets none', async () => {
+    await mkdir(folder, { mode: 0o700 })
+    await writeFile(join(folder, 'gateway.db'), 'x')
+    expect(await refusal()).toMatch(/has a database, but not its secret\. Bring the old .*secret_key, or set SECRET_KEY/)
+    expect(await readdir(folder)).toEqual(['gateway.db'])
   })
 
   test('is refused if others could write to it: a secret planted there would make them operator', async () => {

@@ -1,7 +1,7 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { err, ok, type Result } from '../../core/result'
 import type { SignInRefusal } from './error-shape'
-import { askingForConsent } from './oauth/oauth-request'
+import { askForConsent, nameResources } from './oauth/oauth-request'
 
 export const BASE_PATH = '/api/auth'
 
@@ -78,8 +78,11 @@ export async function authRequest(
   const trueAddress = addressHeader(address)
   if (trueAddress) headers.set(...trueAddress)
   const target = new URL(url.pathname + url.search, own.origin)
-  if (method === 'GET')
-    return ok(new Request(path === '/oauth2/authorize' ? askingForConsent(target) : target, { method, headers }))
+  if (path === '/oauth2/authorize') {
+    askForConsent(target.searchParams)
+    nameResources(target.searchParams, own.origin)
+  }
+  if (method === 'GET') return ok(new Request(target, { method, headers }))
 
   if (isForeign(request.headers, own.trusted)) {
     const next = `Open the dashboard at ${own.origin}, its BASE_URL.`

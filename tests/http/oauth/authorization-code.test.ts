@@ -93,6 +93,11 @@ describe('a redirect address', () => {
   })
 })
 
+test('a token requested for no resource is valid for all of them', async () => {
+  const { body } = await app.redeem(await app.code({ resource: null }))
+  expect([...((await grantOf(String(body.access_token)))?.audiences ?? [])]).toEqual(['/mcp', '/v1', '/apis/v1'])
+})
+
 describe('refused:', () => {
   test.each([
     ['no PKCE', { code_challenge: null, code_challenge_method: null }, 'invalid_request'],
@@ -152,12 +157,6 @@ describe('refused:', () => {
     const huge = await app.form('/oauth2/token', { grant_type: 'x'.repeat(20_000) })
     expect([huge.status, huge.body.error]).toEqual([413, 'invalid_request'])
     expect((await wire({ method: 'GET' })).status).toBe(404)
-  })
-
-  test('a token issued for no resource: it is valid nowhere', async () => {
-    const got = await app.code({ resource: null })
-    const { body } = await app.redeem(got)
-    expect((await grantOf(String(body.access_token)))?.audiences.size ?? 0).toBe(0)
   })
 })
 

@@ -91,6 +91,15 @@ describe('a device (RFC 8628)', () => {
     expect(shown['client_id']).toBe('gateway-cli')
   })
 
+  test('that names no resource gets all of them', async () => {
+    const { body } = await app.form('/device/code', { client_id: 'gateway-cli', scope: 'data:read' })
+    await page(String(body['user_code']))
+    await decide('approve', String(body['user_code']))
+    const { body: tokens } = await poll(String(body['device_code']))
+    const grant = await gateway.core.grants.byToken(String(tokens.access_token))
+    expect([...(grant?.audiences ?? [])]).toEqual(['/mcp', '/v1', '/apis/v1'])
+  })
+
   test('cannot request another resource than its owner saw, nor be another client', async () => {
     const { deviceCode, userCode } = await start()
     await page(userCode)

@@ -1,4 +1,5 @@
 import { boundedBytes } from '../../../core/bounded-bytes'
+import { AUDIENCES } from '../../../core/credentials/oauth-grant'
 import { parsedJson } from '../../../core/json'
 import { err, ok, type Result } from '../../../core/result'
 import { type IntrospectionCall, introspectionIn } from './oauth-introspection'
@@ -72,7 +73,8 @@ export async function protocolRequest(
     return invalid(415, `send the parameters as ${endpoint.mediaTypes.join(' or ')}`)
   const text = await cappedText(request, endpoint.maxBytes)
   if (text === null) return invalid(413, `the body may have at most ${endpoint.maxBytes} bytes`)
-  const valid = type === FORM ? plainForm(text) : trimmedRegistration(text)
+  const asked = path === '/device/code' ? target.origin : null
+  const valid = type === FORM ? plainForm(text, asked) : trimmedRegistration(text)
   if (!valid.ok) return err(valid.error)
   const { body, code, registration } = valid.value
   const headers = new Headers({ 'content-type': type, accept: 'application/json' })
@@ -107,23 +109,29 @@ export function protocolResponse({ status, error, description }: OAuthError, wai
 }
 
 /** Always asks for consent: remembered consent would give a code to anyone who knows a public client id (RFC 8252 8.6). */
-export function askingForConsent(target: URL): URL {
-  const prompts = (target.searchParams.get('prompt') ?? '').split(' ')
-  target.searchParams.set('prompt', prompts.includes('login') ? 'login consent' : 'consent')
-  return target
+export function askForConsent(query: URLSearchParams): void {
+  const prompts = (query.get('prompt') ?? '').split(' ')
+  query.set('prompt', prompts.includes('login') ? 'login consent' : 'consent')
+}
+
+/** An app that names no resource asks for all of them (RFC 8707 2): a token without a resource is valid nowhere. */
+export function nameResources(parameters: URLSearchParams, origin: string): void {
+  if (!parameters.has('resource')) for (const path of AUDIENCES) parameters.append('resource', origin + path)
 }
 
 interface ValidBody extends Pick<ProtocolCall, 'code' | 'registration'> {
   readonly body: string
 }
 
-function plainForm(text: string): Result<ValidBody, OAuthError> {
+/** `origin`: of the resources, if the form asks for a new grant. */
+function plainForm(text: string, origin: string | null): Result<ValidBody, OAuthError> {
   const form = new URLSearchParams(text)
   const names = [...form.keys()].filter((name) => name !== 'resource')
   if (new Set(names).size < names.length)
     return err({ status: 400, error: 'invalid_request', description: 'a parameter was sent more than once' })
   // An app may not choose the user of a device code: the signed-in user who opens the page claims it.
   form.delete('user_id')
+  if (origin !== null) nameResources(form, origin)
   const code = form.get('grant_type') === 'authorization_code' ? form.get('code') : null
   return ok({ body: form.toString(), code, registration: null })
 }
