@@ -2,7 +2,7 @@ import { ClientCredentialTokens } from '../../adapters/oauth/client-credentials'
 import { compileJsonSchema } from '../../adapters/openapi/compile-json-schema'
 import { AddressBook } from '../../adapters/outbound/address-book'
 import { type GuardedFetchOptions, openGuardedFetch, openGuardedStreams } from '../../adapters/outbound/guarded-fetch'
-import { isNeverAllowed } from '../../adapters/outbound/public-address'
+import { isNeverAllowed, publicAddress } from '../../adapters/outbound/public-address'
 import { KeyRing } from '../../adapters/sealing/key-ring'
 import type { Config } from '../../config'
 import type { ApiOperation } from '../../core/apis/api'
@@ -75,13 +75,24 @@ export function composeApis(config: Config, needs: ApiNeeds) {
   return { apis, apiCalls: new ApiCalls(pipeline, deps, inputs), apiDeps: deps, apiInputs: inputs }
 }
 
-/** Requests to upstreams: public addresses, and private ones that the environment allows. Link-local ones never. */
-function upstreamOptions({ baseUrl, apis: { privateUpstreams } }: Config): GuardedFetchOptions {
-  const permits = (text: string): boolean => {
-    const address = parseAddress(text)
-    return address !== null && !isNeverAllowed(address) && (privateUpstreams?.includes(address) ?? false)
+/** Requests to upstreams: public addresses, and private ones that the environment allows. */
+function upstreamOptions(config: Config): GuardedFetchOptions {
+  return {
+    userAgent: `${PRODUCT} (+${config.baseUrl})`,
+    permits: (text) => isAllowedPrivate(config, text),
   }
-  return { userAgent: `${PRODUCT} (+${baseUrl})`, permits }
+}
+
+/** Link-local and metadata addresses never are. */
+function isAllowedPrivate({ apis: { privateUpstreams } }: Config, text: string): boolean {
+  const address = parseAddress(text)
+  return address !== null && !isNeverAllowed(address) && (privateUpstreams?.includes(address) ?? false)
+}
+
+/** Whether upstreams may not have this host. Only addresses and `localhost` are known without a look-up. */
+export function isClosedHost(config: Config, host: string): boolean {
+  const text = host === 'localhost' ? '127.0.0.1' : host.replace(/^\[(.*)\]$/, '$1')
+  return parseAddress(text) !== null && !publicAddress(text) && !isAllowedPrivate(config, text)
 }
 
 function secretsOf({ sealingKeys, apis: { secrets } }: Config): SecretsOf {

@@ -14,7 +14,7 @@ import type { Journal } from '../../core/ledger/journal'
 import type { OutboundFetch, OutboundRequest } from '../../core/outbound/outbound-fetch'
 import { tryOperation } from '../../pipeline/apis/try-operation'
 import { type CellMembership, ownsControl } from '../cluster/cells/cell-membership'
-import { type ApiNeeds, composeApis } from './apis'
+import { type ApiNeeds, composeApis, isClosedHost } from './apis'
 import { closedToAll, takeOffSaleAt } from './off-sale'
 import { followUpstreamPayments } from './upstream-payments'
 
@@ -82,6 +82,7 @@ function openCatalog(config: Config, parts: CatalogNeeds): ApiCatalog {
     importDocument: async (...document) =>
       (await import('../../adapters/openapi/import-openapi')).importOpenApi(...document),
     isSet: (variable) => config.apis.secrets.has(variable),
+    isClosedHost: (host) => isClosedHost(config, host),
     reserved: new Set(Object.values(OPERATIONS).map(({ path }) => path.split('/')[3] ?? '')),
   })
 }

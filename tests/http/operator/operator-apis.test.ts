@@ -224,6 +224,26 @@ describe('importing a document', () => {
     expect(await sold('dry')).toEqual([])
   })
 
+  test('notes a base path that is left out, a private upstream, and what is sold without an account', async () => {
+    const served = JSON.stringify({
+      ...JSON.parse(document(paths)),
+      servers: [{ url: 'https://api.weather.example/v2' }],
+    })
+    const noted = async (base_url: string, more: object = {}) =>
+      (
+        await read<ImportPlan>(importing(form('noted', { base_url, document: served, ...more }), '?dry_run=true'))
+      ).notices.join('\n')
+    const open = await noted('http://10.1.2.3', { auth: 'none' })
+    expect(open).toContain('the base path /v2')
+    expect(open).toContain('10.1.2.3 is not a public address. Calls fail until ALLOW_PRIVATE_UPSTREAMS allows it.')
+    expect(open).toContain('Also sold without an account, where payments per request are configured: forecast')
+    const closed = await noted('https://proxy.example/weather/v2', { auth: 'bearer:env:UPSTREAM_WEATHER_KEY' })
+    expect(closed).not.toMatch(/base path|public address/)
+    expect(closed).toContain('Sold to accounts only')
+    const { base_url: _, ...without } = form('noted')
+    expect((await refusalOf(importing(without))).message).toContain('--base URL')
+  })
+
   test('sells what can be sold; a repeat changes nothing', async () => {
     expect(await read<ImportPlan>(importing(form('first')))).toMatchObject({ applied: true })
     expect(await sold('first')).toEqual(['first.alerts', 'first.forecast'])

@@ -34,6 +34,8 @@ export interface CatalogParts extends ApiSurroundings {
   readonly fetchExternal: OutboundFetch
   /** Whether an environment variable is set. */
   readonly isSet: (variable: string) => boolean
+  /** Whether an upstream may not have this host: it is a private address that no setting allows. */
+  readonly isClosedHost: (host: string) => boolean
 }
 
 /** An API after a change, and what its operator should know. */
@@ -223,7 +225,11 @@ export class ApiCatalog {
       isNew: previous === null,
       diff: importDiff(previous?.operations ?? [], sold.api.operations),
       refused: [...priced.refused, ...sold.refused],
-      notices: [...read.value.notices, ...this.notices(sold.api)],
+      notices: [
+        ...read.value.notices,
+        ...basePathNotice(sold.api.baseUrl, read.value.servers),
+        ...this.notices(sold.api),
+      ],
       confirm: planHash([sold.api], previous ? [previous] : []),
     })
   }
@@ -315,10 +321,15 @@ export class ApiCatalog {
     return ok(null)
   }
 
-  private notices({ auth }: Api): string[] {
+  private notices({ auth, baseUrl }: Api): string[] {
+    const notices: string[] = []
     const variable = 'secret' in auth && auth.secret.from === 'environment' ? auth.secret.name : null
-    if (variable === null || this.parts.isSet(variable)) return []
-    return [`${variable} is not set. Calls fail until the gateway starts with it.`]
+    if (variable !== null && !this.parts.isSet(variable))
+      notices.push(`${variable} is not set. Calls fail until the gateway starts with it.`)
+    const { hostname } = new URL(baseUrl)
+    if (this.parts.isClosedHost(hostname))
+      notices.push(`${hostname} is not a public address. Calls fail until ALLOW_PRIVATE_UPSTREAMS allows it.`)
+    return notices
   }
 
   private exclusive<T>(task: () => Promise<T>): Promise<T> {
@@ -372,6 +383,16 @@ function auditDetail(api: Api, previous: Api | null): Record<string, unknown> {
 /** What the audit log shows of an API. Of its authentication only the kind. */
 function settingsOf({ name, baseUrl, auth, enabled }: Api) {
   return { name, baseUrl, auth: auth.kind, enabled }
+}
+
+/** The paths of a document follow its own servers, whose base path the operator's URL may lack. */
+function basePathNotice(baseUrl: string, servers: readonly string[]): string[] {
+  const called = new URL(baseUrl).pathname
+  const [first, ...others] = servers.map((server) => new URL(server).pathname).filter((path) => path !== '/')
+  if (first === undefined || [first, ...others].some((path) => called.endsWith(path))) return []
+  return [
+    `The document's server has the base path ${first}, and base_url does not: calls go to ${baseUrl} without it. If it belongs to the API, end base_url with it.`,
+  ]
 }
 
 function nothingToSell({ refused }: ImportPlan): string {

@@ -9,6 +9,7 @@ import { type Failure, failure, wrongParameters } from '../../../core/failure'
 import type { AccountId } from '../../../core/ids'
 import type { Json } from '../../../core/json'
 import { err, ok, type Result } from '../../../core/result'
+import { isPayable, type UpToFrom } from '../../../pipeline/apis/sold-route'
 import type { Trial } from '../../../pipeline/apis/try-operation'
 import {
   type ApiChange,
@@ -49,6 +50,7 @@ export interface ApiCommandParts {
   readonly apiCatalog: ApiCatalog
   /** Asks the upstream of an operation once, without a charge. */
   readonly tryApi: (sold: SoldOperation, input: Json) => Promise<Trial>
+  readonly upToFrom: UpToFrom
   readonly audit: AuditTrail
   readonly now: () => number
 }
@@ -56,7 +58,7 @@ export interface ApiCommandParts {
 /** What an operator can order about APIs, over the control socket and over HTTP. Bodies are already validated by their schemas. */
 export class ApiCommands {
   private readonly catalog: ApiCatalog
-  private readonly parts: Pick<ApiCommandParts, 'tryApi' | 'audit' | 'now'>
+  private readonly parts: Omit<ApiCommandParts, 'apiCatalog'>
 
   constructor({ apiCatalog, ...parts }: ApiCommandParts) {
     this.catalog = apiCatalog
@@ -111,7 +113,19 @@ export class ApiCommands {
     const form = this.importFormOf(sent)
     if (!form.ok) return form
     const done = await this.catalog.importDocument(actor, form.value, { dryRun, confirm: sent.confirm })
-    return done.ok ? ok(importPlanRecord(done.value.plan, done.value.applied)) : done
+    if (!done.ok) return done
+    const { plan, applied } = done.value
+    const notices = [...plan.notices, this.soldWithoutAccount(plan.api)]
+    return ok(importPlanRecord({ ...plan, notices }, applied))
+  }
+
+  private soldWithoutAccount(api: Api): string {
+    const ids = api.operations
+      .filter((operation) => isPayable({ api, operation }, this.parts.upToFrom))
+      .map(({ id }) => id)
+    if (ids.length === 0) return 'Sold to accounts only: nothing can be paid per request.'
+    const few = ids.length > 10 ? [...ids.slice(0, 10), `and ${ids.length - 10} more`] : ids
+    return `Also sold without an account, where payments per request are configured: ${few.join(', ')}. To end that, set pay_per_request to false.`
   }
 
   /** Also of what is not enabled: before it goes live. The trial of a write is audited before it is sent: it acts at the upstream. */
@@ -155,7 +169,11 @@ export class ApiCommands {
   private importFormOf(sent: ApiImport): Result<ImportForm, Failure> {
     const previous = this.catalog.byName(sent.name)
     if (!previous && sent.base_url === undefined)
-      return err(wrongParameters([invalidParameter('base_url', 'is needed for a new API', '')]))
+      return err(
+        wrongParameters([
+          invalidParameter('base_url', 'is needed for a new API (on the command line: --base URL)', ''),
+        ]),
+      )
     const moved = previous !== null && sent.base_url !== undefined && sent.auth === undefined
     const auth = previous ? givenAuth(previous.auth) : ({ kind: 'none' } as const)
     if (moved && this.movesSecret(sent.name, { base_url: sent.base_url ?? '' }) && 'secret' in auth)
