@@ -20,7 +20,8 @@ import type { Quote } from './quote'
 /** The credential that a caller sent, not verified yet. */
 export type Credential =
   | { readonly kind: 'none' }
-  | { readonly kind: 'api_key'; readonly secret: string }
+  /** `scheme`: what is wrong with that of `Authorization`, whose text is no secret then. */
+  | { readonly kind: 'api_key'; readonly secret: string; readonly scheme?: 'missing' | 'other' }
   /** A key that its signed-in owner chose for this one call, without sending its secret. */
   | { readonly kind: 'own_key'; readonly id: KeyId }
   /** A payment for this one request (spec 5.3). */

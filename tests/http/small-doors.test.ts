@@ -17,7 +17,11 @@ let gateway: Harness
 let key: MadeKey
 beforeAll(async () => {
   gateway = await openHarness({ env: { CORS_ORIGINS: `${APP},${EXTENSION}` } })
+  const operator = await gateway.owner()
   key = await gateway.key(await gateway.account(10))
+  const forecast = { id: 'forecast', method: 'GET', path: '/v2/forecast', price: { mode: 'fixed', usd: '0.01' } }
+  const api = { name: 'weather', base_url: 'https://weather.example', auth: 'none', operations: [forecast] }
+  await read(operator.api('/api/operator/apis', api), 201)
 })
 afterAll(() => closeReconciled(gateway))
 
@@ -34,7 +38,14 @@ describe('a slip in a base URL', () => {
     ['POST', '/v1/v1/messages/', '/v1/messages'],
     ['POST', '/models/x:generateContent', '/v1beta/models/x:generateContent'],
     ['POST', '/mcp/', '/mcp'],
+    ['POST', '/mcp/sse', '/mcp'],
     ['GET', '/apis/v1/websearch/images/search/', '/apis/v1/websearch/images/search'],
+    ['GET', '/v1/websearch/images/search', '/apis/v1/websearch/images/search'],
+    ['GET', '/apis/v1/v1/websearch/images/search', '/apis/v1/websearch/images/search'],
+    ['POST', '/apis/v1/v1/chat/completions', '/v1/chat/completions'],
+    ['POST', '/v1/chat/completions/chat/completions', '/v1/chat/completions'],
+    ['POST', '/v1/chat/completions/v1/chat/completions', '/v1/chat/completions'],
+    ['GET', '/v1/weather/v2/forecast', '/apis/v1/weather/v2/forecast'],
   ])('%s %s is a 404 that names the right path, never a redirect', async (method, path, right) => {
     for (const accept of ['*/*', 'application/json']) {
       const headers = { accept, ...(method === 'POST' && { 'content-type': 'application/json' }) }
@@ -47,6 +58,13 @@ describe('a slip in a base URL', () => {
       ])
       if (right) expect(message).toContain(`Its path is ${right}:`)
     }
+  })
+
+  test('names the method, too, where the right path has another', async () => {
+    const { message } = await refusalOf(gateway.as(key, '/chat/completions'))
+    expect(message).toContain('Its path is /v1/chat/completions, with POST:')
+    const imported = await refusalOf(gateway.as(key, '/v1/weather/v2/forecast', { method: 'POST', body: '{}' }))
+    expect(imported.message).toContain('Its path is /apis/v1/weather/v2/forecast, with GET:')
   })
 
   test("Azure's paths are named as not offered", async () => {
@@ -78,6 +96,9 @@ describe('a key', () => {
     ['cut off', (secret: string) => `Bearer ${secret.slice(0, -3)}`, 'incomplete'],
     ['with a typo', (secret: string) => `Bearer ${secret.slice(0, -1)}${secret.endsWith('a') ? 'b' : 'a'}`, 'checksum'],
     ['that is missing', () => 'Bearer ', 'no key'],
+    ['without a scheme', (secret: string) => secret, '"Bearer" is missing'],
+    ['with another scheme', (secret: string) => `Basic ${secret}`, 'must be Bearer'],
+    ['that is a variable', () => 'Bearer $GATEWAY_API_KEY', 'name of a variable'],
   ])('%s is refused with what is wrong, and never repeated', async (_, header, words) => {
     const authorization = header(key.secret)
     const answer = await gateway.call(SEARCH, { headers: { authorization } })

@@ -36,10 +36,14 @@ export function looksLikeSecret(text: string): boolean {
   )
 }
 
-/** Why text cannot be a key, or null if it can. Never repeats it. */
-export function secretProblem(text: string): string | null {
+/** Why text cannot be a key, or null if it can. Never repeats it. `scheme`: that of the header, if it was not Bearer. */
+export function secretProblem(text: string, scheme?: 'missing' | 'other'): string | null {
+  if (scheme === 'missing') return 'The word "Bearer" is missing: send Authorization: Bearer <API_KEY>.'
+  if (scheme === 'other') return 'The scheme of the Authorization header must be Bearer, followed by the key.'
   if (looksLikeSecret(text)) return null
   if (text === '') return 'There is no key after "Bearer".'
+  if (/^\$\{?\w+\}?$/.test(text))
+    return 'The name of a variable was sent instead of its value: set it where the client runs.'
   if (/^["'\u2018-\u201f]|["'\u2018-\u201f]$/.test(text))
     return 'The key was sent with quotation marks. Send it without.'
   if (/^bearer\b/i.test(text)) return 'The word "Bearer" was sent twice. Give your client the key alone.'

@@ -56,7 +56,8 @@ export function requestHooks(options: RequestHookOptions, endpoints: Endpoints) 
       const allow = endpoints.table.methodsAt(context.url.pathname)
       if (allow.length > 0) return refuse(context, new Failed(wrongMethod(request.method, allow)))
       return (
-        dashboard.answer(request) ?? refuse(context, new Failed(endpoints.table.unknown(context.url.pathname).failure))
+        dashboard.answer(request) ??
+        refuse(context, new Failed(endpoints.table.unknown(request.method, context.url.pathname).failure))
       )
     })
 }

@@ -115,7 +115,7 @@ export class EndpointTable {
       if (!isGated(path)) return null
       entry = this.patterns.find(({ pattern }) => pattern.test(path))
     }
-    if (!entry) return this.imported.routeOf(method, path) ?? this.unknown(path)
+    if (!entry) return this.imported.routeOf(method, path) ?? this.unknown(method, path)
     const route = entry.endpoints.get(method)?.route ?? this.headOf(entry, method)
     return route ?? { kind: 'unmatched', failure: wrongMethod(method, entry.methods) }
   }
@@ -127,22 +127,36 @@ export class EndpointTable {
   }
 
   /** The 404 of a path, which names the right one where a slip in a client's base URL explains it. Never a redirect: it would lose bodies and keys. */
-  unknown(path: string): Route & { readonly kind: 'unmatched' } {
+  unknown(method: string, path: string): Route & { readonly kind: 'unmatched' } {
     if (AZURE.test(path)) return AZURE_PATH
-    const slashless = path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
-    const bare = slashless.replace(/^(?:\/(?:openai|api|v\d+(?:beta)?))+(?=\/)/, '')
+    const clean = path
+      .replace(/\/{2,}/g, '/')
+      .replace(/(?<=.)\/$/, '')
+      .replace(/\/sse$/, '/mcp')
+    const bare = clean
+      .replace(/^(?:\/(?:openai|apis?|v\d+(?:beta)?))+(?=\/)/, '')
+      .replace(/^(\/.+)(?:\/v\d+)?\1$/, '$1')
     // Google's methods are named after a colon.
     const versions = bare.includes(':') ? ['/v1beta', '/v1'] : ['/v1', '/v1beta']
-    const right = [slashless, ...versions.map((version) => version + bare), bare].find(
-      (one) => one !== path && this.has(one),
-    )
-    if (right === undefined) return UNKNOWN_ENDPOINT
-    const message = `This endpoint does not exist. Its path is ${right}: check the base URL of your client.`
+    const existing = [clean, ...[...versions, '/apis/v1'].map((version) => version + bare), bare]
+      .filter((right) => right !== path)
+      .map((right) => ({ right, methods: this.methodsOf(method, right) }))
+      .filter(({ methods }) => methods.length > 0)
+    const one = existing.find(({ methods }) => methods.includes(method)) ?? existing[0]
+    if (!one) return UNKNOWN_ENDPOINT
+    const how = one.methods.includes(method) ? '' : `, with ${one.methods.join(' or ')}`
+    const message = `This endpoint does not exist. Its path is ${one.right}${how}: check the base URL of your client.`
     return { kind: 'unmatched', failure: failure('unknown_endpoint', message) }
   }
 
-  private has(path: string): boolean {
-    return this.exact.has(path) || (isGated(path) && this.patterns.some(({ pattern }) => pattern.test(path)))
+  /** The methods of a gated path; empty if there is none. Of an imported operation only `method` itself, if it has that. */
+  private methodsOf(method: string, path: string): readonly string[] {
+    const entry =
+      this.exact.get(path) ?? (isGated(path) ? this.patterns.find(({ pattern }) => pattern.test(path)) : null)
+    if (entry) return entry.methods
+    const imported = this.imported.routeOf(method, path)
+    if (imported?.kind !== 'unmatched') return imported ? [method] : []
+    return imported.failure.allow ?? []
   }
 
   /** Where the request log's operation of this name is called. Empty for imported operations, which the catalog describes. */

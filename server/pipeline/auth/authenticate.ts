@@ -158,7 +158,7 @@ const UNKNOWN_KEY = failure(
 )
 
 function unknownKey(credential: Extract<Credential, { kind: 'own_key' | 'api_key' }>): Failure {
-  const problem = credential.kind === 'api_key' ? secretProblem(credential.secret) : null
+  const problem = credential.kind === 'api_key' ? secretProblem(credential.secret, credential.scheme) : null
   return problem === null ? UNKNOWN_KEY : failure('invalid_api_key', `This is not a valid API key. ${problem}`)
 }
 

@@ -30,7 +30,7 @@ export function balanceFunding(ledger: Ledger): Funding {
         return err(
           held.error === 'budget_exhausted'
             ? budgetUsedUp(await ledger.budget(poolId), quote, at)
-            : refusal(held.error, quote),
+            : refusal(held.error, quote, caller.kind),
         )
       return ok({
         isCredit,
@@ -65,7 +65,7 @@ function budgetUsedUp(window: BudgetWindow | null, quote: Quote, now: number) {
   )
 }
 
-function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote) {
+function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote, caller: 'key' | 'app') {
   const { maxCost, fixed } = quote
   const cost = costOf(quote)
   const price = fixed ? { price: maxCost } : {}
@@ -73,7 +73,7 @@ function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote)
     case 'pool_exhausted':
       return failure(
         'insufficient_api_key_balance',
-        `${cost}; the key's spending limit has less than that left. Raise the limit.`,
+        `${cost}; the spending limit of this ${caller} has less than that left. Raise the limit.`,
         price,
       )
     case 'parent_exhausted':

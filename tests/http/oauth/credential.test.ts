@@ -321,7 +321,10 @@ describe('an app grant', () => {
     const answers = await Promise.all(Array.from({ length: 30 }, () => own.as(got.access_token, SEARCH)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(4)
     const refused = answers.find(({ status }) => status === 402)!
-    expect((await errorOf(refused)).code).toBe('insufficient_api_key_balance')
+    expect(await errorOf(refused)).toMatchObject({
+      code: 'insufficient_api_key_balance',
+      message: expect.stringContaining('the spending limit of this app has less'),
+    })
     await own.close(true)
     expect((await reconcile(own.databaseFile)).problems).toEqual([])
   })

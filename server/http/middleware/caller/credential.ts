@@ -34,12 +34,14 @@ export function readCredential(headers: Headers, { path, others, route }: Reques
   if (held === null) return { kind: 'none' }
   return held.kind === 'token'
     ? { kind: 'oauth_token', token: held.token, audience: audienceOf(path) }
-    : { kind: 'api_key', secret: held.secret }
+    : held.scheme
+      ? { kind: 'api_key', secret: '', scheme: held.scheme }
+      : { kind: 'api_key', secret: held.secret }
 }
 
 /** What names an account: a key or an access token, also beside a payment. */
 export type Held =
-  | { readonly kind: 'key'; readonly secret: string }
+  | { readonly kind: 'key'; readonly secret: string; readonly scheme?: 'missing' | 'other' }
   | { readonly kind: 'token'; readonly token: string }
 
 /** The key or token of a request; null without one. A text that is neither is a key that nobody has. */
@@ -51,6 +53,8 @@ export function heldIn(headers: Headers, others: readonly string[]): Held | null
 function heldBy(authorization: string | null, others: readonly string[]): Held | null {
   if (authorization !== null) {
     const bearer = bearerOf(authorization)
+    if (bearer === '' && !/^bearer\b/i.test(authorization))
+      return { kind: 'key', secret: '', scheme: /\s/.test(authorization) ? 'other' : 'missing' }
     return bearer.startsWith(ACCESS_TOKEN_PREFIX) ? { kind: 'token', token: bearer } : { kind: 'key', secret: bearer }
   }
   // Some clients also send the key of a vendor.
