@@ -5,7 +5,6 @@ import { type Session, SessionStore } from './session-store'
 import { refreshed } from './sign-in'
 import type { Terminal } from './terminal'
 
-const DEFAULT_URL = 'http://localhost:3000'
 /** A token that expires within this time is refreshed before it is used. */
 const RENEW_BEFORE_MS = 30_000
 
@@ -104,7 +103,8 @@ export class ApiClient {
 
 /** The gateway's origin: from --url, GATEWAY_URL, the session or the default. Throws `UsageError` for an invalid or insecure URL. */
 export function gatewayUrl(given: string | undefined, terminal: Terminal, session: Session | null): string {
-  const text = given ?? terminal.env['GATEWAY_URL'] ?? session?.url ?? DEFAULT_URL
+  const { GATEWAY_URL, PORT = '3000' } = terminal.env
+  const text = given ?? GATEWAY_URL ?? session?.url ?? `http://localhost:${PORT}`
   const url = URL.parse(text)
   if (!url || !['http:', 'https:'].includes(url.protocol))
     throw new UsageError(`"${text}" is not a URL such as https://gateway.example.com`)

@@ -23,7 +23,7 @@ export const COMMON_FLAGS = {
   'no-retry': { type: 'boolean' },
 } as const satisfies Flags
 
-export const COMMON_USAGE = `  --url URL     the gateway's URL (default: GATEWAY_URL, the gateway you signed in to, or http://localhost:3000)
+export const COMMON_USAGE = `  --url URL     the gateway's URL (default: GATEWAY_URL, the gateway you signed in to, or http://localhost:PORT)
   --json        print the response as JSON
   --no-retry    fail at the first 429 instead of retrying
 

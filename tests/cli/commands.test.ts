@@ -276,6 +276,15 @@ describe('exit codes', () => {
     expect(cli.sent).toEqual([])
   })
 
+  test('without GATEWAY_URL, the gateway of this machine is asked at PORT', async () => {
+    await using cli = await openCli(gateway)
+    cli.env['GATEWAY_API_KEY'] = (await gateway.key(await gateway.account(1))).secret
+    delete cli.env['GATEWAY_URL']
+    cli.env['PORT'] = '4321'
+    await cli.run('balance')
+    expect(new URL(cli.sent[0]?.url ?? '').origin).toBe('http://localhost:4321')
+  })
+
   test('1: the gateway refused', async () => {
     await using cli = await signedIn()
     const { code, err } = await cli.run('search', 'images', 'x', '--count', '0')

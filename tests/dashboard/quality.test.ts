@@ -100,6 +100,29 @@ describe('the first load', () => {
     await page.close()
     expect(complaints().filter((said) => !/ERR_|Failed to load/.test(said))).toEqual([])
   })
+
+  test('shows the entry of the page whole, in a window that is too low for all entries', async () => {
+    await dashboard.signedIn()
+    const { page } = await dashboard.visit('/favicon.svg')
+    await page.setViewportSize({ width: 1280, height: 480 })
+    await page.goto(`${dashboard.origin}/settings`)
+    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
+    const cut = () =>
+      page.locator('nav a[aria-current=page]').evaluate((entry) => {
+        const [own, rail] = [entry, entry.closest('nav') ?? entry].map((element) => element.getBoundingClientRect())
+        return own && rail ? Math.max(0, rail.top - own.top, own.bottom - rail.bottom) : null
+      })
+    await becomes(cut, 0)
+    await page.close()
+  })
+
+  test('of the guide does not scroll sideways at 320 px', async () => {
+    const { page } = await dashboard.visit('/favicon.svg')
+    await page.setViewportSize({ width: 320, height: 640 })
+    await page.goto(`${dashboard.origin}/docs/guide/operating`)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    await page.close()
+  })
 })
 
 /** What a page asked of `/api`: its requests, the most that were open at once, and their bytes as they were sent. */

@@ -49,12 +49,17 @@ export function Rail() {
 function Pages() {
   const row = useRef<HTMLElement>(null)
   const path = useLocation({ select: ({ pathname }) => pathname })
-  // On a phone the navigation is a scrolling row; scrolls the current page into view.
-  useEffect(() => {
-    if (path !== '')
-      row.current?.querySelector('[aria-current=page]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
-  }, [path])
   const account = useQuery(accountQuery).data
+  // Scrolls the current page into view: on a phone the navigation is a row, and a low window has room for a part of it, which
+  // shrinks once the lines below are loaded.
+  useEffect(() => {
+    const nav = row.current
+    if (!nav) return
+    const current = () => nav.querySelector('[aria-current=page]')
+    const sizes = new ResizeObserver(() => current()?.scrollIntoView({ inline: 'center', block: 'nearest' }))
+    sizes.observe(nav)
+    return () => sizes.disconnect()
+  }, [path, account])
   return (
     <nav ref={row} aria-label={SHELL_TEXT.pages} className={LOOK.pages}>
       {NAVIGATION_GROUPS.map((group) => (

@@ -10,6 +10,7 @@ export async function readSource(source: string): Promise<string> {
   try {
     return await readFile(source, 'utf8')
   } catch (error) {
+    if (Reflect.get(Object(error), 'code') === 'ENOENT') throw new UsageError(`there is no file ${source}`)
     throw new UsageError(`${source}: ${error instanceof Error ? error.message : String(error)}`)
   }
 }

@@ -12,7 +12,7 @@ a{color:var(--link)}
 header{display:flex;flex-wrap:wrap;gap:.75rem 1.5rem;align-items:center;padding:.75rem 1.25rem;border-bottom:1px solid var(--line)}
 header>a{font-weight:600;text-decoration:none;color:var(--text)}
 header nav{display:flex;gap:1rem}
-form{display:flex;gap:.5rem;flex:1 1 14rem;max-width:30rem;margin-left:auto}
+form{display:flex;gap:.5rem;flex:1 1 14rem;min-width:0;max-width:30rem;margin-left:auto}
 input{flex:1;min-width:0;font:inherit;padding:.35rem .6rem;border:1px solid var(--muted);border-radius:.4rem;background:var(--back);color:var(--text)}
 button{font:inherit;padding:.35rem .9rem;border:1px solid var(--muted);border-radius:.4rem;background:var(--soft);color:var(--text);cursor:pointer}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}
