@@ -78,7 +78,7 @@ import { operatorRoles } from './http/operator/operator-roles'
 import { type AfterRestoreParts, afterRestoreRoutes } from './http/operator/restore/after-restore'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
-import { Endpoints, EndpointTable, isProbe, type MountedRoute } from './http/routing/endpoint-table'
+import { Endpoints, EndpointTable, isGated, isProbe, type MountedRoute } from './http/routing/endpoint-table'
 import { type MediaFiles, mediaRoutes } from './http/search/media-routes'
 import { dataRoutes } from './http/search/routes'
 import { thumbnailRoutes } from './http/search/thumbnail-routes'
@@ -120,15 +120,17 @@ export interface AppParts
 export function app(parts: AppParts) {
   const endpoints = new Endpoints()
   const mounted: MountedRoute[] = []
+  const imported = importedRouteTable(parts.apis, parts.upToFrom)
   const built = Promise.withResolvers<(request: Request) => Promise<Response>>()
   // Strict: a path with a trailing slash is a different path (spec-answers 2).
   const web = new Elysia({ strictPath: true })
     .use(requestHooks(parts, endpoints))
     .use(callRoutes(parts, endpoints))
-    .use(importedRoutes(parts.apiCalls))
+    .use(importedRoutes(parts.apiCalls, imported))
     .onBeforeHandle(async ({ context, route, request }) => {
-      // A gated path was counted when it was authenticated.
-      if (context.reply || isProbe(context.url.pathname)) return
+      const { pathname } = context.url
+      // A gated path is counted when it is authenticated.
+      if (isGated(pathname) || isProbe(pathname)) return
       await parts.budgets.count(context, endpoints.table.unitsOf(request.method, route, context.url))
     })
     .onAfterHandle(({ context, set }) => {
@@ -151,7 +153,7 @@ export function app(parts: AppParts) {
       }),
     )
   mounted.push(...web.routes)
-  endpoints.replace(EndpointTable.ofGateway(mounted, importedRouteTable(parts.apis, parts.upToFrom)))
+  endpoints.replace(EndpointTable.ofGateway(mounted, imported))
   built.resolve((request) => web.handle(request))
   return web
 }

@@ -1,8 +1,7 @@
 import { MAX_BATCH_PARTS } from '../../core/batch'
 import { failure } from '../../core/failure'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
-import { InnerGet } from '../middleware/inner-get'
-import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { type RequestContext, routeGroup, withOrigin } from '../middleware/request-context'
 import { Failed, failureBody } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
@@ -23,7 +22,7 @@ const NO_PARTS = /^\/api\/(batch|events|thumbnail|auth|operator)(\/|$)/
  */
 export function batchRoutes(
   { owners }: { readonly owners: OwnerSessions },
-  dispatch: (request: InnerGet) => Promise<Response>,
+  dispatch: (request: Request) => Promise<Response>,
 ) {
   return routeGroup({ name: 'batch', prefix: '/api' }).get(
     '/batch',
@@ -73,10 +72,14 @@ function partUrl(path: string, origin: string): URL {
 /** The answer to one part, as the text of a member of `parts`. */
 async function partOf(
   url: URL,
-  { request }: RequestContext,
-  dispatch: (request: InnerGet) => Promise<Response>,
+  { request: outer }: RequestContext,
+  dispatch: (request: Request) => Promise<Response>,
 ): Promise<string> {
-  const response = await dispatch(new InnerGet(url, request))
+  const sent = new Headers(outer.headers)
+  // The parts are not compressed one by one, and each is whole.
+  for (const name of ['accept-encoding', 'if-none-match', 'range']) sent.delete(name)
+  const part = new Request(url, { headers: sent, signal: outer.signal })
+  const response = await dispatch(withOrigin(part, { received: outer, isPart: true }))
   const { headers } = response
   // A file to download may be long, and is streamed: a batch would hold it in memory as often as it is asked for.
   if (!headers.get('content-type')?.startsWith('application/json') || headers.has('content-disposition')) {

@@ -41,24 +41,24 @@ export class ApiCalls {
   }
 
   /** Answers an HTTP request that was authenticated for an imported operation. */
-  answer(context: GatedContext): Promise<Response> {
+  answer(context: GatedContext, match: ApiMatch): Promise<Response> {
     const { request, reply, authenticated, url } = context
     const header = (name: string) => request.headers.get(name)
     const call = { reply, authenticated, hangUp: request.signal, header }
-    const read = (match: ApiMatch, body: SentBody) => {
+    const read = (body: SentBody) => {
       const input = this.inputs.read(match, { query: queryValues(url.search), header, body })
       return input.ok ? input : err(wrongParameters(input.error))
     }
-    if (request.method === 'GET' || request.method === 'HEAD') return this.run(call, (match) => read(match, NO_BODY))
-    return this.run(call, async (match) => {
+    if (request.method === 'GET' || request.method === 'HEAD') return this.run(call, match, () => read(NO_BODY))
+    return this.run(call, match, async () => {
       const body = await sentBody(context, match)
-      return body.ok ? read(match, body.value) : body
+      return body.ok ? read(body.value) : body
     })
   }
 
   /** Answers a tool call, whose input is JSON by parameter name. */
-  answerTool(call: ApiCallRequest, values: Readonly<Record<string, unknown>>): Promise<Response> {
-    return this.run(call, (match) => {
+  answerTool(call: ApiCallRequest, match: ApiMatch, values: Readonly<Record<string, unknown>>): Promise<Response> {
+    return this.run(call, match, () => {
       const read = this.inputs.readJson(match, values)
       return read.ok ? read : err(wrongParameters(read.error))
     })
@@ -66,11 +66,9 @@ export class ApiCalls {
 
   private async run(
     { reply, authenticated, hangUp, header }: ApiCallRequest,
-    read: (match: ApiMatch) => Result<ApiInput, Failure> | Promise<Result<ApiInput, Failure>>,
+    match: ApiMatch,
+    read: () => Result<ApiInput, Failure> | Promise<Result<ApiInput, Failure>>,
   ): Promise<Response> {
-    const { route } = reply.incoming
-    if (route.kind !== 'priced' || !route.match) throw new Error('not a call of an imported operation')
-    const { match } = route
     const options = readCallOptions(header)
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
     const workOf = (input: Result<ApiInput, Failure>) => {
@@ -80,7 +78,7 @@ export class ApiCalls {
       return apiWork(this.apis, { match, input: input.value, price, hops: hopsIn(header(HOPS_HEADER)) }, authenticated)
     }
     const prepare = () => {
-      const input = read(match)
+      const input = read()
       return input instanceof Promise ? input.then(workOf) : workOf(input)
     }
     // It may be slow, so it takes one of the caller's slots, before its body is read.

@@ -1,15 +1,19 @@
 import { routeGroup } from '../middleware/request-context'
 import { API_WILDCARD, type GatedCall } from '../routing/endpoint'
+import type { ImportedRoutes } from '../routing/endpoint-table'
 import type { ApiCalls } from './api-calls'
 
-/**
- * Imported operations (spec-answers 12). The router has one route for all of them: which operation a request is for, and whether it may
- * be called, was decided by the endpoint table before routing.
- */
-export function importedRoutes(calls: ApiCalls) {
+/** Imported operations (spec-answers 12). The router has one route for all of them; the catalog says which one a request is for. */
+export function importedRoutes(calls: ApiCalls, imported: ImportedRoutes) {
   return routeGroup({ name: 'imported' }).all(
     API_WILDCARD,
-    ({ context }) => calls.answer(context as GatedCall['context']),
+    async ({ context }) => {
+      const route = imported.routeOf(context.request.method, context.url.pathname)
+      const reply = await context.admit(route)
+      if (reply.refusal) return reply.refuse(reply.refusal)
+      if (route?.kind !== 'priced' || !route.match) throw new Error('a call that was not refused has an operation')
+      return calls.answer(context as GatedCall['context'], route.match)
+    },
     { parse: 'none', detail: { hide: true } },
   )
 }

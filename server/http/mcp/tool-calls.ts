@@ -63,7 +63,7 @@ export class ToolCalls {
       if (reply.refusal) return reply.refuse(reply.refusal)
       if (!opened.authenticated) throw new Error('a call that was not refused is authenticated')
       const request = toolRequest(call, context, { url, reply, authenticated: opened.authenticated, hangUp: signal })
-      if (call.imported) return await this.parts.apiCalls.answerTool(request, call.imported.values)
+      if (call.imported) return await this.parts.apiCalls.answerTool(request, call.imported.match, call.imported.values)
       return await this.run(request, context)
     } catch (error) {
       const { ids } = context

@@ -6,7 +6,6 @@ import type { Telemetry } from '../../core/telemetry/telemetry'
 import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/authenticate'
 import type { AuthenticatedCall, IncomingCall, Refused, Route } from '../../pipeline/call'
 import { hasTwoKeys, otherSecrets, readCredential } from './caller/credential'
-import { OwnKeyRequest } from './caller/own-key-request'
 import type { GatedContext, RequestContext } from './request-context'
 import { type RequestIds, requestIds } from './request-ids'
 import { Reply } from './response/reply'
@@ -23,7 +22,7 @@ export interface GateOptions {
 
 const NO_HEADERS = new Headers()
 
-/** Authenticates requests to gated paths before they are routed. */
+/** Authenticates requests to gated paths. */
 export class Gate {
   private readonly options: GateOptions
 
@@ -37,21 +36,21 @@ export class Gate {
    */
   async open(context: RequestContext, route: Route): Promise<Reply> {
     const { auth, telemetry } = this.options
-    const { ids, address, at, url, request, queryKeys } = context
+    const { ids, address, at, url, request, queryKeys, origin } = context
     const path = url.pathname
     const others = otherSecrets(request.headers, queryKeys, path)
-    const isOwn = request instanceof OwnKeyRequest
+    const { ownKey } = origin
     const incoming: IncomingCall = {
       id: ids.own,
       clientRequestId: ids.client,
       at,
-      credential: isOwn
-        ? { kind: 'own_key', id: request.key }
+      credential: ownKey
+        ? { kind: 'own_key', id: ownKey.id }
         : readCredential(request.headers, { path, others, route }),
       address,
       // A key in the query is taken out of it, and goes no further.
       request: queryKeys.length === 0 ? request : { method: request.method, url: url.href },
-      route: !isOwn && hasTwoKeys(request.headers, others) ? TWO_KEYS : route,
+      route: !ownKey && hasTwoKeys(request.headers, others) ? TWO_KEYS : route,
       trace: telemetry.tracer?.begin(ids.own, request.headers.get('traceparent')) ?? null,
     }
     const passed = await authenticate(auth, incoming)

@@ -2,15 +2,12 @@ import { Elysia, type ElysiaConfig } from 'elysia'
 import type { Clock } from '../../core/clock'
 import type { StaffClaim } from '../../core/cluster/cells'
 import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
-import type { AccountId, RequestId } from '../../core/ids'
+import type { AccountId, KeyId, RequestId } from '../../core/ids'
 import type { Readings, Subject } from '../../core/limits/limiter'
-import type { AuthenticatedCall, Caller } from '../../pipeline/call'
+import type { AuthenticatedCall, Caller, Route } from '../../pipeline/call'
 import { isBelowV1beta } from '../routing/sdk-paths'
 import { clientAddress, isFromThisMachine, type ProxyTrust } from './caller/client-address'
-import { OwnKeyRequest } from './caller/own-key-request'
-import { InnerGet } from './inner-get'
 import type { BodyOwner, BodySource, Intake } from './input/intake'
-import { NormalizedRequest } from './normalize-url'
 import { type RequestIds, requestIds } from './request-ids'
 import type { Reply } from './response/reply'
 
@@ -31,9 +28,36 @@ export function ownerOf(request: Request): string {
   return OWNERS.get(request) ?? 'strangers'
 }
 
+/** Where a request comes from that is not as it was received. */
+export interface RequestOrigin {
+  /** The request that it is made from: as received, or the one of which it is a part. */
+  readonly received?: Request
+  /** Whether its Host is invalid: a 400 by RFC 9112 3.2. HTTP/1.0 may omit the Host. */
+  readonly hasBadHost?: boolean
+  /** A part of a batch has ids of its own. */
+  readonly isPart?: boolean
+  /** The key with which its signed-in owner tries a call, without its secret (which is not stored), and the owner's address. */
+  readonly ownKey?: { readonly id: KeyId; readonly address: Address }
+}
+
+const ORIGINS = new WeakMap<Request, RequestOrigin>()
+const FROM_SOCKET: RequestOrigin = {}
+
+/** The request with its origin, for the context that it gets. */
+export function withOrigin(request: Request, origin: RequestOrigin): Request {
+  ORIGINS.set(request, origin)
+  return request
+}
+
+/** Authenticates calls for their routes. `route`: null if the path fits none, or not with this method. */
+export interface Admission {
+  open(context: RequestContext, route: Route | null): Promise<Reply>
+}
+
 /** The state of one request. Available on Elysia's context as `context`, from `onRequest` to `onError`. */
 export class RequestContext implements BodySource {
   readonly request: Request
+  readonly origin: RequestOrigin
   readonly intake: Intake
   readonly ids: RequestIds
   /** The client's address, behind trusted proxies. */
@@ -57,24 +81,32 @@ export class RequestContext implements BodySource {
   private account: AccountId | null = null
   private readonly socket: Address
   private readonly server: BunServer
+  private readonly admission: Admission
 
-  constructor(request: Request, server: BunServer, { clock, intake, addressOf, requestIdOf, staffOf }: ContextDeps) {
+  constructor(request: Request, server: BunServer, deps: ContextDeps, admission: Admission) {
+    const { clock, intake, addressOf, requestIdOf, staffOf } = deps
     const at = clock.now()
     const url = new URL(request.url)
     const peer = server ? parseAddress(server.requestIP(original(request))?.address ?? '') : IN_PROCESS
     const socket = peer ?? UNKNOWN_ADDRESS
+    const origin = ORIGINS.get(request) ?? FROM_SOCKET
     this.request = request
+    this.origin = origin
     this.intake = intake
-    // The parts of a batch have ids of their own.
-    const given = request instanceof InnerGet ? null : requestIdOf?.(request.headers)
-    this.ids = requestIds(request.headers, at, given)
-    this.address = request instanceof OwnKeyRequest ? request.address : addressOf(socket, request.headers)
+    this.admission = admission
+    this.ids = requestIds(request.headers, at, origin.isPart ? null : requestIdOf?.(request.headers))
+    this.address = origin.ownKey ? origin.ownKey.address : addressOf(socket, request.headers)
     this.at = at
     this.url = url
     this.queryKeys = keysTakenFrom(url)
     this.staff = staffOf?.(request.headers) ?? null
     this.socket = socket
     this.server = server
+  }
+
+  /** Authenticates the call for its route. If it passes, its reply and caller are set here; if not, the reply has a `refusal` to return. */
+  admit(route: Route | null): Promise<Reply> {
+    return this.admission.open(this, route)
   }
 
   /** Whether it came from this machine without a proxy. */
@@ -144,8 +176,8 @@ const IN_PROCESS: Address = { family: 4, bits: 0x7f000001 }
 
 /** The original request, which is the one that Bun's server knows. */
 function original(request: Request): Request {
-  const outer = request instanceof InnerGet ? request.outer : request
-  return outer instanceof NormalizedRequest ? outer.original : outer
+  const received = ORIGINS.get(request)?.received
+  return received ? original(received) : request
 }
 
 /** Determines client addresses. `onUnknown` is called once for each reason why one is unknown. */

@@ -87,48 +87,61 @@ const SECURITY: Readonly<Record<Access, OpenApiOperation['security']>> = {
   anybody: [],
 }
 
-/** What Elysia takes beside a route's handler. */
-export type Hook = { readonly detail: DocumentDecoration }
-
-/** Who may call a route, as its documentation says it. */
+/** Who may call a route. */
 export interface Callers {
   readonly access: Access
   /** How others are refused, by the route's method. */
-  readonly refusals?: (method: string) => readonly FailureCode[]
+  refusals?(method: string): readonly FailureCode[]
 }
 
-/** Hold what describes a mounted route. Symbols, so that they never appear in the OpenAPI document. */
-const DESCRIBE = Symbol('describe')
-const CALLERS = Symbol('callers')
+/** What a route says of itself, beside its handler: who may call it, what it costs, and its documents. */
+export interface Declaration {
+  readonly docs?: EndpointDocs
+  readonly tables?: readonly ParameterTable[]
+  readonly callers?: Callers
+  /** How many units of its caller's window a request takes (`routing/cost.ts`). */
+  readonly cost?: number | ((url: URL) => number)
+}
+
+/** What Elysia takes beside a route's handler. It keeps `declaration` with the mounted route, and does not read it. */
+export interface Hook {
+  readonly detail: DocumentDecoration
+  readonly declaration: Declaration
+}
 
 /**
  * A route's documentation, passed to Elysia with its handler. It does not change what the route does, and costs nothing until somebody
  * asks for the document (`describeRoutes`).
  */
 export function documented(docs: EndpointDocs, ...tables: readonly ParameterTable[]): Hook {
-  const describe = ({ access, refusals }: Callers, method: string) =>
-    operationOf({ ...docs, failures: [...docs.failures, ...(refusals?.(method) ?? [])] }, access, tables)
-  // Elysia's type does not know the symbols.
-  return { detail: { [DESCRIBE]: describe } as DocumentDecoration }
+  return { detail: {}, declaration: { docs, tables } }
 }
 
 /** Keeps a route out of the documents. */
-export const UNDOCUMENTED: Hook = { detail: { hide: true } }
+export const UNDOCUMENTED: Hook = { detail: { hide: true }, declaration: {} }
 
-/** The documentation of a route that not anybody may call. */
-export function withCallers({ detail }: Hook, callers: Callers): Hook {
-  return { detail: { ...detail, [CALLERS]: callers } as DocumentDecoration }
+/** The hook with more that its route declares. */
+export function declaring({ detail, declaration }: Hook, more: Declaration): Hook {
+  return { detail: { ...detail }, declaration: { ...declaration, ...more } }
+}
+
+/** What a mounted route declares. */
+export function declarationOf(hooks: unknown): Declaration {
+  return (Reflect.get(Object(hooks), 'declaration') as Declaration | undefined) ?? {}
 }
 
 /** Describes all mounted routes, for @elysiajs/swagger to collect. */
 export function describeRoutes(mounted: readonly { readonly method: string; readonly hooks: unknown }[]): void {
   for (const { method, hooks } of mounted) {
+    const { docs, tables = [], callers = ANYBODY } = declarationOf(hooks)
+    if (!docs) continue
+    const failures = [...docs.failures, ...(callers.refusals?.(method) ?? [])]
     const detail: object = Object(Reflect.get(Object(hooks), 'detail'))
-    const describe: unknown = Reflect.get(detail, DESCRIBE)
-    const callers: unknown = Reflect.get(detail, CALLERS)
-    if (typeof describe === 'function') Object.assign(detail, describe(callers ?? { access: 'anybody' }, method))
+    Object.assign(detail, operationOf({ ...docs, failures }, callers.access, tables))
   }
 }
+
+const ANYBODY: Callers = { access: 'anybody' }
 
 export function operationOf(docs: EndpointDocs, access: Access, tables: readonly ParameterTable[]): OpenApiOperation {
   const isProbe = docs.tag === 'Health'

@@ -3,11 +3,10 @@ import { accepted, invalidParameter } from '../../core/accounts/submitted'
 import { failure } from '../../core/failure'
 import { parsedJson } from '../../core/json'
 import { beyondBounds, isWithin, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
-import { OwnKeyRequest } from '../middleware/caller/own-key-request'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { readJson, withTakenBody } from '../middleware/input/json-body'
 import { readable, validateBody } from '../middleware/input/validate-body'
-import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { type RequestContext, routeGroup, withOrigin } from '../middleware/request-context'
 import { Failed, notFound, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
@@ -33,7 +32,7 @@ const FORWARDED_HEADERS =
 export function tryRoutes(
   parts: { owners: OwnerSessions; keys: Keys },
   endpoints: Endpoints,
-  dispatch: (request: OwnKeyRequest) => Promise<Response>,
+  dispatch: (request: Request) => Promise<Response>,
 ) {
   const { owners, keys } = parts
   return routeGroup({ name: 'try', prefix: '/api' }).post(
@@ -46,8 +45,8 @@ export function tryRoutes(
       // A model can be silent for longer than the idle timeout; every endpoint has its own deadline.
       context.allowSilence()
       const { address, request } = context
-      const own = new OwnKeyRequest(call.url, { ...call.init, signal: request.signal }, { key: key.id, address })
-      return context.endSilence(await dispatch(own))
+      const own = new Request(call.url, { ...call.init, signal: request.signal })
+      return context.endSilence(await dispatch(withOrigin(own, { ownKey: { id: key.id, address } })))
     }),
   )
 }

@@ -1,4 +1,4 @@
-import type { Context, DocumentDecoration } from 'elysia'
+import type { Context } from 'elysia'
 import type { FailureCode } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import {
@@ -9,22 +9,19 @@ import {
   type SignedInUser,
 } from '../middleware/caller/owner-session'
 import type { RequestContext } from '../middleware/request-context'
-import { type Callers, type Hook, withCallers } from '../openapi/documented'
-import { declared, type Endpoint } from './endpoint'
+import { type Access, type Callers, declarationOf, declaring, type Hook } from '../openapi/documented'
+import { type Endpoint, type MountedHandler, served } from './endpoint'
 
 /** Who may call a route. `Known`: what its handler then knows of the caller. */
 export interface RouteAccess<Known extends object> {
   /** Throws for everybody else. Runs before the body is read. */
   admit(context: RequestContext): Known | Promise<Known>
-  /** Declares a route with this access, beside its documentation. */
-  declare(documentation: Hook): Hook
+  /** The endpoint of a path that takes credentials: its calls are authenticated before they are admitted. Otherwise the access itself. */
+  readonly callers: ApiAccess<Known> | Endpoint
 }
 
-/** Holds the access of a mounted route. A symbol, so that it never appears in the OpenAPI document. */
-const ACCESS = Symbol('access')
-
 /** Who may call a route below `/api`. The documented security and failures derive from it. */
-export class ApiAccess<Known extends object = object> implements RouteAccess<Known> {
+export class ApiAccess<Known extends object = object> implements RouteAccess<Known>, Callers {
   /** `owner`: who is signed in; `user`: also with an account of another cell; `staff`: operators and support. */
   readonly who: 'owner' | 'user' | 'operator' | 'staff' | 'anybody'
   /**
@@ -38,12 +35,6 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
     this.who = who
     this.withinMs = withinMs
     this.admit = admit
-  }
-
-  declare(documentation: Hook): Hook {
-    const { detail } = withCallers(documentation, this.callers())
-    // Elysia's type does not know the symbol.
-    return { detail: { ...detail, [ACCESS]: this } as DocumentDecoration }
   }
 
   private get isForStaff(): boolean {
@@ -60,12 +51,16 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
     return this.withinMs !== null
   }
 
-  private callers(): Callers {
-    if (this.who === 'anybody') return { access: 'anybody' }
-    return { access: 'session', refusals: (method) => this.refusals(method) }
+  get callers(): this {
+    return this
   }
 
-  private refusals(method: string): FailureCode[] {
+  get access(): Access {
+    return this.who === 'anybody' ? 'anybody' : 'session'
+  }
+
+  refusals(method: string): FailureCode[] {
+    if (this.who === 'anybody') return []
     const codes: FailureCode[] = ['missing_session', 'account_suspended', 'internal_error', 'service_unavailable']
     if (method !== 'GET') codes.push('foreign_origin')
     if (this.isForStaff) codes.push('insufficient_permissions')
@@ -77,9 +72,8 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
 
 /** The access that a mounted route below `/api` declares, or null. */
 export function declaredAccess(hooks: unknown): ApiAccess | null {
-  const detail: unknown = Reflect.get(Object(hooks), 'detail')
-  const access: unknown = Reflect.get(Object(detail), ACCESS)
-  return access instanceof ApiAccess ? access : null
+  const { callers } = declarationOf(hooks)
+  return callers instanceof ApiAccess ? callers : null
 }
 
 /** Nobody has to be signed in. */
@@ -134,7 +128,7 @@ export function appsAccess<O extends { readonly accountId: AccountId }>(
 ): MirroredAccess<O> {
   const app: RouteAccess<KnownOwner<O>> = {
     admit: async (context) => knownOwner(await ownerOf(context)),
-    declare: (documentation) => declared(endpoint, documentation),
+    callers: endpoint,
   }
   return { any: app, recent: app }
 }
@@ -158,9 +152,10 @@ export function allowed<Known extends object, R, Params>(
   access: RouteAccess<Known>,
   documentation: Hook,
   handler: (call: Known & Call, params: Params) => R | Promise<R>,
-): readonly [(elysia: Call & { readonly params: Params }) => Promise<R>, Hook & { readonly parse: 'none' }] {
-  return [
-    async ({ context, params, set }) => handler({ ...(await access.admit(context)), context, set }, params),
-    { parse: 'none', ...access.declare(documentation) },
-  ]
+): readonly [MountedHandler<Promise<R>, Params>, Hook & { readonly parse: 'none' }] {
+  const { callers } = access
+  const admitted = async ({ context, params, set }: Call & { readonly params: Params }): Promise<R> =>
+    handler({ ...(await access.admit(context)), context, set }, params)
+  if (!(callers instanceof ApiAccess)) return served(callers, documentation, admitted)
+  return [admitted, { parse: 'none', ...declaring(documentation, { callers }) }]
 }

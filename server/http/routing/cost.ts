@@ -1,8 +1,7 @@
-import type { DocumentDecoration } from 'elysia'
-import type { Hook } from '../openapi/documented'
+import { type Declaration, declaring, type Hook } from '../openapi/documented'
 
 /** How many units of its caller's window a request takes; a function where the caller chooses how much work it is. */
-export type Cost = number | ((url: URL) => number)
+export type Cost = NonNullable<Declaration['cost']>
 
 /** About a millisecond of the serving thread. */
 export const READ = 1
@@ -49,18 +48,9 @@ function within(text: string | null, otherwise: number, most: number): number {
   return Number.isFinite(number) ? Math.min(most, Math.max(0, number)) : most
 }
 
-/** Holds the cost of a mounted route. A symbol, so that it never appears in the OpenAPI document. */
-const COST = Symbol('cost')
-
 /** A route that costs more or less than its method says: `.get('/usage', ...allowed(access, costing(REPORT, DOCS), handler))`. */
-export function costing(cost: Cost, { detail }: Hook): Hook {
-  // Elysia's type does not know the symbol.
-  return { detail: { ...detail, [COST]: cost } as DocumentDecoration }
-}
-
-/** What a mounted route declares, or null. */
-export function declaredCost(hooks: unknown): Cost | null {
-  return (Reflect.get(Object(Reflect.get(Object(hooks), 'detail')), COST) as Cost | undefined) ?? null
+export function costing(cost: Cost, documentation: Hook): Hook {
+  return declaring(documentation, { cost })
 }
 
 /** What a request costs where its route declares nothing. */

@@ -1,9 +1,10 @@
 import { SOLD } from '../../core/catalog/operations'
 import { failure } from '../../core/failure'
 import type { Route } from '../../pipeline/call'
+import { declarationOf } from '../openapi/documented'
 import { declaredAccess } from './api-access'
-import { type Cost, costOfMethod, declaredCost, unitsOf } from './cost'
-import { API_WILDCARD, declaredEndpoint, declaredEndpoints, type Endpoint } from './endpoint'
+import { type Cost, costOfMethod, unitsOf } from './cost'
+import { API_WILDCARD, asMounted, declaredEndpoints, type Endpoint } from './endpoint'
 
 /** The paths of Azure's API, whose deployments this gateway does not have. */
 const AZURE = /^\/+(?:openai\/)?deployments\//
@@ -59,7 +60,10 @@ interface Entry {
   readonly endpoints: ReadonlyMap<string, Endpoint>
 }
 
-/** All mounted routes, looked up by path. Immutable: to mount more, replace the table (`Endpoints`). */
+/**
+ * All mounted routes, looked up by path where no request is routed: for refusals, with `Allow` and hints, and for calls that are made or
+ * looked up from inside. Immutable: to mount more, replace the table (`Endpoints`).
+ */
 export class EndpointTable {
   private readonly exact: ReadonlyMap<string, Entry>
   private readonly patterns: readonly Entry[]
@@ -86,15 +90,15 @@ export class EndpointTable {
     const open = mounted.filter(({ path }) => !isGated(path))
     this.costs = new Map(
       open.flatMap(({ method, path, hooks }) => {
-        const cost = declaredCost(hooks)
-        return cost === null ? [] : [[`${method} ${path}`, cost] as const]
+        const cost = declarationOf(hooks).cost
+        return cost === undefined ? [] : [[`${method} ${path}`, cost] as const]
       }),
     )
     this.open = open
       .filter(({ path }) => !path.includes('*'))
       .map(({ method, path }) => ({ method, pattern: pathPattern(path) }))
     for (const { method, path, hooks } of open) {
-      if (declaredEndpoint(hooks))
+      if (declaredEndpoints(hooks).length > 0)
         throw new Error(
           `${method} ${path} is declared as an endpoint, but its path accepts no keys. Mount it under /v1 or /apis.`,
         )
@@ -106,8 +110,8 @@ export class EndpointTable {
   }
 
   /**
-   * The route of a gated request; null if its path is not gated. Unknown paths are a 404, wrong methods a 405 with `Allow`; HEAD
-   * never runs a GET that is sold. Most paths have no parameter and are found without matching patterns.
+   * The route of a gated path; null if it is not gated. Unknown paths are a 404, wrong methods a 405 with `Allow`; HEAD never runs a GET
+   * that is sold.
    */
   routeOf(method: string, path: string): Route | null {
     let entry = this.exact.get(path)
@@ -216,7 +220,7 @@ function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
       const other = entry.endpoints.get(method)
       if (other && other !== endpoint) throw new Error(`${method} ${path} is declared twice with different endpoints.`)
       entry.endpoints.set(method, endpoint)
-      entry.costs.set(method, declaredCost(hooks))
+      entry.costs.set(method, declarationOf(hooks).cost)
       found.set(name, entry)
     }
   }
@@ -229,16 +233,7 @@ function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
 }
 
 function newEntry(pattern: RegExp, path: string) {
-  return { path, pattern, endpoints: new Map<string, Endpoint>(), costs: new Map<string, Cost | null>() }
-}
-
-/** The endpoint with its path as documented, for the request log, and with what it costs beside a request of its key or app. */
-function asMounted(endpoint: Endpoint, path: string, cost: Cost): Endpoint {
-  const { route } = endpoint
-  if (route.kind === 'public') return endpoint
-  const template = path.replace(/:(\w+)/g, '{$1}')
-  const units = route.kind === 'free' && cost !== 0 && { units: (url: string) => unitsOf(cost, new URL(url)) }
-  return { ...endpoint, route: { ...route, template, ...units } }
+  return { path, pattern, endpoints: new Map<string, Endpoint>(), costs: new Map<string, Cost | undefined>() }
 }
 
 function isPattern(path: string): boolean {

@@ -1,9 +1,10 @@
-import type { DocumentDecoration } from 'elysia'
+import type { Context } from 'elysia'
 import type { ModelOperationName, Operation } from '../../core/catalog/operation'
 import type { Scope } from '../../core/credentials/oauth-grant'
 import type { Caller, KnownCaller, Route } from '../../pipeline/call'
 import type { GatedContext, RequestContext } from '../middleware/request-context'
-import { type Access, type Hook, withCallers } from '../openapi/documented'
+import { type Access, type Callers, declarationOf, declaring, type Hook } from '../openapi/documented'
+import { type Cost, costOfMethod, unitsOf } from './cost'
 
 /**
  * Who may call a gated endpoint, and what kind of call it is. Declared once, where the endpoint is mounted (`served`, or `declared`
@@ -64,48 +65,82 @@ export function publicEndpoint(more: { readonly paymentInBody?: true } = {}): En
 /** Where Elysia mounts all imported operations. Which one a request is for is looked up in the catalog (ADR 23). */
 export const API_WILDCARD = '/apis/v1/*'
 
-/** Holds the declaration of a mounted route. A symbol, so that it never appears in the OpenAPI document. */
-const ENDPOINT = Symbol('endpoint')
-
-/** Declares a mounted route as this endpoint, beside its documentation. */
-export function declared(endpoint: Endpoint, documentation: Hook): Hook {
-  const { detail } = withCallers(documentation, endpoint)
-  // Elysia's type does not know the symbol.
-  return { detail: { ...detail, [ENDPOINT]: endpoint } as DocumentDecoration }
-}
-
 /** The endpoint that a mounted route is declared as, and those beside it; none if it has no declaration. */
 export function declaredEndpoints(hooks: unknown): readonly Endpoint[] {
-  const endpoint = declaredEndpoint(hooks)
-  return endpoint ? [endpoint, ...(endpoint.beside ?? [])] : []
+  const { callers } = declarationOf(hooks)
+  return callers && isEndpoint(callers) ? [callers, ...(callers.beside ?? [])] : []
 }
 
-/** The endpoint that a mounted route is declared as, or null. */
-export function declaredEndpoint(hooks: unknown): Endpoint | null {
-  const detail: unknown = Reflect.get(Object(hooks), 'detail')
-  return (Reflect.get(Object(detail), ENDPOINT) as Endpoint | undefined) ?? null
+function isEndpoint(callers: Callers | Endpoint): callers is Endpoint {
+  return 'route' in callers
 }
 
-/** What Elysia passes to the handler of a gated endpoint, with the context that the gate authenticated. */
+/** What the handler of a gated endpoint gets, with the context that the gate authenticated. `set`: the status and headers of its answer. */
 export interface GatedCall<C extends Caller = Caller, Params = unknown> {
   readonly context: GatedContext<C>
   readonly params: Params
+  readonly set: Context['set']
 }
+
+/** What Elysia calls. `route`: the path as mounted. */
+export type MountedHandler<R, Params> = (elysia: {
+  readonly context: RequestContext
+  readonly params: Params
+  readonly set: Context['set']
+  readonly route: string
+}) => R
 
 /**
  * The declaration and handler of a gated endpoint, to mount after its path:
  * `.get('/v1/usage', ...served(REPORT, documented(DOCS, QUERY), handler))`. The handler runs only for calls that were authenticated for
- * this endpoint; others are refused before routing (`request-hooks`). It reads the body itself.
+ * this endpoint. It reads the body itself.
  */
 export function served<C extends Caller, R, Params>(
   endpoint: Endpoint<C>,
   documentation: Hook,
   handler: (call: GatedCall<C, Params>) => R,
-): readonly [GatedHandler<R, Params>, Hook & { readonly parse: 'none' }] {
-  return [handler as GatedHandler<R, Params>, { parse: 'none', ...declared(endpoint, documentation) }]
+): readonly [MountedHandler<R, Params>, Hook & { readonly parse: 'none' }] {
+  const hook = declaring(documentation, { callers: endpoint })
+  const routes = new MountedRoutes([endpoint, ...(endpoint.beside ?? [])], hook.declaration.cost)
+  const gated = async ({ context, params, set, route }: Parameters<MountedHandler<R, Params>>[0]) => {
+    const reply = await context.admit(routes.find(context, route))
+    return reply.refusal ? reply.refuse(reply.refusal) : handler({ context: context as GatedContext<C>, params, set })
+  }
+  return [gated as MountedHandler<R, Params>, { parse: 'none', ...hook }]
 }
 
-type GatedHandler<R, Params> = (elysia: { readonly context: RequestContext; readonly params: Params }) => R
+/** The routes of one handler, as mounted. */
+class MountedRoutes {
+  private readonly endpoints: readonly Endpoint[]
+  private readonly cost: Cost | undefined
+  private path: string | null = null
+  private mounted: readonly Endpoint[] = []
+
+  constructor(endpoints: readonly Endpoint[], cost: Cost | undefined) {
+    this.endpoints = endpoints
+    this.cost = cost
+  }
+
+  /** The route of a request; null if only its path as Elysia knows it is right, or HEAD asks for what is sold. */
+  find({ request: { method }, url: { pathname } }: RequestContext, path: string): Route | null {
+    if (this.path !== path) {
+      this.path = path
+      this.mounted = this.endpoints.map((endpoint) => asMounted(endpoint, path, this.cost ?? costOfMethod(method)))
+    }
+    for (const { route, pattern } of this.mounted)
+      if (!pattern || pattern.test(pathname)) return method === 'HEAD' && route.kind === 'priced' ? null : route
+    return null
+  }
+}
+
+/** The endpoint with its path as documented, for the request log, and with what it costs beside a request of its key or app. */
+export function asMounted(endpoint: Endpoint, path: string, cost: Cost): Endpoint {
+  const { route } = endpoint
+  if (route.kind === 'public') return endpoint
+  const template = path.replace(/:(\w+)/g, '{$1}')
+  const units = route.kind === 'free' && cost !== 0 && { units: (url: string) => unitsOf(cost, new URL(url)) }
+  return { ...endpoint, route: { ...route, template, ...units } }
+}
 
 /** For routes that return plain values: sends the value with all headers of a gated response. */
 export function gatedReply({

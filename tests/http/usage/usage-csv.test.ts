@@ -36,7 +36,9 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
   const deps = { clock: { now: () => 0 }, intake: {} as Intake, addressOf: (socket: Address) => socket }
   const web = routeGroup({ name: 'csv' })
     .onRequest((elysia) => {
-      elysia.context = new RequestContext(elysia.request, null, deps)
+      elysia.context = new RequestContext(elysia.request, null, deps, {
+        open: () => Promise.reject(new Error('no gate')),
+      })
     })
     .use(routes)
   const answer = await web.handle(new Request('http://127.0.0.1/api/usage.csv'))
