@@ -220,9 +220,10 @@ export function orNull<T extends TSchema>(schema: T, meaning?: string): TChecked
     ? { anyOf: [schema, { type: 'null' }] }
     : { ...schema, type: [type, 'null'], ...(Array.isArray(schema['enum']) && { enum: [...schema['enum'], null] }) }
   const none = meaning === undefined ? 'null' : `null (${meaning})`
-  return checked(shown, (value) =>
-    value === null ? null : (brokenRule(schema, value)?.replace(/^must be /, `must be ${none} or `) ?? null),
-  )
+  return checked(shown, (value) => {
+    const broken = value === null ? null : violation(schema, value)
+    return broken && (broken.pointer === '' ? `${broken.rule}, or ${none}` : worded(broken))
+  })
 }
 
 /** The cursor at the end of every page of a list. */
@@ -235,14 +236,29 @@ export function ref(name: string) {
   return opaque({ $ref: `#/components/schemas/${name}` })
 }
 
+/** A rule that a value violates; `pointer`: the nested property that does, such as `a.0`, or empty. */
+interface Violation {
+  readonly pointer: string
+  readonly rule: string
+}
+
 /** The rule that a value violates, in words that complete a sentence that starts with its name; null if it violates none. */
 export function brokenRule(schema: TSchema, value: unknown): string | null {
+  const broken = violation(schema, value)
+  return broken && worded(broken)
+}
+
+function worded({ pointer, rule }: Violation): string {
+  return pointer === '' ? rule : `${pointer} ${rule}`
+}
+
+function violation(schema: TSchema, value: unknown): Violation | null {
   const error = Value.Errors(schema, value).First()
   if (!error) return null
   const own: unknown = Reflect.get(schema, RULE)
-  if (typeof own === 'string') return own
+  if (typeof own === 'string') return { pointer: '', rule: own }
   const pointer = error.path.slice(1, MAX_POINTER).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
-  return pointer === '' ? ruleOf(error) : `${pointer} ${ruleOf(error)}`
+  return { pointer, rule: ruleOf(error) }
 }
 
 function ruleOf({ type, schema, value }: ValueError): string {
