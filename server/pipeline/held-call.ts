@@ -1,24 +1,18 @@
-import type { Clock } from '../core/clock'
 import type { Failure } from '../core/failure'
-import type { Journal } from '../core/ledger/journal'
 import type { Ticket } from '../core/limits/limiter'
 import { type Money, ZERO } from '../core/money'
 import type { Result } from '../core/result'
-import { reportEnd, type Telemetry } from '../core/telemetry/telemetry'
 import type { CallRecord, UpstreamUse } from '../core/usage/call-record'
 import type { AuthenticatedCall, PaidCall } from './call'
 import type { Drain } from './drains'
 import type { Reservation } from './funding/funding'
 import type { Ending, FirstCaller } from './idempotency/idempotency'
 import type { OpenCalls } from './open-calls'
-import { callRecord, templateOf } from './record-call'
+import { type CallEnding, callRecord, type EndDeps, ended, templateOf } from './record-call'
 import type { Captured, Charge, OpenCall, StoredAnswer, Work } from './work'
 
-export interface HeldCallDeps {
-  readonly clock: Clock
-  readonly journal: Pick<Journal, 'note'>
+export interface HeldCallDeps extends EndDeps {
   readonly openCalls: OpenCalls
-  readonly telemetry: Telemetry
   /** Called when the upstream cost more than was held. The gateway absorbs the difference. */
   readonly onOverrun: (request: string, what: string, amount: Money) => void
 }
@@ -152,15 +146,11 @@ export class HeldCall implements OpenCall {
   }
 
   note(code: string, message: string): void {
-    const status = STATUS_OF_BROKEN[code] ?? 502
-    this.streamEnded(status, code)
     const { deps, work } = this.parts
-    const now = deps.clock.now()
-    const failure = { route: templateOf(this.authenticated.incoming.route), message, param: null, rule: null }
     const { model, quote } = work
-    const upstream = this.upstreamUse(now)
-    const end = { status, code, charged: null, held: quote.maxCost, now, model, upstream, failure }
-    deps.journal.note(callRecord(this.authenticated, work.operation, end))
+    const failure = { route: templateOf(this.authenticated.incoming.route), message, param: null, rule: null }
+    const upstream = this.upstreamUse(deps.clock.now())
+    this.streamEnded(STATUS_OF_BROKEN[code] ?? 502, code, { held: quote.maxCost, model, upstream, failure })
   }
 
   giveBack(tokens = 0, isCaptured = false): Promise<unknown> | null {
@@ -205,13 +195,12 @@ export class HeldCall implements OpenCall {
     this.over?.resolve()
   }
 
-  private streamEnded(status: number, code: string | null): void {
+  private streamEnded(status: number, code: string | null, row?: CallEnding['row']): void {
     if (this.streaming !== 'open') return
     this.streaming = 'reported'
     const { deps, work } = this.parts
-    const { id, at, trace } = this.authenticated.incoming
-    const ended = { id, operation: work.operation, status, code, upstream: this.provider }
-    reportEnd(deps.telemetry, trace, { ...ended, ms: Math.max(0, deps.clock.now() - at) })
+    const end = { operation: work.operation, status, code, provider: this.provider }
+    ended(deps, this.authenticated, row ? { ...end, row } : end)
   }
 
   private record({ charged, code = null, tokens, usageSource, upstreamCost }: Charge, status = 200): CallRecord {

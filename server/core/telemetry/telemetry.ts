@@ -1,7 +1,7 @@
 import type { EntryKind } from '../ledger/entry'
 import type { EndedCall } from './ended-call'
 import type { UpstreamFault } from './failure-streak'
-import type { CallTrace, Tracer } from './trace'
+import type { Tracer } from './trace'
 
 /**
  * What happened to a payment for one request or a top-up. `offered`: a 402 with challenges was sent. `verified`: a credential is valid and
@@ -29,12 +29,6 @@ export const NO_TELEMETRY: Telemetry = {
   upstreamEnded: () => undefined,
   payment: () => undefined,
   tracer: null,
-}
-
-/** Reports the end of a call to the telemetry and to its trace. */
-export function reportEnd(telemetry: Telemetry, trace: CallTrace | null, call: EndedCall): void {
-  telemetry.callEnded(call)
-  trace?.end(call)
 }
 
 /** The sum of all ledger entries by kind, in micro-USD. They only grow. */

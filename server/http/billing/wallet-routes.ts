@@ -37,7 +37,7 @@ export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
       const shown = shownPayment(context.authenticated, request.headers)
       const account = await accountOf(context, { payments, ledger }, shown)
       if (!account.ok) return reply.refuse(account.error)
-      const { id, clientRequestId, credential } = reply.incoming
+      const { id, clientRequestId, credential } = context.authenticated.incoming
       const besideKey = credential.kind !== 'payment'
       const topUp: TopUpRequest = {
         account: account.value,

@@ -13,6 +13,7 @@ import { RunningCalls } from '../../mcp/running-calls'
 import { answerMcp } from '../../mcp/server'
 import { catalogTools, type Tool } from '../../mcp/tool'
 import { soldPrice } from '../../pipeline/apis/sold-price'
+import { accessProblem } from '../../pipeline/auth/authenticate'
 import { type Caller, countedOn, type Route } from '../../pipeline/call'
 import type { RequestBudgets } from '../middleware/caller/request-budgets'
 import { readJson, STRANGERS_BODY } from '../middleware/input/json-body'
@@ -71,12 +72,8 @@ function allTools(parts: McpParts, account: AccountId | null, context: GatedCont
   ]
 }
 
-function rightsOf(
-  parts: McpParts,
-  account: AccountId | null,
-  { reply, authenticated: { caller } }: GatedContext,
-): ToolRights {
-  const mayCall = (route: Route) => reply.forbids(route) === null
+function rightsOf(parts: McpParts, account: AccountId | null, { authenticated: { caller } }: GatedContext): ToolRights {
+  const mayCall = (route: Route) => accessProblem(caller, route) === null
   const priceOf = importedPrices(parts, account)
   if (caller.kind !== 'key') return { mayCall, list: null, pinned: [], priceOf }
   const { allowedEndpoints, pinnedOperations } = caller.key
@@ -150,7 +147,7 @@ class McpRoute {
     // A paid call is counted when it runs, separately from the other requests of its address.
     const reply = payment ? context.reply : await counted()
     if (reply.refusal) return reply.refuse(reply.refusal)
-    const problem = called && !payment ? reply.forbids(called.route) : null
+    const problem = called && !payment ? accessProblem(caller, called.route) : null
     // An HTTP error, so that the client can request the scope from its owner and try again (RFC 6750 3.1).
     if (problem?.code === 'insufficient_scope') return reply.refuse(problem)
     // A long call may be silent for longer than the idle timeout of the connection.
@@ -168,7 +165,7 @@ class McpRoute {
       tools,
       running: this.running,
       // One that lacks a scope is not listed, but its call says which.
-      isListed: (tool) => reply.forbids(tool.route) === null,
+      isListed: (tool) => accessProblem(caller, tool.route) === null,
       run: (call, signal) => {
         hasRun = true
         return this.calls.answer(context, call, { payment, signal })

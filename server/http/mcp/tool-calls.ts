@@ -4,7 +4,7 @@ import type { ShownPayment } from '../../core/payments/method'
 import { ok } from '../../core/result'
 import type { ToolCall } from '../../mcp/tool'
 import { soldRoute } from '../../pipeline/apis/sold-route'
-import type { AuthenticatedCall, KnownCaller } from '../../pipeline/call'
+import type { AuthenticatedCall, KnownCaller, Route } from '../../pipeline/call'
 import type { ApiCalls } from '../apis/api-calls'
 import type { Gate } from '../middleware/gate'
 import { queryOf } from '../middleware/input/list-query'
@@ -64,19 +64,18 @@ export class ToolCalls {
       if (!opened.authenticated) throw new Error('a call that was not refused is authenticated')
       const request = toolRequest(call, context, { url, reply, authenticated: opened.authenticated, hangUp: signal })
       if (call.imported) return await this.parts.apiCalls.answerTool(request, call.imported.match, call.imported.values)
-      return await this.run(request, context)
+      return await this.run(request, route, context)
     } catch (error) {
       const { ids } = context
-      const problem = failureOf(error, reply?.incoming.id ?? ids.own, onFault)
+      const problem = failureOf(error, reply?.requestId ?? ids.own, onFault)
       if (reply) return reply.refuse(problem)
       return failureResponse(problem, ids.own, url.pathname, new Headers(idHeaders(ids)))
     }
   }
 
-  private async run(request: CallRequest, context: GatedContext): Promise<Response> {
+  private async run(request: CallRequest, route: Route, context: GatedContext): Promise<Response> {
     const { priced, researchCalls, usage, models } = this.parts
     const { reply, url, authenticated } = request
-    const { route } = reply.incoming
     if (route.kind === 'priced')
       return isOperationName(route.operation) ? priced.answer(request, route.operation) : researchCalls.answer(request)
     const { caller } = authenticated

@@ -94,8 +94,9 @@ export class Gate {
 
   private reply(passed: Result<AuthenticatedCall, Refused>, ids: RequestIds, path: string): Reply {
     const { auth, journal, telemetry, baseUrl, unread } = this.options
+    const deps = { clock: auth.clock, journal, telemetry }
     const verdict = passed.ok ? passed.value : passed.error
-    return new Reply({ verdict, ids, path, journal, telemetry, now: () => auth.clock.now(), origin: baseUrl, unread })
+    return new Reply({ verdict, ids, path, deps, origin: baseUrl, unread })
   }
 }
 

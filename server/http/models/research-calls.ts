@@ -84,7 +84,7 @@ function lastUserText(messages: unknown): string {
 
 /** A job as a chat completion, or as its chunks, with progress under `research`. */
 function completionWire(reply: Reply, model: string, now: number): ResearchWire {
-  const frame = { id: `research-${reply.incoming.id}`, created: Math.floor(now / 1000), model }
+  const frame = { id: `research-${reply.requestId}`, created: Math.floor(now / 1000), model }
   const chunk = (delta: object, more: object = {}, finish: string | null = null) => {
     const choices = [{ index: 0, delta, logprobs: null, finish_reason: finish }]
     return `data: ${JSON.stringify({ ...frame, object: 'chat.completion.chunk', choices, ...more })}\n\n`

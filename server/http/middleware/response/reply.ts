@@ -1,24 +1,13 @@
 import { corked, withWholeBody } from '../../../core/cluster/whole-body'
 import { limitSubject } from '../../../core/credentials/address'
 import type { Failure } from '../../../core/failure'
-import type { Journal } from '../../../core/ledger/journal'
+import type { RequestId } from '../../../core/ids'
 import type { Readings } from '../../../core/limits/limiter'
 import { formatUsd } from '../../../core/money'
-import type { EndedCall } from '../../../core/telemetry/ended-call'
-import { reportEnd, type Telemetry } from '../../../core/telemetry/telemetry'
 import { failureNote } from '../../../core/usage/failure-note'
-import { accessProblem } from '../../../pipeline/auth/authenticate'
-import type {
-  AuthenticatedCall,
-  IncomingCall,
-  Outcome,
-  Quoted,
-  Refused,
-  RefusedOutcome,
-  Route,
-} from '../../../pipeline/call'
+import type { AuthenticatedCall, Outcome, Quoted, Refused, RefusedOutcome, Route } from '../../../pipeline/call'
 import { HUNG_UP } from '../../../pipeline/call-upstream'
-import { callRecord, templateOf } from '../../../pipeline/record-call'
+import { type CallEnding, type EndDeps, ended, templateOf } from '../../../pipeline/record-call'
 import { idHeaders, type RequestIds } from '../request-ids'
 import { FAILURES, failureBody, failureResponse } from './failures'
 import { UnreadAnswers } from './unread-answers'
@@ -26,17 +15,14 @@ import { UnreadAnswers } from './unread-answers'
 type Ended<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
 
 /**
- * Builds the response to one gated request, authenticated or refused. Every response carries the request ids and limit headers,
- * every call of a known caller is logged, and the end of every call is reported, unless it streams.
+ * Builds the response to one gated request, authenticated or refused. Every response carries the request ids and limit headers. The
+ * end of every call is reported (`ended`), unless it streams.
  */
 export class Reply {
-  readonly incoming: IncomingCall
   private readonly verdict: AuthenticatedCall | Refused
   private readonly ids: RequestIds
   private readonly path: string
-  private readonly journal: Pick<Journal, 'note'>
-  private readonly telemetry: Telemetry
-  private readonly now: () => number
+  private readonly deps: EndDeps
   private readonly origin: string
   private readonly unread: UnreadAnswers
   private model: string | null = null
@@ -46,22 +32,21 @@ export class Reply {
     verdict: AuthenticatedCall | Refused
     ids: RequestIds
     path: string
-    journal: Pick<Journal, 'note'>
-    telemetry: Telemetry
-    now: () => number
+    deps: EndDeps
     /** Public origin, to tell apps where to get a token. */
     origin: string
     unread: UnreadAnswers
   }) {
     this.verdict = parts.verdict
-    this.incoming = parts.verdict.incoming
     this.ids = parts.ids
     this.path = parts.path
-    this.journal = parts.journal
-    this.telemetry = parts.telemetry
-    this.now = parts.now
+    this.deps = parts.deps
     this.origin = parts.origin
     this.unread = parts.unread
+  }
+
+  get requestId(): RequestId {
+    return this.ids.own
   }
 
   /** Why the call was refused, or null. */
@@ -102,14 +87,13 @@ export class Reply {
 
   /** A success that cost nothing. */
   free(body: unknown, more: Record<string, string> = {}, status: 200 | 201 = 200): Response {
-    this.note(status, null)
-    this.report(status, null)
+    this.ended({ status, row: {} })
     return this.send(status, JSON.stringify(body), more)
   }
 
   /** A page for a person's browser. */
   page(status: number, body: string, headers: Record<string, string>): Response {
-    this.report(status, status < 400 ? null : 'invalid_request')
+    this.ended({ status, code: status < 400 ? null : 'invalid_request' })
     return new Response(body, { status, headers: this.headers(headers) })
   }
 
@@ -118,29 +102,20 @@ export class Reply {
     problem: Failure,
     { readings, isCharged, upstream, held }: Omit<RefusedOutcome, 'kind' | 'failure'> = {},
   ): Response {
-    const { status, code } = endOf(problem)
+    const { route } = this.verdict.incoming
     // If the database accepts no writes, a log row would only queue behind them, and its id may already exist.
-    if (!isCharged && problem.code !== 'service_unavailable') this.note(status, problem, { upstream, held })
-    this.report(status, code, upstream?.provider)
-    if (problem.offers) this.telemetry.payment('offered')
+    const isLogged = !isCharged && problem.code !== 'service_unavailable'
+    const row = isLogged && { row: { upstream, held, failure: failureNote(problem, templateOf(route)) } }
+    this.ended({ ...endOf(problem), provider: upstream?.provider, ...row })
+    if (problem.offers) this.deps.telemetry.payment('offered')
     const headers = this.headers({}, readings)
-    if (this.incoming.route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
-    return failureResponse(problem, this.ids.own, this.path, headers, {
-      origin: this.origin,
-      scope: scopeOf(this.incoming.route),
-    })
+    if (route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
+    return failureResponse(problem, this.ids.own, this.path, headers, { origin: this.origin, scope: scopeOf(route) })
   }
 
-  /** Why this caller may not call that route, or null. */
-  forbids(route: Route): Failure | null {
-    return accessProblem(this.verdict.caller, route)
-  }
-
-  /** A response that another part of the gateway made. `isLogged`: its log row is already written. */
-  async passed(answer: Response, isLogged: boolean): Promise<Response> {
-    if (!isLogged) this.note(answer.status, null)
-    if (isLogged) this.incoming.trace?.end(this.ended(answer.status, null))
-    else this.report(answer.status, null)
+  /** A response that another part of the gateway made. `isCounted`: as a call inside this one, with its own log row. */
+  async passed(answer: Response, isCounted: boolean): Promise<Response> {
+    this.ended(isCounted ? { status: answer.status, isCounted } : { status: answer.status, row: {} })
     const headers = new Headers(answer.headers)
     for (const [name, value] of this.headers({})) headers.set(name, value)
     headers.set('cache-control', 'no-store')
@@ -152,7 +127,7 @@ export class Reply {
 
   /** A charged success. Its log row was written with the charge. */
   private served({ status = 200, body, headers, cost, receipt, readings }: Ended<'served'>): Response {
-    this.report(status, null)
+    this.ended({ status })
     // What was paid for belongs to its payer alone. Shared caches keep a GET whose key was not in `Authorization`, unless told not to.
     const paid = { ...receipt?.headers, 'cache-control': 'private' }
     return this.send(status, body, { 'x-cost-micros-usd': String(cost), ...paid, ...headers }, readings)
@@ -169,7 +144,7 @@ export class Reply {
   private quoted({ quote, balance }: Quoted): Response {
     const { maxCost, fixed, version } = quote
     const body = {
-      operation: operationOf(this.incoming.route),
+      operation: operationOf(this.verdict.incoming.route),
       price: { mode: fixed ? 'fixed' : 'most', currency: 'USD', amount: formatUsd(maxCost) },
       cost_micros_usd: maxCost,
       price_version: version,
@@ -180,8 +155,7 @@ export class Reply {
 
   /** The response to an earlier request with the same `Idempotency-Key`, which was charged then. */
   private repeated({ status = 200, body, headers }: Ended<'repeated'>): Response {
-    this.note(status, null)
-    this.report(status, null)
+    this.ended({ status, row: {} })
     return this.send(status, body, { ...headers, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' })
   }
 
@@ -216,28 +190,18 @@ export class Reply {
     return headers
   }
 
-  private report(status: number, code: string | null, upstream?: string): void {
-    reportEnd(this.telemetry, this.incoming.trace, this.ended(status, code, upstream))
-  }
-
-  private ended(status: number, code: string | null, upstream: string | null = null): EndedCall {
-    const { id, at, route } = this.incoming
-    return { id, operation: operationOf(route), status, code, upstream, ms: Math.max(0, this.now() - at) }
-  }
-
-  private note(status: number, problem: Failure | null, ended: Pick<RefusedOutcome, 'upstream' | 'held'> = {}): void {
-    if (this.verdict.caller.kind === 'anonymous') return
-    const { route } = this.incoming
-    const end = {
-      ...{ status, code: problem && endOf(problem).code, charged: null, now: this.now(), ...ended },
-      model: this.model ?? undefined,
-      failure: problem ? failureNote(problem, templateOf(route)) : undefined,
-    }
-    this.journal.note(callRecord(this.verdict, operationOf(route), end))
+  private ended({
+    code = null,
+    row,
+    ...more
+  }: Omit<CallEnding, 'operation' | 'code'> & { code?: string | null }): void {
+    const operation = operationOf(this.verdict.incoming.route)
+    const model = this.model ?? undefined
+    ended(this.deps, this.verdict, { operation, code, ...more, ...(row && { row: { ...row, model } }) })
   }
 }
 
-/** What log, metrics and traces say of a failure. One whose caller hung up is none of an upstream: nobody reads it, and proxies log it as 499. */
+/** What log, metrics and traces say of a failure. A hang-up is not an upstream failure: proxies log it as 499. */
 function endOf(problem: Failure): { readonly status: number; readonly code: string } {
   if (problem === HUNG_UP) return { status: 499, code: 'caller_hung_up' }
   return { status: problem.passThrough?.status ?? FAILURES[problem.code].status, code: problem.code }
