@@ -76,6 +76,8 @@ export interface PaymentOffers {
 export interface Failure {
   readonly code: FailureCode
   readonly message: string
+  /** The caller is told that it was not charged. */
+  readonly uncharged?: boolean
   readonly param?: string
   readonly details?: readonly ParameterError[]
   /** Whose limit was reached, on 429. */
@@ -95,6 +97,16 @@ export interface Failure {
 
 export function failure(code: FailureCode, message: string, more: Omit<Failure, 'code' | 'message'> = {}): Failure {
   return { code, message, ...more }
+}
+
+/** The failure of a call for which nothing was charged. */
+export function uncharged(code: FailureCode, message: string, more: Omit<Failure, 'code' | 'message'> = {}): Failure {
+  return { code, message, uncharged: true, ...more }
+}
+
+/** The message of a failure as its caller gets it. */
+export function callerMessage({ message, uncharged }: Failure): string {
+  return uncharged ? `${message} You were not charged.` : message
 }
 
 /** Caps the listed parameter errors, so that a large invalid body does not produce a large response. */

@@ -1,4 +1,4 @@
-import { type Failure, failure } from '../core/failure'
+import { type Failure, failure, uncharged } from '../core/failure'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { err, ok, type Result } from '../core/result'
 import { isHangUp, type Within, withDeadline } from './with-deadline'
@@ -19,9 +19,9 @@ export interface Unanswered {
 export const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
 
 /** The failure of calls that are still open when the process ends. */
-export const SHUTTING_DOWN = failure(
+export const SHUTTING_DOWN = uncharged(
   'service_unavailable',
-  'The gateway is shutting down and could not finish this call. You were not charged. Send the request again.',
+  'The gateway is shutting down and could not finish this call. Send the request again.',
   { retryAfterSeconds: 1 },
 )
 
@@ -47,10 +47,7 @@ export async function callUpstream<I>(
   }
   if (isTooLarge(answer.value.body)) {
     onTrouble(provider.name, 'answer too large')
-    const problem = failure(
-      'upstream_error',
-      'The upstream provider sent a response that is too large. You were not charged.',
-    )
+    const problem = uncharged('upstream_error', 'The upstream provider sent a response that is too large.')
     return err({ failure: problem, didNothing: false })
   }
   return ok(answer.value)
@@ -73,7 +70,7 @@ export function toFailure(problem: UpstreamFailure): Failure {
   if (problem.failure) return problem.failure
   const { passThrough } = problem
   if (passThrough && ABOUT_US.has(passThrough.status) && !passThrough.isAboutInput)
-    return failure('upstream_unavailable', 'The upstream provider cannot be used now. You were not charged.')
+    return uncharged('upstream_unavailable', 'The upstream provider cannot be used now.')
   const more = {
     ...(passThrough && { passThrough }),
     ...(problem.retryAfterSeconds && { retryAfterSeconds: problem.retryAfterSeconds }),
@@ -85,15 +82,15 @@ export function toFailure(problem: UpstreamFailure): Failure {
     }
     case 'refused':
     case 'error':
-      return failure('upstream_error', 'The upstream provider returned an error. You were not charged.', more)
+      return uncharged('upstream_error', 'The upstream provider returned an error.', more)
     case 'unavailable':
-      return failure('upstream_unavailable', 'The upstream provider cannot be reached. You were not charged.', more)
+      return uncharged('upstream_unavailable', 'The upstream provider cannot be reached.', more)
     case 'timeout':
-      return failure('upstream_timeout', 'The upstream provider did not answer in time. You were not charged.', more)
+      return uncharged('upstream_timeout', 'The upstream provider did not answer in time.', more)
     case 'rate_limited':
-      return failure(
+      return uncharged(
         'upstream_rate_limit',
-        'The upstream provider is rate-limiting the gateway. Your own limits were not reached. You were not charged.',
+        'The upstream provider is rate-limiting the gateway. Your own limits were not reached.',
         {
           retryAfterSeconds: 1,
           limitSource: 'upstream',

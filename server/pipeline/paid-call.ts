@@ -1,5 +1,5 @@
 import type { PriceStore } from '../core/catalog/prices'
-import { type Failure, failure } from '../core/failure'
+import { type Failure, failure, uncharged } from '../core/failure'
 import type { Ledger } from '../core/ledger/ledger'
 import type { WatchedJournal } from '../core/ledger/watched-journal'
 import type { Limiter, Readings, Ticket } from '../core/limits/limiter'
@@ -229,13 +229,9 @@ function paidBefore({ quote: { maxCost, version } }: Work, body: string): WorkRe
   }
 }
 
-const NOT_PREPARED = failure(
-  'service_unavailable',
-  'The charge could not be prepared. You were not charged. Try again.',
-  {
-    retryAfterSeconds: 1,
-  },
-)
+const NOT_PREPARED = uncharged('service_unavailable', 'The charge could not be prepared. Try again.', {
+  retryAfterSeconds: 1,
+})
 
 /** While the disk is full: what cannot be charged costs the vendor nothing. */
 const NOT_CHARGEABLE = failure(
@@ -246,10 +242,10 @@ const NOT_CHARGEABLE = failure(
 
 /** The failure for a payer whose payment settled before there was an answer: the credential is good for another attempt. */
 function stillGood(problem: Failure): Failure {
-  const message = problem.message.replace(' You were not charged.', '')
   return {
     ...problem,
-    message: `${message} Your payment went through: send the request again with the same credential; do not pay again.`,
+    uncharged: false,
+    message: `${problem.message} Your payment went through: send the request again with the same credential; do not pay again.`,
   }
 }
 

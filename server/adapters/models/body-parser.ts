@@ -1,4 +1,4 @@
-import { type Failure, failure } from '../../core/failure'
+import { type Failure, uncharged } from '../../core/failure'
 import { err, ok, type Result } from '../../core/result'
 import {
   type BodyReader,
@@ -116,11 +116,7 @@ function alone(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 }
 
 const NO_ROOM: Outcome = err(
-  failure(
-    'service_unavailable',
-    'Too many large request bodies are waiting to be parsed. Try again. You were not charged.',
-    {
-      retryAfterSeconds: 1,
-    },
-  ),
+  uncharged('service_unavailable', 'Too many large request bodies are waiting to be parsed. Try again.', {
+    retryAfterSeconds: 1,
+  }),
 )

@@ -1,4 +1,4 @@
-import { failure } from '../../core/failure'
+import { uncharged } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import { Shares, TIMES_THE_TIER } from '../../core/limits/shares'
 import { type Model, type ModelUpstream, modelAt, upstreamName } from '../../core/models/model'
@@ -205,9 +205,9 @@ const OWN_SHARE: VendorRefusal = {
   failure: {
     kind: 'rate_limited',
     reason: 'one account has its share of the concurrent calls',
-    failure: failure(
+    failure: uncharged(
       'rate_limit_exceeded',
-      `Your account already has as many calls at this model's upstream as one account may: half of its concurrency, and at most ${TIMES_THE_TIER} times the concurrency of your tier. Wait for a call to finish. You were not charged.`,
+      `Your account already has as many calls at this model's upstream as one account may: half of its concurrency, and at most ${TIMES_THE_TIER} times the concurrency of your tier. Wait for a call to finish.`,
       { retryAfterSeconds: 1, limitSource: 'account' },
     ),
   },

@@ -6,7 +6,7 @@ import { decimalOf } from '../../core/apis/prices/decimal'
 import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/prices/figure'
 import { apiCharge, maximumOf, minimumOf } from '../../core/apis/prices/price'
 import type { Clock } from '../../core/clock'
-import { type Failure, failure } from '../../core/failure'
+import { type Failure, failure, uncharged } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import { type NoSlot, type Shares, TIMES_THE_TIER } from '../../core/limits/shares'
 import { type Money, ZERO } from '../../core/money'
@@ -321,7 +321,7 @@ function noSlot(why: NoSlot): Failure {
     )
   const isForGood = why === 'none'
   const message = isForGood
-    ? 'This API allows so few calls at once that none are left for your account. Ask the operator of the gateway to allow more; repeating the call does not help. You were not charged.'
-    : 'This API is handling as many calls as it can. Your own limits were not reached. Wait, then send the call again. You were not charged.'
-  return failure('upstream_rate_limit', message, { retryAfterSeconds: isForGood ? 60 : 1, limitSource: 'upstream' })
+    ? 'This API allows so few calls at once that none are left for your account. Ask the operator of the gateway to allow more; repeating the call does not help.'
+    : 'This API is handling as many calls as it can. Your own limits were not reached. Wait, then send the call again.'
+  return uncharged('upstream_rate_limit', message, { retryAfterSeconds: isForGood ? 60 : 1, limitSource: 'upstream' })
 }

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock'
-import { failure } from '../../core/failure'
+import { failure, uncharged } from '../../core/failure'
 import type { BudgetWindow, HoldRefusal } from '../../core/ledger/hold'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd } from '../../core/money'
@@ -39,7 +39,7 @@ export function balanceFunding(ledger: Ledger): Funding {
           const captured = await ledger.capture(amount, record, overrun, answer)
           if (captured.ok) return ok({ cost: amount, receipt: null })
           return err(
-            failure('service_unavailable', 'The charge could not be recorded. You were not charged. Try again.', {
+            uncharged('service_unavailable', 'The charge could not be recorded. Try again.', {
               retryAfterSeconds: 1,
             }),
           )
@@ -89,9 +89,9 @@ function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote,
         price,
       )
     case 'account_under_review':
-      return failure(
+      return uncharged(
         'account_under_review',
-        'An earlier charge of this account could not be booked, and the operator of this gateway has to decide about it. Until then its calls are refused. You were not charged.',
+        'An earlier charge of this account could not be booked, and the operator of this gateway has to decide about it. Until then its calls are refused.',
         { retryAfterSeconds: REVIEW_SECONDS },
       )
     case 'insufficient_paid_balance':

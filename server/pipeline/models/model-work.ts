@@ -1,5 +1,5 @@
 import { boundedBytes } from '../../core/bounded-bytes'
-import { type Failure, failure } from '../../core/failure'
+import { type Failure, uncharged } from '../../core/failure'
 import { isJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
@@ -161,13 +161,7 @@ async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<Array
   }
 }
 
-const UNREADABLE = failure(
-  'upstream_error',
-  'The model returned an unreadable response. You were not charged. Try again.',
-)
+const UNREADABLE = uncharged('upstream_error', 'The model returned an unreadable response. Try again.')
 const LATE = 'the answer did not end in time'
-const TOO_LATE = failure('upstream_timeout', 'The model did not finish its response in time. You were not charged.')
-const BROKEN = failure(
-  'upstream_error',
-  'The model stopped in the middle of its response. You were not charged. Try again.',
-)
+const TOO_LATE = uncharged('upstream_timeout', 'The model did not finish its response in time.')
+const BROKEN = uncharged('upstream_error', 'The model stopped in the middle of its response. Try again.')

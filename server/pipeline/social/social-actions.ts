@@ -11,7 +11,7 @@ import {
   SOCIAL_UNLIKE,
   SOCIAL_USER,
 } from '../../core/catalog/social-actions'
-import { type Failure, failure } from '../../core/failure'
+import { type Failure, failure, uncharged } from '../../core/failure'
 import { type Money, times } from '../../core/money'
 import type { Provider, UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
@@ -155,9 +155,9 @@ function toUpstreamFailure(problem: UseFailure, isWrite: boolean): UpstreamFailu
       return {
         kind: 'timeout',
         reason: `outcome unknown: ${problem.reason}`,
-        failure: failure(
+        failure: uncharged(
           'upstream_timeout',
-          'The social network did not confirm this action, so it may have happened. It was sent once and will not be retried. You were not charged. Check the network before you send it again.',
+          'The social network did not confirm this action, so it may have happened. It was sent once and will not be retried. Check the network before you send it again.',
         ),
       }
     case 'about_us':
@@ -165,9 +165,9 @@ function toUpstreamFailure(problem: UseFailure, isWrite: boolean): UpstreamFailu
       return {
         kind: 'unavailable',
         reason: problem.reason,
-        failure: failure(
+        failure: uncharged(
           'upstream_unavailable',
-          "The social network is currently refusing this gateway's own account. You were not charged. Contact the operator.",
+          "The social network is currently refusing this gateway's own account. Contact the operator.",
         ),
       }
     case 'unavailable':

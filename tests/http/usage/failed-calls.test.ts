@@ -68,7 +68,7 @@ describe('GET /api/requests/{id} of a failed call', () => {
     expect(call).toMatchObject({
       ...{ code: 'upstream_unavailable', provider: 'fixture', latency_ms: 700 },
       times: { waiting_ms: 0, upstream_ms: 700, total_ms: 700 },
-      failure: { message: 'The upstream provider cannot be reached. You were not charged.', param: null, rule: null },
+      failure: { message: 'The upstream provider cannot be reached.', param: null, rule: null },
     })
   })
 

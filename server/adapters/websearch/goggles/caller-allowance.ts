@@ -1,5 +1,5 @@
 import { type Clock, MINUTE_MS } from '../../../core/clock'
-import { failure } from '../../../core/failure'
+import { uncharged } from '../../../core/failure'
 import type { UpstreamFailure } from '../../../core/providers/provider'
 
 /** A per-caller allowance in each clock minute. Reset when the minute ends. */
@@ -37,9 +37,9 @@ export class CallerAllowance {
       kind: 'refused',
       reason: 'goggles: a caller requested too many new goggles in one minute',
       retryAfterSeconds,
-      failure: failure(
+      failure: uncharged(
         'upstream_rate_limit',
-        'You requested too many large goggles within a minute. Wait as long as Retry-After says, then reuse the same goggles: they are cached. You were not charged.',
+        'You requested too many large goggles within a minute. Wait as long as Retry-After says, then reuse the same goggles: they are cached.',
         { retryAfterSeconds, limitSource: 'upstream' },
       ),
     }

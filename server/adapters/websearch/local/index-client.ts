@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { failure } from '../../../core/failure'
+import { uncharged } from '../../../core/failure'
 import { FairQueue, type QueueBounds } from '../../../core/fair-queue'
 import { err } from '../../../core/result'
 import { type IndexAnswer, type IndexThread, type StartThread, startIndexThread } from './index-thread'
@@ -70,9 +70,9 @@ const FULL: Readonly<Record<keyof QueueBounds, IndexAnswer>> = {
   perCaller: err({
     kind: 'rate_limited',
     reason: `local index: this caller already has ${BOUNDS.perCaller} searches waiting`,
-    failure: failure(
+    failure: uncharged(
       'upstream_rate_limit',
-      `You have ${BOUNDS.perCaller} searches waiting, as many as one caller may. Wait for one to end, then try again. You were not charged.`,
+      `You have ${BOUNDS.perCaller} searches waiting, as many as one caller may. Wait for one to end, then try again.`,
       { retryAfterSeconds: 1, limitSource: 'upstream' },
     ),
   }),

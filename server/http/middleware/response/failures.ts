@@ -1,5 +1,5 @@
 import { SCOPES, type Scope } from '../../../core/credentials/oauth-grant'
-import { type Failure, type FailureCode, failure, type PaymentOffers } from '../../../core/failure'
+import { callerMessage, type Failure, type FailureCode, failure, type PaymentOffers } from '../../../core/failure'
 import { formatUsd } from '../../../core/money'
 import type { Result } from '../../../core/result'
 import { isUnavailable } from '../../../core/unavailable'
@@ -101,7 +101,7 @@ export class Failed extends Error {
   readonly failure: Failure
 
   constructor(problem: Failure) {
-    super(problem.message)
+    super(callerMessage(problem))
     this.failure = problem
   }
 }
@@ -179,13 +179,14 @@ export function failureResponse(
 }
 
 /** The members that clients of the `Payment` scheme read, next to those of `body` (RFC 9457). */
-export function problemBody({ code, message }: Failure, offers: PaymentOffers, body: unknown): Record<string, unknown> {
+export function problemBody(problem: Failure, offers: PaymentOffers, body: unknown): Record<string, unknown> {
+  const { code } = problem
   const name = code.startsWith('insufficient_') ? 'payment_required' : code
   return {
     type: `https://paymentauth.org/problems/${name.replaceAll('_', '-')}`,
     title: 'Payment required',
     status: FAILURES[code].status,
-    detail: message,
+    detail: callerMessage(problem),
     ...(offers.challengeId && { challengeId: offers.challengeId }),
     ...offers.body,
     ...Object(body),
@@ -196,10 +197,11 @@ export function problemBody({ code, message }: Failure, offers: PaymentOffers, b
 export function failureBody(problem: Failure, requestId: string, path: string): unknown {
   const { status, type } = FAILURES[problem.code]
   const wait = retryAfter(problem, status)
+  const message = callerMessage(problem)
   const error = {
     type,
     code: problem.code,
-    message: problem.message,
+    message,
     request_id: requestId,
     ...(problem.param !== undefined && { param: problem.param }),
     ...(problem.limitSource && { limit_source: problem.limitSource }),
@@ -214,7 +216,7 @@ export function failureBody(problem: Failure, requestId: string, path: string): 
     return {
       error: {
         code: status,
-        message: problem.message,
+        message,
         status: googleStatus(status),
         type,
         request_id: requestId,
