@@ -91,7 +91,9 @@ describe('an existing data folder', () => {
   test('with a database but no secret is refused, and gets none', async () => {
     await mkdir(folder, { mode: 0o700 })
     await writeFile(join(folder, 'gateway.db'), 'x')
-    expect(await refusal()).toMatch(/has a database, but not its secret\. Bring the old .*secret_key, or set SECRET_KEY/)
+    expect(await refusal()).toMatch(
+      /has a database, but not its secret\. Bring the old .*secret_key, or set SECRET_KEY/,
+    )
     expect(await readdir(folder)).toEqual(['gateway.db'])
   })
 
