@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 const POLL_MS = 250
 /** up, `bun run`, the shell that npx starts, npx. */
-const MAX_ANCESTORS = 4
+const NPX_ANCESTORS = 4
 
 /**
  * Stops this process with SIGTERM when the npx or `bun run up` that started it has ended. A SIGTERM to npx only ends npx and its shell, and
@@ -10,8 +10,7 @@ const MAX_ANCESTORS = 4
  * refused. Does nothing without such a parent, and does not keep the process alive.
  */
 export function stopWithParents(): void {
-  const upToNpx = processIdsUpToNpx()
-  const chain = upToNpx.length > 0 ? upToNpx : bunRun()
+  const chain = parents()
   if (chain.length === 0) return
   const timer = setInterval(() => {
     if (chain.every(isAlive)) return
@@ -21,29 +20,35 @@ export function stopWithParents(): void {
   timer.unref()
 }
 
-/** The processes from this one's parent to npx; empty when npx is not among the nearest ancestors. */
-function processIdsUpToNpx(): number[] {
-  const { npm_config_user_agent } = process.env
-  // All descendants of npm inherit this variable, so it only means that npx may be an ancestor. Unlike npm_command, `bun run` does
-  // not change it.
-  if (!npm_config_user_agent?.startsWith('npm/')) return []
+/** The processes from this one's parent to the wrapper. Its variables are inherited, so they only mean that it may be an ancestor. */
+function parents(): readonly number[] {
+  const { npm_config_user_agent, npm_lifecycle_event } = process.env
+  // Unlike npm_command, `bun run` does not change it.
+  const upToNpx = npm_config_user_agent?.startsWith('npm/') ? ancestorsUpTo(isNpx, NPX_ANCESTORS) : []
+  if (upToNpx.length > 0) return upToNpx
+  return npm_lifecycle_event === 'up' ? ancestorsUpTo(isBunRunUp, 1) : []
+}
+
+function isNpx(command: string): boolean {
+  return command.startsWith('npm exec')
+}
+
+function isBunRunUp(command: string): boolean {
+  const [program = '', ...args] = command.split(/[\0 ]/)
+  return /\bbunx?\b/.test(program) && args.includes('up')
+}
+
+/** The ids from this process's parent to the first whose command matches; empty if none of the nearest does. */
+function ancestorsUpTo(matches: (command: string) => boolean, most: number): readonly number[] {
   const chain: number[] = []
-  for (let id = process.ppid; id > 1 && chain.length < MAX_ANCESTORS; ) {
+  for (let id = process.ppid; id > 1 && chain.length < most; ) {
     chain.push(id)
     const found = describeProcess(id)
     if (found === null) return []
-    if (found.command.startsWith('npm exec')) return chain
+    if (matches(found.command)) return chain
     id = found.parent
   }
   return []
-}
-
-/** The `bun run up` that is this process's parent. The variable alone may come from further above. */
-function bunRun(): number[] {
-  const { npm_lifecycle_event } = process.env
-  if (npm_lifecycle_event !== 'up') return []
-  const command = describeProcess(process.ppid)?.command.split(/[\0 ]/) ?? []
-  return command.includes('up') && /\bbunx?\b/.test(command[0] ?? '') ? [process.ppid] : []
 }
 
 function describeProcess(id: number): { parent: number; command: string } | null {

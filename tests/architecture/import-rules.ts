@@ -515,10 +515,22 @@ export const RULES: readonly Rule[] = [
     packages: ['node:path'],
   },
 
-  // beside the server: `up` and `verify` run before anything is installed; the command line is a client.
+  // Outside the server: `up` and `verify` run before anything is installed; the command line is a client.
   // `up` starts the server at its end, by a dynamic import.
   { files: ['server/setup/up.ts'], may: ['server/setup/**', 'server/main.ts'], packages: ['node:*', 'bun'] },
   { files: ['server/setup/**'], may: [SELF], packages: ['node:*', 'bun'] },
+  // Tools of developers.
+  {
+    files: ['tools/build-server.ts'],
+    may: [SELF, 'server/setup/**', 'server/binary/files.ts', 'server/adapters/websearch/local/build/build-index.ts'],
+    packages: ['node:*', 'bun'],
+  },
+  {
+    files: ['tools/write-settings.ts'],
+    may: ['server/config/schema/documentation.ts'],
+    packages: ['node:*'],
+  },
+  { files: ['tools/**'], may: [SELF, 'server/setup/**'], packages: ['node:*', 'bun'] },
   // The single binary: everything in one file, made from what `up` sets up.
   {
     files: ['server/binary/**'],
@@ -742,4 +754,5 @@ export const MAY_READ_ENVIRONMENT = [
   'server/setup/**',
   'server/cli/**',
   'server/binary/**',
+  'tools/**',
 ]

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dir, '../../..')
  * searches does not need to load.
  */
 export function indexSources(dataDir: string) {
-  // Only the files of a binary have it (server/binary/build.ts).
+  // Only the files of a binary have it (tools/build-server.ts).
   const known = join(ROOT, 'index-fingerprint')
   return {
     indexPath: join(dataDir, 'search.db'),

@@ -1,20 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { installBrowser } from './browser.ts'
-import { bunVersionProblem } from './bun-version.ts'
-import { runScript, runTests, STATIC_CHECKS } from './checks.ts'
-import { buildDashboard } from './dashboard-build.ts'
-import { installDependencies } from './dependencies.ts'
-import { prepareDocsReader } from './docs-reader.ts'
-import { pathWithLitestream } from './litestream.ts'
-import { unprovenTests } from './named-tests.ts'
-import { pathWithProxies } from './proxies.ts'
-import { describeFailure, SetupFailure } from './setup-failure.ts'
-import { describeTestCount } from './test-count.ts'
-import { describeFailedTests } from './test-report.ts'
-import { secondsSince, type ToolRun } from './tool.ts'
+import { bunVersionProblem } from '../server/setup/bun-version'
+import { buildDashboard } from '../server/setup/dashboard-build'
+import { installDependencies } from '../server/setup/dependencies'
+import { prepareDocsReader } from '../server/setup/docs-reader'
+import { describeFailure, SetupFailure } from '../server/setup/setup-failure'
+import { secondsSince, type ToolRun } from '../server/setup/tool'
+import { installBrowser } from './browser'
+import { runScript, runTests, STATIC_CHECKS } from './checks'
+import { unprovenTests } from './named-tests'
+import { LITESTREAM, PROXIES, pathWith } from './test-programs'
+import { describeFailedTests, describeTestCount } from './test-report'
 
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '..')
 
 /** Sets up what is missing and runs every check, even after one failed. Returns whether all passed. */
 async function verify(): Promise<boolean> {
@@ -26,7 +24,7 @@ async function verify(): Promise<boolean> {
   await buildDashboard(ROOT)
   await prepareDocsReader(ROOT)
   await installBrowser()
-  const path = await pathWithLitestream(ROOT, await pathWithProxies(ROOT))
+  const path = await pathWith(LITESTREAM, ROOT, await pathWith(PROXIES, ROOT))
 
   const failed: string[] = []
   const report = (name: string, run: ToolRun) => {

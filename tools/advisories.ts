@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { runBun } from '../server/setup/tool'
 import { type Component, shippedComponents, unaccepted } from './sbom'
-import { runBun } from './tool'
 
 /**
  * `bun run advisories`: whether what is shipped has a known vulnerability or a licence that nobody looked at. Asks the registry; where that
  * does not answer, `ops/advisories.json` decides, which must not be older than a quarter of a year then. That list and the licences are
  * also checked by a test.
  */
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '..')
 const LIST = 'ops/advisories.json'
 const MAX_AGE_DAYS = 92
 const DAY_MS = 86_400_000

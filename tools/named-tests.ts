@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { testsIn } from './test-report.ts'
+import { testsIn } from './test-report'
 
 /**
  * Which of the tests that a page names (`file`: “title”) the report of `bun test --reporter=junit` does not show as run, passed and

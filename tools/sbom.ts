@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
  * `bun run sbom`: what a gateway consists of, from bun.lock: dist/sbom.cdx.json (CycloneDX 1.6) and dist/licenses.md. That is what the server
  * needs, what is built into the dashboard and the API reference, and Bun.
  */
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '..')
 
 /** Licences that let an operator run, change and pass on the gateway. Anything else needs a look by a person first. */
 const ACCEPTED_LICENCES: ReadonlySet<string> = new Set(
@@ -150,7 +150,7 @@ if (import.meta.main) {
   )
   console.log(`${components.length} packages: dist/sbom.cdx.json, dist/licenses.md`)
   for (const { name, version: of, licence } of unaccepted(components)) {
-    console.error(`${name} ${of} has the licence ${licence}, which is not on the list in server/setup/sbom.ts`)
+    console.error(`${name} ${of} has the licence ${licence}, which is not on the list in tools/sbom.ts`)
     process.exitCode = 1
   }
 }

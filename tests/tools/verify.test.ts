@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { countTests, describeTestCount } from '../../server/setup/test-count.ts'
-import { describeFailedTests } from '../../server/setup/test-report.ts'
+import { countTests, describeFailedTests, describeTestCount } from '../../tools/test-report'
 
 let folder: string
 beforeEach(async () => {
@@ -22,7 +21,7 @@ async function runOf(files: Record<string, string>) {
     await writeFile(join(folder, name), `import { expect, test } from 'bun:test'\n${body}`)
   }
   const source = `
-    import { runTests } from ${JSON.stringify(join(import.meta.dir, '../../server/setup/checks.ts'))}
+    import { runTests } from ${JSON.stringify(join(import.meta.dir, '../../tools/checks.ts'))}
     const run = await runTests(${JSON.stringify(folder)})
     console.log(JSON.stringify({ exitCode: run.exitCode, ...run.count, report: run.report }))`
   const child = Bun.spawn([process.execPath, '-e', source], { stdout: 'pipe', stderr: 'ignore' })

@@ -1,15 +1,15 @@
 import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { canInstall, installPackages } from '../setup/apt'
-import { describeFailure, SetupFailure } from '../setup/setup-failure'
-import { step } from '../setup/step'
-import { buildServer } from './build'
+import { describeFailure, SetupFailure } from '../server/setup/setup-failure'
+import { step } from '../server/setup/step'
+import { canInstall, installPackages } from './apt'
+import { buildServer } from './build-server'
 
 /**
  * `bun run container [BINARY]` makes the image of ops/Dockerfile where none can be pulled: by buildah from the binary and the libraries of
  * this machine (Debian). Writes dist/gateway-image.tar, for `docker load` and `podman load`. Needs root.
  */
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '..')
 /** The image, in buildah's storage. */
 export const IMAGE = 'localhost/gateway'
 /** What the image has of its base: the libraries that these load. */

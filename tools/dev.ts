@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path'
-import { needsSecretFile, prepareDataFolder } from './data-folder.ts'
+import { needsSecretFile, prepareDataFolder } from '../server/setup/data-folder'
 
 /**
  * `bun run dev`: the server, restarted when its files change, and the dashboard with hot reloading. Open the URL that Vite prints; it
  * forwards API calls to the server. Both stop together.
  */
-const ROOT = join(import.meta.dirname, '..', '..')
+const ROOT = join(import.meta.dirname, '..')
 const port = process.env['PORT'] ?? '3000'
 const webPort = process.env['WEB_PORT'] ?? '5173'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { canInstall, installPackages } from './apt.ts'
-import { SetupFailure } from './setup-failure.ts'
-import { step } from './step.ts'
+import { SetupFailure } from '../server/setup/setup-failure'
+import { step } from '../server/setup/step'
+import { canInstall, installPackages } from './apt'
 
 /** Chromium without windows: a page costs it a third less processor time, and a start a quarter. */
 const SHELL = '/usr/lib/chromium/chromium-headless-shell'

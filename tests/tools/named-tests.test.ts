@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { unprovenTests } from '../../server/setup/named-tests.ts'
+import { unprovenTests } from '../../tools/named-tests'
 
 const row = (path: string, title: string) => `| 1 | a row | \`${path}\`: “${title}” |`
 const ran = (title: string, more = '', tail = '/>') =>

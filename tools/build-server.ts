@@ -4,14 +4,14 @@ import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { BunPlugin } from 'bun'
-import { buildIndex, indexFingerprint } from '../adapters/websearch/local/build/build-index'
-import { buildDashboard } from '../setup/dashboard-build'
-import { prepareDocsReader } from '../setup/docs-reader'
-import { step } from '../setup/step'
-import { BUILT_INDEX, DOCUMENTS, FILES, INDEX_FINGERPRINT, TEMPORARY } from './files'
+import { buildIndex, indexFingerprint } from '../server/adapters/websearch/local/build/build-index'
+import { BUILT_INDEX, DOCUMENTS, FILES, INDEX_FINGERPRINT, TEMPORARY } from '../server/binary/files'
+import { buildDashboard } from '../server/setup/dashboard-build'
+import { prepareDocsReader } from '../server/setup/docs-reader'
+import { step } from '../server/setup/step'
 
 /** `bun run build:server [OUTFILE]` makes dist/gateway-server: server, command line, dashboard and documents in one file. */
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '..')
 /** Inside the binary, the folder of the entry points, at the paths that they have below ROOT. */
 const EMBEDDED_ROOT = '/$bunfs/root'
 const MIGRATIONS = 'server/adapters/stores/libsql/migrations'
@@ -20,7 +20,6 @@ const MIGRATIONS = 'server/adapters/stores/libsql/migrations'
 async function scripts(): Promise<readonly string[]> {
   const found = new Set<string>()
   for await (const file of new Bun.Glob('server/**/*.ts').scan(ROOT)) {
-    if (file.startsWith('server/binary/')) continue
     for (const script of scriptsIn(file, await readFile(join(ROOT, file), 'utf8'))) found.add(script)
   }
   return [...found].sort()
@@ -66,7 +65,7 @@ const places = (files: string): BunPlugin => ({
         `const requireNative = () => ${REQUIRE}(${at(files, addon())})\n`,
       )
       if (contents === text)
-        throw new Error('libsql loads its native addon in another way now: see server/binary/build.ts')
+        throw new Error('libsql loads its native addon in another way now: see tools/build-server.ts')
       return { contents, loader: 'js' }
     })
   },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { temporaryFolder } from '../../server/setup/temporary-folder'
+import { temporaryFolder } from '../../tools/temporary-folder'
 
 let memory: string
 beforeAll(async () => {

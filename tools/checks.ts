@@ -1,9 +1,9 @@
 import { readFile, rm } from 'node:fs/promises'
 import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { temporaryFolder } from './temporary-folder.ts'
-import { countTests, type TestCount } from './test-count.ts'
-import { runBun, type ToolRun } from './tool.ts'
+import { runBun, type ToolRun } from '../server/setup/tool'
+import { temporaryFolder } from './temporary-folder'
+import { countTests, type TestCount } from './test-report'
 
 /** The checks in addition to the tests. Each is a script of package.json. */
 export const STATIC_CHECKS = ['lint', 'types', 'unused'] as const

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { dependencies, devDependencies } from '../../package.json'
-import { cyclonedx, dashboardPackages, shippedComponents, unaccepted } from '../../server/setup/sbom'
+import { cyclonedx, dashboardPackages, shippedComponents, unaccepted } from '../../tools/sbom'
 
 const ROOT = join(import.meta.dir, '../..')
 

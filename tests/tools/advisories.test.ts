@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { offlineList, vulnerable } from '../../server/setup/advisories'
-import { shippedComponents } from '../../server/setup/sbom'
+import { offlineList, vulnerable } from '../../tools/advisories'
+import { shippedComponents } from '../../tools/sbom'
 
 const ROOT = join(import.meta.dir, '../..')
 const component = (name: string, version: string) => ({ name, version, licence: 'MIT', sha512: null })
@@ -41,7 +41,7 @@ describe('bun run advisories', () => {
       },
     })
     try {
-      const child = Bun.spawn([process.execPath, 'server/setup/advisories.ts'], {
+      const child = Bun.spawn([process.execPath, 'tools/advisories.ts'], {
         cwd: ROOT,
         env: { PATH: process.env['PATH'] ?? '', BUN_CONFIG_REGISTRY: `http://127.0.0.1:${registry.port}/` },
         ...{ stdout: 'pipe', stderr: 'pipe' },

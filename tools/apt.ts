@@ -1,4 +1,4 @@
-import { SetupFailure } from './setup-failure.ts'
+import { SetupFailure } from '../server/setup/setup-failure'
 
 /** Whether this process may install packages of Debian. */
 export const canInstall = (): boolean => process.getuid?.() === 0 && Bun.which('apt-get') !== null
