@@ -58,25 +58,13 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
+/** CRC-32 (IEEE 802.3), for typos and secret scanners, not for security. */
 function checksum(body: string): string {
-  let value = crc32(body)
+  let value = Bun.hash.crc32(body)
   let text = ''
   for (let i = 0; i < CHECK_LENGTH; i++) {
     text = ALPHABET[value % 62] + text
     value = Math.floor(value / 62)
   }
   return text
-}
-
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
-  let value = index
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1
-  return value >>> 0
-})
-
-/** CRC-32 (IEEE 802.3) of ASCII text. For typos and secret scanners, not for security. */
-function crc32(text: string): number {
-  let value = 0xffffffff
-  for (let i = 0; i < text.length; i++) value = (CRC_TABLE[(value ^ text.charCodeAt(i)) & 0xff] ?? 0) ^ (value >>> 8)
-  return (value ^ 0xffffffff) >>> 0
 }
