@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
@@ -109,20 +108,15 @@ async function packFiles(folder: string, only?: ReadonlySet<string>): Promise<re
   return [await pack(files, join(folder, FILES)), await pack(documents, join(folder, DOCUMENTS))]
 }
 
-/** What the index reads in node_modules: of each package its manifest and its pages, of direct dependencies their types too. */
+/** What the index reads in node_modules: of each package its manifest and its pages. */
 async function documentPaths(only?: ReadonlySet<string>): Promise<readonly string[]> {
-  const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   const scan = (pattern: string) =>
     Array.fromAsync(new Bun.Glob(pattern).scan({ cwd: ROOT, followSymlinks: true, onlyFiles: true }))
   const pages = only
     ? [...only].map((name) => `node_modules/${name}/{package.json,*.md}`)
     : ['node_modules/**/{package.json,*.md,*.mdx}']
-  const typed = Object.keys(dependencies).flatMap((name) => [name, `@types/${name}`])
-  const types = typed
-    .filter((name) => (only?.has(name) ?? true) && existsSync(join(ROOT, 'node_modules', name)))
-    .map((name) => `node_modules/${name}/**/*.d.{ts,mts,cts}`)
   const icons = 'node_modules/lucide-static/{package,icon-nodes,tags}.json'
-  return (await Promise.all([...pages, ...types, icons].map(scan))).flat()
+  return (await Promise.all([...pages, icons].map(scan))).flat()
 }
 
 async function pack(from: string, name: string): Promise<string> {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildIndex } from '../../server/adapters/websearch/local/build/build-index'
 import { contextProvider } from '../../server/adapters/websearch/local/context-provider'
-import { BACKLOG_MS, IDLE_MS, openIndexClient } from '../../server/adapters/websearch/local/index-client'
+import { openIndexClient } from '../../server/adapters/websearch/local/index-client'
 import { contextInput } from '../adapters/websearch/local/fixture-index'
 
 /**
@@ -17,16 +17,8 @@ const root = resolve(import.meta.dir, '../..')
 const WORDS = ['stream', 'payment', 'schema', 'middleware', 'wallet', 'router', 'tokens', 'escape', 'plugin', 'cookei']
 const CALLERS = Array.from({ length: 20 }, (_, at) => `caller ${at}`)
 
-async function measure(indexPath: string): Promise<void> {
-  const planned = new Map<number, () => void>()
-  const client = openIndexClient({
-    indexPath,
-    maxThreads: 2,
-    after(ms, run) {
-      planned.set(ms, run)
-      return () => planned.delete(ms)
-    },
-  })
+async function measure(indexPath: string, maxThreads: number): Promise<void> {
+  const client = openIndexClient({ indexPath, maxThreads })
   const provider = contextProvider(client, undefined, 'http://localhost', () => Date.now())
   let asked = 0
   const search = async (caller: string): Promise<void> => {
@@ -35,7 +27,9 @@ async function measure(indexPath: string): Promise<void> {
     const answer = await provider.call(contextInput(q), AbortSignal.timeout(60_000), { caller, traceparent: null })
     if (!answer.ok) throw new Error(answer.error.reason)
   }
-  const crowd = async (label: string): Promise<void> => {
+  await search('first')
+  await Promise.all(CALLERS.map(search))
+  for (let round = 0; round < 2; round++) {
     const times: number[] = []
     const cpu = process.cpuUsage()
     const end = performance.now() + Number(values.seconds) * 1000
@@ -53,23 +47,9 @@ async function measure(indexPath: string): Promise<void> {
     const each = ((user + system) / 1000 / times.length).toFixed(1)
     const p50 = times[Math.floor(times.length / 2)]?.toFixed(0)
     console.log(
-      `${label}: ${times.length} answers, p50 ${p50} ms, ${each} ms of processor time each; memory ${megabytes()} MB`,
+      `threads: ${maxThreads}, ${times.length} answers, p50 ${p50} ms, ${each} ms of processor time each; memory ${megabytes()} MB`,
     )
   }
-  await search('first')
-  await crowd('one thread')
-  await crowd('one thread')
-  // Leaves a backlog standing, which starts the second one.
-  const waiting = CALLERS.map(search)
-  planned.get(BACKLOG_MS)?.()
-  await Promise.all(waiting)
-  await crowd('two threads')
-  await crowd('two threads')
-  planned.get(IDLE_MS)?.()
-  await search('last')
-  Bun.gc(true)
-  await Bun.sleep(1_000)
-  console.log(`after the second one ended: memory ${megabytes()} MB`)
   await client.close()
 }
 
@@ -87,7 +67,7 @@ if (values.build !== undefined) {
       stdio: ['ignore', 'inherit', 'inherit'],
     })
     if ((await built.exited) !== 0) throw new Error('the index was not built')
-    await measure(indexPath)
+    for (const threads of [1, 2]) await measure(indexPath, threads)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { BACKLOG_MS, IDLE_MS, openIndexClient } from '../../server/adapters/websearch/local/index-client'
+import { openIndexClient } from '../../server/adapters/websearch/local/index-client'
 import type { IndexAnswer } from '../../server/adapters/websearch/local/index-thread'
 import { FairQueue } from '../../server/core/fair-queue'
 import { FakeThreads, searchFor } from '../support/fake-threads'
@@ -16,7 +16,6 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('abort' as const), pick }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('open' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('die' as const), pick }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('elapse' as const), ms: fc.constantFrom(BACKLOG_MS, IDLE_MS) }) },
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
@@ -36,7 +35,6 @@ class Run {
     indexPath: '',
     maxThreads: 2,
     start: this.threads.start,
-    after: this.threads.after,
   })
   /** Per caller that waits: how often each other was served since it began to, or was served itself. */
   readonly passed = new Map<string, Map<string, number>>()
@@ -76,7 +74,6 @@ class Run {
 
   async take(act: Step): Promise<void> {
     if (act.do === 'ask') this.ask(act.caller)
-    else if (act.do === 'elapse') this.threads.elapse(act.ms)
     else if (act.do === 'open') this.threads.alive.find(({ state }) => state === 'opening')?.open()
     else if (act.do === 'abort') {
       const open = this.searches.filter((one) => one.answers.length === 0)
@@ -126,7 +123,6 @@ class Run {
     await this.client.close()
     await settled()
     expect(this.threads.alive).toEqual([])
-    expect(this.threads.timers).toEqual([])
     expect(new Set(this.threads.asked).size).toBe(this.threads.asked.length)
     for (const { q, abort, answers, isServed } of this.searches) {
       const [answer] = answers

@@ -1,5 +1,4 @@
 import { RULES_NOT_BUILT } from '../../server/adapters/websearch/goggles/build-allowance'
-import type { After } from '../../server/adapters/websearch/local/index-client'
 import type { IndexThread, StartThread, ThreadEvents } from '../../server/adapters/websearch/local/index-thread'
 import type { IndexQuestion } from '../../server/adapters/websearch/local/query/question'
 import { err, ok } from '../../server/core/result'
@@ -59,12 +58,11 @@ export class FakeThread implements IndexThread {
   }
 }
 
-/** Threads and timers in the hands of a test. */
+/** Threads that a test controls. */
 export class FakeThreads {
   readonly all: FakeThread[] = []
   /** What threads were asked, in order. */
   readonly asked: string[] = []
-  readonly timers: { readonly ms: number; readonly run: () => void }[] = []
   onStart: () => void = () => undefined
   onAsked: (q: string) => void = () => undefined
 
@@ -78,27 +76,8 @@ export class FakeThreads {
     return thread
   }
 
-  readonly after: After = (ms, run) => {
-    const timer = { ms, run }
-    this.timers.push(timer)
-    return () => this.#drop(timer)
-  }
-
   get alive(): FakeThread[] {
     return this.all.filter(({ state }) => state !== 'gone')
-  }
-
-  /** Lets the time of what is set for `ms` come. */
-  elapse(ms: number): void {
-    for (const timer of this.timers.filter((one) => one.ms === ms)) {
-      this.#drop(timer)
-      timer.run()
-    }
-  }
-
-  #drop(timer: FakeThreads['timers'][number]): void {
-    const at = this.timers.indexOf(timer)
-    if (at >= 0) this.timers.splice(at, 1)
   }
 }
 

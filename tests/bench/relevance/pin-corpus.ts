@@ -15,14 +15,13 @@ const ROOT = resolve(import.meta.dir, '../../..')
 const MAX_CHARACTERS = 6000
 const MAX_OF_PACKAGE = 110
 /** Every n-th document of a kind that there is too much of. */
-const EVERY: Readonly<Record<string, number>> = { types: 12, guide: 2 }
+const EVERY: Readonly<Record<string, number>> = { guide: 2 }
 
 const packages = await installedPackages(join(ROOT, 'node_modules'))
-const typed = new Set(packages.filter((installed) => installed.hasTypes).map((installed) => installed.name))
 const direct = ['drizzle-orm', 'elysia', 'better-auth', '@libsql/client', 'viem', 'lucide-static', 'knip', 'vite']
 const documents = new Map<string, SectionedDocument>()
 for (const installed of packages) {
-  const found = await packageDocuments(installed, typed, direct.includes(installed.name))
+  const found = await packageDocuments(installed, direct.includes(installed.name))
   const isTranslated = (one: SectionedDocument) => (one.document.lang ?? 'en') !== 'en'
   const wanted = found.filter((one, at) => !isTranslated(one) && at % (EVERY[one.document.kind ?? ''] ?? 1) === 0)
   for (const one of wanted.slice(0, MAX_OF_PACKAGE))

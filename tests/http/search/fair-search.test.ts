@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { imageProvider } from '../../../server/adapters/websearch/local/image-provider'
 import { BOUNDS, openIndexClient } from '../../../server/adapters/websearch/local/index-client'
+import { imageProvider } from '../../../server/adapters/websearch/local/open-local-websearch'
 import type { Account } from '../../../server/core/accounts/account'
 import { ok } from '../../../server/core/result'
 import { FakeThreads } from '../../support/fake-threads'
@@ -19,7 +19,7 @@ describe('one owner who floods the index with slow searches', () => {
   /** Searches go to a thread that answers when it is told to. `asked(n)`: n searches have come to the index. */
   function slowIndex() {
     const threads = new FakeThreads()
-    const client = openIndexClient({ indexPath: '', maxThreads: 1, start: threads.start, after: threads.after })
+    const client = openIndexClient({ indexPath: '', maxThreads: 1, start: threads.start })
     const provider = imageProvider(client, 'http://localhost')
     const waits = new Map<number, () => void>()
     let count = 0

@@ -1,12 +1,12 @@
 import type { ImageSearchInput } from '../../../core/catalog/image-search'
 import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { Clock } from '../../../core/clock'
+import { isJson, member, parsedJsonBytes } from '../../../core/json'
 import type { OutboundFetch, OutboundRequest } from '../../../core/outbound/outbound-fetch'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
 import { RecentHealth } from '../recent-health'
 import { upstreamFailure } from '../upstream-failure'
-import { braveContextBody, braveImageBody } from './brave-body'
 import { braveFailure } from './brave-failure'
 import { type BraveAccess, contextRequest, imageRequest } from './brave-request'
 
@@ -64,4 +64,26 @@ async function ask(
   if (fetched.value.status !== 200) return err(braveFailure(fetched.value, apiKey))
   const answer = read(fetched.value.body)
   return answer ? ok(answer) : err({ kind: 'error', reason: 'brave: 200 with an unreadable body' })
+}
+
+/** An image response, unchanged; null if it is not one. */
+function braveImageBody(bytes: Uint8Array<ArrayBuffer>): ProviderAnswer | null {
+  return Array.isArray(member(parsedJsonBytes(bytes), 'results')) ? { body: bytes } : null
+}
+
+/**
+ * A context response; null if it is not one. Brave's has no `query`, which the specification (2.5) requires, so it is inserted at the
+ * front. The rest is unchanged.
+ */
+function braveContextBody(bytes: Uint8Array<ArrayBuffer>, q: string): ProviderAnswer | null {
+  const value = parsedJsonBytes(bytes)
+  if (!isContext(value)) return null
+  if (isJson(member(value, 'query'))) return { body: bytes }
+  const text = new TextDecoder().decode(bytes)
+  return { body: `{"query":${JSON.stringify({ original: q })},${text.slice(text.indexOf('{') + 1)}` }
+}
+
+function isContext(body: unknown): boolean {
+  const isGrounded = Array.isArray(member(member(body, 'grounding'), 'generic'))
+  return isGrounded && isJson(member(body, 'sources')) && member(body, 'error') === undefined
 }

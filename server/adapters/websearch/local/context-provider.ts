@@ -6,7 +6,7 @@ import { BuildAllowance } from '../goggles/build-allowance'
 import type { PublishedGoggles } from '../goggles/published-goggles'
 import type { GoggleText } from '../goggles/rule-books'
 import type { IndexClient } from './index-client'
-import { isIndexReady } from './index-readiness'
+import { isIndexReady } from './index-client'
 import type { ContextQuestion } from './query/context-answer'
 import type { CallerLocation } from './query/search-places'
 

@@ -15,15 +15,11 @@ export interface IndexClient {
   close(): Promise<void>
 }
 
-/** Runs a callback after a delay; the returned function cancels it. */
-export type After = (ms: number, run: () => void) => () => void
-
 export interface IndexClientOptions {
   readonly indexPath: string
   readonly start?: StartThread
   /** The maximum number of threads. */
   readonly maxThreads?: number
-  readonly after?: After
 }
 
 /**
@@ -33,21 +29,16 @@ export interface IndexClientOptions {
 export const BOUNDS: QueueBounds = { perCaller: 128, inAll: 1024 }
 /** A single core cannot use a second thread, and searches do not need a third. */
 const MAX_THREADS = 2
-/** A second thread is started after searches have waited continuously for this long, because a thread costs memory. */
-export const BACKLOG_MS = 200
-/** A second thread that is idle for this long is ended. */
-export const IDLE_MS = 30_000
 
 /**
- * The first thread is started with the first question, a second one only while questions wait and there is a core for it. If a thread
- * dies, its question gets `unavailable`, and a new thread is started when needed.
+ * The first thread is started with the first question, a second one when a question has to wait and there is a core for it, because a
+ * thread costs memory. If a thread dies, its question gets `unavailable`, and a new thread is started when needed.
  */
 export function openIndexClient(options: IndexClientOptions): IndexClient {
   const script = new URL('./worker.ts', import.meta.url)
   return new FairIndexClient(
     options.start ?? ((events) => startIndexThread(script, options.indexPath, events)),
     options.maxThreads ?? Math.min(MAX_THREADS, availableParallelism()),
-    options.after ?? afterMs,
   )
 }
 
@@ -81,23 +72,17 @@ const FULL: Readonly<Record<keyof QueueBounds, IndexAnswer>> = {
 
 class FairIndexClient implements IndexClient {
   private readonly start: StartThread
-  private readonly maxThreads: number
-  private readonly after: After
+  private maxThreads: number
   private readonly waiting = new FairQueue<PendingQuery>(BOUNDS)
   /** Oldest first. The oldest is used first, so that a second thread stays idle if one is enough. */
   private readonly readers: Reader[] = []
   /** Threads that were told to end and are still running. */
   private readonly endings = new Set<Promise<void>>()
-  private stopStart: (() => void) | null = null
-  private stopEnd: (() => void) | null = null
-  /** A second thread died before its first question, so none is started again for this backlog. */
-  private hasFailedSecond = false
   private closed: Promise<void> | null = null
 
-  constructor(start: StartThread, maxThreads: number, after: After) {
+  constructor(start: StartThread, maxThreads: number) {
     this.start = start
     this.maxThreads = maxThreads
-    this.after = after
   }
 
   ask(question: IndexQuestion, caller: string, signal: AbortSignal): Promise<IndexAnswer> {
@@ -107,7 +92,6 @@ class FairIndexClient implements IndexClient {
       const giveUp = (): void => {
         this.waiting.remove(caller, pending)
         pending.settle(TIMED_OUT)
-        this.plan()
       }
       const pending: PendingQuery = {
         question,
@@ -134,15 +118,14 @@ class FairIndexClient implements IndexClient {
       reader.working?.settle(CLOSED)
       this.end(reader)
     }
-    this.plan()
     await Promise.all(this.endings)
   }
 
   /** Assigns waiting searches to idle threads. */
   private serve(): void {
-    if (this.readers.length === 0 && this.waiting.size > 0) this.startOne()
     for (const reader of this.readers) if (reader.isOpen && !reader.working) this.serveAt(reader)
-    this.plan()
+    const areOpen = this.readers.every(({ isOpen }) => isOpen)
+    if (this.waiting.size > 0 && areOpen && this.readers.length < this.maxThreads) this.startOne()
   }
 
   private serveAt(reader: Reader): void {
@@ -178,35 +161,8 @@ class FairIndexClient implements IndexClient {
     reader.working?.settle(answer)
     // If the only thread cannot start, fail a waiting question, so that nothing waits forever.
     if (!reader.isOpen && this.readers.length === 0) this.waiting.take()?.settle(answer)
-    if (!reader.isOpen && this.readers.length > 0) this.hasFailedSecond = true
+    else if (!reader.isOpen) this.maxThreads = 1 // a second one cannot start
     this.serve()
-  }
-
-  /** Schedules or cancels the start and the end of a second thread. */
-  private plan(): void {
-    const isBacklog = this.waiting.size > 0
-    if (!isBacklog) this.hasFailedSecond = false
-    const mayStart = this.readers.length > 0 && this.readers.length < this.maxThreads && !this.hasFailedSecond
-    if (isBacklog && mayStart && this.readers.every(({ isOpen }) => isOpen)) {
-      this.stopStart ??= this.after(BACKLOG_MS, () => {
-        this.stopStart = null
-        this.startOne()
-      })
-    } else {
-      this.stopStart?.()
-      this.stopStart = null
-    }
-    const second = this.readers[1]
-    if (second?.isOpen && !second.working) {
-      this.stopEnd ??= this.after(IDLE_MS, () => {
-        this.stopEnd = null
-        this.readers.splice(1, 1)
-        this.end(second)
-      })
-    } else {
-      this.stopEnd?.()
-      this.stopEnd = null
-    }
   }
 
   private end({ thread }: Reader): void {
@@ -215,7 +171,11 @@ class FairIndexClient implements IndexClient {
   }
 }
 
-function afterMs(ms: number, run: () => void): () => void {
-  const timer = setTimeout(run, ms)
-  return () => clearTimeout(timer)
+const READY_MS = 2_000
+/** The check queues as a separate caller, so that a flood of searches cannot block it. */
+const CALLER = 'readiness'
+
+/** Whether the index answers a real search in time. */
+export async function isIndexReady(client: IndexClient): Promise<boolean> {
+  return (await client.ask({ kind: 'ready' }, CALLER, AbortSignal.timeout(READY_MS))).ok
 }

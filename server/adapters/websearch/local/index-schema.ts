@@ -1,5 +1,5 @@
 /** Increase it with every change to what the builder writes, so that older indexes are rebuilt. */
-export const BUILDER_VERSION = 5
+export const BUILDER_VERSION = 6
 
 /** The row of `meta` that records that the operator removed the built-in content. */
 export const WITHOUT_BUILT_IN = 'without_built_in'

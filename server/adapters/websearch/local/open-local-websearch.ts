@@ -3,8 +3,7 @@ import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { Provider } from '../../../core/providers/provider'
 import type { PublishedGoggles } from '../goggles/published-goggles'
 import { contextProvider } from './context-provider'
-import { imageProvider } from './image-provider'
-import { openIndexClient } from './index-client'
+import { type IndexClient, isIndexReady, openIndexClient } from './index-client'
 
 export interface LocalWebsearchOptions {
   /** The file that `ensureIndex` builds. Until it exists, calls get `unavailable`. No restart is needed once it does. */
@@ -31,5 +30,21 @@ export function openLocalWebsearch({ indexPath, baseUrl, now, goggles }: LocalWe
     images: imageProvider(client, baseUrl),
     context: contextProvider(client, goggles, baseUrl, now),
     close: () => client.close(),
+  }
+}
+
+/** Image search over the local index. */
+export function imageProvider(client: IndexClient, baseUrl: string): Provider<ImageSearchInput> {
+  return {
+    name: 'local',
+    isLocal: true,
+    call(input, signal, { caller }) {
+      const { q, count, spellcheck } = input
+      const region = { country: input.country, language: input.search_lang }
+      const maxAdult = input.safesearch === 'off' ? 2 : 0
+      const question = { q, count, spellcheck, region, maxAdult }
+      return client.ask({ kind: 'images', input: question, baseUrl }, caller, signal)
+    },
+    ready: () => isIndexReady(client),
   }
 }

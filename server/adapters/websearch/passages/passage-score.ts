@@ -6,7 +6,7 @@ export interface PassageWords {
   readonly heading: string
   readonly text: string
   /** Additional keywords that are not shown. */
-  readonly hidden?: string
+  readonly hidden: string
 }
 
 /** The corpus statistics that a score needs. */
@@ -46,7 +46,7 @@ export function scorePassage(finder: TermFinder, passage: PassageWords, corpus: 
   const title = finder.positions(passage.title)
   const heading = finder.positions(passage.heading)
   const text = finder.positions(passage.text)
-  const hidden = finder.positions(passage.hidden ?? '')
+  const hidden = finder.positions(passage.hidden)
   const norm = 1 - B + B * (passage.text.length / Math.max(1, corpus.meanLength))
   const weights = corpus.having.map((having) => rarity(corpus.passages, having))
   let score = 0

@@ -35,12 +35,3 @@ export interface RankedPage extends PageFacts {
   readonly score: number
   readonly passages: readonly RankedPassage[]
 }
-
-/** Extra weight of a page's beginning when pages are ranked: it says what the page is about. */
-const BEGINNING = 1.3
-
-/** A page's score: that of its best passage, plus a little for each of the next two. */
-export function pageScore(passages: readonly { readonly score: number; readonly isFirst?: boolean }[]): number {
-  const scores = passages.map(({ score, isFirst }) => (isFirst ? score * BEGINNING : score)).sort((a, b) => b - a)
-  return (scores[0] ?? 0) + 0.1 * (scores[1] ?? 0) + 0.02 * (scores[2] ?? 0)
-}

@@ -2,7 +2,7 @@ import type { RuleSet } from '../../../core/goggles/rule-set'
 import { err, ok, type Result } from '../../../core/result'
 import { contextBody } from '../passages/context-body'
 import { withinBudget } from '../passages/context-budget'
-import { type CutPage, rankPages } from '../passages/rank-pages'
+import { type CutPage, rankFetched } from '../passages/rank-pages'
 import type { RankedPage } from '../passages/ranked-page'
 import { aboveThreshold } from '../passages/relevance-floor'
 import type { AnswerTask } from './page-wire'
@@ -32,7 +32,7 @@ function subjectOf({ url, title, description, passages }: RankedPage) {
 
 /** If no page has a word of the query, as in scripts without spaces, the engines' own order is kept. */
 function ranking(q: string, pages: readonly CutPage[]): RankedPage[] {
-  const ranked = rankPages(q, pages)
+  const ranked = rankFetched(q, pages)
   if (ranked.length > 0) return ranked
   return pages.flatMap(({ passages, prior, ...facts }): RankedPage[] => {
     const scored = passages.map((passage, at) => ({

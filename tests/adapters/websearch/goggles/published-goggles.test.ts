@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { PublishedGoggles } from '../../../../server/adapters/websearch/goggles/published-goggles'
-import { rawAddress } from '../../../../server/adapters/websearch/goggles/raw-address'
+import { PublishedGoggles, rawAddress } from '../../../../server/adapters/websearch/goggles/published-goggles'
 import type {
   OutboundAnswer,
   OutboundProblem,

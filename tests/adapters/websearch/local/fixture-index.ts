@@ -35,16 +35,13 @@ export function writeFixtureProject(root: string): { nodeModules: string; projec
       description: 'Turns wood in rounds',
       homepage: 'https://lathe.example',
       keywords: ['woodturning'],
-      types: './spindle.d.ts',
     }),
     'node_modules/lathe/README.md': LATHE_README,
     'node_modules/lathe/CHANGELOG.md':
       '# Changes\n\n## 1.2.0 (2026-03-10)\n\n- faster\n\n## 1.1.0 (2025-01-01)\n\n- slower\n',
-    'node_modules/lathe/spindle.d.ts':
-      '/**\n * Sets how fast the spindle revolves.\n * @param rpm rounds in a minute\n */\nexport declare function setSpindleSpeed(rpm: number): void;\n',
+    'node_modules/lathe/docs/speed.md':
+      '# Speed\n\nCall setSpindleSpeed before the wood is round.\n\n```ts\nsetSpindleSpeed(900)\n```\n',
     'node_modules/lathe/docs/safety.mdx': '---\ntitle: Safety first\n---\n\nWear goggles near the chuck.\n',
-    'node_modules/@types/lathe/package.json': JSON.stringify({ name: '@types/lathe', version: '9.0.0' }),
-    'node_modules/@types/lathe/index.d.ts': '/** Obsolete duplicatewording of types. */\nexport declare const x: 1;\n',
     'node_modules/lathe-kit/package.json': JSON.stringify({
       name: 'lathe-kit',
       version: '0.1.0',

@@ -3,13 +3,7 @@ import { join } from 'node:path'
 import { finalizeStatements } from '../../../../server/adapters/stores/libsql/driver/file/finalize-statements'
 import { buildIndex } from '../../../../server/adapters/websearch/local/build/build-index'
 import { contextProvider } from '../../../../server/adapters/websearch/local/context-provider'
-import {
-  BACKLOG_MS,
-  BOUNDS,
-  IDLE_MS,
-  type IndexClient,
-  openIndexClient,
-} from '../../../../server/adapters/websearch/local/index-client'
+import { BOUNDS, type IndexClient, openIndexClient } from '../../../../server/adapters/websearch/local/index-client'
 import { type IndexAnswer, startIndexThread } from '../../../../server/adapters/websearch/local/index-thread'
 import { canListOpenFiles, openFilesBelow } from '../../../support/databases/open-files'
 import { FakeThreads, searchFor } from '../../../support/fake-threads'
@@ -24,7 +18,7 @@ let client: IndexClient
 
 beforeEach(() => {
   threads = new FakeThreads()
-  client = openIndexClient({ indexPath: '', maxThreads: 2, start: threads.start, after: threads.after })
+  client = openIndexClient({ indexPath: '', maxThreads: 2, start: threads.start })
 })
 
 const ask = (q: string, caller = 'a') => client.ask(searchFor(q), caller, never)
@@ -41,81 +35,59 @@ const kindOf = async (answer: Promise<IndexAnswer>) => {
 }
 
 describe('a second thread', () => {
-  test('is started only when searches have been waiting for a while without a pause', async () => {
+  test('is started when a search has to wait, and takes what waits once it is open', async () => {
     const one = ask('one')
     thread(0).open()
-    expect(threads.timers).toEqual([])
-    const two = ask('two')
-    expect(threads.timers.map(({ ms }) => ms)).toEqual([BACKLOG_MS])
+    expect(threads.all).toHaveLength(1)
+    const [two, three] = [ask('two'), ask('three')]
+    expect(threads.all).toHaveLength(2)
     thread(0).answer()
-    expect(threads.timers).toEqual([])
-    const three = ask('three')
-    threads.elapse(BACKLOG_MS)
     thread(1).open()
     expect(threads.asked).toEqual(['one', 'two', 'three'])
     expect([thread(0).working, thread(1).working]).toEqual(['two', 'three'])
     for (const at of [0, 1]) thread(at).answer()
     const answers: IndexAnswer[] = await Promise.all([one, two, three])
     expect(answers).toEqual(['one', 'two', 'three'].map((q) => ({ ok: true, value: { body: `"${q}"` } })))
+    const later = ask('later')
+    expect([thread(0).working, thread(1).working]).toEqual(['later', null])
+    thread(0).answer()
+    expect(await kindOf(later)).toBe('ok')
     await client.close()
+    expect(threads.alive).toEqual([])
   })
 
   test('is not started while the first one is still starting, nor for an aborted search', async () => {
     const abort = new AbortController()
     const first = ask('first')
     const waits = client.ask(searchFor('waits'), 'a', abort.signal)
-    expect(threads.timers).toEqual([])
-    thread(0).open()
-    expect(threads.timers).toHaveLength(1)
+    expect(threads.all).toHaveLength(1)
     abort.abort()
     expect(await kindOf(waits)).toBe('timeout')
-    expect(threads.timers).toEqual([])
+    thread(0).open()
+    expect(threads.all).toHaveLength(1)
     thread(0).answer()
     expect(await kindOf(first)).toBe('ok')
     expect(threads.asked).toEqual(['first'])
     await client.close()
   })
 
-  test('ends after being idle for a while, and not while it has work', async () => {
-    const asked = askMany(3, 'a')
-    thread(0).open()
-    threads.elapse(BACKLOG_MS)
-    thread(1).open()
-    thread(1).answer()
-    thread(1).answer()
-    expect(threads.timers.map(({ ms }) => ms)).toEqual([IDLE_MS])
-    const again = ask('again')
-    expect(threads.timers).toEqual([])
-    thread(1).answer()
-    threads.elapse(IDLE_MS)
-    expect(threads.all.map(({ state }) => state)).toEqual(['open', 'gone'])
-    thread(0).answer()
-    expect(threads.timers).toEqual([])
-    expect(await Promise.all([...asked, again].map(kindOf))).toEqual(['ok', 'ok', 'ok', 'ok'])
-    await client.close()
-    expect(threads.alive).toEqual([])
-  })
-
   test('is never started on a single core', async () => {
-    client = openIndexClient({ indexPath: '', maxThreads: 1, start: threads.start, after: threads.after })
+    client = openIndexClient({ indexPath: '', maxThreads: 1, start: threads.start })
     const asked = askMany(3, 'a')
     thread(0).open()
-    expect(threads.timers).toEqual([])
+    expect(threads.all).toHaveLength(1)
     await client.close()
     expect(await Promise.all(asked.map(kindOf))).toEqual(['unavailable', 'unavailable', 'unavailable'])
   })
 
-  test('that cannot start fails no search, and is not retried before the backlog is gone', async () => {
+  test('that cannot start fails no search, and is not tried again', async () => {
     const asked = askMany(3, 'a')
     thread(0).open()
-    threads.elapse(BACKLOG_MS)
     thread(1).die()
-    expect(threads.timers).toEqual([])
     for (let i = 0; i < 3; i++) thread(0).answer()
     expect(await Promise.all(asked.map(kindOf))).toEqual(['ok', 'ok', 'ok'])
     const later = askMany(2, 'a')
-    threads.elapse(BACKLOG_MS)
-    expect(threads.all).toHaveLength(3)
+    expect(threads.all).toHaveLength(2)
     await client.close()
     expect(await Promise.all(later.map(kindOf))).toEqual(['unavailable', 'unavailable'])
   })
@@ -130,7 +102,6 @@ describe('a second thread', () => {
     client = openIndexClient({
       indexPath,
       maxThreads: 2,
-      after: threads.after,
       start: (events) => {
         const watches = isSecond
         isSecond = true
@@ -149,23 +120,21 @@ describe('a second thread', () => {
       const answers = await Promise.all(asked)
       return answers.map((answer) => answer.ok && String(answer.value.body).includes('https://pages.example/marimba/'))
     }
-    // An answer shows that the first thread has begun; only then can there be a backlog.
+    // An answer shows that the first thread has begun; only then does a search start another one.
     expect(await kindOf(client.ask({ kind: 'ready' }, 'a', never))).toBe('ok')
     const first = found()
-    threads.elapse(BACKLOG_MS)
     await opened.promise
     expect(await first).toEqual([false, false, false, false])
     expect(await found()).toEqual([false, false, false, false])
     await buildIndex({ indexPath, ...project, extraDocuments: pagesAbout('marimba', 1, 1) })
     expect(await found()).toEqual([true, true, true, true])
     await client.close()
-    expect(threads.timers).toEqual([])
     expect(await kindOf(client.ask({ kind: 'ready' }, 'a', never))).toBe('unavailable')
   })
 })
 
 describe.skipIf(!canListOpenFiles)('the threads of closed clients', () => {
-  test('leave their file closed, so that a node that hands cells over for months runs out of nothing', async () => {
+  test('leave their file closed', async () => {
     const indexPath = join(folder.path, 'closed', 'search.db')
     await buildIndex({ indexPath, ...writeFixtureProject(join(folder.path, 'project')) })
     // This thread built it.
@@ -183,7 +152,6 @@ describe('a thread that dies', () => {
   test('fails only the search it worked on, and the other thread continues', async () => {
     const asked = askMany(4, 'a')
     thread(0).open()
-    threads.elapse(BACKLOG_MS)
     thread(1).open()
     thread(0).die()
     for (let i = 0; i < 3; i++) thread(1).answer()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { languageOf } from '../../../../server/adapters/websearch/passages/language'
+import { languageOf } from '../../../../server/adapters/websearch/local/own/read-own-file'
 import { parseMarkdown } from '../../../../server/adapters/websearch/passages/markdown-sections'
 import { pageContent } from '../../../../server/adapters/websearch/passages/page-content'
 import { passagesOf, snippetOf } from '../../../../server/adapters/websearch/passages/passages'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { type ContextBudget, withinBudget } from '../../../../server/adapters/websearch/passages/context-budget'
 import { parseMarkdown } from '../../../../server/adapters/websearch/passages/markdown-sections'
 import { passagesOf } from '../../../../server/adapters/websearch/passages/passages'
-import { type CutPage, rankPages } from '../../../../server/adapters/websearch/passages/rank-pages'
+import { type CutPage, rankFetched } from '../../../../server/adapters/websearch/passages/rank-pages'
 import { aboveThreshold } from '../../../../server/adapters/websearch/passages/relevance-floor'
 import { countTokens } from '../../../../server/adapters/websearch/passages/token-count'
 
@@ -31,20 +31,20 @@ const names = (pages: readonly { readonly url: string }[]) =>
 
 describe('ranking pages', () => {
   test('a page without a word of the query is left out; words match by stem and without accents', () => {
-    const ranked = rankPages('résumé writing', [page('a', 'He writes resumes.'), page('b', filler)])
+    const ranked = rankFetched('résumé writing', [page('a', 'He writes resumes.'), page('b', filler)])
     expect(names(ranked)).toEqual(['a'])
   })
 
   test('a page with every word ranks above one that has one word often', () => {
     const often = `Lathe lathe lathe. ${'The lathe. '.repeat(20)}`
     expect(
-      names(rankPages('lathe chuck', [page('often', often), page('both', `The lathe has a chuck. ${filler}`)])),
+      names(rankFetched('lathe chuck', [page('often', often), page('both', `The lathe has a chuck. ${filler}`)])),
     ).toEqual(['both', 'often'])
   })
 
   test('a word in the title or a heading counts for more than in the text', () => {
     const text = `A spindle is turned. ${filler.repeat(3)}`
-    const ranked = rankPages('spindle', [
+    const ranked = rankFetched('spindle', [
       page('text', text),
       page('title', text, { title: 'The spindle' }),
       page('heading', `# Spindle\n\n${text}`),
@@ -55,7 +55,7 @@ describe('ranking pages', () => {
   test('adjacent words count for more than separate words', () => {
     const apart = `A relay stands first. ${filler.repeat(3)} At the end comes a mirror.`
     const together = `Before it, ${filler.repeat(3)} a relay mirror.`
-    expect(names(rankPages('relay mirror', [page('apart', apart), page('together', together)]))).toEqual([
+    expect(names(rankFetched('relay mirror', [page('apart', apart), page('together', together)]))).toEqual([
       'together',
       'apart',
     ])
@@ -63,20 +63,20 @@ describe('ranking pages', () => {
 
   test("the search engine's rank decides between equal texts", () => {
     const same = 'The relay mirror is here.'
-    expect(names(rankPages('relay mirror', [page('last', same, { prior: 0 }), page('first', same)]))).toEqual([
+    expect(names(rankFetched('relay mirror', [page('last', same, { prior: 0 }), page('first', same)]))).toEqual([
       'first',
       'last',
     ])
   })
 
   test('no words, no pages', () => {
-    expect(rankPages('???', [page('a', 'words')])).toEqual([])
-    expect(rankPages('words', [])).toEqual([])
+    expect(rankFetched('???', [page('a', 'words')])).toEqual([])
+    expect(rankFetched('words', [])).toEqual([])
   })
 })
 
 describe('the relevance floor', () => {
-  const ranked = rankPages('lathe chuck jaws', [
+  const ranked = rankFetched('lathe chuck jaws', [
     page('all', '# Lathe chuck jaws\n\nThe lathe chuck jaws close.'),
     page('two', `A lathe with a chuck. ${filler.repeat(2)}`),
     page('one', `A lathe. ${filler.repeat(3)}`),
@@ -101,7 +101,7 @@ describe('the budget', () => {
   const long = Array.from({ length: 12 }, (_, at) => `## Lathe ${at}\n\nThe lathe turns. ${filler.repeat(8)}`).join(
     '\n\n',
   )
-  const ranked = rankPages('lathe', [page('a', long), page('b', long), page('c', long)])
+  const ranked = rankFetched('lathe', [page('a', long), page('b', long), page('c', long)])
   const wide: ContextBudget = { urls: 50, snippets: 256, snippetsPerUrl: 100, tokens: 32768, tokensPerUrl: 8192 }
   const spent = (budget: ContextBudget) =>
     withinBudget(ranked, budget).map((from) => countTokens([from.page.title, ...from.snippets].join('\n')))

@@ -99,10 +99,9 @@ async function writeAll(
   tell('documents handed in')
   for (const document of await projectDocuments(sources.projectRoot)) await writer.addDocument(document)
   tell('documents of this project')
-  const typed = new Set(packages.filter((installed) => installed.hasTypes).map((installed) => installed.name))
   const rank = await closeness(sources.projectRoot)
   for (const installed of [...packages].sort((a, b) => rank(a) - rank(b))) {
-    for (const found of await packageDocuments(installed, typed, rank(installed) < DISTANT)) {
+    for (const found of await packageDocuments(installed, rank(installed) === DIRECT)) {
       const taken = writer.has(found.document.url) && found.document.kind === 'readme'
       const document = taken ? { ...found.document, url: ownPage(installed) } : found.document
       await writer.addDocument({ ...found, document })
@@ -113,18 +112,15 @@ async function writeAll(
   tell('icons')
 }
 
-/** The rank of a package that the project does not depend on: its README and guides are enough. */
-const DISTANT = 2
+/** The rank of a direct dependency. Of the other packages, README and guides are enough. */
+const DIRECT = 0
 
-/**
- * Direct dependencies come first, so that of packages that share a homepage they get its URL. Type packages follow their package.
- */
+/** Direct dependencies come first, so that of packages that share a homepage they get its URL. */
 async function closeness(projectRoot: string): Promise<(installed: InstalledPackage) => number> {
   const { dependencies, devDependencies } = await readManifest(projectRoot)
   return ({ name }) => {
-    if (isMember(dependencies, name)) return 0
-    if (isMember(dependencies, name.replace(/^@types\//, ''))) return 1
-    return isMember(devDependencies, name) ? DISTANT : DISTANT + 1
+    if (isMember(dependencies, name)) return DIRECT
+    return isMember(devDependencies, name) ? 1 : 2
   }
 }
 

@@ -2,7 +2,7 @@ import type { AdultLevel } from '../../passages/page-content'
 import type { PagePlace } from '../../passages/page-place'
 
 /** The kind of a document. It selects the default image and has a small effect on ranking. */
-export type DocumentKind = 'readme' | 'guide' | 'types' | 'changelog' | 'page'
+export type DocumentKind = 'readme' | 'guide' | 'changelog' | 'page'
 
 /** A page to index. `url` identifies it: of two documents with the same URL the first is kept. */
 export interface IndexDocument {

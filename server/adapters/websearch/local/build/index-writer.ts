@@ -16,7 +16,6 @@ const MAX_DESCRIPTION_TOKENS = 75
 const PICTURES: Readonly<Record<DocumentKind, string>> = {
   readme: `${ICON_PATH}/package.svg`,
   guide: `${ICON_PATH}/book-open.svg`,
-  types: `${ICON_PATH}/braces.svg`,
   changelog: `${ICON_PATH}/history.svg`,
   page: `${ICON_PATH}/file-text.svg`,
 }

@@ -11,7 +11,6 @@ export interface InstalledPackage {
   readonly keywords: readonly string[]
   /** Its homepage, else the web page of its repository, else its page at the registry. An absolute https URL. */
   readonly homepage: string
-  readonly hasTypes: boolean
 }
 
 /** Every package in a node_modules folder, including nested ones, by name. Of two versions the outermost is kept. */
@@ -58,7 +57,6 @@ async function readPackage(folder: string): Promise<InstalledPackage | null> {
     description: stringOrEmpty(manifest.description),
     keywords: keywords.filter((keyword) => keyword !== '').slice(0, 40),
     homepage: home ?? registryPage(name),
-    hasTypes: manifest.types !== undefined || manifest.typings !== undefined,
   }
 }
 
@@ -72,8 +70,6 @@ export interface Manifest {
   readonly repository?: unknown
   readonly dependencies?: unknown
   readonly devDependencies?: unknown
-  readonly types?: unknown
-  readonly typings?: unknown
 }
 
 /** The package.json of a folder; empty if it is missing or unreadable. */

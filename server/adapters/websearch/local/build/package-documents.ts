@@ -4,7 +4,6 @@ import { isoDay } from '../../../../core/clock'
 import { parseMarkdown, type Section } from '../../passages/markdown-sections'
 import type { IndexDocument } from './index-document'
 import { type InstalledPackage, registryPage } from './installed-packages'
-import { typeEntries } from './type-comments'
 
 /** A document in sections, ready to be split into passages and written. */
 export interface SectionedDocument {
@@ -15,31 +14,22 @@ export interface SectionedDocument {
 /** Bounds per package, so that none fills the index. */
 const MAX_MARKDOWN_FILE_BYTES = 400_000
 const MAX_MARKDOWN_BYTES = 3_000_000
-const MAX_TYPES_FILE_BYTES = 250_000
-const MAX_TYPES_BYTES = 200_000
-const MAX_BARE_EXPORTS = 150
 const MAX_DEPTH = 6
 const SKIPPED_FOLDER = /^(?:node_modules|\.|tests?$|__tests__$|fixtures?$|examples?$|bench)/
 const DOC_FOLDER = /^(?:docs?|documentation|guides?)\//i
 
-/**
- * The documentation of an installed package: README and docs folder and, with `inFull`, its changelog and the comments in its type
- * files. `typed` contains the packages with their own types.
- */
+/** The documentation of an installed package: README, docs folder and, if wanted, its changelog. */
 export async function packageDocuments(
   installed: InstalledPackage,
-  typed: ReadonlySet<string>,
-  inFull: boolean,
+  withChangelog: boolean,
 ): Promise<SectionedDocument[]> {
   const files = await filesUnder(installed.folder)
   const changelogs = files.filter((path) => /^changelog[^/]*\.mdx?$/i.test(path))
   const published = await lastRelease(installed, changelogs)
   const shared = { siteName: installed.name, ...(published ? { published } : {}) }
   const pages = await markdownDocuments(installed, files.filter(isPage), shared)
-  if (!inFull) return pages
-  const changes = await markdownDocuments(installed, changelogs.slice(0, 1), shared)
-  const types = hasOwnTypes(installed.name, typed) ? [] : await typeDocuments(installed, typeFiles(files), shared)
-  return [...pages, ...changes, ...types]
+  if (!withChangelog) return pages
+  return [...pages, ...(await markdownDocuments(installed, changelogs.slice(0, 1), shared))]
 }
 
 /** The newest date in the headings of a changelog, `YYYY-MM-DD`; null if no heading has one. */
@@ -88,41 +78,6 @@ async function markdownDocuments(
         ...(description === '' ? {} : { description }),
         ...(picture ? { thumbnail: picture } : {}),
         ...(isReadme ? { keywords: installed.keywords } : {}),
-      },
-    })
-  }
-  return documents
-}
-
-async function typeDocuments(
-  installed: InstalledPackage,
-  paths: readonly string[],
-  shared: Shared,
-): Promise<SectionedDocument[]> {
-  const documents: SectionedDocument[] = []
-  const seen = new Set<string>()
-  let room = MAX_TYPES_BYTES
-  let bareExports = MAX_BARE_EXPORTS
-  for (const path of paths) {
-    if (room <= 0) break
-    const source = await readStart(installed, path, MAX_TYPES_FILE_BYTES)
-    const sections: Section[] = []
-    for (const { section, documented } of typeEntries(source)) {
-      const key = JSON.stringify(section)
-      if (room <= 0 || seen.has(key) || (!documented && bareExports-- <= 0)) continue
-      seen.add(key)
-      room -= key.length
-      sections.push(section)
-    }
-    if (sections.length === 0) continue
-    documents.push({
-      sections,
-      document: {
-        url: `https://unpkg.com/${installed.name}@${installed.version}/${encodePath(path)}`,
-        title: `${installed.name}/${path.replace(/^(?:dist|build|lib|types)\//, '')}`,
-        kind: 'types',
-        description: `Types of ${installed.name} ${installed.version}, ${path}.`,
-        ...shared,
       },
     })
   }
@@ -186,20 +141,6 @@ function isPlaceholder(markdown: string): boolean {
   return /^# Installation\n> `npm install --save @types\//.test(markdown)
 }
 
-/** Whether this is an `@types` package for an installed package that has its own types. */
-function hasOwnTypes(name: string, typed: ReadonlySet<string>): boolean {
-  return name.startsWith('@types/') && typed.has(name.slice('@types/'.length))
-}
-
-/** One copy of the type files: packages often ship the same ones for each module system. */
-function typeFiles(files: readonly string[]): string[] {
-  for (const ending of ['.d.ts', '.d.mts', '.d.cts']) {
-    const found = files.filter((path) => path.endsWith(ending))
-    if (found.length > 0) return found
-  }
-  return []
-}
-
 async function readStart(installed: InstalledPackage, path: string, max: number): Promise<string> {
   const text = await readFile(join(installed.folder, path), 'utf8').catch(() => '')
   return text.slice(0, max).toWellFormed()
@@ -216,7 +157,7 @@ async function filesUnder(folder: string): Promise<string[]> {
       for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
         const path = at === '' ? entry.name : `${at}/${entry.name}`
         if (entry.isDirectory() && !SKIPPED_FOLDER.test(entry.name)) below.push(path)
-        else if (entry.isFile() && /\.(?:mdx?|d\.[cm]?ts)$/i.test(entry.name)) found.push(path)
+        else if (entry.isFile() && /\.mdx?$/i.test(entry.name)) found.push(path)
       }
     }
     level = below

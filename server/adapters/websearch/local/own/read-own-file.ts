@@ -1,6 +1,6 @@
+import { eld } from 'eld/small'
 import { imageSize } from 'image-size'
 import { extractText, getDocumentProxy, getMeta } from 'unpdf'
-import { languageOf } from '../../passages/language'
 import { parseMarkdown } from '../../passages/markdown-sections'
 import { pageContent } from '../../passages/page-content'
 import type { IndexDocument, IndexImage } from '../build/index-document'
@@ -155,4 +155,20 @@ function decoded(text: string): string {
 /** Escapes the text of a PDF, so that no line is read as a Markdown heading or code fence. */
 function escaped(text: string): string {
   return text.replaceAll(/^( {0,3})(?=#{1,6}\s|`{3}|~{3})/gm, '$1\\')
+}
+
+/** Less text than this is not enough. */
+const MIN_LETTERS = 40
+/** More text than this does not improve the result. */
+const MAX_CHARACTERS = 4000
+
+/** Detects the language of a text, ISO 639-1; null when it is too short or undetermined. Code in Markdown is skipped. */
+export function languageOf(text: string): string | null {
+  const prose = text
+    .slice(0, MAX_CHARACTERS * 3)
+    .replaceAll(/```[\s\S]*?(?:```|$)|`[^`\n]*`|https?:\/\/\S+/g, ' ')
+    .slice(0, MAX_CHARACTERS)
+  if ((prose.match(/\p{L}/gu) ?? []).length < MIN_LETTERS) return null
+  const found = eld.detect(prose)
+  return found.language === '' || !found.isReliable() ? null : found.language
 }

@@ -1,6 +1,7 @@
 import type { Client } from '@libsql/client'
-import { type Corpus, scorePassage } from '../../passages/passage-score'
-import { type PageFacts, pageScore, type RankedPage, type RankedPassage } from '../../passages/ranked-page'
+import type { Corpus } from '../../passages/passage-score'
+import { type Candidate, type CandidatePassage, rankPages } from '../../passages/rank-pages'
+import type { PageFacts, RankedPage } from '../../passages/ranked-page'
 import { joinedTerms, type SearchTerm, TermFinder } from '../../passages/search-terms'
 import type { DocumentKind } from '../build/index-document'
 import { PASSAGES_PER_DOCUMENT } from '../index-schema'
@@ -33,7 +34,6 @@ const KIND_WEIGHTS: Readonly<Record<DocumentKind, number>> = {
   readme: 1.05,
   guide: 1,
   page: 1.05,
-  types: 0.8,
   changelog: 0.5,
 }
 
@@ -149,7 +149,7 @@ interface DocumentRow {
   readonly place_name: string | null
 }
 
-/** Loads passages and their documents, scores each passage by its words, and sorts the documents. */
+/** Loads passages and their documents, and ranks them. */
 async function rankedDocuments(
   client: Client,
   passageIds: readonly number[],
@@ -157,47 +157,49 @@ async function rankedDocuments(
   corpus: Corpus,
   near?: ReadonlyMap<number, number>,
 ): Promise<RankedPage[]> {
-  const finder = new TermFinder(terms)
   const passages = await rowsById<PassageRow>(
     client,
     'SELECT rowid AS id, heading, text, words, tokens FROM passages WHERE rowid IN (SELECT value FROM json_each(?))',
     passageIds,
   )
-  const ids = [...new Set(passageIds.map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT)))]
   const documents = await rowsById<DocumentRow>(
     client,
     `SELECT d.*, p.name AS place_name FROM documents d LEFT JOIN places p ON p.document = d.id
      WHERE id IN (SELECT value FROM json_each(?))`,
-    ids,
+    [...new Set(passageIds.map((id) => Math.floor(id / PASSAGES_PER_DOCUMENT)))],
   )
-  const found = new Map<number, RankedPassage[]>()
+  const found = new Map<number, CandidatePassage[]>()
   for (const { id, heading, text, words, tokens } of passages.values()) {
     const owner = Math.floor(id / PASSAGES_PER_DOCUMENT)
-    const document = documents.get(owner)
-    if (!document) continue
-    const { score, coverage } = scorePassage(finder, { title: document.title, heading, text, hidden: words }, corpus)
-    if (score <= 0) continue
-    const weight = KIND_WEIGHTS[document.kind] * regionWeight(document, region) * (near?.get(owner) ?? 1)
-    const isFirst = id % PASSAGES_PER_DOCUMENT === 0
-    const passage = { heading, text, tokens, score: score * weight, coverage, isFirst }
+    const passage = { heading, text, tokens, hidden: words, isFirst: id % PASSAGES_PER_DOCUMENT === 0 }
     const others = found.get(owner)
     if (others) others.push(passage)
     else found.set(owner, [passage])
   }
-  return [...found]
-    .flatMap(([id, passages]) => {
-      const row = documents.get(id)
-      passages.sort((a, b) => b.score - a.score)
-      return row ? [{ ...factsOf(row), passages, score: pageScore(passages) }] : []
-    })
-    .sort((a, b) => b.score - a.score)
+  const candidates = [...found].flatMap(([id, passages]): Candidate[] => {
+    const row = documents.get(id)
+    if (!row) return []
+    const weight = KIND_WEIGHTS[row.kind] * regionWeight(row, region) * (near?.get(id) ?? 1)
+    return [{ facts: factsOf(row), weight, passages }]
+  })
+  return rankPages(new TermFinder(terms), corpus, candidates)
 }
 
 function factsOf(row: DocumentRow): PageFacts {
   const { url, title, hostname, description, published, favicon, thumbnail } = row
-  const renamed = { titleTokens: row.title_tokens, siteName: row.site_name, fetchedAt: row.fetched_at }
-  const placeName = row.place_name === null ? {} : { placeName: row.place_name }
-  return { url, title, hostname, description, published, favicon, thumbnail, ...renamed, ...placeName }
+  return {
+    url,
+    title,
+    titleTokens: row.title_tokens,
+    hostname,
+    siteName: row.site_name,
+    description,
+    published,
+    fetchedAt: row.fetched_at,
+    favicon,
+    thumbnail,
+    ...(row.place_name !== null && { placeName: row.place_name }),
+  }
 }
 
 async function rowsById<T extends { readonly id: number }>(
