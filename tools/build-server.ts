@@ -75,8 +75,13 @@ const at = (files: string, path: string) =>
   `process.getBuiltinModule('node:path').resolve(process.env.DATA_DIR?.trim() || 'data', '${TEMPORARY}', '${files}', ${JSON.stringify(path)})`
 
 function addon(): string {
-  if (process.platform !== 'linux') throw new Error('the binary is built on Linux, with glibc')
-  return `node_modules/@libsql/linux-${process.arch}-gnu/index.node`
+  const platforms: Readonly<Record<string, string>> = {
+    linux: `linux-${process.arch}-gnu`,
+    darwin: `darwin-${process.arch}`,
+  }
+  const platform = platforms[process.platform]
+  if (platform === undefined) throw new Error('the binary is built on Linux with glibc, or on macOS')
+  return `node_modules/@libsql/${platform}/index.node`
 }
 
 /**

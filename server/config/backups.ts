@@ -32,14 +32,12 @@ interface StoreAccess {
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS }
 const MIN_EVERY_MS = 5 * MINUTE_MS
 const MARK_LENGTH = 16
-const SINCE = '0.2.0'
 
 const endpoint = httpUrl({
   example: 'https://s3.example.com',
-  since: SINCE,
   doc: "Address of a store that is not Amazon's",
 })
-const region = text({ since: SINCE, example: 'eu-central-1', doc: 'Region of the bucket' })
+const region = text({ example: 'eu-central-1', doc: 'Region of the bucket' })
 
 export const BACKUPS = group(
   'Backups',
@@ -48,7 +46,6 @@ export const BACKUPS = group(
     BACKUP_TO: text({
       is: /^(?!s3:)|^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/|$)/,
       rule: 'a folder or s3://bucket/prefix',
-      since: SINCE,
       otherwise: 'no schedule',
       example: 's3://bucket/gateway',
       doc: 'Where scheduled copies go: a folder or `s3://bucket/prefix`. Also the default place of the commands',
@@ -56,7 +53,6 @@ export const BACKUPS = group(
     BACKUP_EVERY: setting(
       {
         default: '24h',
-        since: SINCE,
         example: '6h',
         doc: 'How old the newest copy may be: `30m`, `6h`, `1d`; at least `5m`',
       },
@@ -67,17 +63,15 @@ export const BACKUPS = group(
       default: 7,
       min: 1,
       max: 9999,
-      since: SINCE,
       doc: 'How many copies stay in `BACKUP_TO`',
     }),
     BACKUP_BEFORE_UPGRADE: flag({
       default: true,
-      since: SINCE,
       doc: 'Whether the data of an older version is copied to `DATA_DIR/before-upgrade` before it is migrated. [How](upgrading.md)',
     }),
-    AWS_ACCESS_KEY_ID: text({ since: SINCE, doc: 'Access to the bucket' }),
-    AWS_SECRET_ACCESS_KEY: text({ secret: true, since: SINCE, doc: 'Its secret' }),
-    AWS_SESSION_TOKEN: text({ secret: true, since: SINCE, doc: 'For temporary access' }),
+    AWS_ACCESS_KEY_ID: text({ doc: 'Access to the bucket' }),
+    AWS_SECRET_ACCESS_KEY: text({ secret: true, doc: 'Its secret' }),
+    AWS_SESSION_TOKEN: text({ secret: true, doc: 'For temporary access' }),
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
     AWS_ENDPOINT_URL: endpoint,

@@ -14,7 +14,6 @@ export const CLUSTER = group(
       {
         default: null,
         example: 'http://10.0.0.5:3000',
-        since: '0.2.0',
         doc: 'How other nodes reach this one: an origin, `https:`, or `http:` in a private network. Makes this process one of many on its `DATABASE_URL`, which must be a server',
       },
       { type: 'string', format: 'uri' },
@@ -23,7 +22,6 @@ export const CLUSTER = group(
     CELL_DATABASE_URLS: list(
       {
         example: 'libsql://cell-2.internal,libsql://cell-3.internal',
-        since: '0.2.0',
         // They may contain a token.
         secret: true,
         doc: 'Database servers for accounts beside `DATABASE_URL`, each a [cell](many-nodes.md#several-cells) that one node owns: new accounts go to the one with the fewest. Equal on all nodes. Add to the end; never remove one or change the order',
@@ -32,7 +30,6 @@ export const CLUSTER = group(
     ),
     CELL_DATABASE_AUTH_TOKEN: text({
       secret: true,
-      since: '0.2.0',
       doc: 'Token of all databases in `CELL_DATABASE_URLS`',
     }),
   },

@@ -6,7 +6,7 @@ import { invalidSetting, setting } from './schema/setting'
  * of a name, and `rule` says to people what is listed.
  */
 export function costs<N extends string>(
-  about: { readonly doc: string; readonly example: string; readonly since?: string },
+  about: { readonly doc: string; readonly example: string },
   known: (name: string) => N | undefined,
   rule: string,
 ) {

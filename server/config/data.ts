@@ -17,14 +17,12 @@ export const DATA = group('Data and secrets', '', {
   NEW_DATA_DIR: flag({
     default: false,
     environmentOnly: true,
-    since: '0.3.0',
     doc: 'Whether a start may begin a new gateway although its volume is not mounted, `DATA_DIR` does not exist, or `BACKUP_TO` has copies of it ([when a start is refused](operating.md#when-a-start-is-refused)). For one start, like `--new`',
   }),
   CONFIG_FILE: text({
     otherwise: '`DATA_DIR/gateway.yaml`, if it exists',
     example: '/etc/gateway/gateway.yaml',
     environmentOnly: true,
-    since: '0.2.0',
     doc: 'The [configuration file](#the-configuration-file)',
   }),
   DATABASE_URL: text({
@@ -38,21 +36,18 @@ export const DATA = group('Data and secrets', '', {
   DATABASE_AUTH_TOKEN: text({ secret: true, doc: 'Token of a remote database' }),
   TARGET_DATABASE_AUTH_TOKEN: text({
     secret: true,
-    since: '0.2.0',
     otherwise: 'the token of the place that is moved',
     doc: 'Token of the database server to which [`migrate-database`](many-nodes.md#from-one-process-to-many-and-back) moves data. The gateway does not read it',
   }),
   DATABASE_SYNC: choice({
     default: 'asked',
     values: ['asked', 'promised'],
-    since: '0.2.0',
     doc: '`asked`: a database server that says that it acknowledges commits before they are on disk is refused. `promised`: you promise that its disk has what it acknowledges ([what a libSQL server needs](many-nodes.md#what-the-database-server-needs))',
   }),
   DISK_RESERVE_MIB: integer({
     default: 16,
     min: 0,
     max: 1024,
-    since: '0.3.0',
     doc: 'MiB that are kept free on the disk of the database, as a file beside it. [A full disk](operating.md#a-full-disk) gets it, so that calls in progress can be charged. 0 keeps none',
   }),
   SECRET_KEY: setting(

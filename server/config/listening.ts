@@ -54,7 +54,6 @@ export const LISTENING = group('Address and proxies', '', {
   ),
   TAKE_OVER: flag({
     default: false,
-    since: '0.2.0',
     doc: 'Whether a start takes over from the gateway that runs on the same data and port, without losing a call, and hands over to the next one that does ([more](operating.md#stop-restart-and-reload)). Linux',
   }),
   DRAIN_NOTICE_SECONDS: integer({
@@ -62,7 +61,6 @@ export const LISTENING = group('Address and proxies', '', {
     min: 0,
     max: 3_600,
     otherwise: '`5` in production, else `0`',
-    since: '0.2.0',
     doc: 'How long a stop serves calls as before, while `/ready` says `draining`, before it closes the port ([more](operating.md#stop-restart-and-reload))',
   }),
   DRAIN_SECONDS: integer({

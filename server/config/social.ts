@@ -41,7 +41,6 @@ export const SOCIAL = group('Social network', 'More in [social-network.md](socia
   }),
   SOCIAL_COSTS_USD: costs(
     {
-      since: '0.2.0',
       example: COSTS_EXAMPLE,
       doc: `What X charges you for each success, by operation, for [reports on margin](operating.md#revenue-and-margin): \`${COSTS_EXAMPLE}\`; \`social-post-with-address\` for posts with a URL, \`social-dm-threads\` for each message. Others count as unknown`,
     },

@@ -21,7 +21,6 @@ export const OBSERVING = group('Log and metrics', '', {
   LOG_FILE: text({
     otherwise: 'stderr',
     example: '/var/log/gateway.log',
-    since: '0.2.0',
     doc: 'File of the log. `SIGHUP` opens it by its name again, after a rotation',
   }),
   LOG_FORMAT: choice({

@@ -12,14 +12,12 @@ export const WEBHOOKS = group('Webhooks', '', {
     default: 60,
     min: 1,
     max: MAX_PER_MINUTE,
-    since: '0.3.0',
     doc: 'Deliveries per minute to one host, of all accounts together; the others wait. An account has half while another waits',
   }),
   WEBHOOK_ACCOUNT_RPM: integer({
     default: 120,
     min: 1,
     max: MAX_PER_MINUTE,
-    since: '0.3.0',
     doc: 'Deliveries per minute of one account, to all hosts together; the others wait',
   }),
 })

@@ -1,5 +1,7 @@
-/** The version of the gateway (semver), as in package.json. */
-export const VERSION = '0.2.0'
+import { version } from '../../package.json'
 
-/** What it calls itself in requests to others. */
+/** The version of the gateway (semver). */
+export const VERSION: string = version
+
+/** The product token in requests to others. */
 export const PRODUCT = `paid-api-gateway/${VERSION}`

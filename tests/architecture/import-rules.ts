@@ -97,6 +97,7 @@ const TEXT = [
 
 export const RULES: readonly Rule[] = [
   // core: what the service means. No HTTP, no SQL, no packages.
+  { files: ['server/core/version.ts'], may: ['package.json'] },
   { files: BASE, may: BASE, types: [PARAMETERS], packages: [CRYPTO] },
   { files: ['server/core/accounts/**'], may: [CORE], packages: [CRYPTO] },
   {
@@ -218,7 +219,6 @@ export const RULES: readonly Rule[] = [
     packages: [
       'node:module',
       '@mozilla/readability',
-      'eld',
       'gpt-tokenizer',
       'htmlparser2',
       'linkedom',
@@ -239,7 +239,7 @@ export const RULES: readonly Rule[] = [
       'server/adapters/stores/libsql/driver/file/finalize-statements.ts',
     ],
     types: [PIPELINE, PROVIDERS],
-    packages: ['@libsql/client', 'node:*', 'htmlparser2', 'image-size', 'unpdf'],
+    packages: ['@libsql/client', 'node:*', 'eld', 'htmlparser2', 'image-size', 'unpdf'],
   },
   {
     // One wire for the real network and the sandbox, which keeps its people in a separate libSQL file.

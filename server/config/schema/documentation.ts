@@ -1,6 +1,6 @@
 import { SECRETS } from '../sources/configuration-file'
 import { SETTING_GROUPS } from './all-settings'
-import { FIRST_RELEASE, type JsonSchema, type Setting, type SettingGroup } from './setting'
+import type { JsonSchema, Setting, SettingGroup } from './setting'
 
 /** Where docs/ has the schema. */
 export const SCHEMA_FILE = 'gateway.schema.json'
@@ -55,12 +55,8 @@ function section({ title, intro, settings }: SettingGroup): string {
   return [`## ${title}`, '', ...lead, '| Variable | Default | Meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
-function meaning({ doc, secret, since, environmentOnly }: Setting): string {
-  const notes = [
-    ...(secret ? ['*Secret.*'] : []),
-    ...(environmentOnly ? ['Environment only.'] : []),
-    ...(since === FIRST_RELEASE ? [] : [`Since ${since}.`]),
-  ]
+function meaning({ doc, secret, environmentOnly }: Setting): string {
+  const notes = [...(secret ? ['*Secret.*'] : []), ...(environmentOnly ? ['Environment only.'] : [])]
   return [/[.!?]$/.test(doc) || notes.length === 0 ? doc : `${doc}.`, ...notes].join(' ')
 }
 

@@ -14,8 +14,6 @@ interface About {
   readonly otherwise?: string
   /** Whether it is never printed and may also come from a file, as `NAME_FILE`. */
   readonly secret?: boolean
-  /** The version that introduced it; the first one if absent. */
-  readonly since?: string
   /** Whether it is needed to find the configuration file, and so cannot be in it. */
   readonly environmentOnly?: boolean
 }
@@ -30,7 +28,6 @@ export interface Setting<T = unknown> {
   /** The default as the documentation shows it. */
   readonly defaultText: string
   readonly secret: boolean
-  readonly since: string
   readonly environmentOnly: boolean
   /** Of its value in a configuration file. */
   readonly schema: JsonSchema
@@ -51,8 +48,6 @@ export interface SettingGroup<S extends Readonly<Record<string, Setting>> = Read
   readonly settings: S
 }
 
-export const FIRST_RELEASE = '0.1.0'
-
 /** Declares a group. The keys of `unnamed` are the names of the variables. */
 export function group<const U extends Readonly<Record<string, Unnamed<unknown>>>>(
   title: string,
@@ -69,9 +64,14 @@ export function setting<T, D extends string | null>(
   schema: JsonSchema,
   parse: (text: string, name: string) => T,
 ): Unnamed<Value<T, D>> {
-  const { doc, example = null, otherwise, secret = false, since = FIRST_RELEASE, environmentOnly = false } = about
+  const { doc, example = null, otherwise, secret = false, environmentOnly = false } = about
   return (name) => ({
-    ...{ name, doc, example, secret, since, environmentOnly, schema },
+    name,
+    doc,
+    example,
+    secret,
+    environmentOnly,
+    schema,
     default: about.default,
     defaultText: otherwise ?? (about.default === null ? '' : `\`${about.default}\``),
     of: (read) => {

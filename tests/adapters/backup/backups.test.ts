@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { version } from '../../../package.json'
 import { openBackupTarget } from '../../../server/adapters/backup/open-target'
 import { lockDataFolder } from '../../../server/adapters/stores/libsql/driver/file/data-folder-lock'
 import { backupWork } from '../../../server/compose/backup/backups'
@@ -294,8 +293,6 @@ test('an operator starts a backup over the socket, reads its status and the list
   const rows = await executeOn(h.databaseFile, "SELECT detail FROM audit_log WHERE action = 'backup.start'")
   expect(rows.map((row) => JSON.parse(String(row['detail'])))).toEqual([{ name, location: to }])
 })
-
-test('the version is that of package.json', () => expect(VERSION).toBe(version))
 
 test('the newest copy stays, whatever the number to keep', () => {
   const copy = {
