@@ -1,23 +1,6 @@
 import { BODY_FAILURES } from '../openapi/body-failures'
 import type { EndpointDocs } from '../openapi/documented'
-import { LimitRequestPage, type LimitRequestRecord, NewLimitRequest, OneLimitRequest } from './limit-request-record'
-
-const FORM_EXAMPLE = {
-  peak_rpm: 2000,
-  peak_tpm: 500_000,
-  endpoints: ['image-search'],
-  use_case: 'Our shop shows pictures for every product, and the catalog is rebuilt each night.',
-}
-
-const REQUEST: LimitRequestRecord = {
-  id: 'lim_01a1fdfa942070018c603d2632ddc21e',
-  workspace_id: 'acct_01a1fdfa942070018c603d2632ddc21c',
-  status: 'pending',
-  ...FORM_EXAMPLE,
-  reason: null,
-  created_at: '2026-11-21T08:56:28.490Z',
-  decided_at: null,
-}
+import { LimitRequestPage, NewLimitRequest, OneLimitRequest } from './limit-request-record'
 
 export const LIMIT_REQUEST_DOCS = {
   list: {
@@ -25,13 +8,7 @@ export const LIMIT_REQUEST_DOCS = {
     tag: 'Account',
     summary: 'Your requests for higher limits',
     description: "Newest first, each with the operator's decision and reason.",
-    answers: {
-      200: {
-        description: 'A page of requests.',
-        schema: LimitRequestPage,
-        examples: { page: { requests: [REQUEST], next_cursor: null } },
-      },
-    },
+    answers: { 200: { description: 'A page of requests.', schema: LimitRequestPage } },
     failures: ['invalid_parameter'],
   },
   open: {
@@ -44,15 +21,16 @@ export const LIMIT_REQUEST_DOCS = {
       description: 'The limits you need, and why.',
       schema: NewLimitRequest,
       required: true,
-      examples: { growth: FORM_EXAMPLE },
-    },
-    answers: {
-      201: {
-        description: 'The request, now pending.',
-        schema: OneLimitRequest,
-        examples: { pending: { request: REQUEST } },
+      examples: {
+        growth: {
+          peak_rpm: 2000,
+          peak_tpm: 500_000,
+          endpoints: ['image-search'],
+          use_case: 'Our shop shows pictures for every product, and the catalog is rebuilt each night.',
+        },
       },
     },
+    answers: { 201: { description: 'The request, now pending.', schema: OneLimitRequest } },
     failures: [...BODY_FAILURES, 'invalid_state'],
   },
 } as const satisfies Record<string, EndpointDocs>

@@ -5,6 +5,7 @@ import { isoTime } from '../../core/clock'
 import { validateBody } from '../middleware/input/validate-body'
 import {
   form,
+  identifier,
   instant,
   listOf,
   named,
@@ -45,7 +46,7 @@ export type NewLimitRequest = Static<typeof NewLimitRequest>
 export const LimitRequestRecord = named(
   'LimitRequest',
   record('A request for higher limits.', {
-    id: text('Id of the request.'),
+    id: identifier('lim', 'Id of the request.'),
     workspace_id: text('Id of the account that asked.'),
     status: oneOf(LIMIT_REQUEST_STATES, 'The status of the request.'),
     ...REQUESTED,

@@ -2,6 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import { SIGNUP_CREDITS } from '../../core/accounts/signup-credit'
 import { TIERS } from '../../core/limits/tier'
 import {
+  identifier,
   instant,
   listOf,
   microsUsd,
@@ -20,7 +21,7 @@ const Tier = oneOf(TIERS, 'The tier that sets the limits.')
 export const AccountRecord = named(
   'Account',
   record('The account of the owner who is signed in.', {
-    id: text('Id of the account.'),
+    id: identifier('acct', 'Id of the account.'),
     email: text("The owner's email address."),
     name: text("The owner's name."),
     operator: yesOrNo('Whether the owner is an operator of this gateway.'),
@@ -68,7 +69,7 @@ export const LimitsRecord = named(
     }),
     keys: listOf(
       record('One key.', {
-        id: text('Id of the key.'),
+        id: identifier('key', 'Id of the key.'),
         name: text('Its name.'),
         requests: ReadingRecord,
         tokens: ReadingRecord,

@@ -25,6 +25,7 @@ import {
   record,
   text,
   whole,
+  withExample,
   yesOrNo,
 } from '../openapi/json-schema'
 import { AUTH, authText, parseAuth } from './auth-record'
@@ -40,11 +41,14 @@ import { apiPriceOf, PriceRecord, Prices } from './price-record'
 
 const MAX_APIS = 1000
 
-const NAME = text('The name in paths and operation names, such as `weather`.', {
-  minLength: 1,
-  maxLength: 40,
-  pattern: API_NAME.source,
-})
+const NAME = withExample(
+  'weather',
+  text('The name in paths and operation names, such as `weather`.', {
+    minLength: 1,
+    maxLength: 40,
+    pattern: API_NAME.source,
+  }),
+)
 const BASE_URL = text('The URL that all calls go to. Their paths follow it.', { minLength: 8, maxLength: 2000 })
 const OUTGOING = checked<Readonly<Record<string, string>>>(
   {

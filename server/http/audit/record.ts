@@ -3,14 +3,25 @@ import type { AuditEntry } from '../../core/audit'
 import { isoTime } from '../../core/clock'
 import { isJson } from '../../core/json'
 import { csvLine } from '../middleware/response/csv'
-import { anyObject, instant, listOf, named, nextCursor, oneOf, orNull, record, text } from '../openapi/json-schema'
+import {
+  anyObject,
+  identifier,
+  instant,
+  listOf,
+  named,
+  nextCursor,
+  oneOf,
+  orNull,
+  record,
+  text,
+} from '../openapi/json-schema'
 
 export const ACTORS = ['owner', 'app', 'operator', 'system'] as const
 
 export const AuditRecord = named(
   'AuditEntry',
   record('One change: who made it, what it was, and from where.', {
-    id: text('Id of the entry.'),
+    id: identifier('audit', 'Id of the entry.'),
     at: instant('When it was made.'),
     action: text('What was done, such as `key.create`.'),
     actor: oneOf(

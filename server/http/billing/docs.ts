@@ -1,33 +1,7 @@
 import { BODY_FAILURES } from '../openapi/body-failures'
 import type { EndpointDocs } from '../openapi/documented'
 import { record, yesOrNo } from '../openapi/json-schema'
-import { Billing, NewTopUp, PaymentPage, type PaymentRecord, StartedTopUp, type TopUp, TopUpPage } from './record'
-
-export const TOP_UP_EXAMPLE: TopUp = {
-  id: 'pay_01a1fdfa942070018c603d2632ddc21e',
-  state: 'paid',
-  method: 'sandbox',
-  amount_micros_usd: 10_000_000,
-  reference: 'sandbox',
-  created_at: '2026-11-21T08:56:28.490Z',
-  updated_at: '2026-11-21T08:56:29.490Z',
-}
-
-const PAYMENT_EXAMPLE: PaymentRecord = {
-  id: 'pay_01a1fdfa942070018c603d2632ddc21f',
-  state: 'served',
-  method: 'tempo',
-  operation: 'image-search',
-  payer: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
-  amount_micros_usd: 5000,
-  reference: '0x8bc5928f7532043fef18c297132dc3eb2c1c1b88c70665309b7d7291655550d3',
-  request_id: 'req_01a1fdfa942070008c603d2632ddc21a',
-  client_request_id: null,
-  attempts: 1,
-  error: null,
-  created_at: '2026-11-21T08:56:28.490Z',
-  updated_at: '2026-11-21T08:56:28.890Z',
-}
+import { Billing, NewTopUp, PaymentPage, StartedTopUp, TopUpPage } from './record'
 
 export const BILLING_DOCS = {
   billing: {
@@ -35,25 +9,7 @@ export const BILLING_DOCS = {
     tag: 'Account',
     summary: 'Balance and ways to top up',
     description: 'The balance with its breakdown, and the top-up methods of this gateway.',
-    answers: {
-      200: {
-        description: 'The balance.',
-        schema: Billing,
-        examples: {
-          billing: {
-            balance_micros_usd: 11_990_000,
-            available_micros_usd: 11_990_000,
-            held_micros_usd: 0,
-            credit_micros_usd: 1_990_000,
-            paid_micros_usd: 10_000_000,
-            debt_micros_usd: 0,
-            topped_up_micros_usd: 10_000_000,
-            tier: 'starter',
-            topup_methods: ['sandbox'],
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'The balance.', schema: Billing } },
     failures: [],
   },
   topUp: {
@@ -69,11 +25,7 @@ export const BILLING_DOCS = {
       examples: { sandbox: { amount: '10.00', method: 'sandbox' } },
     },
     answers: {
-      201: {
-        description: 'The top-up; for `card`, with the URL of the payment page.',
-        schema: StartedTopUp,
-        examples: { sandbox: { topup: TOP_UP_EXAMPLE, url: null } },
-      },
+      201: { description: 'The top-up; for `card`, with the URL of the payment page.', schema: StartedTopUp },
     },
     failures: [...BODY_FAILURES],
   },
@@ -82,13 +34,7 @@ export const BILLING_DOCS = {
     tag: 'Account',
     summary: 'Top-ups and receipts',
     description: 'Newest first. A paid top-up serves as its receipt.',
-    answers: {
-      200: {
-        description: 'A page of top-ups.',
-        schema: TopUpPage,
-        examples: { page: { topups: [TOP_UP_EXAMPLE], topup_methods: ['sandbox'], next_cursor: null } },
-      },
-    },
+    answers: { 200: { description: 'A page of top-ups.', schema: TopUpPage } },
     failures: ['invalid_parameter'],
   },
   payments: {
@@ -97,13 +43,7 @@ export const BILLING_DOCS = {
     summary: 'Pay-per-request payments (operators)',
     description:
       'Pay-per-request calls of all payers, newest first. A failed payment does not imply an on-chain refund.',
-    answers: {
-      200: {
-        description: 'A page of payments.',
-        schema: PaymentPage,
-        examples: { page: { payments: [PAYMENT_EXAMPLE], next_cursor: null } },
-      },
-    },
+    answers: { 200: { description: 'A page of payments.', schema: PaymentPage } },
     failures: ['invalid_parameter', 'insufficient_permissions'],
   },
   ledgerCsv: {
@@ -134,7 +74,6 @@ export const BILLING_DOCS = {
       200: {
         description: 'Received.',
         schema: record('The result.', { received: yesOrNo('Always true.') }),
-        examples: { received: { received: true } },
       },
     },
     failures: ['invalid_request', 'payload_too_large', 'resource_not_found', 'internal_error', 'service_unavailable'],

@@ -1,4 +1,3 @@
-import { CATALOG_VERSION } from '../../core/catalog/operation'
 import type { EndpointDocs } from '../openapi/documented'
 import { PriceList } from './record'
 
@@ -9,25 +8,7 @@ export const PRICE_DOCS = {
     summary: 'Your prices',
     description:
       'What each operation currently costs your account. The operator can override catalog prices for all accounts or for one. Model prices are in `GET /v1/models`.',
-    answers: {
-      200: {
-        description: 'All prices except those per token.',
-        schema: PriceList,
-        examples: {
-          some: {
-            prices: [
-              {
-                operation: 'image-search',
-                unit: 'request',
-                amount_micros_usd: 5000,
-                catalogue_micros_usd: 5000,
-                price_version: CATALOG_VERSION,
-              },
-            ],
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'All prices except those per token.', schema: PriceList } },
     failures: [],
   },
 } as const satisfies Record<string, EndpointDocs>

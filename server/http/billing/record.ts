@@ -8,6 +8,7 @@ import type { Claim } from '../../core/payments/claim'
 import {
   checked,
   form,
+  identifier,
   instant,
   listOf,
   microsUsd,
@@ -18,6 +19,7 @@ import {
   record,
   text,
   whole,
+  withExample,
 } from '../openapi/json-schema'
 
 const TOP_UP_METHODS = ['card', 'sandbox'] as const
@@ -42,12 +44,12 @@ export const NewWalletTopUp = form('A top-up.', { amount })
 export const TopUp = named(
   'TopUp',
   record('Money paid in. When it is paid, also the receipt.', {
-    id: text('Id of the top-up.'),
+    id: identifier('pay', 'Id of the top-up.'),
     state: oneOf(
       ['pending', 'paid', 'failed'],
       '`pending`: not paid, or not confirmed yet. `paid`: added to the balance. `failed`: no money moved.',
     ),
-    method: text('`card`, `tempo` or `sandbox` (worthless money).'),
+    method: withExample('card', text('`card`, `tempo` or `sandbox` (worthless money).')),
     amount_micros_usd: microsUsd('The amount.'),
     reference: orNull(text('Its id at the payment network.')),
     created_at: instant('When it was started.'),
@@ -81,12 +83,12 @@ export type TopUpPage = Static<typeof TopUpPage>
 export const PaymentRecord = named(
   'Payment',
   record('A pay-per-request payment, including failed ones. A failed payment does not imply an on-chain refund.', {
-    id: text('Id of the payment.'),
+    id: identifier('pay', 'Id of the payment.'),
     state: oneOf(
       ['working', 'released', 'settling', 'settled', 'served', 'paid_unserved'],
       '`released`: not paid. `served`: paid and answered. `paid_unserved`: paid, but the response was not delivered yet.',
     ),
-    method: text('Payment method.'),
+    method: withExample('tempo', text('Payment method.')),
     operation: text('The operation that was called.'),
     payer: text('The payer, as signed.'),
     amount_micros_usd: microsUsd('The price.'),

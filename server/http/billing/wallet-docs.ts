@@ -1,6 +1,5 @@
 import { KEY_REFUSALS } from '../keys/key-failures'
 import type { EndpointDocs } from '../openapi/documented'
-import { TOP_UP_EXAMPLE } from './docs'
 import { NewWalletTopUp, PaidTopUp } from './record'
 
 export const WALLET_DOCS = {
@@ -17,16 +16,8 @@ export const WALLET_DOCS = {
       examples: { ten: { amount: '10.00' } },
     },
     answers: {
-      201: {
-        description: 'Paid and added to the balance. `Payment-Receipt` is the proof.',
-        schema: PaidTopUp,
-        examples: { paid: { topup: { ...TOP_UP_EXAMPLE, method: 'tempo' }, balance_micros_usd: 12_000_000 } },
-      },
-      200: {
-        description: 'Already paid by an earlier request with the same credential.',
-        schema: PaidTopUp,
-        examples: { before: { topup: { ...TOP_UP_EXAMPLE, method: 'tempo' }, balance_micros_usd: 12_000_000 } },
-      },
+      201: { description: 'Paid and added to the balance. `Payment-Receipt` is the proof.', schema: PaidTopUp },
+      200: { description: 'Already paid by an earlier request with the same credential.', schema: PaidTopUp },
     },
     failures: [
       'missing_api_key',

@@ -1,26 +1,17 @@
+import { csvLine } from '../middleware/response/csv'
 import { BODY_FAILURES } from '../openapi/body-failures'
 import type { EndpointDocs } from '../openapi/documented'
 import { KeyHistory, KeyNames } from './key-history'
-import { KEYS_CSV_EXAMPLE } from './keys-csv'
-import {
-  DisabledKeys,
-  KEY_EXAMPLE,
-  KeyChange,
-  KeyPage,
-  KeysToDisable,
-  KeyWithSecret,
-  NewKey,
-  OneKey,
-  Rotation,
-} from './record'
+import { KEYS_CSV_HEAD } from './keys-csv'
+import { DisabledKeys, KeyChange, KeyPage, KeysToDisable, KeyWithSecret, NewKey, OneKey, Rotation } from './record'
 
-const SECRET = { key: KEY_EXAMPLE, secret: `gwk_${'3o'.padEnd(45, 'x')}UYRQ` }
-const ID = { id: { description: 'Id of one of your keys.', example: KEY_EXAMPLE.id } }
+const KEY_ID = 'key_01a1fdfa942070018c603d2632ddc21b'
+const ID = { id: { description: 'Id of one of your keys.', example: KEY_ID } }
 const CHANGED = {
-  200: { description: 'The updated key.', schema: OneKey, examples: { key: { key: KEY_EXAMPLE } } },
+  200: { description: 'The updated key.', schema: OneKey },
 }
 const CREATED = {
-  201: { description: 'The key and its secret.', schema: KeyWithSecret, examples: { created: SECRET } },
+  201: { description: 'The key and its secret.', schema: KeyWithSecret },
 }
 const TAKES_EFFECT = 'Takes effect for every request that starts after this call returns.'
 
@@ -31,20 +22,7 @@ export const KEY_DOCS = {
     summary: 'List keys',
     description:
       'Your keys, newest first by default. Revoked keys are listed only with `status=revoked`. `counts` covers all keys that match `q` and `tag`.',
-    answers: {
-      200: {
-        description: 'A page of keys.',
-        schema: KeyPage,
-        examples: {
-          page: {
-            keys: [KEY_EXAMPLE],
-            counts: { active: 1, disabled: 0, expired: 0, exhausted: 0, revoked: 0 },
-            tags: [{ name: 'production', keys: 1 }],
-            next_cursor: null,
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'A page of keys.', schema: KeyPage } },
     failures: ['invalid_parameter'],
   },
   create: {
@@ -78,26 +56,7 @@ export const KEY_DOCS = {
     summary: 'Names of keys and apps',
     description:
       'The names of the newest 10,000 keys and of all connected apps you ever had, to resolve the ids in reports.',
-    answers: {
-      200: {
-        description: 'Every key and app.',
-        schema: KeyNames,
-        examples: {
-          names: {
-            names: [
-              { id: KEY_EXAMPLE.id, kind: 'key', name: KEY_EXAMPLE.name, last4: KEY_EXAMPLE.last4, revoked: false },
-              {
-                id: 'conn_01a1fdfa942070018c603d2632ddc21c',
-                kind: 'app',
-                name: 'My agent',
-                last4: null,
-                revoked: true,
-              },
-            ],
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'Every key and app.', schema: KeyNames } },
     failures: [],
   },
   history: {
@@ -106,28 +65,7 @@ export const KEY_DOCS = {
     summary: 'History of a key',
     description: 'The changes made to a key, newest first: when, by whom and from which IP address.',
     ids: ID,
-    answers: {
-      200: {
-        description: 'A page of changes.',
-        schema: KeyHistory,
-        examples: {
-          page: {
-            history: [
-              {
-                id: 'audit_01a1fdfa942070018c603d2632ddc21e',
-                at: '2026-11-21T08:56:28.490Z',
-                action: 'create',
-                by: 'owner',
-                ip: '203.0.113.7',
-                settings: ['name', 'spending_limit'],
-                successor: null,
-              },
-            ],
-            next_cursor: null,
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'A page of changes.', schema: KeyHistory } },
     failures: ['invalid_parameter', 'resource_not_found'],
   },
   csv: {
@@ -140,7 +78,7 @@ export const KEY_DOCS = {
       200: {
         description: 'The file.',
         schema: { type: 'string' },
-        examples: { file: KEYS_CSV_EXAMPLE },
+        examples: { file: csvLine(KEYS_CSV_HEAD) },
         contentType: 'text/csv',
         headers: ['Content-Disposition'],
       },
@@ -205,26 +143,9 @@ export const KEY_DOCS = {
       description: 'The keys to disable.',
       schema: KeysToDisable,
       required: true,
-      examples: { one: { ids: [KEY_EXAMPLE.id] } },
+      examples: { one: { ids: [KEY_ID] } },
     },
-    answers: {
-      200: {
-        description: 'What became of each key.',
-        schema: DisabledKeys,
-        examples: {
-          mixed: {
-            results: [
-              { id: KEY_EXAMPLE.id, disabled: true, error: null },
-              {
-                id: 'key_01a1fdfa942070018c603d2632ddc21f',
-                disabled: false,
-                error: { code: 'resource_not_found', message: 'This key does not exist.' },
-              },
-            ],
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'What became of each key.', schema: DisabledKeys } },
     failures: ['missing_parameter', ...BODY_FAILURES],
   },
   enable: {

@@ -1,10 +1,21 @@
 import type { Static } from '@sinclair/typebox'
 import type { AuditEntry } from '../../core/audit'
 import { isoTime } from '../../core/clock'
-import { instant, listOf, named, nextCursor, oneOf, orNull, record, text, yesOrNo } from '../openapi/json-schema'
+import {
+  identifier,
+  instant,
+  listOf,
+  named,
+  nextCursor,
+  oneOf,
+  orNull,
+  record,
+  text,
+  yesOrNo,
+} from '../openapi/json-schema'
 
 const KeyHistoryEntry = record('One change.', {
-  id: text('Id of the change.'),
+  id: identifier('audit', 'Id of the change.'),
   at: instant('When it happened.'),
   action: text('The change: create, change, rotate, disable, enable or revoke.'),
   by: oneOf(['owner', 'app', 'operator', 'system'], 'Who made it.'),
@@ -28,7 +39,7 @@ export const KeyNames = named(
   record('Names of keys and apps.', {
     names: listOf(
       record('One key or connected app.', {
-        id: text('Its id, `key_...` or `conn_...`, as in reports.'),
+        id: identifier('key', 'Its id, `key_...` or `conn_...`, as in reports.'),
         kind: oneOf(['key', 'app'], 'Whether it is a key or an app.'),
         name: text('Its name; for an app, the name it registered with.'),
         last4: orNull(text('The last four characters of a key; null for an app.')),

@@ -1,6 +1,6 @@
 import { formatUsd, micros } from '../../core/money'
 import { csvLine } from '../middleware/response/csv'
-import { KEY_EXAMPLE, KEY_SETTINGS, type KeyRecord } from './record'
+import { KEY_SETTINGS, type KeyRecord } from './record'
 
 type Cell = string | number | null
 
@@ -58,8 +58,6 @@ export const KEYS_CSV_HEAD = Object.keys(COLUMNS)
 export function csvOfKey(key: KeyRecord): string {
   return csvLine(Object.values(COLUMNS).map(({ cell }) => cell(key)))
 }
-
-export const KEYS_CSV_EXAMPLE = csvLine(KEYS_CSV_HEAD) + csvOfKey(KEY_EXAMPLE)
 
 function plainCell(value: KeyRecord[keyof KeyRecord]): Cell {
   if (Array.isArray(value)) return value.join(' ')

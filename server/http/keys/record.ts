@@ -18,6 +18,7 @@ import { readable, validateBody } from '../middleware/input/validate-body'
 import {
   checked,
   form,
+  identifier,
   instant,
   line,
   listOf,
@@ -148,7 +149,7 @@ export const Rotation = named(
 export const KeyRecord = named(
   'KeyRecord',
   record('An API key. Its secret is shown once, when it is created.', {
-    id: text('Id of the key.'),
+    id: identifier('key', 'Id of the key.'),
     prefix: text('The first characters of its secret.'),
     last4: text('The last four characters of its secret.'),
     status: oneOf(KEY_STATUSES, 'The status. `exhausted` means that the spending limit is used up.'),
@@ -183,34 +184,6 @@ export const KeyRecord = named(
 )
 export type KeyRecord = Static<typeof KeyRecord>
 
-export const KEY_EXAMPLE: KeyRecord = {
-  id: 'key_01a1fdfa942070018c603d2632ddc21b',
-  name: 'My first key',
-  prefix: 'gwk_3o',
-  last4: 'UYRQ',
-  status: 'active',
-  spending_limit: 1,
-  spent_micros_usd: 10_000,
-  remaining_micros_usd: 990_000,
-  allowed_ips: [],
-  expires_at: null,
-  created_at: '2026-11-21T08:56:28.490Z',
-  created_by: null,
-  last_used_at: null,
-  stops_at: null,
-  budget: null,
-  budget_window: null,
-  allowed_endpoints: [],
-  allowed_models: [],
-  rpm_limit: null,
-  tpm_limit: null,
-  note: null,
-  tags: [],
-  pinned_operations: [],
-  replaces: null,
-  replaced_by: null,
-}
-
 export const OneKey = named('OneKey', record('A key.', { key: KeyRecord }))
 export type OneKey = Static<typeof OneKey>
 
@@ -235,7 +208,7 @@ export const DisabledKeys = named(
   record('What became of each key.', {
     results: listOf(
       record('One key.', {
-        id: text('Its id.'),
+        id: identifier('key', 'Its id.'),
         disabled: yesOrNo('Whether it is disabled now.'),
         error: orNull(record('Why it is not.', { code: text('An error code.'), message: text('The reason.') })),
       }),

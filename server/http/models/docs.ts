@@ -3,7 +3,6 @@ import { KEY_FAILURES } from '../keys/key-failures'
 import { BODY_FAILURES } from '../openapi/body-failures'
 import type { EndpointDocs } from '../openapi/documented'
 import { CALL_FAILURES, call } from './call-docs'
-import { ANTHROPIC_EXAMPLE, GOOGLE_EXAMPLE, MODEL_EXAMPLE } from './example-docs'
 import { MEDIA_DOCS } from './media-docs'
 import { CallEstimate, ModelList, ModelRecord, NewCallEstimate } from './record'
 import { AnthropicModel, AnthropicModelList, GoogleModel, GoogleModelList } from './vendor-record'
@@ -45,15 +44,6 @@ export const MODEL_DOCS = {
       200: {
         description: 'The models.',
         schema: { anyOf: [ModelList, AnthropicModelList] },
-        examples: {
-          list: { object: 'list', data: [MODEL_EXAMPLE] },
-          anthropic: {
-            data: [ANTHROPIC_EXAMPLE],
-            has_more: false,
-            first_id: 'sandbox/echo',
-            last_id: 'sandbox/echo',
-          },
-        },
       },
     },
     failures: [...KEY_FAILURES, 'invalid_parameter'],
@@ -63,9 +53,7 @@ export const MODEL_DOCS = {
     tag: 'Models',
     summary: "Models in Google's format",
     description: "The models that Google's SDK can call. Errors use Google's format. Free.",
-    answers: {
-      200: { description: 'A page.', schema: GoogleModelList, examples: { list: { models: [GOOGLE_EXAMPLE] } } },
-    },
+    answers: { 200: { description: 'A page.', schema: GoogleModelList } },
     failures: [...KEY_FAILURES, 'invalid_parameter'],
     errorFormat: 'google',
   },
@@ -76,7 +64,7 @@ export const MODEL_DOCS = {
     description:
       "An id that contains a slash can be sent with `%2F` or with a plain slash; one that ends with a call, such as `:generateContent`, is for POST. Errors use Google's format. Free.",
     ids: MODEL_ID,
-    answers: { 200: { description: 'The model.', schema: GoogleModel, examples: { model: GOOGLE_EXAMPLE } } },
+    answers: { 200: { description: 'The model.', schema: GoogleModel } },
     failures: [...KEY_FAILURES, 'unknown_model', 'method_not_allowed'],
     errorFormat: 'google',
   },
@@ -91,7 +79,6 @@ export const MODEL_DOCS = {
       200: {
         description: 'The model.',
         schema: { anyOf: [ModelRecord, AnthropicModel] },
-        examples: { model: MODEL_EXAMPLE, anthropic: ANTHROPIC_EXAMPLE },
       },
     },
     failures: [...KEY_FAILURES, 'unknown_model', 'method_not_allowed'],
@@ -103,13 +90,7 @@ export const MODEL_DOCS = {
     tag: 'Activity',
     summary: 'The models of this gateway',
     description: 'The same list as `GET /v1/models`, for the signed-in owner.',
-    answers: {
-      200: {
-        description: 'The models.',
-        schema: ModelList,
-        examples: { list: { object: 'list', data: [MODEL_EXAMPLE] } },
-      },
-    },
+    answers: { 200: { description: 'The models.', schema: ModelList } },
     failures: [],
   },
   estimate: {
@@ -130,22 +111,7 @@ export const MODEL_DOCS = {
         },
       },
     },
-    answers: {
-      200: {
-        description: 'The estimate.',
-        schema: CallEstimate,
-        examples: {
-          free: {
-            model: 'sandbox/echo',
-            price_version: 'sandbox',
-            most_micros_usd: 0,
-            likely_input_tokens: 21,
-            most_input_tokens: 148,
-            most_output_tokens: 100,
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'The estimate.', schema: CallEstimate } },
     failures: [
       ...BODY_FAILURES,
       'missing_parameter',

@@ -14,6 +14,7 @@ import {
   record,
   text,
   whole,
+  withExample,
   withRule,
   yesOrNo,
 } from '../openapi/json-schema'
@@ -23,7 +24,7 @@ const RATE = opaque<number>({ type: 'number', description: 'USD per million toke
 export const ModelRecord = named(
   'Model',
   record('One model.', {
-    id: text('The id to send as `model`.'),
+    id: withExample('sandbox/echo', text('The id to send as `model`.')),
     object: oneOf(['model'], 'Always `model`.'),
     created: whole('UNIX time in seconds.'),
     owned_by: text('The vendor of the model.'),

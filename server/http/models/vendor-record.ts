@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import { type Model, type ModelRoute, routesOf } from '../../core/models/model'
-import { listOf, named, oneOf, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'
+import { listOf, named, oneOf, orNull, record, text, whole, withExample, yesOrNo } from '../openapi/json-schema'
 
 const RECHARGE = yesOrNo('Whether an account must have topped up before it can call this model.')
 
@@ -10,9 +10,9 @@ export const AnthropicModel = named(
   'AnthropicModel',
   record("One model in Anthropic's format.", {
     type: oneOf(['model'], 'Always `model`.'),
-    id: text('The id to send as `model`.'),
+    id: withExample('sandbox/echo', text('The id to send as `model`.')),
     display_name: text('The same id.'),
-    created_at: text('When it was added, in RFC 3339.'),
+    created_at: withExample('2026-01-01T00:00:00.000Z', text('When it was added, in RFC 3339.')),
     lifecycle: oneOf(['active'], 'Always `active`.'),
     deprecated_at: orNull(text('Always null.')),
     retires_at: orNull(text('Always null.')),
@@ -40,13 +40,16 @@ export const GoogleModel = named(
   record(
     "One model in Google's format.",
     {
-      name: text('`models/` and its id.'),
+      name: withExample('models/sandbox/echo', text('`models/` and its id.')),
       baseModelId: text('Its id.'),
       version: text('Its price version.'),
       displayName: text('Its id.'),
       inputTokenLimit: whole('Maximum input tokens, if known.'),
       outputTokenLimit: whole('Maximum output tokens, if known.'),
-      supportedGenerationMethods: listOf(text('A method.'), 'What can be called on it.'),
+      supportedGenerationMethods: listOf(
+        withExample('generateContent', text('A method.')),
+        'What can be called on it.',
+      ),
       recharge_required: RECHARGE,
     },
     ['inputTokenLimit', 'outputTokenLimit'],

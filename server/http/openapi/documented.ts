@@ -8,6 +8,7 @@ import { type JsonSchema, ref } from './json-schema'
 import type { OpenApiOperation, OpenApiResponse } from './open-api'
 import { type OpenApiParameter, openApiParameters } from './parameter-documents'
 import { headerRefs, ID_HEADERS, LIMIT_HEADERS, type ResponseHeader } from './response-headers'
+import { responseExamples } from './schema-example'
 
 /** The groups of the documentation, in display order. */
 export const TAGS = {
@@ -35,7 +36,8 @@ export type Access = 'key' | 'key or payment' | 'app' | 'session' | 'anybody'
 export interface ResponseDocs {
   readonly description: string
   readonly schema: JsonSchema
-  readonly examples: Readonly<Record<string, unknown>>
+  /** Derived from the schema if absent. */
+  readonly examples?: Readonly<Record<string, unknown>>
   readonly contentType?: string
   readonly headers?: readonly ResponseHeader[]
   /** `X-Cost-Mode: quote` gets a `Quote` instead. Not part of the schema: generated clients would return a union. */
@@ -204,7 +206,7 @@ function success(
     headers: headerRefs([...common, ...(headers ?? [])]),
     ...(canBeQuote && { 'x-quote': ref('Quote') }),
     content: {
-      [contentType ?? JSON_TYPE]: { schema, examples: named(examples) },
+      [contentType ?? JSON_TYPE]: { schema, examples: named(examples ?? responseExamples(schema)) },
       // A result that is not JSON differs from its quote by the content type.
       ...(canBeQuote && contentType !== undefined && { [JSON_TYPE]: { schema: ref('Quote') } }),
     },

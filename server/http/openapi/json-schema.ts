@@ -23,6 +23,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 const CHECK: unique symbol = Symbol('check')
 /** A schema's rule in words, instead of the rule derived from its keywords. */
 const RULE: unique symbol = Symbol('rule')
+/** A value of a schema, for the examples of responses. */
+export const EXAMPLE: unique symbol = Symbol('example')
 const CHECKED = 'Checked'
 /** Maximum length of the path of a nested property in an error. */
 const MAX_POINTER = 100
@@ -130,6 +132,16 @@ export function listOf<T extends TSchema>(items: T, description: string, more: J
 
 export function text(description: string, more: JsonSchema = {}) {
   return Type.String({ description, ...more })
+}
+
+/** The same schema with a value for the examples of responses. */
+export function withExample<T extends TSchema>(example: Static<T>, schema: T): T {
+  return { ...schema, [EXAMPLE]: example }
+}
+
+/** An id of the gateway, which begins with the name of its kind. */
+export function identifier(kind: string, description: string) {
+  return withExample(`${kind}_01a1fdfa942070018c603d2632ddc21b`, text(description))
 }
 
 /** A line of text from a person, without control characters. Its length is in characters, after trimming. */

@@ -1,6 +1,5 @@
 import type { SocialOperationName } from '../../core/catalog/operation'
 import type { FailureCode } from '../../core/failure'
-import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
 import { KEY_FAILURES } from '../keys/key-failures'
 import { BODY_FAILURES } from '../openapi/body-failures'
 import type { EndpointDocs } from '../openapi/documented'
@@ -10,7 +9,6 @@ import {
   NewSocialLink,
   OneSocialAccount,
   OwnerSocialLink,
-  type SocialAccount,
   SocialAccounts,
   SocialLink,
 } from './record'
@@ -24,11 +22,6 @@ import {
   SocialUnfollow,
   SocialUser,
 } from './result-record'
-
-const APPROVAL_PAGE =
-  'https://social.example.com/authorize?response_type=code&client_id=gateway&scope=tweet.read%20users.read&state='
-const STATE = 'nGt1D4rqBPc0c4JEzV0xgJXJH1H0tB8C9e9yJm8YxV4'
-const REQUESTED_SCOPES = ['tweet.read', 'users.read', 'tweet.write', 'offline.access']
 
 const POST_ID = '1600000000000000'
 
@@ -76,25 +69,7 @@ export const SOCIAL_FAILURES: readonly FailureCode[] = [
   'social_session_required',
 ]
 
-const LINK_EXAMPLE: SocialLink = {
-  auth_url: APPROVAL_PAGE + STATE,
-  state: STATE,
-  expires_at: '2026-11-21T09:06:28.490Z',
-  scopes: REQUESTED_SCOPES,
-}
-
 const KEY_ID = 'key_01a1fdfa942070018c603d2632ddc21b'
-const ACCOUNT_EXAMPLE: SocialAccount = {
-  key: { id: KEY_ID, name: 'My first key', prefix: 'gwk_3o', last4: 'UYRQ' },
-  state: 'linked',
-  network: 'sandbox',
-  account: { id: '1001', username: 'ada', name: 'Ada Lovelace' },
-  scopes: ['tweet.read', 'users.read', 'tweet.write'],
-  missing_scope: null,
-  linked_at: '2026-11-21T08:56:28.490Z',
-  refreshed_at: null,
-  link: null,
-}
 const KEY_PATH = { id: { description: 'Id of one of your keys.', example: KEY_ID } }
 
 export const SOCIAL_LINK_DOCS: EndpointDocs = {
@@ -111,9 +86,7 @@ export const SOCIAL_LINK_DOCS: EndpointDocs = {
     required: false,
     examples: { narrow: { scopes: ['tweet.write'] }, all: {} },
   },
-  answers: {
-    200: { description: 'The approval page.', schema: SocialLink, examples: { link: LINK_EXAMPLE } },
-  },
+  answers: { 200: { description: 'The approval page.', schema: SocialLink } },
   failures: [
     ...BODY_FAILURES,
     ...KEY_FAILURES,
@@ -130,20 +103,7 @@ export const OWNER_SOCIAL_DOCS = {
     tag: 'Social',
     summary: 'Social accounts of your keys',
     description: 'Each key with its linked social account and the status of the last attempt to link one.',
-    answers: {
-      200: {
-        description: 'A page of keys.',
-        schema: SocialAccounts,
-        examples: {
-          one: {
-            network: 'sandbox',
-            scopes: SOCIAL_SCOPES.map((name) => ({ name, meaning: SCOPE_MEANINGS[name] })),
-            accounts: [ACCOUNT_EXAMPLE],
-            next_cursor: null,
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'A page of keys.', schema: SocialAccounts } },
     failures: ['invalid_parameter'],
   },
   start: {
@@ -157,13 +117,7 @@ export const OWNER_SOCIAL_DOCS = {
       required: true,
       examples: { narrow: { key_id: KEY_ID, scopes: ['tweet.write'] } },
     },
-    answers: {
-      201: {
-        description: 'The approval page.',
-        schema: OwnerSocialLink,
-        examples: { link: { ...LINK_EXAMPLE, link_id: 'link_01a1fdfa942070018c603d2632ddc21c' } },
-      },
-    },
+    answers: { 201: { description: 'The approval page.', schema: OwnerSocialLink } },
     failures: [...BODY_FAILURES, 'resource_not_found', 'invalid_state', 'upstream_unavailable'],
   },
   unlink: {
@@ -173,24 +127,7 @@ export const OWNER_SOCIAL_DOCS = {
     description:
       'Removes the linked account from the key and revokes its access at the network. A pending link is cancelled. Safe to repeat.',
     ids: KEY_PATH,
-    answers: {
-      200: {
-        description: 'The updated key.',
-        schema: OneSocialAccount,
-        examples: {
-          none: {
-            account: {
-              ...ACCOUNT_EXAMPLE,
-              state: 'none',
-              network: null,
-              account: null,
-              scopes: [],
-              linked_at: null,
-            },
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'The updated key.', schema: OneSocialAccount } },
     failures: ['resource_not_found'],
   },
 } as const satisfies Record<string, EndpointDocs>

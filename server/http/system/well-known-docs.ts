@@ -1,11 +1,10 @@
 import { AUDIENCES, SCOPES } from '../../core/credentials/oauth-grant'
 import type { EndpointDocs } from '../openapi/documented'
-import { listOf, record, text, yesOrNo } from '../openapi/json-schema'
+import { listOf, record, text, withExample, yesOrNo } from '../openapi/json-schema'
 
 const url = (description: string) => text(description, { format: 'uri' })
-const words = (description: string) => listOf(text('A value.'), description)
-const ORIGIN = 'http://localhost:3000'
-const ISSUER = `${ORIGIN}/api/auth`
+const words = (description: string, ...values: readonly string[]) =>
+  withExample([...values], listOf(text('A value.'), description))
 
 /** Discovery documents of the OAuth server and its protected resources. */
 export const WELL_KNOWN_DOCS = {
@@ -26,14 +25,20 @@ export const WELL_KNOWN_DOCS = {
           revocation_endpoint: url('RFC 7009.'),
           introspection_endpoint: url('RFC 7662: what an app asks about its own tokens.'),
           device_authorization_endpoint: url('RFC 8628.'),
-          scopes_supported: words('The scopes that an app can request.'),
-          response_types_supported: words('Always `code`.'),
-          response_modes_supported: words('Always `query`.'),
-          grant_types_supported: words('The supported grant types.'),
-          code_challenge_methods_supported: words('Always `S256`.'),
-          token_endpoint_auth_methods_supported: words('How an app authenticates.'),
-          revocation_endpoint_auth_methods_supported: words('How an app authenticates when it revokes a token.'),
-          introspection_endpoint_auth_methods_supported: words('How an app authenticates when it asks about a token.'),
+          scopes_supported: words('The scopes that an app can request.', ...SCOPES),
+          response_types_supported: words('Always `code`.', 'code'),
+          response_modes_supported: words('Always `query`.', 'query'),
+          grant_types_supported: words('The supported grant types.', 'authorization_code', 'refresh_token'),
+          code_challenge_methods_supported: words('Always `S256`.', 'S256'),
+          token_endpoint_auth_methods_supported: words('How an app authenticates.', 'client_secret_basic'),
+          revocation_endpoint_auth_methods_supported: words(
+            'How an app authenticates when it revokes a token.',
+            'client_secret_basic',
+          ),
+          introspection_endpoint_auth_methods_supported: words(
+            'How an app authenticates when it asks about a token.',
+            'client_secret_basic',
+          ),
           authorization_response_iss_parameter_supported: yesOrNo(
             'RFC 9207: the authorization response names its issuer.',
           ),
@@ -42,32 +47,6 @@ export const WELL_KNOWN_DOCS = {
           ),
           service_documentation: url('This documentation.'),
         }),
-        examples: {
-          local: {
-            issuer: ISSUER,
-            authorization_endpoint: `${ISSUER}/oauth2/authorize`,
-            token_endpoint: `${ISSUER}/oauth2/token`,
-            registration_endpoint: `${ISSUER}/oauth2/register`,
-            revocation_endpoint: `${ISSUER}/oauth2/revoke`,
-            introspection_endpoint: `${ISSUER}/oauth2/introspect`,
-            device_authorization_endpoint: `${ISSUER}/device/code`,
-            scopes_supported: [...SCOPES],
-            response_types_supported: ['code'],
-            response_modes_supported: ['query'],
-            grant_types_supported: [
-              'authorization_code',
-              'refresh_token',
-              'urn:ietf:params:oauth:grant-type:device_code',
-            ],
-            code_challenge_methods_supported: ['S256'],
-            token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
-            revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
-            introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-            authorization_response_iss_parameter_supported: true,
-            client_id_metadata_document_supported: true,
-            service_documentation: `${ORIGIN}/docs`,
-          },
-        },
       },
     },
     failures: ['internal_error', 'service_unavailable'],
@@ -83,21 +62,11 @@ export const WELL_KNOWN_DOCS = {
         schema: record('RFC 9728.', {
           resource: url('The audience that a token must name.'),
           resource_name: text('Its name.'),
-          authorization_servers: words('The servers that issue tokens for it.'),
-          scopes_supported: words('The scopes that a token can have.'),
-          bearer_methods_supported: words('Always `header`.'),
+          authorization_servers: words('The servers that issue tokens for it.', 'http://localhost:3000/api/auth'),
+          scopes_supported: words('The scopes that a token can have.', ...SCOPES),
+          bearer_methods_supported: words('Always `header`.', 'header'),
           resource_documentation: url('This documentation.'),
         }),
-        examples: {
-          mcp: {
-            resource: `${ORIGIN}/mcp`,
-            resource_name: 'Gateway /mcp',
-            authorization_servers: [ISSUER],
-            scopes_supported: [...SCOPES],
-            bearer_methods_supported: ['header'],
-            resource_documentation: `${ORIGIN}/docs`,
-          },
-        },
       },
     },
     failures: ['internal_error'],

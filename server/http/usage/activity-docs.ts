@@ -1,5 +1,5 @@
 import type { EndpointDocs } from '../openapi/documented'
-import { CALL_EXAMPLE, REPORT_EXAMPLE, USAGE_DOCS } from './docs'
+import { USAGE_DOCS } from './docs'
 import { ErrorReport, RequestPage, TransactionPage, UsageReport } from './record'
 
 const CSV =
@@ -13,13 +13,7 @@ export const ACTIVITY_DOCS = {
     summary: 'Usage of the account',
     description:
       'The same report as `/v1/usage`, across all keys. Filters narrow it; `group_by` adds totals per key, operation, status or model.',
-    answers: {
-      200: {
-        description: 'The report.',
-        schema: UsageReport,
-        examples: { report: { ...REPORT_EXAMPLE, scope: 'account' } },
-      },
-    },
+    answers: { 200: { description: 'The report.', schema: UsageReport } },
     failures: ['invalid_parameter'],
   },
   requests: {
@@ -28,13 +22,7 @@ export const ACTIVITY_DOCS = {
     summary: 'The request log',
     description:
       'All calls of your keys, newest first, including refused ones. Response bodies are not stored. With a filter that matches few calls, a page may be short or empty although more follow: continue until `next_cursor` is null.',
-    answers: {
-      200: {
-        description: 'A page of calls.',
-        schema: RequestPage,
-        examples: { page: { requests: [CALL_EXAMPLE], next_cursor: null } },
-      },
-    },
+    answers: { 200: { description: 'A page of calls.', schema: RequestPage } },
     failures: ['invalid_parameter'],
   },
   request: {
@@ -51,28 +39,7 @@ export const ACTIVITY_DOCS = {
     summary: 'Why calls failed',
     description:
       'Failed calls by operation, status and error code, with the newest of each. Takes the filters of the request log.',
-    answers: {
-      200: {
-        description: 'The report.',
-        schema: ErrorReport,
-        examples: {
-          report: {
-            errors: [
-              {
-                operation: 'image-search',
-                status: 429,
-                code: 'rate_limit_exceeded',
-                requests: 12,
-                last_at: '2026-11-21T08:56:28.490Z',
-                last_request_id: 'req_01a1fdfa942070008c603d2632ddc21a',
-                last_message: 'The key may send 60 requests per minute.',
-              },
-            ],
-            is_partial: false,
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'The report.', schema: ErrorReport } },
     failures: ['invalid_parameter'],
   },
   transactions: {
@@ -81,29 +48,7 @@ export const ACTIVITY_DOCS = {
     summary: 'Transactions',
     description:
       'Credits and charges, newest first, each with the balance after it. With `group_by=day`, the charges of a day are one row between two other transactions; a page may then be short although more follow.',
-    answers: {
-      200: {
-        description: 'A page of transactions.',
-        schema: TransactionPage,
-        examples: {
-          page: {
-            transactions: [
-              {
-                id: 'txn_01a1fdfa942070018c603d2632ddc21d',
-                at: '2026-11-21T08:56:28.490Z',
-                kind: 'charge',
-                description: 'image-search',
-                request_id: CALL_EXAMPLE.id,
-                amount_micros_usd: -5000,
-                balance_after_micros_usd: 1_995_000,
-                charges: null,
-              },
-            ],
-            next_cursor: null,
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'A page of transactions.', schema: TransactionPage } },
     failures: ['invalid_parameter'],
   },
   csv: {

@@ -3,20 +3,8 @@ import type { EndpointDocs } from '../openapi/documented'
 import { CreditsBalance, ExplainedRequest, UsageReport, Whoami } from './record'
 
 const NO_TOKENS = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 }
-const SUMS = { requests: 3, failed_requests: 1, ...NO_TOKENS, charged_micros_usd: 10_000 }
 
-export const REPORT_EXAMPLE = {
-  scope: 'key',
-  currency: 'USD',
-  start_time: 1_795_132_800,
-  end_time: 1_795_219_200,
-  bucket_width: '1d',
-  timezone: 'UTC',
-  totals: SUMS,
-  buckets: [{ start_time: 1_795_132_800, end_time: 1_795_219_200, ...SUMS }],
-}
-
-export const CALL_EXAMPLE = {
+const CALL_EXAMPLE = {
   id: 'req_01a1fdfa942070008c603d2632ddc21a',
   client_request_id: null,
   at: '2026-11-21T08:56:28.490Z',
@@ -46,14 +34,6 @@ const CHARGE_EXAMPLE = {
   charged_micros_usd: 5000,
 }
 
-const BALANCE_EXAMPLE = {
-  currency: 'USD',
-  account_balance_micros_usd: null,
-  available_balance_micros_usd: 990_000,
-  api_key: { unlimited: false, remaining_micros_usd: 990_000, used_micros_usd: 10_000 },
-  as_of: '2026-11-21T08:56:28.490Z',
-}
-
 export const USAGE_DOCS = {
   report: {
     id: 'usage',
@@ -61,7 +41,7 @@ export const USAGE_DOCS = {
     summary: 'Usage of this key',
     description:
       'Requests, tokens and charges over time. Without times, it covers the last 30 days, or the last day for hourly buckets. At most 366 days in daily buckets, or 31 days in hourly buckets. `scope=account` needs an OAuth access token: a key can only read its own usage.',
-    answers: { 200: { description: 'The report.', schema: UsageReport, examples: { report: REPORT_EXAMPLE } } },
+    answers: { 200: { description: 'The report.', schema: UsageReport } },
     failures: ['invalid_parameter', 'insufficient_permissions', ...KEY_FAILURES],
   },
   explained: {
@@ -114,9 +94,7 @@ export const USAGE_DOCS = {
     tag: 'Usage',
     summary: 'Remaining balance',
     description: "The account's balance and what is left of the key's spending limit. The lower of the two applies.",
-    answers: {
-      200: { description: 'The balance.', schema: CreditsBalance, examples: { balance: BALANCE_EXAMPLE } },
-    },
+    answers: { 200: { description: 'The balance.', schema: CreditsBalance } },
     failures: KEY_FAILURES,
   },
   whoami: {
@@ -124,22 +102,7 @@ export const USAGE_DOCS = {
     tag: 'Usage',
     summary: 'Identify the caller',
     description: 'The account that calls with this key or access token are charged to, and what the credential may do.',
-    answers: {
-      200: {
-        description: 'The account and the credential.',
-        schema: Whoami,
-        examples: {
-          key: {
-            account_id: 'acct_01a1fdfa942070018c603d2632ddc21b',
-            email: null,
-            credential: 'key',
-            credential_id: 'key_01a1fdfa942070018c603d2632ddc21b',
-            name: 'My first key',
-            scopes: null,
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'The account and the credential.', schema: Whoami } },
     failures: KEY_FAILURES,
   },
 } as const satisfies Record<string, EndpointDocs>

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ENTRY_KINDS } from '../../core/ledger/entry'
 import {
+  identifier,
   instant,
   listOf,
   microsUsd,
@@ -39,7 +40,7 @@ const latency = {
 }
 
 const call = {
-  id: text("The gateway's id of the request."),
+  id: identifier('req', "The gateway's id of the request."),
   client_request_id: orNull(text('The X-Request-ID sent with it.')),
   at: instant('When it arrived.'),
   key_id: text('The key that made it.'),
@@ -232,7 +233,7 @@ export const RequestPage = named(
 export type RequestPage = Static<typeof RequestPage>
 
 export const TransactionRecord = record('One transaction.', {
-  id: text('Id of the transaction.'),
+  id: identifier('txn', 'Id of the transaction.'),
   at: instant('When it was booked.'),
   kind: oneOf(ENTRY_KINDS, 'The kind of transaction.'),
   description: text('A description.'),

@@ -16,58 +16,24 @@ import {
   WebhookWithSecret,
 } from './record'
 
-const AT = '2026-11-21T08:56:28.490Z'
-const WEBHOOK: OneWebhook['webhook'] = {
-  id: 'hook_01a1fdfa942070018c603d2632ddc21b',
-  url: 'https://example.com/webhooks/gateway',
-  events: ['key.exhausted', 'balance.low'],
-  status: 'active',
-  failing_since: null,
-  previous_secret_until: null,
-  dropped_events: 0,
-  created_at: AT,
-  created_by: null,
+const RECEIVER = 'https://example.com/webhooks/gateway'
+const ID = { id: { description: 'Id of one of your webhooks.', example: 'hook_01a1fdfa942070018c603d2632ddc21b' } }
+const DELIVERY_ID = {
+  delivery: { description: 'Id of one of its deliveries.', example: 'dlv_01a1fdfa942070018c603d2632ddc21c' },
 }
-const SECRET = { webhook: { ...WEBHOOK, status: 'unconfirmed' as const }, secret: `whsec_${'3o'.padEnd(43, 'x')}=` }
-const DELIVERY: OneDelivery['delivery'] = {
-  id: 'dlv_01a1fdfa942070018c603d2632ddc21c',
-  event_id: 'evt_01a1fdfa942070018c603d2632ddc21d',
-  type: 'balance.low',
-  status: 'delivered',
-  attempts: 1,
-  body: `{"type":"balance.low","timestamp":"${AT}","data":{"balance_micros_usd":990000}}`,
-  response_status: 200,
-  response_body: 'ok',
-  error: null,
-  duration_ms: 84,
-  created_at: AT,
-  last_attempt_at: AT,
-  next_attempt_at: null,
-}
-const PENDING: OneDelivery['delivery'] = {
-  ...DELIVERY,
-  ...{ status: 'pending', attempts: 0, response_status: null, response_body: null, duration_ms: null },
-  ...{ last_attempt_at: null, next_attempt_at: AT },
-}
-const ID = { id: { description: 'Id of one of your webhooks.', example: WEBHOOK.id } }
-const DELIVERY_ID = { delivery: { description: 'Id of one of its deliveries.', example: DELIVERY.id } }
 
 const COMMON = { tag: 'Events' } as const
 const ONE = {
-  200: { description: 'The webhook.', schema: OneWebhook, examples: { webhook: { webhook: WEBHOOK } } },
+  200: { description: 'The webhook.', schema: OneWebhook },
 } as const
 const WITH_SECRET = {
-  201: { description: 'The webhook and its secret.', schema: WebhookWithSecret, examples: { created: SECRET } },
+  201: { description: 'The webhook and its secret.', schema: WebhookWithSecret },
 } as const
 const QUEUED = {
-  202: { description: 'The queued delivery.', schema: OneDelivery, examples: { delivery: { delivery: PENDING } } },
+  202: { description: 'The queued delivery.', schema: OneDelivery },
 } as const
 const MAIL = {
-  200: {
-    description: 'What is mailed.',
-    schema: NoticeMailSettings,
-    examples: { settings: { kinds: ['key.exhausted', 'balance.low'], weekly_summary: false, sends_mail: true } },
-  },
+  200: { description: 'What is mailed.', schema: NoticeMailSettings },
 } as const
 
 export const WEBHOOK_DOCS = {
@@ -76,9 +42,7 @@ export const WEBHOOK_DOCS = {
     id: 'listWebhooks',
     summary: 'List webhooks',
     description: 'Your endpoints for events, newest first.',
-    answers: {
-      200: { description: 'All webhooks.', schema: WebhookList, examples: { list: { webhooks: [WEBHOOK] } } },
-    },
+    answers: { 200: { description: 'All webhooks.', schema: WebhookList } },
     failures: [],
   },
   create: {
@@ -91,7 +55,7 @@ export const WEBHOOK_DOCS = {
       description: 'Where events are sent, and which.',
       schema: NewWebhook,
       required: true,
-      examples: { some: { url: WEBHOOK.url, events: WEBHOOK.events }, all: { url: WEBHOOK.url } },
+      examples: { some: { url: RECEIVER, events: ['key.exhausted', 'balance.low'] }, all: { url: RECEIVER } },
     },
     answers: WITH_SECRET,
     failures: ['missing_parameter', 'limit_reached', 'rate_limit_exceeded', ...BODY_FAILURES],
@@ -175,13 +139,7 @@ export const WEBHOOK_DOCS = {
     summary: 'List the deliveries of a webhook',
     description: 'What was sent to the endpoint and what it answered, newest first.',
     ids: ID,
-    answers: {
-      200: {
-        description: 'A page of deliveries.',
-        schema: DeliveryPage,
-        examples: { page: { deliveries: [DELIVERY], next_cursor: null } },
-      },
-    },
+    answers: { 200: { description: 'A page of deliveries.', schema: DeliveryPage } },
     failures: ['invalid_parameter', 'resource_not_found'],
   },
   resend: {
@@ -201,27 +159,7 @@ export const NOTICE_DOCS = {
     id: 'listNotices',
     summary: 'List notices',
     description: 'The events of your account, newest first: the same that webhooks receive.',
-    answers: {
-      200: {
-        description: 'A page of notices.',
-        schema: NoticePage,
-        examples: {
-          page: {
-            notices: [
-              {
-                id: DELIVERY.event_id,
-                type: 'balance.low',
-                timestamp: AT,
-                data: { balance_micros_usd: 990_000 },
-                read: false,
-              },
-            ],
-            unread: 1,
-            next_cursor: null,
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'A page of notices.', schema: NoticePage } },
     failures: ['invalid_parameter'],
   },
   read: {
@@ -235,9 +173,7 @@ export const NOTICE_DOCS = {
       required: false,
       examples: { all: {} },
     },
-    answers: {
-      200: { description: 'What is left unread.', schema: UnreadNotices, examples: { none: { unread: 0 } } },
-    },
+    answers: { 200: { description: 'What is left unread.', schema: UnreadNotices } },
     failures: ['resource_not_found', ...BODY_FAILURES],
   },
   mail: {

@@ -6,6 +6,7 @@ import { type Delivery, statusOf, type Webhook } from '../../core/webhooks/webho
 import {
   anyObject,
   form,
+  identifier,
   instant,
   listOf,
   nextCursor,
@@ -15,6 +16,7 @@ import {
   record,
   text,
   whole,
+  withExample,
   withRule,
   yesOrNo,
 } from '../openapi/json-schema'
@@ -50,7 +52,7 @@ export const NoticeMailSettings = record('What is mailed.', {
 export type NoticeMailSettings = Static<typeof NoticeMailSettings>
 
 export const WebhookRecord = record('An endpoint that receives events.', {
-  id: text('Id of the webhook.'),
+  id: identifier('hook', 'Id of the webhook.'),
   ...WEBHOOK_SETTINGS,
   status: oneOf(
     ['unconfirmed', 'active', 'paused'],
@@ -76,15 +78,15 @@ export const OneWebhook = record('The webhook.', { webhook: WebhookRecord })
 export type OneWebhook = Static<typeof OneWebhook>
 export const WebhookWithSecret = record('The webhook and its secret, which is never shown again.', {
   webhook: WebhookRecord,
-  secret: text('Verifies signatures: `whsec_` and base64.'),
+  secret: withExample(`whsec_${'3o'.padEnd(43, 'x')}=`, text('Verifies signatures: `whsec_` and base64.')),
 })
 export type WebhookWithSecret = Static<typeof WebhookWithSecret>
 export const WebhookList = record('All webhooks, newest first.', { webhooks: listOf(WebhookRecord, 'The webhooks.') })
 export type WebhookList = Static<typeof WebhookList>
 
 const DeliveryRecord = record('One event for one webhook.', {
-  id: text('Id of the delivery.'),
-  event_id: text('Id of the event: the header `webhook-id`.'),
+  id: identifier('dlv', 'Id of the delivery.'),
+  event_id: identifier('evt', 'Id of the event: the header `webhook-id`.'),
   type: text('The type of the event.'),
   status: oneOf(['pending', 'delivered', 'failed'], '`pending`: not sent yet, or it will be retried.'),
   attempts: whole('How often it was sent.'),
@@ -110,7 +112,7 @@ export type DeliveryPage = Static<typeof DeliveryPage>
 export const NoticePage = record('A page of notices, newest first.', {
   notices: listOf(
     record('What happened.', {
-      id: text('Id of the event.'),
+      id: identifier('evt', 'Id of the event.'),
       type: text('The type of the event.'),
       timestamp: instant('When it happened.'),
       data: anyObject('As in the webhook.'),

@@ -3,7 +3,6 @@ import {
   ApiImport,
   ApiLift,
   ApiList,
-  type ApiRecord,
   ApiTrial,
   ImportPlan,
   NewApi,
@@ -14,84 +13,28 @@ import {
 import { BODY_FAILURES } from '../../openapi/body-failures'
 import type { EndpointDocs } from '../../openapi/documented'
 
-const EXAMPLE: ApiRecord = {
+const ONE = { description: 'The API.', schema: OneApi }
+const NAME = { name: { description: 'The name of the API.', example: 'weather' } }
+const DOCUMENT = '{"openapi":"3.1.0","info":{"title":"Weather","version":"1"},"paths":{}}'
+const NEW = {
   name: 'weather',
   base_url: 'https://api.weather.example',
   auth: 'header:x-api-key=env:UPSTREAM_WEATHER_KEY',
-  title: 'Weather',
-  description: 'Forecasts for any place.',
-  timeout_ms: 30_000,
-  concurrency: 100,
-  cache_seconds: 0,
-  headers: {},
-  enabled: true,
-  operations: [
-    {
-      name: 'weather.getForecast',
-      tool_name: 'weather_getforecast',
-      price_version: 'price_01a1fdfa942070018c603d2632ddc21b',
-      id: 'getForecast',
-      method: 'GET',
-      path: '/v1/forecast',
-      price: { mode: 'fixed', usd: '0.01' },
-      title: 'Forecast',
-      description: 'The forecast of the next days.',
-      parameters: [
-        {
-          ...{ name: 'city', in: 'query', required: true, description: 'A city.', schema: { type: 'string' } },
-          ...{ style: 'form', explode: true },
-        },
-      ],
-      body: null,
-      success: { min_status: 200, max_status: 299, conditions: [] },
-      upstream_cost_usd: '0.004',
-      pay_per_request: null,
-      effect: 'read',
-      idempotency_header: null,
-      refused_statuses: [],
-      answer: 'whole',
-      headers_up: [],
-      headers_down: [],
-      examples: [],
-      enabled: true,
-    },
-  ],
-  created_at: '2026-11-22T08:56:28.490Z',
-  updated_at: '2026-11-22T08:56:28.490Z',
 }
-const ONE = { description: 'The API.', schema: OneApi, examples: { one: { api: EXAMPLE, notices: [], closed: [] } } }
-const NAME = { name: { description: 'The name of the API.', example: 'weather' } }
-const DOCUMENT = '{"openapi":"3.1.0","info":{"title":"Weather","version":"1"},"paths":{}}'
-const NEW = { name: EXAMPLE.name, base_url: EXAMPLE.base_url, auth: EXAMPLE.auth }
 
 export const API_DOCS = {
   list: {
-    ...{
-      id: 'listApis',
-      tag: 'Operator',
-      summary: 'List APIs',
-      failures: [],
-    },
+    id: 'listApis',
+    tag: 'Operator',
+    summary: 'List APIs',
+    failures: [],
     description: 'The APIs that operators put on sale, also those that are disabled.',
-    answers: {
-      200: {
-        description: 'All APIs, by name.',
-        schema: ApiList,
-        examples: {
-          one: {
-            apis: [
-              {
-                ...{ ...NEW, title: EXAMPLE.title, enabled: true, operations: 1, enabled_operations: 1 },
-                updated_at: EXAMPLE.updated_at,
-              },
-            ],
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'All APIs, by name.', schema: ApiList } },
   },
   create: {
-    ...{ id: 'createApi', tag: 'Operator', summary: 'Put an API on sale' },
+    id: 'createApi',
+    tag: 'Operator',
+    summary: 'Put an API on sale',
     description:
       'With its operations, or with an OpenAPI document in `openapi` and a price. Its operations can be called at once, at `/apis/v1/{name}{path}`. Setting an upstream needs a recent sign-in.',
     body: {
@@ -115,7 +58,9 @@ export const API_DOCS = {
     failures: [...BODY_FAILURES, 'missing_parameter', 'invalid_state'],
   },
   import: {
-    ...{ id: 'importApi', tag: 'Operator', summary: 'Import an OpenAPI document' },
+    id: 'importApi',
+    tag: 'Operator',
+    summary: 'Import an OpenAPI document',
     description:
       'Puts the operations of a document on sale, or brings an API up to date with it. With `dry_run=true` nothing is changed: the plan says what would be sold, and what cannot be, each by name and reason. To change an API that is there, send the `confirm` of the plan.',
     body: {
@@ -124,29 +69,23 @@ export const API_DOCS = {
       required: true,
       examples: { first: { ...NEW, document: DOCUMENT, price: { mode: 'fixed', usd: '0.01' } } },
     },
-    answers: {
-      200: {
-        description: 'What was done, or would be.',
-        schema: ImportPlan,
-        examples: {
-          dry_run: {
-            ...{ applied: false, is_new: true, added: ['getForecast'], changed: [], removed: [], notices: [] },
-            refused: [{ name: 'GET /v1/session', reason: 'It has a cookie parameter.' }],
-            ...{ confirm: '4c1d6e6f0b2a9f31', api: EXAMPLE },
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'What was done, or would be.', schema: ImportPlan } },
     failures: [...BODY_FAILURES, 'missing_parameter', 'invalid_state'],
   },
   show: {
-    ...{ id: 'showApi', tag: 'Operator', summary: 'Show an API', ids: NAME },
+    id: 'showApi',
+    tag: 'Operator',
+    summary: 'Show an API',
+    ids: NAME,
     description: 'With all its operations. Secrets are never shown.',
     answers: { 200: ONE },
     failures: ['resource_not_found'],
   },
   change: {
-    ...{ id: 'changeApi', tag: 'Operator', summary: 'Change an API', ids: NAME },
+    id: 'changeApi',
+    tag: 'Operator',
+    summary: 'Change an API',
+    ids: NAME,
     description:
       'Applies to the next call; calls in progress keep what they were admitted with. A changed scheme, host or port drops the secret unless `auth` is sent too, and changing either needs a recent sign-in.',
     body: {
@@ -162,7 +101,10 @@ export const API_DOCS = {
     failures: [...BODY_FAILURES, 'resource_not_found', 'invalid_state'],
   },
   test: {
-    ...{ id: 'testApi', tag: 'Operator', summary: 'Try an operation', ids: NAME },
+    id: 'testApi',
+    tag: 'Operator',
+    summary: 'Try an operation',
+    ids: NAME,
     description:
       'Asks the upstream once, also of an operation that is not enabled yet: its real answer, the units that were counted, and the price it would have cost. Nothing is charged to anybody here; the upstream may charge you.',
     body: {
@@ -171,28 +113,14 @@ export const API_DOCS = {
       required: true,
       examples: { one: { operation: 'getForecast', input: { city: 'Berlin' } } },
     },
-    answers: {
-      200: {
-        description: 'What came of it.',
-        schema: ApiTrial,
-        examples: {
-          one: {
-            ...{
-              status: 200,
-              content_type: 'application/json',
-              bytes: 12,
-              preview: '{"sun":true}',
-              units: '1 request',
-            },
-            ...{ held_usd: '0.01', cost_usd: '0.01', problem: null },
-          },
-        },
-      },
-    },
+    answers: { 200: { description: 'What came of it.', schema: ApiTrial } },
     failures: [...BODY_FAILURES, 'missing_parameter', 'resource_not_found'],
   },
   lift: {
-    ...{ id: 'liftApi', tag: 'Operator', summary: 'Open what overruns closed', ids: NAME },
+    id: 'liftApi',
+    tag: 'Operator',
+    summary: 'Open what overruns closed',
+    ids: NAME,
     description:
       'An operation whose upstream claimed more than the maximum price is closed to the account of that call, and after three accounts it is taken off sale. This opens it again; so does a new price, and putting it back on sale.',
     body: {
@@ -205,11 +133,12 @@ export const API_DOCS = {
     failures: [...BODY_FAILURES, 'resource_not_found'],
   },
   remove: {
-    ...{ id: 'removeApi', tag: 'Operator', summary: 'Remove an API', ids: NAME },
+    id: 'removeApi',
+    tag: 'Operator',
+    summary: 'Remove an API',
+    ids: NAME,
     description: 'Its name cannot be used again for 30 days. Usage and prices of past calls stay readable.',
-    answers: {
-      200: { description: 'The API that was removed.', schema: RemovedApi, examples: { removed: { name: 'weather' } } },
-    },
+    answers: { 200: { description: 'The API that was removed.', schema: RemovedApi } },
     failures: ['resource_not_found'],
   },
 } as const satisfies Record<string, EndpointDocs>
