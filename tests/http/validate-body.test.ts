@@ -21,7 +21,7 @@ import {
   withRule,
   yesOrNo,
 } from '../../server/http/openapi/json-schema'
-import { extractNamed } from '../../server/http/openapi/named-schemas'
+import { extractNamed } from '../../server/http/openapi/normalized-operation'
 
 const Dog = form(
   'A dog.',

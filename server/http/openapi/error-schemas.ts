@@ -1,18 +1,5 @@
 import { FAILURES } from '../middleware/response/failures'
-import {
-  instant,
-  type JsonSchema,
-  listOf,
-  microsUsd,
-  oneOf,
-  opaque,
-  orNull,
-  record,
-  ref,
-  text,
-  whole,
-  yesOrNo,
-} from './json-schema'
+import { type JsonSchema, listOf, microsUsd, oneOf, opaque, orNull, record, ref, text, whole } from './json-schema'
 import { NODE } from './node-schema'
 
 const TYPES = [...new Set(Object.values(FAILURES).map(({ type }) => type))]
@@ -137,26 +124,4 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     ['code', 'checks', 'problems', 'warnings', 'sources', 'models', 'nodes'],
   ),
   Health: record('The process is alive.', { status: oneOf(['ok'], 'Always `ok`.') }),
-  User: record('A user.', {
-    id: text('Id of the user.'),
-    name: text('Name.'),
-    email: text('Email address.', { format: 'email' }),
-    emailVerified: yesOrNo('Whether the email address is verified.'),
-    twoFactorEnabled: yesOrNo('Whether an authenticator app is set up.'),
-    image: orNull(text('Always null; pictures are not stored.')),
-    createdAt: instant('When the user signed up.'),
-    updatedAt: instant('When the user last changed.'),
-  }),
-  Session: record('A session of a user.', {
-    id: text('Id of the session.'),
-    userId: text('Id of the user.'),
-    token: text('The session token. The cookie contains it signed.'),
-    expiresAt: instant('When it expires unless it is used before then.'),
-    createdAt: instant('When the user signed in.'),
-    updatedAt: instant('When it was last extended.'),
-    ipAddress: orNull(text('IP address of the sign-in.')),
-    userAgent: orNull(text('User agent of the sign-in.')),
-    lastSeenAt: orNull(instant('When it was last used, to the minute.'), 'not used yet'),
-    secondFactor: orNull(yesOrNo('Whether it began with a second factor.'), 'it did not'),
-  }),
 }
