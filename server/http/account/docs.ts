@@ -1,3 +1,4 @@
+import { JSON_FAILURES } from '../openapi/body-failures'
 import type { EndpointDocs } from '../openapi/documented'
 import { AccountRecord, LimitsRecord, OperatorClaim, OperatorClaimed } from './record'
 
@@ -23,14 +24,7 @@ export const ACCOUNT_DOCS = {
       examples: { printed: { token: '$SETUP_TOKEN' } },
     },
     answers: { 200: { description: 'The account is now the operator.', schema: OperatorClaimed } },
-    failures: [
-      'insufficient_permissions',
-      'json_parse_error',
-      'invalid_request',
-      'request_timeout',
-      'payload_too_large',
-      'unsupported_media_type',
-    ],
+    failures: ['insufficient_permissions', ...JSON_FAILURES],
   },
   limits: {
     id: 'limits',

@@ -1,4 +1,5 @@
 import { KEY_REFUSALS } from '../keys/key-failures'
+import { PAYMENT_FAILURES } from '../openapi/body-failures'
 import type { EndpointDocs } from '../openapi/documented'
 import { NewWalletTopUp, PaidTopUp } from './record'
 
@@ -27,12 +28,7 @@ export const WALLET_DOCS = {
       'request_timeout',
       'payload_too_large',
       'unsupported_media_type',
-      'payment_required',
-      'malformed_credential',
-      'invalid_challenge',
-      'payment_expired',
-      'invalid_payload',
-      'verification_failed',
+      ...PAYMENT_FAILURES,
       'payment_in_progress',
       'answer_not_kept',
       'payment_pending',

@@ -3,6 +3,7 @@ import type { ParameterTable } from '../../core/catalog/parameters'
 import type { FailureCode } from '../../core/failure'
 import { formatUsd } from '../../core/money'
 import { KEY_REFUSALS } from '../keys/key-failures'
+import { JSON_FAILURES, PAYMENT_FAILURES } from '../openapi/body-failures'
 import type { EndpointDocs } from '../openapi/documented'
 import type { JsonSchema } from '../openapi/json-schema'
 import { bodySchema } from '../openapi/parameter-documents'
@@ -14,12 +15,7 @@ const DATA_FAILURES: readonly FailureCode[] = [
   'invalid_parameter',
   ...KEY_REFUSALS,
   'insufficient_permissions',
-  'payment_required',
-  'malformed_credential',
-  'invalid_challenge',
-  'payment_expired',
-  'invalid_payload',
-  'verification_failed',
+  ...PAYMENT_FAILURES,
   'insufficient_api_key_balance',
   'insufficient_balance',
   'not_acceptable',
@@ -37,14 +33,6 @@ const DATA_FAILURES: readonly FailureCode[] = [
   'payment_network_unavailable',
   'upstream_unavailable',
   'upstream_timeout',
-]
-
-const BODY_FAILURES: readonly FailureCode[] = [
-  'json_parse_error',
-  'invalid_request',
-  'request_timeout',
-  'payload_too_large',
-  'unsupported_media_type',
 ]
 
 const IMAGES_EXAMPLE = {
@@ -146,7 +134,7 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
       ),
       ...(needsKey ? SOCIAL_FAILURES : []),
       ...(operation.effect === 'write' ? (['outcome_unknown'] as const) : []),
-      ...(post ? BODY_FAILURES : []),
+      ...(post ? JSON_FAILURES : []),
     ],
     price: operation.price,
     operation: operation.name,
