@@ -91,7 +91,7 @@ export function responseExamples(schema: JsonSchema): Readonly<Record<string, un
 }
 
 /** A value of a schema: its own example, that of its name, or one of its type. What can be null is null. */
-export function schemaExample(schema: JsonSchema, name = ''): unknown {
+function schemaExample(schema: JsonSchema, name = ''): unknown {
   const own: unknown = Reflect.get(schema, EXAMPLE)
   if (own !== undefined) return own
   const { anyOf, enum: values, type } = schema
