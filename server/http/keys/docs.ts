@@ -1,4 +1,3 @@
-import { csvLine } from '../middleware/response/csv'
 import { BODY_FAILURES } from '../openapi/body-failures'
 import type { EndpointDocs } from '../openapi/documented'
 import { KeyHistory, KeyNames } from './key-history'
@@ -78,7 +77,7 @@ export const KEY_DOCS = {
       200: {
         description: 'The file.',
         schema: { type: 'string' },
-        examples: { file: csvLine(KEYS_CSV_HEAD) },
+        examples: { file: `${KEYS_CSV_HEAD.join(',')}\r\n` },
         contentType: 'text/csv',
         headers: ['Content-Disposition'],
       },
