@@ -122,7 +122,7 @@ export function app(parts: AppParts) {
   const mounted: MountedRoute[] = []
   const imported = importedRouteTable(parts.apis, parts.upToFrom)
   const built = Promise.withResolvers<(request: Request) => Promise<Response>>()
-  // Strict: a path with a trailing slash is a different path (spec-answers 2).
+  // Strict: a path with a trailing slash is a different path (spec D2).
   const web = new Elysia({ strictPath: true })
     .use(requestHooks(parts, endpoints))
     .use(callRoutes(parts, endpoints))

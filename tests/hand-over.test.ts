@@ -3,7 +3,7 @@ import { HandOver } from '../server/hand-over'
 import { WaitingRoom } from '../server/waiting-room'
 import { until } from './support/until'
 
-/** Issue 21 point 13: one gateway hands over to the next. */
+/** One gateway hands over to the next. */
 describe('a gateway whose successor announces itself', () => {
   function running({ takeOver = true } = {}) {
     const done: string[] = []

@@ -57,7 +57,7 @@ async function runStaticChecks() {
 async function checkNamedTests(report: string | null): Promise<ToolRun> {
   const began = performance.now()
   const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-  const unproven = unprovenTests(read('docs/spec-coverage.md'), report ?? '', read)
+  const unproven = unprovenTests(read('docs/specification.md'), report ?? '', read)
   return { exitCode: unproven.length === 0 ? 0 : 1, output: unproven.join('\n'), seconds: secondsSince(began) }
 }
 

@@ -63,7 +63,7 @@ export function composeModels(
     backend: new UpstreamRouter({ keyOf, now: () => clock.now(), telemetry, onTrouble, shareOf: parts.shareOf }),
     ledger,
     clock,
-    // Unlimited sign-ups must not spend the operator's money (spec-answers 4).
+    // Unlimited sign-ups must not spend the operator's money (spec D4).
     creditBuysPaid: config.creditBuysPaidProviders,
     inputs,
     items: new ItemMemory(clock),

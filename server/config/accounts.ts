@@ -29,7 +29,7 @@ export const ACCOUNTS = group('Accounts and anonymous callers', '', {
     default: null,
     otherwise: 'nobody',
     values: ['operators', 'all'],
-    doc: '`operators` or `all`: who must sign in with a second factor (authenticator app or passkey) for whatever asks for a recent sign-in',
+    doc: '`operators` or `all`: users who need a second factor (authenticator app or passkey) for actions that ask for a recent sign-in',
   }),
   SIGNUP_CREDIT_PER_NETWORK: integer({
     default: 10,

@@ -3,7 +3,7 @@ import { networks } from './listening'
 import { type UpstreamWalletSettings, upstreamWalletSettings, WALLET_PREFIX } from './payments/upstream-wallet'
 import { group, list, type Read } from './schema/setting'
 
-/** Settings of imported APIs (spec-answers 12). */
+/** Settings of imported APIs (spec D12). */
 export interface ApiSettings {
   /** Private addresses that upstreams may have; null for none. */
   readonly privateUpstreams: Allowlist | null

@@ -41,7 +41,7 @@ const region = text({ example: 'eu-central-1', doc: 'Region of the bucket' })
 
 export const BACKUPS = group(
   'Backups',
-  "Copies of the data, and the access to a bucket by the variables of Amazon's tools. [How](operating.md#back-up-and-restore).",
+  "Copies of the data, and the access to a bucket by the variables of Amazon's tools. [How](operating/backup.md).",
   {
     BACKUP_TO: text({
       is: /^(?!s3:)|^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/|$)/,

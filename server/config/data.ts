@@ -17,7 +17,7 @@ export const DATA = group('Data and secrets', '', {
   NEW_DATA_DIR: flag({
     default: false,
     environmentOnly: true,
-    doc: 'Whether a start may begin a new gateway although its volume is not mounted, `DATA_DIR` does not exist, or `BACKUP_TO` has copies of it ([when a start is refused](operating.md#when-a-start-is-refused)). For one start, like `--new`',
+    doc: 'Whether a start may begin a new gateway although its volume is not mounted, `DATA_DIR` does not exist, or `BACKUP_TO` has copies of it ([when a start is refused](operating/install.md#when-a-start-is-refused)). For one start, like `--new`',
   }),
   CONFIG_FILE: text({
     otherwise: '`DATA_DIR/gateway.yaml`, if it exists',
@@ -42,20 +42,20 @@ export const DATA = group('Data and secrets', '', {
   DATABASE_SYNC: choice({
     default: 'asked',
     values: ['asked', 'promised'],
-    doc: '`asked`: a database server that says that it acknowledges commits before they are on disk is refused. `promised`: you promise that its disk has what it acknowledges ([what a libSQL server needs](many-nodes.md#what-the-database-server-needs))',
+    doc: '`asked`: a database server that says that it acknowledges commits before they are on disk is refused. `promised`: you promise that its disk has what it acknowledges ([what a libSQL server needs](operating/install.md#a-database-server))',
   }),
   DISK_RESERVE_MIB: integer({
     default: 16,
     min: 0,
     max: 1024,
-    doc: 'MiB that are kept free on the disk of the database, as a file beside it. [A full disk](operating.md#a-full-disk) gets it, so that calls in progress can be charged. 0 keeps none',
+    doc: 'MiB that are kept free on the disk of the database, as a file next to it. [A full disk](operating/disk.md#a-full-disk) gets it, so that calls in progress can be charged. 0 keeps none',
   }),
   SECRET_KEY: setting(
     {
       default: null,
       secret: true,
       otherwise: '`DATA_DIR/secret_key`',
-      doc: 'At least 32 bytes; signs sessions. `bun run up` creates it when absent. Another one signs everybody out, and authenticator apps must be [set up again](adr/0030-accounts-that-hold-money.md)',
+      doc: 'At least 32 bytes; signs sessions. `bun run up` creates it when absent. Another one signs everybody out, and authenticator apps must be [set up again](adr/0009-sign-in.md)',
     },
     { type: 'string' },
     longSecret,

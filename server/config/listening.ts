@@ -14,7 +14,7 @@ export const LISTENING = group('Address and proxies', '', {
     {
       default: '127.0.0.1',
       example: '0.0.0.0',
-      doc: 'Address to listen on. See [Who is operator](operating.md#who-is-operator)',
+      doc: 'Address to listen on. See [Who is operator](operating/install.md#who-is-operator)',
     },
     { type: 'string' },
     host,
@@ -54,14 +54,14 @@ export const LISTENING = group('Address and proxies', '', {
   ),
   TAKE_OVER: flag({
     default: false,
-    doc: 'Whether a start takes over from the gateway that runs on the same data and port, without losing a call, and hands over to the next one that does ([more](operating.md#stop-restart-and-reload)). Linux',
+    doc: 'Whether a start takes over from the gateway that runs on the same data and port, without losing a call, and hands over to the next one that does ([more](operating/restart.md)). Linux',
   }),
   DRAIN_NOTICE_SECONDS: integer({
     default: null,
     min: 0,
     max: 3_600,
     otherwise: '`5` in production, else `0`',
-    doc: 'How long a stop serves calls as before, while `/ready` says `draining`, before it closes the port ([more](operating.md#stop-restart-and-reload))',
+    doc: 'How long a stop serves calls as before, while `/ready` says `draining`, before it closes the port ([more](operating/restart.md))',
   }),
   DRAIN_SECONDS: integer({
     default: null,

@@ -6,7 +6,7 @@ export interface ModelSettings {
   readonly file: string | null
   /** The output limit of calls that set none, for models without one of their own. */
   readonly defaultOutputTokens: number
-  /** Whether the `sandbox/` models are available: by default everywhere except in production (spec-answers 6). */
+  /** Whether the `sandbox/` models are available: by default everywhere except in production (spec D6). */
   readonly sandbox: boolean
   /** The API key of an upstream, by the name of its environment variable. */
   readonly keyOf: (name: string) => string | null

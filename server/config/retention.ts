@@ -11,7 +11,7 @@ export const RETENTION = group('How long rows are kept', '', {
     default: 400,
     min: 0,
     max: MAX_DAYS,
-    doc: "How many days calls stay in the request log; 0 keeps them. Older calls that cost nothing are deleted, charged ones lose the IP address and the caller's id ([ADR 33](adr/0033-old-rows-go-in-steps.md))",
+    doc: "How many days calls stay in the request log; 0 keeps them. Older calls that cost nothing are deleted, charged ones lose the IP address and the caller's id ([ADR 33](adr/0033-upkeep.md))",
   }),
   AUDIT_DAYS: integer({
     default: 0,

@@ -42,7 +42,7 @@ export const SOCIAL = group('Social network', 'More in [social-network.md](socia
   SOCIAL_COSTS_USD: costs(
     {
       example: COSTS_EXAMPLE,
-      doc: `What X charges you for each success, by operation, for [reports on margin](operating.md#revenue-and-margin): \`${COSTS_EXAMPLE}\`; \`social-post-with-address\` for posts with a URL, \`social-dm-threads\` for each message. Others count as unknown`,
+      doc: `Your cost at X for each success, by operation, for [reports on margin](operating/money.md#revenue-and-margin): \`${COSTS_EXAMPLE}\`; \`social-post-with-address\` for posts with a URL, \`social-dm-threads\` for each message. Others count as unknown`,
     },
     (name) => PRICE_NAMES.find((known) => known === name && known.startsWith('social-')),
     'social operations with what each costs in USD',

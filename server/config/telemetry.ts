@@ -33,7 +33,7 @@ export const OBSERVING = group('Log and metrics', '', {
     min: 0,
     max: 65_535,
     otherwise: 'no metrics',
-    doc: 'Serves Prometheus metrics at `/metrics` on a port of their own ([more](operating.md#metrics))',
+    doc: 'Serves Prometheus metrics at `/metrics` on a port of their own ([more](operating/monitoring.md#metrics))',
   }),
   METRICS_HOST: text({
     default: '127.0.0.1',

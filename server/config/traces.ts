@@ -43,7 +43,7 @@ const protocol = choice({
 
 export const TRACES = group(
   'Traces',
-  'The standard variables of OpenTelemetry. Sends traces to a collector by OTLP over HTTP ([more](operating.md#traces)).',
+  'The standard variables of OpenTelemetry. Sends traces to a collector by OTLP over HTTP ([more](operating/monitoring.md#traces)).',
   {
     OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl({
       ...{ ...ENDPOINT, otherwise: 'no traces' },

@@ -60,7 +60,7 @@ export const SEARCH = group('Search', '', {
   WEBSEARCH_COSTS_USD: costs(
     {
       example: COSTS_EXAMPLE,
-      doc: `What a request to a provider costs you, for [reports on margin](operating.md#revenue-and-margin): \`${COSTS_EXAMPLE}\`. The embedded search costs nothing; others without a cost count as unknown`,
+      doc: `Your cost of a request to a provider, for [reports on margin](operating/money.md#revenue-and-margin): \`${COSTS_EXAMPLE}\`. The embedded search costs nothing; others without a cost count as unknown`,
     },
     (name) => PROVIDERS.find((one) => one === name),
     'providers with what a request costs in USD',

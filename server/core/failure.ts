@@ -1,7 +1,7 @@
 import type { ParameterError } from './catalog/parameters'
 import type { Money } from './money'
 
-/** Every error code of the gateway (spec 7, spec-answers 2). http/middleware/response/failures.ts maps each one to its status and type. */
+/** Every error code of the gateway (spec 7, spec D2). http/middleware/response/failures.ts maps each one to its status and type. */
 export type FailureCode =
   | 'missing_parameter'
   | 'invalid_parameter'
@@ -112,7 +112,7 @@ export function callerMessage({ message, uncharged }: Failure): string {
 /** Caps the listed parameter errors, so that a large invalid body does not produce a large response. */
 const MAX_DETAILS = 100
 
-/** Combines all parameter errors into one failure. The first error provides the code (spec-answers 2). */
+/** Combines all parameter errors into one failure. The first error provides the code (spec D2). */
 export function wrongParameters(errors: readonly ParameterError[]): Failure {
   const first = errors[0]
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see details)` : ''

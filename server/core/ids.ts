@@ -56,7 +56,7 @@ let lastHead = ''
 let sequence = 0
 
 /**
- * Creates an id: a prefix and the 32 hex digits of a UUIDv7. Ids sort by creation time (spec-answers 1). Within one process
+ * Creates an id: a prefix and the 32 hex digits of a UUIDv7. Ids sort by creation time (spec D1). Within one process
  * they sort strictly by creation order, even when the clock stops or goes backwards.
  */
 export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {

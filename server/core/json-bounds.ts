@@ -5,14 +5,14 @@ export interface JsonBounds {
   readonly parts: number
 }
 
-/** For bodies of model calls (spec-answers 9). Wide ones are parsed off the serving thread. */
+/** For bodies of model calls (spec D9). Wide ones are parsed off the serving thread. */
 export const BODY_BOUNDS: JsonBounds = { depth: 100, parts: 100_000 }
 /**
  * For all other bodies, which the serving thread parses. 100,000 members would block it for 60 ms, and no route needs even a
  * fiftieth of that.
  */
 export const SERVED_BODY_BOUNDS: JsonBounds = { depth: 100, parts: 20_000 }
-/** For payment credentials (spec-answers 9). */
+/** For payment credentials (spec D9). */
 export const CREDENTIAL_BOUNDS: JsonBounds = { depth: 16, parts: 200 }
 
 /** The error message for a body that exceeds its bounds. */

@@ -1,6 +1,6 @@
 /**
  * An amount of money as an integer number of micro-USD (1 USD = 1,000,000), branded so that no other number passes for one.
- * Exact up to 2^53 micro-USD, about nine billion dollars (spec-answers 1).
+ * Exact up to 2^53 micro-USD, about nine billion dollars (spec D1).
  */
 export type Money = number & { readonly __money: unique symbol }
 

@@ -4,7 +4,7 @@ import type { ShownPayment } from '../core/payments/method'
 import { INVALID_PARAMS, ProtocolError } from './protocol-error'
 import type { ToolAnswer } from './tool-result'
 
-/** Names in `_meta` and codes of the `Payment` scheme over JSON-RPC (spec-answers 10). */
+/** Names in `_meta` and codes of the `Payment` scheme over JSON-RPC (spec D10). */
 const CREDENTIAL = 'org.paymentauth/credential'
 const RECEIPT = 'org.paymentauth/receipt'
 const REQUIRED = 'org.paymentauth/payment-required'

@@ -3,7 +3,7 @@ import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../c
 import { err, ok, type Result } from '../core/result'
 import { isHangUp, type Within, withDeadline } from './with-deadline'
 
-/** The largest answer accepted from an upstream (spec-answers 2). */
+/** The largest answer accepted from an upstream (spec D2). */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 /** Statuses about the gateway's own credential or balance at the upstream. A caller must not mistake them for its own. */

@@ -139,7 +139,7 @@ export interface Refused {
   readonly readings: Readings
 }
 
-/** Options that a caller may set for one call beside its input (spec-answers 5). */
+/** Options that a caller may set for one call beside its input (spec D5). */
 export interface CallOptions {
   /** `X-Max-Price-USD`: refuse the call, before anything runs, if it could cost more. */
   readonly maxPrice: Money | null
@@ -155,7 +155,7 @@ export interface PaidCall {
   readonly options: CallOptions
   /** Aborts when the caller hangs up. Has an effect until the upstream is called; for a local upstream, until it answers. */
   readonly hangUp: AbortSignal
-  /** Takes one of the caller's concurrency slots until it ends, before any of its body is read (spec-answers 9). */
+  /** Takes one of the caller's concurrency slots until it ends, before any of its body is read (spec D9). */
   readonly takesSlot: boolean
 }
 

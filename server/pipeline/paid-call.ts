@@ -46,7 +46,7 @@ interface SaleResult {
 }
 
 /**
- * The second half of every priced call (spec-answers 2): slot, input, quote, max price, idempotency, limits, hold, upstream, charge.
+ * The second half of every priced call (spec D2): slot, input, quote, max price, idempotency, limits, hold, upstream, charge.
  * Each step takes at most one resource, and everything taken is given back on every way out. A success is answered only after
  * its charge is durable, a failure is not charged, and a stream keeps its resources until it ends.
  */
@@ -176,7 +176,7 @@ async function settleAnswer(
   return { outcome: status === undefined ? outcome : { ...outcome, status }, end: 'done' }
 }
 
-/** A stream's hold must be durable before its first byte (ADR 14). A free stream has nothing to settle. */
+/** A stream's hold must be durable before its first byte (ADR 10). A free stream has nothing to settle. */
 async function openStream(
   sale: Sale,
   open: HeldCall,

@@ -96,7 +96,7 @@ export interface StreamSale {
 
 /**
  * Passes an upstream's stream to the caller, meters it, and charges it before its end is sent, so that a caller who sees the end
- * has a durable charge (spec-answers 4). However it ends, it is charged or released once, and its slot and hold are given back:
+ * has a durable charge (spec D4). However it ends, it is charged or released once, and its slot and hold are given back:
  * - it reaches its end: charged by the upstream's count, or by an estimate of what was delivered;
  * - the caller hangs up: the stream goes on and is charged however it ends. Only an upstream that then stops billing, or that is
  *   free, is stopped, and charged for what it had sent;

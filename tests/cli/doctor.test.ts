@@ -10,7 +10,6 @@ import { writeMigratedDatabase } from '../support/databases/migrated-database'
 import { type Harness, openHarness } from '../support/harness'
 import { freePort } from '../support/servers/free-port'
 
-/** Issue 24 point 5. */
 const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'
 let h: Harness
 let free: string

@@ -12,7 +12,7 @@ import { openLog } from '../../server/log'
 import { openMailbox } from '../support/mailbox'
 import { openStripeDouble, STRIPE_KEY, WEBHOOK_SECRET } from '../support/payments/stripe-double'
 
-/** Issue 21 point 10: what a start in production tells its operator. */
+/** What a start in production tells its operator. */
 let folder = ''
 let mailbox: Awaited<ReturnType<typeof openMailbox>>
 const stripe = openStripeDouble()

@@ -213,7 +213,7 @@ describe('the configuration', () => {
     expect(() => read({ SEALING_KEYS: 'k1:hunter2' })).not.toThrow('hunter2')
   })
 
-  test('a sandbox serves in production only when it is named (spec-answers 6)', () => {
+  test('a sandbox serves in production only when it is named (spec D6)', () => {
     const production = { NODE_ENV: 'production', SEALING_KEYS: `k1:${'A'.repeat(43)}=` }
     expect(read().social).toEqual({ provider: 'sandbox' })
     expect(read(production).social).toEqual({ provider: 'none' })

@@ -36,7 +36,7 @@ const NODE = {
   ...{ PAYMENTS: 'off', SOCIAL_PROVIDER: 'none' },
 }
 
-/** Each line: the settings, the name that the message must have, and the example that it must give (issue 21 point 11). */
+/** Each line: the settings, the name that the message must have, and the example that it must give. */
 const REFUSED: readonly (readonly [Record<string, string>, name: string, example: string])[] = [
   [{ ...STRIPE, STRIPE_SECRET_KEY: 'pk_live_hunter2hunter2' }, 'STRIPE_SECRET_KEY', 'sk_live_...'],
   [{ ...STRIPE, STRIPE_SECRET_KEY: 'sk_live_' }, 'STRIPE_SECRET_KEY', 'sk_live_...'],

@@ -74,7 +74,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect(await hold(1)).toMatchObject({ error: 'pool_exhausted' })
       })
 
-      test('that neither the pool nor the account can pay names the pool (spec-answers 2)', async () => {
+      test('that neither the pool nor the account can pay names the pool (spec D2)', async () => {
         const { hold } = await funded({ credit: 1, limit: 1 })
         expect(await hold(2)).toEqual({ ok: false, error: 'pool_exhausted' })
       })
@@ -87,7 +87,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect(await counted()).toEqual({ spent: 0, held: 0 })
       })
 
-      test('spends signup credit before paid money (spec-answers 4)', async () => {
+      test('spends signup credit before paid money (spec D4)', async () => {
         const { hold } = await funded({ credit: 30, paid: 100 })
         expect(await hold(20)).toMatchObject({ value: { split: { credit: 20, paid: 0 } } })
         expect(await hold(20)).toMatchObject({ value: { split: { credit: 10, paid: 10 } } })

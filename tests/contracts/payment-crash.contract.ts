@@ -26,7 +26,7 @@ export function paymentCrashes(
       expect(await server.close()).toEqual([])
     })
 
-    test(`killed ${[...new Set(steps.map(([when]) => when))].join(', ')}, the same credential is served after the restart, and money moved once (facts/payments 2)`, async () => {
+    test(`killed ${[...new Set(steps.map(([when]) => when))].join(', ')}, the same credential is served after the restart, and money moved once`, async () => {
       const before = await server.received()
       const payments: { when: string; by: Payer; credential: string; lost: Promise<string> }[] = []
       for (const [when, method, after, other = ''] of steps) {

@@ -31,7 +31,7 @@ export function termsOf(more: Partial<Terms> = {}): Terms {
   return { amount: micros(5000), description, binding, resource, ...more }
 }
 
-/** What every payment method keeps to, whatever network it is on (facts/payments 7). */
+/** What every payment method keeps to, whatever network it is on. */
 export function paymentMethodContract(name: string, open: () => Promise<MethodUnderTest>): void {
   describe(`payment method: ${name}`, () => {
     let parts: MethodUnderTest

@@ -186,7 +186,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
     })
 
     describe('actions', () => {
-      test('follow and unfollow; repeating it changes nothing and succeeds (spec-answers 7)', async () => {
+      test('follow and unfollow; repeating it changes nothing and succeeds (spec D7)', async () => {
         for (const kind of ['follow', 'follow', 'unfollow', 'unfollow'] as const) {
           const { data } = await done({ kind, targetUserId: parts.other.id })
           expect(data['following']).toBe(kind === 'follow')
@@ -249,7 +249,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
     })
 
     describe('failures', () => {
-      test('an unknown user is 404, although the network says 200 (facts/upstreams 5.3)', async () => {
+      test('an unknown user is 404, although the network says 200', async () => {
         const outcome = await act({ kind: 'user', by: 'username', value: 'nobody_at_all' })
         expect(outcome).toMatchObject({ ok: false, error: { kind: 'refused', status: 404 } })
         expect(JSON.stringify(outcome)).toContain('Could not find user')

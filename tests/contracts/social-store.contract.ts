@@ -90,7 +90,7 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       expect(await store.burnLink('never issued', NOON)).toBeNull()
     })
 
-    test('one session per pool: a new one replaces the old, and ends its link (spec-answers 7)', async () => {
+    test('one session per pool: a new one replaces the old, and ends its link (spec D7)', async () => {
       const key = await parts.key()
       await put(sessionOf(key), key)
       const { session, link } = await put(sessionOf(key, { user: { id: '1002', username: 'bob', name: 'Bob' } }), key)

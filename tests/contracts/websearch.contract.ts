@@ -18,7 +18,7 @@ export interface OpenedWebsearch {
 export interface Limits {
   /** It knows no places: `poi` is null and `map` is empty. */
   readonly noPlaces?: true
-  /** Its context answers do not say that a question was corrected (facts/upstreams.md 2.2). */
+  /** Its context answers do not say that a question was corrected. */
   readonly silentCorrection?: true
 }
 

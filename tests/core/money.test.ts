@@ -13,7 +13,7 @@ import {
 } from '../../server/core/money'
 
 const money = fc.maxSafeNat().map(micros)
-/** What `spending_limit` may be, and far more (spec-answers 3). */
+/** What `spending_limit` may be, and far more (spec D3). */
 const limit = fc.integer({ min: 0, max: 4_000_000_000_000_000 }).map(micros)
 
 describe('micro-USD', () => {

@@ -78,7 +78,7 @@ const bodyOf = (method: string, path: string) =>
 const send = (method: string, path: string, headers: Record<string, string>) =>
   gateway.call(path, { method, headers: { 'content-type': 'application/json', ...headers }, ...bodyOf(method, path) })
 
-describe('one account never sees another (spec-answers 3)', () => {
+describe('one account never sees another (spec D3)', () => {
   test("every route with an id answers 404 to another account's session, or 403 to one that is not an operator, and reveals nothing", async () => {
     const ofVictim = async () =>
       (await auditRows(gateway)).filter((row) => row.account_id === ids['/api/operator/accounts/'])

@@ -25,7 +25,7 @@ function addressOf(
   return formatAddress(clientAddress(peer, new Headers(headers), { addresses: Allowlist.of(proxies), header }).address)
 }
 
-describe('the client address (spec 5.5, spec-answers 3)', () => {
+describe('the client address (spec 5.5, spec D3)', () => {
   test('is the socket where no proxy is trusted, whatever the headers say', () => {
     const headers = { 'x-forwarded-for': '203.0.113.7', forwarded: 'for=203.0.113.8' }
     expect(addressOf('198.51.100.1', headers, [])).toBe('198.51.100.1')

@@ -6,7 +6,7 @@ import { endAndReconcile, IMAGES_CALL, refusalOf, verdictOf } from './wire'
 const HOUR = 3_600_000
 const FREE_ROUTES = ['/v1/usage', '/v1/usage/req_x', '/v1/credits/balance']
 
-describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
+describe('credentials (spec 5, 7, spec D2, D3)', () => {
   let gateway: Harness
   let key: MadeKey
 
@@ -138,7 +138,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
     })
   })
 
-  describe('no credential (spec-answers 2)', () => {
+  describe('no credential (spec D2)', () => {
     test.each(FREE_ROUTES)('%s is 401 missing_api_key', async (path) => {
       const answer = await gateway.call(path)
       expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="gateway"')
@@ -214,7 +214,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
       ['disabled before expired and exhausted', { disable: true, expire: true, exhaust: true }, '401 api_key_disabled'],
       ['expired before exhausted', { expire: true, exhaust: true }, '401 expired_api_key'],
       ['exhausted before nothing', { exhaust: true }, '402 insufficient_api_key_balance'],
-    ])('%s (spec-answers 2)', async (_, facts, verdict) => {
+    ])('%s (spec D2)', async (_, facts, verdict) => {
       const { secret, to } = await ownedKey({ spending_limit: 0.005, expires_at: inAnHour() })
       if (facts.exhaust) expect((await judged(secret)).status).toBe(200)
       if (facts.disable) await to('disable')
@@ -223,7 +223,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
       expect(await verdictOf(judged(secret))).toBe(verdict)
     })
 
-    test('an exhausted key still reads its usage and balance: only paid calls are refused (spec-answers 2)', async () => {
+    test('an exhausted key still reads its usage and balance: only paid calls are refused (spec D2)', async () => {
       const { secret } = await ownedKey({ spending_limit: 0.005 })
       expect((await judged(secret)).status).toBe(200)
       expect(await verdictOf(judged(secret, `${IMAGES_CALL}&count=0`))).toBe('400 invalid_parameter')
@@ -238,7 +238,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
         expect(await verdictOf(judged(disabled.secret, path))).toBe('401 api_key_disabled')
     })
 
-    test('the key is checked before the input: bad input with a bad key is 401 (spec-answers 2)', async () => {
+    test('the key is checked before the input: bad input with a bad key is 401 (spec D2)', async () => {
       const { secret, to } = await ownedKey()
       await to('disable')
       expect(await verdictOf(judged(secret, `${IMAGES_CALL}&count=0`))).toBe('401 api_key_disabled')
@@ -246,7 +246,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
     })
   })
 
-  describe('allowed_endpoints (spec-answers 3)', () => {
+  describe('allowed_endpoints (spec D3)', () => {
     test('a key can call the operations of its list and free routes; any other operation is 403 insufficient_permissions', async () => {
       const limited = await gateway.key(await gateway.account(), { allowed_endpoints: ['llm-context'] })
       expect((await gateway.as(limited, '/apis/v1/websearch/llm/context?q=a')).status).toBe(200)

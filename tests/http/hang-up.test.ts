@@ -5,7 +5,7 @@ import { err, ok } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, PRICE } from './wire'
 
-describe('once the source is called, a hang-up changes nothing (spec-answers 4)', () => {
+describe('once the source is called, a hang-up changes nothing (spec D4)', () => {
   let gateway: Harness
   let account: Account
   let key: MadeKey

@@ -5,7 +5,7 @@ import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, PRICE } from './wire'
 
 const DAY_MS = 24 * 3_600_000
 
-describe('Idempotency-Key (spec-answers 5)', () => {
+describe('Idempotency-Key (spec D5)', () => {
   let gateway: Harness
   let account: Awaited<ReturnType<Harness['account']>>
   let key: MadeKey

@@ -15,7 +15,7 @@ const HEADERS = [
   'x-ratelimit-remaining-concurrency',
 ]
 
-describe('the limit headers are on every answer of the gated prefixes (spec 8, spec-answers 9)', () => {
+describe('the limit headers are on every answer of the gated prefixes (spec 8, spec D9)', () => {
   let gateway: Harness
   let key: MadeKey
   let spent: MadeKey

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, refusalOf, verdictOf } from './wire'
 
-describe('methods and paths (spec 1, 4, spec-answers 2)', () => {
+describe('methods and paths (spec 1, 4, spec D2)', () => {
   let gateway: Harness
   let key: MadeKey
 

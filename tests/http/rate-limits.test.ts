@@ -23,7 +23,7 @@ function limitsOn({ headers }: Response) {
 }
 
 /** The clock stands in the middle of a minute before each test; a caller's address is chosen over a trusted proxy. */
-describe('rate limits (spec 7, 8, spec-answers 9)', () => {
+describe('rate limits (spec 7, 8, spec D9)', () => {
   let gateway: Harness
   let addresses = 0
 
@@ -140,7 +140,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       }
     })
 
-    test('the rate limit is checked before the input and the balance (spec-answers 2)', async () => {
+    test('the rate limit is checked before the input and the balance (spec D2)', async () => {
       const key = await gateway.key(await free(), { rpm_limit: 1, spending_limit: 0.001 })
       await gateway.as(key, IMAGES_CALL)
       expect(await verdictOf(gateway.as(key, `${IMAGES}?count=0`))).toBe('429 rate_limit_exceeded')
@@ -202,7 +202,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       expect(limitsOn(await gateway.as(key, IMAGES_CALL)).rpm).toEqual([600, 598])
     })
 
-    test('rpm_limit and tpm_limit of a key lower its tier (spec-answers 3)', async () => {
+    test('rpm_limit and tpm_limit of a key lower its tier (spec D3)', async () => {
       expect(await capsOf(await free(), { rpm_limit: 7, tpm_limit: 77 })).toEqual([7, 77, 5])
     })
 
@@ -293,7 +293,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
 })
 
 describe('an address without ANON_RPM', () => {
-  test('has the limits of the Free tier (spec-answers 9)', async () => {
+  test('has the limits of the Free tier (spec D9)', async () => {
     const gateway: Harness = await openHarness()
     expect(limitsOn(await gateway.call(IMAGES_CALL))).toMatchObject({
       rpm: [60, 59],

@@ -4,7 +4,7 @@ import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, PRICE, refusalOf } from './
 
 const OURS = /^req_[0-9a-f]{32}$/
 
-describe('request ids (spec 5.3, spec-answers 1)', () => {
+describe('request ids (spec 5.3, spec D1)', () => {
   let gateway: Harness
   let key: MadeKey
 

@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-describe('a path outside the gated prefixes (spec-answers 2)', () => {
+describe('a path outside the gated prefixes (spec D2)', () => {
   test.each([
     ['PUT', '/api/keys', 'GET, POST'],
     ['DELETE', '/api/keys/key_1', 'GET, PATCH'],

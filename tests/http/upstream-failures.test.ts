@@ -13,7 +13,7 @@ const UNOBSERVED = { telemetry: NO_TELEMETRY }
 const ENDS = { timeoutMs: 1, stop: new AbortController().signal, onTrouble: () => undefined, ...UNOBSERVED }
 const GOOD = async () => ok({ body: '{"fixture":true}' })
 
-describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
+describe('upstream failures (spec 7, spec D2, D4)', () => {
   let gateway: Harness
   let account: Account
   let key: MadeKey
@@ -95,7 +95,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     await expectUncharged()
   })
 
-  describe('an answer over 16 MiB (spec-answers 2)', () => {
+  describe('an answer over 16 MiB (spec D2)', () => {
     test.each<[string, () => string | Uint8Array<ArrayBuffer>]>([
       ['as text', () => 'x'.repeat(16 * MIB + 1)],
       ['as bytes', () => new Uint8Array(16 * MIB + 1)],
@@ -155,7 +155,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     })
   })
 
-  describe('the caller hangs up (spec-answers 4)', () => {
+  describe('the caller hangs up (spec D4)', () => {
     test('before the call: nothing is charged, and no upstream is called', async () => {
       const before = gateway.images.asked.length
       await call({ signal: AbortSignal.abort() })
@@ -227,7 +227,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
   })
 })
 
-describe('a charge that cannot be recorded (spec-answers 2, 4)', () => {
+describe('a charge that cannot be recorded (spec D2, D4)', () => {
   test('is 503 service_unavailable with Retry-After; no answer goes out, nothing is charged or held', async () => {
     const gateway = await openHarness()
     const account = await gateway.account()

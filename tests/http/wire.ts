@@ -19,7 +19,7 @@ export interface WrongParameter {
   readonly received: string | null
 }
 
-/** `error` of the one error shape (spec-answers 2). */
+/** `error` of the one error shape (spec D2). */
 export interface Refusal {
   readonly status: number
   readonly type: string

@@ -13,7 +13,7 @@ const CREDENTIAL = 'org.paymentauth/credential'
 const RECEIPT = 'org.paymentauth/receipt'
 const TOOLS = ['search_operations', 'describe_operation', 'quote_operation', 'call_operation']
 
-describe('more than 40 imported operations at /mcp/paid (spec-answers 10, 12)', () => {
+describe('more than 40 imported operations at /mcp/paid (spec D10, D12)', () => {
   let sandbox: Awaited<ReturnType<typeof openPaymentSandbox>>
   let upstream: ApiUpstream
   let gateway: Harness

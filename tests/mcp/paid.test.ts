@@ -92,7 +92,7 @@ async function agent(payer: PrivateKeyAccount = PAYER) {
   return McpClient.wrap(client, { methods: [sandbox.wallet(payer)] })
 }
 
-describe('a caller without an account (spec-answers 10)', () => {
+describe('a caller without an account (spec D10)', () => {
   test('is refused at /mcp, and at /mcp/paid sees the data tools with their prices', async () => {
     expect((await mcp(gateway, null, 'tools/list')).status).toBe(401)
     const { status, message, headers } = await mcp(gateway, null, 'tools/list', {}, { path: PATH })
@@ -311,7 +311,7 @@ describe('a caller with a key', () => {
   })
 })
 
-describe('the rate of an address (spec-answers 9)', () => {
+describe('the rate of an address (spec D9)', () => {
   test('limits callers who pay nothing, and no valid payment', async () => {
     // A clock that stands still at the chain's time: no minute ends in between.
     const slow = await opened({ ANON_RPM: '2', PAYMENTS_ATTEMPTS_RPM: '1' }, { now: Date.now() })

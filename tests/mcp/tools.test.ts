@@ -249,7 +249,7 @@ describe('cancel', () => {
     restore()
   })
 
-  test('changes nothing once an external upstream is called: the call completes and is charged (spec-answers 4)', async () => {
+  test('changes nothing once an external upstream is called: the call completes and is charged (spec D4)', async () => {
     const before = await balance()
     const [reached, given] = [Promise.withResolvers<AbortSignal>(), Promise.withResolvers<void>()]
     gateway.images.answer = async (_input, signal) => {

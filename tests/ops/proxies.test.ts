@@ -13,7 +13,6 @@ import { eventStream, openAi, openVendor, type VendorDouble } from '../support/v
 const CALLER = '127.0.0.9'
 const IMAGES = '/apis/v1/websearch/images/search?q=cards'
 
-/** Issue 21 point 10 and issue 24 point 3. */
 for (const [name, start] of Object.entries(PROXIES))
   describe.skipIf(!Bun.which(name) || !Bun.which('openssl') || !Bun.which('curl'))(`behind ${name}`, () => {
     let folder: string

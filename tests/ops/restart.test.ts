@@ -15,7 +15,7 @@ const EVERY_MS = 1000 / 60
 
 const TAKE_OVER = { TAKE_OVER: 'true', DRAIN_NOTICE_SECONDS: '1' }
 /**
- * Connections that the kernel has accepted and the old process has not, in the instant in which it closes its port (ADR 39): none on a
+ * Connections that the kernel has accepted and the old process has not, in the instant in which it closes its port (ADR 33): none on a
  * machine that has time, and now and then one on two cores that run the whole suite.
  */
 const MAX_RESET = 2
@@ -39,7 +39,6 @@ async function openProxy(name: (typeof NAMES)[number], gatewayPort: number) {
   }
 }
 
-/** Issue 21 point 13. */
 test.skipIf(NAMES.length === 0)(
   'a gateway that takes over under 60 calls per second behind each proxy loses none that it accepted, and each is charged once',
   async () => {
@@ -107,7 +106,7 @@ for (const name of NAMES)
       fetch(proxy.origin + path, { headers: { host: HOST, ...headers } })
     afterEach(() => proxy.close())
 
-    // nginx answers 502 at once while the port is closed (docs/operating.md).
+    // nginx answers 502 at once while the port is closed (docs/operating/restart.md).
     if (name === 'caddy')
       test('a request without a body waits while the port is closed', async () => {
         const port = await freePort()

@@ -147,7 +147,7 @@ describe('ready', () => {
   })
 })
 
-describe('signup credit (spec-answers 4)', () => {
+describe('signup credit (spec D4)', () => {
   test('buys the free sources only, in their order', async () => {
     const { onCredit } = chain(1_000, false)
     free.failing('error')

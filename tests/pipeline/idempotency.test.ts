@@ -38,7 +38,7 @@ beforeAll(async () => {
 })
 afterAll(() => stores.close())
 
-describe('a write under an Idempotency-Key (spec-answers 5)', () => {
+describe('a write under an Idempotency-Key (spec D5)', () => {
   test('is reserved durably before its upstream is called: after a crash its repeat is outcome_unknown, never a second send', async () => {
     await first('crash')
     expect(await verdict('crash')).toBe('outcome_unknown')

@@ -42,7 +42,7 @@ async function leftOnceClaimed(shown: ShownPayment): Promise<void> {
   paymentClaims.take = take
 }
 
-describe('one signature, many upstream calls (issue 13, 7)', () => {
+describe('one signature, many upstream calls', () => {
   test('150 hang-ups with one signature: one upstream call, one payment, and the answer is returned when the signature is sent again', async () => {
     const shown = await calls.bought()
     await left(shown)
@@ -94,7 +94,7 @@ describe('one signature, many upstream calls (issue 13, 7)', () => {
   }
 })
 
-describe('a payment that is about to expire (issue 13, 8)', () => {
+describe('a payment that is about to expire', () => {
   test('a hundred payments that expire in three seconds: no upstream call', async () => {
     const { clock } = calls.gateway
     const verdicts = new Set<string>()
@@ -131,7 +131,7 @@ describe('a payment that is about to expire (issue 13, 8)', () => {
   })
 })
 
-describe('one wallet, many payments (issue 13, 9)', () => {
+describe('one wallet, many payments', () => {
   test('forty concurrent authorizations on a balance for one: one upstream call, one payment', async () => {
     calls.network.balances.set('mallory', 5000n)
     const all = []
@@ -307,7 +307,7 @@ describe('one wallet, many payments (issue 13, 9)', () => {
   })
 })
 
-describe('a client that hangs up while its payment settles (issue 13, 10)', () => {
+describe('a client that hangs up while its payment settles', () => {
   test('gets its paid answer with the same credential, once; a different request does not', async () => {
     const shown = await calls.bought()
     const gone = new AbortController()
@@ -371,7 +371,7 @@ describe('a client that hangs up while its payment settles (issue 13, 10)', () =
   })
 })
 
-describe('a payment that may still settle is never reported as refused (issue 13, 14 and 15)', () => {
+describe('a payment that may still settle is never reported as refused', () => {
   test('with payments switched off, one that is settling is pending, and a served one stays used', async () => {
     const open = await calls.bought()
     calls.network.sendings.push('never arrive', 'never arrive')

@@ -226,7 +226,7 @@ describe('a paid call, whatever its work', () => {
     expect([asked, await money()]).toEqual([2, [0, 0]])
   })
 
-  test('while charges fail, a call of any kind is refused before its upstream is asked, and gives everything back (spec-answers 4)', async () => {
+  test('while charges fail, a call of any kind is refused before its upstream is asked, and gives everything back (spec D4)', async () => {
     const asked: string[] = []
     const answer: Work['run'] = async () => {
       asked.push('upstream')

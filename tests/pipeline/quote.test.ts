@@ -38,7 +38,7 @@ describe('a quote', () => {
     expect(quote.charge(1)).toEqual({ cost: micros(5000), priceVersion: '2.0.0', units: 1, unitPrice: micros(5000) })
   })
 
-  test('of a metered price holds the maximum, and charges the units of the answer (spec-answers 7)', () => {
+  test('of a metered price holds the maximum, and charges the units of the answer (spec D7)', () => {
     const quote = quoteOf(prices, METERED, INPUT, null)
     expect(quote).toMatchObject({ maxCost: micros(210), version: override.id, fixed: false })
     expect(quote.charge(3)).toMatchObject({ cost: micros(90), units: 3, unitPrice: micros(30) })

@@ -14,7 +14,7 @@ import {
   startServer,
 } from '../support/servers/server-process'
 
-/** Issue 24 point 4: by the command line, with real processes. */
+/** By the command line, with real processes. */
 const ROOT = resolve(import.meta.dir, '../..')
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 

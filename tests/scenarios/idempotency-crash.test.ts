@@ -55,7 +55,7 @@ async function start(): Promise<ServerProcess> {
   })
 }
 
-test('kill -9: an answer under an Idempotency-Key is returned again after the restart, charged once; an unanswered call runs; an interrupted stream or write does not run a second time (spec-answers 5)', async () => {
+test('kill -9: an answer under an Idempotency-Key is returned again after the restart, charged once; an unanswered call runs; an interrupted stream or write does not run a second time (spec D5)', async () => {
   let server = await start()
   const owner = await signUp(server.url, 'ada@example.com')
   const allowed = ['image-search', 'chat-completions', 'weather.forecast', 'weather.order']

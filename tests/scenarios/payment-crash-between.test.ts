@@ -107,7 +107,7 @@ function searchViaMcp(credential?: unknown): Promise<Response> {
 }
 const messageOf = async (answer: Response) => (await answer.json()) as Message
 
-test('over MCP, killed after one payment and before another is sent: both credentials are served after the restart, and money moved once for each (spec-answers 10)', async () => {
+test('over MCP, killed after one payment and before another is sent: both credentials are served after the restart, and money moved once for each (spec D10)', async () => {
   const before = await server.received()
   const payments: { credential: unknown; lost: Promise<string> }[] = []
   for (const after of [true, false]) {

@@ -56,7 +56,7 @@ describe.skipIf(!hasSqld)('on a libSQL server', () => {
     expect({ problems, charges }).toEqual({ problems: [], charges: 10 + served + 1 })
   })
 
-  test('a process whose successor has started commits nothing more, and ends with one line (spec-answers 4)', async () => {
+  test('a process whose successor has started commits nothing more, and ends with one line (spec D4)', async () => {
     const before = await reconcile(database.url)
     const second = await startServer(folders[1] ?? '', { DATABASE_URL: database.url })
     const late = await call(first).then(

@@ -29,7 +29,7 @@ async function metricsOf(port: number): Promise<string> {
 }
 
 /** A service that is used and misused in many ways; then every place that could keep a secret is searched for it. */
-describe('secrets are shown once and stored nowhere (spec 5.4, spec-answers 3)', () => {
+describe('secrets are shown once and stored nowhere (spec 5.4, spec D3)', () => {
   let folder = ''
   let server: ServerProcess
   /** By what they are. */

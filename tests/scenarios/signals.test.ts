@@ -14,7 +14,6 @@ import { until } from '../support/until'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card'
 
-/** Issue 21 point 13. */
 describe('signals', () => {
   let folder = ''
   let log = ''
@@ -48,7 +47,7 @@ describe('signals', () => {
   }
   const logged = (text: string) => until(async () => (await readFile(log, 'utf8').catch(() => '')).includes(text))
 
-  test('a start in production checks its surroundings (issue 21 point 10)', async () => {
+  test('a start in production checks its surroundings', async () => {
     await logged('warn self-check {"check":"backups","problem":')
     await logged('info self-check {"check":"sandbox","state":"off"}')
   })

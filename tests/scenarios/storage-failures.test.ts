@@ -141,65 +141,62 @@ describe.skipIf(!canMount)('a full disk and the vendor', () => {
   test.each([
     ['with its reserve, all calls in progress are charged', '1'],
     ['without a reserve', '0'],
-  ])(
-    '%s, and calls of a full disk cost the vendor nothing until there is space (spec-answers 4)',
-    async (_name, reserve) => {
-      const database = join(disk, `with-${reserve}.db`)
-      const server = await startServer(folder, {
-        ...{ DATABASE_URL: `file:${database}`, DISK_RESERVE_MIB: reserve },
-        ...{
-          WEBSEARCH_PROVIDER: 'brave',
-          BRAVE_BASE_URL: vendor.url,
-          BRAVE_API_KEY: 'key',
-          CREDIT_BUYS_PAID_PROVIDERS: 'true',
-        },
-      })
-      const owner = await signUp(server.url, `ada${reserve}@example.com`)
-      await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
-      const headers = { authorization: `Bearer ${(await owner.api('/api/keys', { name: 'full' })).secret}` }
-      const call = (i = 0) => fetch(`${server.url}/apis/v1/websearch/images/search?q=card${i}&count=1`, { headers })
-      expect((await call()).status).toBe(200)
-      const before = vendor.received.length
+  ])('%s, and calls of a full disk cost the vendor nothing until there is space (spec D4)', async (_name, reserve) => {
+    const database = join(disk, `with-${reserve}.db`)
+    const server = await startServer(folder, {
+      ...{ DATABASE_URL: `file:${database}`, DISK_RESERVE_MIB: reserve },
+      ...{
+        WEBSEARCH_PROVIDER: 'brave',
+        BRAVE_BASE_URL: vendor.url,
+        BRAVE_API_KEY: 'key',
+        CREDIT_BUYS_PAID_PROVIDERS: 'true',
+      },
+    })
+    const owner = await signUp(server.url, `ada${reserve}@example.com`)
+    await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
+    const headers = { authorization: `Bearer ${(await owner.api('/api/keys', { name: 'full' })).secret}` }
+    const call = (i = 0) => fetch(`${server.url}/apis/v1/websearch/images/search?q=card${i}&count=1`, { headers })
+    expect((await call()).status).toBe(200)
+    const before = vendor.received.length
 
-      const opened = Promise.withResolvers<void>()
-      gate = opened.promise
-      const inProgress = Array.from({ length: 20 }, (_, i) => call(100 + i))
-      await until(() => vendor.received.length === before + 20)
-      await fill(filler)
-      opened.resolve()
-      const answers = (await Promise.all(inProgress)).map(({ status }) => status)
-      const served = answers.filter((status) => status === 200).length
-      if (reserve === '1') expect(answers).toEqual(Array(20).fill(200))
-      // What a last block took; one of them found that the disk is full.
-      else expect(served).toBeLessThan(20)
+    const opened = Promise.withResolvers<void>()
+    gate = opened.promise
+    const inProgress = Array.from({ length: 20 }, (_, i) => call(100 + i))
+    await until(() => vendor.received.length === before + 20)
+    await fill(filler)
+    opened.resolve()
+    const answers = (await Promise.all(inProgress)).map(({ status }) => status)
+    const served = answers.filter((status) => status === 200).length
+    if (reserve === '1') expect(answers).toEqual(Array(20).fill(200))
+    // What a last block took; one of them found that the disk is full.
+    else expect(served).toBeLessThan(20)
 
-      for (let round = 0; round < 5; round++)
-        for (const answer of await Promise.all(Array.from({ length: 40 }, (_, i) => call(200 + round * 40 + i)))) {
-          expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
-          expect((await answer.json()).error.code).toBe('service_unavailable')
-        }
-      expect(vendor.received.length).toBe(before + 20)
-      expect((await fetch(`${server.url}/ready`)).status).toBe(503)
-
-      await rm(filler)
-      let more = 0
-      await until(async () => (await call(1000 + more++)).status === 200)
-      expect(
-        (await Promise.all(Array.from({ length: 20 }, (_, i) => call(2000 + i)))).map(({ status }) => status),
-      ).toEqual(Array(20).fill(200))
-      expect(vendor.received.length).toBe(before + 20 + 1 + 20)
-      expect(await server.kill('SIGTERM')).toBe(0)
-      const { problems, charges } = await reconcile(database)
-      expect({ problems, charges }).toEqual({ problems: [], charges: 1 + served + 1 + 20 })
-      const kept = await stat(`${database}.reserve`).catch(() => null)
-      expect(kept && [kept.size, kept.blocks * 512]).toEqual(reserve === '1' ? [1 << 20, 1 << 20] : null)
-      if (reserve === '1') {
-        expect(server.output()).toMatch(/^\S+ error the disk is full: new calls are refused until it has space/m)
-        expect(server.output()).toMatch(/^\S+ info the disk has space again: new calls are served$/m)
+    for (let round = 0; round < 5; round++)
+      for (const answer of await Promise.all(Array.from({ length: 40 }, (_, i) => call(200 + round * 40 + i)))) {
+        expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+        expect((await answer.json()).error.code).toBe('service_unavailable')
       }
-      await rm(database)
-    },
-  )
+    expect(vendor.received.length).toBe(before + 20)
+    expect((await fetch(`${server.url}/ready`)).status).toBe(503)
+
+    await rm(filler)
+    let more = 0
+    await until(async () => (await call(1000 + more++)).status === 200)
+    expect(
+      (await Promise.all(Array.from({ length: 20 }, (_, i) => call(2000 + i)))).map(({ status }) => status),
+    ).toEqual(Array(20).fill(200))
+    expect(vendor.received.length).toBe(before + 20 + 1 + 20)
+    expect(await server.kill('SIGTERM')).toBe(0)
+    const { problems, charges } = await reconcile(database)
+    expect({ problems, charges }).toEqual({ problems: [], charges: 1 + served + 1 + 20 })
+    const kept = await stat(`${database}.reserve`).catch(() => null)
+    expect(kept && [kept.size, kept.blocks * 512]).toEqual(reserve === '1' ? [1 << 20, 1 << 20] : null)
+    if (reserve === '1') {
+      expect(server.output()).toMatch(/^\S+ error the disk is full: new calls are refused until it has space/m)
+      expect(server.output()).toMatch(/^\S+ info the disk has space again: new calls are served$/m)
+    }
+    await rm(database)
+  })
 
   test('a start on a full disk refuses calls and serves them once there is space', async () => {
     const database = join(disk, 'late.db')
@@ -220,7 +217,7 @@ describe.skipIf(!canMount)('a full disk and the vendor', () => {
 })
 
 describe('a frozen process', () => {
-  test('keeps its database: a second one is refused in one line; once it is killed, its successor has every charge (spec-answers 4)', async () => {
+  test('keeps its database: a second one is refused in one line; once it is killed, its successor has every charge (spec D4)', async () => {
     const folders = [await dataFolder(), await dataFolder()]
     const [first = '', second = ''] = folders
     const database = join(first, 'gateway.db')

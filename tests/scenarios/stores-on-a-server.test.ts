@@ -8,7 +8,7 @@ const STORES = ['journal', 'accounts', 'credentials', 'payment-claims', 'stateme
 /** Real servers that are killed. */
 const CRASHES = ['crash', 'idempotency-crash']
 
-/** Issue 23: these suites, unchanged, on a database behind a network. */
+/** These suites, unchanged, on a database behind a network. */
 describe.skipIf(!hasSqld)('on a libSQL server', () => {
   test('the contracts of the stores hold as on a file', async () => {
     await expectPass(STORES.map((name) => `tests/contracts/libsql-${name}.test.ts`))

@@ -49,7 +49,7 @@ async function opened(url: string, secret: string) {
   return { id: answer.headers.get('x-gateway-request-id') ?? '', reader }
 }
 
-describe('a process that ends in the middle of a stream (spec-answers 4)', () => {
+describe('a process that ends in the middle of a stream (spec D4)', () => {
   /** The one that started after the kill. */
   let server: ServerProcess
   let charged: { readonly owner: Awaited<ReturnType<typeof signUp>>; readonly balance: number }

@@ -7,7 +7,7 @@ import { canTrace, systemCalls } from '../support/servers/system-calls'
 
 const COMMITS = 10
 
-/** Issue 23: what a server says about its commits, and what it does. */
+/** What a server says about its commits, and what it does. */
 describe.skipIf(!hasSqld)('a libSQL server', () => {
   let database: Awaited<ReturnType<typeof openSqld>>
   let client: Client

@@ -11,7 +11,7 @@ import { freePort } from '../support/servers/free-port'
 import { serverBinary } from '../support/servers/server-binary'
 import { SECRET_KEY, type ServerProcess, SHORT_LIVED, startProgram } from '../support/servers/server-process'
 
-/** Issues 23 and 24: with the binary alone, whose own folder is empty. */
+/** With the binary alone, whose own folder is empty. */
 const README = join(import.meta.dir, '../../README.md')
 const ORIGIN = 'http://127.0.0.1:3000'
 

@@ -11,7 +11,7 @@ export interface Received {
 type Answering = (received: Received) => Response | Promise<Response>
 
 /**
- * A server that speaks a vendor's wire as the test tells it to (facts/upstreams 6), over a real socket. It records what it got.
+ * A server that speaks a vendor's wire as the test tells it to, over a real socket. It records what it got.
  */
 export function openVendor(answer: Answering) {
   const received: Received[] = []

@@ -25,8 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const LESS: Readonly<Record<string, number>> = {
   changelog: 0.3,
   guarantees: 0.6,
-  'spec-coverage': 0.4,
-  'spec-gaps': 0.5,
+  specification: 0.5,
 }
 const DECISION_WEIGHT = 0.5
 const MAX_HITS = 12

@@ -169,7 +169,7 @@ export function checkBooks({ age, problems, logBytes }: DataHealth): readonly Fo
 
 /** Whether backups are made. */
 export async function checkBackups(backup: Config['backup'], now: number): Promise<readonly Found[]> {
-  if (backup.to === null) return [warn('no backups are scheduled', 'Set BACKUP_TO: see docs/operating.md')]
+  if (backup.to === null) return [warn('no backups are scheduled', 'Set BACKUP_TO: see docs/operating/backup.md')]
   const { writeProblem, newestAt: newest } = await examineCopies(backup.to, backup)
   if (writeProblem !== null)
     return [warn(`no copy can be written: ${writeProblem}`, 'Mount it writable or change its owner, or set BACKUP_TO')]

@@ -68,7 +68,7 @@ export const EVM = group(
         default: null,
         secret: true,
         example: 'https://facilitator.example.com',
-        doc: 'A server that settles x402 payments and pays their gas, instead of the relayer. What it says is checked on the chain: `PAYMENTS_EVM_RPC_URL` is needed as well',
+        doc: 'A server that settles x402 payments and pays their gas, instead of the relayer. Its answers are checked on the chain: `PAYMENTS_EVM_RPC_URL` is needed as well',
       },
       { type: 'string', format: 'uri' },
       facilitatorUrl,

@@ -45,10 +45,10 @@ export interface KeyOwner {
 type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
 
 /**
- * Manages an owner's API keys (spec 2.1, 5.4, spec-answers 3). When a promise resolves, the change is durable and applies to the
+ * Manages an owner's API keys (spec 2.1, 5.4, spec D3). When a promise resolves, the change is durable and applies to the
  * next request. Changes of one account run one at a time. Keys of other accounts are reported as not found, never as forbidden.
  *
- * An app changes only keys that it made, and disables any (spec-answers 10). The pool of a key that it made has the app's pool as its
+ * An app changes only keys that it made, and disables any (spec D10). The pool of a key that it made has the app's pool as its
  * parent, so the app's spending limit is also that of its keys.
  */
 export class Keys {

@@ -50,7 +50,7 @@ interface Parts {
 /**
  * Opens a user's account: first its row in the directory, whose statement decides whether it is the first account and becomes operator; then
  * the account and its 2 USD signup credit, in one commit, under the id of that row. Idempotent, also after a crash between the two: the sign-up
- * hook calls it, and `/api` calls it again if that hook failed (spec-answers 4). Returns null when the account could not be committed. Where
+ * hook calls it, and `/api` calls it again if that hook failed (spec D4). Returns null when the account could not be committed. Where
  * owners confirm their address, the credit is one more idempotent step.
  *
  * With several cells, `main` decides the credit and the directory says the cell. The account itself is opened, and its credit booked, by the

@@ -37,7 +37,7 @@ export type UpstreamAuth =
   /** Each call is paid for by the operator's wallet. What it may pay is part of the declaration. */
   | { readonly kind: '402'; readonly payees: readonly string[] }
 
-/** An API on sale (spec-answers 12). Immutable: a change makes a new one, and calls in progress keep theirs. */
+/** An API on sale (spec D12). Immutable: a change makes a new one, and calls in progress keep theirs. */
 export interface Api {
   readonly name: string
   readonly title: string
@@ -76,7 +76,7 @@ export interface ApiOperation {
   /** What a call costs the operator, where it is known, for reports on margin. Null: not known. */
   readonly upstreamCost: Money | null
   /**
-   * Whether callers without an account may pay for a call (spec-answers 12). A payment may turn out not to settle after the upstream was
+   * Whether callers without an account may pay for a call (spec D12). A payment may turn out not to settle after the upstream was
    * asked. Null: where the upstream wants no credential.
    */
   readonly payPerRequest: boolean | null

@@ -7,7 +7,7 @@ const HOST =
 const LINKED_COUNTRIES = new Set(['co', 'tv'])
 
 /**
- * Whether the network would turn part of the text into a link, which costs more (spec-answers 7). Follows its own rules
+ * Whether the network would turn part of the text into a link, which costs more (spec D7). Follows its own rules
  * (twitter-text): a URL with a scheme, or a host name with a known top-level domain. A single label before a country domain
  * counts only with a path, so that a file name such as `readme.md` is not a link.
  */

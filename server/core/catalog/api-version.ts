@@ -1,4 +1,4 @@
-/** The accepted `api-version` values, oldest first; the last one is the default (spec 9, spec-answers 5). */
+/** The accepted `api-version` values, oldest first; the last one is the default (spec 9, spec D5). */
 export const API_VERSIONS = ['2026-02-06', '2026-07-31'] as const
 export const LATEST_API_VERSION = API_VERSIONS[1]
 

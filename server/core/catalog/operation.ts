@@ -74,7 +74,7 @@ export interface Operation<T extends ParameterTable = ParameterTable> {
   readonly unit: string
   /** How the price depends on the input. Without it, a call costs one unit. */
   readonly metering?: Metering<Parameters<T>>
-  /** What an owner must have allowed an app that calls it (spec-answers 10). */
+  /** What an owner must have allowed an app that calls it (spec D10). */
   readonly scope: Scope
   /** Whether callers without a key can pay per call (spec 5.3): data endpoints with a fixed price. */
   readonly payable?: true

@@ -11,13 +11,13 @@ export interface TextRule extends Common {
   readonly kind: 'text'
   readonly min: number
   readonly max: number
-  /** The maximum number of words, separated by Unicode white space (spec-answers 5). */
+  /** The maximum number of words, separated by Unicode white space (spec D5). */
   readonly maxWords?: number
   readonly pattern?: { readonly source: RegExp; readonly rule: string }
   /** Returns the broken rule in words, or null. For rules that no pattern can express, such as a real date. */
   readonly check?: (value: string) => string | null
   readonly default?: string
-  /** An empty value means the default. Otherwise an empty value is an error (spec-answers 2). */
+  /** An empty value means the default. Otherwise an empty value is an error (spec D2). */
   readonly emptyIsDefault?: true
   readonly lowerCase?: true
 }
@@ -81,7 +81,7 @@ export interface RawInput {
   readonly body?: Readonly<Record<string, unknown>>
 }
 
-/** An invalid parameter: its name, the broken rule, and the received value (spec-answers 2). */
+/** An invalid parameter: its name, the broken rule, and the received value (spec D2). */
 export interface ParameterError {
   readonly param: string
   readonly in: 'query' | 'header' | 'body'

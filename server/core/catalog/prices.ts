@@ -21,7 +21,7 @@ export interface PriceStore {
   all(): readonly PriceOverride[]
 }
 
-/** The current price of a unit: the account's, else the operator's, else the catalog's (spec-answers 5). */
+/** The current price of a unit: the account's, else the operator's, else the catalog's (spec D5). */
 export function currentPrice(store: PriceStore, operation: BasePriceName, account: AccountId | null): Price {
   return operatorPrice(store, operation, account) ?? { amount: catalogPrice(operation), version: CATALOG_VERSION }
 }

@@ -1,4 +1,4 @@
-/** An IP address as a number: 32 bits of IPv4, or 128 of IPv6. An IPv4-mapped IPv6 address is its IPv4 (spec-answers 3). */
+/** An IP address as a number: 32 bits of IPv4, or 128 of IPv6. An IPv4-mapped IPv6 address is its IPv4 (spec D3). */
 export type KnownAddress = { readonly family: 4; readonly bits: number } | { readonly family: 6; readonly bits: bigint }
 
 /**
@@ -36,7 +36,7 @@ export function formatAddress(address: Address): string {
   return `${hex.slice(0, run.start).join(':')}::${hex.slice(run.start + run.length).join(':')}`
 }
 
-/** The subject of rate limits for callers without an account: the address, or its /64 for IPv6 (spec-answers 9). */
+/** The subject of rate limits for callers without an account: the address, or its /64 for IPv6 (spec D9). */
 export function limitSubject(address: Address): string {
   return address.family === 6
     ? `${formatAddress({ family: 6, bits: (address.bits >> 64n) << 64n })}/64`

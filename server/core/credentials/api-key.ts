@@ -4,7 +4,7 @@ import type { Money } from '../money'
 import type { Allowlist } from './allowlist'
 
 /**
- * An amount per day, week (from Monday) or month in a time zone (spec-answers 3). It belongs to the spend pool, so that a key and
+ * An amount per day, week (from Monday) or month in a time zone (spec D3). It belongs to the spend pool, so that a key and
  * its successor share it.
  */
 export interface Budget {
@@ -13,7 +13,7 @@ export interface Budget {
   readonly timezone: string
 }
 
-/** The settings of a key (spec 2.1, spec-answers 3). An empty list allows everything. */
+/** The settings of a key (spec 2.1, spec D3). An empty list allows everything. */
 export interface KeySettings {
   readonly name: string
   readonly allowedIps: readonly string[]

@@ -1,4 +1,4 @@
-/** The scopes that an owner can grant to an app (spec-answers 10). */
+/** The scopes that an owner can grant to an app (spec D10). */
 export const SCOPES = [
   'data:read',
   'social:write',

@@ -16,7 +16,7 @@ export interface NewSecret {
   readonly last4: string
 }
 
-/** Creates an API key: `gwk_`, 43 random base62 characters (256 bits), and a CRC32 checksum of 6 characters (spec-answers 3). */
+/** Creates an API key: `gwk_`, 43 random base62 characters (256 bits), and a CRC32 checksum of 6 characters (spec D3). */
 export function newSecret(): NewSecret {
   let body = KEY_PREFIX
   while (body.length < KEY_PREFIX.length + BODY_LENGTH)

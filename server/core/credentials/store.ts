@@ -31,7 +31,7 @@ export interface LiveKeys {
 
 /**
  * Keys by hash and id. Reads see the latest write: a change applies to every request that starts after its promise resolves
- * (spec-answers 3). Every write is one atomic batch with its audit row, durable when it resolves. It rejects, without any change,
+ * (spec D3). Every write is one atomic batch with its audit row, durable when it resolves. It rejects, without any change,
  * when the database is unavailable.
  */
 export interface CredentialStore {

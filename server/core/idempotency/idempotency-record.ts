@@ -7,7 +7,7 @@ import type { AccountId, RequestId } from '../ids'
  */
 export type IdempotencyState = 'reserved' | 'kept' | 'given' | 'too_large' | 'cut'
 
-/** What is recorded under an account's `Idempotency-Key`, per operation (spec-answers 5). */
+/** What is recorded under an account's `Idempotency-Key`, per operation (spec D5). */
 export interface IdempotencyRecord {
   readonly account: AccountId
   readonly operation: string

@@ -1,7 +1,7 @@
 import type { AccountId, RequestId, TransactionId } from '../ids'
 import type { Money } from '../money'
 
-/** The two parts of a customer's balance. Signup credit and grants are spent before paid money (spec-answers 4). */
+/** The two parts of a customer's balance. Signup credit and grants are spent before paid money (spec D4). */
 export type BalancePart = 'credit' | 'paid'
 
 /** A ledger account: part of a customer's balance, or one of the gateway's own accounts. */

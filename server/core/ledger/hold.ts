@@ -54,7 +54,7 @@ export interface Hold extends HoldRequest {
   readonly parent?: PoolId
 }
 
-/** The key's limit and budget are checked before the account's balance (spec-answers 2). */
+/** The key's limit and budget are checked before the account's balance (spec D2). */
 export type HoldRefusal =
   | 'pool_exhausted'
   /** The pool has enough left, its parent has not. */
@@ -62,7 +62,7 @@ export type HoldRefusal =
   | 'budget_exhausted'
   | 'insufficient_balance'
   | 'insufficient_paid_balance'
-  /** A record of the account is stuck, and an operator has to decide (ADR 51). */
+  /** A record of the account is stuck, and an operator has to decide (ADR 10). */
   | 'account_under_review'
 export type SettleRefusal = 'unknown_hold' | 'settled_differently' | 'exceeds_hold' | 'settling'
 

@@ -12,7 +12,7 @@ export interface AccountOpening {
   readonly createdAt: number
 }
 
-/** A hold that outlives its process. Streams need it, because they respond before their charge is known (spec-answers 4). */
+/** A hold that outlives its process. Streams need it, because they respond before their charge is known (spec D4). */
 export interface DurableHold {
   readonly hold: Hold
   /** What the next start charges if the process dies before the stream ends: the usage metered at the time of this record. */

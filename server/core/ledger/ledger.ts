@@ -112,7 +112,7 @@ export class Ledger {
     return outcome.kind === 'committed'
   }
 
-  /** Charges for a stream of a previous process, as far as it got (spec-answers 4). Its hold must be restored first. */
+  /** Charges for a stream of a previous process, as far as it got (spec D4). Its hold must be restored first. */
   async settleDurable({ hold, call }: DurableHold): Promise<boolean> {
     this.durable.add(hold.request)
     const amount = call.charged?.cost ?? ZERO

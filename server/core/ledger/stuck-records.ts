@@ -13,7 +13,7 @@ import { isDue, type StuckRecord, type StuckStore, stuckAmount, stuckKind } from
 type Decision = 'retry' | 'discard'
 
 /**
- * What an operator decides about stuck records (ADR 51). One decision at a time. The record leaves its table in the commit that books it
+ * What an operator decides about stuck records (ADR 10). One decision at a time. The record leaves its table in the commit that books it
  * or discards it, so it is decided once; its account can spend again when none of its records is stuck.
  */
 export class StuckRecords {

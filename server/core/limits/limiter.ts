@@ -79,7 +79,7 @@ const SLOT_BACK: WindowUsage = { ...NOTHING, slots: -1 }
 
 /**
  * Enforces rate limits. A request is counted when it arrives. Tokens and concurrency are held by a ticket for the duration of the call
- * and corrected once the actual count is known. A refusal is a return value; a failing store throws (ADR 0004). With a store that answers at
+ * and corrected once the actual count is known. A refusal is a return value; a failing store throws (ADR 2). With a store that answers at
  * once each method is one step.
  */
 export class Limiter {
@@ -201,7 +201,7 @@ function taking(subjects: readonly Subject[], result: TakeResult, now: number): 
   })
 }
 
-/** The readings for the limit headers: of several windows, the one with the least remaining (spec-answers 9). */
+/** The readings for the limit headers: of several windows, the one with the least remaining (spec D9). */
 function readings(subjects: readonly Subject[], used: readonly WindowUsage[], now: number): Readings {
   const reset = resetSeconds(now)
   return {

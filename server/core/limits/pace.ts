@@ -1,4 +1,4 @@
-/** The minimum average speed of a body within a period, sent or read (spec-answers 9). */
+/** The minimum average speed of a body within a period, sent or read (spec D9). */
 export const MIN_BYTES_PER_SECOND = 4 * 1024
 
 /** Whether bytes move at least at the minimum average speed in each period. `now` in milliseconds, of a monotonic clock. */

@@ -35,10 +35,10 @@ export interface TierFacts {
   readonly maxKeys: number | null
 }
 
-/** The default maximum of live keys per account (spec-answers 3). */
+/** The default maximum of live keys per account (spec D3). */
 export const MAX_KEYS = 1000
 
-/** The tier of an account, computed and never stored (spec 3, spec-answers 4). */
+/** The tier of an account, computed and never stored (spec 3, spec D4). */
 export function tierOf(facts: TierFacts): Tier {
   if (facts.customLimits) return 'enterprise'
   if (facts.growthApproved || facts.toppedUp >= GROWTH_TOP_UPS) return 'growth'

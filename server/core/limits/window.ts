@@ -10,7 +10,7 @@ export const NOTHING: WindowUsage = { requests: 0, tokens: 0, slots: 0 }
 
 export type Dimension = keyof WindowUsage
 
-/** The number of the window. Windows are aligned to the wall-clock minute (spec-answers 9). */
+/** The number of the window. Windows are aligned to the wall-clock minute (spec D9). */
 export function minuteOf(now: number): number {
   return Math.floor(now / MINUTE_MS)
 }

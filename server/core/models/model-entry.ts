@@ -78,7 +78,7 @@ const TOKENS_PER_SECOND = 100
 
 /**
  * Validates an operator's entry. The error is one sentence that names the problem. A model without a price is refused instead of
- * free; an explicit 0 is a valid price (spec-answers 8).
+ * free; an explicit 0 is a valid price (spec D8).
  */
 export function parseModelEntry(
   value: unknown,

@@ -2,7 +2,7 @@ import { type Money, micros } from '../money'
 import type { ChargeLine } from '../usage/call-record'
 import type { ModelTokens } from './model-tokens'
 
-/** The price of a million tokens of each kind. Zero is a valid price; a model without a price is refused (spec-answers 8). */
+/** The price of a million tokens of each kind. Zero is a valid price; a model without a price is refused (spec D8). */
 export interface TokenPrice {
   /** Input that was neither read from nor written to a cache. */
   readonly input: Money
@@ -29,7 +29,7 @@ export function tokenLines(price: TokenPrice, tokens: ModelTokens): ChargeLine[]
   ].filter(({ units }) => units > 0)
 }
 
-/** The exact sum of all lines, rounded up once to a whole micro-USD (spec-answers 1). */
+/** The exact sum of all lines, rounded up once to a whole micro-USD (spec D1). */
 export function costOfLines(lines: readonly ChargeLine[]): Money {
   let millionths = 0n
   for (const { units, unitPrice, per } of lines) millionths += BigInt(units) * BigInt(unitPrice) * BigInt(MILLION / per)

@@ -1,6 +1,6 @@
 import { type Money, plus, ZERO } from '../money'
 
-/** Sums over counted calls (spec-answers 8). */
+/** Sums over counted calls (spec D8). */
 export interface UsageSums {
   readonly requests: number
   readonly failedRequests: number

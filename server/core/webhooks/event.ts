@@ -1,6 +1,6 @@
 import type { AccountId, KeyId } from '../ids'
 
-/** The events of an account, for its owner (spec-answers 11). */
+/** The events of an account, for its owner (spec D11). */
 export const OWNER_EVENTS = [
   'key.created',
   'key.rotated',

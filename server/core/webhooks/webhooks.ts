@@ -49,7 +49,7 @@ export function webhookContext(webhook: WebhookId, column: 'secret' | 'previous_
   return { table: 'webhooks', row: webhook, column }
 }
 
-/** An owner's endpoints: settings, secrets, the log of deliveries (spec-answers 11). */
+/** An owner's endpoints: settings, secrets, the log of deliveries (spec D11). */
 export class Webhooks {
   private readonly store: WebhookStore
   private readonly sealing: Sealing

@@ -28,7 +28,7 @@ interface ApiCallRequest {
   header(name: string): string | null
 }
 
-/** Sells imported operations (spec-answers 12): validates the whole input, runs the call through the pipeline, and replies. */
+/** Sells imported operations (spec D12): validates the whole input, runs the call through the pipeline, and replies. */
 export class ApiCalls {
   private readonly deps: PipelineDeps
   private readonly apis: ApiDeps

@@ -49,7 +49,7 @@ const BUILT_IN_TITLES: Readonly<Record<string, string>> = { websearch: 'Web sear
 
 const CATALOG = publicEndpoint()
 
-/** Everything that can be bought, for anybody (spec-answers 12). */
+/** Everything that can be bought, for anybody (spec D12). */
 export function catalogRoutes({ apis, prices, upToFrom }: Parts) {
   const builtIn = Object.values(OPERATIONS).map((operation) => builtInEntry(operation, prices))
   // One index per catalog: a catalog is replaced as a whole.

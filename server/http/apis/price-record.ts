@@ -72,7 +72,7 @@ const Reported = form(
 const MODES = { fixed: Fixed, units: Units, reported: Reported }
 export type PriceRecord = Static<typeof Fixed> | Static<typeof Units> | Static<typeof Reported>
 
-/** The price of an imported operation, in forms and in records (issue 17). */
+/** The price of an imported operation, in forms and in records. */
 export const PriceRecord = named(
   'ApiPrice',
   checked<PriceRecord>(

@@ -3,7 +3,7 @@ import { API_WILDCARD, type GatedCall } from '../routing/endpoint'
 import type { ImportedRoutes } from '../routing/endpoint-table'
 import type { ApiCalls } from './api-calls'
 
-/** Imported operations (spec-answers 12). The router has one route for all of them; the catalog says which one a request is for. */
+/** Imported operations (spec D12). The router has one route for all of them; the catalog says which one a request is for. */
 export function importedRoutes(calls: ApiCalls, imported: ImportedRoutes) {
   return routeGroup({ name: 'imported' }).all(
     API_WILDCARD,

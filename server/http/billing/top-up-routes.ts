@@ -29,7 +29,7 @@ type Payee = { readonly accountId: AccountId; readonly email: string }
 const SCOPE = 'wallet:topup'
 const APP_TOP_UPS = freeEndpoint('topups', SCOPE, { appsOnly: true })
 
-/** Top-ups by the signed-in owner, and by apps with `wallet:topup`, which a person then pays (spec-answers 10). */
+/** Top-ups by the signed-in owner, and by apps with `wallet:topup`, which a person then pays (spec D10). */
 export function topUpRoutes(parts: TopUpParts) {
   return routeGroup({ name: 'top-ups' })
     .use(appTopUps(parts))

@@ -6,7 +6,7 @@ import type { AccountId } from '../../core/ids'
 import { PAGE_QUERY, refuseCursor } from '../middleware/input/list-query'
 import { tagOf } from './record'
 
-/** The query of the key list (spec-answers 3). Search and sort apply to all keys, not only to the page. */
+/** The query of the key list (spec D3). Search and sort apply to all keys, not only to the page. */
 export const KEY_QUERY = {
   status: {
     in: 'query',

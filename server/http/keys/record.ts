@@ -145,7 +145,7 @@ export const Rotation = named(
   }),
 )
 
-/** An API key as owners see it (spec 2.1, spec-answers 3). */
+/** An API key as owners see it (spec 2.1, spec D3). */
 export const KeyRecord = named(
   'KeyRecord',
   record('An API key. Its secret is shown once, when it is created.', {

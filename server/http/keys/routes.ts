@@ -47,7 +47,7 @@ export interface KeyRouteParts {
 const SCOPE = 'keys:write'
 const APP_KEYS = freeEndpoint('keys', SCOPE, { appsOnly: true })
 
-/** Owners create and change keys (spec 2.1, 5.4, spec-answers 3). A secret is returned once and never cached. */
+/** Owners create and change keys (spec 2.1, 5.4, spec D3). A secret is returned once and never cached. */
 export function keyRoutes(parts: KeyRouteParts) {
   const owners = ownersAccess(parts.owners)
   return routeGroup({ name: 'keys', prefix: '/api/keys' }).use(
@@ -55,7 +55,7 @@ export function keyRoutes(parts: KeyRouteParts) {
   )
 }
 
-/** The same for apps with `keys:write` (spec-answers 10), never for API keys. Gated, so responses carry the limit headers. */
+/** The same for apps with `keys:write` (spec D10), never for API keys. Gated, so responses carry the limit headers. */
 export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'>) {
   const apps = appsAccess(APP_KEYS, (context) => appOwner(context, parts.ledger))
   return routeGroup({ name: 'app-keys', prefix: '/v1/keys' })

@@ -44,7 +44,7 @@ const PAID_MCP = publicEndpoint({ paymentInBody: true })
 
 /**
  * The catalog as MCP tools (spec 5): `/mcp` for a key or an access token; `/mcp/paid` with the data tools only, also for callers
- * who pay per call (spec-answers 10). A tool runs what the operation's own route runs (`ToolCalls`), as the authenticated caller or
+ * who pay per call (spec D10). A tool runs what the operation's own route runs (`ToolCalls`), as the authenticated caller or
  * paid for by the payment in the message: same authorization, same price, same ledger. It counts once against the rate limit.
  */
 export function mcpRoutes(parts: McpParts, endpoints: Endpoints) {
@@ -202,7 +202,7 @@ function withUsualAccept(request: Request, accept: string | null): Request {
 
 const NO_BATCHES = failure('invalid_request', 'JSON-RPC batches are not supported. Send one message per request.')
 
-/** Refuses the message. A rate limit that was reached takes precedence over `problem` (spec-answers 2). */
+/** Refuses the message. A rate limit that was reached takes precedence over `problem` (spec D2). */
 function refused(reply: Reply, problem: Failure): Response {
   return reply.refuse(reply.refusal ?? problem)
 }

@@ -21,7 +21,7 @@ export const REQUEST_ID_HEADER = {
 export interface RequestIds {
   /** The gateway's own id: the key of usage and ledger. */
   readonly own: RequestId
-  /** The caller's `X-Request-ID`, if it sent a valid one (spec-answers 1). */
+  /** The caller's `X-Request-ID`, if it sent a valid one (spec D1). */
   readonly client: string | null
   /** The `X-Request-ID` of the response. */
   readonly echoed: string

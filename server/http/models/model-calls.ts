@@ -15,7 +15,7 @@ import { readCallOptions } from '../middleware/input/call-options'
 import { readJsonChunks } from '../middleware/input/json-body'
 import type { GatedContext } from '../middleware/request-context'
 
-/** Maximum size of a model call's body (spec-answers 2). */
+/** Maximum size of a model call's body (spec D2). */
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 const BODY_DEADLINE_MS = 300_000
 /** Caller headers that are forwarded to vendors. */

@@ -88,7 +88,7 @@ export const CallEstimate = named(
 )
 export type CallEstimate = Static<typeof CallEstimate>
 
-/** A model as callers and operators see it (spec-answers 8). */
+/** A model as callers and operators see it (spec D8). */
 export function wireModel(model: Model): ModelRecord {
   return {
     id: model.id,

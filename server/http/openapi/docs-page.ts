@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Settings of Scalar: only our own document, no web fonts, no telemetry, none of its vendor's services (facts 1.5). */
+/** Settings of Scalar: only our own document, no web fonts, no telemetry, none of its vendor's services. */
 export function scalarSettings(url: string) {
   return {
     url,

@@ -4,7 +4,7 @@ import { NODE } from './node-schema'
 
 const TYPES = [...new Set(Object.values(FAILURES).map(({ type }) => type))]
 
-/** The common error shapes (spec-answers 2), and the price that they can carry. */
+/** The common error shapes (spec D2), and the price that they can carry. */
 export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Error: record('The error format of the gateway. `x-error-codes` of a response lists its codes.', {
     error: ref('ErrorDetail'),

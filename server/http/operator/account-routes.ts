@@ -17,7 +17,7 @@ const ACCOUNTS_QUERY = {
   search: { in: 'query', kind: 'text', min: 1, max: 200, description: SEARCH_HELP },
 } as const satisfies ParameterTable
 
-/** Accounts as an operator sees and changes them (spec-answers 4). Only for operators; every change is audited. */
+/** Accounts as an operator sees and changes them (spec D4). Only for operators; every change is audited. */
 export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
   const orders = new OperatorCommands(parts)
   const { operator, staff } = operatorRoles(parts.owners)

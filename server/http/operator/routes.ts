@@ -40,7 +40,7 @@ type Parts = OperatorParts & {
 }
 
 /**
- * For operators: decides requests for higher limits, sets prices (spec-answers 4), and shows the state of the model upstreams. Every
+ * For operators: decides requests for higher limits, sets prices (spec D4), and shows the state of the model upstreams. Every
  * change is audited.
  */
 export function operatorRoutes(parts: Parts) {

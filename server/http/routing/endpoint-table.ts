@@ -16,7 +16,7 @@ const AZURE_PATH = {
   ),
 } as const
 
-/** Paths that need a credential and carry limit headers (spec-answers 9). */
+/** Paths that need a credential and carry limit headers (spec D9). */
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
 
 /** Paths whose routes say who may call them (`api-access.ts`). */

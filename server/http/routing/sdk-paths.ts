@@ -26,7 +26,7 @@ export function isBelowV1beta(path: string): boolean {
   return path === '/v1beta' || path.startsWith('/v1beta/')
 }
 
-/** Paths of Google's SDKs, where errors use Google's format (spec-answers 2, 8). */
+/** Paths of Google's SDKs, where errors use Google's format (spec D2, D8). */
 export function isGooglePath(path: string): boolean {
   return path.startsWith('/v1beta/') || CALL_PATH.test(path)
 }

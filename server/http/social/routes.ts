@@ -19,7 +19,7 @@ const LINK = freeEndpoint('social-link', 'social:write')
 const CALLBACK = publicEndpoint()
 const CONFIRM = publicEndpoint()
 
-/** Links social accounts (spec 4.3), and sells what linked accounts do and read (spec-answers 7). */
+/** Links social accounts (spec 4.3), and sells what linked accounts do and read (spec D7). */
 export function socialRoutes({ priced, social }: { priced: PricedCalls; social: Social | null }) {
   const web = routeGroup({ name: 'social' })
     .post(

@@ -144,7 +144,7 @@ const CSV_HEAD = [
 /** Rows per query: enough to keep the number of queries low, few enough to fit in memory. */
 const CSV_PAGE = 5_000
 
-/** Usage, requests and transactions across all keys of the account (spec-answers 3). */
+/** Usage, requests and transactions across all keys of the account (spec D3). */
 export function ownerUsageRoutes(parts: {
   owners: OwnerSessions
   credentials: CredentialStore

@@ -27,7 +27,7 @@ const MAX_RANGE: Record<BucketWidth, { readonly seconds: number; readonly words:
 const DEFAULT_SECONDS: Record<BucketWidth, number> = { '1m': 3600, '1h': DAY_SECONDS, '1d': 30 * DAY_SECONDS }
 const YEAR_2100 = 4_102_444_800
 
-/** The parameters of a usage report (spec-answers 8). Times are UNIX seconds; the end is not included. */
+/** The parameters of a usage report (spec D8). Times are UNIX seconds; the end is not included. */
 export const USAGE_QUERY = {
   start_time: {
     in: 'query',
@@ -199,7 +199,7 @@ export function wireTransaction(row: AccountTransaction & Partial<StatementLine>
   }
 }
 
-/** One call explained: its times, why it failed, and the price version, inputs and arithmetic of its charge (spec-answers 8). */
+/** One call explained: its times, why it failed, and the price version, inputs and arithmetic of its charge (spec D8). */
 /** Why a call is not there: an archive may have it. */
 export async function noCall(reports: UsageReports, id: string, message: string): Promise<Failed> {
   const archive = await reports.archiveOfCall(id)

@@ -50,7 +50,7 @@ export interface WebhookParts {
 const SCOPE = 'webhooks:write'
 const APP_WEBHOOKS = freeEndpoint('webhooks', SCOPE, { appsOnly: true })
 
-/** Owners' endpoints for events, and the log of what was sent to them (spec-answers 11). */
+/** Owners' endpoints for events, and the log of what was sent to them (spec D11). */
 export function webhookRoutes(parts: WebhookParts) {
   const owners = ownersAccess(parts.owners)
   return routeGroup({ name: 'webhooks', prefix: '/api/webhooks' }).use(

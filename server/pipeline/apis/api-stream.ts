@@ -22,7 +22,7 @@ export interface OpenedStream {
 
 /**
  * Passes an upstream's stream on: charged its fixed price if it reaches its end, or by the bytes or events that passed, however it ends
- * (spec-answers 12). Whether it is a success follows from its status and headers.
+ * (spec D12). Whether it is a success follows from its status and headers.
  */
 export function streamed(
   deps: StreamDeps,

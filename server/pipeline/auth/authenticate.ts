@@ -30,7 +30,7 @@ export interface AuthDeps extends AppAuthDeps {
 }
 
 /**
- * The first half of every gated call (spec-answers 2): credential, key state, address, permission and rate limit, in this
+ * The first half of every gated call (spec D2): credential, key state, address, permission and rate limit, in this
  * order. It runs before the input is read, so that every response can carry the limit headers. The request counts in the
  * window of a known key or app whatever the result; with a payment it counts in a window for payments, and for any other
  * caller in the window of the address. What matches no route counts nowhere.
@@ -174,7 +174,7 @@ function paymentInBody({ credential, route }: IncomingCall): boolean {
   return credential.kind === 'none' && route.kind === 'public' && route.paymentInBody === true
 }
 
-/** A second window of a key, which counts requests only (spec-answers 9). */
+/** A second window of a key, which counts requests only (spec D9). */
 export function windowOf(key: string, { name, rpm }: { readonly name: string; readonly rpm: number }): Subject {
   return {
     name: `${key}/${name}`,

@@ -32,7 +32,7 @@ export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
       const what = purchaseOf(work, authenticated)
       const begun = await payments.begin(what, credential.shown)
       if (!begun.ok) return err(await refused(payments, what, begun.error))
-      // A settled payment does not count in the window of its address (spec-answers 9). An attempt that did not settle does.
+      // A settled payment does not count in the window of its address (spec D9). An attempt that did not settle does.
       const onPaid = () => limiter.giveBack(authenticated.subjects, authenticated.incoming.at)
       return ok(reservation(payments, what, begun.value, onPaid))
     },

@@ -58,7 +58,7 @@ export class DeliveredBytes {
 }
 
 /**
- * `Idempotency-Key` (spec-answers 5): per account and operation, a repeat with the same key and request gets the first response
+ * `Idempotency-Key` (spec D5): per account and operation, a repeat with the same key and request gets the first response
  * for 24 hours, without a second charge. A repeat waits while the first call is in flight. A write or a stream is reserved
  * durably before its upstream is called.
  */

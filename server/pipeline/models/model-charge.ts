@@ -62,7 +62,7 @@ function unitCharge(
 }
 
 /**
- * The charge for a call whose end was not received (spec-answers 4). Input: the vendor's count, or the tokenizer's. Output: what
+ * The charge for a call whose end was not received (spec D4). Input: the vendor's count, or the tokenizer's. Output: what
  * arrived, or, if the model may have written more than it sent, what it writes in the time that the call took.
  */
 export async function estimatedCharge(

@@ -19,7 +19,7 @@ import type { MeteredOutput } from './wires/model-wire'
 /** The largest plain answer. It may contain images, so the limit is higher than a search's. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
-/** The work of one model call, plain or streamed, or what is wrong with its input (spec-answers 2, 4, 9). */
+/** The work of one model call, plain or streamed, or what is wrong with its input (spec D2, D4, D9). */
 export function modelWork(deps: ModelDeps, call: ModelCall): Result<Work, Failure> {
   const validation = validateModelCall(deps, call)
   if (!validation.ok) return validation
@@ -84,7 +84,7 @@ async function ask(deps: ModelDeps, started: StartedCall, open: OpenCall): Promi
   }
 }
 
-/** The answer broke off. A waiting caller gets a failure; one who hung up is charged by estimate (spec-answers 4). */
+/** The answer broke off. A waiting caller gets a failure; one who hung up is charged by estimate (spec D4). */
 async function brokenOff(deps: ModelDeps, started: StartedCall, open: OpenCall, problem: Failure): Promise<WorkResult> {
   const broken = { kind: 'failed' as const, failure: problem, didNothing: true }
   if (!open.hangUp.aborted) return broken

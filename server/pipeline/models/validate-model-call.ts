@@ -210,7 +210,7 @@ function minuteOf(subjects: readonly Subject[]): number {
   return Math.min(...subjects.map(({ limits }) => limits.tpm))
 }
 
-/** A call that no minute has room for fails as invalid, since a 429 would invite retries that can never succeed (spec-answers 8). */
+/** A call that no minute has room for fails as invalid, since a 429 would invite retries that can never succeed (spec D8). */
 export function exceedsMinute(input: number, output: number, subjects: readonly Subject[]): Failure | null {
   const minute = minuteOf(subjects)
   if (input + output <= minute) return null

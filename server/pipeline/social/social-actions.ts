@@ -31,7 +31,7 @@ export interface SocialSale {
   ): Provider<Parameters<ParameterTable>>
 }
 
-/** The operations on linked accounts: the scope that each needs, and what it does at the network (spec-answers 7). */
+/** The operations on linked accounts: the scope that each needs, and what it does at the network (spec D7). */
 export const SOCIAL_SALES: readonly SocialSale[] = [
   sale(SOCIAL_FOLLOW, 'follows.write', ({ target_user_id: targetUserId }) => ({ kind: 'follow', targetUserId })),
   sale(SOCIAL_UNFOLLOW, 'follows.write', ({ target_user_id: targetUserId }) => ({ kind: 'unfollow', targetUserId })),
@@ -120,7 +120,7 @@ const NO_KEY_NAMED = failure(
   'Social accounts are linked to API keys. With an access token, send the ID of one of your keys as key_id.',
 )
 
-/** The key whose linked account acts: the calling key, or for an app the usable key of its owner that it names (spec-answers 10). */
+/** The key whose linked account acts: the calling key, or for an app the usable key of its owner that it names (spec D10). */
 export async function actingKey(
   { keyOf }: Pick<SocialParts, 'keyOf'>,
   caller: KnownCaller,

@@ -16,7 +16,6 @@ import { type Harness, type MadeKey, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 import { until } from '../../support/until'
 
-/** Issue 24 point 4. */
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 const CLIENTS = 32
 /** At most this many calls while the copy is made. */

@@ -4,7 +4,7 @@ import { readRefusal, shapeError } from '../../../server/adapters/identity/error
 const shape = (status: number, body: unknown, retryAfter: string | null = null) =>
   shapeError(readRefusal(status, typeof body === 'string' ? body : JSON.stringify(body), retryAfter), 'req_1')
 
-describe('the shared error shape (spec-answers 2)', () => {
+describe('the shared error shape (spec D2)', () => {
   test.each([
     [400, 'invalid_request_error', 'invalid_request'],
     [401, 'authentication_error', 'missing_session'],

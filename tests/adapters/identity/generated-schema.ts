@@ -6,7 +6,7 @@ import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import { SESSION_FIELDS } from '../../../server/adapters/identity/sign-in/second-factors'
 
-/** The OAuth server without its resources: with them the library wants the very tables that are to be generated (facts 2). */
+/** The OAuth server without its resources: with them the library wants the very tables that are to be generated. */
 export const oauthTablesOnly = [
   oauthProvider({ loginPage: '/', consentPage: '/', disableJwtPlugin: true }),
   oauthDeviceAuthorization(),

@@ -17,7 +17,7 @@ const HOSTILE = {
   'more than 16 KB': encoded({ challenge: CHALLENGE, payload: { signature: 'a'.repeat(16 * 1024) } }),
 }
 
-describe('a payment credential of more than 16 KB, depth 16 or 200 parts is malformed before anything parses it (issue 14.11)', () => {
+describe('a payment credential of more than 16 KB, depth 16 or 200 parts is malformed before anything parses it', () => {
   for (const [name, text] of Object.entries(HOSTILE))
     test(name, () => {
       expect(isCredentialText(text)).toBe(false)

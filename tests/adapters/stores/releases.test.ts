@@ -12,7 +12,6 @@ import { openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 import { extractRelease, RELEASES, SEARCH } from '../../support/release-fixture'
 
-/** Issue 24 point 5. */
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'releases-'))

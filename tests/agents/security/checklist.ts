@@ -1,5 +1,5 @@
 /**
- * The security checklist of accounts, the OAuth server, MCP and keys (facts/auth-mcp 8), a line each. Every line is the name of one
+ * The security checklist of accounts, the OAuth server, MCP and keys, a line each. Every line is the name of one
  * `describe` in this folder; `checklist.test.ts` holds that none is missing.
  */
 export const CHECKLIST = {

@@ -72,7 +72,7 @@ describe('parameters', () => {
     ])
   })
 
-  test('given twice or empty are wrong, except for lists and where empty is the default (spec-answers 2)', () => {
+  test('given twice or empty are wrong, except for lists and where empty is the default (spec D2)', () => {
     expect(wrong(parse({ count: ['1', '1'], mode: '', flag: '', lat: '' }))).toEqual(['count', 'lat', 'flag', 'mode'])
     expect(value('age', parse({ age: '' }))).toBeUndefined()
     expect(value('list', parse({ list: ['a', 'a'] }))).toEqual(['a', 'a'])

@@ -43,7 +43,7 @@ describe('an address', () => {
     for (const [given, expected] of forms) expect(written(given)).toBe(expected)
   })
 
-  test('of IPv4 mapped into IPv6 is that IPv4 (spec-answers 3)', () => {
+  test('of IPv4 mapped into IPv6 is that IPv4 (spec D3)', () => {
     for (const text of ['::ffff:192.0.2.1', '::FFFF:c000:201', '0:0:0:0:0:ffff:192.0.2.1'])
       expect(parseAddress(text)).toEqual(parseAddress('192.0.2.1'))
     expect(written('::fffe:192.0.2.1')).toBe('::fffe:c000:201')
@@ -85,7 +85,7 @@ describe('an address', () => {
   })
 })
 
-describe('the subject of a limit without an account (spec-answers 9)', () => {
+describe('the subject of a limit without an account (spec D9)', () => {
   test('is the IPv4 address, mapped or not', () => {
     const subjects = ['192.0.2.7', '::ffff:192.0.2.7'].map((text) => limitSubject(parseAddress(text) as KnownAddress))
     expect(subjects).toEqual(['192.0.2.7', '192.0.2.7'])

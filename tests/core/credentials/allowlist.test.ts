@@ -97,7 +97,7 @@ describe('an allowlist', () => {
     expect(['10.0.1.0', '10.0.1.255', '10.0.3.0'].some(has)).toBe(false)
   })
 
-  test('refuses host bits under the mask and proposes the network (spec-answers 3)', () => {
+  test('refuses host bits under the mask and proposes the network (spec D3)', () => {
     expect(ruleOf('10.0.0.1/8')).toBe('has host bits set; the network is 10.0.0.0/8')
     expect(ruleOf('2001:db8::1/64')).toBe('has host bits set; the network is 2001:db8::/64')
     expect(ruleOf('::ffff:10.0.0.1/120')).toBe('has host bits set; the network is 10.0.0.0/24')

@@ -6,7 +6,7 @@ import { hashSecret, looksLikeSecret, newSecret } from '../../../server/core/cre
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 describe('a new secret', () => {
-  test('is gwk_, 43 base62 characters, and 6 check characters (spec-answers 3)', () => {
+  test('is gwk_, 43 base62 characters, and 6 check characters (spec D3)', () => {
     for (let i = 0; i < 200; i++) expect(newSecret().secret).toMatch(/^gwk_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/)
   })
 

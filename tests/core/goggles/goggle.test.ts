@@ -19,7 +19,7 @@ const errorOfHosted = (text: string): GoggleError | null => {
   return next.value.ok ? null : next.value.error
 }
 
-describe('an instruction (facts/upstreams.md 3.2)', () => {
+describe('an instruction', () => {
   test.each([
     ['/blog/', { pattern: ['/blog/'], site: null, target: 'url', action: 'boost', strength: 1 }],
     ['/blog/$boost', { pattern: ['/blog/'], action: 'boost', strength: 1 }],
@@ -83,7 +83,7 @@ describe('an instruction (facts/upstreams.md 3.2)', () => {
   })
 })
 
-describe('a goggle (facts/upstreams.md 3.1, 3.8)', () => {
+describe('a goggle', () => {
   test('may have comments, metadata, blank lines, CRLF and a BOM', () => {
     const parsed = parseGoggle('\uFEFF! name: First\r\n!NAME: second\r\n! just words\r\n\r\n/a\r\n! author: late\r\n')
     expect(parsed.ok && parsed.value.instructions.length).toBe(1)
@@ -115,7 +115,7 @@ describe('a goggle (facts/upstreams.md 3.1, 3.8)', () => {
   })
 })
 
-describe('the entries of a request (facts/upstreams.md 3.9)', () => {
+describe('the entries of a request', () => {
   test('an entry is an address if it is one line that starts like one', () => {
     expect(goggleEntry('https://gitlab.com/a/b/-/raw/main/c.goggle')).toMatchObject({ kind: 'hosted' })
     expect(goggleEntry('https://x.org/\n/b')).toMatchObject({ kind: 'inline' })

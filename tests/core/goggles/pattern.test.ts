@@ -9,7 +9,7 @@ const hits = (pattern: string, text: string): boolean => {
   return parsed.matches(text.toLowerCase())
 }
 
-describe('a pattern of a goggle (facts/upstreams.md 3.3)', () => {
+describe('a pattern of a goggle', () => {
   test.each([
     ['plain text is found anywhere', 'blog', 'https://example.org/my-blogs/1', true],
     ['letter case makes no difference', '/BLOG/', 'https://example.org/Blog/', true],

@@ -11,7 +11,7 @@ const fate = (goggle: string | string[], url: string, more = {}): string => {
   return 'strength' in told ? `${told.kind} ${told.strength}` : told.kind
 }
 
-describe('`site` (facts/upstreams.md 3.4)', () => {
+describe('`site`', () => {
   test.each([
     ['the host', 'fandom.com', 'https://fandom.com/a', true],
     ['a host below', 'fandom.com', 'https://star.wars.fandom.com/a', true],
@@ -50,7 +50,7 @@ describe('targets', () => {
   })
 })
 
-describe('which rule wins (facts/upstreams.md 3.5, 3.6)', () => {
+describe('which rule wins', () => {
   const url = 'https://example.com/posts/hello.html'
   test.each([
     ['a discard over every boost', ['/posts/$boost=10', '$discard,site=example.com'], 'discarded'],
@@ -72,7 +72,7 @@ function reranked(rules: RuleSet, urls: readonly string[]): string[] {
   return order.value
 }
 
-describe('the new order (facts/upstreams.md 3.7)', () => {
+describe('the new order', () => {
   const urls = Array.from({ length: 10 }, (_, i) => `https://x.org/${i}/`)
   const order = (goggle: string) =>
     reranked(book(goggle), urls)

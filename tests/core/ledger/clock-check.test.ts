@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import { clockProblem } from '../../../server/core/ledger/clock-check'
 
-/** Issue 21 point 14. */
 const NOW = Date.UTC(2026, 10, 23, 12)
 const [MINUTE, DAY] = [60_000, 86_400_000]
 

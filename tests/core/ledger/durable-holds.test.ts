@@ -57,7 +57,7 @@ async function leftOver(parts: Opened): Promise<number> {
   return Number(rows[0]?.['n'])
 }
 
-describe('a hold of a stream (spec-answers 4)', () => {
+describe('a hold of a stream (spec D4)', () => {
   test('is charged at the next start for the last recorded usage, once, and the rest is released', async () => {
     const first = await opened()
     const account = await first.account(1_000_000)

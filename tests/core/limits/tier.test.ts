@@ -37,7 +37,7 @@ describe('the tier (spec 3, 8)', () => {
   })
 })
 
-describe('a window (spec-answers 9)', () => {
+describe('a window (spec D9)', () => {
   const noon = Date.UTC(2026, 10, 21, 12)
   test('is the minute of the wall clock', () => {
     expect(minuteOf(noon + 59_999)).toBe(minuteOf(noon))

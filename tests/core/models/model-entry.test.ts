@@ -29,7 +29,7 @@ describe('an entry of the model catalog', () => {
     expect(model.value.rechargeRequired).toBe(true)
   })
 
-  test('without a price is refused, and an explicit 0 is a price (spec-answers 8)', () => {
+  test('without a price is refused, and an explicit 0 is a price (spec D8)', () => {
     expect(refusal({ id: 'm', upstream: OLLAMA.upstream })).toContain('price is missing')
     expect(refusal({ ...OLLAMA, price: { input: 1 } })).toContain('needs input and output')
     expect(refusal({ ...OLLAMA, price: { input: 0.1234567, output: 1 } })).toContain('price.input')

@@ -9,7 +9,7 @@ const PRICE = {
   cacheWrite: micros(3_125_000),
 }
 
-describe('cost of tokens (spec-answers 1)', () => {
+describe('cost of tokens (spec D1)', () => {
   test('is exact, and rounded up once for the whole call, not once per kind', () => {
     const price = { input: micros(1), output: micros(1), cacheRead: micros(1), cacheWrite: micros(1) }
     const lines = tokenLines(price, { input: 3, output: 1, cacheRead: 1, cacheWrite: 1 })

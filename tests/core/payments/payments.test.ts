@@ -407,7 +407,7 @@ describe('a process that ends', () => {
   })
 })
 
-describe('a payer without honest intent (facts/payments 2)', () => {
+describe('a payer without honest intent', () => {
   test('a transfer that the network refuses after the upstream worked delivers nothing', async () => {
     const shown = await bought()
     network.sendings.push('refuse')
@@ -464,7 +464,7 @@ describe('a payer without honest intent (facts/payments 2)', () => {
   })
 })
 
-describe('a price that follows from the answer, settled up to its maximum (issue 18)', () => {
+describe('a price that follows from the answer, settled up to its maximum', () => {
   let upTo: FixtureUpTo
   beforeEach(() => {
     upTo = new FixtureUpTo()

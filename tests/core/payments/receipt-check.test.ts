@@ -53,7 +53,7 @@ const check = async () => {
   return [checked, missing.map(({ transaction }) => transaction)]
 }
 
-test('a payment that its network lost after it was answered is reported, and nothing is changed (facts/payments 11)', async () => {
+test('a payment that its network lost after it was answered is reported, and nothing is changed', async () => {
   const [first, second, owed] = [await paid(), await paid(), await paid({ served: false })]
   expect(await check()).toEqual([3, []])
   network.forget(second)
@@ -79,7 +79,7 @@ test('one older than two days, of another method, or unpaid is not checked; a si
   expect(await check()).toEqual([1, [forgotten]])
 })
 
-test('one that was refused after it was sent, and then submitted by someone else, is owed; one never sent is not checked (issue 13, 14)', async () => {
+test('one that was refused after it was sent, and then submitted by someone else, is owed; one never sent is not checked', async () => {
   now += 3 * DAY_MS
   const claims = stores.paymentClaims
   const [sent, gone, unsent] = [0, 1, 2].map(() => newClaim({ method: 'fixture', createdAt: now }))

@@ -50,7 +50,7 @@ async function sent(count: number): Promise<string[]> {
   return made.map(({ transaction }) => transaction)
 }
 
-test('200 payments with an open outcome do not block the one behind them (issue 13, 15)', async () => {
+test('200 payments with an open outcome do not block the one behind them', async () => {
   const open = await sent(200)
   now += 1
   const [paid = ''] = await sent(1)

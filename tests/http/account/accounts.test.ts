@@ -25,7 +25,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
 }
 
 describe('sign-up', () => {
-  test('opens an account with 2 USD of signup credit on the Free tier (spec-answers 4)', async () => {
+  test('opens an account with 2 USD of signup credit on the Free tier (spec D4)', async () => {
     expect(await read<unknown>(bob.api('/api/account'))).toEqual({
       id: expect.stringMatching(/^acct_[0-9a-f]{32}$/),
       email: 'bob@example.com',
@@ -44,7 +44,7 @@ describe('sign-up', () => {
     })
   })
 
-  test('makes the first account of a fresh install operator and the second not (spec-answers 4)', async () => {
+  test('makes the first account of a fresh install operator and the second not (spec D4)', async () => {
     expect(await accountOf(ada)).toMatchObject({ operator: true })
     expect(await accountOf(bob)).toMatchObject({ operator: false })
   })
@@ -191,7 +191,7 @@ describe('the balance', () => {
 })
 
 describe('a sign-up whose account could not be opened', () => {
-  test('leaves a user that the next /api call repairs, once, however many arrive at once (spec-answers 4)', async () => {
+  test('leaves a user that the next /api call repairs, once, however many arrive at once (spec D4)', async () => {
     const { db } = gateway.core.stores
     const before = await gateway.core.accounts.count()
     await db.run(sql`CREATE TRIGGER no_accounts BEFORE INSERT ON accounts BEGIN SELECT RAISE(ABORT, 'not now'); END`)

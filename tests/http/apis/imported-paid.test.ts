@@ -11,7 +11,7 @@ import { endAndReconcile } from '../wire'
 
 const PATH = '/apis/v1/weather/v1/forecast?city=Oslo'
 
-describe('an imported operation that is paid for by itself (spec 5.3, spec-answers 12)', () => {
+describe('an imported operation that is paid for by itself (spec 5.3, spec D12)', () => {
   let sandbox: Awaited<ReturnType<typeof openPaymentSandbox>>
   let upstream: ApiUpstream
   let gateway: Harness

@@ -14,7 +14,7 @@ import { endAndReconcile } from '../wire'
 const PATH = '/apis/v1/weather/v1/forecast'
 const SECRET = 'a secret that only this test knows, 32 bytes and more'
 
-describe("an imported operation whose price follows from its answer, paid by x402's upto (issue 18)", () => {
+describe("an imported operation whose price follows from its answer, paid by x402's upto", () => {
   let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
   let upstream: ApiUpstream
   let gateway: Harness

@@ -86,7 +86,7 @@ const SIGN_IN_LIBRARY: Readonly<Record<string, string>> = {
   '/device/code': 'nothing, until it is approved',
 }
 
-describe('every write outside /api has a decision about its audit entry (issue 19.5)', () => {
+describe('every write outside /api has a decision about its audit entry', () => {
   let gateway: Harness
   beforeAll(async () => {
     gateway = await openHarness()

@@ -31,7 +31,7 @@ afterAll(() => closeReconciled(gateway))
 const ofKey = async (id: string) => (await auditRows(gateway)).filter((row) => row.key_id === id)
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
-describe('the audit log (spec-answers 3, 4)', () => {
+describe('the audit log (spec D3, D4)', () => {
   test('records who opened the account, when and with what action', async () => {
     const rows = (await auditRows(gateway)).filter((row) => row.account_id === accountId && row.key_id === null)
     expect(rows).toMatchObject([{ actor_id: userId, at: gateway.clock.now(), key_id: null }])
@@ -167,7 +167,7 @@ const ELSEWHERE = [
   'POST /api/operator/apis/:name/lift', // tests/http/apis/closings.test.ts; opening what is open changes nothing
 ]
 
-describe('every route of management that changes something writes one entry (issue 19.5)', () => {
+describe('every route of management that changes something writes one entry', () => {
   let gateway: Harness
   let operator: Owner
   let owner: Owner

@@ -3,7 +3,7 @@ import { type Harness, openHarness } from '../../support/harness'
 import { newClaim } from '../../support/payments/payment-claim'
 import { endAndReconcile } from '../wire'
 
-describe('billing (spec 2.2, 3, spec-answers 4)', () => {
+describe('billing (spec 2.2, 3, spec D4)', () => {
   let gateway: Harness
   let operator: Awaited<ReturnType<Harness['owner']>>
   let owner: Awaited<ReturnType<Harness['owner']>>

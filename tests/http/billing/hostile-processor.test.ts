@@ -4,7 +4,7 @@ import { type Harness, openHarness } from '../../support/harness'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/payments/stripe-double'
 import { type AccountBody, closeReconciled, type Owner, read, refusalOf } from '../owner-bench'
 
-/** Issue 21 point 8: a card processor that is broken or hostile moves no money that its answers cannot prove. */
+/** A card processor that is broken or hostile moves no money that its answers cannot prove. */
 let stripe: StripeDouble
 let gateway: Harness
 let operator: Owner

@@ -42,7 +42,7 @@ const list = (query = '') => read<TransactionPage>(owner.api(`/api/transactions$
 const command = (name: string, body: unknown) => read(gateway.control(name, body))
 
 describe('GET /api/transactions', () => {
-  test('lists kind, amount and the balance after every movement, newest first (spec-answers 3, 4)', async () => {
+  test('lists kind, amount and the balance after every movement, newest first (spec D3, D4)', async () => {
     const { id } = await read<AccountBody>(owner.api('/api/account'))
     await command('grant', { account: id, usd: '1', note: 'Welcome', reference: 'welcome' })
     await gateway.core.ledger.credit({

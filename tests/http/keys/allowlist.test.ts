@@ -3,7 +3,7 @@ import { type Harness, openHarness } from '../../support/harness'
 import { endAndReconcile, IMAGES_CALL, refusalOf, verdictOf } from '../wire'
 
 /** Calls come over a trusted proxy, so that a test chooses the address they come from. */
-describe('allowed IPs (spec 2.1, 5.5, spec-answers 2, 3)', () => {
+describe('allowed IPs (spec 2.1, 5.5, spec D2, D3)', () => {
   let gateway: Harness
 
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe('allowed IPs (spec 2.1, 5.5, spec-answers 2, 3)', () => {
     expect(told[0]).toContain('TRUSTED_PROXY_HEADER')
   })
 
-  test('a change of the list binds the next request (spec-answers 3)', async () => {
+  test('a change of the list binds the next request (spec D3)', async () => {
     const { api } = await gateway.owner()
     const { key, secret } = await (await api('/api/keys', { name: 'moving', allowed_ips: ['203.0.113.7'] })).json()
     expect((await gateway.as(secret, IMAGES_CALL, from('203.0.113.7'))).status).toBe(200)
@@ -98,7 +98,7 @@ describe('allowed IPs (spec 2.1, 5.5, spec-answers 2, 3)', () => {
     expect((await gateway.as(secret, IMAGES_CALL, from('203.0.113.8'))).status).toBe(200)
   })
 
-  test('order: 401 of the key state before 403, 403 before the rate limit and the input (spec-answers 2)', async () => {
+  test('order: 401 of the key state before 403, 403 before the rate limit and the input (spec D2)', async () => {
     const { api } = await gateway.owner()
     const { key, secret } = await (
       await api('/api/keys', { name: 'both', allowed_ips: ['203.0.113.7'], rpm_limit: 1 })
@@ -110,7 +110,7 @@ describe('allowed IPs (spec 2.1, 5.5, spec-answers 2, 3)', () => {
   })
 })
 
-describe('with TRUSTED_PROXY_HEADER=forwarded (spec-answers 3)', () => {
+describe('with TRUSTED_PROXY_HEADER=forwarded (spec D3)', () => {
   let gateway: Harness
 
   beforeAll(async () => {
@@ -144,7 +144,7 @@ describe('with TRUSTED_PROXY_HEADER=forwarded (spec-answers 3)', () => {
   })
 })
 
-describe('without a trusted proxy (spec-answers 3)', () => {
+describe('without a trusted proxy (spec D3)', () => {
   let gateway: Harness
 
   beforeAll(async () => {

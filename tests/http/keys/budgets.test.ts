@@ -39,7 +39,7 @@ async function served(key: MadeKey, from = gateway): Promise<[number, string]> {
   }
 }
 
-describe('a budget per period (spec 7, spec-answers 3)', () => {
+describe('a budget per period (spec 7, spec D3)', () => {
   test('stops at the amount with 429 quota_exceeded, Retry-After to the end of the day in its zone, and charges nothing', async () => {
     until('2026-11-22T12:00:20Z')
     const key = await gateway.key(account, { budget: daily(0.012, 'Asia/Kathmandu') })

@@ -19,7 +19,7 @@ const bad = (body: unknown, purpose: 'create' | 'change' = 'change') => {
 const refused = (member: string, values: readonly unknown[]) =>
   values.filter((value) => bad({ [member]: value }).length === 0)
 
-describe('the form of a key (spec-answers 3)', () => {
+describe('the form of a key (spec D3)', () => {
   test('sets what was sent and nothing else', () => {
     expect(good({})).toEqual({})
     expect(good({ name: ' mine ', rpm_limit: null })).toEqual({ name: 'mine', rpmLimit: null })

@@ -183,7 +183,7 @@ describe('409 and 404', () => {
     })
   })
 
-  test("another account's key is not found by any route, like one that never existed (spec-answers 3)", async () => {
+  test("another account's key is not found by any route, like one that never existed (spec D3)", async () => {
     const { key, secret } = await keys.create()
     const routes: [string, string, unknown][] = [
       ['GET', '', undefined],

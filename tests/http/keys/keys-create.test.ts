@@ -32,7 +32,7 @@ const refused = (body: unknown) => refusalOf(owner.api('/api/keys', body, 'POST'
 const inFuture = (ms: number) => new Date(gateway.clock.now() + ms).toISOString()
 
 describe('201', () => {
-  test('returns the whole record with every default, the secret, and no-store (spec 2.1, spec-answers 3)', async () => {
+  test('returns the whole record with every default, the secret, and no-store (spec 2.1, spec D3)', async () => {
     const answer = await owner.api('/api/keys', { name: '  first  ' })
     expect(answer.headers.get('cache-control')).toBe('no-store')
     const { key, secret } = await read<MadeKey>(answer, 201)
@@ -85,7 +85,7 @@ describe('201', () => {
     expect(await keys.get(key.id)).toEqual(key)
   })
 
-  test('generates a secret of gwk_, 43 base62 characters and 6 of their CRC32, never the same (spec-answers 3)', async () => {
+  test('generates a secret of gwk_, 43 base62 characters and 6 of their CRC32, never the same (spec D3)', async () => {
     const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
     const secrets = await Promise.all([1, 2, 3].map(async () => (await keys.create()).secret))
     expect(new Set(secrets).size).toBe(3)
@@ -222,7 +222,7 @@ describe('400', () => {
     expect(await refused({})).toMatchObject({ status: 400, code: 'missing_parameter', param: 'name' })
   })
 
-  test('lists all wrong members at once, including those that the tier forbids (spec-answers 2)', async () => {
+  test('lists all wrong members at once, including those that the tier forbids (spec D2)', async () => {
     const { details = [] } = await refused({ spending_limit: -1, rpm_limit: 61, tpm_limit: 60_001, colour: 'red' })
     expect(details.map((detail) => detail.param).sort()).toEqual([
       'colour',

@@ -29,7 +29,7 @@ afterAll(() => closeReconciled(gateway))
 const refused = (id: string, body?: unknown) => refusalOf(owner.api(`/api/keys/${id}/rotate`, body, 'POST'))
 const inFuture = (ms: number) => new Date(gateway.clock.now() + ms).toISOString()
 
-describe('the successor (spec 5.4, spec-answers 3)', () => {
+describe('the successor (spec 5.4, spec D3)', () => {
   test('has the same settings, the same limit and the same spent amount, and its own id and secret', async () => {
     const { key, secret } = await keys.create({
       spending_limit: 1,

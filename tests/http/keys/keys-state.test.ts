@@ -16,7 +16,7 @@ afterAll(() => closeReconciled(gateway))
 const inFuture = (ms: number) => new Date(gateway.clock.now() + ms).toISOString()
 
 describe('disable, enable and revoke', () => {
-  test('apply to the next call (spec 3, spec-answers 3)', async () => {
+  test('apply to the next call (spec 3, spec D3)', async () => {
     const { key, secret } = await keys.create()
     expect(await callWith(gateway, secret)).toBe('200')
     expect((await keys.move(key.id, 'disable')).status).toBe('disabled')

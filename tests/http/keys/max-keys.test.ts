@@ -34,7 +34,7 @@ async function idOf(answer: Promise<Response>): Promise<string> {
   return ((await (await answer).json()) as { key: { id: string } }).key.id
 }
 
-describe('an account has a maximum number of live keys (issue 14.13)', () => {
+describe('an account has a maximum number of live keys', () => {
   test('of ten created concurrently where three are allowed, three succeed; the others are 409 limit_reached', async () => {
     const { owner } = await ownerOf(3)
     const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => create(owner, `at once ${i}`)))

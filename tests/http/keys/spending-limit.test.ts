@@ -34,7 +34,7 @@ describe('the spending limit', () => {
     expect(statuses.filter((status) => status === 402)).toHaveLength(180)
   })
 
-  test('raised makes an exhausted key active, for exactly the amount added (spec 3, spec-answers 3)', async () => {
+  test('raised makes an exhausted key active, for exactly the amount added (spec 3, spec D3)', async () => {
     const { key, secret } = await exhausted()
     expect(await keys.change(key.id, { spending_limit: 0.015 })).toMatchObject({
       status: 'active',

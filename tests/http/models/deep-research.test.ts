@@ -244,7 +244,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     vendor.answer = before
   })
 
-  test('X-Max-Price-USD limits its searches, and is 412 if too low for one; a quote runs nothing (spec-answers 5)', async () => {
+  test('X-Max-Price-USD limits its searches, and is 412 if too low for one; a quote runs nothing (spec D5)', async () => {
     const { key } = await gateway.funded()
     const quote = async (body: object) => {
       const answer = await research(key, body, { headers: { 'x-cost-mode': 'quote' } })

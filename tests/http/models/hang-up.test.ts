@@ -72,7 +72,7 @@ async function settled(balance: () => Promise<{ paid: number; held: number }>, w
   return wasPaid - (await balance()).paid
 }
 
-describe('a stream whose caller hangs up after the last useful word (spec-answers 4)', () => {
+describe('a stream whose caller hangs up after the last useful word (spec D4)', () => {
   test('costs as much as one read to its end, hidden reasoning included, and its upstream is not cancelled', async () => {
     const reader = await gateway.funded()
     const leaver = await gateway.funded()
@@ -201,7 +201,7 @@ describe('a plain response that starts and never ends', () => {
   })
 })
 
-describe('a stream that goes on without its caller and ends without a report (spec-answers 4)', () => {
+describe('a stream that goes on without its caller and ends without a report (spec D4)', () => {
   const explain = async (model: string, after: () => void, max_tokens = 40_000) => {
     const { key, balance } = await gateway.funded()
     const answer = await chat(key, model, { max_tokens })
@@ -462,7 +462,7 @@ test.each([
   },
 )
 
-describe('the process shuts down (spec-answers 4)', () => {
+describe('the process shuts down (spec D4)', () => {
   test('an open stream ends with the error of its wire, as our break: nothing is charged, and the log blames no caller', async () => {
     const { key, balance } = await gateway.funded()
     held()

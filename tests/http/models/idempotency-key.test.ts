@@ -106,7 +106,7 @@ const chat = (name: string, body: object = {}, init: RequestInit = {}) =>
   gateway.chat(key, { model: 'gpt', max_tokens: 1000, ...body }, { ...init, ...headers(name) })
 const codeOf = async (answer: Response) => ((await answer.json()) as { error: { code: string } }).error.code
 
-describe.each(Object.entries(WIRES))('Idempotency-Key on %s (spec-answers 5)', (_, wire) => {
+describe.each(Object.entries(WIRES))('Idempotency-Key on %s (spec D5)', (_, wire) => {
   const ask = (name: string, more: object = {}) =>
     gateway.post(key, wire.path, { ...wire.body, ...more }, headers(name))
 
@@ -157,7 +157,7 @@ describe.each(Object.entries(WIRES))('Idempotency-Key on %s (spec-answers 5)', (
   })
 })
 
-describe('a model call under an Idempotency-Key whose caller hangs up (ADR 17)', () => {
+describe('a model call under an Idempotency-Key whose caller hangs up (ADR 18)', () => {
   test('continues: the model is called once, charged once, and the repeat gets the answer', async () => {
     const gate = Promise.withResolvers<void>()
     const asked = Promise.withResolvers<void>()

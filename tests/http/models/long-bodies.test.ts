@@ -34,7 +34,7 @@ function arrived(text: string, parts: number | null = null): ReceivedBody {
   return { chunks: [whole.slice(0, third), whole.subarray(third, 2 * third), whole.subarray(2 * third)], parts }
 }
 
-describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', () => {
+describe('a body over 1 MiB is read off the thread that serves', () => {
   test('what is read of it is the same, to the byte', async () => {
     const parser = new BodyParser()
     for (const more of [`,"user":"${LONG_TEXT}"`, `,"stream":true,"user":"${LONG_TEXT}é\\"}{"`]) {

@@ -37,7 +37,7 @@ afterAll(async () => {
 describe('rate limits of models (spec 8)', () => {
   const LIMITS = { rpm: 1000, tpm: 10_000, concurrency: 2 }
 
-  test('422 max_tokens_exceeded for a cap over the whole minute, not an endless 429 (spec-answers 8)', async () => {
+  test('422 max_tokens_exceeded for a cap over the whole minute, not an endless 429 (spec D8)', async () => {
     const { key } = await gateway.funded(10, {}, LIMITS)
     const answer = await gateway.chat(key, { model: 'paid', max_tokens: 10_001 })
     expect(answer.status).toBe(422)

@@ -31,7 +31,7 @@ async function accountOf() {
   return body
 }
 
-describe('an access token on REST (spec-answers 10)', () => {
+describe('an access token on REST (spec D10)', () => {
   test("calls like a key, spends its owner’s balance, and logs its row under the app's grant", async () => {
     const before = (await accountOf()).balance_micros_usd
     const answer = await gateway.as(tokens.access_token, SEARCH)
@@ -357,7 +357,7 @@ describe('an app grant', () => {
   })
 })
 
-describe('keys, by an app (spec-answers 10)', () => {
+describe('keys, by an app (spec D10)', () => {
   test('are created, listed, changed and revoked with keys:write; the audit names the app grant', async () => {
     const { access_token } = await app.connect('keys:write offline_access', ['/v1'])
     const send = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') =>

@@ -7,7 +7,7 @@ import { GENERATOR_INFO, openApiDocument } from '../../../server/http/openapi/op
 
 const NAMED = t.Object({ id: t.String(), limit: t.Nullable(t.Number()), state: t.UnionEnum(['on', 'off']) })
 
-/** Everything that @elysiajs/swagger 1.3.1 writes wrongly (facts/dashboard.md 1.5). */
+/** Everything that @elysiajs/swagger 1.3.1 writes wrongly. */
 async function generated(): Promise<Record<string, unknown>> {
   const app = new Elysia()
     .use(swagger({ documentation: { info: GENERATOR_INFO } }))

@@ -186,7 +186,7 @@ describe('a note or a reference', () => {
 })
 
 describe('a balance', () => {
-  test('never exceeds what the ledger can count, even with two grants at once (spec-answers 1)', async () => {
+  test('never exceeds what the ledger can count, even with two grants at once (spec D1)', async () => {
     const { id } = await gateway.account()
     const answers = await Promise.all([1, 2].map(() => send('grant', { account: id, usd: '9000000000' })))
     expect(answers.map((answer) => answer.status)).toEqual([200, 400])

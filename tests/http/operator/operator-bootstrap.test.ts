@@ -31,7 +31,7 @@ async function firstAccount(env: Record<string, string>, headers: Record<string,
   return account
 }
 
-describe('the first account (spec-answers 4)', () => {
+describe('the first account (spec D4)', () => {
   test.each<[string, Record<string, string>]>([
     ['localhost', {}],
     ['127.0.0.1 with a port', { host: '127.0.0.1:3000' }],

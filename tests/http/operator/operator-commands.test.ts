@@ -14,7 +14,7 @@ import {
   read,
 } from '../owner-bench'
 
-/** Issue 21: what the operator's pages do is done by `gateway operator` too, and is in the audit log as done at the console. */
+/** What the operator's pages do is done by `gateway operator` too, and is in the audit log as done at the console. */
 let gateway: Harness
 let operatorConsole: ReturnType<typeof openOperatorConsole>
 let rootId: string

@@ -18,7 +18,7 @@ import {
   refusalOf,
 } from '../owner-bench'
 
-/** Issue 23: a record that the tables refuse. */
+/** A record that the tables refuse. */
 let gateway: Harness
 let operator: Owner
 let operatorConsole: ReturnType<typeof openOperatorConsole>

@@ -8,7 +8,7 @@ import { openPayable } from '../../support/payments/payable-harness'
 import { MERCHANT } from '../../support/payments/payment-sandbox'
 import { endAndReconcile, IMAGES_CALL } from '../wire'
 
-describe('a request whose x402 payment a facilitator settles (issue 18)', () => {
+describe('a request whose x402 payment a facilitator settles', () => {
   let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
   let facilitator: Awaited<ReturnType<typeof openFacilitator>>
   let gateway: Harness

@@ -7,7 +7,7 @@ import { CONTEXT, CONTEXT_CALL, endAndReconcile, IMAGES, IMAGES_CALL, PRICE, ref
 const OPERATOR: Actor = { kind: 'operator', id: 'test', address: null }
 const FIXED_PRICE = { mode: 'fixed', currency: 'USD', amount: '0.005' }
 
-describe('payment (spec 1.3, 4, 7, spec-answers 2, 5)', () => {
+describe('payment (spec 1.3, 4, 7, spec D2, D5)', () => {
   let gateway: Harness
 
   beforeAll(async () => {
@@ -95,7 +95,7 @@ describe('payment (spec 1.3, 4, 7, spec-answers 2, 5)', () => {
       expect(await balanceOf(account)).toEqual({ posted: 2_000_000 - PRICE, held: 0 })
     })
 
-    test('a remainder below the price is the same 402 (spec-answers 2)', async () => {
+    test('a remainder below the price is the same 402 (spec D2)', async () => {
       const key = await gateway.key(await gateway.account(), { spending_limit: 0.009 })
       expect((await gateway.as(key, IMAGES_CALL)).status).toBe(200)
       expect(await verdictOf(gateway.as(key, IMAGES_CALL))).toBe('402 insufficient_api_key_balance')
@@ -116,7 +116,7 @@ describe('payment (spec 1.3, 4, 7, spec-answers 2, 5)', () => {
       expect(await balanceOf(account)).toEqual({ posted: 2_000, held: 0 })
     })
 
-    test('the key is checked before the account: where neither can pay it is the key (spec-answers 2)', async () => {
+    test('the key is checked before the account: where neither can pay it is the key (spec D2)', async () => {
       const { account } = await nearlyEmpty()
       const key = await gateway.key(account, { spending_limit: 0.001 })
       expect(await verdictOf(gateway.as(key, IMAGES_CALL))).toBe('402 insufficient_api_key_balance')
@@ -127,7 +127,7 @@ describe('payment (spec 1.3, 4, 7, spec-answers 2, 5)', () => {
       expect(await verdictOf(gateway.as(key, `${IMAGES}?q=`))).toBe('400 invalid_parameter')
     })
 
-    test('a raised limit lets the key go on; the next call is served (spec-answers 3)', async () => {
+    test('a raised limit lets the key go on; the next call is served (spec D3)', async () => {
       const { api } = await gateway.owner()
       const { key, secret } = await (await api('/api/keys', { name: 'raised', spending_limit: 0.005 })).json()
       expect((await gateway.as(secret, IMAGES_CALL)).status).toBe(200)
@@ -137,7 +137,7 @@ describe('payment (spec 1.3, 4, 7, spec-answers 2, 5)', () => {
     })
   })
 
-  describe("an operator's price (spec-answers 5)", () => {
+  describe("an operator's price (spec D5)", () => {
     test('of one account binds that account only, in the charge and in the terms', async () => {
       const account = await gateway.account()
       const key = await gateway.key(account)
@@ -158,7 +158,7 @@ describe('payment (spec 1.3, 4, 7, spec-answers 2, 5)', () => {
     })
   })
 
-  describe('X-Max-Price-USD (spec-answers 5)', () => {
+  describe('X-Max-Price-USD (spec D5)', () => {
     const call = async (most: string, key?: string) =>
       key
         ? gateway.as(key, IMAGES_CALL, { headers: { 'x-max-price-usd': most } })
@@ -198,7 +198,7 @@ describe('payment (spec 1.3, 4, 7, spec-answers 2, 5)', () => {
     )
   })
 
-  describe('X-Cost-Mode: quote (spec-answers 5)', () => {
+  describe('X-Cost-Mode: quote (spec D5)', () => {
     const QUOTE = { headers: { 'x-cost-mode': 'quote' } }
 
     test('with a key says the price and what can be spent, and charges nothing', async () => {

@@ -168,7 +168,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
       })
     })
 
-    test('to a key that cannot pay it is the Bearer form beside the Payment challenge (spec-answers 2)', async () => {
+    test('to a key that cannot pay it is the Bearer form beside the Payment challenge (spec D2)', async () => {
       const key = await gateway.key(await gateway.account(), { spending_limit: 0.001 })
       const answer = await gateway.as(key, IMAGES_CALL)
       expect(answer.headers.get('www-authenticate')).toMatch(
@@ -309,7 +309,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
       expect(await moved(async () => expect(await verdict(await paid(credential))).toBe('200 ok'))).toBe(PRICE_UNITS)
     })
 
-    test('is not asked when the transfer dies before its answer can be there and paid for (issue 13, 8)', async () => {
+    test('is not asked when the transfer dies before its answer can be there and paid for', async () => {
       const credential = await bought()
       const before = gateway.images.asked.length
       // A transfer lives 25 s; the operation may take 10 s, and 3 s are left for the settling.
@@ -326,14 +326,14 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
   })
 
   /**
-   * Each row of the table in facts/payments 7, and its test. Of the first block all are in `REFUSED`:
+   * Each kind of broken payment, and its test. Of the first block all are in `REFUSED`:
    * too small, too big, other recipient, other currency | changed terms, changed expiry, unknown method | expired challenge | not base64url
    * JSON | payload of another form | no Tempo transaction, proof, hash (pushed, unknown or reorged away) | payer without money | transfer
    * expired on chain while the challenge is open.
    * Already used: `no other query ... and not twice`; while it runs: `of many at once`. Node dead: `a node that is dead`, `dies before
    * the sending`; node slow: tests/contracts/tempo-payment. Sent, reply lost: `a reply that is lost`. Wallet drained: `empties the wallet`.
    */
-  describe('what each broken payment gets (facts/payments 7)', () => {
+  describe('what each broken payment gets', () => {
     const header = async () => (await gateway.call(IMAGES_CALL)).headers.get('www-authenticate') ?? ''
     const changed = async (change: (c: Credential.Credential) => Credential.Credential) =>
       Credential.serialize(change(Credential.deserialize(await bought())))
@@ -480,7 +480,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     })
   })
 
-  describe('tries are counted per address (facts/payments 10)', () => {
+  describe('tries are counted per address', () => {
     test('bad credentials fill their own window; good ones are given back, and other requests are untouched', async () => {
       const strict = await openPayable(sandbox, { PAYMENTS_ATTEMPTS_RPM: '3', ANON_RPM: '30' })
       const buy = async () => sandbox.payer().createCredential(await strict.call(IMAGES_CALL))

@@ -140,7 +140,7 @@ describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {
       for (const lang of LANGUAGES) expect((await asked(`q=a&search_lang=${lang}`)).search_lang).toBe(lang)
     })
 
-    test('offset is ignored like every unknown parameter, and not passed on (spec 4.1, spec-answers 2)', async () => {
+    test('offset is ignored like every unknown parameter, and not passed on (spec 4.1, spec D2)', async () => {
       const input = await asked('q=a&offset=10&page=2&x=&x=1')
       expect(Object.keys(input).toSorted()).toEqual(Object.keys(await asked('q=a')).toSorted())
     })
@@ -163,7 +163,7 @@ describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {
     })
 
     test.each(['text/html', 'application/xml, text/*', 'application/json;q=0', '*/*;q=0', 'application/json;q=0, */*'])(
-      'accept: %p is 406 not_acceptable, uncharged (spec-answers 2)',
+      'accept: %p is 406 not_acceptable, uncharged (spec D2)',
       async (accept) => {
         const before = gateway.images.asked.length
         const answer = await search('q=card', { accept })
@@ -191,7 +191,7 @@ describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {
     })
 
     test.each(['2026-7-31', '2025-01-01', 'latest', '2026-02-06, 2026-07-31', ''])(
-      'api-version %p is a 400 that names the accepted ones (spec-answers 5)',
+      'api-version %p is a 400 that names the accepted ones (spec D5)',
       async (version) => {
         expect(await refused('q=a', { 'api-version': version })).toMatchObject({
           param: 'api-version',
@@ -202,7 +202,7 @@ describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {
       },
     )
 
-    test('cache-control: no-cache reaches the provider; any other value changes nothing (spec-answers 2)', async () => {
+    test('cache-control: no-cache reaches the provider; any other value changes nothing (spec D2)', async () => {
       expect((await asked('q=a', { 'cache-control': 'no-cache' }))['cache-control']).toBe('no-cache')
       for (const other of ['max-age=60', 'no-store', '', 'x'.repeat(900)])
         await asked('q=a', { 'cache-control': other })

@@ -76,7 +76,7 @@ describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
       expect(await asked({ q: 'a', [name]: 'false' })).toMatchObject({ [name]: false })
     })
 
-    test.each([...BOOLEANS])('%s accepts no other spelling (spec-answers 2)', async (name) => {
+    test.each([...BOOLEANS])('%s accepts no other spelling (spec D2)', async (name) => {
       for (const value of ['1', '0', 'yes', 'TRUE', 'False', 'null'])
         expect(await wrong({ q: 'a', [name]: value })).toMatchObject({
           param: name,
@@ -102,7 +102,7 @@ describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
       expect(refusal?.rule).toMatch(rule)
     })
 
-    test('an empty freshness is its default, and no other empty scalar is (spec 4.2, spec-answers 2)', async () => {
+    test('an empty freshness is its default, and no other empty scalar is (spec 4.2, spec D2)', async () => {
       expect(await asked({ q: 'card', freshness: '' })).toEqual(DEFAULTS as LlmContextInput)
     })
 

@@ -16,7 +16,7 @@ import {
 
 const MIB = 1024 * 1024
 
-describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec-answers 5)', () => {
+describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec D5)', () => {
   let gateway: Harness
   let key: MadeKey
 
@@ -72,7 +72,7 @@ describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec-answers 5)', () =>
       })
   })
 
-  test.each([...BOOLEANS])('%s takes JSON booleans and nothing else (spec-answers 2)', async (name) => {
+  test.each([...BOOLEANS])('%s takes JSON booleans and nothing else (spec D2)', async (name) => {
     for (const value of [true, false]) expect(await asked({ q: 'a', [name]: value })).toMatchObject({ [name]: value })
     for (const value of ['true', 1, 0, null])
       expect(await wrong({ q: 'a', [name]: value })).toMatchObject({ param: name, rule: 'must be true or false' })
@@ -97,7 +97,7 @@ describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec-answers 5)', () =>
       expect(await wrong({ q: 'a', [name]: value })).toMatchObject({ param: name, received: JSON.stringify(value) })
   })
 
-  test('an empty freshness is its default (spec-answers 2)', async () => {
+  test('an empty freshness is its default (spec D2)', async () => {
     expect(await asked({ q: 'card', freshness: '' })).toEqual(DEFAULTS as LlmContextInput)
   })
 
@@ -122,7 +122,7 @@ describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec-answers 5)', () =>
 
   describe('members', () => {
     test.each(['offset', 'Q', 'x-loc-city', 'api-version', 'constructor', '__proto__', 'toString'])(
-      'an unknown member %p is a 400 that names it (spec-answers 2)',
+      'an unknown member %p is a 400 that names it (spec D2)',
       async (member) => {
         const refusal = await wrongIn(gateway, () => send(`{"q":"a",${JSON.stringify(member)}:"1"}`))
         expect(refusal).toMatchObject({ param: member, in: 'body', rule: 'is not a known property' })
@@ -142,7 +142,7 @@ describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec-answers 5)', () =>
   })
 
   describe('the body itself', () => {
-    test('an absent body is an empty object: q is missing, whatever its type says (spec-answers 2)', async () => {
+    test('an absent body is an empty object: q is missing, whatever its type says (spec D2)', async () => {
       for (const headers of [{}, JSON_TYPE, { 'content-type': 'text/plain' }])
         expect(await verdictOf(send(undefined, headers))).toBe('400 missing_parameter')
       expect(await verdictOf(send('', JSON_TYPE))).toBe('400 missing_parameter')
@@ -202,7 +202,7 @@ describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec-answers 5)', () =>
 
     const ofSize = (bytes: number) => `{"q":"a"}${' '.repeat(bytes - 9)}`
 
-    test('a body of exactly 1 MiB is read, one byte more is 413 payload_too_large (spec-answers 2)', async () => {
+    test('a body of exactly 1 MiB is read, one byte more is 413 payload_too_large (spec D2)', async () => {
       expect((await send(ofSize(MIB))).status).toBe(200)
       expect(await verdictOf(send(ofSize(MIB + 1)))).toBe('413 payload_too_large')
     })

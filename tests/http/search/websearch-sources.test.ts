@@ -107,7 +107,7 @@ describe('WEBSEARCH_PROVIDER=brave,local', () => {
   })
 })
 
-describe('an account that runs on signup credit (spec-answers 4)', () => {
+describe('an account that runs on signup credit (spec D4)', () => {
   test('never reaches Brave: with brave,local it gets local', async () => {
     await open({ WEBSEARCH_PROVIDER: 'brave,local' })
     const { account, key } = await accountWith(0)
@@ -157,7 +157,7 @@ describe('an account that runs on signup credit (spec-answers 4)', () => {
   })
 })
 
-describe('answers of Brave that are no success (facts/upstreams.md 1.3)', () => {
+describe('answers of Brave that are no success', () => {
   const ONLY = { WEBSEARCH_PROVIDER: 'brave', CREDIT_BUYS_PAID_PROVIDERS: 'true' }
 
   test("about our key become an uncharged 503; Brave's message is only logged", async () => {
@@ -207,7 +207,7 @@ describe('WEBSEARCH_PROVIDER=searxng', () => {
     expect(await gateway.readiness()).toMatchObject({ status: 'ready', sources: { searxng: true } })
   })
 
-  test('a search whose engines all failed is a failure, and not charged (spec-answers 4)', async () => {
+  test('a search whose engines all failed is a failure, and not charged (spec D4)', async () => {
     found = { results: [], unresponsive: [['google', 'CAPTCHA']] }
     await openSearxng()
     const { account, key } = await accountWith(0)

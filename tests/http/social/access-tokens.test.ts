@@ -36,7 +36,7 @@ const ask = async (path: string, init: RequestInit = {}, as = token) => {
 const post = (path: string, body: unknown, as = token) =>
   ask(path, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) }, as)
 
-describe('an app with an access token names the key whose account acts (spec-answers 10)', () => {
+describe('an app with an access token names the key whose account acts (spec D10)', () => {
   test('links an account to a key of its owner, and acts as it', async () => {
     const started = await post('auth_social', { key_id: key.id })
     expect(started.status).toBe(200)

@@ -63,7 +63,7 @@ const spent = async (key: MadeKey) =>
     .used_micros_usd
 
 describe('200', () => {
-  test('follow and unfollow, and again (spec-answers 7): 0.015 and 0.010 USD each time', async () => {
+  test('follow and unfollow, and again (spec D7): 0.015 and 0.010 USD each time', async () => {
     const target = { target_user_id: GRACE.id }
     for (const _ of [1, 2]) {
       const { status, data, cost } = await write('follow', target)
@@ -250,7 +250,7 @@ describe('403', () => {
     expect([status, error.param]).toEqual([403, 'dm.read'])
   })
 
-  test('a link that lacks a scope is an event for its owner, once until it is linked again (spec-answers 11)', async () => {
+  test('a link that lacks a scope is an event for its owner, once until it is linked again (spec D11)', async () => {
     const key = await newLinked(['dm.write'])
     const events = () =>
       gateway.core.stores.db.all<{ data: string }>(

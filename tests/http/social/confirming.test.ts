@@ -22,7 +22,7 @@ async function approved(key: MadeKey, user = '1001') {
   return questionOf(await comeBack(gateway, await decide(gateway, await startLink(gateway, key), 'approve', user)))
 }
 
-describe('an attacker who sends a victim their own linking URL (spec-answers 7)', () => {
+describe('an attacker who sends a victim their own linking URL (spec D7)', () => {
   test('gains nothing by the approval: the page names the requesting account, without its email, and the purpose', async () => {
     const attacker = await gateway.owner('mallory@example.com')
     await attacker.api('/api/settings/profile', { name: 'Mallory' }, 'PATCH')

@@ -35,7 +35,7 @@ const spent = async () =>
   ((await (await gateway.as(key, '/v1/credits/balance')).json()) as { api_key: { used_micros_usd: number } }).api_key
     .used_micros_usd
 
-describe('Idempotency-Key on a write (spec-answers 5)', () => {
+describe('Idempotency-Key on a write (spec D5)', () => {
   test('a repeat gives the first answer: posted once, charged once', async () => {
     const before = await spent()
     const answers = await Promise.all([post('Said once', 'k-1'), post('Said once', 'k-1')])

@@ -31,7 +31,7 @@ describe('POST /apis/v1/social/auth_social (spec 4.3)', () => {
       expect(url.searchParams.get('redirect_uri')).toBe(`${gateway.config.baseUrl}/apis/v1/social/oauth_callback`)
     })
 
-    test('a narrower set is extended by the scopes that every call needs, and the response names them (spec-answers 7)', async () => {
+    test('a narrower set is extended by the scopes that every call needs, and the response names them (spec D7)', async () => {
       const { scopes } = await startLink(gateway, await key(), ['dm.write', 'dm.write'])
       expect(scopes).toEqual(['tweet.read', 'users.read', 'dm.write', 'offline.access'])
     })
@@ -197,7 +197,7 @@ describe('GET /apis/v1/social/oauth_callback (spec 3, 4.3)', () => {
   })
 })
 
-describe('one account per key (spec-answers 7)', () => {
+describe('one account per key (spec D7)', () => {
   const whoIs = async (who: MadeKey) => ((await (await me(who)).json()) as { data: { username: string } }).data.username
 
   test('linking again replaces it', async () => {

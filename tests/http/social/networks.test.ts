@@ -115,7 +115,7 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
     expect(double.requests.filter(({ path }) => path === '/2/oauth2/token')).toHaveLength(before + 1)
   })
 
-  test('signup credit does not pay for it (spec-answers 4)', async () => {
+  test('signup credit does not pay for it (spec D4)', async () => {
     const key = await gateway.key(await gateway.account())
     await confirmed(gateway, double.decide((await startLink(gateway, key)).auth_url, 'approve'))
     const answer = await as('/apis/v1/social/user_social', {}, key.secret)
@@ -172,7 +172,7 @@ describe('production', () => {
     BASE_URL: 'https://gateway.example',
   }
 
-  test('without SOCIAL_PROVIDER there is no network: linking and acting are 503, and no sandbox is reachable (spec-answers 6)', async () => {
+  test('without SOCIAL_PROVIDER there is no network: linking and acting are 503, and no sandbox is reachable (spec D6)', async () => {
     const gateway = await openHarness({ env: PRODUCTION })
     const key = await gateway.key(await gateway.account())
     for (const [path, init] of [

@@ -112,7 +112,7 @@ describe('/health and /ready', () => {
   })
 })
 
-describe('a database that does not answer (spec-answers 2)', () => {
+describe('a database that does not answer (spec D2)', () => {
   test('/ready is 503 with Retry-After, also where the session of its cookie cannot be read', async () => {
     const readiness = new Readiness({
       checks: { database: async () => 'no route to host', charges: async () => null },

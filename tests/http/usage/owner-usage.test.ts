@@ -155,7 +155,7 @@ describe('GET /api/usage', () => {
     expect(totals).toMatchObject(sums(0, 0, 0))
   })
 
-  test('names every wrong parameter at once (spec-answers 2)', async () => {
+  test('names every wrong parameter at once (spec D2)', async () => {
     const query = 'group_by=colour&status=7&bucket_width=1y&timezone=Mars&start_time=x'
     const { status, details = [] } = await refusalOf(owner.api(`/api/usage?${query}`))
     expect(status).toBe(400)

@@ -36,7 +36,7 @@ async function buyer(settings: Record<string, unknown> = {}) {
 const totalsOf = async (owner: Owner) =>
   (await read<UsageReport>(owner.api('/api/usage'))).totals as { requests: number; failed_requests: number }
 
-describe('refusals before any work fill no disk (spec-answers 4)', () => {
+describe('refusals before any work fill no disk (spec D4)', () => {
   test.each<[string, Record<string, unknown>, number]>([
     ['a used-up spending limit', { spending_limit: 0.000001 }, 402],
     ['an address that is not allowed', { allowed_ips: ['192.0.2.1'] }, 403],

@@ -41,7 +41,7 @@ const count = async (query: string) => (await list(query)).requests.length
 const time = (ms: number) => new Date(started + ms).toISOString()
 
 describe('GET /api/requests', () => {
-  test('lists every call of a known key, newest first, with its fields (spec-answers 3)', async () => {
+  test('lists every call of a known key, newest first, with its fields (spec D3)', async () => {
     const { requests, next_cursor } = await list()
     expect(next_cursor).toBeNull()
     expect(requests).toHaveLength(13)

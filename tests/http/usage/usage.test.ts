@@ -27,7 +27,7 @@ interface Bucket {
   readonly charged_micros_usd: number
 }
 
-describe('GET /v1/usage (spec 4.6, spec-answers 8)', () => {
+describe('GET /v1/usage (spec 4.6, spec D8)', () => {
   let gateway: Harness
   let account: Account
   let key: MadeKey
@@ -202,7 +202,7 @@ describe('GET /v1/usage (spec 4.6, spec-answers 8)', () => {
       expect((await usage({ start_time: 0, end_time: 31 * DAY, bucket_width: '1h' })).buckets).toHaveLength(31 * 24)
     })
 
-    test('all wrong parameters are listed at once, scope with them (spec-answers 2)', async () => {
+    test('all wrong parameters are listed at once, scope with them (spec D2)', async () => {
       const { details } = await refused('scope=team&bucket_width=2h&timezone=Mars&start_time=x&end_time=y')
       expect(details?.map(({ param }) => param).toSorted()).toEqual([
         'bucket_width',
@@ -223,7 +223,7 @@ describe('GET /v1/usage (spec 4.6, spec-answers 8)', () => {
     expect((await usage({ scope: 'key' })).scope).toBe('key')
   })
 
-  describe('GET /v1/usage/{id} (spec-answers 1, 8)', () => {
+  describe('GET /v1/usage/{id} (spec D1, D8)', () => {
     const explained = async (id: string, as = key) => (await gateway.as(as, `/v1/usage/${id}`)).json()
 
     test('explains a charge by our id and by the id of the caller: price version, inputs, arithmetic', async () => {
@@ -291,7 +291,7 @@ describe('GET /v1/usage (spec 4.6, spec-answers 8)', () => {
   })
 })
 
-describe('GET /v1/credits/balance (spec-answers 8)', () => {
+describe('GET /v1/credits/balance (spec D8)', () => {
   let gateway: Harness
 
   beforeAll(async () => {

@@ -11,7 +11,7 @@ const anthropic = (usage: unknown) => {
   return counts && fromAnthropic(counts)
 }
 
-describe('token counts of vendors, converted to one meaning (facts/upstreams 6.6)', () => {
+describe('token counts of vendors, converted to one meaning', () => {
   test('OpenAI counts cached tokens inside the prompt', () => {
     const usage = {
       prompt_tokens: 100,

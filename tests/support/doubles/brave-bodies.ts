@@ -4,7 +4,7 @@
  * - CONTEXT, LOCAL_CONTEXT: https://github.com/brave/brave-search-skills `skills/llm-context/SKILL.md`, commit 12224a7
  * - IMAGES: the same repository, `skills/images-search/SKILL.md`, commit 5a6da7e
  * - errors: the schema and examples of https://api-dashboard.search.brave.com/api-reference/summarizer/llm_context/get (crawl
- *   of 2026-03-18), with `error` as one object, as real bodies have it (facts/upstreams.md 1.3)
+ *   of 2026-03-18), with `error` as one object, as real bodies have it
  * - RATE_HEADERS: https://api-dashboard.search.brave.com/app/documentation/image-search/response-headers
  */
 
@@ -117,7 +117,7 @@ export const TOKEN_INVALID = errorBody(
   'The provided subscription token is invalid.',
 )
 
-/** A parameter that Brave does not take, the way its validator tells (facts/upstreams.md 1.3). */
+/** A parameter that Brave does not take, the way its validator tells. */
 export function validationBody(loc: readonly string[], input: string): string {
   const errors = [{ type: 'string_pattern_mismatch', loc, msg: 'Input is not valid', input }]
   return errorBody(422, 'VALIDATION', { errors }, 'Unable to validate request parameter(s)')

@@ -9,7 +9,7 @@ import { correctionOf, engineFinds, WORLD_IMAGES, WORLD_NOW, WORLD_PAGES, type W
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 /**
- * A Brave Search API over the small world, by its reference (facts/upstreams.md 1 and 2): it takes what Brave takes in the
+ * A Brave Search API over the small world, by its reference: it takes what Brave takes in the
  * names and places where Brave takes it, refuses what Brave refuses, and answers in Brave's layouts. A parameter that we send
  * wrong has no effect here either.
  */
@@ -138,7 +138,7 @@ function isRelevant(page: WorldPage, q: string, mode: string | undefined): boole
   return (q.toLowerCase().match(/\p{L}{3,}/gu) ?? []).every((word) => text.includes(word))
 }
 
-/** Any location header turns it on (facts/upstreams.md 2.1); so does asking. */
+/** Any location header turns it on; so does asking. */
 function localRecall(wish: Wish, headers: Headers): boolean {
   const asked = wish('enable_local')[0]
   return asked === undefined ? [...headers.keys()].some((name) => name.startsWith('x-loc-')) : asked === 'true'

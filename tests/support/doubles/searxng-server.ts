@@ -2,7 +2,7 @@ import { HttpDouble, type Received } from './http-double'
 
 /**
  * A SearXNG as its sources describe it (https://github.com/searxng/searxng commit 9fea412: `searx/webapp.py`,
- * `searx/webutils.py`, `searx/webadapter.py`, `searx/result_types/`; facts/upstreams.md 4): it checks what SearXNG checks, in
+ * `searx/webutils.py`, `searx/webadapter.py`, `searx/result_types/`): it checks what SearXNG checks, in
  * its words, and every result carries all fields of its type, empty ones too.
  */
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { SHORT_BODY_BYTES } from '../../../server/pipeline/models/body-reader'
 import { control, dataFolder, FREES_MEMORY, removeFolder, signUp, startServer } from '../servers/server-process'
 
-/** Most CPU time of the thread that serves everybody that the gateway may take for one request (issue 14.12). */
+/** Most CPU time of the thread that serves everybody that the gateway may take for one request. */
 const MOST_OWN_MS = 50
 /**
  * The same for a body over 1 MiB, which that thread only takes in and passes on: 14 ms at most for 31 MB. To parse them on that thread took

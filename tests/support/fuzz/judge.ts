@@ -5,7 +5,7 @@ import type { Answer, Read } from './raw-connection'
 
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
 const PRICED = /^\/apis\/v1\/websearch\/(images\/search|llm\/context)$/
-/** Where a vendor's refusal of the call itself passes as it came (spec-answers 2). */
+/** Where a vendor's refusal of the call itself passes as it came (spec D2). */
 const MODELS = /^\/v1(beta\/models)?\/[^/]+/
 const LIMIT_HEADERS = ['requests', 'tokens', 'concurrency'].flatMap((what) => [
   `x-ratelimit-limit-${what}`,
@@ -37,7 +37,7 @@ export interface Verdict {
   readonly chargedMicros: number
 }
 
-/** Holds one answer to all that holds for every answer (spec 7, 8; spec-answers 1, 2, 9). */
+/** Holds one answer to all that holds for every answer (spec 7, 8; spec D1, D2, D9). */
 export function judge(attempt: Attempt, asked: Asked, read: Read): Verdict {
   if (typeof read === 'string' || isBare(read)) return judgeBare(attempt, read)
   const problems: string[] = []
@@ -130,7 +130,7 @@ function judgeFailure(asked: Asked, { status, body }: Answer, own: string, one: 
     expect(!one('allow')?.split(', ').includes(asked.method), `405 allows the ${asked.method} it refuses`)
 }
 
-/** `error` of the one shape, or of the two shapes of other vendors' SDKs (spec-answers 2). */
+/** `error` of the one shape, or of the two shapes of other vendors' SDKs (spec D2). */
 function errorOf(path: string, body: string) {
   const parsed = parse(body)
   const error = Object(Reflect.get(Object(parsed), 'error'))

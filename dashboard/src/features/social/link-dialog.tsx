@@ -9,7 +9,7 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
 import { WaitForApproval } from './wait-for-approval.tsx'
 
-/** Required by every permission (spec-answers 7). The gateway always adds them, so they are not offered. */
+/** Required by every permission (spec D7). The gateway always adds them, so they are not offered. */
 const ALWAYS: readonly string[] = ['tweet.read', 'users.read']
 
 /** Links an account to a key: choice of key and permissions, then the wait for the approval in another tab. */

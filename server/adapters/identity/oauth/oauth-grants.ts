@@ -209,7 +209,7 @@ function scopesIn(stored: unknown): Set<Scope> {
   return new Set(SCOPES.filter((scope) => named.includes(scope)))
 }
 
-/** The library writes `string[]` as JSON text into a JSON column, so it is parsed once more (facts 2). */
+/** The library writes `string[]` as JSON text into a JSON column, so it is parsed once more. */
 function list(stored: unknown): string[] {
   const value: unknown = typeof stored === 'string' ? JSON.parse(stored) : stored
   return Array.isArray(value) ? value.map(String) : []

@@ -53,7 +53,7 @@ export function validateRegistration(body: unknown): Result<ValidRegistration, s
   if (properties['application_type'] === 'web' && privateUse.length > 0)
     return err('private-use URI schemes require application_type "native"')
   if (name !== undefined) properties['client_name'] = plainName(name)
-  // The library reads a missing application_type as "web" and then refuses every loopback address (facts 3.1, RFC 8252).
+  // The library reads a missing application_type as "web" and then refuses every loopback address (RFC 8252).
   const isNative = privateUse.length > 0 || redirectUris.some(isLoopback)
   if (properties['application_type'] === undefined && isNative) properties['application_type'] = 'native'
   properties['redirect_uris'] = redirectUris.map((uri) => (isPrivateUse(uri) ? STAND_IN : uri))

@@ -22,7 +22,7 @@ export interface PasswordAttempt {
 }
 
 /**
- * Delays after failed sign-ins: none before `free` failures, then 1 s, doubling to 60 s. In this process's memory (ADR 30). An
+ * Delays after failed sign-ins: none before `free` failures, then 1 s, doubling to 60 s. In this process's memory (ADR 9). An
  * attempt counts as failed from the start, in one synchronous step, so that guesses sent at once do not pass together; attempts
  * while the subject waits change nothing. Subjects need not exist.
  */

@@ -6,7 +6,7 @@ import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok, type Result } from '../../../core/result'
 
-/** Maximum size of a decoded credential (spec-answers 9). */
+/** Maximum size of a decoded credential (spec D9). */
 const MAX_BYTES = 16 * 1024
 const MAX_TEXT = Math.ceil((MAX_BYTES * 4) / 3) + 3
 

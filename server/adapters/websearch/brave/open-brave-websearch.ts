@@ -20,7 +20,7 @@ interface BraveWebsearch {
   readonly context: Provider<LlmContextInput>
 }
 
-/** The cap of an upstream's answer (spec-answers 2). */
+/** The cap of an upstream's answer (spec D2). */
 const MAX_BYTES = 16 * 1024 * 1024
 const TIMEOUT_MS = 10_000
 

@@ -22,7 +22,7 @@ import {
 type Outcome = Promise<Result<LimitRequest, Failure>>
 
 /**
- * Requests for higher limits, from the owner's form to the operator's decision (spec 8, spec-answers 4). An account has at most one
+ * Requests for higher limits, from the owner's form to the operator's decision (spec 8, spec D4). An account has at most one
  * open request. An approval and the changed account are one commit and apply to the next request.
  */
 export class LimitRequests {

@@ -14,7 +14,7 @@ import { isUnavailable } from '../../unavailable'
 import { type Account, type StaffRole, staffRole } from '../account'
 import type { AccountStore } from '../store'
 
-/** The operator's commands (spec-answers 4, 5). When a promise resolves, the change is durable and in the audit log. */
+/** The operator's commands (spec D4, D5). When a promise resolves, the change is durable and in the audit log. */
 export class Operator {
   private readonly accounts: AccountStore
   private readonly prices: PriceStore

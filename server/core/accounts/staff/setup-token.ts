@@ -8,7 +8,7 @@ export type SetupTokenUse = Pick<SetupToken, 'issue' | 'withdraw'> & {
 
 /**
  * A one-time token that makes an account the operator. Needed where strangers can reach the host, so that the first to sign up
- * does not take control (spec-answers 4). Printed at startup, held only in memory.
+ * does not take control (spec D4). Printed at startup, held only in memory.
  */
 export class SetupToken {
   private token: string | null = null

@@ -28,7 +28,7 @@ export interface ClientAddress {
 
 /**
  * The address a call came from: the socket's, or, if the socket is a trusted proxy, the right-most hop that is not a trusted proxy
- * itself, from the header that `TRUSTED_PROXY_HEADER` names (spec-answers 3). Anything a caller writes further left is ignored.
+ * itself, from the header that `TRUSTED_PROXY_HEADER` names (spec D3). Anything a caller writes further left is ignored.
  * If the caller may have written the header, the address is unknown; it is never the proxy's.
  */
 export function clientAddress(socket: Address, headers: Headers, trust: ProxyTrust): ClientAddress {

@@ -202,7 +202,7 @@ export class OwnerSessions {
     return session !== null && !account?.suspension
   }
 
-  /** Browsers always send one of these headers with a write, so a request without either comes from a script (spec-answers 3). */
+  /** Browsers always send one of these headers with a write, so a request without either comes from a script (spec D3). */
   private refuseForeign(headers: Headers): void {
     const origin = headers.get('origin')
     const site = headers.get('sec-fetch-site')

@@ -5,7 +5,7 @@ import type { CallOptions } from '../../../pipeline/call'
 
 const PRICE_RULE = 'must be an amount of USD such as 0.01, with at most 6 decimals'
 
-/** The options of every priced call (spec-answers 5). */
+/** The options of every priced call (spec D5). */
 export const CALL_OPTIONS = {
   'x-max-price-usd': {
     in: 'header',

@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../../core/result'
 import { type ReceivedBody, SHORT_BODY_BYTES } from '../../../pipeline/models/body-reader'
 import { type BodySource, type BodyTerms, type TakenBody, takeBody } from './intake'
 
-/** Maximum size of a JSON body (spec-answers 2). */
+/** Maximum size of a JSON body (spec D2). */
 const MAX_JSON_BYTES = 1024 * 1024
 /** How much of a declared long body to scan here; the worker that parses it scans the rest. */
 const LONG_BODY_SCAN_BYTES = 64 * 1024

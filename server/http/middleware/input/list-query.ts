@@ -4,7 +4,7 @@ import { type Page, pageOf } from '../../../core/page'
 import type { RequestContext } from '../request-context'
 import { Failed } from '../response/failures'
 
-/** The query of every list: 1 to 200 rows a page, 50 by default (spec-answers 3). */
+/** The query of every list: 1 to 200 rows a page, 50 by default (spec D3). */
 export const PAGE_QUERY = {
   limit: {
     in: 'query',

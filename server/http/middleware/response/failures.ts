@@ -15,7 +15,7 @@ export type FailureType =
   | 'api_error'
   | 'upstream_error'
 
-/** Maps each failure code to its status and type (spec 7, spec-answers 2). A new code without a row does not compile. */
+/** Maps each failure code to its status and type (spec 7, spec D2). A new code without a row does not compile. */
 export const FAILURES: Record<FailureCode, { readonly status: number; readonly type: FailureType }> = {
   missing_parameter: { status: 400, type: 'invalid_request_error' },
   invalid_parameter: { status: 400, type: 'invalid_request_error' },
@@ -193,7 +193,7 @@ export function problemBody(problem: Failure, offers: PaymentOffers, body: unkno
   }
 }
 
-/** The body in Anthropic's format on `/v1/messages` and below, and Google's on `/v1beta/*`, so that their SDKs can read it (spec-answers 2). */
+/** The body in Anthropic's format on `/v1/messages` and below, and Google's on `/v1beta/*`, so that their SDKs can read it (spec D2). */
 export function failureBody(problem: Failure, requestId: string, path: string): unknown {
   const { status, type } = FAILURES[problem.code]
   const wait = retryAfter(problem, status)
@@ -255,7 +255,7 @@ const BEARER_ERRORS: ReadonlySet<FailureCode> = new Set([
 /** Failures of the dashboard's session, which no `Authorization` header can fix. */
 export const SESSION_FAILURES: ReadonlySet<FailureCode> = new Set(['missing_session', 'recent_sign_in_required'])
 
-/** Says how to authenticate and, if a key was sent, what is wrong with it (spec-answers 2). */
+/** Says how to authenticate and, if a key was sent, what is wrong with it (spec D2). */
 function setChallenge(headers: Headers, problem: Failure): void {
   const bare = !BEARER_ERRORS.has(problem.code)
   for (const challenge of problem.offers?.challenges ?? []) headers.append('www-authenticate', challenge)

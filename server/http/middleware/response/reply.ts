@@ -221,7 +221,7 @@ function setAll(headers: Headers, values: Readonly<Record<string, string>>): voi
   for (const name in values) headers.set(name, values[name] ?? '')
 }
 
-/** The limit headers of spec 8, with the concurrency pair of spec-answers 9. */
+/** The limit headers of spec 8, with the concurrency pair of spec D9. */
 function setLimits(
   headers: { set(name: string, value: string): void },
   { requests, tokens, concurrency }: Readings,

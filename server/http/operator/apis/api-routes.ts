@@ -20,7 +20,7 @@ interface Name {
   readonly name: string
 }
 
-/** APIs that an operator puts on sale (spec-answers 12). Only for operators; every change is audited. */
+/** APIs that an operator puts on sale (spec D12). Only for operators; every change is audited. */
 export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: OwnerSessions }) {
   const orders = new ApiCommands(parts)
   const { operator } = operatorRoles(parts.owners)

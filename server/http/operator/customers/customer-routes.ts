@@ -27,7 +27,7 @@ function customerIn({ accounts }: Pick<CustomerRouteParts, 'accounts'>) {
   }
 }
 
-/** What operators and support see of one customer (spec-answers 15). */
+/** What operators and support see of one customer (spec D15). */
 export function customerRoutes(parts: CustomerRouteParts) {
   const orders = new CustomerCommands(parts)
   const views = new CustomerViews(parts)

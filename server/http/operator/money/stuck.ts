@@ -29,7 +29,7 @@ export interface StuckParts {
   readonly stuck: StuckRecords
 }
 
-/** What operators decide about records that the tables refuse (ADR 51). Ids come from outside: an unknown one is found nowhere. */
+/** What operators decide about records that the tables refuse (ADR 10). Ids come from outside: an unknown one is found nowhere. */
 class StuckOrders {
   private readonly stuck: StuckRecords
 

@@ -90,7 +90,7 @@ export interface Metered {
 }
 
 /**
- * What a call is charged for (spec-answers 4, docs/models.md): the vendor's final count, if it is plausible; otherwise the
+ * What a call is charged for (spec D4, docs/models.md): the vendor's final count, if it is plausible; otherwise the
  * vendor's or our own count of the input, and an estimate of the text that was delivered. Never more output than the cap.
  */
 export function metered(seen: MeteredOutput, expected: { readonly input: number; readonly output: number }): Metered {

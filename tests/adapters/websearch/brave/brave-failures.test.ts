@@ -45,7 +45,7 @@ const answering = (status: number, body: string, headers = {}) => {
   return failure()
 }
 
-describe('what Brave says about our own account is never shown to a caller (facts/upstreams.md 0.1, 1.3)', () => {
+describe('what Brave says about our own account is never shown to a caller', () => {
   test.each([
     ['a bad key, which is 422', 422, TOKEN_INVALID],
     ['a plan without it', 400, errorBody(400, 'OPTION_NOT_IN_PLAN', { component: 'authentication' })],
@@ -98,7 +98,7 @@ describe('an error of the request is passed on, in Brave’s own format (spec 7 
   })
 })
 
-describe('429 (facts/upstreams.md 1.4)', () => {
+describe('429', () => {
   const limited = async (headers: Record<string, string>) => {
     const body = errorBody(429, 'RATE_LIMITED', { plan: 'Search', rate_limit: 1, component: 'rate_limiter' })
     const told = await answering(429, body, headers)

@@ -44,7 +44,7 @@ async function images(more: Partial<ImageSearchInput> = {}, q = 'mountain landsc
 }
 const sent = () => Object.fromEntries(brave.last.query)
 
-describe('image search on the wire (facts/upstreams.md 1.1)', () => {
+describe('image search on the wire', () => {
   test('is a GET with the key, with every default written out', async () => {
     await images()
     expect(brave.last).toMatchObject({ method: 'GET', path: '/res/v1/images/search', body: '' })
@@ -84,7 +84,7 @@ describe('image search on the wire (facts/upstreams.md 1.1)', () => {
   })
 })
 
-describe('LLM context on the wire (facts/upstreams.md 2.1)', () => {
+describe('LLM context on the wire', () => {
   test('is a GET; what the caller omitted is not sent', async () => {
     await context()
     expect(brave.last).toMatchObject({ method: 'GET', path: '/res/v1/llm/context' })

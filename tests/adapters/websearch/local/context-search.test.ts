@@ -40,7 +40,7 @@ const snippets = (body: ContextBody): string[] => body.grounding.generic.flatMap
 const tokens = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + countTokens(text), 0)
 
 describe('the body', () => {
-  test('has exactly the layout of facts/upstreams.md 2.2', async () => {
+  test('has exactly Brave’s layout', async () => {
     const body = await ask('scroll chuck jaws')
     const [url] = urls(body)
     expect(Object.keys(body)).toEqual(['query', 'grounding', 'sources'])

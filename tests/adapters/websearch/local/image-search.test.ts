@@ -30,7 +30,7 @@ function ask(q: string, more: Partial<ImageSearchInput> = {}): Promise<ImageBody
 const titles = (body: ImageBody): string[] => body.results.map((result) => result.title)
 
 describe('the body', () => {
-  test('has the layout of facts/upstreams.md 1.2', async () => {
+  test('has Brave’s layout', async () => {
     const body: unknown = await ask('credit card', { count: 1 })
     const file = `${BASE_URL}/media/lucide/credit-card.svg`
     expect(body).toEqual({

@@ -57,7 +57,7 @@ const visited = () =>
 const sent = () => Object.fromEntries(bench.searxng.last.query)
 
 describe('an answer', () => {
-  test('consists of the pages themselves, in the layout of facts/upstreams.md 2.2', async () => {
+  test('consists of the pages themselves, in Brave’s layout', async () => {
     page('one.test/a', `<h2>Hardness</h2>${words('quartz')}`)
     const body = await ask()
     const url = bench.at('one.test/a')

@@ -92,7 +92,7 @@ describe('the query', () => {
   })
 })
 
-describe('the answer (facts/upstreams.md 4.4)', () => {
+describe('the answer', () => {
   test('has exactly the fields that SearXNG can fill', async () => {
     bench.found = { results: [picture(1)] }
     const body = await ask()

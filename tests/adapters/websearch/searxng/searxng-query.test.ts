@@ -10,7 +10,7 @@ import { SEARCH_LANGUAGES } from '../../../../server/core/catalog/search-paramet
 
 const NOW = Date.parse('2026-03-20T12:00:00Z')
 
-describe('no word of a query is a command to SearXNG (facts/upstreams.md 4.2)', () => {
+describe('no word of a query is a command to SearXNG', () => {
   test.each([
     ['!g cats', 'g cats'],
     ['cats !images', 'cats images'],
@@ -37,7 +37,7 @@ describe('no word of a query is a command to SearXNG (facts/upstreams.md 4.2)', 
   )
 })
 
-describe('language and country (facts/upstreams.md 4.6)', () => {
+describe('language and country', () => {
   test.each([
     ['en', 'US', 'en-US'],
     ['en', 'ALL', 'en'],

@@ -26,7 +26,7 @@ const WRITES: [string, string, unknown][] = [
   ['POST', '/api/auth/sign-out', undefined],
 ]
 
-describe('403 foreign_origin (spec-answers 3)', () => {
+describe('403 foreign_origin (spec D3)', () => {
   test.each(WRITES)('%s %s from another site changes nothing, cookie or not', async (method, path, body) => {
     const before = await auditRows(gateway)
     const foreign: Record<string, string>[] = [

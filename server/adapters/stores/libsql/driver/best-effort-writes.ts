@@ -4,7 +4,7 @@ import { groupSize, MAX_GROUP_BYTES } from '../journal/group-size'
 import type { Group } from '../journal/group-statements'
 import { RepeatedCalls } from './repeated-calls'
 
-/** The maximum number of waiting notes. Further ones are dropped and counted (spec-answers 4). */
+/** The maximum number of waiting notes. Further ones are dropped and counted (spec D4). */
 const MAX_NOTES = 10_000
 
 /** A note, and its size as JSON. */

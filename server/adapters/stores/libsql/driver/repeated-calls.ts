@@ -5,7 +5,7 @@ import type { CallRecord } from '../../../../core/usage/call-record'
 /** Rows per account and minute for calls that cost nothing. Further ones are counted on the first of their kind. */
 export const FREE_ROWS = 600
 const MAX_LATE_MINUTES = 60
-/** Refusals before any work: one row per key, code, operation and minute (spec-answers 4). */
+/** Refusals before any work: one row per key, code, operation and minute (spec D4). */
 const COUNTED_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 429])
 
 /**

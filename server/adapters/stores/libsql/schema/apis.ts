@@ -10,7 +10,7 @@ export type StoredDefinition = Omit<
   'name' | 'id' | 'method' | 'path' | 'title' | 'description' | 'price' | 'priceVersion' | 'toolName' | 'enabled'
 >
 
-/** APIs that operators put on sale (spec-answers 12). `auth` names environment variables or holds sealed text, never a secret. */
+/** APIs that operators put on sale (spec D12). `auth` names environment variables or holds sealed text, never a secret. */
 export const apis = sqliteTable('apis', {
   name: text().primaryKey(),
   title: text().notNull(),

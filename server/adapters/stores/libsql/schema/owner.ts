@@ -3,7 +3,7 @@ import { check, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
  * The one process that may write. Each group of writes first asserts its epoch here; when another process has raised the
- * epoch, the check fails and with it the whole group (the owner fence, spec-answers 4).
+ * epoch, the check fails and with it the whole group (the owner fence, spec D4).
  */
 export const owner = sqliteTable(
   'owner',

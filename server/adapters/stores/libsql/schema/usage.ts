@@ -128,7 +128,7 @@ export const pruned = sqliteTable('pruned', {
   cursor: text().notNull(),
 })
 
-/** Holds of streams in progress. At startup, whatever is left here is charged (spec-answers 4). */
+/** Holds of streams in progress. At startup, whatever is left here is charged (spec D4). */
 export const keptHolds = sqliteTable('kept_holds', {
   id: text().$type<RequestId>().primaryKey(),
   hold: text({ mode: 'json' }).$type<DurableHold['hold']>().notNull(),
