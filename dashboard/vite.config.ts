@@ -14,7 +14,7 @@ const SERVED_BY_GATEWAY =
   '^/(api|apis|v1|v1beta|mcp|docs|vendor|media|sandbox|health|ready|\\.well-known|openapi\\.json|llms\\.txt)([/?]|$)'
 
 /**
- * What nearly every page needs, in three files: a browser sends six requests at once, and each of thirty small files would cost a part of the
+ * The code of nearly every page, in three files: a browser sends six requests at once, and each of thirty small files would cost a part of the
  * latency. What few pages need stays with them, as does what only pages of operators need.
  */
 const CHUNKS = [
@@ -86,7 +86,7 @@ function adoptedSheets(): Plugin {
   }
 }
 
-/** Writes app.html: index.html with the frame of a page, for whoever is signed in. */
+/** Writes app.html: index.html with the frame of a page, for signed-in visitors. */
 function framed(): Plugin {
   return {
     name: 'framed',
@@ -100,7 +100,7 @@ function framed(): Plugin {
   }
 }
 
-/** Writes a .br, a .zst and a .gz beside every text file of the build, so that the server never compresses. */
+/** Writes a .br, a .zst and a .gz next to every text file of the build, so that the server never compresses. */
 function compressed(): Plugin {
   return {
     name: 'compressed',

@@ -51,7 +51,7 @@ export interface Config extends ListeningSettings, DataSettings, AccountsSetting
   /** How many days old rows are kept; 0 keeps them. */
   readonly retention: RetentionDays
   readonly webhooks: WebhookSettings
-  /** What is not safe but does not stop the start. */
+  /** Unsafe settings that do not stop the start. */
   readonly warnings: readonly string[]
 }
 
@@ -76,12 +76,12 @@ export function givenNow(environment: Environment = process.env): GivenSettings 
   return givenSettings(environment, dataFolder(environment))
 }
 
-/** What is wrong with settings, for the person who wrote them. */
+/** The problems of settings, for their author. */
 interface ExaminedConfig {
   readonly problems: readonly string[]
-  /** What is not safe but does not stop the start. */
+  /** Unsafe settings that do not stop the start. */
   readonly warnings: readonly string[]
-  /** What a start adds. */
+  /** The values that a start adds. */
   readonly notes: readonly string[]
   /** The configuration file; null if there is none. */
   readonly file: string | null

@@ -1,7 +1,7 @@
 import type { Config } from './config'
 import type { Listening } from './listen'
 
-/** What the running gateway replies to a successor. */
+/** The running gateway's reply to a successor. */
 interface Terms {
   readonly notice_seconds: number
   /** How long calls in progress may take to end. */

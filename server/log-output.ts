@@ -8,7 +8,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'it is on a read-only disk',
 }
 
-/** What is wrong with LOG_FILE and what to do about it, for the error of opening it. */
+/** The problem with LOG_FILE and its cure, for the error of opening it. */
 export function logFileProblem(path: string, error: unknown): string {
   const code = String(Object(error).code ?? error)
   return `LOG_FILE=${path} cannot be opened: ${REASONS[code] ?? code}. Name a file that the gateway may write, such as LOG_FILE=/var/log/gateway/gateway.log, or unset it for stderr`
@@ -24,7 +24,7 @@ export class LogOutput {
   /** Throws if the file cannot be opened. */
   constructor(path: string | null) {
     this.path = path
-    // Whoever read it may be gone; the gateway serves on without a reader of its log.
+    // The reader may be gone; the gateway serves on without a reader of its log.
     process.stderr.on('error', () => undefined)
     process.stdout.on('error', () => undefined)
     this.reopen()

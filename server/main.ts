@@ -39,7 +39,7 @@ function tell(level: 'warn' | 'error', message: string): void {
   else process.stderr.write(`gateway: ${message}\n`)
 }
 
-/** What a hang-up does. Without a handler it would end the process, also while it starts. */
+/** The handler of a hang-up. Without one it would end the process, also while it starts. */
 let onHangUp = () => {}
 process.on('SIGHUP', () => onHangUp())
 
@@ -170,7 +170,7 @@ async function informOfMain(config: Config, gateway: Gateway, log: Log): Promise
   await informOperator(config, gateway, log, (await gateway.accounts.count()) === 0)
 }
 
-/** Says what should be changed, and how to become operator while nobody is. */
+/** Says what should be changed, and how to become operator while there is none. */
 async function informOperator(config: Config, gateway: Gateway, log: Log, isFresh: boolean): Promise<void> {
   if (config.production) {
     const { lastTimes } = gateway.core.stores

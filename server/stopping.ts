@@ -17,7 +17,7 @@ interface Running {
     streamsEnded(maxMs: number): Promise<void>
     close(): Promise<void>
   }
-  /** What ends after the last call, in this order. */
+  /** Parts that end after the last call, in this order. */
   readonly closers: readonly (() => unknown)[]
 }
 

@@ -32,7 +32,7 @@ export class WaitingRoom {
     await Promise.race([this.opened.promise, late.promise])
     clearTimeout(timer)
     this.waiting--
-    // Who left is not charged for a call that has not begun.
+    // A caller who left is not charged for a call that has not begun.
     return this.handler && !request.signal.aborted ? this.handler(request) : notYet()
   }
 }

@@ -4,7 +4,7 @@ import { runBun } from '../server/setup/tool'
 import { type Component, shippedComponents, unaccepted } from './sbom'
 
 /**
- * `bun run advisories`: whether what is shipped has a known vulnerability or a licence that nobody looked at. Asks the registry; where that
+ * `bun run advisories`: whether what is shipped has a known vulnerability or an unreviewed licence. Asks the registry; where that
  * does not answer, `ops/advisories.json` decides, which must not be older than a quarter of a year then. That list and the licences are
  * also checked by a test.
  */
@@ -27,7 +27,7 @@ interface AdvisoryList {
   readonly advisories: readonly Advisory[]
 }
 
-/** What the registry says, by package. */
+/** The registry's answer, by package. */
 type Answer = Readonly<
   Record<string, readonly { readonly url: string; readonly title: string; readonly vulnerable_versions: string }[]>
 >

@@ -113,7 +113,7 @@ async function packFiles(folder: string, only?: ReadonlySet<string>): Promise<re
   return [await pack(files, join(folder, FILES)), await pack(documents, join(folder, DOCUMENTS))]
 }
 
-/** What the index reads in node_modules: of each package its manifest and its pages. */
+/** The files of node_modules in the index: of each package its manifest and its pages. */
 async function documentPaths(only?: ReadonlySet<string>): Promise<readonly string[]> {
   const scan = (pattern: string) =>
     Array.fromAsync(new Bun.Glob(pattern).scan({ cwd: ROOT, followSymlinks: true, onlyFiles: true }))

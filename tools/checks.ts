@@ -8,7 +8,7 @@ import { countTests, type TestCount } from './test-report'
 /** The checks in addition to the tests. Each is a script of package.json. */
 export const STATIC_CHECKS = ['lint', 'types', 'unused'] as const
 
-/** What a worker takes at most, with its browser and the servers that it starts. */
+/** The maximum memory of a worker, with its browser and the servers that it starts. */
 const WORKER_BYTES = 2 * 1024 ** 3
 
 /**

@@ -12,7 +12,7 @@ import { buildServer } from './build-server'
 const ROOT = resolve(import.meta.dirname, '..')
 /** The image, in buildah's storage. */
 export const IMAGE = 'localhost/gateway'
-/** What the image has of its base: the libraries that these load. */
+/** The parts of the image's base: the libraries that these load. */
 const ADDON = `node_modules/@libsql/linux-${process.arch}-gnu/index.node`
 
 /** ops/Dockerfile with the two images that it pulls replaced by folders of its context (`writeContext`). Its own last stage stays. */
@@ -33,7 +33,7 @@ export async function writeContext(folder: string, program: string): Promise<voi
     await cp(library, join(base, library), { dereference: true })
   }
   await Bun.write(join(folder, 'Dockerfile'), await localDockerfile())
-  // COPY keeps the rights, and those of whoever builds may be narrower than what the image's user needs.
+  // COPY keeps the rights, and the builder's may be narrower than the image's user needs.
   for (const path of await readdir(folder, { recursive: true })) {
     const { mode } = await stat(join(folder, path))
     await chmod(join(folder, path), mode | (mode & 0o100 ? 0o755 : 0o644))

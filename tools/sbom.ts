@@ -100,7 +100,7 @@ function namesOf({
   return new Set([...Object.keys(dependencies ?? {}), ...Object.keys(optionalDependencies ?? {}), ...peers])
 }
 
-/** Where `name` resolves to for the package at `from`: beside its own dependencies first, then each level up, as Node does. */
+/** Where `name` resolves to for the package at `from`: among its own dependencies first, then each level up, as Node does. */
 function locate({ packages }: Lock, from: readonly string[], name: string): readonly string[] | null {
   for (let depth = from.length; depth >= 0; depth--) {
     const path = [...from.slice(0, depth), name]

@@ -24,7 +24,7 @@ export function testsIn(report: string): ReportedTest[] {
   }))
 }
 
-/** What the failed tests of a report said, each under its file and name, in at most so many lines each. */
+/** The messages of a report's failed tests, each under its file and name, in at most so many lines each. */
 export function describeFailedTests(report: string, maxLines = 40): string[] {
   return testsIn(report).flatMap(({ file, name, failure }) => {
     if (failure === null) return []

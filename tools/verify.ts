@@ -46,7 +46,7 @@ async function verify(): Promise<boolean> {
   return failed.length === 0 && tests.count.passed > 0 && tests.count.failed === 0
 }
 
-/** One after the other, beside the build and the tests: they take up the time in which those wait. */
+/** One after the other, while the build and the tests run: they use the time in which those wait. */
 async function runStaticChecks() {
   const runs: { readonly name: string; readonly run: ToolRun }[] = []
   for (const name of STATIC_CHECKS) runs.push({ name, run: await runScript(ROOT, name) })

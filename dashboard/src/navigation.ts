@@ -14,7 +14,7 @@ export interface NavigationEntry {
   readonly outside?: true
 }
 
-/** What the pages of a group are for; those of `overview` stand alone. */
+/** The groups of pages, by purpose. */
 export const NAVIGATION_GROUPS = ['overview', 'build', 'monitor', 'account', 'connect', 'operator'] as const
 export type NavigationGroup = (typeof NAVIGATION_GROUPS)[number]
 

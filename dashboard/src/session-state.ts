@@ -1,6 +1,6 @@
 import { Signal } from './signal.ts'
 
-/** True from the first response that says nobody is signed in until somebody signs in again. */
+/** True from the first response of an ended session until the next sign-in. */
 export const sessionEnded = new Signal(false)
 
 /** True while a request was refused because the sign-in is not recent, until the owner signs in again or dismisses the dialog. */

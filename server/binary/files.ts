@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { isSystemError } from '../setup/system-error'
 
 /**
- * What a checkout has on disk besides code, as two archives inside the binary: what each start needs (dashboard, migrations, icons, native
+ * The files of a checkout besides code, as two archives inside the binary: those that each start needs (dashboard, migrations, icons, native
  * addon, search index), and the documents of the packages, of which that index was built. An archive's name ends in a hash of its content.
  */
 export const FILES = 'gateway-files-'
 export const DOCUMENTS = 'gateway-documents-'
 /** In the data folder: where they are unpacked. */
 export const TEMPORARY = 'tmp'
-/** What is being written. A start takes seconds. */
+/** Files in progress. A start takes seconds. */
 const DRAFT = 'draft-'
 const ABANDONED_MS = 10 * 60_000
 export const BUILT_INDEX = 'search.db'
@@ -50,7 +50,7 @@ async function unpackDocuments(folder: string): Promise<void> {
   await writeFile(join(folder, name), '')
 }
 
-/** What starts that were killed left behind: a container that is restarted again and again must not fill its disk. */
+/** Removes the remains of starts that were killed: a container that is restarted again and again must not fill its disk. */
 async function removeAbandoned(temporary: string): Promise<void> {
   for (const name of await readdir(temporary)) {
     if (!name.startsWith(DRAFT)) continue
@@ -63,7 +63,7 @@ async function removeAbandoned(temporary: string): Promise<void> {
   }
 }
 
-/** Unpacks beside the target and moves the complete folder there; of two at once, one wins. */
+/** Unpacks next to the target and moves the complete folder there; of two at once, one wins. */
 async function unpack(archive: Blob, temporary: string, target: string): Promise<void> {
   const draft = await mkdtemp(join(temporary, DRAFT))
   await extract(archive, draft)

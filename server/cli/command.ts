@@ -35,7 +35,7 @@ export function parsedArgs<const F extends NonNullable<Flags>>(args: readonly st
   return parsedArgsWith(args, { ...COMMON_FLAGS, ...options })
 }
 
-/** The same for a command that has none of the common flags, and perhaps no words. */
+/** The same for a command without the common flags, and perhaps without words. */
 export function parsedArgsWith<const F extends NonNullable<Flags>>(
   args: readonly string[],
   options: F,

@@ -47,7 +47,7 @@ export async function readFromServer(
       out(text)
     }
   } catch (error) {
-    // Whoever reads has enough, such as `head`.
+    // The reader has enough, such as `head`.
     if (Object(error).code === 'EPIPE') return
     throw error instanceof TypeError ? brokenOff(error.message) : error
   }

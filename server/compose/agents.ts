@@ -25,7 +25,7 @@ interface AgentParts {
   readonly opening: Opening
 }
 
-/** What apps with OAuth tokens need: the tokens' grants, and the app grants that their calls are counted on. */
+/** The parts for apps with OAuth tokens: the tokens' grants, and the app grants that their calls are counted on. */
 export async function composeAgents(
   { baseUrl, secretKey }: Config,
   { stores, apps, holds, keys, clock, ownsControl, opening }: AgentParts,
@@ -48,7 +48,7 @@ interface AgentInterfaceParts {
   readonly clock: Clock
 }
 
-/** What the routes of apps and agents need in addition to the core. */
+/** The dependencies of the routes of apps and agents, in addition to the core. */
 export function agentInterfaces(
   { baseUrl, isLoopback, corsOrigins }: Config,
   { ownOrigins, clock, ...core }: AgentInterfaceParts,

@@ -2,7 +2,7 @@ import { type ModelsFile, readModelsFile } from '../adapters/models/models-file'
 import type { ModelSettings } from '../config/model-settings'
 
 interface ConfiguredModels extends ModelsFile {
-  /** What does not stop the start: calls of these models fail. */
+  /** Problems that do not stop the start: calls of these models fail. */
   readonly warnings: readonly string[]
 }
 

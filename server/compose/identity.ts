@@ -9,7 +9,7 @@ import { openMailers, passwordResets, signInEvents, signUpConfirmation } from '.
 import type { Surroundings } from './surroundings'
 import { eventWriter } from './webhooks'
 
-/** Who signs in, by which mail they are reached, and which accounts they have. */
+/** Sign-in, mail and accounts of users. */
 export function composeIdentity(
   config: Config,
   { clock, log, passwordHash, cell: membership }: Surroundings,

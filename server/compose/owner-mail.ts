@@ -86,7 +86,7 @@ function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
   )
 }
 
-/** What the Settings page needs. */
+/** The dependencies of the Settings page. */
 export function ownerSettings(
   parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'staff' | 'onClosing' | 'forgetEvents'> & {
     appGrants: AppGrants
@@ -109,7 +109,7 @@ export function ownerSettings(
 ) {
   const { stores, identity, config, clock, mailer, linkMailer, log, signUp } = parts
   const { settings, audit } = stores
-  // Nobody waits for it: the mail server may be slow.
+  // Not awaited: the mail server may be slow.
   const tellOwner = (mail: Mail) =>
     void mailer?.send(mail).catch((error: unknown) => log.error(MAIL_FAILED, { reason: reasonOf(error) }))
   return {
@@ -212,17 +212,17 @@ export function signInEvents(parts: {
     },
     async onNewBrowser({ user: { id, email }, address, userAgent }) {
       const entry = await note(id, { kind: 'owner', id, address }, 'account.new_browser')
-      // Who just confirmed their address signs in for the first time: nothing is strange about it.
+      // A user who just confirmed the address signs in for the first time: nothing is strange about it.
       if (signUp.isFirstSignIn(id)) return
       const browser = plainUserAgent(userAgent)
       writeEvent('sign_in.new_device', entry.id, { ip: address, user_agent: browser }, entry.accountId)
-      // Nobody waits for it: the mail server may be slow.
+      // Not awaited: the mail server may be slow.
       void mailer?.send(newBrowserMail(email, { address, userAgent: browser, at: entry.at })).catch(failed)
     },
   }
 }
 
-/** What happens on a password reset: the mail with the link, then disconnecting all apps and an audit entry. */
+/** A password reset: the mail with the link, then disconnecting all apps and an audit entry. */
 export function passwordResets(parts: {
   mailer: Mailer | null
   baseUrl: string

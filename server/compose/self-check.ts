@@ -13,7 +13,7 @@ interface Running {
   readonly backupWarning: () => Promise<string | null>
 }
 
-/** What is well (`state`), or what the operator should change (`problem`). */
+/** A good finding (`state`), or a change that the operator should make (`problem`). */
 interface Finding {
   readonly check: string
   readonly state?: string
@@ -45,7 +45,7 @@ export async function logSelfCheck(config: Settings, running: Running, log: Log)
     else log.warn('self-check', { ...finding })
 }
 
-/** Looks at the surroundings of a gateway that runs: what it needs beside valid settings. Changes nothing. */
+/** Looks at the surroundings of a gateway that runs: its needs beyond valid settings. Changes nothing. */
 export async function selfCheck(config: Settings, running: Running): Promise<readonly Finding[]> {
   const checks: Readonly<Record<string, () => Outcome | Promise<Outcome>>> = {
     proxies: () => proxies(config),

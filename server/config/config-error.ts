@@ -1,7 +1,7 @@
 /** An invalid setting. Startup ends with its message, one line that never contains a secret. */
 export class ConfigError extends Error {}
 
-/** What becomes of a mistake in the settings. */
+/** Called with a mistake in the settings. */
 export type OnMistake = (mistake: ConfigError) => void
 
 /** A start ends with the first one. */

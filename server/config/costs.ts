@@ -2,7 +2,7 @@ import { type Money, parseUsd } from '../core/money'
 import { invalidSetting, setting } from './schema/setting'
 
 /**
- * What each of several things costs the operator in USD: `name=0.01,name=0.005`, in the configuration file also a map. `known` returns the thing
+ * The operator's cost of each of several things in USD: `name=0.01,name=0.005`, in the configuration file also a map. `known` returns the thing
  * of a name, and `rule` says to people what is listed.
  */
 export function costs<N extends string>(

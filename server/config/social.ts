@@ -14,7 +14,7 @@ export type SocialConfig =
       readonly clientSecret: string | null
       readonly apiUrl: string
       readonly authorizeUrl: string
-      /** What a unit costs the operator, by the name of its price. Absent: not known. */
+      /** The operator's cost of a unit, by the name of its price. Absent: not known. */
       readonly costs: ReadonlyMap<string, Money>
     }
 

@@ -12,7 +12,7 @@ export interface WebsearchConfig {
   readonly order: readonly WebsearchProviderName[]
   readonly brave: { readonly baseUrl: string; readonly apiKey: string } | null
   readonly searxng: { readonly url: string; readonly strictEngines: readonly string[] } | null
-  /** What a request to a provider costs the operator. Absent: not known. */
+  /** The operator's cost of a request to a provider. Absent: not known. */
   readonly costs: ReadonlyMap<WebsearchProviderName, Money>
   /** How many seconds responses are cached, by operation. Other operations are not cached. */
   readonly cacheSeconds: ReadonlyMap<string, number>

@@ -2,7 +2,7 @@ import { MINUTE_MS } from './clock'
 import { type AccountId, type AuditId, type KeyId, makeId } from './ids'
 import type { Page } from './page'
 
-/** Who made a change, and from where. Operator commands arrive over the control socket, so they have no address. */
+/** The author of a change and the address. Operator commands arrive over the control socket, so they have no address. */
 export interface Actor {
   readonly kind: 'owner' | 'app' | 'operator' | 'system'
   readonly id: string
@@ -12,7 +12,7 @@ export interface Actor {
 /** An operator on the command line: access to the data folder makes them one. */
 export const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
-/** What the audit log calls each change. The dashboard has words for each: a new one without does not compile. */
+/** The audit log's name of each change. The dashboard has words for each, or does not compile. */
 export type AuditAction =
   | 'account.open'
   | 'account.close'
@@ -90,7 +90,7 @@ export type AuditAction =
   | 'notices.mail'
   | 'notices.unsubscribed'
 
-/** What an action concerns; the log can be filtered by it. */
+/** The subject of an action; the log can be filtered by it. */
 export type AuditFamily = AuditAction extends `${infer Family}.${string}` ? Family : never
 
 /** A change to a key or account: who, when, from which address, what. Written in the same batch as the change itself. */
@@ -102,7 +102,7 @@ export interface AuditEntry {
   readonly keyId: KeyId | null
   /** An `AuditAction`, or what an earlier version wrote. */
   readonly action: string
-  /** What changed, without secrets. */
+  /** The changes, without secrets. */
   readonly detail: Readonly<Record<string, unknown>>
   /** The old values of what changed, without secrets. Null where there were none. */
   readonly before: Readonly<Record<string, unknown>> | null

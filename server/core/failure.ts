@@ -68,7 +68,7 @@ export interface PaymentOffers {
   readonly challenges: readonly string[]
   /** The same offers for clients of other protocols. */
   readonly headers: Readonly<Record<string, string>>
-  /** The same offers for clients that read the body: members beside `error`. */
+  /** The same offers for clients that read the body: members next to `error`. */
   readonly body: Readonly<Record<string, unknown>>
 }
 

@@ -7,7 +7,7 @@ const PAUSE_MS = 5
 /** As long as a caller waits for the commit of its charge. */
 const MAX_WAIT_MS = 10_000
 
-/** What is asked does not answer. Callers get a 503 (core/unavailable.ts). */
+/** The database does not answer. Callers get a 503 (core/unavailable.ts). */
 class LookupLate extends Error {
   readonly unavailable = true
 
@@ -54,7 +54,7 @@ export class GatheredLookups<V> {
     })
   }
 
-  /** Names that nobody waits for any more would pile up while nothing answers. */
+  /** Abandoned names would pile up while nothing answers. */
   private forget(name: string, gone: Waiting<V>): void {
     const others = this.waiting.get(name)?.filter((one) => one !== gone) ?? []
     if (others.length > 0) this.waiting.set(name, others)

@@ -75,7 +75,7 @@ export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
   return `${prefix}_${lastHead}7${sequence.toString(16).padStart(3, '0')}${variant}${tail.slice(1)}` as Id<P>
 }
 
-/** What ids begin with that are created at this time: it sorts before all of them, and after those of earlier times. */
+/** The beginning of ids that are created at this time: it sorts before all of them, and after those of earlier times. */
 export function idStart(prefix: IdPrefix, ms: number): string {
   return `${prefix}_${headOf(Math.max(0, ms))}`
 }

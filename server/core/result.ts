@@ -10,7 +10,7 @@ export function err<E>(error: E): { readonly ok: false; readonly error: E } {
 }
 
 /**
- * What was thrown, in words for a log or a message. Of a query that failed it is the cause: the error itself has the whole statement and its values,
+ * An error in words for a log or a message. Of a query that failed it is the cause: the error itself has the whole statement and its values,
  * which may be somebody's.
  */
 export function reasonOf(thrown: unknown): string {

@@ -20,7 +20,7 @@ interface Parts {
   readonly onFailure: (reason: string) => void
 }
 
-/** Makes a backup when the newest copy is old enough, whoever made it: a restart makes none. */
+/** Makes a backup when the newest copy of any origin is old enough: a restart makes none. */
 export function startBackups({ backups, target, everyMs, keep, clock, onFailure }: Parts, log: Log): Job {
   let dueAt: number | null = null
   const run = async () => {

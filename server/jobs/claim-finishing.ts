@@ -17,7 +17,7 @@ interface Parts {
   readonly log: Log
 }
 
-/** Finishes payments that nobody comes back for, every ten seconds, and deletes old claims every minute. The first run starts at once. */
+/** Finishes abandoned payments, every ten seconds, and deletes old claims every minute. The first run starts at once. */
 export function startClaimFinishing({ payments, topUps, claims, clock, log }: Parts): Job {
   let pruneAt = 0
   const finish = async () => {

@@ -8,7 +8,7 @@ export class ClockWatch {
   private offset: number
   private notBefore = 0
 
-  /** `stopwatch`: a clock that nobody sets. `onSet`: called with the hours by which the clock was set. */
+  /** `stopwatch`: a clock that cannot be set. `onSet`: called with the hours by which the clock was set. */
   constructor(
     { clock, stopwatch }: { readonly clock: Clock; readonly stopwatch: Clock },
     onSet: (hours: number) => void,

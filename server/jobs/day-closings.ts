@@ -16,7 +16,7 @@ const PAUSES = 3
 interface Parts {
   readonly closing: DayClosing
   readonly clock: Clock
-  /** A clock that nobody sets. */
+  /** A clock that cannot be set. */
   readonly stopwatch: Clock
 }
 

@@ -6,7 +6,7 @@ import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
-/** What is written elsewhere is noticed within this time. */
+/** Writes of other processes are noticed within this time. */
 const LOOK_MS = 5 * SECOND_MS
 const ACTS_MS = 2 * SECOND_MS
 

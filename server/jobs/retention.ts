@@ -20,7 +20,7 @@ interface Parts {
   readonly directory?: KeptDirectory | null
   readonly days: RetentionDays
   readonly clock: Clock
-  /** A clock that nobody sets. */
+  /** A clock that cannot be set. */
   readonly stopwatch: Clock
 }
 

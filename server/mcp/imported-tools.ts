@@ -18,14 +18,14 @@ const FREE: Route = { kind: 'free', name: 'mcp', scope: 'any' }
 const PUBLIC: Route = { kind: 'public' }
 const PAID: Route = { kind: 'public', paymentInBody: true }
 
-/** What a caller may call, and wants to see. */
+/** The caller's permissions and filters. */
 export interface ToolRights {
   mayCall(route: Route): boolean
   /** The only names that it may call. Null: it has no list, so `mayCall` says the same of all reads, and of all writes. */
   readonly list: readonly string[] | null
   /** Operations that are a tool each, however many there are. */
   readonly pinned: readonly string[]
-  /** What an operation costs this caller. */
+  /** The price of an operation for this caller. */
   readonly priceOf: PriceOf
 }
 
@@ -55,7 +55,7 @@ export function payableTools(routes: ApiRoutes, priceOf: PriceOf): Tool[] {
     const one = routes.byName(name)
     return one && isPayable(one) ? one : null
   }
-  // All of them are reads. Whoever pays for a call needs no key.
+  // All of them are reads. A caller who pays needs no key.
   return catalogTools(payable, find, priceOf)
     .filter(({ isReadOnly }) => isReadOnly)
     .map((tool) => ({ ...tool, route: tool.isLong ? PAID : PUBLIC }))

@@ -1,6 +1,6 @@
 import { elementsOf, isJson } from '../core/json'
 
-/** What vendors of models take as the name of an argument. */
+/** The names of arguments that vendors of models accept. */
 const NAME = /^[a-zA-Z0-9_.-]{1,64}$/
 const MAX_NAME = 64
 /** OpenAI refuses a longer description of a tool. */
@@ -23,7 +23,7 @@ export interface ModelSchema {
   readonly schema: { readonly type: 'object' } & Json
   /** The arguments under their own names. */
   restore(input: Json): Json
-  /** What a model calls this argument. */
+  /** The model's name of this argument. */
   shownName(name: string): string
 }
 

@@ -22,7 +22,7 @@ export function searched(sold: readonly SoldOperation[], query: string, max: num
     .map(({ one }) => one)
 }
 
-/** What a search reads of each operation. Made at the first search of a catalog. */
+/** The searchable words of each operation. Made at the first search of a catalog. */
 const TEXTS = new WeakMap<SoldOperation, { readonly head: string; readonly all: string }>()
 
 function searchText(one: SoldOperation) {

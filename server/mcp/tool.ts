@@ -39,7 +39,7 @@ export interface Tool {
   readonly route: Route
   /** The call for these arguments, or all that is wrong with them if they cannot form a request. */
   call(input: Readonly<Record<string, unknown>>): ToolCall | string
-  /** What a model calls the argument that an error of the call names. Absent: the same. */
+  /** The model's name of the argument that an error of the call names. Absent: the same. */
   shownName?(param: string): string
 }
 
@@ -178,7 +178,7 @@ function routed(
   return { method, path: path + search, headers, body: method === 'POST' ? body : undefined }
 }
 
-/** What is wrong with all arguments, if some of them are unknown; null if none is. */
+/** The problem of all arguments, if some of them are unknown; null if none is. */
 function unknownArguments(table: ParameterTable, input: Readonly<Record<string, unknown>>): string | null {
   const args = argumentsOf(table)
   const known = (name: string) => Object.hasOwn(args, name) || Object.hasOwn(CALL_ARGUMENTS, name)

@@ -15,7 +15,7 @@ export interface Unanswered {
   readonly didNothing: boolean
 }
 
-/** The failure of a caller who hung up before the upstream was called. Nobody reads it. */
+/** The failure of a caller who hung up before the upstream was called. It is not read. */
 export const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
 
 /** The failure of calls that are still open when the process ends. */

@@ -43,7 +43,7 @@ export type Route =
       readonly template?: string
       /** A caller without a key may pay for the one request (spec 5.3). Otherwise a key is required. */
       readonly payable?: true
-      /** The route's own window beside the key's (spec 8): its name and its requests per minute. */
+      /** The route's own window in addition to the key's (spec 8): its name and its requests per minute. */
       readonly window?: { readonly name: string; readonly rpm: number }
     }
   /** A free route that needs a key, with its name in the log. The wallet route also accepts a payment without a key. */
@@ -79,7 +79,7 @@ export interface IncomingCall {
   readonly trace: CallTrace | null
 }
 
-/** Who calls: the holder of a key, an app that an owner authorized, or an anonymous caller. */
+/** The caller: the holder of a key, an app that an owner authorized, or an anonymous caller. */
 export type Caller =
   | { readonly kind: 'key'; readonly key: ApiKey; readonly account: Account }
   | AppCaller
@@ -100,7 +100,7 @@ export function countedOn(caller: KnownCaller): { readonly id: CredentialId; rea
   return caller.kind === 'key' ? caller.key : caller.grant
 }
 
-/** What is known of the caller behind a credential. */
+/** The caller behind a credential. */
 export interface Identified {
   readonly caller: Caller
   readonly subjects: readonly Subject[]
@@ -116,7 +116,7 @@ export interface AuthenticatedCall {
   readonly readings: Readings
 }
 
-/** Who a call counts for where callers are served in turn: its account, or without one the subject that limits its address. */
+/** The subject of a call where callers are served in turn: its account, or without one the subject that limits its address. */
 export function originOf({
   caller,
   incoming,
@@ -139,7 +139,7 @@ export interface Refused {
   readonly readings: Readings
 }
 
-/** Options that a caller may set for one call beside its input (spec D5). */
+/** Options that a caller may set for one call in addition to its input (spec D5). */
 export interface CallOptions {
   /** `X-Max-Price-USD`: refuse the call, before anything runs, if it could cost more. */
   readonly maxPrice: Money | null
@@ -161,7 +161,7 @@ export interface PaidCall {
 
 export type AnswerHeaders = Readonly<Record<string, string>>
 
-/** What a call would cost, without running it, and what the caller could spend now. */
+/** The price of a call, without running it, and the caller's spendable money now. */
 export interface Quoted {
   readonly kind: 'quoted'
   readonly quote: Quote
@@ -178,7 +178,7 @@ export interface RefusedOutcome {
   readonly isCharged?: true
   /** Its upstream, if it was asked. */
   readonly upstream?: UpstreamUse | undefined
-  /** What was held for it, and released. */
+  /** The hold, which was released. */
   readonly held?: Money | undefined
 }
 

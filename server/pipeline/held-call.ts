@@ -27,7 +27,7 @@ interface HeldCallParts {
   readonly first: FirstCaller | null
 }
 
-/** What the contract answers with these codes; 502 with all others with which a stream fails after its headers. */
+/** The contract's status for these codes; 502 for all others with which a stream fails after its headers. */
 export const STATUS_OF_BROKEN: Readonly<Record<string, number>> = {
   gateway_shutdown: 503,
   service_unavailable: 503,

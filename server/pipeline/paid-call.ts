@@ -148,7 +148,7 @@ async function runWork(sale: Sale, open: HeldCall): Promise<SaleResult> {
     case 'stream':
       return openStream(sale, open, result)
     case 'failed': {
-      // A caller who hung up may be charged for the cost. The reply is the same as for any failure, and nobody reads it.
+      // A caller who hung up may be charged for the cost. The reply is the same as for any failure, and is not read.
       const owed = result.owed && (await open.charge(result.owed, 'cut'))
       if (owed?.ok) return { outcome: { ...refused(result.failure), isCharged: true }, end: 'done' }
       const end = work.effect === 'write' && !result.didNothing ? 'unknown' : 'nothing'

@@ -5,7 +5,7 @@ import type { AccountId } from '../core/ids'
 import { type Money, times } from '../core/money'
 import type { Charged } from '../core/usage/call-record'
 
-/** What one call costs: `maxCost` is held before the upstream is called, and an answer is charged its real cost, never more. */
+/** The price of one call: `maxCost` is held before the upstream is called, and an answer is charged its real cost, never more. */
 export interface Quote {
   readonly maxCost: Money
   /** The catalog version, or the id of the operator's price. */

@@ -2,7 +2,7 @@ import type { Ledger } from '../core/ledger/ledger'
 import { type Money, micros } from '../core/money'
 import { type AuthenticatedCall, countedOn } from './call'
 
-/** What the caller can spend now: what is left of its own limit or the account's available balance, whichever is lower. */
+/** The caller's spendable money: the rest of its own limit or the account's available balance, whichever is lower. */
 export async function spendable(
   ledger: Pick<Ledger, 'balance' | 'pool' | 'budget'>,
   { caller }: Pick<AuthenticatedCall, 'caller'>,

@@ -80,7 +80,7 @@ export interface StreamSale {
   readonly hasBegun: boolean
   /** Whether the upstream is stopped, and stops billing, when the caller hangs up. `soon`: after what it had sent is read. */
   readonly stopsWithCaller: 'at once' | 'soon' | null
-  /** What passed is charged even if the stream breaks off while its caller listens. */
+  /** The part that passed is charged even if the stream breaks off while its caller listens. */
   readonly chargesBroken?: boolean
   /** It may have changed something, so the outcome of a stream that broke off uncharged is unknown. */
   readonly isWrite?: boolean
@@ -100,7 +100,7 @@ export interface StreamSale {
  * - it reaches its end: charged by the upstream's count, or by an estimate of what was delivered;
  * - the caller hangs up: the stream goes on and is charged however it ends. Only an upstream that then stops billing, or that is
  *   free, is stopped, and charged for what it had sent;
- * - it breaks off while the caller listens and keeps up, whoever caused it: no charge, unless the sale charges what passed. After a hang-up,
+ * - it breaks off while the caller listens and keeps up, for whatever reason: no charge, unless the sale charges what passed. After a hang-up,
  *   or while its reader is behind: whatever the sale charges.
  */
 export function settledStream(
@@ -249,7 +249,7 @@ class SettledStream {
   }
 
   private closeCaller(): void {
-    // What was given is on its way to the socket. A cut at once would drop it.
+    // Earlier chunks are on their way to the socket. A cut at once would drop them.
     if (this.isCut) setTimeout(() => this.quietly((caller) => caller.error()), CUT_AFTER_MS)
     else this.quietly((caller) => caller.close())
   }
@@ -312,7 +312,7 @@ class SettledStream {
     this.open.shutdown.removeEventListener('abort', this.onShutdown)
     this.source.close()
     void this.reader.cancel().catch(() => undefined) // it may have ended by itself
-    // Whatever fails here, repeats that wait for this idempotency key must not wait forever.
+    // After any failure here, repeats that wait for this idempotency key must not wait forever.
     let end: Ending = 'unknown'
     try {
       const problem = this.isChargeable(isWhole) ? await this.charged(isWhole) : this.uncharged()

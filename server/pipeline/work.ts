@@ -15,7 +15,7 @@ import type { Quote } from './quote'
 export type CreditUse = 'all' | 'part' | 'nothing'
 
 /**
- * What one paid call does: everything in which a search, a model call, a research job and a social action differ. `runPaidCall`
+ * One paid call: everything in which a search, a model call, a research job and a social action differ. `runPaidCall`
  * does the rest, the same for all of them.
  */
 export interface Work {
@@ -36,7 +36,7 @@ export interface Work {
   readonly fingerprint: () => string
   /** Headers of a success. */
   readonly headers?: AnswerHeaders
-  /** What it needs of the caller's limits besides a slot. */
+  /** Its needs of the caller's limits besides a slot. */
   readonly load?: Load
   /** Adds a hint to a refusal for lack of money. */
   readonly explainRefusal?: (problem: Failure) => Promise<Failure>
@@ -49,7 +49,7 @@ export interface Work {
  */
 export type PrepareWork = (slot: Ticket | null) => Result<Work, Failure> | Promise<Result<Work, Failure>>
 
-/** What a call needs of its caller's limits besides its slot. */
+/** The tokens and windows that a call needs besides its slot. */
 export interface Load extends Pick<Model, 'upstreams'> {
   /** The windows that its tokens count in. */
   readonly subjects: readonly Subject[]
@@ -59,15 +59,15 @@ export interface Load extends Pick<Model, 'upstreams'> {
   readonly tokens: number
 }
 
-/** What a call is charged, and the details for its usage row. */
+/** The charge of a call, and the details for its usage row. */
 export interface Charge {
   readonly charged: Charged
   readonly code?: EndCode | null
   readonly tokens?: TokenCounts
   readonly usageSource?: UsageSource
-  /** What it cost above its hold. The gateway absorbs it. */
+  /** Its cost above the hold, which the gateway absorbs. */
   readonly overrun?: Money
-  /** What its upstream costs the operator; absent if not known. */
+  /** Its upstream cost to the operator; absent if not known. */
   readonly upstreamCost?: Money | undefined
 }
 
@@ -106,14 +106,14 @@ export type WorkResult =
       readonly owed?: Charge
     }
 
-/** What was charged. */
+/** The charge. */
 export interface Captured {
   readonly cost: Money
   /** The receipt of a call that had a payment of its own. */
   readonly receipt: DeliveredReceipt | null
 }
 
-/** What is stored for a repeat with the same `Idempotency-Key`: the answer, or that it broke off. */
+/** The stored result for a repeat with the same `Idempotency-Key`: the answer, or a mark that it broke off. */
 export type StoredAnswer =
   | { readonly body: string | Uint8Array; readonly headers: AnswerHeaders; readonly status?: number }
   | 'cut'

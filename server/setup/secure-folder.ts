@@ -21,7 +21,7 @@ export async function secureFolder(folder: string, tell: (line: string) => void)
   }
 }
 
-/** What the system says of a folder that cannot be used. */
+/** The system's errors for a folder that cannot be used. */
 const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'it is on a read-only disk',
   EACCES: 'this user may not write there',
@@ -54,7 +54,7 @@ async function makePrivate(folder: string, tell: (line: string) => void): Promis
     await chmod(folder, 0o700)
     tell(`${folder} was open to other users (mode ${octal(found.mode)}); it is now yours alone (0700).`)
   }
-  // Read it again now that nobody else can write, to see files that were planted just before.
+  // Read it again now that no other user can write, to see files that were planted just before.
   const names = await readdir(folder)
   if (isWritable && names.length > 0) {
     await chmod(folder, found.mode & 0o7777) // otherwise the next start would trust it

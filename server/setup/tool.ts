@@ -9,7 +9,7 @@ export type ToolOptions = {
   environment?: Record<string, string | undefined>
   /** Passes the tool's output through to our own streams instead of collecting it. */
   stream?: boolean
-  /** Leaves the processor to whatever else runs: for work that nobody waits for yet. */
+  /** Leaves the processor to other work: for work without a waiter yet. */
   background?: boolean
 }
 

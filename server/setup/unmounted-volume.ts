@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 
 /** Where the system says which volumes there should be, and which are mounted. */
 const SYSTEM = { fstab: '/etc/fstab', mounts: '/proc/self/mountinfo' }
-/** What a start leaves in a folder before it has data, and what an operator brings. */
+/** The files of a folder before it has data: those of a start, and those that an operator brings. */
 const NO_DATA = /^(lost\+found|secret_key|gateway\.yaml|models\.json|tmp|lock.*|control\.sock|.*\.restoring)$/
 
 /**

@@ -15,7 +15,7 @@ import { SessionEnded } from './session-dialog.tsx'
 
 /** Late enough for the figures of a page to have loaded, even on a slow connection. */
 const STILL_MS = 1_500
-/** Late enough for whoever only looks at one page. */
+/** Late enough for a visit of one page. */
 const IDLE_MS = 4_000
 const RETRY_MS = 5_000
 

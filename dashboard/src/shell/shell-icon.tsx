@@ -39,7 +39,7 @@ const ICONS = {
 
 export type ShellIconName = keyof typeof ICONS
 
-/** An icon of the navigation. Loaded after the words beside it. */
+/** An icon of the navigation. Loaded after its text. */
 export function ShellIcon({ name }: { name: ShellIconName }) {
   const Icon = ICONS[name]
   return <Icon size={16} aria-hidden className="shrink-0" />

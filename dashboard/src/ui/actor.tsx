@@ -1,6 +1,6 @@
 import { AUDIT_TEXT as TEXT } from '../messages/audit.ts'
 
-/** Who made a change. Operators see which operator it was: by the email address, or else the id. */
+/** The author of a change. Operators see the operator's email address, or else the id. */
 export function Actor({ kind, id, email }: ActorProps) {
   const who = kind !== 'operator' || id === null ? null : id === 'console' ? TEXT.commandLine : (email ?? id)
   return (

@@ -85,7 +85,7 @@ export function Combobox({
 
 type ComboboxProps = SelectProps & { inputClass: string }
 
-/** What is not in the list, and how to find it. */
+/** The note about options beyond the list. */
 function restText({ shown, matches, all, isNarrowed }: RestProps): string {
   if (shown === 0) return TEXT.noMatch
   if (!isNarrowed) return TEXT.someShown(shown, all)
@@ -94,7 +94,7 @@ function restText({ shown, matches, all, isNarrowed }: RestProps): string {
 
 type RestProps = { shown: number; matches: number; all: number; isNarrowed: boolean }
 
-/** What was typed, and the options that contain it; none is typed while it is closed. */
+/** The typed text, and the options that contain it; the text is empty while it is closed. */
 function useNarrowing(options: readonly Option[], chosen: string) {
   const [typed, setTyped] = useState<string | null>(null)
   const [at, setAt] = useState(0)

@@ -90,7 +90,7 @@ export class ArchiveBucket implements ArchivePlace {
   }
 }
 
-/** What an archive that was killed left there is of no use. */
+/** The remains of an archive that was killed are useless. */
 async function emptyFolder(folder: string): Promise<string> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })

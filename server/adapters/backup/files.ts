@@ -21,7 +21,7 @@ export interface DiskLeft {
   readonly files: number
 }
 
-/** What this user can still write on the disk that a path is on, or will be on. */
+/** The space that this user can still write on the disk of a path, also of a future one. */
 export async function diskLeft(path: string): Promise<DiskLeft> {
   for (let at = path; ; at = dirname(at)) {
     const found = await statfs(at).catch(() => null)

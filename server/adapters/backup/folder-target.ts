@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../core/clock'
 import { copyFileDurably, syncFile } from './files'
 
 const ABANDONED_MS = HOUR_MS
-/** Made and removed, to see whether a copy could be: rights alone do not tell of a full or read-only disk. */
+/** Made and removed, to see whether a copy could be: rights alone do not show a full or read-only disk. */
 const WRITE_TEST = '.gateway-write-test-'
 const DRAFT = /^\.(gateway-.*)\.partial$/
 

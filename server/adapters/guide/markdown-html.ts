@@ -50,7 +50,7 @@ const wrapped = (tag: string) => (children: string) => `<${tag}>${children}</${t
 const BLOCKS = {
   paragraph: wrapped('p'),
   blockquote: wrapped('blockquote'),
-  // What scrolls can be reached by keyboard.
+  // Scrolling parts can be reached by keyboard.
   code: (children: string) => `<pre tabindex="0"><code>${children}</code></pre>\n`,
   list: (children: string, { ordered, start = 1 }: { ordered: boolean; start?: number }) =>
     ordered ? `<ol${start === 1 ? '' : ` start="${start}"`}>${children}</ol>\n` : `<ul>${children}</ul>\n`,

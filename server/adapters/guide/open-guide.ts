@@ -86,7 +86,7 @@ function pageOf(path: string, markdown: string, links: ReadonlyMap<string, strin
   return { path: below(path), title: headings[0]?.text ?? path, html, headings }
 }
 
-/** What is in the repository and not in the guide, such as ops/, has no address here. */
+/** Files outside the guide, such as ops/, have no address here. */
 function linkOf(href: string, from: string, links: ReadonlyMap<string, string>): string | null {
   const [file = '', hash] = href.split('#')
   const path = posix.join(posix.dirname(from), decodeURIComponent(file)).replace(/\/$/, '')

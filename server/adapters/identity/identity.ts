@@ -67,7 +67,7 @@ export interface IdentityOptions {
   readonly passwordHash?: PasswordHash | undefined
 }
 
-/** Confirms that the person who signs up reads email at their address. Callers wait for none of the mails. */
+/** Confirms that the person who signs up reads email at their address. Callers do not wait for the mails. */
 export interface SignUpConfirmation {
   /** Whether a session may begin for this user. */
   readonly mayEnter: (userId: string) => Promise<boolean>
@@ -310,7 +310,7 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
       },
       onSessionEnd: async ({ id, userId }) => {
         const visit = visits.getStore()
-        // A session that waits for the second factor ends in the visit that began it: nobody had it.
+        // A session that waits for the second factor ends in the visit that began it, before anyone had it.
         if (visit?.session?.id === id) visit.session = null
         else await onSessionEnd(userId)
       },

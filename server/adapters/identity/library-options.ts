@@ -156,7 +156,7 @@ function rateLimits({ signUpPerMinute, windows }: LibrarySettings) {
       '/sign-up/email': { window: MINUTE_SECONDS, max: signUpPerMinute },
       '/sign-in/email': { window: MINUTE_SECONDS, max: 10 },
       '/change-password': { window: MINUTE_SECONDS, max: 10 },
-      // A code has 32^8 values and lives ten minutes: nobody can guess one at this rate.
+      // A code has 32^8 values and lives ten minutes, so it cannot be guessed at this rate.
       '/device': { window: MINUTE_SECONDS, max: 10 },
       '/device/approve': { window: MINUTE_SECONDS, max: 10 },
       '/device/code': { window: MINUTE_SECONDS, max: 10 },
@@ -251,7 +251,7 @@ function endOtherSessions(body: unknown) {
   return { context: { body: { ...body, revokeOtherSessions: true } } }
 }
 
-/** The library would list the tokens of all sessions. Here they are hashes that nobody needs: sessions are ended by id. */
+/** The library would list the tokens of all sessions. Here they are hashes without a use: sessions are ended by id. */
 async function sessionsWithoutTokens(ctx: SignInContext) {
   const { user } = await signedIn(ctx)
   const sessions = await ctx.context.internalAdapter.listSessions(user.id, { onlyActiveSessions: true })
@@ -277,7 +277,7 @@ async function signedIn(ctx: SignInContext) {
 
 /**
  * Signing in again in the same browser replaces its session: the old token stops working, and the old session does not
- * appear in the list beside the new one. Sessions of other browsers stay.
+ * appear in the list with the new one. Sessions of other browsers stay.
  */
 async function endReplacedSession({ path, context, getSignedCookie }: SignInContext): Promise<void> {
   if (!(path === '/sign-in/email' || beginsWithSecondFactor(path)) || !context.newSession || context.session) return
@@ -309,7 +309,7 @@ async function refuseCodeOfSession(ctx: SignInContext, { hasAuthenticatorApp }: 
   })
 }
 
-/** Whoever adds a passkey has just shown it, and was allowed to: they had no second factor, or gave it. */
+/** A user who adds a passkey has just shown it, and had no second factor or gave it. */
 async function strengthenByPasskey({ path, context }: SignInContext, settings: LibrarySettings): Promise<void> {
   const { session, returned } = context
   if (path === '/passkey/verify-registration' && session && !(returned instanceof Error))

@@ -42,7 +42,7 @@ export function userSessions(
       return rows.map(({ id, createdAt, ipAddress, userAgent, lastSeenAt, secondFactor }) => ({
         id,
         signedInAt: createdAt.getTime(),
-        // What was noted last may not be written yet.
+        // The last note may not be written yet.
         lastSeenAt: seenAt.get(id) ?? lastSeenAt?.getTime() ?? null,
         secondFactor: secondFactor === true,
         address: ipAddress || null,
@@ -90,7 +90,7 @@ export function userSecondFactors(
         db.select({ id: identityTwoFactor.id }).from(identityTwoFactor).where(eq(identityTwoFactor.userId, userId)),
         db.select({ id: identityPasskey.id }).from(identityPasskey).where(eq(identityPasskey.userId, userId)),
       ])
-      // What is refused must sign nobody out.
+      // A refusal must not end a session.
       if (app.length + passkeys.length === 0) return false
       await db.batch([
         db.delete(identityTwoFactor).where(eq(identityTwoFactor.userId, userId)),

@@ -55,7 +55,7 @@ export function userSettings(
     },
 
     async forget(userId, email) {
-      // The password first: from here on nobody can sign in with the old one.
+      // The password first: from here on the old one signs in no more.
       await db.delete(identityAccount).where(eq(identityAccount.userId, userId))
       // A link to a new password that was sent before would make a new one.
       await db.delete(identityVerification).where(eq(identityVerification.value, userId))

@@ -55,7 +55,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 }
 
 /**
- * What a mail server or the library says is not passed on: it can repeat the password, the address of a person or SMTP_URL. Codes and the
+ * The message of a mail server or the library is not passed on: it can repeat the password, the address of a person or SMTP_URL. Codes and the
  * status of the response say enough.
  */
 function problemOf(error: unknown): string {

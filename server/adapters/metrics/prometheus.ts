@@ -22,7 +22,7 @@ interface UpstreamReading {
   readonly underWay: number
 }
 
-/** What is read when the metrics are. */
+/** Figures that are read with the metrics. */
 export interface MetricReadings {
   readonly books: () => Promise<BookSums>
   readonly journal: () => JournalState
@@ -38,7 +38,7 @@ export interface MetricReadings {
   readonly backups: () => ScheduledBackups
   /** The last comparisons of the books; null before the first. */
   readonly comparison: () => Promise<BooksReading | null>
-  /** What the process may use. */
+  /** The memory limit of the process. */
   readonly memoryLimit: () => number
 }
 
@@ -324,7 +324,7 @@ function rare(
   })
 }
 
-/** What is counted elsewhere. */
+/** Figures that are counted elsewhere. */
 function counter(registry: Registry, name: string, help: string, read: () => number): void {
   new Counter({
     ...{ name, help, registers: [registry] },

@@ -29,7 +29,7 @@ export class Durations {
   }
 }
 
-/** What was observed of one operation or one upstream: how often by result, and how long. */
+/** The observations of one operation or one upstream: how often by result, and how long. */
 export class Series {
   readonly results = new Map<string, number>()
   readonly durations = new Durations()

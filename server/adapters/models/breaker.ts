@@ -20,7 +20,7 @@ interface Own {
 /**
  * Circuit breaker of one model at one upstream. It opens for everybody when calls of at least two accounts failed in a row, or none could
  * reach the upstream, and for one account alone when only its own calls fail. After a while one call of each account may test the recovery:
- * a failed test of an account that failed before keeps nobody else from trying.
+ * a failed test of an account that failed before does not keep others from trying.
  */
 export class Breaker {
   private readonly now: () => number

@@ -1,7 +1,7 @@
 import type { ModelRoute } from '../../core/models/model'
 import type { Vendor, VendorError } from './vendor'
 
-/** The methods beside generateContent. */
+/** The methods other than generateContent. */
 const PLAIN_METHODS: Readonly<Partial<Record<ModelRoute, string>>> = {
   count_tokens: 'countTokens',
   embed_content: 'embedContent',

@@ -42,7 +42,7 @@ export const WRONG_BODY: VendorRefusal = {
 
 const MAX_WAIT = 86_400
 
-/** What a vendor's refusal means. */
+/** The meaning of a vendor's refusal. */
 export function vendorRefusal(vendor: Vendor, status: number, headers: Headers, body: string): VendorRefusal {
   const error = errorOf(body)
   const wait = headerWait(headers) ?? vendor.waitSeconds(error)

@@ -134,7 +134,7 @@ class TokenEndpointError extends Error {
   }
 }
 
-/** What a token is for. A changed secret, scope or endpoint is another one. */
+/** The identity of a token. A changed secret, scope or endpoint is another one. */
 function idOf(api: string, { tokenUrl, clientId, scope }: ClientCredentials, secret: string): string {
   return JSON.stringify([api, tokenUrl, clientId, scope, Bun.hash(secret).toString(36), secret.length])
 }

@@ -37,7 +37,7 @@ export interface Converted {
   readonly schema: DataSchema
   /** The targets of its references, by their names in `$defs`. */
   readonly refs: ReadonlyMap<string, Located>
-  /** What is not checked, such as `email (format email)`. */
+  /** Unchecked parts, such as `email (format email)`. */
   readonly unchecked: readonly string[]
   readonly parts: number
 }

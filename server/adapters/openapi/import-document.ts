@@ -9,7 +9,7 @@ import { type ReadOperations, readOperations } from './read-operations'
 
 const MAX_NOTICES = 1_000
 
-/** What an import needs of the options, without the way out. */
+/** The options of an import, without its network access. */
 export type PlainOptions = Pick<ImportOptions, 'only' | 'origin' | 'baseUrl'>
 
 /** Imports a document in this process. The work is bounded, but may take seconds. */

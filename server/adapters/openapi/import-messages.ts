@@ -7,7 +7,7 @@ export type ToImporter =
   | { readonly kind: 'import'; readonly options: PlainOptions; readonly fetches: boolean }
   | { readonly kind: 'fetched'; readonly url: string; readonly text: Result<string, string> }
 
-/** What it tells. The document is JSON, whose own member `__proto__` is data like any other. */
+/** A message of the importer. The document is JSON, whose own member `__proto__` is data like any other. */
 export type FromImporter =
   | { readonly kind: 'fetch'; readonly url: string }
   | { readonly kind: 'done'; readonly json: string }

@@ -71,7 +71,7 @@ class Inliner {
   }
 }
 
-/** A definition in the place of its reference, with what stood beside the reference. */
+/** A definition in the place of its reference, with the reference's sibling keywords. */
 function joined(target: DataSchema, beside: Json): DataSchema {
   if (Object.keys(beside).length === 0) return target
   const simple = Object.keys(beside).every((keyword) => BESIDE_REF.includes(keyword))

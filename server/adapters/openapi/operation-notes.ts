@@ -2,7 +2,7 @@ import { isPlainLine } from '../../core/plain-text'
 
 const MAX_LISTED = 10
 
-/** What was left out of one operation, as sentences that begin with its name. Equal ones are said once. */
+/** The omissions of one operation, as sentences that begin with its name, without repeats. */
 export class OperationNotes {
   private readonly operation: string
   private readonly sentences = new Set<string>()

@@ -2,7 +2,7 @@ import { MAX_TITLE } from '../../core/apis/api-rules'
 import { printable, shownName } from '../../core/plain-text'
 
 const MAX_DESCRIPTION = 1_000
-/** What is looked at of a text at most, before markup is removed. */
+/** The part of a text that is read at most, before markup is removed. */
 const MAX_READ = 5_000
 
 /** A member of a document that should be text. Numbers and booleans are written; of all else nothing is. */

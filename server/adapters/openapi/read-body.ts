@@ -53,7 +53,7 @@ export class RequestBodyReader {
     if (!read.ok) return read
     const { schema, unchecked, open } = read.value
     const encoding = isJsonBody({ contentType }) ? ok({}) : encodingOf(media['encoding'], Shape.of(schema), notes)
-    // What is left out has no members to speak of.
+    // A part that is left out has no members to speak of.
     if (!encoding.ok) return encoding
     notes.notChecked(unchecked)
     notes.anyMembers(open)

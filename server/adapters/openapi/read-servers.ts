@@ -30,7 +30,7 @@ export class Servers {
   private readonly home: readonly string[]
 
   /**
-   * `own`: the servers that paths and operations declare. `baseUrl`: where the API is called; if no server of the document is there, it stands for the
+   * `own`: the servers that paths and operations declare. `baseUrl`: where the API is called; if no server of the document is there, it replaces the
    * document's own servers, or without those for the ones that most operations declare.
    */
   constructor(root: unknown, own: readonly unknown[], base: string, baseUrl: string | undefined) {

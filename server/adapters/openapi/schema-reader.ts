@@ -12,7 +12,7 @@ const MAX_PARTS_IN_ALL = 1_000_000
 export interface ReadSchema {
   /** Self-contained, and closed: only declared members pass. */
   readonly schema: DataSchema
-  /** What is not checked, such as `email (format email)`. */
+  /** Unchecked parts, such as `email (format email)`. */
   readonly unchecked: readonly string[]
   /** Values that may have any members. */
   readonly open: readonly string[]

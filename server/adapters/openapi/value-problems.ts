@@ -11,7 +11,7 @@ export interface Problem {
   readonly message: string
 }
 
-/** What is wrong with a value by the keywords that concern it alone: its type, range, length and size (JSON Schema 2020-12, validation 6). */
+/** The problems of a value by the keywords that concern it alone: its type, range, length and size (JSON Schema 2020-12, validation 6). */
 const ARTICLES: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',

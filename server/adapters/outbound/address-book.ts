@@ -52,7 +52,7 @@ export class AddressBook {
     return entry.lookUp
   }
 
-  /** Makes the next call look the addresses up again: none of them could be reached. */
+  /** Makes the next call look the addresses up again, because they could not be reached. */
   forget(origin: string): void {
     this.entries.delete(origin)
   }

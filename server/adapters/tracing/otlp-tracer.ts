@@ -87,7 +87,7 @@ export class OtlpTracer implements CallTracer {
 
   begin(id: string, parent: string | null): CallTrace | null {
     const sent = parent === null ? null : parseTraceparent(parent)
-    // What a caller's trace would have sampled beyond its budget is sampled like a call without one.
+    // Traces that a caller asked for beyond its budget are sampled like calls without one.
     const isSampled = sent !== null && this.samplesWithin(sent)
     const remote = isSampled && this.rule !== 'always_on' && !this.mayCallerSample() ? null : sent
     if (!(remote ? isSampled : this.samples())) return null

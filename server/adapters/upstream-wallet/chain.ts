@@ -14,7 +14,7 @@ export type WalletTokenSettings = WalletToken & { readonly rpcUrl: string } & (
     | { readonly kind: 'tempo' }
   )
 
-/** What a kind of token can do. */
+/** The operations of a kind of token. */
 export interface TokenPayments {
   /** Why the chain or the token is not what the settings say, or null. Throws when the node does not answer. */
   mismatch(): Promise<string | null>
@@ -39,7 +39,7 @@ export async function tokenMismatch(
   return has === decimals ? null : `the token has ${has} decimals, not ${decimals}`
 }
 
-/** What an account has of a token. */
+/** The balance of an account in a token. */
 export function tokenBalance(client: Client, address: string, account: Address): Promise<bigint> {
   const token = address as Address // the configuration checked its form
   return readContract(client, { address: token, abi: erc20Abi, functionName: 'balanceOf', args: [account] })

@@ -22,7 +22,7 @@ export interface SchemeWallet {
   tempo(challenge: Challenge.Challenge, payment: UpstreamPayment): Promise<string>
 }
 
-/** What a `WWW-Authenticate` asks for in the `Payment` scheme: one-time charges by the methods `evm` and `tempo`. */
+/** The demands of a `WWW-Authenticate` in the `Payment` scheme: one-time charges by the methods `evm` and `tempo`. */
 export function readPaymentChallenges(header: string, wallet: SchemeWallet): readonly AskedPayment[] {
   return challengesIn(header).map((challenge) => askedBy(challenge, wallet))
 }

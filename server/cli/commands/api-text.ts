@@ -35,7 +35,7 @@ function priceText(price: Operation['price']): string {
   }
 }
 
-/** What an import does, or would do: each operation with its price, and what cannot be sold, with the reason. */
+/** The effect of an import: each operation with its price, and operations that cannot be sold, with the reason. */
 export function importText(plan: ImportPlan): string {
   const { api, added, changed, removed, refused, notices, applied, is_new } = plan
   const of = (id: string) => api.operations.find((operation) => operation.id === id)
@@ -59,7 +59,7 @@ export function importText(plan: ImportPlan): string {
   ])
 }
 
-/** What applying a catalog does, or would do. */
+/** The effect of applying a catalog. */
 export function applyText({ apis, notices, applied }: CatalogPlan): string {
   if (apis.every(({ action }) => action === 'unchanged')) return 'Nothing to change.\n'
   const part = (mark: string, list: readonly string[]) => list.map((one) => `  ${mark} ${one}`)
@@ -75,7 +75,7 @@ export function applyText({ apis, notices, applied }: CatalogPlan): string {
   ])
 }
 
-/** What came of asking an upstream once. */
+/** The outcome of one request to an upstream. */
 export function trialText(trial: ApiTrial): string {
   const { status, content_type, bytes, preview, units, held_usd, cost_usd, problem } = trial
   return text([
@@ -96,7 +96,7 @@ function text(lines: readonly string[]): string {
   return `${lines.map(printable).join('\n')}\n`
 }
 
-/** What each API brought in, what was paid to upstreams, and how much of its daily maximum the wallet has signed. */
+/** Revenue and upstream payments of each API, and the signed part of the wallet's daily maximum. */
 export function reportText({ days, apis, wallet }: ApiReport): string {
   if (apis.length === 0) return 'No APIs. Import one with "operator api import"; see --help.\n'
   const sum = (amount: number | null) => (amount === null ? 'not known' : `${usdText(amount)} USD`)

@@ -172,7 +172,7 @@ async function idOf(api: ApiClient, named: string): Promise<string> {
   return only.id
 }
 
-/** What the listing shows. */
+/** The columns of the listing. */
 const LISTED: ReadonlySet<string> = new Set<keyof KeyRecord>([
   ...(['id', 'name', 'status', 'spent_micros_usd', 'spending_limit', 'allowed_ips', 'last_used_at'] as const),
 ])
@@ -193,7 +193,7 @@ function listing(keys: readonly KeyRecord[]): string {
   )
 }
 
-/** What the listing does not show of a key, and what is not empty. */
+/** The settings of a key that the listing leaves out, unless empty. */
 function details(key: KeyRecord): string {
   const rows = Object.entries(key).filter(([name, value]) => {
     const isEmpty = value === null || (Array.isArray(value) && value.length === 0)

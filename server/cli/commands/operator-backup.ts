@@ -80,7 +80,7 @@ export function progressLines(tell: Tell) {
   }
 }
 
-/** What an operator does with a new copy. */
+/** The next steps after a new copy. */
 export function copyReport({ name, bytes, files, secrets, problems }: BackupCopy, location: string): string {
   return [
     `${location}/${name}: ${size(bytes)}, ${files.join(' and ')}`,

@@ -110,7 +110,7 @@ const COMMANDS: Readonly<Record<string, Run>> = {
   },
 }
 
-/** Runs a command about one customer. Null if it is none. */
+/** Runs a command about one customer. Null for other commands. */
 export function customerCommand(name: string, args: readonly string[], options: Options): Promise<string> | null {
   return Object.hasOwn(COMMANDS, name) ? (COMMANDS[name]?.(args, options) ?? null) : null
 }

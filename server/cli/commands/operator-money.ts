@@ -108,7 +108,7 @@ async function fileFrom(
   return ''
 }
 
-/** Runs a command about the money of the whole gateway. Null if it is none. */
+/** Runs a command about the money of the whole gateway. Null for other commands. */
 export function moneyCommand(
   name: string,
   args: readonly string[],

@@ -131,7 +131,7 @@ export function moreRows(cursor: string): string {
   return `There are more. The next page: repeat with --cursor ${cursor}\n`
 }
 
-/** An option that a view would ignore is refused: whoever filters must not get everything. */
+/** An option that a view would ignore is refused: a filter must not return everything. */
 function refuseOthers(name: string, values: Given, asked: Readonly<Record<string, unknown>>): void {
   const names: Readonly<Record<string, string>> = {
     by: 'group_by',

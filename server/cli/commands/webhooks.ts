@@ -215,7 +215,7 @@ function listing(webhooks: readonly WebhookRecord[]): string {
   )
 }
 
-/** What the listing does not show. */
+/** The facts that the listing leaves out. */
 function details(webhook: WebhookRecord): string {
   const { created_at: created, previous_secret_until: until, dropped_events: dropped } = webhook
   const secret = until === null ? '' : `The previous secret signs too until ${until}.\n`

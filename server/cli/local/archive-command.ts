@@ -14,7 +14,7 @@ import type { Terminal } from '../terminal'
 
 const MICROS = 1_000_000
 
-/** Writes archives beside a gateway that may run, and removes what they have by the running one. */
+/** Writes archives while a gateway may run, and removes their rows through the running one. */
 export async function archiveCommand(args: readonly string[], { err }: Pick<Terminal, 'err'>): Promise<string | null> {
   if (args.includes('--help') || args.includes('-h')) return null
   const options = { to: { type: 'string' }, remove: { type: 'boolean' }, json: { type: 'boolean' } } as const

@@ -8,7 +8,7 @@ import { clockProblem, type LastTimes } from '../../core/ledger/clock-check'
 import { count } from '../print'
 import { PROGRAM } from '../program'
 
-/** What is checked. */
+/** The subject of a check. */
 export type Check =
   | 'configuration'
   | 'data'
@@ -22,12 +22,12 @@ export type Check =
   | 'backups'
   | 'gateway'
 
-/** What a check found. `fail`: calls cannot be served or charged, or soon will not be. */
+/** The finding of a check. `fail`: calls cannot be served or charged, or soon will not be. */
 export interface Finding {
   readonly check: Check
   readonly status: 'ok' | 'warn' | 'fail'
   readonly message: string
-  /** What to do about it; null if there is nothing. */
+  /** The cure; null without one. */
   readonly advice: string | null
 }
 

@@ -104,7 +104,7 @@ async function checkSettings(env: Environment, valid: Config[]): Promise<readonl
   return found.length === 0 ? [pass('every setting is valid')] : found
 }
 
-/** What the running gateway reports about itself. */
+/** The running gateway's report about itself. */
 async function checkGateway(dataDir: string): Promise<readonly Found[]> {
   const answer = (await askServer('ready', {}, dataDir).catch((error: unknown) => {
     if (error instanceof CommandRefused) return { status: 'silent', problems: [error.message] }

@@ -43,7 +43,7 @@ export interface ApiNeeds {
   readonly fetch?: OutboundFetch
 }
 
-/** What sells imported operations. */
+/** The parts that sell imported operations. */
 export function composeApis(config: Config, needs: ApiNeeds) {
   const { apis, pipeline, clock, log, onOverruns } = needs
   const wayOut = { ...upstreamOptions(config), addressBook: new AddressBook(clock) }

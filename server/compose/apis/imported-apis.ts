@@ -28,7 +28,7 @@ interface CatalogNeeds {
   readonly hasWallet: boolean
 }
 
-/** What operators put on sale, and what sells it. */
+/** The APIs on sale, and the parts that sell them. */
 export async function composeImported(
   config: Config,
   needs: Omit<ApiNeeds, 'onOverruns'> &

@@ -19,7 +19,7 @@ interface Needs {
   readonly threads?: WorkerThreads | undefined
 }
 
-/** What `operator after-restore` needs. Warns at the start while data was restored and nobody looked at it. */
+/** What `operator after-restore` needs. Warns at the start while restored data was not checked. */
 export async function composeAfterRestore(
   { dataDir }: { readonly dataDir: string },
   { restoreChecks, cell, log, threads }: Needs,

@@ -33,7 +33,7 @@ import { reasonOf } from '../../core/result'
 import { VERSION } from '../../core/version'
 import { type BackupSource, copiedFile } from './backups'
 
-/** What an archive reads and where it goes. */
+/** The source and the destination of an archive. */
 export interface ArchiveOrder {
   readonly source: BackupSource
   readonly month: ArchiveMonth
@@ -192,7 +192,7 @@ function placeOf({ dataDir, backup }: BackupSource, to: string): ArchivePlace {
 
 type CheckBooks = ReturnType<typeof libsqlLedgerCheck>
 
-/** Reads the database in a thread and connection of its own, beside a gateway that may be running. */
+/** Reads the database in a thread and connection of its own, while a gateway may be running. */
 async function withRows<T>(
   { source, month, now }: ArchiveOrder,
   use: (rows: ArchiveRows, checkBooks: CheckBooks) => Promise<T>,

@@ -15,7 +15,7 @@ import { HOUR_MS } from '../../core/clock'
 import { VERSION } from '../../core/version'
 import { indexSources } from '../search/index-sources'
 
-/** What a backup reads and where it works. */
+/** The source of a backup and its working folders. */
 export interface BackupSource {
   readonly dataDir: string
   readonly databaseUrl: string
@@ -53,7 +53,7 @@ export function backupWork(source: BackupSource): Pick<BackupParts, 'snapshot' |
   }
 }
 
-/** What verifications that were killed left behind. */
+/** The remains of verifications that were killed. */
 async function removeAbandoned(temporary: string): Promise<void> {
   for (const name of await readdir(temporary)) {
     if (!name.startsWith(VERIFYING)) continue

@@ -10,7 +10,7 @@ import { refuseMoved } from '../../adapters/stores/libsql/move/move-mark'
 import { SCHEMA_TIME } from '../../adapters/stores/libsql/upgrade'
 import type { BackupSettings } from '../../config/backups'
 
-/** What was found in the data, read beside a gateway that may be running. */
+/** Findings about the data, read while a gateway may be running. */
 export interface DataHealth extends CopyFacts {
   readonly bytes: number
   /** Bytes of the log of charges. */
@@ -22,7 +22,7 @@ export interface DataHealth extends CopyFacts {
 /** The file of the database; null for a database server. */
 export const databaseFileOf = (url: string): string | null => databaseFile(url)
 
-/** What is left of the disk that a path is on. */
+/** The free space of the disk that a path is on. */
 export const diskOf = (path: string): Promise<DiskLeft> => diskLeft(path)
 
 /**

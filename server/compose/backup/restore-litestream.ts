@@ -33,7 +33,7 @@ export interface LitestreamRestored {
 }
 
 /**
- * Puts what Litestream copied into an empty data folder, with the log of charges beside it, which the first start applies. Nothing is there until both were
+ * Puts what Litestream copied into an empty data folder, with the log of charges, which the first start applies. Nothing is there until both were
  * read and fit each other; the database appears last, so that no gateway starts without the log.
  */
 export async function restoreLitestream(options: LitestreamRestore): Promise<LitestreamRestored> {
@@ -45,7 +45,7 @@ export async function restoreLitestream(options: LitestreamRestore): Promise<Lit
     onProgress({ step: 'copying', bytes: 0, total: 0 })
     await run(['restore', '-o', draftOf(DATABASE), replicaUrl(replica)])
     onProgress({ step: 'checking', bytes: 0, total: 0 })
-    // What disagreed in the original must not keep its data from being restored.
+    // A disagreement in the original must not keep its data from being restored.
     const { last, problems } = await requireSound(draftOf(DATABASE), { problems: Number.MAX_SAFE_INTEGER }, threads)
     let groups = 0
     if (log !== null) {

@@ -16,7 +16,7 @@ export const RESTORED = 'restored.json'
 const RESTORING = '.restoring'
 /** Where each file goes, in the order in which they appear. */
 type TargetPaths = ReadonlyMap<string, string>
-/** What a folder may contain before a restore: the secret that the operator brought, and what holds no data. */
+/** The allowed content of a folder before a restore: the operator's secret, and files without data. */
 const BROUGHT = new Set(['secret_key', 'lock', 'lock-journal', 'tmp', 'gateway.yaml', 'models.json'])
 
 export interface RestoreOptions {

@@ -7,7 +7,7 @@ const SUMMARY_MS = MINUTE_MS
 interface Budget {
   since: number
   lines: number
-  /** What was not written since the last summary. */
+  /** The lines that were not written since the last summary. */
   unwritten: number
 }
 

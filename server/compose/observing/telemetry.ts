@@ -38,7 +38,7 @@ interface Parts {
     /** Null without metrics. */
     readonly latencies: { read: MetricReadings['latencies'] } | null
   }
-  /** What is composed later, and read only when the metrics are. */
+  /** Parts that are composed later, and read only with the metrics. */
   readonly later: () => {
     readonly pipeline: { readonly openCalls: { readonly count: number } }
     readonly models: { readonly upstreams: ModelBackend['states'] }
@@ -48,7 +48,7 @@ interface Parts {
   }
 }
 
-/** What observes calls: the log, and metrics and traces if they are configured. */
+/** The observers of calls: the log, and metrics and traces if they are configured. */
 export async function composeTelemetry({ metrics: settings, traces, backup }: Config, parts: Parts) {
   const { log, core, later } = parts
   const health = upstreamHealth(parts)

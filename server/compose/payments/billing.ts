@@ -116,7 +116,7 @@ export async function composeBilling(config: Config, parts: Parts) {
       // A facilitator settles fixed prices only.
       upToFrom: config.payments.evm?.relayerKey ? config.payments.evm.minAmount : null,
     },
-    /** Who pays: the key's balance, a per-request payment, or nobody, which results in a 402 with offers. */
+    /** The payer: the key's balance, a per-request payment, or none, which results in a 402 with offers. */
     funding: {
       balance: offering(balanceFunding(ledger), payments),
       payment: paymentFunding(payments, limiter),

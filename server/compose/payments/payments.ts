@@ -67,7 +67,7 @@ export function composePayments(
   }
   return {
     payments,
-    /** What decides which directories list this gateway. */
+    /** The facts that decide which directories list this gateway. */
     published: async () => {
       const methods = (await opened.promise).map(({ name }) => name)
       const { evm } = config.payments
@@ -76,7 +76,7 @@ export function composePayments(
     },
     /** The methods with a persistent network. The sandbox chain may forget its worthless payments. */
     lasting: async () => (await opened.promise).filter(({ name }) => rail !== 'sandbox' || name !== 'tempo'),
-    /** What the relayer has left to pay for gas, in whole coins of its chain; null without one, or before it was read. */
+    /** The relayer's coins for gas, in whole coins of its chain; null without one, or before it was read. */
     fuel: async () => fuelOf(await Promise.race([opened.promise, []])),
     /** Answers what another cell's gateway asks of the relayer here. */
     async relay(asked: unknown): Promise<object> {
@@ -85,7 +85,7 @@ export function composePayments(
     },
     /** Opens the networks, unless the gateway is closed. Idempotent. Never rejects. */
     open,
-    /** What a wallet on this machine needs to pay; null if payments are not available. */
+    /** The settings of a wallet on this machine; null if payments are not available. */
     async network() {
       await open()
       return networks?.settings ? { ...networks.settings, sandbox: rail === 'sandbox' } : null

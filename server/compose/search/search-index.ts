@@ -3,7 +3,7 @@ import { IndexReader } from '../../adapters/websearch/local/index-reader'
 import type { Config } from '../../config'
 import { indexSources } from './index-sources'
 
-/** What the search index needs at the start, and whether searches can be answered meanwhile. The gateways of a process share it. */
+/** The search index at the start, and whether searches can be answered meanwhile. */
 export class SearchIndex {
   private readonly sources: ReturnType<typeof indexSources>
   private readonly canSearch: () => Promise<boolean>

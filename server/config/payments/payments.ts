@@ -105,7 +105,7 @@ function paymentMode(read: Read, evm: EvmSettings | null, { environment, isLoopb
     throw new ConfigError('PAYMENTS=evm needs the PAYMENTS_EVM_* settings, such as PAYMENTS_EVM_RPC_URL')
   if (mode !== null) return mode
   if (PAYMENTS.settings.PAYMENTS_RPC_URL.of(read) !== null) return 'tempo'
-  // The sandbox is offered beside evm, too.
+  // The sandbox is offered in addition to evm.
   if (environment === 'development' && isLoopback) return 'sandbox'
   return evm ? 'evm' : 'off'
 }

@@ -5,12 +5,12 @@ export type Read = (name: string) => string | null
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** What a person must know of a setting, in Markdown. */
+/** The meaning of a setting, in Markdown. */
 interface About {
   readonly doc: string
   /** A value that works, for messages, the documentation and editors. */
   readonly example?: string
-  /** What the documentation says of the default where it depends on something else. */
+  /** The default in the documentation where it depends on something else. */
   readonly otherwise?: string
   /** Whether it is never printed and may also come from a file, as `NAME_FILE`. */
   readonly secret?: boolean

@@ -26,7 +26,7 @@ export interface GivenSettings {
   readonly from: (name: string) => string | null
   /** The configuration file; null if there is none. */
   readonly file: string | null
-  /** What is not safe but does not stop the start. */
+  /** Unsafe settings that do not stop the start. */
   readonly warnings: readonly string[]
 }
 

@@ -9,7 +9,7 @@ export interface Suspension {
   readonly reason: string
 }
 
-/** What a person who runs the gateway may do. */
+/** The rights of a person who runs the gateway. */
 export type StaffRole = 'operator' | 'support'
 
 /** A billing account; each owner has one. The ledger holds its money, the credential store its keys. */

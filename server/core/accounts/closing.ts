@@ -36,7 +36,7 @@ export class AccountClosing {
     staff: Pick<Operator, 'setRole' | 'close'>
     ledger: Ledger
     clock: Clock
-    /** What other parts do when an account closes, such as disconnecting its apps. Each must be idempotent. */
+    /** Work of other parts when an account closes, such as disconnecting its apps. Each must be idempotent. */
     onClosing: readonly ((owner: DepartingOwner) => Promise<unknown>)[]
     /** Removes the events of the account, also those of its closing. */
     forgetEvents: (account: AccountId) => Promise<void>

@@ -1,11 +1,11 @@
-/** What the rest of the service may know about an owner. */
+/** An owner as the rest of the service sees it. */
 export interface SignedUpUser {
   readonly id: string
   readonly email: string
   readonly name: string
 }
 
-/** Who must use a second factor for what asks for a recent sign-in. Owners who have one always must. */
+/** The users who need a second factor for actions that need a recent sign-in. Owners who have one always must. */
 export type SecondFactorPolicy = 'nobody' | 'operators' | 'all'
 
 /** A signed-in owner. */
@@ -39,7 +39,7 @@ export interface EmailChange {
   readonly confirmed: boolean
 }
 
-/** What an owner has set up beside the password. */
+/** The second factors of an owner. */
 export interface SecondFactors {
   /** An authenticator app. */
   readonly app: boolean

@@ -5,7 +5,7 @@ import type { Limits } from '../limits/tier'
 import type { Money } from '../money'
 import { invalidParameter } from './submitted'
 
-/** What an owner sets to change a key. Only what was sent is set. */
+/** An owner's changes to a key. Absent members stay as they are. */
 export interface KeyForm extends Partial<KeySettings> {
   readonly spendingLimit?: Money | null
   readonly budget?: Budget | null
@@ -13,7 +13,7 @@ export interface KeyForm extends Partial<KeySettings> {
   readonly stopsAt?: number
 }
 
-/** What an owner sets to create a key. */
+/** An owner's settings for a new key. */
 export type NewKeyForm = Omit<KeyForm, 'stopsAt'> & Pick<KeySettings, 'name'>
 
 type CheckedSettings = { readonly [K in 'expiresAt' | 'rpmLimit' | 'tpmLimit']?: number | null | undefined }

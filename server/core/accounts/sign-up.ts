@@ -118,7 +118,7 @@ export class SignUp {
     })
   }
 
-  /** What became of the user's signup credit. Users from before the brakes got theirs at sign-up. */
+  /** The state of the user's signup credit. Users from before the brakes got theirs at sign-up. */
   async credit(userId: string): Promise<SignupCredit> {
     return (await this.parts.credits.of(userId)) ?? 'granted'
   }

@@ -1,10 +1,10 @@
 import { type Money, micros } from '../money'
 
-/** What a new account gets (spec 3). */
+/** The credit of a new account (spec 3). */
 export const SIGNUP_CREDIT: Money = micros(2_000_000)
 
 /**
- * What became of a new account's signup credit. `awaiting_confirmation`: it is granted when the owner confirms the email address.
+ * The state of a new account's signup credit. `awaiting_confirmation`: it is granted when the owner confirms the email address.
  * `network_limit`, `daily_limit`: refused for good, because too much was granted to this network or in total within a day.
  */
 export const SIGNUP_CREDITS = ['granted', 'awaiting_confirmation', 'network_limit', 'daily_limit'] as const

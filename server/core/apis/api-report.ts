@@ -24,7 +24,7 @@ export interface OperationUsage {
  */
 export type ReadOperationUsage = (from: number, recentFrom: number) => Promise<readonly OperationUsage[]>
 
-/** What calls brought in, and what they cost at the upstream; null if that is not known. */
+/** The revenue of calls, and their upstream cost; null if not known. */
 export interface ApiFigures extends Omit<OperationUsage, 'operation'> {
   readonly upstreamCost: Money | null
 }
@@ -61,7 +61,7 @@ export function apiReports(
 }
 
 /**
- * What successful calls cost the operator: the cost that is declared, or what the price passes on, before its multiplier. The latter
+ * The operator's cost of successful calls: the declared cost, or the figure that the price passes on, before its multiplier. The latter
  * is exact unless a minimum or maximum was charged.
  */
 function upstreamCost(
@@ -75,7 +75,7 @@ function upstreamCost(
 }
 
 /**
- * What a successful call that was charged so much cost at the upstream: what is declared, or what the price passes on, before its multiplier.
+ * The upstream cost of a successful call with this charge: the declared cost, or the figure that the price passes on, before its multiplier.
  * Undefined if neither says.
  */
 export function upstreamCostOf(

@@ -32,7 +32,7 @@ interface Declared extends SoldOperation {
   readonly fixed: Result<ApiMatch, NoMatch> | null
 }
 
-/** What is declared at the end of one template. */
+/** The operations at the end of one template. */
 interface End {
   readonly byMethod: Map<string, Declared>
 }

@@ -18,7 +18,7 @@ import { priceProblem } from './prices/price-rules'
 import { mayReturn, maySend } from './upstream-headers'
 import { plainNames, unwritable, writeParameter } from './wire-values'
 
-/** What an API must respect beside its own values. */
+/** The limits that an API must respect. */
 export interface ApiSurroundings {
   /** Names that built-in operations use below `/apis/v1`. */
   readonly reserved: ReadonlySet<string>
@@ -226,7 +226,7 @@ function headerProblem(name: string, value: string, auth: UpstreamAuth): string 
   return upwardProblem(name, auth)
 }
 
-/** Why a header must not go up, whoever declares it: it belongs to the connection, to the gateway, or to its authentication. */
+/** Why a header is never sent to an upstream, even if declared: it belongs to the connection, to the gateway, or to its authentication. */
 function upwardProblem(name: string, auth: UpstreamAuth): string | null {
   const lower = name.toLowerCase()
   if (!HEADER_NAME.test(name)) return 'must be the name of a header'

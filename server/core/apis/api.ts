@@ -73,7 +73,7 @@ export interface ApiOperation {
   readonly price: ApiPrice
   /** The id of the stored price. Goes into every charge, so that a later change of the price explains no earlier charge. */
   readonly priceVersion: PriceId
-  /** What a call costs the operator, where it is known, for reports on margin. Null: not known. */
+  /** The operator's cost of a call, where it is known, for reports on margin. Null: not known. */
   readonly upstreamCost: Money | null
   /**
    * Whether callers without an account may pay for a call (spec D12). A payment may turn out not to settle after the upstream was
@@ -151,13 +151,13 @@ export type Figure =
   | { readonly kind: 'pointer'; readonly pointer: string }
   | { readonly kind: 'header'; readonly name: string }
   | { readonly kind: 'characters' | 'kilobytes' | 'events' }
-  /** What the upstream was paid for the call, in micro-USD. */
+  /** The payment to the upstream for the call, in micro-USD. */
   | { readonly kind: 'paid' }
 
 /** The maximum number of units: a number, or an integer query parameter that is declared with minimum, maximum and default. */
 export type UnitBound = number | { readonly parameter: string }
 
-/** What a call costs. The maximum always follows from the price or from the request: it is held before the upstream is called. */
+/** The price of a call. The maximum always follows from the price or from the request: it is held before the upstream is called. */
 export type ApiPrice =
   | { readonly mode: 'fixed'; readonly amount: Money }
   | {

@@ -37,7 +37,7 @@ export class Closings {
     this.store = store
   }
 
-  /** Reads what is stored. What it returns takes it over, beside what is about to be stored. */
+  /** Reads what is stored. The returned function takes it over, with rows that are about to be stored. */
   async read(): Promise<() => void> {
     const stored = await this.store.all()
     return () => {
@@ -66,7 +66,7 @@ export class Closings {
     return { toAll }
   }
 
-  /** Opens these operations, to one account or to all. False if none of them was closed. */
+  /** Opens these operations, to one account or to all. False if they were not closed. */
   async lift(operations: readonly ImportedName[], account: AccountId | null, audit: AuditEntry): Promise<boolean> {
     const closed = operations.filter((name) =>
       this.byOperation.get(name)?.some(({ accountId }) => account === null || accountId === account),
@@ -90,7 +90,7 @@ export class Closings {
     }
   }
 
-  /** What is closed of an API now, in the order of its operations. */
+  /** The closed operations of an API, in the order of its operations. */
   of({ operations }: Pick<Api, 'operations'>): ApiClosing[] {
     return operations.flatMap((operation) => this.current(operation))
   }

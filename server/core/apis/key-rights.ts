@@ -1,7 +1,7 @@
 import type { SoldName } from '../catalog/operation'
 import type { SoldOperation } from './api-routes'
 
-/** What a key says about what it may call. */
+/** A key's rules about the operations that it may call. */
 export interface EndpointList {
   /** Empty: there is no list. */
   readonly allowedEndpoints: readonly SoldName[]

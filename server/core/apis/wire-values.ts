@@ -13,7 +13,7 @@ export type WirePair = readonly [name: string, text: string, encoded?: string]
 
 /**
  * A parameter of a call: its value to validate, and the texts that are sent, by the parameter's style. The texts are made from the value's
- * own parts. Without a problem there is at least one pair, and whoever reads the pairs by the style gets the value.
+ * own parts. Without a problem there is at least one pair, and a reader who knows the style gets the value.
  */
 export interface WireValue {
   readonly value: unknown
@@ -273,7 +273,7 @@ function spreadReading(members: readonly string[], shape: Shape, sent: SentTexts
   return membersReading(members.map((name) => [name, manyReading(sent.get(name) ?? [], shape.member(name))]))
 }
 
-/** What is one text for a scalar, and any number of texts for a list. */
+/** One text for a scalar, any number of texts for a list. */
 function manyReading(texts: readonly string[], shape: Shape): Reading {
   const [text] = texts
   if (texts.length === 1 && text !== undefined && !(shape.isNested && shape.has('array')))
@@ -307,7 +307,7 @@ function partsOf({ style, in: location }: Written, text: string): string[] {
   return location === 'header' ? parts.map((part) => part.trim()) : parts
 }
 
-/** What was sent by names such as `filter[ids][]`. */
+/** Values that were sent by names such as `filter[ids][]`. */
 interface Tree {
   readonly texts: string[]
   readonly children: Map<string, Tree>
@@ -481,7 +481,7 @@ interface Delimiters {
   readonly between: string
   /** As it stands in a URL. */
   readonly encoded: string
-  /** What no part may contain: readers decode before they split, or after. */
+  /** Characters that no part may contain: readers decode before they split, or after. */
   readonly forbidden: string
 }
 

@@ -3,7 +3,7 @@ import { reasonOf } from '../result'
 import { type CopyManifest, copyName, copySize, surplusCopies } from './copy'
 import { BackupProblem, type BackupTarget } from './target'
 
-/** What a backup is doing, for people who wait. */
+/** The step of a backup, for people who wait. */
 export interface BackupProgress {
   readonly step: 'copying' | 'checking' | 'storing' | 'verifying'
   readonly bytes: number
@@ -13,7 +13,7 @@ export interface BackupProgress {
 
 export type OnProgress = (progress: BackupProgress) => void
 
-/** What was copied. */
+/** The copy. */
 export type Snapshot = Omit<CopyManifest, 'name' | 'takenAt'>
 
 export interface BackupParts {
@@ -39,21 +39,21 @@ interface Ended {
   readonly location: string
 }
 
-/** What happened to the last backups of this process. */
+/** The results of the last backups of this process. */
 export interface BackupState {
   readonly running: (BackupProgress & Omit<Ended, 'at'> & { readonly since: number }) | null
   readonly lastSuccess: (Ended & { readonly copy: CopyManifest }) | null
   readonly lastFailure: (Ended & { readonly reason: string }) | null
 }
 
-/** What the metrics say of backups. */
+/** The metrics of backups. */
 export interface BackupReading {
   /** Null while no copy is known. */
   readonly newestAt: number | null
   readonly isFailing: boolean
 }
 
-/** What is known of scheduled copies. */
+/** The state of scheduled copies. */
 export interface ScheduledBackups extends BackupReading {
   /** How old the newest copy may become; null if none are scheduled. */
   readonly everyMs: number | null

@@ -1,4 +1,4 @@
-/** What a move is doing, for people who wait. */
+/** The step of a move, for people who wait. */
 export interface MoveProgress {
   readonly step: 'copying' | 'indexing' | 'comparing' | 'checking'
   /** Rows that are done, and all of them; 0 while it is not known. */
@@ -6,7 +6,7 @@ export interface MoveProgress {
   readonly total: number
 }
 
-/** What moved, or would move. */
+/** The rows that moved, or would move. */
 export interface MoveReport {
   /** The addresses of both places, without tokens. */
   readonly from: string

@@ -5,7 +5,7 @@ export interface RestoreNote {
   /** The name of the copy; null if the operator only said when it was taken. */
   readonly copy: string | null
   readonly takenAt: number
-  /** The time of the copy where nobody knows it, so that each copy is looked at once. */
+  /** The time of a copy of unknown time, so that each copy is checked once. */
   readonly restoredAt: number
 }
 
@@ -19,7 +19,7 @@ export interface RestoredKey {
   readonly lastUsedAt: number | null
 }
 
-/** What changed after the copy was taken, read from the database that was lost or given up. */
+/** The changes after the copy was taken, read from the database that was lost or given up. */
 export interface LostChanges {
   /** Keys that the copy has and that were revoked or disabled since, such as by a rotation. */
   readonly keys: readonly (Pick<RestoredKey, 'id' | 'account'> & { readonly action: 'revoke' | 'disable' })[]
@@ -39,7 +39,7 @@ export interface RestoreCheck {
 export interface RestoreCheckStore {
   /** Keys that work, oldest first, after a key. */
   liveKeys(limit: number, after: KeyId | null): Promise<readonly RestoredKey[]>
-  /** Null if nobody completed a check of this restore. */
+  /** Null until a check of this restore is completed. */
   checkOf(restoredAt: number): Promise<RestoreCheck | null>
   checked(check: RestoreCheck): Promise<void>
 }

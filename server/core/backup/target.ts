@@ -8,7 +8,7 @@ export interface BackupTarget {
   writeProblem(): Promise<string | null>
   /** The complete copies, oldest first. */
   copies(): Promise<readonly CopyManifest[]>
-  /** A folder of this machine for the files of a new copy. Nobody sees the copy before it is published. */
+  /** A folder of this machine for the files of a new copy. The copy is not visible before it is published. */
   draft(name: string): Promise<CopyDraft>
   /** Writes a file of a copy to a path of this machine. */
   fetch(copy: CopyManifest, file: string, to: string): Promise<void>

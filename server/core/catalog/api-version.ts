@@ -4,7 +4,7 @@ export const LATEST_API_VERSION = API_VERSIONS[1]
 
 export type ApiVersion = (typeof API_VERSIONS)[number]
 
-/** What differs between the versions of LLM context. */
+/** The differences between the versions of LLM context. */
 interface ContextBehavior {
   /** The `context_threshold_mode` of a request without one. With `disabled`, every page with a word of the query counts. */
   readonly threshold: 'balanced' | 'disabled'

@@ -36,7 +36,7 @@ export type ModelOperationName = (typeof MODEL_OPERATIONS)[number]
 /** An operation that an operator put on sale: `{api}.{operationId}` (core/apis). */
 export type ImportedName = `${string}.${string}`
 
-/** What is compiled in. */
+/** The operations that are compiled in. */
 export type BuiltInName = OperationName | ModelOperationName
 
 /** Everything that is sold. */
@@ -74,7 +74,7 @@ export interface Operation<T extends ParameterTable = ParameterTable> {
   readonly unit: string
   /** How the price depends on the input. Without it, a call costs one unit. */
   readonly metering?: Metering<Parameters<T>>
-  /** What an owner must have allowed an app that calls it (spec D10). */
+  /** The scope that an app needs to call it (spec D10). */
   readonly scope: Scope
   /** Whether callers without a key can pay per call (spec 5.3): data endpoints with a fixed price. */
   readonly payable?: true

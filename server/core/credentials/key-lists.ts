@@ -2,7 +2,7 @@ import type { AccountId, KeyId, PoolId } from '../ids'
 import { type Page, pagedRows } from '../page'
 import type { ApiKey, KeyStatus } from './api-key'
 
-/** What a key must match; without a member, any key does. */
+/** Filters for keys; without a member, any key matches. */
 export interface KeySearch {
   /** A part of the name in any letter case, or the last four characters. */
   readonly q?: string | undefined
@@ -25,7 +25,7 @@ export interface KeySummary {
   readonly tags: readonly { readonly name: string; readonly keys: number }[]
 }
 
-/** What is shown of a key beside the record that it belongs to. */
+/** The part of a key that is shown with a record of it. */
 export type KeyLabel = Pick<ApiKey, 'id' | 'name' | 'prefix' | 'last4' | 'poolId'>
 
 /**

@@ -25,7 +25,7 @@ export interface TokenHolder {
   readonly clientId: string
 }
 
-/** What an access token grants. */
+/** The grant of an access token. */
 export interface TokenGrant extends TokenHolder {
   readonly scopes: ReadonlySet<Scope>
   readonly audiences: ReadonlySet<Audience>

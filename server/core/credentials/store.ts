@@ -10,7 +10,7 @@ export interface KeyChange {
   readonly pool?: { readonly limit?: Money | null; readonly budget?: Budget | null }
 }
 
-/** What ends a key, and when. */
+/** The end of a key and its time. */
 export type EndOfKey = { readonly disabledAt: number } | { readonly revokedAt: number }
 
 /** The spend pool of a new key. `parentId`: the pool of the app that made it. */
@@ -42,7 +42,7 @@ export interface CredentialStore {
   readonly lists: KeyLists
   /** All keys that the account ever had, newest first. */
   byAccount(account: AccountId): Promise<readonly ApiKey[]>
-  /** What decides whether the account may have one more key, or one of this name, without a look at each of them. */
+  /** The facts for whether the account may have one more key, or one of this name, without a look at each of them. */
   liveKeys(account: AccountId, name: string | null, at: number): Promise<LiveKeys>
   budgetOf(pool: PoolId): Promise<Budget | null>
   /** A pool's durable spending by calls that began at `from` or later, and in total, read in one step. */

@@ -3,7 +3,7 @@ import type { EventPublisher } from './live-events'
 
 /**
  * A journal that publishes an account's calls and money movements once they are durable. All of them pass through a journal, so
- * nothing else needs to publish them. If nobody follows the account, it costs one look-up per append.
+ * nothing else needs to publish them. Without a follower of the account, it costs one look-up per append.
  */
 export function announcedJournal(journal: Journal, events: EventPublisher): Journal {
   return {

@@ -4,7 +4,7 @@ import type { LiveEvent } from './live-event'
 /** Publishes events. */
 export interface EventPublisher {
   /**
-   * Notifies everyone who watches the account. Returns at once and never throws. If nobody follows it, it costs one look-up. Best
+   * Notifies everyone who watches the account. Returns at once and never throws. Without a watcher, it costs one look-up. Best
    * effort: a slow listener loses events and then gets `missed`.
    */
   publish(accountId: AccountId, event: LiveEvent): void

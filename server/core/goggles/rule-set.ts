@@ -11,7 +11,7 @@ export interface PageSubject {
   readonly content: string
 }
 
-/** What happens to a result. `strength` is from 1 to 10. */
+/** The effect on a result. `strength` is from 1 to 10. */
 export type PageFate =
   | { readonly kind: 'kept' }
   | { readonly kind: 'discarded' }

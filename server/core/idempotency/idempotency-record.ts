@@ -7,7 +7,7 @@ import type { AccountId, RequestId } from '../ids'
  */
 export type IdempotencyState = 'reserved' | 'kept' | 'given' | 'too_large' | 'cut'
 
-/** What is recorded under an account's `Idempotency-Key`, per operation (spec D5). */
+/** The record under an account's `Idempotency-Key`, per operation (spec D5). */
 export interface IdempotencyRecord {
   readonly account: AccountId
   readonly operation: string
@@ -41,7 +41,7 @@ export interface SentAnswer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Stored beside the headers. No header's name begins with a colon. */
+/** Stored with the headers. No header's name begins with a colon. */
 const STATUS = ':status'
 const ENCODING = ':encoding'
 

@@ -15,7 +15,7 @@ export interface AccountTransaction {
   readonly requestId: RequestId | null
 }
 
-/** What the balance got or lost without a payment or a call: credit, corrections, and charges that were given back. */
+/** Changes of the balance without a payment or a call: credit, corrections, refunded charges. */
 export const ADJUSTMENT_KINDS = [
   'signup_credit',
   'grant',
@@ -28,7 +28,7 @@ export interface AccountAdjustment extends Omit<AccountTransaction, 'balanceAfte
   readonly kind: (typeof ADJUSTMENT_KINDS)[number]
   /** The reference that the operator gave, or null. */
   readonly reference: string | null
-  /** The id of the user who made it, or `console`. Null where nobody did, and once the audit log has forgotten it. */
+  /** The id of the user who made it, or `console`. Null without an author, and once the audit log has forgotten it. */
   readonly actor: string | null
 }
 

@@ -34,7 +34,7 @@ export interface BookEntry extends LedgerEntry {
   readonly seq: number
 }
 
-/** What entries of one kind moved between two ledger accounts, those of all customers taken together (`customers/paid`). */
+/** The flow of one kind between two ledger accounts, those of all customers taken together (`customers/paid`). */
 export interface Flow {
   readonly kind: EntryKind
   readonly debit: string

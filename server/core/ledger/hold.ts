@@ -24,7 +24,7 @@ export interface PoolBudget extends Pick<Budget, 'period' | 'timezone'> {
 /** A pool now. */
 export interface PoolReading extends SpendPool {
   readonly held: Money
-  /** What is left of its limit and of its parent's, whichever is less; at least zero. Null without any limit. */
+  /** The rest of its limit or of its parent's, whichever is less; at least zero. Null without any limit. */
   readonly remaining: Money | null
   /** The same without what calls in progress hold. */
   readonly available: Money | null
@@ -80,7 +80,7 @@ export interface Balance {
   /** credit + paid - debt: the sum of the entries. */
   readonly posted: Money
   readonly held: Money
-  /** What a new hold can use: credit + paid - held, or zero while there is debt. */
+  /** The money for a new hold: credit + paid - held, or zero while there is debt. */
   readonly available: Money
   readonly toppedUp: Money
 }

@@ -15,11 +15,11 @@ export interface AccountOpening {
 /** A hold that outlives its process. Streams need it, because they respond before their charge is known (spec D4). */
 export interface DurableHold {
   readonly hold: Hold
-  /** What the next start charges if the process dies before the stream ends: the usage metered at the time of this record. */
+  /** The charge at the next start if the process dies before the stream ends: the usage metered at the time of this record. */
   readonly call: CallRecord
 }
 
-/** What is written atomically. The log stores it as JSON, so the names of its members are a file format. */
+/** A unit of atomic writes. The log stores it as JSON, so the names of its members are a file format. */
 export interface JournalRecord {
   readonly opening?: AccountOpening
   readonly call?: CallRecord

@@ -209,7 +209,7 @@ export class Ledger {
     if (back > all) return err('more_than_charged')
     const paid = min(back, charged.paid)
     const split = { paid, credit: minus(back, paid) }
-    // Who refunds all of it need not know how much that is; whoever reads the entry must.
+    // A refund of all of it needs no amount; the reader of the entry does.
     const audit = { ...refund.audit, detail: { ...refund.audit.detail, amount: back } }
     const booked = await this.moves.refundCharge({ ...refund, audit, split, reference: chargeRefund(request) })
     return booked.ok ? ok(back) : booked

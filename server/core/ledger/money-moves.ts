@@ -43,7 +43,7 @@ export interface DebitRequest extends Move {
 
 export interface ChargeRefundRequest extends Omit<Move, 'amount'> {
   readonly request: RequestId
-  /** What goes back to each part of the balance. */
+  /** The refund to each part of the balance. */
   readonly split: Split
   readonly audit: AuditEntry
 }

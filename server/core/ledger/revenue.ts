@@ -11,7 +11,7 @@ export interface RevenueQuestion {
   readonly grouping: Exclude<RevenueGrouping, 'rail'> | null
 }
 
-/** What calls brought in, and what they cost. */
+/** The revenue and the cost of calls. */
 export interface RevenueSums {
   /** Successful calls. */
   readonly calls: number
@@ -64,7 +64,7 @@ export interface Givings {
   readonly grants: Money
   /** Taken back by debits. */
   readonly debits: Money
-  /** What calls took from signup credit and grants. */
+  /** The charges paid from signup credit and grants. */
   readonly creditUsed: Money
   readonly overruns: Money
 }
@@ -82,7 +82,7 @@ export function givingsOf(flows: readonly Flow[]): Givings {
   }
 }
 
-/** What calls took from one part of the balances of all customers, less what they got back. */
+/** The charges from one part of all customers' balances, less refunds. */
 export function chargedFrom(
   flows: readonly Flow[],
   part: 'customers/credit' | 'customers/paid',

@@ -28,7 +28,7 @@ export function stuckKind({ entries }: JournalRecord): StuckKind {
   return kind === 'charge' || kind === 'reversal' ? kind : 'other'
 }
 
-/** What the record charges or gives back; zero if it moves no money of the account. */
+/** The amount that the record charges or gives back; zero if it moves no money of the account. */
 export function stuckAmount({ entries }: JournalRecord): Money {
   const moved = entries.filter(({ kind }) => kind === 'charge' || kind === 'reversal')
   return micros(moved.reduce((sum, { amount }) => sum + amount, 0))

@@ -13,8 +13,8 @@ import { isDue, type StuckRecord, type StuckStore, stuckAmount, stuckKind } from
 type Decision = 'retry' | 'discard'
 
 /**
- * What an operator decides about stuck records (ADR 10). One decision at a time. The record leaves its table in the commit that books it
- * or discards it, so it is decided once; its account can spend again when none of its records is stuck.
+ * Decisions of operators about stuck records (ADR 10). One decision at a time. The record leaves its table in the commit that books it
+ * or discards it, so it is decided once; its account can spend again when it has no stuck record.
  */
 export class StuckRecords {
   private readonly store: StuckStore

@@ -6,7 +6,7 @@ import type { AppendOutcome, DiskReserve, Journal, JournalRecord } from './journ
  */
 const PROBE: JournalRecord = { entries: [], ends: `req_${'0'.repeat(16_384)}` }
 
-/** After this time without a charge, the next question writes a probe: a disk can fill up while nobody calls. */
+/** After this time without a charge, the next question writes a probe: a disk can fill up without calls. */
 const FRESH_MS = 5_000
 /** While charges fail, one new call in this time finds out whether they can be written again. */
 const RETRY_MS = 1_000

@@ -70,7 +70,7 @@ export interface Ticket {
   finish(actualTokens: number): Promise<unknown> | null
 }
 
-/** What came of a take: the windows after it, or why nothing was taken. */
+/** The outcome of a take: the windows after it, or why nothing was taken. */
 type Taking = Result<Readings, LimitRefusal>
 
 const ONE_REQUEST: WindowUsage = { ...NOTHING, requests: 1 }

@@ -34,7 +34,7 @@ export class Shares {
     return null
   }
 
-  /** Counts one more, also above every bound: for what goes on although nobody may be refused it. */
+  /** Counts one more, also above every bound: for work that goes on and cannot be refused. */
   add(resource: string, holder: string): void {
     const held = this.resources.get(resource) ?? { all: 0, by: new Map<string, number>() }
     held.all++

@@ -11,5 +11,5 @@ export interface Mailer {
   send(mail: Mail): Promise<void>
 }
 
-/** What the log says of a mail that failed. A mail server that cannot be reached is one line a minute, with a count. */
+/** The log line of a mail that failed. A mail server that cannot be reached is one line a minute, with a count. */
 export const MAIL_FAILED = 'a mail could not be sent'

@@ -1,4 +1,4 @@
-/** What is wrong with an operator's entry, as one sentence. */
+/** The problem of an operator's entry, as one sentence. */
 export class BadEntry extends Error {}
 
 /** The members of an object that has no others than the known ones. */

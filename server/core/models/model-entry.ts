@@ -44,7 +44,7 @@ export interface ModelEntry {
   /** Several upstreams in order of preference, instead of `upstream`. */
   readonly upstreams?: readonly UpstreamEntry[]
   readonly price: PriceEntry
-  /** What the vendor charges, for reports on margin. */
+  /** The vendor's price, for reports on margin. */
   readonly purchase_price?: PriceEntry
   /** Defaults to `text`. */
   readonly purpose?: ModelPurpose
@@ -140,7 +140,7 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
   }
 }
 
-/** What a base URL copied from an example of a call ends with. */
+/** Endings of base URLs that were copied from an example of a call. */
 const OPERATION_PATH = /\/(?:chat\/completions|completions|responses|embeddings|messages)\/*$/
 
 function upstreamOf(value: unknown, id: string): ModelUpstream {

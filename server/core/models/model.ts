@@ -22,7 +22,7 @@ export const MODEL_ROUTES = [
 
 export type ModelRoute = (typeof MODEL_ROUTES)[number]
 
-/** What a model is for: it writes text, turns text into vectors, judges texts, draws pictures or speaks. */
+/** The purpose of a model: it writes text, turns text into vectors, judges texts, draws pictures or speaks. */
 export const MODEL_PURPOSES = ['text', 'embeddings', 'moderation', 'images', 'speech'] as const
 
 export type ModelPurpose = (typeof MODEL_PURPOSES)[number]
@@ -61,7 +61,7 @@ export interface Model {
   /** In order of preference. */
   readonly upstreams: readonly ModelUpstream[]
   readonly price: ModelPrice
-  /** What the operator pays for it; absent if not known. Of the same unit as `price`. */
+  /** The operator's price for it; absent if not known. Of the same unit as `price`. */
   readonly purchasePrice?: ModelPrice
   /** Identifies the price in every charge. */
   readonly priceVersion: string
@@ -80,7 +80,7 @@ export interface Model {
   readonly betas: readonly string[]
   /** Models of one family share this many requests per minute and key, the upstream's quota (spec 8). */
   readonly family: { readonly name: string; readonly rpm: number } | null
-  /** The vendor bills an aborted stream only up to where it ended, provided that none of its output is hidden. */
+  /** The vendor bills an aborted stream only up to where it ended, provided that its output is not hidden. */
   readonly stopsBilling: boolean
   /** Output speed, to estimate the cost of a stream that ended without a usage report. */
   readonly tokensPerSecond: number

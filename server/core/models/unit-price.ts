@@ -28,7 +28,7 @@ export interface SizePrice {
 /** The price of a model. */
 export type ModelPrice = TokenPrice | UnitPrice
 
-/** What a call asks for, of a model that has a unit price. */
+/** The request of a call to a model with a unit price. */
 export type UnitsAsked =
   | { readonly unit: 'character'; readonly count: number }
   | { readonly unit: 'image'; readonly count: number; readonly size: string | null; readonly quality: string | null }
@@ -43,7 +43,7 @@ export function isUnitPrice(price: ModelPrice): price is UnitPrice {
   return 'unit' in price
 }
 
-/** What the units of a charge line cost at another price, such as the operator's own. Null if that price does not say. */
+/** The cost of a charge line's units at another price, such as the operator's own. Null if that price does not say. */
 export function repricedLine(price: ModelPrice, line: ChargeLine): ChargeLine | null {
   if (!isUnitPrice(price)) return null
   const [unit, ...names] = line.item.split(' ')

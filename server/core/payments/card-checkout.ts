@@ -12,11 +12,11 @@ export interface CardPage {
 export interface CardState {
   readonly state: 'open' | 'paid' | 'expired'
   readonly amount: Money
-  /** Upper case. Empty if the amount is none. */
+  /** Upper case. Empty if the amount is invalid. */
   readonly currency: string
   /** The processor's id of the payment. */
   readonly payment: string | null
-  /** What this gateway wrote on the page when it opened it; null on pages of others. */
+  /** This gateway's note on the page; null on pages of others. */
   readonly topUp: { readonly id: PaymentId; readonly account: AccountId } | null
 }
 
@@ -36,7 +36,7 @@ export interface UnknownCheckout {
   readonly lastAt: number
 }
 
-/** Pages that the processor told us of and that are unknown here, until they are resolved. */
+/** Pages of the processor that are unknown here, until they are resolved. */
 export interface UnknownCheckoutStore {
   /** Keeps a page, or counts one more message about it. Returns whether it is new. */
   keep(page: string, payment: PaymentId, now: number): Promise<boolean>
@@ -76,7 +76,7 @@ export interface CardCheckout {
     readonly amount: Money
   }): Promise<CardPage>
   state(page: string): Promise<CardState>
-  /** What this gateway wrote on a page; null when the page is not ours, or the processor does not know it. */
+  /** This gateway's note on a page; null when the page is not ours, or the processor does not know it. */
   topUpOn(page: string): Promise<CardState['topUp']>
   /** The page on which a payment was made, or null when the page is not ours. */
   pageOf(payment: string): Promise<string | null>

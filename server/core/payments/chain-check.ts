@@ -13,7 +13,7 @@ const SETTLED_LATER_MS = HOUR_MS
 const UNDER_WAY_MS = 10 * MINUTE_MS
 const PAGE_SIZE = 200
 const MAX_PROBLEMS = 1000
-/** What one comparison keeps in memory. */
+/** The maximum number of transfers of one comparison. */
 const MAX_CLAIMS = 200_000
 
 /**
@@ -113,7 +113,7 @@ export function shownProblems({ explained: _, ...comparison }: ChainFindings): C
 }
 
 /**
- * What the comparisons of several cells with the same chains found together: a transfer is explained by any cell, and the payments of one
+ * The comparisons of several cells with the same chains, joined: a transfer is explained by any cell, and the payments of one
  * transaction may be in several.
  */
 export function joinedChains(cells: readonly ChainFindings[]): ChainFindings | null {

@@ -71,7 +71,7 @@ export type NewClaim = Omit<
   | 'updatedAt'
 >
 
-/** What a payer can cover with its open payments: `funds`, minus everything paid after `since`. */
+/** The limit of a payer's open payments: `funds`, minus everything paid after `since`. */
 export interface Covered {
   readonly funds: Money
   readonly since: number
@@ -96,7 +96,7 @@ export type ClaimTaken =
  */
 export type TakeRefusal = 'in_use' | 'worn_out' | 'uncovered'
 
-/** What is about to be sent, and until when nobody else may. */
+/** The transaction that is about to be sent, and until when no other process may send it. */
 export interface Sending {
   readonly leaseUntil?: number
   readonly amount?: Money

@@ -12,7 +12,7 @@ export interface Resource {
   readonly url: string
 }
 
-/** What a payment buys, and what its credential is bound to. */
+/** The purchase of a payment, and the request to which its credential is bound. */
 export interface Terms {
   /** The price, or the maximum of a price that follows from the answer. */
   readonly amount: Money
@@ -34,7 +34,7 @@ export interface Offer {
   readonly challenge?: string
   /** The same offer for clients of another protocol: header name to value. */
   readonly more: Readonly<Record<string, string>>
-  /** The same offer for clients that read the body of the 402: members beside `error`. */
+  /** The same offer for clients that read the body of the 402: members next to `error`. */
   readonly body?: Readonly<Record<string, unknown>>
 }
 
@@ -113,7 +113,7 @@ export interface Transfer {
   readonly at: number | null
 }
 
-/** What a recipient got. Methods that share a recipient share its `network`. */
+/** The receipts of a recipient. Methods that share a recipient share its `network`. */
 export interface ReceivedTransfers {
   /** Identifies chain, token and recipient. */
   readonly network: string
@@ -148,9 +148,9 @@ export interface PaymentMethod {
   lookUp(handle: SettlementHandle): Promise<PaymentFate>
   /** The receipt for clients of another protocol: header name to value. */
   receiptHeaders?(read: ReadCredential, receipt: Receipt, amount: Money): Readonly<Record<string, string>>
-  /** What the gateway's relayer has left to pay for gas, in whole coins, when it was last read; null before. Absent without a relayer. */
+  /** The relayer's coins for gas, in whole coins, when it was last read; null before. Absent without a relayer. */
   fuel?(): number | null
-  /** What its recipient got. Absent where the network has no record of it. */
+  /** The receipts of its recipient. Absent where the network has no record of it. */
   readonly received?: ReceivedTransfers
   /** The payer's balance in the token's smallest unit. Null when the network does not answer. */
   balance(payer: string): Promise<bigint | null>

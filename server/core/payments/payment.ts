@@ -28,7 +28,7 @@ export interface PaidDelivery {
   readonly answer: string | null
   /** Whether the payer's connection is closed. */
   isGone(): boolean
-  /** What the upstream cost the operator; absent if not known. */
+  /** The upstream cost to the operator; absent if not known. */
   readonly upstreamCost?: Money | undefined
 }
 

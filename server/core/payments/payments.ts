@@ -52,7 +52,7 @@ const MAX_WORK_MS = 15_000
 const MAX_SETTLE_FAILURES = 3
 /** With this many unpaid calls in progress, a payer or address must pay first: one transfer could empty the funds of all of them. */
 const MAX_UNPAID = 8
-/** How many payments are checked at once: a few seconds of work. Whoever comes after that would wait longer than a payment may. */
+/** How many payments are checked at once: a few seconds of work. A later one would wait longer than a payment may. */
 const MAX_BEGINNING = 500
 
 /**
@@ -152,7 +152,7 @@ export class Payments {
     if (late) await payment.release('too little of its life was left')
     if (late) return err(late)
     if (isPaid || !(await this.paysFirst(claim))) return ok(payment)
-    // Nobody knows yet what to settle first.
+    // The order of settlement is not known yet.
     if (method.isUpTo) await payment.release('it would have to be paid first')
     if (method.isUpTo) return err(TOO_MANY_UNPAID)
     const settled = await payment.settle()
@@ -167,7 +167,7 @@ export class Payments {
     return finishOpen(this.options, credit)
   }
 
-  /** The outcome of a claim according to its network; `open` when none of our networks knows it. */
+  /** The outcome of a claim according to its network; `open` when no network of ours knows it. */
   fateOf(claim: Claim): Promise<PaymentFate> {
     return fateOf(this.options, claim)
   }
@@ -208,7 +208,7 @@ export class Payments {
     return refused('invalid_challenge', 'No payment method of this gateway accepts this credential.')
   }
 
-  /** What an earlier attempt left: the claim when its money has arrived, null when the credential must be validated. */
+  /** The result of an earlier attempt: the claim when its money has arrived, null when the credential must be validated. */
   private async earlierPayment(
     method: PaymentMethod,
     read: ReadCredential,

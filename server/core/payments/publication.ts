@@ -6,7 +6,7 @@ export interface Listing {
   readonly problems: readonly string[]
 }
 
-/** What decides about publication. */
+/** The facts that decide about publication. */
 export interface Published {
   /** The public origin. */
   readonly origin: string

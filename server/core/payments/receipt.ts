@@ -17,7 +17,7 @@ export function receiptText(receipt: Receipt): string {
 
 /** A receipt with its response headers, for each protocol that the payer may use. */
 export interface DeliveredReceipt extends Receipt {
-  /** What was paid. */
+  /** The payment. */
   readonly amount: Money
   /** Header name to value. */
   readonly headers: Readonly<Record<string, string>>

@@ -5,17 +5,17 @@ import type { PaymentFate, PaymentMethod } from './method'
 import type { PaymentParts } from './payment'
 
 const MAX_PER_ROUND = 200
-/** Claims are checked concurrently, so that a network that hangs only delays its own. */
+/** Claims are checked concurrently, so that a network that hangs delays only its own claims. */
 const CONCURRENCY = 16
 /** A claim without a result is checked again after this time, which doubles each time. */
 const FIRST_PAUSE_MS = 10_000
 const MAX_PAUSE_MS = 10 * MINUTE_MS
 
-/** What finishing abandoned claims needs. */
+/** The dependencies of finishing abandoned claims. */
 export interface FinishParts extends Pick<PaymentParts, 'claims' | 'clock' | 'onTrouble'> {
   /** The payment methods. Resolves once their networks are open, which happens after the server listens. */
   readonly methods: () => Promise<readonly PaymentMethod[]>
-  /** The outcome of a claim of none of these methods: a top-up by card. */
+  /** The outcome of a claim by another method: a top-up by card. */
   readonly elsewhere?: (claim: Claim) => Promise<PaymentFate>
 }
 
@@ -84,7 +84,7 @@ export function countsAgainstPayer({ purpose, ourTrouble }: Claim): boolean {
   return purpose === 'call' && !ourTrouble
 }
 
-/** The outcome of a claim according to its network; `open` when none of our networks knows it. */
+/** The outcome of a claim according to its network; `open` when no network of ours knows it. */
 export async function fateOf(
   { methods, elsewhere }: Pick<FinishParts, 'methods' | 'elsewhere'>,
   claim: Claim,

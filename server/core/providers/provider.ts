@@ -11,7 +11,7 @@ export interface ProviderAnswer {
   readonly ageSeconds?: number
   /** The source that answered, where several are combined. */
   readonly provider?: string
-  /** What it cost the operator; absent if not known. */
+  /** Its cost to the operator; absent if not known. */
   readonly cost?: Money
 }
 
@@ -49,7 +49,7 @@ export interface CallOrigin {
    * Identifies the caller, so that a source can serve callers in turn. Opaque. Never logged or sent upstream.
    */
   readonly caller: string
-  /** What a search API gets as `traceparent`; null unless the operator hands traces on and the call is traced. Web pages never get it. */
+  /** The `traceparent` for a search API; null unless the operator hands traces on and the call is traced. Web pages never get it. */
   readonly traceparent: string | null
 }
 

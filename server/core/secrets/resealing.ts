@@ -5,7 +5,7 @@ export interface SealedText {
   readonly sealed: string
 }
 
-/** What is sealed, but for the tokens of linked accounts, which are renewed while the gateway serves. */
+/** The sealed texts except the tokens of linked accounts, which are renewed while the gateway serves. */
 export interface SealedTexts {
   all(): Promise<readonly SealedText[]>
   /** Leaves a text that changed meanwhile. */

@@ -9,7 +9,7 @@ import type { SocialApproval, SocialSession } from './session'
 import { hashState, looksLikeState, newProof } from './state-token'
 import type { SocialStore } from './store'
 
-/** Who asks for access, shown to the person who is asked to approve it. Never an email address. */
+/** The app or account that asks for access, as shown to the approving person. Never an email address. */
 export interface LinkRequester {
   readonly account: string
   readonly key: string
@@ -40,7 +40,7 @@ export type Confirmed =
 /**
  * Accounts that were approved at the network but not yet confirmed here. They are stored sealed, and no call can use them, until the
  * person confirms in the browser that returned from the network: approving someone else's link gives that person nothing.
- * Approvals that nobody confirms within ten minutes are revoked at the network.
+ * Approvals that are not confirmed within ten minutes are revoked at the network.
  */
 export class Approvals {
   private readonly parts: ApprovalParts
@@ -78,7 +78,7 @@ export class Approvals {
     return { kind: 'linked', session }
   }
 
-  /** Revokes approvals that nobody confirmed in time, including those of a previous process. Returns the number ended. */
+  /** Revokes approvals that were not confirmed in time, including those of a previous process. Returns the number ended. */
   async revokeOverdue(signal: AbortSignal): Promise<number> {
     const overdue = await this.parts.store.overdueApprovals(this.parts.clock.now(), BATCH_SIZE)
     let ended = 0

@@ -3,7 +3,7 @@ import type { SealContext, Sealing } from '../sealing'
 import type { Grant } from './network'
 import type { SessionTokens, SocialSession } from './session'
 
-/** What the code verifier of a link is sealed with. */
+/** The context that seals a link's code verifier. */
 export function verifierContext(link: SocialLinkId): SealContext {
   return { table: 'social_links', row: link, column: 'verifier' }
 }

@@ -26,7 +26,7 @@ export interface SocialStore {
   addApproval(approval: SocialApproval): Promise<void>
   /** Confirms the approval of this link and proof in one statement, so that exactly one of several concurrent calls gets it. */
   confirmApproval(link: SocialLinkId, proofHash: string, at: number): Promise<SocialApproval | null>
-  /** Approvals that nobody confirmed in time, and those whose confirmation did not finish. */
+  /** Approvals that were not confirmed in time, and those whose confirmation did not finish. */
   overdueApprovals(now: number, limit: number): Promise<readonly SocialApproval[]>
   /** Removes and returns the unconfirmed approvals of a pool. */
   takeApprovals(pool: PoolId): Promise<readonly SocialApproval[]>

@@ -1,6 +1,6 @@
 /** Of one caller's failures, at most this many count: what one caller fails says little about others. */
 const MAX_OF_ONE = 4
-/** More callers than these need not be told apart. */
+/** More callers than these are not distinguished. */
 const MAX_CALLERS = 64
 
 /** A failure that is the upstream's own. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock'
 import type { EndedCall } from './ended-call'
 
-/** What happened lately, for the operator's page. */
+/** The recent calls, for the operator's page. */
 export interface RecentReading {
   /** The time that it covers: at most five minutes. */
   readonly seconds: number

@@ -4,7 +4,7 @@ import type { UpstreamFault } from './failure-streak'
 import type { Tracer } from './trace'
 
 /**
- * What happened to a payment for one request or a top-up. `offered`: a 402 with challenges was sent. `verified`: a credential is valid and
+ * The step that a payment for one request or a top-up has reached. `offered`: a 402 with challenges was sent. `verified`: a credential is valid and
  * claimed. `refused`: it is not. `settled`: the money moved. `failed`: the network refused it. `unknown`: the network did not say.
  */
 export const PAYMENT_STEPS = ['offered', 'verified', 'refused', 'settled', 'failed', 'unknown'] as const

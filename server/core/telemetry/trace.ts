@@ -7,7 +7,7 @@ export type TraceStep = 'authenticate' | 'read' | 'admit' | 'hold' | 'upstream' 
 export interface CallTrace {
   /** Ends the current step and begins this one. */
   step(name: TraceStep): void
-  /** What the upstream gets as `traceparent`; null if the operator did not allow it. */
+  /** The `traceparent` for the upstream; null if the operator did not allow it. */
   readonly handedOn: string | null
   /** Begins the trace of a call within this one. */
   within(id: string): CallTrace

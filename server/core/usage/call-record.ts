@@ -13,7 +13,7 @@ export const NO_TOKENS: TokenCounts = { input: 0, output: 0, cacheRead: 0, cache
 
 /** One line of a charge: `units` at `unitPrice` per `per` units. The cost is the sum of all lines, rounded up once. */
 export interface ChargeLine {
-  /** What is counted, such as `output_tokens`, or a description of one part of a longer job. */
+  /** The counted unit, such as `output_tokens`, or a description of one part of a longer job. */
   readonly item: string
   readonly units: number
   readonly unitPrice: Money
@@ -81,9 +81,9 @@ export interface CallRecord {
   readonly model?: string | undefined
   readonly usageSource?: UsageSource | undefined
   readonly charged: Charged | null
-  /** What was held. Absent if nothing was, if the charge is of one fixed price, which is then what was held, and in rows of earlier versions. */
+  /** The hold. Absent without one, and for a fixed price, which equals its hold. */
   readonly held?: Money | undefined
-  /** What its upstream cost the operator, by the purchase price at that time. Absent if not known. Never shown to the caller. */
+  /** Its upstream cost to the operator, by the purchase price at that time. Absent if not known. Never shown to the caller. */
   readonly upstreamCost?: Money | undefined
   /** Absent if no upstream was asked, and in rows of earlier versions. */
   readonly upstream?: UpstreamUse | undefined

@@ -2,7 +2,7 @@ import type { Failure, FailureCode } from '../failure'
 import type { FailureNote } from './call-record'
 
 /**
- * What is stored for failures whose messages may quote what the caller sent. A failure that names its parameter is stored with the name
+ * The stored form of failures whose messages may quote the caller's input. A failure that names its parameter is stored with the name
  * and the rule instead.
  */
 const ABOUT_INPUT: Partial<Record<FailureCode, string>> = {
@@ -25,7 +25,7 @@ const ABOUT_INPUT: Partial<Record<FailureCode, string>> = {
 const PLAIN_NAME = /^[A-Za-z][A-Za-z_-]{0,39}(?:(?:\[\d{1,4}\]|\.\d{1,4})?(?:\.[A-Za-z][A-Za-z_-]{0,39})?){0,6}$/
 const MAX_CHARACTERS = 300
 
-/** What is stored to explain a failed call: never anything that its caller sent. */
+/** The stored explanation of a failed call: never anything that its caller sent. */
 export function failureNote(problem: Failure, route: string | null): FailureNote {
   const { code, message, passThrough } = problem
   if (passThrough)
@@ -43,7 +43,7 @@ export function failureNote(problem: Failure, route: string | null): FailureNote
 
 function notedParam({ code, param }: Failure): string | null {
   if (param === undefined || !PLAIN_NAME.test(param)) return null
-  // What follows may be the type of a part of a message, which is a value.
+  // The next member may be the type of a part of a message, which is a value.
   return code === 'unsupported_parameter' ? (param.split(/[.[]/)[0] ?? null) : param
 }
 

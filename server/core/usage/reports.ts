@@ -53,14 +53,14 @@ export interface UsageFigures {
   readonly wholeQuarterHoursBefore: number | null
 }
 
-/** What a search of the request log looks for. The form of its text decides (`requestSearch`). */
+/** The target of a search of the request log. The form of its text decides (`requestSearch`). */
 export type RequestSearch =
   | { readonly by: 'status'; readonly status: number }
   | { readonly by: 'code'; readonly code: string }
   | { readonly by: 'address'; readonly address: string }
   /** The operations of a path; none for a path that does not exist. */
   | { readonly by: 'operations'; readonly operations: readonly string[] }
-  /** A request by the gateway's or the caller's id, or, if there is none, an operation or a code that is no failure's. */
+  /** A request by the gateway's or the caller's id, or, if there is none, an operation or a code that is not a failure's. */
   | { readonly by: 'name'; readonly text: string }
 
 export interface RequestFilter {

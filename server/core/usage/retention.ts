@@ -1,7 +1,7 @@
 /** Tables whose old rows may be removed. */
 export type PrunedTable = 'requests' | 'audit_log' | 'events' | 'webhook_deliveries'
 
-/** Removes old rows in small steps, so that what is written beside it waits for little. Each step is one commit. */
+/** Removes old rows in small steps, so that concurrent writes hardly wait. Each step is one commit. */
 export interface RetentionStore {
   /**
    * Removes from at most `maxRows` rows what is older than `before` (milliseconds). Of a charged call only the address, the caller's id

@@ -119,7 +119,7 @@ export class Delivering {
     for (const webhook of this.fairOrder(due)) await this.start(webhook, now)
   }
 
-  /** First those of accounts with the fewest attempts in progress, then who waited longest: nobody can keep all slots. */
+  /** First those of accounts with the fewest attempts in progress, then the longest waiting, so that no account keeps all slots. */
   private fairOrder(due: readonly Webhook[]): readonly Webhook[] {
     this.lastStarts = new Map(due.map(({ id }) => [id, this.lastStarts.get(id) ?? 0]))
     const busy = ({ accountId }: Webhook) =>
@@ -186,7 +186,7 @@ export class Delivering {
     const isFree = () => (this.busy.get(webhook.id) ?? 0) < each && this.mayStart(webhook, now)
     if (!isFree()) return
     this.lastStarts.set(webhook.id, ++this.starts)
-    // What is being sent is still due, also if it arrives while this is read.
+    // A delivery in progress is still due, also if it arrives while this is read.
     const sent = new Set(this.sending.keys())
     for (const delivery of await this.store.dueOf(webhook, now, each * 2)) {
       if (this.stop.signal.aborted || !isFree()) return

@@ -6,7 +6,7 @@ import { KeyedMutex } from '../keyed-mutex'
 import { reasonOf } from '../result'
 import { type EventType, type GatewayEvent, OPERATOR_EVENTS } from './event'
 
-/** What an owner is mailed who chose nothing. A sign-in from a new device always has a mail of its own. */
+/** The default kinds of mailed notices. A sign-in from a new device always has a mail of its own. */
 export const MAILED_BY_DEFAULT: readonly EventType[] = [
   'key.exhausted',
   'key.expiring',
@@ -24,7 +24,7 @@ export const MAILED_BY_DEFAULT: readonly EventType[] = [
 
 /** Between two mails to an owner. What happens meanwhile is in the second one. */
 const DIGEST_MS = 15 * MINUTE_MS
-/** Older events are not mailed any more: nobody could deliver them, or mail was not configured. */
+/** Older events are not mailed any more: delivery failed, or mail was not configured. */
 const STALE_MS = DAY_MS
 const EVENTS_AT_ONCE = 1_000
 const MAX_LINES = 20
@@ -50,7 +50,7 @@ export interface MailReader {
   readonly mailedSeq: number
 }
 
-/** What an owner is mailed. */
+/** An owner's choice of mails. */
 export interface MailChoice {
   readonly kinds: readonly EventType[]
   readonly weeklySummary: boolean
@@ -58,7 +58,7 @@ export interface MailChoice {
 
 export interface NoticeMailStore {
   choiceOf(account: AccountId): Promise<MailChoice>
-  /** What is absent stays. */
+  /** Absent members stay as they are. */
   choose(account: AccountId, choice: Partial<MailChoice>, audit: AuditEntry): Promise<void>
   /**
    * Dispatched events that were not mailed, oldest first, but for those of accounts that were mailed since `mailedSince`: so many of
@@ -168,7 +168,7 @@ export const unsubscribeHeaders = (link: string) => ({
   'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
 })
 
-/** What an event is about, in one line of plain text. */
+/** The subject of an event, in one line of plain text. */
 function about(data: GatewayEvent['data']): string {
   const named = ['name', 'percent', 'tier', 'host', 'operation', 'upstream', 'balance_micros_usd'].flatMap((member) => {
     const value = data[member]

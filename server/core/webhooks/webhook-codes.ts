@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { DeliveryId } from '../ids'
 import type { Webhook } from './webhook'
 
-/** What the log of deliveries shows in place of a code. */
+/** The replacement of a code in the log of deliveries. */
 export const HIDDEN_CODE = '********'
 
 /** Without letters that are read as others. */

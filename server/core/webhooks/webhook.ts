@@ -19,7 +19,7 @@ export interface Webhook {
   readonly dropped: number
   /** Sealed. */
   readonly secret: string
-  /** Sealed. Signs beside the new secret until `previousUntil`. */
+  /** Sealed. Signs as well as the new secret until `previousUntil`. */
   readonly previousSecret: string | null
   readonly previousUntil: number | null
   /** Of the first failed attempt since the last success. */
@@ -75,7 +75,7 @@ export interface Delivery {
   readonly error: string | null
 }
 
-/** What an attempt came to. An endpoint has received an event when it answers with a status from 200 to 299. */
+/** The result of an attempt. An endpoint has received an event when it answers with a status from 200 to 299. */
 export interface DeliveryAttempt {
   readonly status: number | null
   /** The first 4 KB of the answer. */

@@ -37,7 +37,7 @@ const REPEATS_PER_DAY = 5
 const TRIES_OF_A_CODE = 5
 /** How long a delivery is retried. */
 const RETRIED_MS = DAY_MS
-/** How long the previous secret signs beside a new one. */
+/** How long the previous secret signs as well as a new one. */
 const OVERLAP_MS = DAY_MS
 const SECRET_BYTES = 32
 const CODE = { param: 'code' } as const
@@ -112,13 +112,13 @@ export class Webhooks {
       if (broken) return err(broken)
       const isResumed = form.status === 'active' && webhook.status === 'paused'
       const isMoved = (form.url ?? webhook.url) !== webhook.url
-      // Whoever chooses where events go answers for it; so does who resumes what a disconnected app left.
+      // The one who chooses the URL, or resumes an endpoint of a disconnected app, owns it.
       const isTaken = isMoved || (isResumed && webhook.app?.disconnectedAt != null)
       const now = this.clock.now()
       if (isMoved && !this.sentCodes.take(owner.accountId, now)) return err(tooManyCodes())
       const change = {
         ...{ url: webhook.url, ...form },
-        // It tells who paused it: a test resumes only what was paused because it failed.
+        // The reason of the pause: a test resumes only endpoints that were paused because they failed.
         ...((isMoved || form.status !== undefined) && { failingSince: null }),
         ...(isMoved && { confirmedAt: null }),
         ...(isTaken && { app: owner.app ?? null }),
@@ -142,7 +142,7 @@ export class Webhooks {
     return this.store.pauseOfApp(holder)
   }
 
-  /** A new secret. The one before signs beside it for a day, so that the receiver can change over without a gap. */
+  /** A new secret. The previous one signs as well for a day, so that the receiver can change over without a gap. */
   rotate(owner: WebhookOwner, id: string): Outcome<{ webhook: Webhook; secret: string }> {
     return this.changing(owner, id, async (webhook) => {
       const secret = newSecret()

@@ -11,7 +11,7 @@ const AT_ONCE = 3
 const MAX_CHARACTERS = 1024 * 1024
 const TOO_LARGE = failure('payload_too_large', 'The answers of this batch are too large. Ask for this part alone.')
 
-/** What is no list or record of an owner: streams, pictures, sign-in, and a batch within a batch. */
+/** Paths that are no list or record of an owner: streams, pictures, sign-in, and a batch within a batch. */
 const NO_PARTS = /^\/api\/(batch|events|thumbnail|auth|operator)(\/|$)/
 
 /**
@@ -49,7 +49,7 @@ async function answersOf(
     for (const [at, url] of parts) {
       const answer = left > 0 ? await answerTo(url) : ''
       const fits = left > 0 && answer.length <= left
-      // What follows a part that does not fit is not asked for: the dashboard asks for each of them alone.
+      // Parts after one that does not fit are not asked for: the dashboard asks for each of them alone.
       left = fits ? left - answer.length : 0
       const { pathname } = url
       answers[at] = fits ? answer : `{"status":413,"body":${JSON.stringify(failureBody(TOO_LARGE, ids.own, pathname))}}`

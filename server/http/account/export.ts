@@ -58,7 +58,7 @@ const UNPACED: Pick<RequestContext, 'pace' | 'allowSilence' | 'awaitReader'> = {
 type Subject = Pick<Owner, 'accountId' | 'account' | 'email' | 'name'>
 
 /**
- * What is stored about an owner as one JSON object, streamed page by page. It contains no secrets: of keys only hashes are stored, and
+ * All data about an owner as one JSON object, streamed page by page. It contains no secrets: of keys only hashes are stored, and
  * records leave sealed ones out.
  */
 export function accountExport(

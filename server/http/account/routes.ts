@@ -74,7 +74,7 @@ export function accountRoutes(parts: {
         signedIn(owners, SIGNED_IN_TODAY),
         documented(ACCOUNT_DOCS.operator),
         async ({ owner: { account, actor }, context }): Promise<OperatorClaimed> => {
-          // Whatever is wrong with the body gets the answer of a wrong token.
+          // Any mistake in the body gets the answer of a wrong token.
           const { token = '' } = validateBody(OperatorClaim, taken(await readJson(context))).form
           if (!(await setupToken.use(token)))
             throw new Failed(

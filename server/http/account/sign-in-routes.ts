@@ -105,7 +105,7 @@ async function byLibrary(parts: SignInParts, context: RequestContext): Promise<R
   return handled(parts, context)
 }
 
-/** What the library answers. `sent`: the request, if its body was read. */
+/** The library's response. `sent`: the request, if its body was read. */
 async function handled({ identity }: SignInParts, context: RequestContext, sent?: Request): Promise<Response> {
   const { address, ids, isFromThisMachine } = context
   return identity.handle(sent ?? (await taking(context)), {
@@ -132,7 +132,7 @@ function signOut(parts: SignInParts, sessions: 'all' | 'others') {
   })
 }
 
-/** Access for an app can make keys, so it needs the second factor as they do. Whoever may not give it may still decline. */
+/** Access for an app can make keys, so it needs the second factor as they do. Declining needs none. */
 function consent(parts: SignInParts) {
   return allowed(signedInUser(parts.owners), UNDOCUMENTED, async ({ context }) => {
     const sent = await taking(context)

@@ -307,7 +307,7 @@ export function operationRecord(operation: ApiOperation): OperationRecord {
       ),
     },
     upstream_cost_usd: upstreamCost === null ? null : formatUsd(upstreamCost),
-    // What is stored from before has no such member.
+    // Older rows have no such member.
     pay_per_request: operation.payPerRequest ?? null,
     effect,
     ...{ idempotency_header: idempotencyHeader, refused_statuses: refusedStatuses, answer },

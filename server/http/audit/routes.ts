@@ -27,7 +27,7 @@ import {
 /** Entries per query of a file. */
 const FILE_PAGE = 2_000
 
-/** Who changed what on an owner's account (spec D11). */
+/** The changes to an owner's account, with their authors (spec D11). */
 export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions; readonly audit: AuditTrail }) {
   return routeGroup({ name: 'audit', prefix: '/api' })
     .get(

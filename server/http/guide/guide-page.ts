@@ -57,7 +57,7 @@ export function guidePage(guide: Guide, page: GuidePage): Response {
   return respond(guide, page.title, page.html, { path: page.path, contents: contentsOf(page) })
 }
 
-/** What a search found. */
+/** The results of a search. */
 export function searchPage(guide: Guide, query: string, hits: readonly GuideHit[]): Response {
   const shown = Bun.escapeHTML(query)
   const none = '<p>Nothing found. Try another word, or look through the pages in the menu.</p>'

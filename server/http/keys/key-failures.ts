@@ -1,6 +1,6 @@
 import type { FailureCode } from '../../core/failure'
 
-/** What can be wrong with a key that was sent. */
+/** The failures of a key that was sent. */
 export const KEY_REFUSALS: readonly FailureCode[] = [
   'invalid_api_key',
   'api_key_disabled',

@@ -131,7 +131,7 @@ class McpRoute {
     const counted = async () => (known ? context.reply : this.parts.gate.count(context))
     const foreign = this.foreign(context)
     if (foreign) return refused(await counted(), foreign)
-    // What a stranger sends is not counted before it is read, so reading it has a window and a size of its own.
+    // A stranger's message is not counted before it is read, so reading it has a window and a size of its own.
     if (!known) {
       await this.parts.budgets.count(context, READ)
       // The answer says what is left of the window for calls.

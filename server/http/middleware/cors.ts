@@ -1,9 +1,9 @@
 /** Documents that a web page of any origin may read. */
 const DOCUMENTS = /^https?:\/\/[^/]+\/(openapi\.json|\.well-known|v1\/catalog)([?/]|$)/
-/** What web pages of the configured origins may call, with a key or an access token of their own. */
+/** The routes for web pages of the configured origins, with a key or an access token of their own. */
 const CALLS = /^https?:\/\/[^/]+\/(mcp|apis|v1|v1beta)([?/]|$)/
 
-/** Response headers that a page may read beside the safelisted ones. */
+/** Response headers that a page may read in addition to the safelisted ones. */
 const EXPOSED = [
   ...['age', 'api-version', 'idempotency-replayed', 'link', 'payment-receipt', 'payment-required', 'payment-response'],
   ...['retry-after', 'www-authenticate', 'x-cost-micros-usd', 'x-gateway-request-id', 'x-gateway-removed-betas'],

@@ -21,7 +21,7 @@ import type { Reply } from './response/reply'
 
 const NONE: readonly string[] = []
 
-/** What one route sells, and the headers of its successful responses. */
+/** The operation that one route sells, and the headers of its successful responses. */
 export interface PricedRoute<T extends ParameterTable = ParameterTable> {
   readonly operation: Operation<T>
   /** A provider, or a function that makes one for the key of the call. */

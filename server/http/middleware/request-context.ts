@@ -20,7 +20,7 @@ export type BunServer = {
 /** How long an idle connection stays open, as in `listen.ts`. */
 const IDLE_SECONDS = 60
 
-/** Who is signed in, of requests to the owner's API. */
+/** The signed-in user of requests to the owner's API. */
 const OWNERS = new WeakMap<Request, AccountId>()
 
 /** Whom the bytes of an answer of the owner's API count against. */

@@ -35,7 +35,7 @@ export function requestIds(headers: Headers, now: number, given: RequestId | nul
   return { own, client, echoed: client ?? own }
 }
 
-/** The text as an id of the gateway; null if it is none. */
+/** The text as an id of the gateway; null if it is not one. */
 export function ownId(text: string): RequestId | null {
   return OWN_ID.test(text) ? (text as RequestId) : null
 }

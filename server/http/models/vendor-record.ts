@@ -69,14 +69,14 @@ export const GoogleModelList = named(
   ),
 )
 
-/** What a list in Anthropic's format takes. */
+/** The query of a list in Anthropic's format. */
 export const ANTHROPIC_PAGE = {
   limit: { in: 'query', kind: 'integer', min: 1, max: 1000, default: 20, description: 'Maximum number of models.' },
   after_id: { in: 'query', kind: 'text', min: 1, max: 200, description: 'Only models after this id.' },
   before_id: { in: 'query', kind: 'text', min: 1, max: 200, description: 'Only models before this id.' },
 } as const satisfies ParameterTable
 
-/** What a list in Google's format takes. */
+/** The query of a list in Google's format. */
 export const GOOGLE_PAGE = {
   pageSize: { in: 'query', kind: 'integer', min: 1, max: 1000, default: 50, description: 'Maximum number of models.' },
   pageToken: { in: 'query', kind: 'text', min: 1, max: 200, description: '`nextPageToken` of the page before.' },

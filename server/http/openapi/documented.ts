@@ -30,7 +30,7 @@ export const TAGS = {
   Health: 'For load balancers and monitors.',
 } as const
 
-/** Who may call: a key or an app; those or an anonymous caller who pays; an app only; the owner's session; anybody. */
+/** The callers: a key or an app; those or an anonymous caller who pays; an app only; the owner's session; anybody. */
 export type Access = 'key' | 'key or payment' | 'app' | 'session' | 'anybody'
 
 export interface ResponseDocs {

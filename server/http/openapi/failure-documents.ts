@@ -61,7 +61,7 @@ export function failureResponses(
 /** Each way to fail that a document has referred to, by name: most routes fail in the same few ways. */
 const shared = new Map<string, OpenApiResponse>()
 
-/** What the responses of these paths refer to, for `components.responses`. */
+/** The responses of these paths, for `components.responses`. */
 export function failureComponents(paths: OpenApiDocument['paths']): Readonly<Record<string, OpenApiResponse>> {
   const responses = Object.values(paths).flatMap((item) =>
     Object.values(item).flatMap((operation) => Object.values(operation.responses)),

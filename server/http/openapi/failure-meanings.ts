@@ -82,7 +82,7 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   upstream_timeout: 'The upstream did not respond, or did not finish its response, in the time of the call.',
 }
 
-/** What the request log says of a call without such a failure. It must hold whether the call was charged or not. */
+/** The request log's text for a call without such a failure. It must be true whether the call was charged or not. */
 const END_MEANINGS: Readonly<Record<EndCode, string>> = {
   caller_hung_up:
     'The caller hung up, or read for longer than a stream may last. A call that has reached its upstream is charged nevertheless.',

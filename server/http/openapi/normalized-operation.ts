@@ -45,7 +45,7 @@ function normalizedResponse(status: string, response: Loose): Loose {
   }
 }
 
-/** Content types beside JSON that routes name themselves. */
+/** Content types other than JSON that routes name themselves. */
 const OWN_TYPES = ['application/problem+json', 'audio/*']
 
 /** The plugin lists every schema as JSON, form and text. Only file uploads are forms. */

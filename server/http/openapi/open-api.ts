@@ -52,7 +52,7 @@ export interface OpenApiOperation {
   readonly 'x-price'?: PriceDescriptor
   /** How an imported operation is priced. */
   readonly 'x-api-price'?: object
-  /** What a success costs at least and at most, of one that can be paid for by itself although its price follows from the answer. */
+  /** The least and the most that a success costs, of an operation that can be paid for by itself although its price follows from the answer. */
   readonly 'x-price-limits'?: PriceLimits
   /** Its name in allowlists, prices and reports. */
   readonly 'x-operation'?: string
@@ -74,7 +74,7 @@ export interface PriceLimits {
   readonly maximum: string
 }
 
-/** What imported operations add to the document. */
+/** The part of the document for imported operations. */
 export interface ImportedPaths {
   readonly paths: OpenApiDocument['paths']
   readonly schemas: Readonly<Record<string, JsonSchema>>

@@ -89,7 +89,7 @@ function scalar(rule: Exclude<ParameterRule, { kind: 'list' }>): JsonSchema {
   }
 }
 
-/** What a length cannot express: the rule's own pattern, else the number of words, else that it is not blank. */
+/** The rest of a rule beyond its length: the rule's own pattern, else the number of words, else that it is not blank. */
 function pattern(rule: Extract<ParameterRule, { kind: 'text' }>): string {
   if (rule.pattern) return rule.pattern.source.source
   return rule.maxWords === undefined ? '\\S' : `^\\s*\\S+(?:\\s+\\S+){0,${rule.maxWords - 1}}\\s*$`

@@ -27,7 +27,7 @@ export const mcpServer = (origin: string) => mcpServerJson(origin, CATALOG_VERSI
 
 /**
  * `/.well-known/x402`, which directories of x402 read: what can be called without a key and paid for by x402. Templated paths are left out,
- * because nobody can call them as they are.
+ * because they cannot be called as they are.
  */
 export function x402Resources({ paths }: OpenApiDocument, origin: string) {
   const resources = Object.entries(paths).flatMap(([path, item]) => {

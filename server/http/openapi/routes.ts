@@ -16,7 +16,7 @@ import { mcpServer, type PriceLookup, pricingOf, withPaymentOffers, x402Resource
 
 const PAGE = '/docs'
 const DOCUMENT = '/openapi.json'
-/** What the playground loads, instead of a document that grows with the catalog: a list, and one operation at a time. */
+/** The playground's source, instead of a document that grows with the catalog: a list, and one operation at a time. */
 const OPERATIONS = '/openapi/operations'
 const SCRIPT = '/vendor/scalar.js'
 

@@ -94,7 +94,7 @@ export function controlHandler(parts: ControlParts): (request: Request) => Promi
     if (outcome.ok) return outcome.value instanceof Response ? outcome.value : Response.json(outcome.value)
     return Response.json(failureBody(outcome.error, requestId, '/'), { status: FAILURES[outcome.error.code].status })
   }
-  // What is no command is refused here.
+  // Anything but a command is refused here.
   const targetOf = (command: string): CommandTarget => commands.get(command)?.cells ?? 'main'
   return parts.cells?.console(here, targetOf) ?? here
 }

@@ -297,7 +297,7 @@ export function upstreamRecord(state: UpstreamState): Upstream {
   }
 }
 
-/** What directories would list of this gateway. */
+/** The listings of this gateway in directories. */
 export interface Publication {
   readonly directories: readonly Listing[]
   /** For the MCP registry. */

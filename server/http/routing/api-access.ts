@@ -12,7 +12,7 @@ import type { RequestContext } from '../middleware/request-context'
 import { type Access, type Callers, declarationOf, declaring, type Hook } from '../openapi/documented'
 import { type Endpoint, type MountedHandler, served } from './endpoint'
 
-/** Who may call a route. `Known`: what its handler then knows of the caller. */
+/** The callers of a route. `Known`: the facts that its handler gets about the caller. */
 export interface RouteAccess<Known extends object> {
   /** Throws for everybody else. Runs before the body is read. */
   admit(context: RequestContext): Known | Promise<Known>
@@ -20,7 +20,7 @@ export interface RouteAccess<Known extends object> {
   readonly callers: ApiAccess<Known> | Endpoint
 }
 
-/** Who may call a route below `/api`. The documented security and failures derive from it. */
+/** The callers of a route below `/api`. The documented security and failures derive from it. */
 export class ApiAccess<Known extends object = object> implements RouteAccess<Known>, Callers {
   /** `owner`: who is signed in; `user`: also with an account of another cell; `staff`: operators and support. */
   readonly who: 'owner' | 'user' | 'operator' | 'staff' | 'anybody'
@@ -76,7 +76,7 @@ export function declaredAccess(hooks: unknown): ApiAccess | null {
   return callers instanceof ApiAccess ? callers : null
 }
 
-/** Nobody has to be signed in. */
+/** Without a sign-in. */
 export const ANYBODY = new ApiAccess('anybody', null, () => ({}))
 
 /** The same for a write that must come from the gateway's own pages. */
@@ -84,7 +84,7 @@ export function ownPages(owners: OwnerSessions): ApiAccess<{ readonly actor: { r
   return new ApiAccess('anybody', null, (context) => ({ actor: owners.signedOutActor(context) }))
 }
 
-/** What handlers of owners' routes know. An app calls some of them on behalf of its owner. */
+/** The caller of an owner's route. An app calls some of them on behalf of its owner. */
 export interface KnownOwner<O extends { readonly accountId: AccountId } = Owner> {
   readonly owner: O
   readonly accountId: AccountId
@@ -99,7 +99,7 @@ function knownOwner<O extends { readonly accountId: AccountId }>(owner: O): Know
   return { owner, accountId: owner.accountId }
 }
 
-/** Who changes how they sign in, or lets an app in. `isSettingUp`: also who must have a second factor and has none. */
+/** An owner who changes the sign-in or lets an app in. `isSettingUp`: also one who must have a second factor and has none. */
 export function signedInUser(
   owners: OwnerSessions,
   withinMs?: number,
@@ -133,7 +133,7 @@ export function appsAccess<O extends { readonly accountId: AccountId }>(
   return { any: app, recent: app }
 }
 
-/** What every handler gets. `set`: the status and the headers of its answer. */
+/** The arguments of every handler. `set`: the status and the headers of its answer. */
 interface Call {
   readonly context: RequestContext
   readonly set: Context['set']

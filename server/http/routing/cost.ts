@@ -37,7 +37,7 @@ export function usageReport({ searchParams }: URL): number {
 
 const DAY_SECONDS = 86_400
 const BUCKET_SECONDS: Readonly<Record<string, number>> = { '1m': 60, '1h': 3_600 }
-/** What a report has at most; one of 31 days in hours. */
+/** The maximum number of buckets of a report: 31 days in hours. */
 const MAX_BUCKETS = 744
 const DEFAULT_BUCKETS = 30
 const BUCKETS_PER_UNIT = 60
@@ -53,7 +53,7 @@ export function costing(cost: Cost, documentation: Hook): Hook {
   return declaring(documentation, { cost })
 }
 
-/** What a request costs where its route declares nothing. */
+/** The units of a request whose route declares none. */
 export function costOfMethod(method: string): number {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? READ : WRITE
 }

@@ -7,7 +7,7 @@ import { type Access, type Callers, declarationOf, declaring, type Hook } from '
 import { type Cost, costOfMethod, unitsOf } from './cost'
 
 /**
- * Who may call a gated endpoint, and what kind of call it is. Declared once, where the endpoint is mounted (`served`, or `declared`
+ * The callers of a gated endpoint, and the kind of its calls. Declared once, where the endpoint is mounted (`served`, or `declared`
  * alone). The endpoint table, the scope an app needs and the documented security derive from it. `C`: the callers of its handler.
  */
 export interface Endpoint<C extends Caller = Caller> {

@@ -83,7 +83,7 @@ export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
         path === null ? undefined : (files.get(path) ?? (isPage(path) && wantsPage(request, path) ? index : undefined))
       if (file === undefined || path === null) return null
       const isAuthPage = AUTH_PAGES.has(path)
-      // Whoever has no cookie is not signed in, and gets another page.
+      // A visitor without a cookie is not signed in, and gets another page.
       const link = file === index && !isAuthPage && request.headers.has('cookie') ? preloads(path) : null
       const answer = answerFile(link === null ? file : framed, request, isAuthPage)
       if (link !== null) answer.headers.set('link', link)

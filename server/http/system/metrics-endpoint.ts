@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { isLoopbackHost } from '../../core/credentials/address'
 
-/** What is served. */
+/** The served metrics. */
 interface MetricsText {
   text(): Promise<string>
   readonly contentType: string

@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * What a page needs besides the files that the HTML names, as values of a `Link` header: the account, which the router asks for before it
+ * The further resources of a page beyond the files that the HTML names, as values of a `Link` header: the account, which the router asks for before it
  * shows anything, and the code of the page. Without it, a browser learns of each only when the one before has run, which over a slow
  * connection costs a second each. Nothing for a path that has no page of its own name.
  */

@@ -12,7 +12,7 @@ interface ReadinessParts {
   readonly checks: Readonly<Record<string, () => Promise<string | null>>>
   /** The search providers and whether each is available. They do not affect readiness, because others can take over. */
   readonly sources: () => Promise<Readonly<Record<string, boolean>>>
-  /** What does not stop calls, but needs the operator. */
+  /** Warnings for the operator that do not stop calls. */
   readonly warnings?: Readonly<Record<string, () => Promise<string | null>>>
   readonly upstreams: ModelBackend['states']
   readonly isDraining: () => boolean

@@ -6,7 +6,7 @@ import type { EndpointTable } from '../routing/endpoint-table'
 const STATUS = /^[1-5]\d\d$/
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** What a text asks the request log for: a status, an IP address, a path or whole URL, or the name of a code, request or operation. */
+/** The meaning of a text in a search of the request log: a status, an IP address, a path or whole URL, or the name of a code, request or operation. */
 export function requestSearch(typed: string, table: Pick<EndpointTable, 'routeOf'>): RequestSearch {
   const text = typed.trim()
   if (STATUS.test(text)) return { by: 'status', status: Number(text) }

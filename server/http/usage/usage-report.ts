@@ -243,7 +243,7 @@ export async function explainedCall(call: CallRecord, ledger: Pick<Ledger, 'refu
   }
 }
 
-/** What was held; null if nothing was, or if it is not known. A charge of one unit takes the whole hold. */
+/** The hold; null without one, or if not known. A charge of one unit takes the whole hold. */
 function heldFor({ held, charged }: CallRecord): Money | null {
   return held || (charged?.units === 1 && !charged.lines ? charged.cost : null)
 }

@@ -29,7 +29,7 @@ export type SentBody =
   /** A form that was given as JSON. A file of a multipart form is `{"filename": ..., "content_type": ..., "base64": ...}`. */
   | { readonly kind: 'value'; readonly value: unknown }
 
-/** What a caller sent to an operation, by HTTP. */
+/** A caller's input to an operation, by HTTP. */
 export interface SentRequest {
   readonly query: SentTexts
   header(name: string): string | null
@@ -195,7 +195,7 @@ export class ApiInputs {
   }
 }
 
-/** Null stands for no default, as does one that was stored before defaults had to be writable. */
+/** Null means no default, as does one that was stored before defaults had to be writable. */
 function fallbackOf(parameter: ApiParameter): WireValue | undefined {
   if (parameter.default === undefined) return undefined
   const written = writeParameter(parameter, parameter.default)
@@ -253,7 +253,7 @@ function fileIn(value: unknown): FormFile | null {
   return { name: filename, type, bytes: new Uint8Array(Buffer.from(base64, 'base64')) }
 }
 
-/** The query that goes up. Only objects are sent by other names than their parameter's, and those must be nobody else's. */
+/** The query that goes up. Only objects are sent by other names than their parameter's, and those must not be another parameter's. */
 class SentQuery {
   readonly pairs: WirePair[] = []
   private readonly auth: Api['auth']
@@ -294,7 +294,7 @@ function encodedText({ pairs: [pair] }: WireValue): string {
   return pair ? (pair[2] ?? encodeURIComponent(pair[1])) : ''
 }
 
-/** What no schema may allow: a path value that leads elsewhere, a header that ends its line. */
+/** Values that no schema may allow: a path value that leads elsewhere, a header that ends its line. */
 function unsafe({ in: location, style }: ApiParameter, { pairs }: WireValue): string | null {
   for (const [name, text] of pairs) {
     if (location === 'header' && !(isHeaderValue(text) && text === text.trim()))

@@ -14,7 +14,7 @@ import { ApiStreamMeter, streamUnits } from './stream-meter'
 
 export interface OpenedStream {
   readonly stream: ApiStream
-  /** What it must never contain. */
+  /** Texts that it must never contain. */
   readonly secrets: readonly string[]
   /** Gives the slot back and closes the connection. May be called repeatedly. */
   close(): void

@@ -119,7 +119,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   }
 }
 
-/** What claims too much is not repeated: each repeat would count as another claim. */
+/** An answer that claims too much is not repeated: each repeat would count as another claim. */
 function isKept(result: WorkResult, { isCacheable }: ApiAnswer): boolean {
   return result.kind === 'answer' && !('overrun' in result.charge && result.charge.overrun > 0) && isCacheable()
 }
@@ -248,7 +248,7 @@ function resultOf(
   }
   const result: WorkResult = {
     kind: 'answer',
-    // What is served has its own buffer.
+    // A served answer has its own buffer.
     body: answer.body as Uint8Array<ArrayBuffer>,
     status: answer.status,
     headers: answer.headers,
@@ -294,7 +294,7 @@ function callerOf(authenticated: AuthenticatedCall): string {
   return originOf(authenticated).caller
 }
 
-/** Headers that clients add by themselves: whoever pays for a call, or repeats it, may send others than whoever asked first. */
+/** Headers that clients add by themselves: the caller who pays or repeats a call may send others than the first one. */
 const NEGOTIATED: ReadonlySet<string> = new Set(['accept', 'accept-language', 'cache-control', 'user-agent'])
 
 /** The headers that every attempt of a request has. Those that are parameters of the operation decide its answer. */

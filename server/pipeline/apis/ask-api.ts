@@ -33,7 +33,7 @@ export interface ApiAnswer extends UpstreamAnswer {
 /** Why there is no answer to serve, with what to tell the caller. `status`: the upstream's, if it answered. */
 export type AskProblem = UpstreamFailure & { readonly didNothing: boolean; readonly status?: number }
 
-/** What came of a request. */
+/** The outcome of a request. */
 export type ApiResult = Result<ApiAnswer, AskProblem>
 
 /** A 2xx answer whose headers have arrived, with those that a caller gets. */
@@ -53,7 +53,7 @@ export interface AnswerDeadline {
 }
 
 /**
- * Sends one request and validates the answer: size, content type, and that it holds none of our secrets. It does not decide whether it is a
+ * Sends one request and validates the answer: size, content type, and that it contains no secret of ours. It does not decide whether it is a
  * success. Never throws for errors of the upstream.
  */
 export async function askApi(
@@ -190,7 +190,7 @@ function isCacheable(headers: Headers): boolean {
   return !/no-store|private/i.test(headers.get('cache-control') ?? '')
 }
 
-/** What to tell the caller where no answer came. */
+/** The failure for the caller where no answer came. */
 export function unfetched({ kind, reason }: OutboundProblem): AskProblem {
   switch (kind) {
     case 'bad_url':
@@ -260,7 +260,7 @@ function leaks({ body, headers }: Pick<OutboundAnswer, 'body' | 'headers'>, secr
 
 const ENCODER = new TextEncoder()
 
-/** What an entry of `headers` takes in addition to its text, as measured. */
+/** The overhead of an entry of `headers`, as measured. */
 const HEADER_BYTES = 150
 
 /** All headers stay in memory with an answer, also those that are not passed down. */

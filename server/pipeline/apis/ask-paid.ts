@@ -19,7 +19,7 @@ import type { ApiSale } from './api-sale'
 import { type AnswerDeadline, type ApiAnswer, type AskProblem, outbound, unfetched, validateAnswer } from './ask-api'
 import { NO_CREDENTIALS, type UpstreamRequest, upstreamRequest, writtenInput } from './upstream-request'
 
-/** What pays upstreams. */
+/** The wallet that pays upstreams. */
 export interface PaidUpstreams {
   readonly wallet: UpstreamWallet
   readonly payments: UpstreamPayments
@@ -93,7 +93,7 @@ export async function askPaid(
   return ok({ answer, paid: signed.value.payment.cost, payment: { sold, unanswered } })
 }
 
-/** What a 402 asks for, by all protocols. */
+/** The demands of a 402, by all protocols. */
 function askedIn(wallet: UpstreamWallet, { headers, body }: OutboundAnswer): readonly AskedPayment[] {
   const scheme = headers.get('www-authenticate')
   return [...readX402(headers.get('payment-required'), body), ...(scheme === null ? [] : wallet.readScheme(scheme))]

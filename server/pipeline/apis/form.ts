@@ -20,7 +20,7 @@ interface FormValue {
   readonly problem: string | null
 }
 
-/** What a file is in the value that is validated. */
+/** A file in the value that is validated. */
 const FILE = '(file)'
 
 /** Reads and writes the fields of a form by the same rules as the parameters of a query. */
@@ -61,7 +61,7 @@ export class Form {
     return all.whole
   }
 
-  /** A form that was given as JSON. `fileIn` gives the file that a value stands for. */
+  /** A form that was given as JSON. `fileIn` returns the file of a value. */
   write(value: unknown, fileIn: (value: unknown) => FormFile | null): FormValue {
     if (!isJson(value)) return { value, fields: [], problem: 'must be an object' }
     const all = new FormParts()

@@ -15,7 +15,7 @@ interface Spelling {
 type Needle = readonly (readonly Spelling[])[]
 type Found = 'yes' | 'no' | 'maybe'
 
-/** What to look for, by the first two bytes of it. */
+/** The texts to look for, by their first two bytes. */
 interface Patterns {
   /** 1 for the bytes that it may begin with. Every byte of every answer is looked up here. */
   readonly starts: Uint8Array
@@ -37,7 +37,7 @@ export class SecretGuard {
     this.patterns = patternsOf(secrets)
   }
 
-  /** What may pass. `leaked`: a secret follows it, so that nothing more may. */
+  /** The bytes that may pass. `leaked`: a secret follows it, so that nothing more may. */
   push(chunk: Uint8Array): { readonly passes: Uint8Array; readonly leaked: boolean } {
     return this.scan(this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk]), false)
   }
@@ -208,7 +208,7 @@ function spellingsOf(character: string): Spelling[] {
     spelling(`\\${character}`),
     spelling(escaped.join(''), true),
     ...(character === ' ' ? [spelling('+')] : []),
-    // Nobody escapes letters and digits in these.
+    // Letters and digits are never escaped in these.
     ...(/[\dA-Za-z]/.test(character)
       ? []
       : [

@@ -16,7 +16,7 @@ import { withCredentials } from './with-credentials'
 /** The most characters of an answer that a trial shows. */
 const MAX_PREVIEW = 20_000
 
-/** What came of a trial. `problem` says in words why a call like this would not be charged. */
+/** The outcome of a trial. `problem` says in words why a call like this would not be charged. */
 export interface Trial {
   /** The upstream's status; null if it was not asked or did not answer. */
   readonly status: number | null
@@ -28,7 +28,7 @@ export interface Trial {
   readonly units: string | null
   /** The maximum that is held for such a call. */
   readonly held: Money | null
-  /** What it would have cost. */
+  /** The price that it would have had. */
   readonly cost: Money | null
   readonly problem: string | null
 }
@@ -121,7 +121,7 @@ async function ask(
   return ok({ ...head, body: beginning, header: () => null, isCacheable: () => false, memory: () => 0 })
 }
 
-/** What comes of a stream until there is enough to show, or its time is over. */
+/** The beginning of a stream until there is enough to show, or its time is over. */
 async function beginningOf(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let length = 0

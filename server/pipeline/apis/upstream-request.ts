@@ -23,7 +23,7 @@ export interface Credentials {
   readonly secrets: readonly string[]
 }
 
-/** What marks a request as ours. `traceparent`: set only if the operator hands traces on. */
+/** The headers that mark a request as ours. `traceparent`: set only if the operator hands traces on. */
 interface RequestMarks {
   readonly requestId: string
   readonly hops: number
@@ -68,7 +68,7 @@ function writtenCredentials({ name, auth }: Api, secretsOf: SecretsOf, token: st
       return { headers: { authorization: `Bearer ${secret}` }, query: [], secrets: [...new Set([secret, stored])] }
     case 'basic': {
       const packed = Buffer.from(secret).toString('base64')
-      // What an upstream decodes and shows in parts is as secret.
+      // Parts that an upstream decodes and shows are as secret.
       const password = secret.slice(secret.indexOf(':') + 1)
       return { headers: { authorization: `Basic ${packed}` }, query: [], secrets: [secret, password] }
     }

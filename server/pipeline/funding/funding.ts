@@ -6,11 +6,11 @@ import type { CallRecord } from '../../core/usage/call-record'
 import type { AnswerHeaders, AuthenticatedCall } from '../call'
 import type { Captured, Work } from '../work'
 
-/** What funding must know of a work. */
+/** The facts of a work that funding needs. */
 export type Priced = Pick<Work, 'operation' | 'quote' | 'credit' | 'timeoutMs' | 'fingerprint'>
 
 /**
- * Who pays, and how. Balance and per-request payment look the same to the rest of the pipeline: both reserve the maximum cost of
+ * The source of the money of a call. Balance and per-request payment look the same to the rest of the pipeline: both reserve the maximum cost of
  * a call, and a reservation ends with exactly one capture or release.
  */
 export interface Funding {
@@ -31,9 +31,9 @@ export interface Capture {
   readonly amount: Money
   /** The usage row; null for a caller without an account. */
   readonly record: CallRecord | null
-  /** What the call cost above its hold. The gateway absorbs it. */
+  /** The call's cost above its hold, which the gateway absorbs. */
   readonly overrun: Money
-  /** What the upstream cost the operator; absent if not known. */
+  /** The upstream cost to the operator; absent if not known. */
   readonly upstreamCost?: Money | undefined
   /** The answer under its `Idempotency-Key`, stored in the same commit. */
   readonly answer?: IdempotencyRecord

@@ -88,11 +88,11 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
     isPaid: payment.isPaid,
     async capture({ amount, delivery, upstreamCost }): Promise<Result<Captured, Failure>> {
       if (!delivery) throw new Error('a payment capture needs the answer that it buys')
-      // What is kept for the payer is sent again as JSON.
+      // An answer kept for the payer is sent again as JSON.
       const isJsonAnswer = (delivery.headers['content-type'] ?? 'application/json').startsWith('application/json')
       const answer = isJsonAnswer ? keepable(delivery.body) : null
       try {
-        // What costs nothing needs no payment, which stays good.
+        // A free answer needs no payment, which stays good.
         if (amount === ZERO && !payment.isPaid) {
           await payment.release('it cost nothing')
           return ok({ cost: ZERO, receipt: null })

@@ -13,7 +13,7 @@ import type { RequestId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { err, ok, type Result } from '../../core/result'
 
-/** What a request with an idempotency key may do. */
+/** The decision about a request with an idempotency key. */
 export type KeyUse =
   /** The request was answered before: this is the answer. */
   ({ readonly kind: 'repeat' } & SentAnswer) | { readonly kind: 'first'; readonly first: FirstCaller }
@@ -98,7 +98,7 @@ export class Idempotency {
     }
   }
 
-  /** What the record of an earlier request says; null if there is none. */
+  /** The decision of an earlier request's record; null if there is none. */
   private async known(request: KeyedRequest): Promise<Result<KeyUse, Failure> | null> {
     const known = await this.records.find(request, this.clock.now())
     if (!known) return null

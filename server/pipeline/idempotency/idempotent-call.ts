@@ -6,7 +6,7 @@ import type { Work } from '../work'
 import type { Idempotency, KeyUse } from './idempotency'
 
 /**
- * What a call may do under its `Idempotency-Key`, before any money is held; null for a caller without an account. A stream counts
+ * Decides about a call under its `Idempotency-Key`, before any money is held; null for a caller without an account. A stream counts
  * as a write: it is charged for what was sent even if the process dies, so its key is reserved before it begins.
  */
 export async function keyUseOf(

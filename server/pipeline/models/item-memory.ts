@@ -3,7 +3,7 @@ import type { AccountId } from '../../core/ids'
 
 /** How long an item can be referred to. */
 export const ITEM_LIFETIME_MS = 30 * MINUTE_MS
-/** What one account, and all together, can have here. */
+/** The limits of one account, and of all together. */
 const MAX_ACCOUNT_BYTES = 2 * 1024 * 1024
 const MAX_BYTES = 64 * 1024 * 1024
 /** The memory of an item besides its text. */
@@ -99,7 +99,7 @@ export class ItemMemory {
     }
   }
 
-  /** Drops expired items when nobody calls, until none is left. */
+  /** Drops expired items without calls, until none is left. */
   private startSweeper() {
     const sweeper = setInterval(() => {
       this.sweep()

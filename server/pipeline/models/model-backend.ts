@@ -41,7 +41,7 @@ export interface BackendAnswer {
   readonly drainMs: number
   /**
    * Frees the upstream's slot and cancels the rest of the body. Must be called on every way out; may be called repeatedly. `isWrong`:
-   * the body of a plain answer is none. That says nothing about the upstream's health, since the call may have caused it.
+   * the body of a plain answer is not one. That says nothing about the upstream's health, since the call may have caused it.
    */
   close(isWrong?: boolean): void
 }

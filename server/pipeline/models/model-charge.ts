@@ -37,7 +37,7 @@ export function modelCharge(
   }
 }
 
-/** What tokens of a model cost the operator; undefined if not known. */
+/** The operator's cost of a model's tokens; undefined if not known. */
 export function purchaseCost({ purchasePrice }: Pick<Model, 'purchasePrice'>, tokens: ModelTokens): Money | undefined {
   return purchasePrice && !isUnitPrice(purchasePrice) ? costOfLines(tokenLines(purchasePrice, tokens)) : undefined
 }

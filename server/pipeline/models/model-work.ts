@@ -119,7 +119,7 @@ async function whole(
   }
 }
 
-/** What an answer says, and its body for the caller; null if it is none: no JSON object of this wire, or an error. */
+/** The content of an answer, and its body for the caller; null if it is no JSON object of this wire, or an error. */
 function readAnswer(
   { request, unitLine }: ValidatedCall,
   { wire, contentType }: Pick<BackendAnswer, 'wire' | 'contentType'>,

@@ -60,7 +60,7 @@ export interface BoundedCall {
   readonly defaults: Readonly<Record<string, string>>
 }
 
-/** The bounds of a body, whoever calls. Reserves nothing and calls no upstream. */
+/** The bounds of a body for any caller. Reserves nothing and calls no upstream. */
 export function estimateModelCall(
   deps: Pick<ModelDeps, 'catalog' | 'defaultCap'>,
   { wire, path, bytes }: { wire: ModelWire; path: WirePath; bytes: Uint8Array<ArrayBuffer> },
@@ -130,7 +130,7 @@ function unitCall(asked: UnitsAsked, { id, price }: Model): Result<BoundedCall, 
   )
 }
 
-/** The failure for the first setting that none of the model's upstreams can be sent; null if there is none. */
+/** The failure for the first setting that no upstream of the model accepts; null if there is none. */
 function untranslatable(wire: ModelWire, request: ModelRequest, model: Model): Failure | null {
   const param = request.chat?.beyond ?? null
   if (param === null || model.upstreams.some((upstream) => serves(upstream, wire, request))) return null

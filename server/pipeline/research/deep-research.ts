@@ -68,7 +68,7 @@ export type ResearchProgress =
 export interface ResearchState {
   readonly lines: readonly ChargeLine[]
   readonly tokens: TokenCounts
-  /** What its steps cost the operator so far; undefined if one of them is not known. */
+  /** The operator's cost of its steps so far; undefined if one of them is not known. */
   readonly upstreamCost: Money | undefined
   readonly source: UsageSource
   readonly text: string

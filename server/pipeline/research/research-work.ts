@@ -175,7 +175,7 @@ class ResearchJob {
   }
 
   private async runAndSettle(): Promise<void> {
-    // Whatever fails here, repeats that wait for this idempotency key must not wait forever.
+    // After any failure here, repeats that wait for this idempotency key must not wait forever.
     let end: Ending = 'unknown'
     try {
       this.sendEvent({ kind: 'begun' })

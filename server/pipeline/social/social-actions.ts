@@ -66,7 +66,7 @@ export interface SocialParts {
   readonly keyOf: (id: string) => Promise<LinkingKey | null>
   /** Whether signup credit may pay. By default it buys nothing that costs the operator money. */
   readonly creditBuys: boolean
-  /** What a unit costs the operator, by the name of its price; undefined if not known. */
+  /** The operator's cost of a unit, by the name of its price; undefined if not known. */
   readonly costOf: (price: string) => Money | undefined
 }
 

@@ -6,7 +6,7 @@ import { pendingAppRequest } from './initial-query.ts'
 /** Balances below one dollar are low. */
 export const LOW_BALANCE_MICROS = 1_000_000
 
-/** The signed-in account with its balance. Throws `missing_session` if nobody is signed in. */
+/** The signed-in account with its balance. Throws `missing_session` without a sign-in. */
 export const accountQuery = queryOptions({
   queryKey: ['account'],
   queryFn: () => fetchAccount(),

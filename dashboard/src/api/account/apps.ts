@@ -19,7 +19,7 @@ export const appQuery = (id: string) =>
 export const limitApp = (id: string, limit: number | null) =>
   unwrap(api.apps({ id }).limit.post({ spending_limit: limit }))
 
-/** What outlives a disconnection or a new password: all apps, or keys that apps created. The other keys of ended apps are revoked. */
+/** The part that outlives a disconnection or a new password: all apps, or keys that apps created. The other keys of ended apps are revoked. */
 export interface KeptAccess {
   readonly apps: boolean
   readonly keys: readonly string[]

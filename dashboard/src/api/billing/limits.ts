@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api, defined, unwrap } from '../client/client.ts'
 
-/** What each key has left in the current minute, in pages; with `q`, of keys whose name contains it. */
+/** The remaining limits of each key in the current minute, in pages; with `q`, of keys whose name contains it. */
 export const liveLimitsQuery = (q: string) =>
   infiniteQueryOptions({
     queryKey: ['limits', 'live', q],
@@ -18,7 +18,7 @@ export const limitsQuery = queryOptions({
   queryFn: () => unwrap(api.limits.get({ query: { limit: 1 } })),
 })
 
-/** What one key has left in the current minute; null for a key that was revoked. */
+/** The remaining limits of one key in the current minute; null for a key that was revoked. */
 export const keyLimitsQuery = (key: string) =>
   queryOptions({
     queryKey: ['limits', 'key', key],

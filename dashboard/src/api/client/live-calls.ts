@@ -10,7 +10,7 @@ export function onLiveCall(listener: Listener): () => void {
   return () => void listeners.delete(listener)
 }
 
-/** `data`: of a `call` event. Not parsed while nobody watches: there may be a thousand a second. */
+/** `data`: of a `call` event. Not parsed without a watcher: there may be a thousand a second. */
 export function announceCall(data: string): void {
   if (listeners.size === 0) return
   const call: RequestRecord = JSON.parse(data)

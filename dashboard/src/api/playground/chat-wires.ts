@@ -22,7 +22,7 @@ export interface ChatRequest {
   readonly stream: boolean
 }
 
-/** What one stream event, or a complete response, contains. */
+/** The content of one stream event, or of a complete response. */
 export interface ChatChunk {
   readonly text: string
   /** The response stopped at the maximum number of output tokens. */

@@ -47,7 +47,7 @@ export interface GatewayOperation {
   readonly formType?: FormType
 }
 
-/** What is needed to choose an operation. */
+/** The facts for choosing an operation. */
 export type OperationChoice = Pick<GatewayOperation, 'id' | 'title' | 'group' | 'name' | 'path'> & {
   readonly method: string
 }

@@ -15,7 +15,7 @@ export interface TryCall {
   readonly payer: Payer
 }
 
-/** Who pays: one of the owner's keys, through the session; a pasted key, kept only in memory; or nobody. */
+/** The payer: one of the owner's keys, through the session; a pasted key, kept only in memory; or none. */
 export type Payer =
   | { readonly kind: 'account_key'; readonly keyId: string }
   | { readonly kind: 'pasted_key'; readonly secret: string }

@@ -10,7 +10,7 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { balanceUsd } from '../../ui/format/money.ts'
 import { LimitField, parseLimit } from './limit-field.tsx'
 
-/** Proposed to whoever has not decided on a limit yet. */
+/** The proposed limit of an app that has none yet. */
 const PROPOSED_USD = 5
 
 /** The requested access, the spending limit, and the buttons to allow or deny. The limit comes first. */
@@ -55,7 +55,7 @@ type AccessDecisionProps<T> = {
   children?: ReactNode
 }
 
-/** What the app would be able to do. Plain text only: nothing that an app says about itself becomes a link or an image. */
+/** The app's permissions. Plain text only: an app's own words become no link and no image. */
 function AccessList({ scopes }: { scopes: readonly string[] }) {
   return (
     <div className="grid gap-2">

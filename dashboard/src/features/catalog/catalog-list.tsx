@@ -11,7 +11,7 @@ import { ListFoot } from '../../ui/layout/list-parts.tsx'
 import { SearchBox } from '../../ui/layout/search-box.tsx'
 import { CatalogEntry } from './catalog-entry.tsx'
 
-/** What is on sale, by API, with a search. */
+/** The operations on sale, by API, with a search. */
 export function CatalogList({ search, isSignedIn, onSearch }: CatalogListProps) {
   const query = useInfiniteQuery(catalogQuery(search))
   const { failure, onRetry, more } = listState(query)

@@ -54,7 +54,7 @@ function SpendOfLimit({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-/** What a key can still spend: the lowest of its limit, its budget and the account balance, and which one it is. */
+/** The spendable money of a key: the lowest of its limit, its budget and the account balance, and which one it is. */
 export function KeyRemaining({ apiKey }: { apiKey: ApiKey }) {
   const { amount, bound } = useKeyRemaining(apiKey)
   return (

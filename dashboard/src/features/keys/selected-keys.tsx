@@ -8,7 +8,7 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { useKeysRefresh } from './use-key-actions.ts'
 
 /**
- * What can be done with the selected keys. Asks before it disables them, and tells what became of each that could not be, also once a filter
+ * Actions on the selected keys. Asks before it disables them, and names each that could not be disabled, also once a filter
  * no longer lists them.
  */
 export function SelectedKeys({ ids, onAll, onDisable, onClear }: SelectedKeysProps) {

@@ -44,7 +44,7 @@ export function settingOf(name: TypedName): TypedSetting<Kind> {
   return TYPED_SETTINGS[name]
 }
 
-/** What the form holds before anything is typed. */
+/** The form's initial values. */
 export function typedValues(key: ApiKey | null): TypedValues {
   return byName((name) => {
     const value = key?.[name] ?? ''
@@ -52,7 +52,7 @@ export function typedValues(key: ApiKey | null): TypedValues {
   })
 }
 
-/** What is wrong with what was typed; undefined when nothing is. */
+/** The problem of the typed value; undefined without one. */
 export function typedError(name: TypedName, typed: string): string | undefined {
   const { kind, max = Number.POSITIVE_INFINITY } = settingOf(name)
   const isWrong = {
@@ -64,7 +64,7 @@ export function typedError(name: TypedName, typed: string): string | undefined {
   return isWrong[kind]() ? TEXT.typed[name].wrong : undefined
 }
 
-/** What is sent for it. */
+/** The sent value. */
 export function typedSettings(values: TypedValues): Pick<KeySettings, TypedName> {
   const read = {
     count: (typed: string) => (typed.trim() === '' ? null : Number(typed)),

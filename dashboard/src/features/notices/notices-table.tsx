@@ -37,7 +37,7 @@ function What({ notice: { type, read } }: { notice: Notice }) {
   )
 }
 
-/** What the notice is about: the percentage of a limit, the name of a key, tier, operation, host or upstream, an address, or an amount. */
+/** The subject of the notice: the percentage of a limit, the name of a key, tier, operation, host or upstream, an address, or an amount. */
 function detailOf({ data }: Notice): string {
   const read = (name: string): unknown => Reflect.get(data, name)
   const percent = read('percent')

@@ -8,7 +8,7 @@ import type { OfferedModel } from '../../api/playground/models.ts'
 import { CHAT_TEXT as TEXT } from '../../messages/chat.ts'
 import { costUsd, grouped } from '../../ui/format/money.ts'
 
-/** The settings beside the conversation, as entered. */
+/** The settings next to the conversation, as entered. */
 export interface ChatSettings {
   readonly type: EndpointType
   readonly system: string
@@ -55,7 +55,7 @@ export function maxTokensLabel({ max_output_tokens: max }: OfferedModel): string
   return max === null ? null : grouped(max)
 }
 
-/** The request that the settings describe. Invalid settings are left out, so that the code beside the form can be shown. */
+/** The request that the settings describe. Invalid settings are left out, so that the code next to the form can be shown. */
 export function chatRequest(
   model: OfferedModel,
   settings: ChatSettings,

@@ -11,7 +11,7 @@ import { findImages, ImageGrid } from './image-grid.tsx'
 
 type View = 'images' | 'json' | 'headers'
 
-/** What came back: status, time, cost, explained headers, and the answer as pictures or JSON. */
+/** The response: status, time, cost, explained headers, and the answer as pictures or JSON. */
 export function ResponseDetails({ response }: { response: TryResponse }) {
   const images = findImages(response.json)
   const [chosen, setChosen] = useState<View>('images')

@@ -99,7 +99,7 @@ type TryFormProps = {
   onSend: () => void
 }
 
-/** The price of the request for this account. Null if nobody pays or the operation is not charged per unit. */
+/** The price of the request for this account. Null if it is free or not charged per unit. */
 function usePrice(
   { name, apiPrice }: GatewayOperation,
   { kind }: PayerChoice,

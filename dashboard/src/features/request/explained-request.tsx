@@ -12,7 +12,7 @@ import { RequestCharge } from './request-charge.tsx'
 import { RequestTimes } from './request-times.tsx'
 import { TryAgain } from './try-again.tsx'
 
-/** What a request was, how it ended, where its time went, how its charge was calculated, and how to make it again. */
+/** One request: its input, outcome, times and charge, and how to repeat it. */
 export function ExplainedRequest({ request, keyLabel }: { request: Explained; keyLabel: (id: string) => string }) {
   const { columns } = TEXT
   return (

@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<Line>[] = [
   { id: 'amount', card: 'aside', head: TEXT.lines.amount, numeric: true, cell: amountOf },
 ]
 
-/** What a request cost, the arithmetic of it, and what became of its hold. */
+/** The cost of a request, its arithmetic, and the end of its hold. */
 export function RequestCharge({ request, caller }: { request: Explained; caller: string }) {
   const { charge, refunded_micros_usd: refunded } = request
   if (charge === null)

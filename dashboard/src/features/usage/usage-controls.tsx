@@ -133,7 +133,7 @@ function useSeen(
 
 const NO_SPAN: UsageSpan = { start: 0, end: 1, width: '1h' }
 
-/** What the chart shows, and how it is grouped. */
+/** The chart's figure and its grouping. */
 export function ChartControls({ view, span, onView }: UsageControlsProps & { span: UsageSpan }) {
   const steps = stepsOf(span)
   return (

@@ -1,6 +1,6 @@
 import { clsx } from 'clsx'
 
-/** A usage bar: a warning from 80 %, bad when full. The same information must be in the text beside it. */
+/** A usage bar: a warning from 80 %, bad when full. The same information must be in its text. */
 export function Meter({ label, used, max, text }: { label: string; used: number; max: number; text: string }) {
   const share = max > 0 ? Math.min(100, Math.max(0, (used / max) * 100)) : 100
   const fill = share >= 100 ? 'bg-bad' : share >= 80 ? 'bg-warn' : 'bg-accent'

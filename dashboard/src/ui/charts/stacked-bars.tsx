@@ -16,7 +16,7 @@ export interface ChartSlot {
   readonly running: boolean
 }
 
-/** Stacked bars over time. Arrow keys move through the slots of the focused chart; a table beside it has the same numbers. */
+/** Stacked bars over time. Arrow keys move through the slots of the focused chart; a table has the same numbers. */
 export function StackedBars({ title, slots, series, format, leastStep, onOther }: StackedBarsProps) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const toggle = (name: string) =>

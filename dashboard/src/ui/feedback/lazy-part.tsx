@@ -58,7 +58,7 @@ export function lazyPart<P extends object>(
   return Object.assign(Part, { preload })
 }
 
-/** What a browser tells of its connection. Not every browser does. */
+/** The connection as the browser reports it. Not every browser does. */
 interface Connection {
   readonly saveData?: boolean
 }

@@ -30,7 +30,7 @@ export function parseMicros(text: string): number | null {
   return Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? '').padEnd(6, '0'))
 }
 
-/** Formats a count: exact below a million, then in millions. Show the exact one beside it or as a title. */
+/** Formats a count: exact below a million, then in millions. Show the exact one next to it or as a title. */
 export function shortCount(count: number): string {
   return count < 1_000_000 ? grouped(count) : `${tenth(count / 1_000_000)}M`
 }

@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode } from 'react'
 
-/** What a column is on a card. */
+/** The role of a column on a card. */
 export interface CardColumn<Row> {
   readonly id: string
   readonly head: string
@@ -8,7 +8,7 @@ export interface CardColumn<Row> {
   /** Whether the header is for screen readers only, such as that of a column of menus. */
   readonly silent?: boolean
   /**
-   * Its place on the card of a row: the heading (by default the first column), beside the heading (by default a silent column), below all
+   * Its place on the card of a row: the heading (by default the first column), next to the heading (by default a silent column), below all
    * lines in full width, or nowhere. Else it is a line with its head.
    */
   readonly card?: 'title' | 'aside' | 'below' | 'none'

@@ -27,7 +27,7 @@ const FETCHES = { window: 60, max: 10 }
 /** The steps at which a person is asked. All others go by what was stored then, and fetch nothing. */
 const ASKING_PATHS: ReadonlySet<string> = new Set(['/oauth2/authorize', '/oauth2/consent'])
 
-/** What an app says about itself in its document. */
+/** An app's description of itself in its document. */
 export interface ClientDocument {
   readonly name: string | null
   readonly redirectUris: readonly string[]
@@ -150,7 +150,7 @@ class RememberedDocuments {
   }
 }
 
-/** Addresses that are not public are not told apart from those that do not answer: nobody may map a network with this. */
+/** Private addresses look like addresses that do not answer, so that this cannot map a network. */
 const PROBLEMS: { readonly [kind in OutboundProblemKind]?: string } = {
   timeout: `its document took longer than ${TIMEOUT_MS / 1000} seconds`,
   too_large: `its document is larger than ${MAX_BYTES / 1024} KiB`,

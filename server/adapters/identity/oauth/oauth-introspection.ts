@@ -1,7 +1,7 @@
 import { ACCESS_TOKEN_PREFIX, type TokenGrant } from '../../../core/credentials/oauth-grant'
 import { isJson } from '../../../core/json'
 
-/** What an app asks about a token, once the library has authenticated the app. */
+/** An app's question about a token, once the library has authenticated the app. */
 export interface IntrospectionCall {
   readonly token: string
   readonly clientId: string | null

@@ -12,7 +12,7 @@ const REFRESH_GRACE_SECONDS = 30
 
 export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** What an app may request: `offline_access` gives it a refresh token. */
+/** The scopes that an app may request: `offline_access` gives it a refresh token. */
 export const ALL_SCOPES: readonly string[] = [...SCOPES, 'offline_access']
 
 /**
@@ -40,7 +40,7 @@ export function oauthPlugins(origin: string, clientDiscovery: ClientDiscovery | 
       refreshTokenReuseInterval: REFRESH_GRACE_SECONDS,
       codeExpiresIn: 2 * MINUTE_SECONDS,
       prefix: { opaqueAccessToken: ACCESS_TOKEN_PREFIX, refreshToken: REFRESH_TOKEN_PREFIX, clientSecret: 'gwcs_' },
-      // Our own pages show what is needed; nobody may edit client and resource records.
+      // Our own pages show what is needed; client and resource records cannot be edited.
       clientPrivileges: () => false,
       resourcePrivileges: () => false,
       rateLimit: {

@@ -47,7 +47,7 @@ export interface ProtocolCall {
   /** The authorization code that it redeems. */
   readonly code: string | null
   readonly registration: Registration | null
-  /** What it asks about a token. */
+  /** Its question about a token. */
   readonly introspection: IntrospectionCall | null
 }
 

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const COOKIE = 'gateway_known_browser'
-/** What browsers keep a cookie for at most. */
+/** The longest time for which browsers keep a cookie. */
 const MAX_AGE_SECONDS = 400 * 24 * 3600
 
 /**

@@ -24,7 +24,7 @@ const CHALLENGE_SECONDS = 600
 const LOCK_SECONDS = 900
 const MAX_PASSKEY_NAME_CHARACTERS = 100
 
-/** Paths that begin a session with a second factor: a code beside the password, or a passkey that verified its user. */
+/** Paths that begin a session with a second factor: a code after the password, or a passkey that verified its user. */
 const WITH_SECOND_FACTOR: ReadonlySet<string> = new Set([
   '/two-factor/verify-totp',
   '/two-factor/verify-backup-code',
@@ -137,7 +137,7 @@ function recoveryCode(): string {
 }
 
 /**
- * What the library gets of a body at these paths. It would trust a device for 30 days, skip the session or begin another one if the
+ * The members of a body that the library gets at these paths. It would trust a device for 30 days, skip the session or begin another one if the
  * body says so; those members are overruled. A member that is missing here is passed on.
  */
 export function secondFactorBody(path: string, body: unknown, hash: (code: string) => string): object | null {

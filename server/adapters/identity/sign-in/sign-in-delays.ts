@@ -2,7 +2,7 @@ import { type Clock, DAY_MS, MINUTE_MS } from '../../../core/clock'
 
 const FIRST_DELAY_MS = 1_000
 const MAX_DELAY_MS = MINUTE_MS
-/** Failures are forgotten when nobody tried for this long. */
+/** Failures are forgotten after this time without an attempt. */
 const FORGET_MS = DAY_MS
 const MAX_SUBJECTS = 50_000
 

@@ -31,7 +31,7 @@ export interface NewBrowser {
   readonly userAgent: string | null
 }
 
-/** What happened at the sign-in routes, for their owner to know. Failures are reported, not thrown. */
+/** Events at the sign-in routes, for the owner. Failures are reported, not thrown. */
 export interface SignInEvents {
   /** Somebody gave a wrong password often enough that delays begin. Once a day at most. */
   readonly onGuessing: (user: SignedUpUser, address: string | null) => Promise<void>
@@ -52,7 +52,7 @@ interface Parts {
   readonly events: SignInEvents
 }
 
-/** What came of a request that passed the guard. */
+/** The outcome of a request that passed the guard. */
 export interface SignInOutcome {
   readonly status: number
   /** The user whose session it began. */
@@ -118,7 +118,7 @@ export class SignInGuard {
       return 'retryAfterSeconds' in attempt ? attempt : { attempt, user: () => this.parts.user(session.userId) }
     }
     const email = typeof body['email'] === 'string' ? body['email'].toLowerCase() : ''
-    // The library refuses an email that is none.
+    // The library refuses an invalid email.
     if (email === '' || email.length > MAX_EMAIL_CHARACTERS) return null
     const user = await this.parts.userByEmail(email)
     const known = user && this.browsers.read(headers, user.id)

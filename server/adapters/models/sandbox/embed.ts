@@ -34,7 +34,7 @@ export function embed(route: ModelRoute, body: Json, { encode, decode }: Tokeniz
   return ok(answerOf(route, body, { vectors, used }))
 }
 
-/** What each route sends. */
+/** The response of each route. */
 const TEXTS: Readonly<Partial<Record<ModelRoute, (body: Json, decode: Tokenizer['decode']) => Texts>>> = {
   embeddings: ({ input, dimensions }, decode) => {
     const texts = Array.isArray(input) && typeof input[0] !== 'number' ? input : [input]
@@ -49,7 +49,7 @@ const TEXTS: Readonly<Partial<Record<ModelRoute, (body: Json, decode: Tokenizer[
   batch_embed_contents: ({ requests }) => ofGoogle(elementsOf(requests).filter(isJson)),
 }
 
-/** Tokens beyond the vocabulary of the sandbox stand for nothing. */
+/** Tokens beyond the vocabulary of the sandbox have no meaning. */
 const VOCABULARY = 100_256
 
 function ofGoogle(requests: readonly Json[]): Texts {

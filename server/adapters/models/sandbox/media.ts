@@ -17,7 +17,7 @@ interface MediaCall {
   readonly created: number
 }
 
-/** What the sandbox answers on a route; an error is one sentence for the caller. */
+/** The sandbox's answer on a route; an error is one sentence for the caller. */
 type Answering = (call: MediaCall) => Result<MediaAnswer, string>
 
 export const MEDIA: Readonly<Partial<Record<ModelRoute, Answering>>> = {

@@ -13,7 +13,7 @@ const MODELS = [
   ['speak', 'speech', { unit: 'character', amount: ZERO }],
 ] as const satisfies readonly (readonly [string, ModelPurpose, ModelPrice])[]
 
-/** The models inside the gateway: free, deterministic, and named so that nobody mistakes them for real ones. */
+/** The models inside the gateway: free, deterministic, and named so that they are not mistaken for real ones. */
 export const SANDBOX_MODELS: readonly Model[] = MODELS.map(([name, purpose, price]) => ({
   id: `sandbox/${name}`,
   ownedBy: 'sandbox',

@@ -1,7 +1,7 @@
 import type { Terms } from '../../../core/payments/method'
 
 const TEXT = { type: 'string' }
-/** What directories validate `info` with. */
+/** The schema by which directories validate `info`. */
 const INFO_SCHEMA = (methods: readonly string[], more: object) => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',

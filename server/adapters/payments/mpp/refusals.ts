@@ -11,7 +11,7 @@ const CODES: Readonly<Record<string, PaymentRefusalCode>> = {
 
 /**
  * Maps an exception of the library to a refusal. A dead or slow node is our problem, not the payer's: no new challenge is sent, so that
- * nobody pays twice, and the credential stays valid. An error about the transfer itself is the payer's.
+ * no payer pays twice, and the credential stays valid. An error about the transfer itself is the payer's.
  */
 export function paymentRefusal(error: unknown): PaymentRefusal {
   if (isNodeTrouble(error)) return NETWORK

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 
-/** What viem calls tempoLocalnet: the payment library's own client knows this id, and not anvil's. */
+/** viem's tempoLocalnet: the payment library's own client knows this id, and not anvil's. */
 export const SANDBOX_CHAIN_ID = 1337
 /** pathUSD; every published test account holds more of it than anyone can spend. */
 export const SANDBOX_TOKEN = '0x20c0000000000000000000000000000000000000'

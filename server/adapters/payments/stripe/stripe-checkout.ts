@@ -21,7 +21,7 @@ const PAGE_MS = 30 * MINUTE_MS
 const TOLERANCE_SECONDS = 300
 /** Items per request of a list. */
 const PAGE = 100
-/** What no list can be longer than. */
+/** The maximum length of any list. */
 const MAX_LISTED = 100_000
 
 /** Top-ups with Stripe Checkout. */
@@ -99,7 +99,7 @@ async function openPage(
   return { id: page.id, url: page.url, expiresAt }
 }
 
-/** What a webhook is about; null if it is not signed by Stripe, too old, or about nothing of ours. */
+/** The subject of a webhook; null if it is not signed by Stripe, too old, or about nothing of ours. */
 async function readMessage(
   stripe: Stripe,
   { now, webhookSecret }: StripeOptions,
@@ -211,7 +211,7 @@ function disputeReturn(dispute: Stripe.Dispute, payment: string): CardReturn {
   }
 }
 
-/** What is not in USD, or of another payment than was asked for, must not move money here. */
+/** An amount that is not in USD, or of another payment than was asked for, must not move money here. */
 function doubt(currency: string, of: Stripe.Refund['payment_intent'], payment: string): { isDoubtful?: true } {
   return currency === 'USD' && idOf(of) === payment ? {} : { isDoubtful: true }
 }
@@ -241,7 +241,7 @@ class CardProcessorUnavailable extends Error {
   readonly unavailable = true
 }
 
-/** Whatever fails while the processor is asked and its response read is the processor's failure, also a response of another form. */
+/** Any failure while the processor is asked and its response read is the processor's, also a response of another form. */
 async function askStripe<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()

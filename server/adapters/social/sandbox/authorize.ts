@@ -26,7 +26,7 @@ interface AuthorizationRequest {
   readonly challenge: string
 }
 
-/** What is wrong with an authorization request, as a message. Never redirects, because the URI is not trusted (RFC 6749 4.1.2.1). */
+/** The problem of an authorization request, as a message. Never redirects, because the URI is not trusted (RFC 6749 4.1.2.1). */
 function readRequest(query: URLSearchParams, app: SandboxApp): AuthorizationRequest | string {
   const scopes = (query.get('scope') ?? '').split(' ').filter(Boolean)
   const unknown = scopes.find((scope) => !Object.hasOwn(MEANINGS, scope))
@@ -42,7 +42,7 @@ function readRequest(query: URLSearchParams, app: SandboxApp): AuthorizationRequ
   return { scopes, state, challenge }
 }
 
-/** The consent page. Whoever sees it can approve as any of the test users: that is its purpose. */
+/** The consent page. Every visitor can approve as any of the test users: that is its purpose. */
 export async function consentPage(query: URLSearchParams, app: SandboxApp, community: Community): Promise<Response> {
   const request = readRequest(query, app)
   if (typeof request === 'string') return refusal(request)

@@ -38,7 +38,7 @@ export class LibsqlAppGrants implements AppGrantStore {
     const found = (await this.byAccount(account)).find(
       (one) => one.clientId === clientId && one.disconnectedAt === null,
     )
-    // What was read before an app was disconnected may be that app.
+    // A row read before an app was disconnected may be that app.
     if (found && ends === this.ends) this.known.set(name, found)
     return found ?? null
   }

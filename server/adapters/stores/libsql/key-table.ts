@@ -45,7 +45,7 @@ export class KeyTable {
   private readonly rest = new Map<number, Rest>()
   private readonly lastRead = new Map<string, ApiKey>()
 
-  /** What all rows take, without what few keys set. */
+  /** The columns of all rows, without rare settings. */
   get bytes(): number {
     const arrays = [this.buckets, this.starts, this.ends, this.createdAt, this.content]
     return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)

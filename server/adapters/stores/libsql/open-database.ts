@@ -36,7 +36,7 @@ export interface DatabaseOptions {
   /** Whether the operator promises that a server's disk has what the server acknowledges. */
   readonly isSyncPromised: boolean
   readonly clock: Clock
-  /** Called when nobody may go on with it: another process owns the database, a worker died, or the database of a node is silent. */
+  /** Called when it cannot be used any more: another process owns the database, a worker died, or the database of a node is silent. */
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
   readonly beforeUpgrade?: UpgradeOptions['beforeUpgrade']
@@ -162,7 +162,7 @@ async function raiseAtEnd(mark: EpochMark, writes: WriteQueue): Promise<void> {
   }
 }
 
-/** What both resolve to, once both have ended: whatever was opened is known by then. */
+/** Waits until both have ended, so that all openings are known. */
 async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second])
   return [await first, await second]

@@ -16,7 +16,7 @@ const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
 /** The time of the last migration that this gateway knows. */
 export const SCHEMA_TIME = Math.max(...migrations.entries.map(({ when }) => when))
 
-/** What a start does to the data of an older gateway. */
+/** The upgrade of an older gateway's data by a start. */
 export interface Upgrade {
   /** Null for a database over the network. */
   readonly file: string | null

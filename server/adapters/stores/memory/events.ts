@@ -9,7 +9,7 @@ const MAX_IN_ALL = 10_000
 export const MAX_WAITING = 64
 /** How many of an account's latest events can be sent to a listener that starts from a mark. */
 export const MAX_KEPT = 16
-/** The maximum number of accounts whose events are kept while nobody listens. */
+/** The maximum number of accounts whose events are kept without a listener. */
 export const MAX_UNWATCHED = 500
 
 /** Live events within one process. Several processes would need a shared bus behind the same port. */

@@ -403,7 +403,7 @@ function move(counters: Record<BalancePart, Money>, split: Split, sign: 1 | -1):
   counters.paid = micros(counters.paid + sign * split.paid)
 }
 
-/** Debt is what an account owes. A negative debt would be money that nobody can spend. */
+/** Debt is what an account owes. A negative debt would be money that cannot be spent. */
 function notNegative(debt: Money): Money {
   if (debt < 0) throw new RangeError(`debt below zero: ${debt}`)
   return debt

@@ -13,7 +13,7 @@ import { MemoryHolds } from './holds'
 
 /**
  * Counters that are read from the tables at their first use, so that an owner serves at once, however many accounts there are (ADR 60). What is in memory
- * stays there and is never read again. What is not in memory nobody has changed since this process owns the tables, because every change needs it there
+ * stays there and is never read again. Rows not in memory are unchanged since this process became the owner, because every change needs them there
  * first: so the tables are right about it.
  */
 export class LoadedHolds extends MemoryHolds implements RestorableCounters {

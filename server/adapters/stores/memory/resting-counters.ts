@@ -1,6 +1,6 @@
 import { IdRows } from './id-rows'
 
-/** How counters are written into numbers while nobody uses them. */
+/** How counters are packed into numbers while they are not in use. */
 interface Form<T> {
   /** How many numbers. */
   readonly width: number

@@ -31,7 +31,7 @@ export const SCHEMA: readonly string[] = [
     source INTEGER NOT NULL, origin TEXT NOT NULL)`,
   'CREATE INDEX images_by_origin ON images(source, origin)',
   `CREATE VIRTUAL TABLE image_words USING fts5(title, tags, ${TOKENIZER})`,
-  // What the operator added (folders, files and URLs) and what was read there. Source 0 is the built-in content.
+  // The operator's sources (folders, files and URLs) and their content. Source 0 is the built-in content.
   `CREATE TABLE sources (
     id INTEGER PRIMARY KEY, location TEXT NOT NULL UNIQUE, settings TEXT NOT NULL, added_at INTEGER NOT NULL,
     read_at INTEGER NOT NULL)`,

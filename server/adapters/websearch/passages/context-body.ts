@@ -16,7 +16,7 @@ export interface ContextParts {
   readonly places: readonly Grounding[]
   readonly withMetadata: boolean
   readonly apiVersion: ApiVersion
-  /** What addresses of this gateway's own pictures start with. */
+  /** The beginning of addresses of this gateway's own pictures. */
   readonly baseUrl: string
   readonly nowMs: number
 }

@@ -35,7 +35,7 @@ export interface ReadPage {
   readonly adult: AdultLevel
 }
 
-/** What an answer needs besides its pages. */
+/** The further input of an answer besides its pages. */
 export interface AnswerTask {
   readonly q: string
   readonly altered: string | null

@@ -63,8 +63,8 @@ export async function searxngSearch(
 }
 
 /**
- * Why a search without results asked no engine, which SearXNG does not say: none of that category is on, or none that can search by age.
- * Null when an engine was asked. Otherwise an empty answer that nobody looked for would be charged.
+ * Why a search without results asked no engine, which SearXNG does not say: no engine of that category is on, or none that can search by age.
+ * Null when an engine was asked. Otherwise an empty answer without a search would be charged.
  */
 export async function unasked(
   client: SearxngClient,

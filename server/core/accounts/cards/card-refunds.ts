@@ -211,7 +211,7 @@ const UNBOOKED = failure(
 const DOUBTFUL = 'what the card processor says of it cannot be right; look it up there'
 const ELSEWHERE = failure('invalid_state', 'Another refund has this reference. Look it up, or use another reference.')
 
-/** What can still be refunded: paid, minus everything that went back, is on its way back, or is disputed. */
+/** The refundable amount: paid, minus refunds, pending refunds and disputes. */
 function leftOf({ amount: paid }: Claim, gone: readonly { readonly amount: Money }[]): Money {
   const sum = gone.reduce((total, { amount }) => plus(total, amount), ZERO)
   return micros(Math.max(0, paid - sum))

@@ -35,7 +35,7 @@ export interface CardComparison {
   readonly complete: boolean
 }
 
-/** What the processor has, and the ledger has not, or the other way round. */
+/** Differences between the processor and the ledger. */
 export interface CardDifference {
   /**
    * `payment`: a top-up that is paid and not booked. `unknown_there`: one that is booked, and that the processor does not know.
@@ -121,7 +121,7 @@ export class CardTopUps {
     return { claim, url: page.url }
   }
 
-  /** The account of the top-up that a message is about, as the processor has it; null if it is about none of this gateway's. */
+  /** The account of the top-up that a message is about, as the processor has it; null if it is not about this gateway's pages. */
   async accountOf(message: CardMessage): Promise<AccountId | null> {
     const page = await this.pageOf(message)
     return page === null ? null : ((await this.card.topUpOn(page))?.account ?? null)
@@ -338,12 +338,12 @@ class NotBooked extends Error {
   }
 }
 
-/** Nobody refunds more than was paid. */
+/** A refund is at most what was paid. */
 function isDoubtful({ kind, amount, isDoubtful: isWrong }: CardReturn, paid: Pick<Claim, 'amount'>): boolean {
   return isWrong === true || (kind === 'refund' && amount > paid.amount)
 }
 
-/** What it takes from the balance. A dispute can be of more than was paid, where the cardholder's bank converted the amount. */
+/** The amount that it takes from the balance. A dispute can exceed the payment, where the cardholder's bank converted the amount. */
 export function takenBy({ amount }: CardReturn, paid: Pick<Claim, 'amount'>): Money {
   return min(amount, paid.amount)
 }

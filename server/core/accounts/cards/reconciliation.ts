@@ -24,7 +24,7 @@ const CHAIN_DAYS = 7
 
 const NOTHING_MISSING = { pages: [], isComplete: true }
 
-/** What a comparison found, and booked. */
+/** The findings and bookings of a comparison. */
 export interface ReconciliationResult {
   readonly ledger: readonly LedgerProblem[]
   /** Pages of the processor that were unknown here when it began. */
@@ -150,7 +150,7 @@ export class Reconciliation {
   }
 }
 
-/** What all cells found, `main` first. */
+/** The findings of all cells, `main` first. */
 function joined(cells: readonly CellFindings[]): ReconciliationResult {
   const chain = joinedChains(cells.flatMap((cell) => cell.chain ?? []))
   return {

@@ -4,7 +4,7 @@ import { type Clock, DAY_MS } from '../../clock'
 /** The longest address that mail can be sent to (RFC 5321), in UTF-16 code units. */
 export const MAX_EMAIL_CHARACTERS = 254
 
-/** An email address in lower case, without spaces around it; null when the text is none. */
+/** An email address in lower case, without spaces around it; null when the text is not one. */
 export function readEmail(text: string): string | null {
   const email = text.trim().toLowerCase()
   return email.length <= MAX_EMAIL_CHARACTERS && /^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(email) ? email : null
@@ -17,7 +17,7 @@ export interface MailedChange {
   readonly from: string
   /** Equal to `from` in the confirmation of a sign-up, which changes no address. */
   readonly to: string
-  /** What the password was known by when the change was asked for. A new password ends the token. */
+  /** The fingerprint of the password at the request of the change. A new password ends the token. */
   readonly password?: string | null
 }
 

@@ -30,7 +30,7 @@ interface Parts {
 
 /**
  * Changes the email address that an owner signs in with. With mail configured, the owner confirms the new address by a link sent
- * to it, and the old address is notified. Without mail nobody could confirm it, so the change takes effect at once.
+ * to it, and the old address is notified. Without mail it cannot be confirmed, so the change takes effect at once.
  */
 export class EmailChanges {
   private readonly parts: Parts
@@ -71,7 +71,7 @@ export class EmailChanges {
     if (!change) return err(failure('invalid_state', LINK_EXPIRED))
     const by = { kind: 'owner', id: change.userId, address: actor.address } as const
     if (change.from === change.to) return this.confirmSignUp(change, by)
-    // Whoever got in and asked for the change is locked out by a new password, and the link with them.
+    // A new password invalidates links that an intruder requested.
     if (change.password !== (await this.parts.identity.passwordMark(change.userId)))
       return err(failure('invalid_state', LINK_EXPIRED))
     const changed = await this.change({ ...change, confirmed: true }, by)

@@ -1,7 +1,7 @@
 import { isoTime } from '../../clock'
 import type { Mail } from '../../mail/mailer'
 
-/** The mails that owners receive. Links carry their token after #, which browsers send to no server and so nobody logs. */
+/** The mails that owners receive. Links carry their token after #, which browsers send to no server, so no log has it. */
 export function resetMail(to: string, link: string): Mail {
   return {
     to,
@@ -44,7 +44,7 @@ export function guessingMail(to: string, address: string | null): Mail {
   }
 }
 
-/** What a browser says of itself, as a short line of plain text; null if it says nothing. */
+/** A browser's description of itself, as a short line of plain text; null without one. */
 export function plainUserAgent(text: string | null): string | null {
   return text?.replace(/[^\x20-\x7e]/g, '').slice(0, 200) || null
 }
@@ -81,7 +81,7 @@ const CHANGES = {
 /** A change of how an owner signs in. */
 export type SecurityChange = keyof typeof CHANGES
 
-/** Tells the owner, so that nobody changes how they sign in unnoticed. */
+/** Notifies the owner, so that no change of the sign-in goes unnoticed. */
 export function securityMail(to: string, change: SecurityChange): Mail {
   return {
     to,
@@ -90,7 +90,7 @@ export function securityMail(to: string, change: SecurityChange): Mail {
   }
 }
 
-/** Goes to the old address, so that nobody can take over an account unnoticed. */
+/** Goes to the old address, so that no takeover of an account goes unnoticed. */
 export function emailChangedMail(to: string, newAddress: string): Mail {
   return {
     to,

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../audit'
 import type { AccountId, NoteId } from '../../ids'
 
-/** What a colleague should know about an account. Its owner never sees it. */
+/** A colleague's note about an account. Its owner never sees it. */
 export interface AccountNote {
   readonly id: NoteId
   readonly accountId: AccountId
@@ -11,7 +11,7 @@ export interface AccountNote {
   readonly text: string
 }
 
-/** What an account can be found by. */
+/** The searchable facts of an account. */
 export interface AccountFinder {
   /** The accounts of keys whose shown beginning starts with `prefix` and, unless it is null, whose last four characters are `last4`. */
   ofKeys(prefix: string, last4: string | null, limit: number): Promise<readonly AccountId[]>

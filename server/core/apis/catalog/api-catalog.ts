@@ -99,7 +99,7 @@ export class ApiCatalog {
     })
   }
 
-  /** What is closed of an API, to whom and since when. */
+  /** The closed operations of an API, with accounts and times. */
   closedOf(api: Api): readonly ApiClosing[] {
     return this.parts.closings.of(api)
   }
@@ -363,7 +363,7 @@ function changedForm(previous: Api, change: ApiChange) {
   return { form: dropped ? { ...form, auth: { kind: 'none' as const } } : form, errors, dropped }
 }
 
-/** What stays of an operation that gets this method: a GET that becomes a POST is a write, unless its effect is given again. */
+/** The settings that an operation keeps with this method: a GET that becomes a POST is a write, unless its effect is given again. */
 function settingsFor(operation: OperationForm | undefined, method: OperationForm['method']): Partial<OperationForm> {
   if (!operation || operation.method === method) return operation ?? {}
   const { effect: _, ...others } = operation
@@ -380,7 +380,7 @@ function auditDetail(api: Api, previous: Api | null): Record<string, unknown> {
   }
 }
 
-/** What the audit log shows of an API. Of its authentication only the kind. */
+/** An API in the audit log. Of its authentication only the kind. */
 function settingsOf({ name, baseUrl, auth, enabled }: Api) {
   return { name, baseUrl, auth: auth.kind, enabled }
 }

@@ -4,7 +4,7 @@ import { canonicalJson } from './assemble-api'
 import type { ImportDiff } from './diff'
 import type { RefusedPart } from './imported'
 
-/** What an import would do. `confirm` is what to send to do exactly this. */
+/** The plan of an import. Sending `confirm` does exactly this. */
 export interface ImportPlan {
   readonly api: Api
   readonly isNew: boolean
@@ -14,7 +14,7 @@ export interface ImportPlan {
   readonly confirm: string
 }
 
-/** What applying a catalog would do to one API. Lists hold the ids of operations, and the names of settings. */
+/** The effect of applying a catalog on one API. Lists hold the ids of operations, and the names of settings. */
 export interface ApiPlan {
   readonly name: string
   readonly action: 'create' | 'change' | 'remove' | 'unchanged'

@@ -1,7 +1,7 @@
 import type { ApiParameter, ApiPrice } from '../api'
 import type { ImportedOperation } from './imported'
 
-/** What a re-import changes of an operation that stays. Each of them is asked about. */
+/** The changes of a re-import to an operation that stays. Each needs a confirmation. */
 export type ChangedAspect = 'text' | 'path' | 'schema' | 'price'
 
 export interface ChangedOperation {
@@ -9,7 +9,7 @@ export interface ChangedOperation {
   readonly changed: readonly ChangedAspect[]
 }
 
-/** What an import would do to the operations that are there. Each list is in the order of the operations. */
+/** The effect of an import on existing operations. Each list is in the order of the operations. */
 export interface ImportDiff {
   readonly added: readonly string[]
   readonly changed: readonly ChangedOperation[]
@@ -57,7 +57,7 @@ function textsOf({ title, description, parameters, body }: PricedOperation): unk
   return [title, description, sorted(described), texts(body?.schema)]
 }
 
-/** What a call may hold and what comes back, without texts. */
+/** The shape of a call's input and answer, without texts. */
 function schemaOf({ parameters, body, effect, answer, headersDown }: PricedOperation): unknown {
   const declared = parameters.map(({ description: _, ...rest }) => [keyOf(rest), withoutTexts(rest)] as const)
   return [sorted(declared), body && withoutTexts(body), effect, answer, [...headersDown].sort()]

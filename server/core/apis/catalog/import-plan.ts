@@ -67,7 +67,7 @@ function keepOperatorSettings(
 ): Omit<OperationForm, 'price'> & Pick<ApiOperation, 'effect'> {
   if (!old) return imported
   const { success, upstreamCost, payPerRequest, idempotencyHeader, refusedStatuses, headersUp, enabled, answer } = old
-  // What was said of a GET does not make the POST of the same name a read.
+  // Settings of a GET do not make the POST of the same name a read.
   const effect = old.method === imported.method ? { effect: old.effect } : {}
   const kept = { success, upstreamCost, payPerRequest, idempotencyHeader, refusedStatuses, headersUp, enabled, answer }
   return { ...imported, ...kept, ...effect, headersDown: [...new Set([...imported.headersDown, ...old.headersDown])] }

@@ -24,7 +24,7 @@ export interface RefusedPart {
   readonly reason: string
 }
 
-/** What a document describes. All texts are plain: without HTML, control, direction and zero-width characters. */
+/** The content of a document. All texts are plain: without HTML, control, direction and zero-width characters. */
 export interface ImportedDocument {
   readonly title: string
   readonly description: string
@@ -32,7 +32,7 @@ export interface ImportedDocument {
   readonly servers: readonly string[]
   readonly operations: readonly ImportedOperation[]
   readonly refused: readonly RefusedPart[]
-  /** What was left out or is not checked. Each is a sentence. */
+  /** Omissions and unchecked parts. Each is a sentence. */
   readonly notices: readonly string[]
 }
 

@@ -8,7 +8,7 @@ export function secretContext(api: string): SealContext {
 }
 
 /**
- * What is stored of a given authentication. A stored secret is kept only for the place that it was given for: the same kind of
+ * The stored form of an authentication. A stored secret is kept only for its own place: the same kind of
  * authentication at the same scheme, host and port. Throws `NoStoredSecret` if there is none to keep.
  */
 export function sealedAuth(

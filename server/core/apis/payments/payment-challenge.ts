@@ -32,7 +32,7 @@ export interface AllowedPayment {
   /** The URL that is paid for. */
   readonly url: string
   readonly maximum: Money
-  /** What a cost comes to for the caller. */
+  /** The caller's price for an upstream cost. */
   readonly priceOf: (cost: Money) => Money
 }
 

@@ -37,7 +37,7 @@ export interface UpstreamPayment {
   /** In the token's smallest unit. */
   readonly amount: bigint
   readonly cost: Money
-  /** What the chain takes for it out of the wallet, as a rule. It counts towards the daily maxima and is in no price. */
+  /** The chain's usual fee for it. It counts towards the daily maxima and is in no price. */
   readonly fee: Money
   /** 32 bytes, `0x` and hex digits: what the chain knows the payment by. No two payments have the same. */
   readonly nonce: string
@@ -97,9 +97,9 @@ export interface UpstreamPayments {
   end(request: RequestId, state: 'cashed' | 'unused', at: number): Promise<void>
   /** For how many accounts payments of an API were cashed without an answer since then. */
   losers(api: string, since: number): Promise<number>
-  /** What was signed since then, by API and state. */
+  /** The signatures since then, by API and state. */
   sums(since: number): Promise<readonly PaymentSum[]>
-  /** What counts towards the daily maximum in all. */
+  /** The sum that counts towards the daily maximum. */
   counted(now: number): Promise<Money>
   /** Deletes payments that were signed before then and whose fate is known, some at once. */
   prune(before: number): Promise<void>
@@ -115,7 +115,7 @@ export interface UpstreamWallet {
   trouble(token: WalletToken, amount: bigint): Promise<string | null>
   /** The signature of a transfer (EIP-3009), `0x` and hex digits. The same payment has the same one. */
   sign(payment: UpstreamPayment): Promise<string>
-  /** What a 402 asks for in the `Payment` scheme (MPP). Empty if it does not. */
+  /** The demands of a 402 in the `Payment` scheme (MPP). Empty without it. */
   readScheme(header: string): readonly AskedPayment[]
   /** The transaction that a `Payment-Receipt` names, or null. */
   readReceipt(header: string): string | null
@@ -127,11 +127,11 @@ export interface UpstreamWallet {
 export interface PaidHeader {
   readonly name: string
   readonly value: string
-  /** What an answer must never contain: whoever has it can get what was paid for. */
+  /** Text that an answer must never contain: its reader could get the paid answer. */
   readonly secrets: readonly string[]
 }
 
-/** What a 402 asks for, in whatever protocol. All of it is the upstream's word, to be validated. */
+/** A demand of a 402, in any protocol. All of it is the upstream's word, to be validated. */
 export interface AskedPayment {
   /** Why it cannot be paid at all, such as `another scheme`; null if it can. */
   readonly problem: string | null
@@ -143,7 +143,7 @@ export interface AskedPayment {
   readonly amount: unknown
   /** How long it may be paid, from now. */
   readonly lifeSeconds: unknown
-  /** What the chain will know the payment by, if the challenge decides that. */
+  /** The payment's identity on the chain, if the challenge decides that. */
   readonly nonce: string | null
   /** Whether it is for this URL. */
   isFor(url: URL): boolean
@@ -151,7 +151,7 @@ export interface AskedPayment {
 }
 
 /**
- * What an answer must not show of a signed payment: its header in either alphabet of base64, and the two numbers of its signature, from which
+ * The parts of a signed payment that an answer must not show: its header in either alphabet of base64, and the two numbers of its signature, from which
  * anyone can write it again.
  */
 export function paymentSecrets(value: string, signature: string): readonly string[] {

@@ -7,12 +7,12 @@ const MAX_CHALLENGE_BYTES = 16 * 1024
 
 interface Challenge {
   readonly version: 1 | 2
-  /** What version 2 says once for all offers, echoed with the payment. */
+  /** The part of version 2 for all offers, echoed with the payment. */
   readonly resource: unknown
   readonly extensions: unknown
 }
 
-/** What a 402 asks for by x402: version 2 in its header, version 1 in its body. Empty if it does not. */
+/** The demands of a 402 by x402: version 2 in its header, version 1 in its body. Empty if it does not. */
 export function readX402(header: string | null, body: Uint8Array): readonly AskedPayment[] {
   const version = header === null ? 1 : 2
   const text = header === null ? bodyText(body) : headerText(header)
@@ -87,7 +87,7 @@ function bodyText(body: Uint8Array): string | null {
   return body.byteLength > MAX_CHALLENGE_BYTES ? null : new TextDecoder().decode(body)
 }
 
-/** Two headers of one name arrive joined by a comma, which is not base64: nobody knows which of them was meant. */
+/** Two headers of one name arrive joined by a comma, which is not base64: which of them was meant is unknown. */
 function headerText(header: string): string | null {
   if (header.length > MAX_CHALLENGE_BYTES || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(header)) return null
   return Buffer.from(header, 'base64').toString()

@@ -10,10 +10,10 @@ export interface CallPrice {
   readonly version: string
 }
 
-/** What a call is charged, at most what was held for it. */
+/** The charge of a call, at most its hold. */
 export interface ApiCharge {
   readonly charged: Charged
-  /** What the upstream claims beyond the maximum. The house bears it. */
+  /** The upstream's claim beyond the maximum, which the house bears. */
   readonly overrun: Money
 }
 

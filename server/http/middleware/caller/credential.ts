@@ -4,7 +4,7 @@ import type { Credential, Route } from '../../../pipeline/call'
 import { x402In } from '../payment-headers'
 import { audienceOf } from './audience'
 
-/** Where clients send a key beside `Authorization`: the SDKs of Anthropic, Google and Azure. */
+/** Where clients send a key other than in `Authorization`: the SDKs of Anthropic, Google and Azure. */
 const KEY_HEADERS = ['x-api-key', 'x-goog-api-key', 'api-key']
 /** Where clients of Brave's search send theirs, on routes of the same form. */
 const BRAVE_HEADER = 'x-subscription-token'
@@ -39,12 +39,12 @@ export function readCredential(headers: Headers, { path, others, route }: Reques
       : { kind: 'api_key', secret: held.secret }
 }
 
-/** What names an account: a key or an access token, also beside a payment. */
+/** The credential of an account: a key or an access token, also together with a payment. */
 export type Held =
   | { readonly kind: 'key'; readonly secret: string; readonly scheme?: 'missing' | 'other' }
   | { readonly kind: 'token'; readonly token: string }
 
-/** The key or token of a request; null without one. A text that is neither is a key that nobody has. */
+/** The key or token of a request; null without one. Any other text is an unknown key. */
 export function heldIn(headers: Headers, others: readonly string[]): Held | null {
   const authorization = headers.get('authorization')
   return heldBy(paymentIn(authorization) === null ? authorization : null, others)

@@ -13,7 +13,7 @@ const MAX_CACHED = 8
 /** The documents that every client may ask for again: they have an ETag, and their compressed form is kept. */
 const DOCUMENTS =
   /^https?:\/\/[^/]+\/(openapi\.json|openapi\/operations|llms\.txt|schemas\/|\.well-known\/|v1\/catalog(\?|$))/
-/** What is compressed on each request: the owner's lists, and the guide. A GET never shows a secret: it is shown once, by the POST that made it. */
+/** Responses that are compressed on each request: the owner's lists, and the guide. A GET never shows a secret: it is shown once, by the POST that made it. */
 const LISTS = /^https?:\/\/[^/]+\/(api\/|docs\/guide)/
 
 /**
@@ -85,7 +85,7 @@ const zstd = promisify(zstdCompress)
 /** Nearly as small as the best quality in a twentieth of the time. */
 const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 
-/** What is kept may take longer. */
+/** Compression of kept files may take longer. */
 const COMPRESS: Readonly<Record<Encoding, (body: Uint8Array, isKept: boolean) => Promise<Buffer>>> = {
   br: (body) => br(body, QUICK),
   zstd: (body, isKept) => zstd(body, { params: { [constants.ZSTD_c_compressionLevel]: isKept ? 12 : 3 } }),

@@ -32,7 +32,7 @@ type ReadPage<T> = (cursor: string | null) => Promise<Page<T> | null>
 
 /**
  * Takes what a page cost from the window of who downloads it before the next one is read, so that a download that waits holds no rows.
- * What the first page costs was taken with the request.
+ * The cost of the first page was taken with the request.
  */
 export function paced<T>(context: Pick<RequestContext, 'pace'>, page: ReadPage<T>): ReadPage<T> {
   let rows = 0

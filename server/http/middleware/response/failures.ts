@@ -127,7 +127,7 @@ export function failureOf(error: unknown, requestId: string, onFault: OnFault): 
     return failure('service_unavailable', 'The database is not responding. Nothing was charged. Try again.', {
       retryAfterSeconds: 1,
     })
-  // Whether something was charged, nobody here knows: a payment may have been settled.
+  // Whether something was charged is unknown here: a payment may have been settled.
   return failure(
     'internal_error',
     `Something went wrong on our side. If it happens again, contact support and quote ${requestId}.`,

@@ -128,7 +128,7 @@ export class Reply {
   /** A charged success. Its log row was written with the charge. */
   private served({ status = 200, body, headers, cost, receipt, readings }: Ended<'served'>): Response {
     this.ended({ status })
-    // What was paid for belongs to its payer alone. Shared caches keep a GET whose key was not in `Authorization`, unless told not to.
+    // A paid answer belongs to its payer alone. Shared caches keep a GET whose key was not in `Authorization`, unless told not to.
     const paid = { ...receipt?.headers, 'cache-control': 'private' }
     return this.send(status, body, { 'x-cost-micros-usd': String(cost), ...paid, ...headers }, readings)
   }

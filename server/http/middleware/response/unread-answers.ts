@@ -59,7 +59,7 @@ export class UnreadAnswers {
         pull: (controller) => {
           const piece = pieces.next(this.clock.now())
           if (piece) return controller.enqueue(piece)
-          // Nobody may take a body that was cut off for a whole one, so it has no end.
+          // A body that was cut off must not look whole, so it has no end.
           if (!this.open.has(pieces)) return new Promise<void>(() => undefined)
           this.end(pieces)
           controller.close()

@@ -55,7 +55,7 @@ export interface ApiCommandParts {
   readonly now: () => number
 }
 
-/** What an operator can order about APIs, over the control socket and over HTTP. Bodies are already validated by their schemas. */
+/** An operator's commands about APIs, over the control socket and over HTTP. Bodies are already validated by their schemas. */
 export class ApiCommands {
   private readonly catalog: ApiCatalog
   private readonly parts: Omit<ApiCommandParts, 'apiCatalog'>

@@ -14,7 +14,7 @@ export interface ApiReportNeeds {
   readonly now: () => number
 }
 
-/** What the APIs brought in over the last days, and what the wallet has signed, for the operator. */
+/** The revenue of the APIs over the last days, and the wallet's signatures, for the operator. */
 export async function readApiReport({ apis, operationUsage, paying, now }: ApiReportNeeds): Promise<ApiReport> {
   const from = now() - DAYS * DAY_MS
   const [usage, paid, signed] = await Promise.all([

@@ -82,7 +82,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
     )
 }
 
-/** What an operator does with an API beside changing it: trying an operation, and opening what overruns closed. */
+/** Actions of an operator on an API other than changes: trying an operation, and opening operations that overruns closed. */
 export function operatorApiActRoutes(parts: ApiCommandParts & { readonly owners: OwnerSessions }) {
   const orders = new ApiCommands(parts)
   const { operator } = operatorRoles(parts.owners)

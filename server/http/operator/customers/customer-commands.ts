@@ -40,7 +40,7 @@ import type {
 
 const MAX_REFUSED = 20
 
-/** What an erased account loses. */
+/** The data that an erased account loses. */
 const ERASED = [
   'email address, name, password, second factors and sessions of the owner',
   'names, notes and allowed addresses of the API keys, which are revoked',
@@ -62,11 +62,11 @@ export interface CustomerParts extends OperatorParts, Omit<ExportParts, 'limitRe
   readonly apps: AppGrantStore
   /** Null without mail settings. */
   readonly mailer: Mailer | null
-  /** Sends a mail that nobody waits for. */
+  /** Sends a mail without waiting for it. */
   readonly tellOwner: (mail: Mail) => void
 }
 
-/** What operators and support do for one customer, for the control socket and over HTTP. Every change is audited with the actor. */
+/** The work of operators and support for one customer, for the control socket and over HTTP. Every change is audited with the actor. */
 export class CustomerCommands {
   private readonly parts: CustomerParts
   private readonly orders: OperatorCommands

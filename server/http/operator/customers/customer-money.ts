@@ -33,7 +33,7 @@ export interface CustomerMoneyParts extends OperatorParts {
   readonly now: () => number
 }
 
-/** What operators do with the money of one customer. Entries correct others; none is ever changed. */
+/** Money operations of operators for one customer. Entries correct others and never change. */
 class CustomerMoney {
   private readonly parts: CustomerMoneyParts
   private readonly orders: OperatorCommands

@@ -27,7 +27,7 @@ function customerIn({ accounts }: Pick<CustomerRouteParts, 'accounts'>) {
   }
 }
 
-/** What operators and support see of one customer (spec D15). */
+/** One customer as operators and support see it (spec D15). */
 export function customerRoutes(parts: CustomerRouteParts) {
   const orders = new CustomerCommands(parts)
   const views = new CustomerViews(parts)
@@ -110,7 +110,7 @@ export function customerRecordRoutes(parts: CustomerRouteParts) {
     )
 }
 
-/** What operators and support do for one customer. Every change is audited. */
+/** The work of operators and support for one customer. Every change is audited. */
 export function customerActRoutes(parts: CustomerRouteParts) {
   const orders = new CustomerCommands(parts)
   const { operator, staff } = operatorRoles(parts.owners)

@@ -48,7 +48,7 @@ export function customerSocketCommands(
   }
 }
 
-/** What the routes of `/api/operator/accounts/:id` show, with the parameters of their queries. */
+/** The views of `/api/operator/accounts/:id`, with the parameters of their queries. */
 function customerViewCommands(parts: CustomerViewParts): Readonly<Record<string, SocketCommand>> {
   const views = new CustomerViews(parts)
   const command = <T extends ParameterTable>(

@@ -40,7 +40,7 @@ export interface CustomerViewParts extends CustomerParts {
 
 type PageQuery = Parameters<typeof PAGE_QUERY>
 
-/** What operators and support see of one customer, over HTTP and the control socket. */
+/** One customer as operators and support see it, over HTTP and the control socket. */
 export class CustomerViews {
   private readonly parts: CustomerViewParts
 

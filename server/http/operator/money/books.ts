@@ -39,7 +39,7 @@ const ENTRIES_HEAD = [
   ...['description', 'reference'],
 ]
 const STATEMENT_HEAD = ['account', 'opening_usd', 'debits_usd', 'credits_usd', 'closing_usd']
-/** What each ledger account moved on each day of a period; or the journal: opening balances, every entry, closing balances. Last a line with the total. */
+/** The movement of each ledger account on each day of a period; or the journal: opening balances, every entry, closing balances. Last a line with the total. */
 async function booksFile(
   { accounting }: BooksParts,
   { period, name, entries }: Named,
@@ -163,7 +163,7 @@ function balanced(opening: Money, debits: Money, credits: Money, account: string
   return { account, opening, debits, credits, closing: minus(plus(opening, credits), debits) }
 }
 
-/** What customers can spend at the end of the period. */
+/** The spendable balance of all customers at the end of the period. */
 export function owedTo(flows: readonly Flow[]): Money {
   const sign = (account: string) => (account === 'customers/credit' || account === 'customers/paid' ? 1 : 0)
   return micros(

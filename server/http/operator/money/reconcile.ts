@@ -53,7 +53,7 @@ function periodOf({ from, to }: ReconcileForm, now: number): Result<{ from: numb
   return ok({ from: start, to: end })
 }
 
-/** What the last comparisons found, and pages that wait for a decision. */
+/** The last comparisons, and pages that wait for a decision. */
 async function reconciliations({ reconciliation, unknownCheckouts }: ReconcileParts): Promise<Reconciliations> {
   const [runs, unknown] = await Promise.all([reconciliation.newest(MAX_RUNS), unknownCheckouts.unresolved()])
   const [last] = runs

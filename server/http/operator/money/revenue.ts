@@ -119,7 +119,7 @@ async function rowsOf({ revenue }: RevenueParts, { first, end, grouping }: Asked
   return [...rows].sort(order)
 }
 
-/** What was paid from balances, and by each method of payment per request. */
+/** Payments from balances, and by each method of payment per request. */
 async function railsOf(
   revenue: RevenueReports,
   days: Pick<Asked, 'first' | 'end'>,

@@ -29,7 +29,7 @@ export interface StuckParts {
   readonly stuck: StuckRecords
 }
 
-/** What operators decide about records that the tables refuse (ADR 10). Ids come from outside: an unknown one is found nowhere. */
+/** Decisions of operators about records that the tables refuse (ADR 10). Ids come from outside and may be unknown. */
 class StuckOrders {
   private readonly stuck: StuckRecords
 

@@ -40,7 +40,7 @@ const USERS_AT_ONCE = 20
 /** Calls and payments that began before the copy may have ended after it. */
 const EARLIER_MS = DAY_MS
 
-/** What an operator looks at, and does again, after data was restored from an older copy. Safe to repeat. */
+/** The check after data was restored from an older copy. Safe to repeat. */
 async function afterRestore(
   parts: AfterRestoreParts,
   actor: Actor,
@@ -78,7 +78,7 @@ async function afterRestore(
   })
 }
 
-/** What is known about the restore, or what the operator says of a database that its server restored. */
+/** The facts of the restore, or the operator's word about a database that its server restored. */
 function restoredFrom({ restored, now }: AfterRestoreParts, takenAt: string | undefined): RestoreNote | null {
   const at = takenAt === undefined ? null : parseInstant(takenAt)
   if (at === null || at > now()) return restored

@@ -11,7 +11,7 @@ export interface ArchiveCommandParts {
   readonly now: () => number
 }
 
-/** Archives over the control socket. Whoever removes a month repeats the command until it is done: each removes some rows. */
+/** Archives over the control socket. The command that removes a month is repeated until it is done: each removes some rows. */
 export function archiveCommands(
   { archive, now }: ArchiveCommandParts,
   actor: Actor,

@@ -9,7 +9,7 @@ import { PLAIN_ANSWERS, PLAIN_REQUEST } from './plain-wire'
 
 const NOTHING_USED = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
-/** What all calls that count tokens have in common: vendors do not bill them. */
+/** The common part of all calls that count tokens: vendors do not bill them. */
 const FREE = { ...PLAIN_REQUEST, uncovered: [], isFree: true } as const satisfies Partial<ModelRequest>
 
 /** Anthropic's messages/count_tokens: the body of a message without an output cap. */

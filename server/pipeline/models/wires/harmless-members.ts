@@ -4,7 +4,7 @@ function covered(...names: readonly string[]): MemberRules {
   return Object.fromEntries(names.map((name) => [name, COVERED]))
 }
 
-/** What agents say about themselves. Vendors ignore it. */
+/** Members in which agents describe themselves. Vendors ignore them. */
 const OF_AGENTS: MemberRules = covered('client_metadata', 'session_id')
 
 /**

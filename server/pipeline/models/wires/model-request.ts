@@ -6,7 +6,7 @@ import { isUnitPrice, type UnitsAsked } from '../../../core/models/unit-price'
 import { err, ok, type Result } from '../../../core/result'
 import { objectMembers, type PropertyPosition } from './json/json-members'
 
-/** What the gateway must know of a call's body. The body itself is forwarded as received. */
+/** The facts of a call's body that the gateway needs. The body itself is forwarded as received. */
 export interface ModelRequest {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly members: ReadonlyMap<string, PropertyPosition>
@@ -40,7 +40,7 @@ export interface ModelRequest {
   readonly references?: readonly ItemReference[]
   /** Whether later calls may refer to the items of its answer. */
   readonly keepsItems?: boolean
-  /** What it asks for, if its model is not charged by tokens. */
+  /** Its units, if its model is not charged by tokens. */
   readonly units?: UnitsAsked
   /** Members to set, because the price depends on them and the caller left them to the vendor. */
   readonly defaults?: Readonly<Record<string, string>>

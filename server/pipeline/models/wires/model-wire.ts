@@ -7,7 +7,7 @@ import type { UsageSource } from '../../../core/usage/call-record'
 import { endOfString } from './json/readable-json'
 import { type ModelRequest, USUAL_BYTES } from './model-request'
 
-/** What the path and query of a call say in addition to its body. */
+/** The settings of a call in its path and query, in addition to its body. */
 export interface WirePath {
   readonly model: string | null
   readonly stream: boolean
@@ -72,7 +72,7 @@ export interface StreamMeter {
   readonly seen: MeteredOutput
 }
 
-/** What was delivered, as reported by the vendor or counted by the gateway. */
+/** The delivered usage, as reported by the vendor or counted by the gateway. */
 export interface MeteredOutput {
   /** The vendor's latest report. */
   readonly counts: ModelTokens | null
@@ -90,7 +90,7 @@ export interface Metered {
 }
 
 /**
- * What a call is charged for (spec D4, docs/models.md): the vendor's final count, if it is plausible; otherwise the
+ * The charged usage of a call (spec D4, docs/models.md): the vendor's final count, if it is plausible; otherwise the
  * vendor's or our own count of the input, and an estimate of the text that was delivered. Never more output than the cap.
  */
 export function metered(seen: MeteredOutput, expected: { readonly input: number; readonly output: number }): Metered {

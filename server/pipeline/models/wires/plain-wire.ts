@@ -11,7 +11,7 @@ export const PLAIN_ANSWERS: Pick<ModelWire, 'textBytes' | 'meter' | 'errorEvent'
   errorEvent: (body) => body,
 }
 
-/** What the calls of such an API have in common: text in, and nothing that a model writes. */
+/** The common part of such an API's calls: text in, and no written output. */
 export const PLAIN_REQUEST = {
   stream: false,
   usageAsked: true,

@@ -4,7 +4,7 @@ import { Field } from '../../../ui/field.tsx'
 import { settingOf, type TypedName, typedNames } from '../typed-settings.ts'
 import type { KeyFieldsProps } from './key-fields-props.ts'
 
-/** The settings that are typed into one control each; short ones stand beside each other. */
+/** The settings that are typed into one control each; short ones share a row. */
 export function TypedFields({ section, ...props }: KeyFieldsProps & { section: 'first' | 'more' }) {
   const names = typedNames(section)
   if (names.length === 0) return null

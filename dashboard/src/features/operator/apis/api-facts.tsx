@@ -31,7 +31,7 @@ export function revenueText(figures: ApiFigures | undefined): string {
   return figures ? costUsd(figures.revenue_micros_usd) : '-'
 }
 
-/** What the upstream cost; it is known only if the cost of every operation that was called is. */
+/** The upstream cost; it is known only if the cost of every operation that was called is. */
 export function upstreamCostText(figures: ApiFigures | undefined): string {
   if (!figures) return '-'
   const { upstream_cost_micros_usd: cost } = figures

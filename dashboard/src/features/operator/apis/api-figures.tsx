@@ -5,7 +5,7 @@ import { grouped, percent, shortCount } from '../../../ui/format/money.ts'
 import { Figure, Figures } from '../../../ui/layout/card.tsx'
 import { HealthBadge, marginOf, revenueText, upstreamCostText } from './api-facts.tsx'
 
-/** What an API earned and how it does. */
+/** The earnings and the health of an API. */
 export function ApiFiguresRow({ name }: { name: string }) {
   const figures = useQuery(apiReportQuery).data?.apis.find((api) => api.name === name)
   const { calls = 0, failed = 0 } = figures ?? {}

@@ -10,7 +10,7 @@ import { Card } from '../../../ui/layout/card.tsx'
 import { PlanTable } from './plan-table.tsx'
 import { type CheckedImport, chosenImport, useApply, useReview } from './use-import.ts'
 
-/** What a checked document would sell: the operator chooses operations, sets prices, and imports. */
+/** The plan of a checked document: the operator chooses operations, sets prices, and imports. */
 export function ImportReview({ checked, existing, onBack, onDone }: ImportReviewProps) {
   const { plan } = checked
   const known = new Set(existing?.operations.map(({ id }) => id))
@@ -82,7 +82,7 @@ type ImportReviewProps = {
 
 const MAX_REFUSED = 100
 
-/** What cannot be sold, what disappears, and what the operator should know. */
+/** Operations that cannot be sold or that disappear, and notes for the operator. */
 function PlanNotes({ plan }: { plan: ImportPlan }) {
   const { refused, notices, removed } = plan
   return (
@@ -118,7 +118,7 @@ function PlanNotes({ plan }: { plan: ImportPlan }) {
 
 const MAX_NAMED = 20
 
-/** What a re-import adds, changes and removes. */
+/** The additions, changes and removals of a re-import. */
 function Difference({ plan: { added, changed, removed } }: { plan: ImportPlan }) {
   const parts: readonly (readonly [string, readonly string[]])[] = [
     [TEXT.addedHead, added],

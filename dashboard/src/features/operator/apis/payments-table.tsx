@@ -7,7 +7,7 @@ import { staticRows, Table } from '../../../ui/layout/table.tsx'
 
 const { paymentColumns: HEADS } = TEXT
 
-/** What the wallet paid the upstream of an API that is paid per request. */
+/** The wallet's payments to the upstream of an API that is paid per request. */
 export function PaymentsTable({ name }: { name: string }) {
   const { data } = useQuery(apiReportQuery)
   const paid = data?.apis.find((api) => api.name === name)?.upstream_payments ?? []

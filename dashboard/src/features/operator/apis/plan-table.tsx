@@ -142,7 +142,7 @@ function PriceButton({ operation, parts }: { operation: ApiOperation; parts: Row
   )
 }
 
-/** What an import again would do to an operation. */
+/** The effect of another import on an operation. */
 function ChangeBadge({ plan, id }: { plan: ImportPlan; id: string }) {
   if (plan.added.includes(id)) return <Badge tone="accent">{TEXT.isNew}</Badge>
   const change = plan.changed.find((one) => one.id === id)

@@ -132,7 +132,7 @@ type FigureProps = Omit<PriceFieldsProps, 'hint'> & {
 
 const FIRST_EXAMPLES = { fixed: '', units: '37', reported: '0.02' } as const
 
-/** What an answer would cost, as the price is typed. */
+/** The price of an example answer, while the price is typed. */
 function Example({ values }: { values: PriceValues }) {
   const [figures, setFigures] = useState<Readonly<Record<PriceValues['mode'], string>>>(FIRST_EXAMPLES)
   const figure = figures[values.mode]

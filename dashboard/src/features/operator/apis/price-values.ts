@@ -140,7 +140,7 @@ export function toPrice(values: PriceValues): ApiPrice {
   }
 }
 
-/** What one answer would cost, in words; null while the form or the figure is incomplete. */
+/** The price of one answer, in words; null while the form or the figure is incomplete. */
 export function exampleOf(values: PriceValues, figure: string): string | null {
   if (Object.keys(validatePrice(values)).length > 0) return null
   const price = parseMicros(values.usd) ?? 0

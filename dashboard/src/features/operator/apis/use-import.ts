@@ -19,7 +19,7 @@ import {
   withHints,
 } from './import-values.ts'
 
-/** What a checked document would sell. `form` is the import that was checked. */
+/** The plan of a checked document. `form` is the import that was checked. */
 export interface CheckedImport {
   readonly form: ApiImport
   readonly plan: ImportPlan

@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<OperationSpend>[] = [
   { id: 'spend', card: 'aside', head: HEADS.spend, numeric: true, cell: ({ charged_micros_usd: usd }) => costUsd(usd) },
 ]
 
-/** What a customer spent in the last 30 days, by day and by operation. */
+/** A customer's spending of the last 30 days, by day and by operation. */
 export function SpendCard({ id }: { id: string }) {
   const now = useNow()
   const query = useQuery(customerUsageQuery(id, Math.ceil(now / 86_400_000) * 86_400))

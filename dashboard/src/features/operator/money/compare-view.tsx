@@ -19,7 +19,7 @@ import { Card } from '../../../ui/layout/card.tsx'
 import { type Column, staticRows, Table } from '../../../ui/layout/table.tsx'
 import { useOperatorAction } from '../action-form.tsx'
 
-/** What a comparison found. */
+/** The findings of a comparison. */
 interface Found {
   readonly key: string
   readonly what: string

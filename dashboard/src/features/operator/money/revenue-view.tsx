@@ -29,7 +29,7 @@ const DAY_MS = 86_400_000
 const GROUPS = ['operation', 'model', 'account', 'rail', 'day'] as const
 const DAYS_SHOWN = 30
 
-/** What calls brought in and cost: figures, a chart by day, and a table by whatever is chosen. */
+/** Revenue and cost of calls: figures, a chart by day, and a table by the chosen group. */
 export function RevenueView() {
   const today = dateOf(useNow())
   const [span, setSpan] = useState({ from: dateOf(Date.parse(today) - (DAYS_SHOWN - 1) * DAY_MS), to: today })

@@ -49,7 +49,7 @@ export class ChainWatch {
     return age >= 0 && age < WELL_MS ? null : this.checkAgain()
   }
 
-  /** What a payer is told while there is a problem. */
+  /** The message to payers while there is a problem. */
   refusal(): PaymentRefusal {
     return this.isOurs ? CANNOT_SEND : NETWORK
   }

@@ -3,7 +3,7 @@ import type { ChainWatch } from './chain-watch'
 import { isRevert } from './node-trouble'
 import type { ContractCall, RelayedReceipt, Relaying } from './relaying'
 
-/** What a settlement depends on besides its call. */
+/** The conditions of a settlement besides its call. */
 interface Settlement {
   isPaidBy(receipt: RelayedReceipt): boolean
   /** The outcome of a call that the chain refused from us: someone else may have submitted it first. */

@@ -12,7 +12,7 @@ export interface ReceivedOptions {
 
 /** Blocks per question; fewer after a node refuses. */
 const MAX_BLOCKS = 1000n
-/** What one comparison keeps in memory. */
+/** The maximum number of transfers of one comparison. */
 const MAX_TRANSFERS = 200_000
 
 interface TransferLog {

@@ -6,7 +6,7 @@ export interface ContractCall {
   readonly data: Hex
 }
 
-/** What of a transaction's receipt says whether it paid. */
+/** The part of a transaction's receipt that shows whether it paid. */
 export interface RelayedReceipt {
   readonly transactionHash: Hex
   readonly status: 'success' | 'reverted'

@@ -48,7 +48,7 @@ export function authorizations(options: EvmOptions, network: EvmNetwork) {
     watch,
     fateOf: fate,
 
-    /** What would prevent a transfer now, and whether the payer or the gateway is the cause. */
+    /** The obstacle to a transfer now, and whether the payer or the gateway is the cause. */
     async refusal(shown: EvmCredential, whole: bigint): Promise<PaymentRefusal | null> {
       const data = transferCall(shown.authorization)
       try {
@@ -70,7 +70,7 @@ export function authorizations(options: EvmOptions, network: EvmNetwork) {
   }
 }
 
-/** What both ways to settle need. */
+/** The dependencies of both ways to settle. */
 interface SettleParts {
   readonly options: EvmOptions
   readonly network: EvmNetwork

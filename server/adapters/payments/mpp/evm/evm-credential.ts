@@ -20,7 +20,7 @@ export interface EvmCredential {
   readonly hash: string
   /** In the library's format. For x402, without a challenge yet. Null for version 1, which the library does not know. */
   readonly credential: Credential.Credential | null
-  /** What a directory may list of a payment of version 2, which has echoed our extension for it. */
+  /** The listing for directories of a payment of version 2, which has echoed our extension for it. */
   readonly listed?: { readonly method: string; readonly pathname: string } | null
   /** Whether a payment of version 2 names the resource, which is optional (x402 v2, 5.2.2). */
   readonly namesResource?: boolean
@@ -72,7 +72,7 @@ function withoutResource(payment: unknown): string {
   return Buffer.from(JSON.stringify(rest)).toString('base64')
 }
 
-/** A payment of version 1; null if the text is none. */
+/** A payment of version 1; null if the text is not one. */
 function readX402V1(text: string): Result<EvmCredential, PaymentRefusal> | null {
   const payment = credentialJson(text)
   if (member(payment, 'x402Version') !== 1) return null

@@ -43,17 +43,17 @@ export interface EvmOptions extends EvmNetworkOptions, WireOptions {
   readonly confirmations: number
 }
 
-/** What the methods of one chain and token share: the relayer must be one, since it counts the nonces of its account. */
+/** The shared parts of the methods of one chain and token: the relayer must be one, since it counts the nonces of its account. */
 export interface EvmNetwork {
   readonly token: Address
   /** For reads: concurrent calls are batched. */
   readonly reads: Client
   /** Our own account that sends; null without one. */
   readonly relayed: { readonly relayer: Relaying; readonly watch: ChainWatch } | null
-  /** Who sends authorizations instead; null without one. */
+  /** The facilitator that sends authorizations instead; null without one. */
   readonly facilitated: { readonly facilitator: Facilitator; readonly watch: ChainWatch } | null
   balance(payer: string): Promise<bigint | null>
-  /** What the relayer has left to pay for gas, in whole coins, when it was last read; null before, and where `main` relays. */
+  /** The relayer's coins for gas, in whole coins, when it was last read; null before, and where `main` relays. */
   fuel(): number | null
 }
 

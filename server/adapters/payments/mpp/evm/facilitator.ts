@@ -14,7 +14,7 @@ export interface FacilitatorOptions {
   readonly settleMs?: number
 }
 
-/** What a facilitator is asked to verify or settle. */
+/** A request to a facilitator to verify or settle. */
 export interface FacilitatorRequest {
   readonly x402Version: 2
   readonly paymentPayload: unknown

@@ -34,7 +34,7 @@ export class RequirementWriter {
     return Buffer.from(JSON.stringify(offer)).toString('base64')
   }
 
-  /** What a payment of this price must accept. */
+  /** The terms that a payment of this price must accept. */
   async accepted(terms: Terms): Promise<Accepted> {
     const [accepted] = (await this.required(terms)).accepts
     if (!accepted) throw new Error('the payment library has changed: its x402 offer accepts nothing; check its version')

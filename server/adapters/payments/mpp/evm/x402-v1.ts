@@ -11,7 +11,7 @@ export interface Accepted {
   readonly extra: { readonly name: string; readonly version: string }
 }
 
-/** What a 402 tells clients of version 1, in its body, from an offer of version 2. */
+/** The part of a 402's body for clients of version 1, from an offer of version 2. */
 export function offerInV1(
   network: string,
   { amount, asset, payTo, maxTimeoutSeconds, extra: { name, version } }: Accepted,

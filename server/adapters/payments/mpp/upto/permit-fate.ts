@@ -32,7 +32,7 @@ export interface PermitFate {
 
 /**
  * The outcome of a permit. Permit2 logs no event, so a spent nonce shows only that something spent it: it counts as paid if a transaction
- * of the account that the payer signed for moved what it was called with. A payer can spend the nonce otherwise; then nobody can settle any more,
+ * of the account that the payer signed for moved what it was called with. A payer can spend the nonce otherwise; then it cannot be settled any more,
  * but the node may also be late, so the outcome is open until the permit has expired. Throws when the node does not answer.
  */
 export async function permitFateOf(

@@ -22,7 +22,7 @@ const PROXY_ABI = parseAbi([
   'function settleWithPermit(TokenPermit permit2612, Permit permit, uint256 amount, address owner, Witness witness, bytes signature)',
 ])
 
-/** What is signed (EIP-712). The witness names who may settle, and only that account can choose the amount. */
+/** The signed data (EIP-712). The witness names who may settle, and only that account can choose the amount. */
 const SIGNED_TYPES = {
   PermitWitnessTransferFrom: [
     { name: 'permitted', type: 'TokenPermissions' },

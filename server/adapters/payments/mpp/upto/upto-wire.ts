@@ -22,7 +22,7 @@ export interface UptoWireOptions {
 /** An x402 payment of the scheme `upto`. */
 export interface UptoPayment {
   readonly permit: Permit
-  /** What the payer was offered, and for which URL, as it says. Its signature covers neither. */
+  /** The offer and the URL as the payer reports them. Its signature covers neither. */
   readonly accepted: unknown
   readonly url: unknown
   readonly hash: string
@@ -79,7 +79,7 @@ export function uptoWire(options: UptoWireOptions, facilitator: string, takesApp
       }
       return Buffer.from(JSON.stringify(offer)).toString('base64')
     },
-    /** What a payment says or signs other than this offer; null if nothing. The chain and the signature are not checked here. */
+    /** The difference between a payment and this offer; null without one. The chain and the signature are not checked here. */
     mismatch({ permit, accepted, url, binding }: UptoPayment, terms: Terms, amount: bigint): PaymentRefusal | null {
       const offered = requirement(amount)
       const isSame = (name: 'network' | 'asset' | 'payTo' | 'amount') =>

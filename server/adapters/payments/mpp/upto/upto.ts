@@ -20,7 +20,7 @@ const PERMITS_ABI = parseAbi(['function nonces(address owner) view returns (uint
 
 /**
  * x402's scheme `upto`, for prices that follow from the answer: the payer signs a permit of Permit2 for the maximum, and our relayer settles the
- * true price once the answer has arrived. The permit names our relayer, so nobody else can settle it or choose the amount, and its
+ * true price once the answer has arrived. The permit names our relayer, so only it can settle the permit or choose the amount, and its
  * contracts allow one settlement, of at most what was signed. Without one it expires.
  */
 export function uptoMethod(options: EvmOptions, network: EvmNetwork & RelayedNetwork): PaymentMethod {
@@ -107,7 +107,7 @@ function settling(options: EvmOptions, { token, reads, relayed }: EvmNetwork & R
   return {
     fateOf,
 
-    /** What would prevent a settlement of the maximum now, and whether the payer or the gateway is the cause. */
+    /** The obstacle to a settlement of the maximum now, and whether the payer or the gateway is the cause. */
     async refusal(permit: Permit): Promise<PaymentRefusal | null> {
       const data = settleCall(permit, permit.amount)
       try {

@@ -19,12 +19,12 @@ import { requests } from '../schema/usage'
 const ROWS_AT_ONCE = 100
 const PRUNED_AT_ONCE = 1000
 
-/** What counts towards a daily maximum: what was signed in a day, and what may still be cashed, however old it is. */
+/** The payments of a daily maximum: those signed in a day, and older ones that may still be cashed. */
 function counts(now: number) {
   return sql`(${table.state} = 'signed' OR (${table.state} <> 'unused' AND ${table.signedAt} > ${now - DAY_MS}))`
 }
 
-/** What a payment takes out of the wallet. */
+/** The amount that a payment takes out of the wallet. */
 const COUNTED = sql`(${table.cost} + ${table.fee})`
 /** A payment whose account is not known counts as one of its own. */
 const ACCOUNT = sql`coalesce(${table.account}, ${table.request})`

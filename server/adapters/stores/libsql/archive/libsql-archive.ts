@@ -22,7 +22,7 @@ import { callIds } from './archive-rows'
 
 /** Calls, and charges, per commit: some 30 ms. */
 const ROWS = 500
-/** What triggers say of a month that may not go. */
+/** The errors of triggers about a month that may not go. */
 const REFUSALS =
   /this month is not closed|an earlier month has .* archived|the archive has other charges than were closed/
 const FIRST = 'req_'

@@ -9,7 +9,7 @@ import { refuseMoved } from '../move/move-mark'
 import { appliedSchema, SCHEMA_TIME } from '../upgrade'
 import { booksOf } from './snapshot'
 
-/** What a database server says of the data in it, also while a gateway serves it. */
+/** A database server's report about its data, also while a gateway serves it. */
 export interface ServerFacts {
   /** Its address, without a token. */
   readonly name: string
@@ -21,7 +21,7 @@ export interface ServerFacts {
   readonly moved: string | null
   /** Why a power failure there could lose charges. */
   readonly unsynced: string | null
-  /** What it does not say about that. */
+  /** The facts that it does not report. */
   readonly unsaid: string | null
   /** `empty`: no gateway has opened it yet. */
   readonly age: 'empty' | 'older' | 'current' | 'newer'

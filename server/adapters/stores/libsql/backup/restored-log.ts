@@ -15,7 +15,7 @@ export interface Joined {
 }
 
 /**
- * Whether a log of charges continues a restored database that nobody has served since. The groups of a database are numbered through its whole life, so a log
+ * Whether a log of charges continues a restored database that was not served since. The groups of a database are numbered through its whole life, so a log
  * must begin at most one after the last that the database has, and end no earlier; what both have must be the same.
  */
 export async function joinProblem(

@@ -39,7 +39,7 @@ export async function copyDatabase(options: CopyOptions): Promise<void> {
   if (log.length > 0) await applyLog(options, log)
 }
 
-/** Copies the database of an older gateway, and its log beside it if there is one. Nothing else may write them. Returns the paths. */
+/** Copies the database of an older gateway, and its log if there is one. Nothing else may write them. Returns the paths. */
 export async function copyUnchanged({
   from,
   folder,
@@ -95,7 +95,7 @@ async function applyLog({ to, threads = OWN_THREADS }: CopyOptions, bytes: Uint8
         from = end ?? goodLength
       }
     }
-    // One file: no log of SQLite's own stays beside it.
+    // One file: SQLite's own log does not stay.
     await copy.rows('PRAGMA wal_checkpoint(TRUNCATE)')
     await copy.rows('PRAGMA journal_mode = DELETE')
   })
@@ -104,7 +104,7 @@ async function applyLog({ to, threads = OWN_THREADS }: CopyOptions, bytes: Uint8
     .catch(() => undefined)
 }
 
-/** What was found in a copy. */
+/** The findings in a copy. */
 export interface CopyFacts {
   /** The time of the last migration; 0 for a database without any. */
   readonly schema: number
@@ -134,7 +134,7 @@ export async function examineCopy(
   })
 }
 
-/** The books of a database of this version that nobody writes now. */
+/** The books of a database of this version without a writer. */
 export async function booksOf(connection: Connection) {
   const models = await connection.rows("SELECT DISTINCT json_extract(entry, '$.key_env') FROM models")
   const db = readerOf(connection)

@@ -34,7 +34,7 @@ export class BestEffortWrites {
     this.used.set(key, at)
   }
 
-  /** Removes and returns the notes that fit into a group beside others, at most `max`, and all last uses. `room`: in bytes. */
+  /** Removes and returns the notes that fit into a group with others, at most `max`, and all last uses. `room`: in bytes. */
   take(max: number, room = MAX_GROUP_BYTES): Pick<Group, 'notes' | 'lastUsed'> {
     const lastUsed = [...this.used]
     this.used.clear()

@@ -1,5 +1,5 @@
 /**
- * What is kept in memory and whose change failed, so that memory and tables may differ: the write may have been committed although its answer was
+ * Rows in memory whose change failed, so that memory and tables may differ: the write may have been committed although its answer was
  * lost. It is read again before it is used.
  */
 export class InDoubt<Id extends string> {

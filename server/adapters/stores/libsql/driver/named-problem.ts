@@ -7,12 +7,12 @@ import { DatabaseError } from './worker/worker-connection'
 /** Pages of proxies are long. */
 const MAX_REASON = 300
 
-/** What a database is called in a message: its file, or its host and never its token. */
+/** The name of a database in a message: its file, or its host and never its token. */
 export function databaseName(url: string): string {
   return databaseFile(url) ?? URL.parse(url)?.host ?? 'DATABASE_URL'
 }
 
-/** What a driver or a server threw as one sentence, to be followed by another one. */
+/** An error of a driver or a server as one sentence, to be followed by another one. */
 export function shownReason(thrown: unknown): string {
   return sentence(shownName(reasonOf(thrown), MAX_REASON))
 }

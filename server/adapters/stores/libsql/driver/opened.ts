@@ -3,7 +3,7 @@ import type { Connection } from './worker/worker-connection'
 /** Less than the time that a process gets to shut down. */
 const CLOSE_MS = 5_000
 
-/** What a gateway opened, to be closed in reverse. Its database file is closed by the end of its process. */
+/** The open resources of a gateway, to be closed in reverse. Its database file is closed by the end of its process. */
 export class Opened {
   private readonly closers: (() => void | Promise<void>)[] = []
   private readonly connections: Pick<Connection, 'abandon'>[] = []

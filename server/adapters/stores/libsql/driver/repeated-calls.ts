@@ -26,7 +26,7 @@ export class RepeatedCalls {
   counts(call: CallRecord): boolean {
     if (call.charged !== null || call.upstream) return false
     const minute = Math.floor(call.at / MINUTE_MS)
-    // A slow call began in an earlier minute. A clock that was set back is none.
+    // A slow call began in an earlier minute. A clock that was set back does not count as one.
     if (minute > this.minute || minute < this.minute - MAX_LATE_MINUTES) this.startMinute(minute)
     const rows = this.rows.get(call.accountId) ?? 0
     const isFull = rows >= FREE_ROWS
@@ -59,7 +59,7 @@ export class RepeatedCalls {
     return taken
   }
 
-  /** What is pending stays: it is of the first calls of the minute before. */
+  /** Pending rows stay: they are of the first calls of the minute before. */
   private startMinute(minute: number): void {
     this.minute = minute
     this.rows.clear()

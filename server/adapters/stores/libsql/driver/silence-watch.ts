@@ -4,7 +4,7 @@ import type { Connection } from './worker/worker-connection'
 const SLOW_MS = 5_000
 /** How long it may answer neither way. As long as a caller waits for the commit of its charge. */
 const SILENT_MS = 10_000
-/** How long one connection may be silent for writes while the database answers another one: it is broken, and nobody said so. */
+/** How long one connection may be silent for writes while the database answers another one: it is broken without an error. */
 const WRITE_MS = 15_000
 const LOOK_MS = 500
 

@@ -1,7 +1,7 @@
 import { type Connection, DatabaseError, databaseError } from './worker/worker-connection'
 import type { Applied, ApplyRequest, SqlStatement, WireResult } from './worker-wire'
 
-/** Runs a waiting write with the epoch at that time. Resolves when it has ended, successfully or not, to what tells who waits for it. */
+/** Runs a waiting write with the epoch at that time. Resolves when it has ended, successfully or not, to a callback that notifies the waiter. */
 type QueuedWrite = () => Promise<() => void>
 
 /**

@@ -7,11 +7,11 @@ export interface LogStorage {
   /** Flushes to disk, so that written data survives a power loss. */
   sync(): void
   truncate(length: number): void
-  /** What another hand did to the file, which should have `length` bytes; null while all is well. */
+  /** The damage that another process did to the file, which should have `length` bytes; null while all is well. */
   damage(length: number): string | null
 }
 
-/** What the system says when a disk, a quota or the inodes are used up. */
+/** The system's errors when a disk, a quota or the inodes are used up. */
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
 
 /**

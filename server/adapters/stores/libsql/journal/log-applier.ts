@@ -25,7 +25,7 @@ export interface LogApplierOptions {
   readonly onFatal: (reason: string) => void
   /** Records got stuck, or were decided. */
   readonly onStuck: () => void
-  /** What was synced cannot be read back. */
+  /** Synced groups cannot be read back. */
   readonly onDamage: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
   /** How long a group may wait for others, to be applied in one batch. */
@@ -58,7 +58,7 @@ const MAX_RETRY_MS = 8000
 export class LogApplier {
   private readonly options: LogApplierOptions
   private readonly bestEffort = new BestEffortWrites()
-  /** What the tables do not have yet, in the order of the log, in case that is damaged. The log sink bounds it. */
+  /** The groups that the tables lack, in the order of the log, in case that is damaged. The log sink bounds it. */
   private unapplied: (UnappliedGroup & { readonly since: number })[] = []
   /**
    * The total bytes ever synced, the total applied, and the total at which the log was last emptied. They only grow, so that a round

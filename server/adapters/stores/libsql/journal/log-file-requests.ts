@@ -19,7 +19,7 @@ import type { LogReply, LogRequest } from './log-wire'
 import { ReserveFile } from './reserve-file'
 
 /**
- * Serves one log to `LogFile`: gives the function that takes a request, which is answered at once. Whoever calls it waits for the disk, so
+ * Serves one log to `LogFile`: returns a function that takes a request and answers at once. Its caller waits for the disk, so
  * that it has a thread of its own.
  */
 export function serveLogFile(reply: (reply: LogReply) => void): (request: LogRequest) => void {
@@ -51,7 +51,7 @@ class ServedLog {
       case 'append': {
         const line = encodeLine(request)
         let result = this.log.append(line)
-        // What is written now are mostly charges of calls whose upstreams have answered.
+        // Most records written now are charges of calls whose upstreams have answered.
         if (result.kind === 'refused' && result.isFull && this.reserve.giveUp(result.reason))
           result = this.log.append(line)
         return { op: 'append', result, bytes: line.length, full: this.reserve.problem }

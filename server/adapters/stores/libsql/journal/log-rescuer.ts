@@ -4,7 +4,7 @@ import type { LogFile } from './log-file'
 
 /**
  * Ends the process when another hand damaged its log: no more charges are taken, those that were acknowledged go from memory to the
- * tables, and the damaged log is kept beside an empty one, so that the next start finds nothing missing.
+ * tables, and the damaged log is kept next to an empty one, so that the next start finds nothing missing.
  */
 export class LogRescuer {
   private readonly log: Pick<LogFile, 'halt' | 'setAside'>

@@ -130,7 +130,7 @@ function isOfRecord(error: unknown): boolean {
   return /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)
 }
 
-/** What the tables do not have yet. */
+/** The groups that the tables lack. */
 function keptGroups({ groups }: UnappliedGroups, before: number): GroupsRead {
   const missing = groups.filter(({ number }) => number > before)
   if (missing[0] && missing[0].number !== before + 1) throw new LogDamaged(`group ${before + 1} is in memory no more`)

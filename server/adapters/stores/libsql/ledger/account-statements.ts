@@ -96,7 +96,7 @@ export class LibsqlAccountStatements implements AccountStatements {
       .limit(2 * (limit + 1))
   }
 
-  /** Who made these adjustments, by what they are called in the audit log. */
+  /** The authors of these adjustments, as in the audit log. */
   private async actorsOf(
     account: AccountId,
     listed: readonly { readonly at: number }[],

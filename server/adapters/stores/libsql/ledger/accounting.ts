@@ -35,10 +35,10 @@ function partyOf(side: SQL): SQL {
   return sql`iif(${side} LIKE 'house/%', ${side}, 'customers' || substr(${side}, instr(${side}, '/')))`
 }
 
-/** What a ledger account had moved in all by the end of a day. */
+/** The total of a ledger account by the end of a day. */
 type Closing = readonly [account: string, day: number, debits: number, credits: number]
 
-/** What a ledger account moved up to the end of a period. */
+/** The movement of a ledger account up to the end of a period. */
 interface AccountMoves {
   readonly account: string
   /** The closing before the period. */
@@ -219,7 +219,7 @@ export interface Move {
   readonly amount: number
 }
 
-/** What entries of a range moved between two ledger accounts, a slice of so many entries at a time. */
+/** The flows of a range of entries between two ledger accounts, a slice of so many entries at a time. */
 export function movesOf(db: LibSQLDatabase, rest: Rest | null, rows: number): AsyncGenerator<readonly Move[], void> {
   return groupsOf<Move>(db, rest, rows, sql`debit, credit, sum(amount) AS amount`)
 }

@@ -9,7 +9,7 @@ export type ClosedDay = typeof closedDays.$inferSelect
 /** A month whose charges may have left the tables for an archive. */
 export type ArchivedMonth = Pick<typeof archivedMonths.$inferSelect, 'firstDay' | 'lastDay' | 'name'>
 
-/** What comes before the first closed day. */
+/** The state before the first closed day. */
 const NONE: ClosedDay = { day: -1, sealed: 0, last: 0, openFrom: 1 }
 
 /** The entries of a range that count before a moment and are not in a closed day before it. */

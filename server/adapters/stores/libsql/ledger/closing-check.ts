@@ -15,14 +15,14 @@ interface Sizes {
   readonly unmatched: number
 }
 
-/** What entries are read as: the UTC day of their time, and what they moved. */
+/** The columns of entries: the UTC day of their time, and their amounts. */
 type EntryRow = readonly [day: number, kind: string, debit: string, credit: string, amount: number]
 
 interface ArchivedMove extends Move {
   readonly day: number
 }
 
-/** What a ledger account moved on a closed day, by its closings. */
+/** The movement of a ledger account on a closed day, by its closings. */
 interface Kept {
   readonly account: string
   readonly day: number

@@ -51,7 +51,7 @@ export async function dailyLines(
   return { rows: lines, next: more ? cursorOf(at.seq, String(at.balance)) : null }
 }
 
-/** What statements list: since the last charge that left for an archive, because the balances before it cannot be told from the entries. */
+/** The entries of statements: since the last charge that left for an archive, because earlier balances do not follow from the entries. */
 export function statedEntries(account: AccountId) {
   const archived = sql`(SELECT coalesce(max(last), 0) FROM archived_sums WHERE account IN (${`${account}/credit`}, ${`${account}/paid`}))`
   return and(eq(entries.accountId, account), ne(entries.kind, 'overrun'), sql`${entries.seq} > ${archived}`)

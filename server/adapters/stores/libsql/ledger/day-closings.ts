@@ -7,7 +7,7 @@ import { partyOfName } from './accounting'
 import { type ClosedDay, ClosedDays, endOf, notIn } from './closed-days'
 import { LowestSums } from './lowest-sums'
 
-/** What a closing reads, holds and writes at once. */
+/** The batch sizes of a closing. */
 export interface ClosingSizes {
   readonly entries: number
   readonly accounts: number
@@ -27,7 +27,7 @@ interface Zone {
 
 type Moved = readonly [kind: string, debit: string, credit: string, amount: number, entries: number]
 
-/** What a slice of entries moved, and the last of them; 0 if it has none. */
+/** The sums of a slice of entries, and its last entry; 0 without any. */
 interface Slice {
   readonly moves: readonly Moved[]
   readonly last: number
@@ -42,7 +42,7 @@ interface DayFlow {
 }
 
 /**
- * Closes days from the entries. A day is closed when its row in `closed_days` is there, which is written last, with its flows: until then nobody reads its
+ * Closes days from the entries. A day is closed when its row in `closed_days` is there, which is written last, with its flows: until then no report reads its
  * closings, and a run that was stopped writes them again.
  */
 export class LibsqlDayClosings implements DayClosing {

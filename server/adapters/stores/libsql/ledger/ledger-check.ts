@@ -14,7 +14,7 @@ const MORE_PARTS = 16
 /** Problems that are looked at again per statement. */
 const CONFIRMED = 500
 
-/** What a check holds at once. */
+/** The batch sizes of a check. */
 export interface CheckSizes {
   /** Rows that a statement reads of a table: a few milliseconds, so that others can read in between. */
   readonly rows: number
@@ -66,7 +66,7 @@ async function archivedCharges(db: LibSQLDatabase): Promise<number> {
   return row?.entries ?? 0
 }
 
-/** What a walk over calls and charges needs. */
+/** The dependencies of a walk over calls and charges. */
 interface Walk {
   readonly closings: ClosingCheck
   /** The first call that no archive has. */
@@ -79,7 +79,7 @@ interface StoredBalances extends Readonly<Record<(typeof PARTS)[number], number>
   readonly id: string
 }
 
-/** Walks the accounts beside the balances of the ledger as of the last entry when the check began: closings, of which the wrong ones are known, and the entries since. */
+/** Walks the accounts along with the balances of the ledger as of the last entry when the check began: closings, of which the wrong ones are known, and the entries since. */
 async function* wrongBalances(
   db: LibSQLDatabase,
   days: ClosedDays,

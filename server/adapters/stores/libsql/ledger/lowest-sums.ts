@@ -2,7 +2,7 @@
 export interface AccountSums {
   debits: number
   credits: number
-  /** What was moved before the period of the others, where both are read. */
+  /** The movement before the period of the others, where both are read. */
   earlierDebits: number
   earlierCredits: number
 }

@@ -6,7 +6,7 @@ import { micros } from '../../../../core/money'
 import { QUARTER_HOUR_MS } from '../../../../core/usage/reports'
 
 /**
- * What pools spent, each since its own start time and in all, in the order asked for, from the summary that every charge updates. Pools that do not
+ * The spending of pools, each since its own start time and in all, in the order asked for, from the summary that every charge updates. Pools that do not
  * exist are left out. One statement, so all of it is of one moment.
  */
 export async function poolSpendings(

@@ -1,4 +1,4 @@
-/** What calls cost by the log and what was charged for them, of the rows read so far. */
+/** The costs of calls by the log and their charges, of the rows read so far. */
 export interface Charged {
   /** The call. */
   readonly id: string

@@ -19,7 +19,7 @@ import type { LibsqlUserAddresses } from './user-addresses'
 
 const SEQS_AT_ONCE = 500
 
-/** What owners are mailed, and which events were. */
+/** Owners' choices of mails, and the mailed events. */
 export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
   private readonly db: LibSQLDatabase
   private readonly addresses: Pick<LibsqlUserAddresses, 'addedTo'>

@@ -7,7 +7,7 @@ import type { AccountId, AuditId, KeyId, NoteId, PriceId } from '../../../../cor
 import type { Limits } from '../../../../core/limits/tier'
 import { instant, money } from '../driver/columns'
 
-/** Billing accounts, with the counters kept beside the ledger's entries. `credit + paid` is the posted balance. */
+/** Billing accounts, with the counters kept in addition to the ledger's entries. `credit + paid` is the posted balance. */
 export const accounts = sqliteTable(
   'accounts',
   {
@@ -31,7 +31,7 @@ export const accounts = sqliteTable(
   ],
 )
 
-/** What operators and support wrote about an account for their colleagues. Its owner never sees it. */
+/** Notes of operators and support about an account. Its owner never sees them. */
 export const accountNotes = sqliteTable(
   'account_notes',
   {
@@ -59,7 +59,7 @@ export const auditLog = sqliteTable(
     accountId: text('account_id').$type<AccountId>(),
     keyId: text('key_id').$type<KeyId>(),
     action: text().notNull(),
-    /** What changed. `before` has the old values of the same settings, where there were any. */
+    /** The changes. `before` has the old values of the same settings, where there were any. */
     detail: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
     before: text({ mode: 'json' }).$type<Record<string, unknown>>(),
   },

@@ -4,7 +4,7 @@ import type { ImportedName } from '../../../../core/catalog/operation'
 import type { AccountId, PriceId } from '../../../../core/ids'
 import { instant } from '../driver/columns'
 
-/** What an operation says of itself beside its columns, in core's own form. */
+/** The rest of an operation beyond its columns, in core's own form. */
 export type StoredDefinition = Omit<
   ApiOperation,
   'name' | 'id' | 'method' | 'path' | 'title' | 'description' | 'price' | 'priceVersion' | 'toolName' | 'enabled'

@@ -96,7 +96,7 @@ export const noticeReads = sqliteTable('notice_reads', {
   seq: integer().notNull(),
 })
 
-/** What an owner is mailed. Without a row: what is mailed by default, and nothing was mailed yet. */
+/** An owner's choice of mails. Without a row: the default, and no mail yet. */
 export const noticeMails = sqliteTable('notice_mails', {
   accountId: text('account_id').$type<AccountId>().primaryKey(),
   /** Null for what is mailed by default. */

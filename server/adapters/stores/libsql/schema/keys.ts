@@ -16,7 +16,7 @@ export const pools = sqliteTable('pools', {
   limit: money('spending_limit'),
   spent: money().notNull().default(sql`0`),
   budget: text({ mode: 'json' }).$type<Budget>(),
-  /** What this pool holds and spends counts there too: the pool of the app that made the key. */
+  /** Holds and spending of this pool count there too: the pool of the app that made the key. */
   parentId: text('parent_id').$type<PoolId>(),
   /** How often the limit was changed, and the highest percentage of it that has made an event. Triggers keep both. */
   limitVersion: integer('limit_version').notNull().default(0),

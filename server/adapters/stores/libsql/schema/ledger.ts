@@ -47,7 +47,7 @@ export const closedDays = sqliteTable('closed_days', {
   openFrom: integer('open_from').notNull(),
 })
 
-/** What a ledger account had moved in all by the end of a closed day, if it moved anything on that day. Its balance is credits minus debits. */
+/** The total of a ledger account by the end of a closed day on which it moved. Its balance is credits minus debits. */
 export const closings = sqliteTable(
   'closings',
   {
@@ -68,7 +68,7 @@ const flow = {
   entries: integer().notNull(),
 }
 
-/** What the entries of a closed day moved, with the accounts of all customers taken together (`customers/paid`). */
+/** The flows of a closed day, with the accounts of all customers taken together (`customers/paid`). */
 export const closedFlows = sqliteTable('closed_flows', flow, (table) => [
   primaryKey({ columns: [table.day, table.kind, table.debit, table.credit] }),
 ])
@@ -91,7 +91,7 @@ export const archivedMonths = sqliteTable('archived_months', {
   archivedAt: instant('archived_at').notNull(),
 })
 
-/** What the charges that left took from each ledger account on each closed day; written by the trigger that lets them go. A balance is the entries less these. */
+/** The archived charges per ledger account and closed day; written by the trigger that lets them go. A balance is the entries less these. */
 export const archivedSums = sqliteTable(
   'archived_sums',
   {
@@ -104,7 +104,7 @@ export const archivedSums = sqliteTable(
   (table) => [primaryKey({ columns: [table.account, table.day] })],
 )
 
-/** What they moved in all, as `closed_flows`. */
+/** Their sums by kind, as `closed_flows`. */
 export const archivedFlows = sqliteTable('archived_flows', flow, (table) => [
   primaryKey({ columns: [table.day, table.kind, table.debit, table.credit] }),
 ])

@@ -30,7 +30,7 @@ export const cardRefunds = sqliteTable(
   ],
 )
 
-/** What comparisons of the books with themselves, the card processor and the chains found: the newest runs. */
+/** The newest comparisons of the books with themselves, the card processor and the chains. */
 export const reconciliations = sqliteTable('reconciliations', {
   id: text().$type<ReconciliationId>().primaryKey(),
   /** `job`, or who asked for it. */

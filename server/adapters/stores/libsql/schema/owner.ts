@@ -14,7 +14,7 @@ export const owner = sqliteTable(
     lastGroup: integer('last_group').notNull(),
     /** The last journal group applied to the tables, written in the same transaction as the group. */
     appliedGroup: integer('applied_group').notNull().default(0),
-    /** The version of the gateway that opened the data last. Null: none that leaves a mark beside a database file. */
+    /** The version of the gateway that opened the data last. Null: a version that leaves no mark next to a database file. */
     version: text(),
   },
   (table) => [check('owner_epoch_is_current', sql`${table.asserted} = ${table.epoch}`)],

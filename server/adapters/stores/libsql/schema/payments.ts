@@ -45,7 +45,7 @@ export const payments = sqliteTable(
     looks: integer().notNull().default(0),
     reference: text(),
     lastError: text('last_error'),
-    /** What the upstream of the call cost the operator; null if not known. */
+    /** The upstream cost of the call to the operator; null if not known. */
     upstreamCost: money('upstream_cost'),
     /** When the payment network refused it after its upstream had been called. */
     refusedAt: instant('refused_at'),
@@ -72,7 +72,7 @@ export const payments = sqliteTable(
     index('payments_address_refused')
       .on(table.addressGroup, table.refusedAt)
       .where(sql`${table.refusedAt} IS NOT NULL`),
-    // What callers without a key bought of imported APIs: few of all, and only their names contain a dot.
+    // Purchases of imported APIs by callers without a key: few of all, and only their names contain a dot.
     index('payments_imported').on(table.createdAt).where(IS_IMPORTED_SALE),
     index('payments_never_paid').on(table.updatedAt).where(sql`${table.state} = 'released' AND ${table.paid} = 0`),
   ],

@@ -37,9 +37,9 @@ export const requests = sqliteTable(
     upstreamMs: integer('upstream_ms'),
     /** Why it failed. Removed from charged calls after REQUEST_LOG_DAYS, with the address and the caller's id. */
     failure: text({ mode: 'json' }).$type<FailureNote>(),
-    /** What its upstream cost the operator; null if not known. */
+    /** Its upstream cost to the operator; null if not known. */
     upstreamCost: money('upstream_cost'),
-    /** What was held. Null for a charge of one fixed price, which is what was held. */
+    /** The hold. Null for a fixed price, which equals its hold. */
     held: money(),
     /** How many more calls like this one, of the same minute, have no row of their own. */
     repeats: integer().notNull().default(0),
@@ -54,7 +54,7 @@ export const requests = sqliteTable(
   ],
 )
 
-/** What a row of sums is of, and its sums. */
+/** The key of a row of sums, and its sums. */
 const sums = {
   keyId: text('key_id').$type<CredentialId>().notNull(),
   operation: text().notNull(),
@@ -67,7 +67,7 @@ const sums = {
   cacheReadTokens: integer('cache_read_tokens').notNull(),
   cacheWriteTokens: integer('cache_write_tokens').notNull(),
   charged: money().notNull(),
-  /** What upstreams cost, and of how many calls that is known. */
+  /** The upstream cost, and the number of calls for which it is known. */
   upstreamCost: money('upstream_cost').notNull().default(ZERO),
   upstreamCostCalls: integer('upstream_cost_calls').notNull().default(0),
 }

@@ -32,7 +32,7 @@ export class ReportTurns {
     try {
       return await read()
     } finally {
-      // The turn goes to the next at once: nobody who comes now gets ahead of it.
+      // The turn goes to the next at once, ahead of later callers.
       const next = this.waiting.take()
       if (next) next.begin()
       else this.running--

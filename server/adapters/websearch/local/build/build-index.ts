@@ -27,7 +27,7 @@ export interface IndexSources {
 export interface BuildProgress {
   readonly done: number
   readonly total: number
-  /** What has just been indexed. */
+  /** The document that was just indexed. */
   readonly what: string
 }
 

@@ -13,7 +13,7 @@ export interface IndexDocument {
   readonly markdown: string
   readonly kind?: DocumentKind
   readonly siteName?: string
-  /** What the page is about; its first words if absent. */
+  /** The subject of the page; its first words if absent. */
   readonly description?: string
   /** `YYYY-MM-DD` or an ISO timestamp. Absent if unknown. */
   readonly published?: string

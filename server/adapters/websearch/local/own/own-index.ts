@@ -36,7 +36,7 @@ export interface AddReport {
   readonly changed: number
   readonly removed: number
   readonly unchanged: number
-  /** What could not be read, and why. Content that was read earlier stays in the index. */
+  /** Unreadable sources with the reason. Content that was read earlier stays in the index. */
   readonly unreadable: readonly { readonly origin: string; readonly reason: string }[]
 }
 

@@ -29,8 +29,8 @@ const tools: MemberRule = (value, path) => {
 }
 
 /**
- * What an earlier turn left: a call of one of the vendor's tools, its result, a summary of what was compacted. It costs its text,
- * as input; the tool was billed by whoever ran it. A result may hold documents.
+ * Parts of earlier turns: a call of one of the vendor's tools, its result, a summary of what was compacted. It costs its text,
+ * as input; the tool was billed where it ran. A result may hold documents.
  */
 const HISTORY = /^(?:server_tool_use|mcp_tool_use|compaction|[a-z_]+_tool_result)$/
 

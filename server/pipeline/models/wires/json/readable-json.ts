@@ -8,7 +8,7 @@ export const READ_DEPTH = 1_000
 
 /**
  * The value of a JSON text of any depth; undefined if it is not JSON. Parts nested deeper than `READ_DEPTH` are read as null, so that the
- * usage report beside them is found. The bytes themselves are passed on as they came.
+ * usage report next to them is found. The bytes themselves are passed on as they came.
  */
 export function readableJson(text: string): unknown {
   return parsedJson(withoutDeepParts(text))

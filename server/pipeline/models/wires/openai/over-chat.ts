@@ -40,7 +40,7 @@ export class OverChatMeter implements StreamMeter {
   private last: Uint8Array | null = null
 
   constructor(request: ModelRequest, path: WirePath, translator: ChatTranslator) {
-    // The translator needs the usage, whoever asked for it.
+    // The translator needs the usage, even if the caller did not ask for it.
     this.chat = CHAT_COMPLETIONS.meter({ ...request, usageAsked: true }, path)
     this.translator = translator
   }

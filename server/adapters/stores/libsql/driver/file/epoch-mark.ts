@@ -29,7 +29,7 @@ interface Mark {
 type Origin = 'same' | 'new' | 'other'
 
 /**
- * A small file beside a database file (`.epoch`) that says which data this folder served last. An older copy that is put in the place of
+ * A small file next to a database file (`.epoch`) that says which data this folder served last. An older copy that is put in the place of
  * the database has a lower epoch, or is another file.
  */
 export class EpochMark {

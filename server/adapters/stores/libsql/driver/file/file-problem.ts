@@ -8,7 +8,7 @@ class UnopenableFile extends Error {
   readonly code = UNOPENABLE
 }
 
-/** What the driver threw for a file, in words for its operator where it says only a number. */
+/** The driver's error for a file, in words where it is only a number. */
 export function fileProblem(file: string, error: unknown): unknown {
   if (!/ConnectionFailed|SQLITE_CANTOPEN|readonly database|unable to open database file/.test(reasonOf(error)))
     return error

@@ -9,7 +9,7 @@ export async function finalizeStatements(): Promise<void> {
   Bun.gc(true)
   Bun.shrink()
   await loopTurn()
-  // What was collected is finalized in a turn of the event loop of its own.
+  // Collected statements are finalized in a turn of the event loop of their own.
   await loopTurn()
 }
 

@@ -15,12 +15,12 @@ const STORED = /\{"type":"store_sql","sql_id":(\d+),"sql":"[^"\\]*(?:\\.[^"\\]*)
 const ASKING = /\{"type":"(execute|batch)",/y
 const CLOSED = '{"type":"ok","response":{"type":"close"}}'
 const FORGOTTEN = ',{"type":"ok","response":{"type":"close_sql"}}'
-/** What an answer begins with, up to the results, which are last. */
+/** The beginning of an answer, up to the results, which are last. */
 const HEAD = /^\{"baton":"([^"\\]+)","base_url":null,"results":\[/
 /** How a server refuses a stream that it does not know any more, before it runs anything. */
 const UNKNOWN = /^Received an invalid baton$|"code":"STREAM_EXPIRED"/
 
-/** What is asked of a stream that is opened for it and closed. */
+/** A request of a stream that is opened for it and closed. */
 interface Asked {
   /** As JSON, without the brackets of the list. */
   readonly requests: string
@@ -116,7 +116,7 @@ export class KeptStream {
   }
 }
 
-/** What a request of the client asks for, if it is alone in its stream. */
+/** The single step of a client's request, if it is alone in its stream. */
 function askedIn(text: string): Asked | null {
   if (!text.startsWith(OPENING) || !text.endsWith(CLOSING)) return null
   const stored: string[] = []
@@ -133,7 +133,7 @@ function askedIn(text: string): Asked | null {
   return kind ? { requests: text.slice(OPENING.length, -CLOSING.length), stored, isBatch: kind === 'batch' } : null
 }
 
-/** Nobody waits for it. If it fails, the server ends the stream by itself, 10 s later. */
+/** Without a waiter. If it fails, the server ends the stream by itself, 10 s later. */
 function close(baton: string, say: (body: string) => Promise<Response>): void {
   void say(`{"baton":"${baton}","requests":[{"type":"close"}]}`).then(
     (closed) => closed.body?.cancel(),

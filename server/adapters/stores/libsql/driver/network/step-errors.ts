@@ -18,8 +18,8 @@ export function ranWhole(text: string): boolean {
 
 /**
  * Sends like `send`, and leaves of a batch's errors the first, at the first step without a result. A libSQL server that rolls a batch back by force, as it does after 5 s while others
- * wait for the lock, refuses every step that is left. The client throws the first of these errors and handles none of the others, and an
- * error that nobody handles ends the thread, and with it the gateway.
+ * wait for the lock, refuses every step that is left. The client throws the first of these errors and does not handle the others, and an
+ * unhandled error ends the thread, and with it the gateway.
  */
 export function firstStepErrorOnly(send: Send): Send {
   return async (request) => {

@@ -68,7 +68,7 @@ function formatOf({ type, ...format }: Json) {
   }
 }
 
-/** What a tool that takes text is as a function. */
+/** A tool that takes text, as a function. */
 const TEXT_INPUT = {
   type: 'object',
   properties: { input: { type: 'string' } },

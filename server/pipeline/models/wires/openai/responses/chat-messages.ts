@@ -96,7 +96,7 @@ export class ChatMessages {
     if (more.length === 0 && isJson(first) && first['type'] === 'input_text') return this.textOf(first)
     return manyOf(content).map((part) => {
       const { type, image_url: url, detail } = isJson(part) ? part : {}
-      // Only text: as a list it would be parts of a chat, whose tokens nobody has counted.
+      // Only text: as a list it would be parts of a chat, whose tokens were not counted.
       if (type === 'input_text') return { type: 'text', text: this.textOf(part) }
       if (type === 'input_image' && typeof url === 'string')
         return { type: 'image_url', image_url: { url, ...(DETAILS.has(detail) && { detail }) } }

@@ -153,7 +153,7 @@ export class ResponseEvents implements ChatTranslator {
     const added = known ? '' : this.itemAdded(call.outputIndex, toolCallOf(call, 'in_progress'))
     if (typeof text !== 'string' || text === '') return start + added
     call.text += text
-    // What is no function is known when its JSON is whole.
+    // Anything but a function is known when its JSON is whole.
     if (call.tool.kind !== 'function') return start + added
     const delta = { item_id: call.id, output_index: call.outputIndex, delta: text }
     return start + added + this.event('response.function_call_arguments.delta', delta)

@@ -30,7 +30,7 @@ export interface ResponseState {
 
 /** The parts of a Responses object that come from the call, and from the head of a chat completion. */
 export class ResponseFrame {
-  /** What its ids are made of. */
+  /** The parts of its ids. */
   readonly id: string
   private readonly head: object
   private readonly echo: string

@@ -11,7 +11,7 @@ const TOOL_CHOICES: ReadonlySet<unknown> = new Set(['function', 'custom', 'allow
 
 /**
  * Items whose tokens are text, images and files. The others belong to the vendor's stores, containers and compaction. A call of a
- * tool that is over costs its text only, whoever ran the tool.
+ * tool that is over costs its text only, wherever the tool ran.
  */
 const ITEMS: ReadonlySet<unknown> = new Set([
   'message',
@@ -39,10 +39,10 @@ export const TEXT_PARTS: ReadonlySet<unknown> = new Set([
 ])
 const PARTS: ReadonlySet<unknown> = new Set([...TEXT_PARTS, 'input_image', 'input_file'])
 
-/** What an answer can include without one of the vendor's tools. */
+/** The values of `include` that need none of the vendor's tools. */
 const INCLUDES: ReadonlySet<unknown> = new Set(['reasoning.encrypted_content', 'message.output_text.logprobs'])
 
-/** Functions of a group, and those that a search found: none of them is the vendor's. */
+/** Functions of a group, and those that a search found: not the vendor's. */
 const groupedTools: MemberRule = (value, path) =>
   manyOf(value).flatMap((tool) => {
     const { type, tools: grouped } = isJson(tool) ? tool : {}
