@@ -3,11 +3,10 @@ import { CATALOG_VERSION } from '../../core/catalog/operation'
 import { OPERATIONS } from '../../core/catalog/operations'
 import { TIER_LIMITS } from '../../core/limits/tier'
 import { formatUsd } from '../../core/money'
-import { curlSamples } from './curl-sample'
 import { TAGS } from './documented'
 import { ERROR_SCHEMAS } from './error-schemas'
 import { extractNamed, isLoose, type Loose, normalizedOperation, normalizedSchema } from './normalized-operation'
-import type { OpenApiDocument, OpenApiOperation } from './open-api'
+import type { CodeSample, OpenApiDocument, OpenApiOperation } from './open-api'
 import { RESPONSE_HEADERS } from './response-headers'
 
 const TITLE = 'Paid data API gateway'
@@ -111,4 +110,64 @@ function introduction(origin: string): string {
     'A request that is not valid HTTP never reaches the gateway: the server answers 400 or 505 without a body or headers of ours and closes the connection, and 431 to more than 16 KiB of request line and headers, or more than 200 headers.',
     `For agents: [llms.txt](${origin}/llms.txt).`,
   ].join('\n\n')
+}
+
+/** The shell variable to show for an id in samples, by the id's prefix. */
+const ID_VARIABLES: Readonly<Record<string, string>> = {
+  key: 'KEY_ID',
+  req: 'REQUEST_ID',
+  hook: 'WEBHOOK_ID',
+  dlv: 'DELIVERY_ID',
+}
+
+/** Curl commands for an operation, with its required parameters and its first body example. */
+function curlSamples(origin: string, method: string, path: string, operation: OpenApiOperation): CodeSample[] {
+  const command = curl(origin, method, path, operation, [])
+  const samples = [{ lang: 'Shell', label: 'curl', source: command }]
+  if (operation['x-price'] === undefined) return samples
+  const quote = curl(origin, method, path, operation, ["-H 'X-Cost-Mode: quote'"])
+  return [...samples, { lang: 'Shell', label: 'curl, price quote only', source: quote }]
+}
+
+function curl(
+  origin: string,
+  method: string,
+  path: string,
+  { parameters = [], requestBody, security, responses }: OpenApiOperation,
+  more: readonly string[],
+): string {
+  const query = parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.required)
+    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
+  const ids = new Map(
+    parameters.filter(({ in: location }) => location === 'path').map(({ name, example }) => [name, example]),
+  )
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => sampleId(String(ids.get(name))))
+  const body = Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value
+  const needs = (scheme: string) => security.some((way) => scheme in way)
+  const success = responses['200']
+  const givesCookie = success && 'headers' in success && success.headers?.['Set-Cookie'] !== undefined
+  const lines = [
+    `curl ${quoted(`${origin}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`)}`,
+    ...(method !== 'get' && !(method === 'post' && body !== undefined) ? [`-X ${method.toUpperCase()}`] : []),
+    ...(needs('apiKey') ? ['-H "Authorization: Bearer $GATEWAY_API_KEY"'] : []),
+    ...(needs('oauth') ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []),
+    ...(needs('session') ? ['-b cookies.txt'] : []),
+    ...(givesCookie ? ['-c cookies.txt'] : []),
+    ...more,
+    ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`]),
+  ]
+  return lines.join(' \\\n  ')
+}
+
+/** Ids differ between installs, so samples show a variable in their place. Anything else is shown as is. */
+function sampleId(id: string): string {
+  const variable = ID_VARIABLES[id.split('_')[0] ?? '']
+  return variable === undefined ? id : `$${variable}`
+}
+
+/** Quotes one word for a POSIX shell: in double quotes if it contains one of our variables, otherwise in single quotes. */
+function quoted(word: string): string {
+  if (/\$[A-Z_]+/.test(word)) return `"${word.replace(/["\\`]/g, '\\$&')}"`
+  return `'${word.replaceAll("'", "'\\''")}'`
 }

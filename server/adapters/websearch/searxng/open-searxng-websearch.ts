@@ -1,16 +1,16 @@
 import type { ImageSearchInput } from '../../../core/catalog/image-search'
 import type { LlmContextInput } from '../../../core/catalog/llm-context'
-import type { Clock } from '../../../core/clock'
+import { type Clock, isoTime } from '../../../core/clock'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { ok, type Result } from '../../../core/result'
 import type { PublishedGoggles } from '../goggles/published-goggles'
+import { metaUrl } from '../meta-url'
 import { RecentHealth } from '../recent-health'
 import { ContextSearch } from './context-search'
-import { imageBody } from './image-body'
 import { PageReader, type PageReaderOptions } from './page-reader'
 import { RobotsRules } from './robots-rules'
-import { SearxngClient, type SearxngResult } from './searxng-client'
+import { SearxngClient, type SearxngResult, type SearxngSearch } from './searxng-client'
 import { searchableWords, searxngLanguage, searxngSafesearch } from './searxng-query'
 import { searxngSearch, unasked } from './searxng-search'
 
@@ -104,4 +104,48 @@ async function images(
     if (problem) return problem
   }
   return search.ok ? ok({ body: imageBody(input, search.value, clock.now()) }) : search
+}
+
+/** The 200 body of an image search, as JSON text. */
+function imageBody(input: ImageSearchInput, { results, altered }: SearxngSearch, nowMs: number): string {
+  const shown = results.slice(0, input.count)
+  return JSON.stringify({
+    type: 'images',
+    query: {
+      original: input.q,
+      ...(altered !== null && { altered }),
+      ...(!input.spellcheck && { spellcheck_off: true }),
+      show_strict_warning: false,
+    },
+    results: shown.map((result, at) => imageResult(result, confidence(at, shown.length), nowMs)),
+    extra: { might_be_offensive: input.safesearch === 'off' },
+  })
+}
+
+function imageResult(result: SearxngResult, confidence: string, nowMs: number): object {
+  const picture = result.imageUrl
+  const preview = result.imageThumbnail || result.thumbnail || picture
+  return {
+    type: 'image_result',
+    title: result.title,
+    url: result.url,
+    source: new URL(result.url).hostname,
+    // The time of the search: SearXNG does not crawl, and clients of the original service skip results without a date.
+    page_fetched: isoTime(nowMs).replace(/\.\d+Z$/, 'Z'),
+    thumbnail: { src: preview },
+    properties: { url: picture, placeholder: preview, ...size(result.resolution) },
+    meta_url: metaUrl(result.url),
+    confidence,
+  }
+}
+
+/** Derived from its position in the results, which the engines ranked. */
+function confidence(at: number, of: number): 'high' | 'medium' | 'low' {
+  return at * 3 < of ? 'high' : at * 3 < of * 2 ? 'medium' : 'low'
+}
+
+/** `1920x1080`, `1920 × 1080`; engines also say `NonexNone`, `?x?` or `large`. */
+function size(resolution: string): { width: number; height: number } | null {
+  const [, width, height] = /^(\d{1,6})\s*[x×*]\s*(\d{1,6})\b/i.exec(resolution) ?? []
+  return Number(width) > 0 && Number(height) > 0 ? { width: Number(width), height: Number(height) } : null
 }

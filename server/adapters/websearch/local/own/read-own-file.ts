@@ -1,12 +1,11 @@
 import { eld } from 'eld/small'
 import { imageSize } from 'image-size'
 import { extractText, getDocumentProxy, getMeta } from 'unpdf'
-import { parseMarkdown } from '../../passages/markdown-sections'
+import { parseMarkdown, proseOf } from '../../passages/markdown-sections'
 import { pageContent } from '../../passages/page-content'
 import type { IndexDocument, IndexImage } from '../build/index-document'
 import { fileForm } from './file-form'
 import { takeFrontMatter } from './front-matter'
-import { markdownImages } from './markdown-images'
 import { type OwnContent, type RawFile, type SourceSettings, Unreadable } from './own-content'
 
 const MAX_TEXT_CHARACTERS = 4_000_000
@@ -171,4 +170,33 @@ export function languageOf(text: string): string | null {
   if ((prose.match(/\p{L}/gu) ?? []).length < MIN_LETTERS) return null
   const found = eld.detect(prose)
   return found.language === '' || !found.isReliable() ? null : found.language
+}
+
+/** An image in Markdown. */
+interface MarkdownImage {
+  /** Absolute. */
+  readonly imageUrl: string
+  readonly alt: string
+  readonly caption: string
+}
+
+const MARKDOWN = /!\[([^\]\n]{0,300})\]\(\s*<?([^\s()<>]{1,2000})>?(?:\s+["']([^"'\n]{0,300})["'])?\s*\)/g
+const HTML = /<img\b([^<>]{0,1000})>/gi
+const BADGE = /shields\.io|badge|\/workflows\/|codecov|travis|circleci|opencollective/i
+
+/** The distinct images in a Markdown text, without badges. `base` is the URL of the text. */
+export function markdownImages(markdown: string, base: string): MarkdownImage[] {
+  const found = new Map<string, MarkdownImage>()
+  const add = (address: string, alt: string, caption: string): void => {
+    const url = URL.parse(address, base)
+    if (!url || !/^https?:$/.test(url.protocol) || BADGE.test(url.href) || found.has(url.href)) return
+    found.set(url.href, { imageUrl: url.href, alt: alt.trim(), caption: caption.trim() })
+  }
+  const prose = proseOf(markdown)
+  for (const [, alt = '', address = '', caption = ''] of prose.matchAll(MARKDOWN)) add(address, alt, caption)
+  for (const [, attributes = ''] of prose.matchAll(HTML)) {
+    const value = (name: string) => new RegExp(`\\b${name}\\s*=\\s*["']([^"']*)["']`, 'i').exec(attributes)?.[1] ?? ''
+    if (value('src') !== '') add(value('src'), value('alt'), value('title'))
+  }
+  return [...found.values()]
 }
