@@ -26,7 +26,6 @@ import { ownerSettings } from './compose/owner-mail'
 import { indexSources } from './compose/search/index-sources'
 import { SearchIndex } from './compose/search/search-index'
 import { openWebsearch } from './compose/search/websearch'
-import { securedBy } from './compose/secured-by'
 import { openSocial } from './compose/social'
 import { StopState } from './compose/stop-state'
 import type { ClosableProviders, Surroundings } from './compose/surroundings'
@@ -41,6 +40,7 @@ import { Gate } from './http/middleware/gate'
 import type { Intake } from './http/middleware/input/intake'
 import { PricedCalls, pricedRoutes } from './http/middleware/priced'
 import type { ContextDeps } from './http/middleware/request-context'
+import { securedBy } from './http/middleware/secured-by'
 import { controlHandler } from './http/operator/control'
 import { Thumbnails } from './http/search/thumbnails'
 import { loadDashboard } from './http/system/dashboard-files'
@@ -163,10 +163,12 @@ function searchProviders(config: Config, { clock, log }: Surroundings, telemetry
 /** The limits of callers whose tier does not say them. */
 function requestLimits({ anonymousRpm, visitorRpm, ownerRpm }: Config, limiter: Limiter) {
   const perMinute = (rpm: number): Limits => ({ ...TIER_LIMITS.free, rpm })
+  const visitorLimits = perMinute(visitorRpm)
   return {
     anonymousLimits: perMinute(anonymousRpm),
+    visitorLimits,
     freeUnitsPerMinute: ownerRpm,
-    budgets: new RequestBudgets(limiter, { address: perMinute(visitorRpm), account: perMinute(ownerRpm) }),
+    budgets: new RequestBudgets(limiter, { address: visitorLimits, account: perMinute(ownerRpm) }),
   }
 }
 

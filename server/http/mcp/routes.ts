@@ -15,12 +15,11 @@ import { catalogTools, type Tool } from '../../mcp/tool'
 import { soldPrice } from '../../pipeline/apis/sold-price'
 import { accessProblem } from '../../pipeline/auth/authenticate'
 import { type Caller, countedOn, type Route } from '../../pipeline/call'
-import type { RequestBudgets } from '../middleware/caller/request-budgets'
 import { readJson, STRANGERS_BODY } from '../middleware/input/json-body'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import type { Reply } from '../middleware/response/reply'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { costing, READ } from '../routing/cost'
+import { costing } from '../routing/cost'
 import { freeEndpoint, publicEndpoint, served } from '../routing/endpoint'
 import type { Endpoints } from '../routing/endpoint-table'
 import { CALLER_USAGE_QUERY } from '../usage/usage-answers'
@@ -35,7 +34,6 @@ interface McpParts extends ToolCallParts {
   readonly corsOrigins: ReadonlySet<string>
   /** Whether only this machine can reach the server. A web page could still reach it through a host name that resolves to it. */
   readonly isLoopback: boolean
-  readonly budgets: Pick<RequestBudgets, 'count'>
 }
 
 // The scope is checked for each tool.
@@ -131,12 +129,6 @@ class McpRoute {
     const counted = async () => (known ? context.reply : this.parts.gate.count(context))
     const foreign = this.foreign(context)
     if (foreign) return refused(await counted(), foreign)
-    // A stranger's message is not counted before it is read, so reading it has a window and a size of its own.
-    if (!known) {
-      await this.parts.budgets.count(context, READ)
-      // The answer says what is left of the window for calls.
-      context.readings = null
-    }
     const body = await readJson(context, known ? undefined : STRANGERS_BODY)
     if (!body.ok) return refused(await counted(), body.error)
     const message: unknown = body.value ?? null

@@ -7,7 +7,7 @@ import { hashSecret, looksLikeSecret, secretProblem } from '../../core/credentia
 import type { CredentialStore } from '../../core/credentials/store'
 import { type Failure, failure } from '../../core/failure'
 import type { LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
-import { limitsOf, withKeyLimits } from '../../core/limits/tier'
+import { type Limits, limitsOf, withKeyLimits } from '../../core/limits/tier'
 import { ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import type {
@@ -25,6 +25,8 @@ import { type AppAuthDeps, identifyApp, isAddressFull, scopeProblem } from './au
 export interface AuthDeps extends AppAuthDeps {
   readonly credentials: CredentialStore
   readonly clock: Clock
+  /** What an address may send where it needs no credential, in units per minute. */
+  readonly visitorLimits: Limits
   /** Payment credentials that an address may try per minute. Valid ones are not counted. */
   readonly paymentAttemptsPerMinute: number
 }
@@ -42,7 +44,7 @@ export async function authenticate(
   const { caller, subjects, refused } = await identify(auth, incoming)
   if (incoming.route.kind === 'unmatched')
     return refuse(incoming, caller, incoming.route.failure, await auth.limiter.read(subjects))
-  if (paymentInBody(incoming)) return ok({ incoming, caller, subjects, readings: await auth.limiter.read(subjects) })
+  if (paymentInBody(incoming)) return admitUnread(auth, incoming, subjects)
   const counting = auth.limiter.countRequest(subjects)
   const counted = counting instanceof Promise ? await counting : counting
   const readings = counted.ok ? counted.value : counted.error.readings
@@ -56,6 +58,23 @@ export async function authenticate(
   if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), readings)
   if (refused) return refuse(incoming, caller, refused, readings)
   return ok({ incoming, caller, subjects, readings })
+}
+
+/** A stranger's message is counted once it is read, so reading it takes a unit of another window. */
+async function admitUnread(
+  { limiter, visitorLimits }: AuthDeps,
+  incoming: IncomingCall,
+  subjects: readonly Subject[],
+): Promise<Result<AuthenticatedCall, Refused>> {
+  const caller = { kind: 'anonymous' } as const
+  const counted = await limiter.countRequest([visits(incoming.address, visitorLimits, 1)])
+  if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), counted.error.readings)
+  return ok({ incoming, caller, subjects, readings: await limiter.read(subjects) })
+}
+
+/** The window of an address for what needs no credential. */
+export function visits(address: Address, limits: Limits, cost: number): Subject {
+  return { name: `visits of ${limitSubject(address)}`, limits, cost }
 }
 
 function refuse(incoming: IncomingCall, caller: Caller, problem: Failure, readings: Readings) {

@@ -1,7 +1,7 @@
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
-import { withDeadline } from '../with-deadline'
+import { withDeadline } from '../call-upstream'
 
 type Answer = Result<ProviderAnswer, UpstreamFailure>
 

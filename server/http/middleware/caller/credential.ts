@@ -1,8 +1,7 @@
-import { ACCESS_TOKEN_PREFIX } from '../../../core/credentials/oauth-grant'
+import { ACCESS_TOKEN_PREFIX, type Audience } from '../../../core/credentials/oauth-grant'
 import { looksLikeSecret } from '../../../core/credentials/secret'
+import type { ShownPayment } from '../../../core/payments/method'
 import type { Credential, Route } from '../../../pipeline/call'
-import { x402In } from '../payment-headers'
-import { audienceOf } from './audience'
 
 /** Where clients send a key other than in `Authorization`: the SDKs of Anthropic, Google and Azure. */
 const KEY_HEADERS = ['x-api-key', 'x-goog-api-key', 'api-key']
@@ -90,4 +89,16 @@ export function otherSecrets(headers: Headers, queryKeys: readonly string[], pat
     if (sent) for (const one of sent.split(',')) found.push(one.trim())
   }
   return found.concat(queryKeys).filter(Boolean)
+}
+
+/** The payment of an x402 client: of version 2 in `PAYMENT-SIGNATURE`, of version 1 in `X-PAYMENT`. Null if there is none. */
+export function x402In(headers: Headers): ShownPayment | null {
+  const text = headers.get('payment-signature') ?? headers.get('x-payment')
+  return text ? { scheme: 'x402', text } : null
+}
+
+/** Which protected resource a path belongs to (spec-answers 10). */
+export function audienceOf(path: string): Audience {
+  if (path === '/mcp' || path.startsWith('/mcp/')) return '/mcp'
+  return path.startsWith('/apis/') ? '/apis/v1' : '/v1'
 }

@@ -1,9 +1,8 @@
 import { MINUTE_MS } from '../../../core/clock'
-import { limitSubject } from '../../../core/credentials/address'
 import type { AccountId } from '../../../core/ids'
 import type { Limiter, Subject } from '../../../core/limits/limiter'
 import type { Limits } from '../../../core/limits/tier'
-import { limitFailure } from '../../../pipeline/auth/authenticate'
+import { limitFailure, visits } from '../../../pipeline/auth/authenticate'
 import type { RequestContext } from '../request-context'
 import { Failed } from '../response/failures'
 
@@ -88,7 +87,7 @@ export class RequestBudgets {
   }
 
   private ofAddress({ address }: RequestContext, cost: number): Subject {
-    return { name: `visits of ${limitSubject(address)}`, limits: this.addressLimits, cost }
+    return visits(address, this.addressLimits, cost)
   }
 
   private ofAccount(account: AccountId, cost: number): Subject {

@@ -4,7 +4,7 @@ import { formatUsd } from '../../../core/money'
 import type { Result } from '../../../core/result'
 import { isUnavailable } from '../../../core/unavailable'
 import { isAnthropicPath, isGooglePath } from '../../routing/sdk-paths'
-import { audienceOf } from '../caller/audience'
+import { audienceOf } from '../caller/credential'
 
 export type FailureType =
   | 'invalid_request_error'
