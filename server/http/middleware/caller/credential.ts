@@ -97,7 +97,7 @@ export function x402In(headers: Headers): ShownPayment | null {
   return text ? { scheme: 'x402', text } : null
 }
 
-/** Which protected resource a path belongs to (spec-answers 10). */
+/** Which protected resource a path belongs to (spec D10). */
 export function audienceOf(path: string): Audience {
   if (path === '/mcp' || path.startsWith('/mcp/')) return '/mcp'
   return path.startsWith('/apis/') ? '/apis/v1' : '/v1'
