@@ -6,7 +6,6 @@ import { accountId, NOON, poolId, requestId } from '../support/ledger-parts'
 import { holdStoreContract } from './hold-store.contract'
 
 holdStoreContract('memory', () => new MemoryHolds())
-holdStoreContract('memory, with counters that rest before each hold', () => new MemoryHolds(0))
 
 const DAY_MS = 86_400_000
 

@@ -36,7 +36,7 @@ interface Call {
 /** One pool with a budget, and what a bystander knows of its calls. */
 class World {
   /** Its counters rest before each hold. */
-  readonly holds = new MemoryHolds(0)
+  readonly holds = new MemoryHolds()
   readonly calls = new Map<RequestId, Call>()
   readonly pool = poolId()
   private readonly account = accountId()

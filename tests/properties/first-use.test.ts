@@ -59,7 +59,7 @@ class SeenHolds extends LoadedHolds {
 /** A process that took over from another one: two accounts with money, calls that were charged, one charge that was not to be, one stuck record. */
 class World {
   readonly journal = new RandomJournal()
-  readonly holds = new SeenHolds(0)
+  readonly holds = new SeenHolds()
   readonly accounts = [accountId(), accountId()] as const
   readonly opened = accountId()
   readonly pools = [0, 0, 1].map((account) => ({ id: poolId(), account: this.accounts[account] ?? this.opened }))

@@ -84,7 +84,7 @@ const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 class World {
   readonly journal = new RandomJournal()
   /** Its counters rest before each hold. */
-  readonly holds = new MemoryHolds(0)
+  readonly holds = new MemoryHolds()
   readonly alarms: string[] = []
   readonly ledger = new Ledger({
     holds: this.holds,

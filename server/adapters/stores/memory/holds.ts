@@ -17,8 +17,6 @@ import type {
 import { type Money, micros, min, minus, plus, ZERO } from '../../../core/money'
 import { err, ok, type Result } from '../../../core/result'
 import { BudgetCounter, hold as holdIn, type Period, settle } from './budget-counter'
-import { IdRows } from './id-rows'
-import { RestingCounters } from './resting-counters'
 
 interface AccountCounters {
   posted: Record<BalancePart, Money>
@@ -53,19 +51,13 @@ const REMEMBERED = 4096
  * write without an `await`, so nothing else can run in between (50 ns per hold).
  */
 export class MemoryHolds implements HoldStore {
-  private readonly accounts: RestingCounters<AccountId, AccountCounters>
-  private readonly pools: RestingCounters<PoolId, PoolCounters>
+  private readonly accounts = new Map<AccountId, AccountCounters>()
+  private readonly pools = new Map<PoolId, PoolCounters>()
   private readonly open = new Map<RequestId, OpenHold>()
   /** Ended captures in two generations. When the newer one is full, the older one is dropped as a whole. */
   private ended = new Map<RequestId, EndedHold>()
   private endedBefore = new Map<RequestId, EndedHold>()
   private underReview: ReadonlySet<AccountId> = new Set()
-
-  /** `maxAwake`: so many accounts, and so many pools, are used before those of which nothing is held take less memory again. */
-  constructor(maxAwake?: number) {
-    this.accounts = new RestingCounters('acct_', ACCOUNT_FORM, maxAwake)
-    this.pools = new RestingCounters('pool_', poolForm(), maxAwake)
-  }
 
   restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money, debt = ZERO): void {
     const held = { credit: ZERO, paid: ZERO }
@@ -104,8 +96,6 @@ export class MemoryHolds implements HoldStore {
     if (this.open.has(request.request) || this.endedAs(request.request))
       throw new Error(`request ${request.request} has its hold already`)
     if (request.amount < 0) throw new RangeError('a hold is never negative')
-    this.accounts.rest()
-    this.pools.rest()
     const account = this.accounts.get(request.account)
     if (!account) throw new Error(`unknown account ${request.account}`)
     if (this.underReview.has(request.account)) return err('account_under_review')
@@ -260,11 +250,11 @@ export class MemoryHolds implements HoldStore {
   }
 
   async openAccount(id: AccountId): Promise<void> {
-    if (!this.accounts.get(id)) this.restoreAccount(id, ZERO, ZERO, ZERO)
+    if (!this.accounts.has(id)) this.restoreAccount(id, ZERO, ZERO, ZERO)
   }
 
   async openPool(id: PoolId, account: AccountId, limit: Money | null, parent: PoolId | null = null): Promise<void> {
-    if (!this.pools.get(id)) this.restorePool(id, account, limit, ZERO, parent)
+    if (!this.pools.has(id)) this.restorePool(id, account, limit, ZERO, parent)
   }
 
   async setPoolLimit(id: PoolId, limit: Money | null): Promise<void> {
@@ -289,11 +279,11 @@ export class MemoryHolds implements HoldStore {
   }
 
   protected hasAccount(id: AccountId): boolean {
-    return this.accounts.get(id) !== undefined
+    return this.accounts.has(id)
   }
 
   protected hasPool(id: PoolId): boolean {
-    return this.pools.get(id) !== undefined
+    return this.pools.has(id)
   }
 
   private end({ hold, period }: OpenHold, spent: number): void {
@@ -344,19 +334,6 @@ export class MemoryHolds implements HoldStore {
   }
 }
 
-const ACCOUNT_FORM = {
-  width: 4,
-  write({ posted, held, toppedUp, debt }: AccountCounters, into: Float64Array) {
-    if (held.credit !== ZERO || held.paid !== ZERO) return false
-    into.set([posted.credit, posted.paid, toppedUp, debt])
-    return true
-  },
-  read([credit = 0, paid = 0, toppedUp = 0, debt = 0]: Float64Array): AccountCounters {
-    const posted = { credit: micros(credit), paid: micros(paid) }
-    return { posted, held: { credit: ZERO, paid: ZERO }, toppedUp: micros(toppedUp), debt: micros(debt) }
-  },
-}
-
 function exceeds({ limit, spent, held }: PoolCounters, amount: Money): boolean {
   return limit !== null && spent + held + amount > limit
 }
@@ -370,32 +347,6 @@ function left(pool: PoolCounters, parent: PoolCounters | null, lessHeld: boolean
     least = least === null ? free : Math.min(least, free)
   }
   return least === null ? null : micros(least)
-}
-
-/** How pools rest: those with a budget or a parent never do. */
-function poolForm() {
-  const accounts = new IdRows<AccountId>('acct_')
-  return {
-    width: 3,
-    write({ accountId, limit, spent, held, budget, parent }: PoolCounters, into: Float64Array) {
-      const rests = held === ZERO && budget === null && parent === null
-      const account = rests ? accounts.add(accountId) : null
-      if (account === null) return false
-      into.set([account, limit ?? Number.NaN, spent])
-      return true
-    },
-    read([account = 0, limit = 0, spent = 0]: Float64Array): PoolCounters {
-      const accountId = accounts.idOf(account)
-      return {
-        accountId,
-        limit: Number.isNaN(limit) ? null : micros(limit),
-        spent: micros(spent),
-        held: ZERO,
-        budget: null,
-        parent: null,
-      }
-    },
-  }
 }
 
 function move(counters: Record<BalancePart, Money>, split: Split, sign: 1 | -1): void {
