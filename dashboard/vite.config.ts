@@ -15,7 +15,7 @@ const SERVED_BY_GATEWAY =
 
 /**
  * The code of nearly every page, in three files: a browser sends six requests at once, and each of thirty small files would cost a part of the
- * latency. What few pages need stays with them, as does what only pages of operators need.
+ * latency. Code of few pages stays with them, as does code of operators' pages.
  */
 const CHUNKS = [
   { name: 'libraries', test: /node_modules\/(react|react-dom|scheduler|use-sync-external-store|@tanstack|clsx)\// },

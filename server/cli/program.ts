@@ -8,5 +8,5 @@ export function programName(entry: string, executable: string): string {
   return entry.startsWith(EMBEDDED) ? basename(executable) : 'bun run gateway'
 }
 
-/** How this command line was called, for its help and for what it tells to run. */
+/** How this command line was called, for its help and for commands that it suggests. */
 export const PROGRAM = programName(Bun.main, process.execPath)

@@ -27,7 +27,7 @@ export interface UpstreamPaymentChecks {
 }
 
 /**
- * Finds out, after it expired, whether each payment that brought no answer was cashed. What was cashed is booked to the house; what was not
+ * Finds out, after it expired, whether each payment that brought no answer was cashed. A cashed payment is booked to the house; one that was not
  * no longer counts towards the daily maximum. A payment of another wallet counts until that wallet is configured again.
  */
 export function startUpstreamPaymentChecks(checks: UpstreamPaymentChecks, everyMs = EVERY_MS): Job {

@@ -43,7 +43,7 @@ interface Written {
   readonly renamed: Renamed
 }
 const ANYTHING: Written = { schema: {}, renamed: null }
-/** Kept as they are. What is not here or handled below is left out: vendors refuse what they do not know. */
+/** Kept as they are. Other keywords are left out: vendors refuse unknown ones. */
 const KEPT = [
   'type',
   'enum',

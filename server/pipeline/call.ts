@@ -92,7 +92,7 @@ export interface AppCaller {
   readonly account: Account
 }
 
-/** A caller whose account is known. What it spends is charged to the account's balance. */
+/** A caller whose account is known. Its spending is charged to the account's balance. */
 export type KnownCaller = Exclude<Caller, { kind: 'anonymous' }>
 
 /** The ids under which the calls of a known caller are limited, counted and logged. */

@@ -7,8 +7,8 @@ const OTHERS_WRITE = 0o022
 const OTHERS_ENTER = 0o011
 
 /**
- * Makes a folder of secrets and databases private before anything in it is read. What others could only read is closed to them (0700,
- * 0600), and `tell` reports it. What others could write cannot be trusted and is refused: a folder or file of another user, a folder
+ * Makes a folder of secrets and databases private before anything in it is read. Files that others could only read are closed to them (0700,
+ * 0600), and `tell` reports it. Files that others could write cannot be trusted and are refused: a folder or file of another user, a folder
  * with files in it that others could write, and a writable file that others could reach. Idempotent. On Windows, which has no such
  * permissions, it only creates the folder.
  */

@@ -42,7 +42,7 @@ export interface IdentityOptions {
   readonly production: boolean
   /**
    * Called once for each new user, after it is stored and before the sign-up responds. A failure is reported but does not fail
-   * the sign-up: the user already exists, so a retry could not succeed. Whatever this does must be repairable later.
+   * the sign-up: the user already exists, so a retry could not succeed. Its effects must be repairable later.
    */
   readonly onSignUp: (
     user: SignedUpUser,

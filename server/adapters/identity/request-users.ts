@@ -11,7 +11,7 @@ import { type SecretHash, secretHash } from './secret-hash'
 const COOKIE = 'better-auth.session_token'
 
 /**
- * The users of sessions and access tokens, for whoever sends requests on. It says whose they are, and never whether they are still valid: who answers
+ * The users of sessions and access tokens, for a node that forwards requests. It says whose they are, and never whether they are still valid: the node that answers
  * the request decides that.
  */
 export class RequestUsers {

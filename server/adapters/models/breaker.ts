@@ -90,7 +90,7 @@ export class Breaker {
     this.answeredAt = performance.now()
     this.streak.succeeded()
     if (this.openUntil === null) this.accounts.delete(account)
-    // Their failures were the outage that is over.
+    // Their failures were of an outage that has ended.
     else this.accounts.clear()
     this.openUntil = null
   }

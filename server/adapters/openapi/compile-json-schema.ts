@@ -201,7 +201,7 @@ class Validation {
       else if (most > 1 && !evaluated) return null
     }
     if (matches > 0) return null
-    // A problem inside the value tells more than that no form matches.
+    // A problem inside the value says more than that no form matches.
     const inner = problems.filter((problem) => problem.path !== path)
     return inner[0] && inner.length === 1 ? inner[0] : { path, message: 'must match one of the declared forms' }
   }

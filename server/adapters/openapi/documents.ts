@@ -30,7 +30,7 @@ export class Documents {
     this.loaded.set(base, ok(root))
   }
 
-  /** Loads what the document refers to, as far as it is of the same origin. What could not be loaded is a problem of who refers to it. */
+  /** Loads what the document refers to, as far as it is of the same origin. A part that could not be loaded is a problem of its references. */
   static async load(root: Json, origin: string | undefined, external: LoadExternal | null): Promise<Documents> {
     const base = withoutFragment(URL.parse(origin ?? '')?.href ?? '')
     const documents = new Documents(root, base)

@@ -19,7 +19,7 @@ const MAX_HEADERS_DOWN = 30
 const MAX_PATH = 500
 const NOT_SOLD = ['head', 'options', 'trace', 'query']
 
-/** An operation as it stands in the document. */
+/** An operation as written in the document. */
 interface FoundOperation {
   readonly method: ApiMethod
   readonly path: string

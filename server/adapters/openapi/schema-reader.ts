@@ -18,7 +18,7 @@ export interface ReadSchema {
   readonly open: readonly string[]
 }
 
-/** Reads schemas of a document with all that they refer to. What several schemas refer to is converted once. */
+/** Reads schemas of a document with all that they refer to. A shared schema is converted once. */
 export class SchemaReader {
   private readonly converter: SchemaConverter
   private readonly converted = new Map<string, Converted | SchemaProblem>()

@@ -124,7 +124,7 @@ export async function composeBilling(config: Config, parts: Parts) {
     },
     idempotency: new Idempotency(records, clock, ledger),
     async close() {
-      // A slow network must not delay shutdown. What these jobs did not finish is done after the next start.
+      // A slow network must not delay shutdown. Unfinished jobs continue after the next start.
       for (const job of networkJobs) void job.close()
       await Promise.all([pruning.close(), rail.close()])
     },

@@ -94,7 +94,7 @@ export function composePayments(
       isClosed = true
       await opening
       opened.reject(new PaymentsClosed('the gateway is closed'))
-      // A slow network must not delay shutdown. What the run did not finish is done after the next start.
+      // A slow network must not delay shutdown. An unfinished run continues after the next start.
       void finishing?.close()
       await networks?.chain?.stop()
     },

@@ -31,7 +31,7 @@ export interface SignupCreditRequest {
  * crash can delay a credit but not grant a second one, and the brakes hold for sign-ups that arrive at once.
  */
 export interface SignupCreditStore {
-  /** Decides now and returns the decision; an earlier one stands. */
+  /** Decides now and returns the decision; an earlier one remains. */
   decide(request: SignupCreditRequest): Promise<SignupCredit>
   /** Postpones the decision until `confirm`. */
   await(request: SignupCreditRequest): Promise<SignupCredit>

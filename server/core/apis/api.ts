@@ -34,7 +34,7 @@ export type UpstreamAuth =
       readonly secret: UpstreamSecret
       readonly scope: string | null
     }
-  /** Each call is paid for by the operator's wallet. What it may pay is part of the declaration. */
+  /** Each call is paid for by the operator's wallet. Its limits are part of the declaration. */
   | { readonly kind: '402'; readonly payees: readonly string[] }
 
 /** An API on sale (spec D12). Immutable: a change makes a new one, and calls in progress keep theirs. */

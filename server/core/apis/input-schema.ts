@@ -32,7 +32,7 @@ export function inputNames(parameters: ApiOperation['parameters']): readonly str
   })
 }
 
-/** With its own `$id` where it has definitions, so that its references lead into it wherever it stands. */
+/** With its own `$id` where it has definitions, so that its references lead into it wherever it is placed. */
 function embedded(schema: DataSchema, id: string, description: string): DataSchema {
   if (!isJson(schema)) return schema
   const text = description === '' || 'description' in schema ? {} : { description }

@@ -8,7 +8,7 @@ export interface Written extends Pick<ApiParameter, 'name' | 'schema' | 'style' 
   readonly in: ApiParameter['in'] | 'form'
 }
 
-/** A name and a text, not encoded; and the text as it stands in a URL, where that is not its plain encoding. */
+/** A name and a text, not encoded; and the text as written in a URL, where that is not its plain encoding. */
 export type WirePair = readonly [name: string, text: string, encoded?: string]
 
 /**
@@ -479,7 +479,7 @@ function inPairs(parts: readonly string[], encode: (part: string) => string): st
 
 interface Delimiters {
   readonly between: string
-  /** As it stands in a URL. */
+  /** As written in a URL. */
   readonly encoded: string
   /** Characters that no part may contain: readers decode before they split, or after. */
   readonly forbidden: string

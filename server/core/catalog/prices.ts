@@ -26,7 +26,7 @@ export function currentPrice(store: PriceStore, operation: BasePriceName, accoun
   return operatorPrice(store, operation, account) ?? { amount: catalogPrice(operation), version: CATALOG_VERSION }
 }
 
-/** The price that an operator set for the account, else for everyone, or null. What was set before `since` does not count. */
+/** The price that an operator set for the account, else for everyone, or null. Earlier prices than `since` do not count. */
 export function operatorPrice(
   store: Pick<PriceStore, 'newest'>,
   operation: PriceName,

@@ -2,7 +2,7 @@ import { DAY_MS } from '../clock'
 import type { AccountId, RequestId } from '../ids'
 
 /**
- * `kept`: the response is stored. `given`: it was also given to a repeat, so its charge stands. `too_large`: it was delivered but not stored. `cut`: a stream broke off and was charged for what
+ * `kept`: the response is stored. `given`: it was also given to a repeat, so its charge is final. `too_large`: it was delivered but not stored. `cut`: a stream broke off and was charged for what
  * was delivered. `reserved`: a write or stream was started, and its outcome is unknown.
  */
 export type IdempotencyState = 'reserved' | 'kept' | 'given' | 'too_large' | 'cut'

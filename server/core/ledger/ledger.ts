@@ -177,7 +177,7 @@ export class Ledger {
     return this.moves.openAccount(opening, audit)
   }
 
-  /** Takes back paid money. What was already spent becomes debt, which blocks further spending until it is paid back. */
+  /** Takes back paid money. Money that was already spent becomes debt, which blocks further spending until it is paid back. */
   takeBack(request: TakeBackRequest): Promise<Result<null, MoveRefusal>> {
     return this.moves.takeBack(request)
   }
@@ -243,7 +243,7 @@ export class Ledger {
   }
 
   /**
-   * Gives the stored response of a call to a repeat of its request: from then on its charge stands. `mark` writes that down, and resolves to false if the
+   * Gives the stored response of a call to a repeat of its request: from then on its charge is final. `mark` writes that down, and resolves to false if the
    * response is gone. `undecided`: the charge may still be reversed, because its caller got a 503.
    */
   giveAgain(request: RequestId, mark: () => Promise<boolean>): Promise<'given' | 'gone' | 'undecided'> {

@@ -161,7 +161,7 @@ export class MoneyMoves {
     })
   }
 
-  /** Gives back what a call was charged. What the key spent and the log of calls stay: the call was made. */
+  /** Refunds the charge of a call. The key's spending and the log of calls stay: the call was made. */
   refundCharge(refund: ChargeRefundRequest): Promise<Result<null, MoveRefusal>> {
     return this.exclusively(refund, async () => {
       const { account, split, audit, request } = refund

@@ -65,7 +65,7 @@ export class StuckRecords {
   }
 
   /**
-   * Discards it. What a caller was served for a charge becomes an overrun: the gateway bears it, and the account gets back what the
+   * Discards it. The served answer of a charge becomes an overrun: the gateway bears it, and the account gets back what the
    * counters took. A reversal that is discarded leaves its charge.
    */
   discard(actor: Actor, id: StuckId, note: string): Promise<Result<StuckRecord, Failure>> {
@@ -83,7 +83,7 @@ export class StuckRecords {
     })
   }
 
-  /** What `/ready` tells operators; null while nothing is stuck. */
+  /** The warning of `/ready` for operators; null while nothing is stuck. */
   async warning(): Promise<string | null> {
     const { records, accounts } = await this.store.counts()
     if (records === 0) return null

@@ -173,7 +173,7 @@ export interface ClaimStore {
    * response that it would have paid for, unless it is null.
    */
   endLease(key: string, why: Trouble, answer: string | null, now: number): Promise<void>
-  /** Ends all leases of a process that has stopped. What it was settling counts as a fault of ours. */
+  /** Ends all leases of a process that has stopped. Its settlements count as a fault of ours. */
   endLeases(now: number): Promise<void>
   /** How often since then the network refused payments by this payer or address after the upstream was already called. */
   settleFailures(from: Pick<Claim, 'payer' | 'addressGroup'>, since: number): Promise<number>

@@ -52,7 +52,7 @@ const PLAIN_POINTER = /^(?:\/(?:[A-Za-z_-]{1,40}|\d{1,4}))+$/
 /** A rule of a schema: the pointer, and what is wrong there. The names in the pointer are the caller's, and may say anything. */
 const RULE_AT_POINTER = /^(\/.*) ((?:must|is|has|contains) .*)$/su
 
-/** The rule of the first wrong parameter. What it quotes, between the first and the last quote, was received. */
+/** The rule of the first wrong parameter. Text between its first and last quote was received. */
 function ruleOf({ param = '', message, details }: Failure): string | null {
   const rule = details?.[0]?.rule ?? (message.startsWith(`${param} `) ? message.slice(param.length + 1) : null)
   if (rule === null) return null

@@ -22,7 +22,7 @@ export const MAILED_BY_DEFAULT: readonly EventType[] = [
   'upstream.down',
 ]
 
-/** Between two mails to an owner. What happens meanwhile is in the second one. */
+/** Between two mails to an owner. Events in between are in the second one. */
 const DIGEST_MS = 15 * MINUTE_MS
 /** Older events are not mailed any more: delivery failed, or mail was not configured. */
 const STALE_MS = DAY_MS

@@ -159,6 +159,6 @@ export interface WebhookStore {
    * may be among them.
    */
   cutLog(webhook: WebhookId, kept: { readonly all: number; readonly waiting: number }): Promise<void>
-  /** Ends deliveries whose time is over, and removes those of endpoints that are gone and failures of hosts of long ago. */
+  /** Ends deliveries whose time is over, and removes those of deleted endpoints and old failures of hosts. */
   expire(now: number): Promise<void>
 }

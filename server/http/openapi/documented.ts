@@ -50,7 +50,7 @@ interface PathId {
   readonly pattern?: string
 }
 
-/** Documents a route. Who may call it is part of its declaration (`routing/`), its parameters come from the tables that validate its input. */
+/** Documents a route. Its callers are part of its declaration (`routing/`), its parameters come from the tables that validate its input. */
 export interface EndpointDocs {
   readonly id: string
   readonly tag: keyof typeof TAGS
@@ -96,7 +96,7 @@ export interface Callers {
   refusals?(method: string): readonly FailureCode[]
 }
 
-/** What a route says of itself, beside its handler: who may call it, what it costs, and its documents. */
+/** The declaration of a route: its callers, its cost, and its documents. */
 export interface Declaration {
   readonly docs?: EndpointDocs
   readonly tables?: readonly ParameterTable[]
@@ -105,7 +105,7 @@ export interface Declaration {
   readonly cost?: number | ((url: URL) => number)
 }
 
-/** What Elysia takes beside a route's handler. It keeps `declaration` with the mounted route, and does not read it. */
+/** The options that Elysia takes with a route's handler. It keeps `declaration` with the mounted route, and does not read it. */
 export interface Hook {
   readonly detail: DocumentDecoration
   readonly declaration: Declaration

@@ -90,7 +90,7 @@ export function responseExamples(schema: JsonSchema): Readonly<Record<string, un
   return Object.fromEntries(anyOf.map((form) => [form.$id ?? 'example', schemaExample(form)]))
 }
 
-/** A value of a schema: its own example, that of its name, or one of its type. What can be null is null. */
+/** A value of a schema: its own example, that of its name, or one of its type. A nullable value is null. */
 function schemaExample(schema: JsonSchema, name = ''): unknown {
   const own: unknown = Reflect.get(schema, EXAMPLE)
   if (own !== undefined) return own

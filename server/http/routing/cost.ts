@@ -8,7 +8,7 @@ export const READ = 1
 /** With its audit entry up to 8 KB of disk, which stays. */
 const WRITE = 5
 
-/** A file of rows, with the first page of up to 5,000. What more rows cost is taken on the way (`RequestContext.pace`). */
+/** A file of rows, with the first page of up to 5,000. The units of more rows are taken on the way (`RequestContext.pace`). */
 export const EXPORT = 50
 /** Reads the log of an account where no index helps. */
 export const SCAN = 5

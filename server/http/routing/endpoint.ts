@@ -65,7 +65,7 @@ export function publicEndpoint(more: { readonly paymentInBody?: true } = {}): En
 /** Where Elysia mounts all imported operations. Which one a request is for is looked up in the catalog (ADR 23). */
 export const API_WILDCARD = '/apis/v1/*'
 
-/** The endpoint that a mounted route is declared as, and those beside it; none if it has no declaration. */
+/** The endpoints that a mounted route is declared as; none without a declaration. */
 export function declaredEndpoints(hooks: unknown): readonly Endpoint[] {
   const { callers } = declarationOf(hooks)
   return callers && isEndpoint(callers) ? [callers, ...(callers.beside ?? [])] : []
@@ -133,7 +133,7 @@ class MountedRoutes {
   }
 }
 
-/** The endpoint with its path as documented, for the request log, and with what it costs beside a request of its key or app. */
+/** The endpoint with its path as documented, for the request log, and with its cost in addition to a request of its key or app. */
 export function asMounted(endpoint: Endpoint, path: string, cost: Cost): Endpoint {
   const { route } = endpoint
   if (route.kind === 'public') return endpoint

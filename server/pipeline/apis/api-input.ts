@@ -289,7 +289,7 @@ class SentQuery {
   }
 }
 
-/** A path value as it stands in the URL. */
+/** A path value as written in the URL. */
 function encodedText({ pairs: [pair] }: WireValue): string {
   return pair ? (pair[2] ?? encodeURIComponent(pair[1])) : ''
 }

@@ -213,7 +213,7 @@ export function unfetched({ kind, reason }: OutboundProblem): AskProblem {
   }
 }
 
-/** Statuses about the caller's request. What is about our credential or our limits there is never passed on. */
+/** Statuses about the caller's request. Statuses about our credential or our limits there are never passed on. */
 const ABOUT_REQUEST = new Set([400, 404, 405, 406, 409, 410, 411, 412, 413, 414, 415, 416, 422])
 
 function is2xx(status: number): boolean {

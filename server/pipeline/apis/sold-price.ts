@@ -4,7 +4,7 @@ import { operatorPrice, type PriceStore } from '../../core/catalog/prices'
 import type { AccountId } from '../../core/ids'
 
 /**
- * The operation's price, or the amount that the operator set for everyone or for this account. What an upstream reports has no amount.
+ * The operation's price, or the amount that the operator set for everyone or for this account. A `reported` price has no amount.
  * An amount set before the API was made was for another API of its name, which was removed.
  */
 export function soldPrice(

@@ -35,7 +35,7 @@ export interface AuthDeps extends AppAuthDeps {
  * The first half of every gated call (spec D2): credential, key state, address, permission and rate limit, in this
  * order. It runs before the input is read, so that every response can carry the limit headers. The request counts in the
  * window of a known key or app whatever the result; with a payment it counts in a window for payments, and for any other
- * caller in the window of the address. What matches no route counts nowhere.
+ * caller in the window of the address. Paths without a route count nowhere.
  */
 export async function authenticate(
   auth: AuthDeps,

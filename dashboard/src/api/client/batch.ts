@@ -3,7 +3,7 @@ import { MAX_BATCH_PARTS } from '../../../../server/core/batch.ts'
 /** How long reads are collected: an eighth of what the last one took, for parts of a page that are drawn one after the other. */
 const MIN_WAIT_MS = 4
 const MAX_WAIT_MS = 80
-/** With the live events, half of what a browser opens to one server. What comes meanwhile is sent together when one is done. */
+/** With the live events, half of what a browser opens to one server. Later reads are sent together when one is done. */
 const MAX_OPEN = 2
 const ALONE = /^\/api\/operator\//
 

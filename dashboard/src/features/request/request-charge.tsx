@@ -49,7 +49,7 @@ export function RequestCharge({ request, caller }: { request: Explained; caller:
   )
 }
 
-/** The amount that was held, and what became of it. */
+/** The held amount and its end. */
 function holdOf({ charge, held_micros_usd: held, provider }: Explained, caller: string): string {
   const charged = charge?.charged_micros_usd ?? 0
   if (held !== null) {

@@ -41,7 +41,7 @@ export async function prepareOAuth(db: IdentityDatabase, baseUrl: string): Promi
 }
 
 /**
- * Bounds what anybody can write without an account. At most once an hour it deletes registered apps that nobody authorized for 30 days
+ * Bounds writes without an account. At most once an hour it deletes registered apps that were not authorized for 30 days
  * (and the oldest beyond 10,000 such apps) and expired tokens and device codes. Replaced refresh tokens stay until
  * they would have expired, so that a replay is still detected.
  */

@@ -274,7 +274,7 @@ function cents(amount: Money): number {
   return amount / MICROS_PER_CENT
 }
 
-/** An amount of a response. What is no amount is zero, without a currency. */
+/** An amount of a response. Anything else is zero, without a currency. */
 function amountOf(value: number | null, currency: string | null): { amount: Money; currency: string } {
   const isAmount =
     Number.isInteger(value) && Number(value) >= 0 && Number.isSafeInteger(Number(value) * MICROS_PER_CENT)

@@ -127,7 +127,7 @@ export class KeyTable {
     return `${hex.slice(0, 64)}\nkey_${id}\nacct_${account}\npool_${pool}\n${texts}`
   }
 
-  /** Writes behind all content, unless nothing changed. What it replaces is dropped when the room ends. */
+  /** Writes behind all content, unless nothing changed. Replaced content is dropped when the room ends. */
   private write(row: number, head: string, texts: string): void {
     if (this.starts[row] !== this.ends[row] && this.textOf(row) === `${head}\n${texts}`) return
     const hex = HEXADECIMAL.exec(head)?.slice(1).join('')

@@ -19,7 +19,7 @@ export interface SearxngQuestion {
   readonly traceparent: string | null
 }
 
-/** One result, as far as any answer uses it. What an engine left out is an empty text; addresses are absolute. */
+/** One result, as far as any answer uses it. A missing member is an empty text; addresses are absolute. */
 export interface SearxngResult {
   readonly url: string
   readonly title: string

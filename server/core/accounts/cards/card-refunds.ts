@@ -27,7 +27,7 @@ export interface NewCardRefund {
 
 /**
  * Refunds of card payments that operators ask for. A row is durable first, then the money leaves the balance, then the processor is
- * asked, under the refund's own id: asking twice sends once. Whatever stops in between, `finish` goes on from there; the balance gets its
+ * asked, under the refund's own id: asking twice sends once. After any interruption `finish` goes on from there; the balance gets its
  * money back only once the processor said that nothing was sent.
  */
 export class CardRefunds {

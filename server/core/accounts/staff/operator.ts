@@ -39,7 +39,7 @@ export class Operator {
     /** Whether another account, in any cell, is operator and not closed. */
     hasOperatorBeside: (account: AccountId) => Promise<boolean>
     recordsBooks: boolean
-    /** Whether this cell is the first that uses a reference. Rejects while nobody can say. */
+    /** Whether this cell is the first that uses a reference. Rejects while this is unknown. */
     claimReference: (reference: string) => Promise<boolean>
   }) {
     this.accounts = parts.accounts

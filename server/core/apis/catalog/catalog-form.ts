@@ -15,7 +15,7 @@ export type GivenAuth = WithGivenSecret<UpstreamAuth>
 
 type Assigned = 'name' | 'id' | 'priceVersion' | 'toolName'
 
-/** An operation as an operator writes it. What is left out has a default. */
+/** An operation as an operator writes it. Absent members have defaults. */
 export type OperationForm = Partial<Omit<ApiOperation, Assigned>> & {
   readonly id: string
   readonly method: ApiMethod

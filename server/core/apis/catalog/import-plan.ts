@@ -11,7 +11,7 @@ export interface ImportPrices {
 }
 
 /**
- * The operations of a document as they would be sold. What the operator said of those that are there already stays: prices, success,
+ * The operations of a document as they would be sold. The operator's settings of existing operations stay: prices, success,
  * effect (of the same method), streaming, costs, further headers, and whether they are enabled. Operations without a price are refused by name.
  */
 export function pricedOperations(

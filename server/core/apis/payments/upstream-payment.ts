@@ -19,7 +19,7 @@ export interface DailyMaxima {
 }
 
 /**
- * A payment to an upstream. It is stored before it is signed: from then on its payee can cash it until `validBefore`, whatever becomes of
+ * A payment to an upstream. It is stored before it is signed: from then on its payee can cash it until `validBefore`, whatever happens to
  * the call.
  */
 export interface UpstreamPayment {

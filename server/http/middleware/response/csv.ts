@@ -10,7 +10,7 @@ const FORMULA = /^(?=[=+\-@\t\r\n＝＋－＠])|(?<=[;\t\r\n])(?=[=+\-@＝＋－
 const SPECIAL = /[=+\-@\t\r\n＝＋－＠",]/
 
 /**
- * A CSV line (RFC 4180). What a spreadsheet would treat as a formula gets a leading quote, because a cell may contain what a caller sent.
+ * A CSV line (RFC 4180). A cell that a spreadsheet would treat as a formula gets a leading quote, because a cell may contain a caller's text.
  * Where the decimal sign is a comma, spreadsheets divide lines at semicolons, and quotes within a line protect nothing.
  */
 export function csvLine(cells: readonly (string | number | null)[]): string {

@@ -5,7 +5,7 @@ const BEAT_MS = 10_000
 
 /**
  * Answers with a record that may take minutes. After the first beat it sends status 200 and a space every beat, which JSON may begin with, so that no proxy takes the
- * connection for dead. What fails before that throws; what fails later breaks the body off, so that it is no JSON.
+ * connection for dead. An earlier failure throws; a later one breaks the body off, so that it is no JSON.
  */
 export async function heldOpen<T extends object>(
   connection: Connection,

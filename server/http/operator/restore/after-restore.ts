@@ -111,7 +111,7 @@ async function keysOf(store: RestoreCheckStore): Promise<readonly RestoredKey[]>
   }
 }
 
-/** Revokes, disables and suspends again. What is in this state already, or is not in the copy, is left. */
+/** Revokes, disables and suspends again. Keys in this state already, or missing in the copy, are left. */
 async function repeatLost(
   parts: AfterRestoreParts,
   actor: Actor,

@@ -80,7 +80,7 @@ export function geminiUsage(usage: unknown): TokenCounts | null {
   })
 }
 
-/** The report of an embeddings call, which has no output. `total` stands in for an `input` that is missing. */
+/** The report of an embeddings call, which has no output. `total` replaces a missing `input`. */
 export function embeddingUsage(usage: unknown, input: string, total: string): TokenCounts | null {
   if (!isJson(usage)) return null
   const tokens = count(usage, input) ?? count(usage, total)

@@ -43,7 +43,7 @@ const LIST_MS = MINUTE_MS
 const SENT_NOTHING =
   /^(insufficient_funds|invalid_exact_evm_(?!transaction_failed|transfer_event)[a-z0-9_]+|invalid_signature)$/
 
-/** Asks a facilitator over HTTP. What it says is never believed about amounts and recipients: the caller checks those, and the chain. */
+/** Asks a facilitator over HTTP. Its word on amounts and recipients never counts: the caller checks those, and the chain. */
 export class Facilitator {
   private readonly options: FacilitatorOptions
   private readonly network: string

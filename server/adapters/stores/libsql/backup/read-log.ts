@@ -14,7 +14,7 @@ export async function readLog(path: string): Promise<Uint8Array> {
     try {
       return bytes.subarray(0, logExtent(bytes).goodLength)
     } catch (error) {
-      // It was emptied and written again between two reads. What was in it is in the tables by then.
+      // It was emptied and written again between two reads. Its groups are in the tables by then.
       if (!(error instanceof LogDamaged) || attempt === ATTEMPTS) throw error
     }
   }

@@ -10,7 +10,7 @@ export type LogRequest =
   | { readonly op: 'reserve' }
   /** Answers only: what was sent before has ended. */
   | { readonly op: 'ping' }
-  /** Copies what stands at the log's path to `to`, then empties the log. */
+  /** Copies the file at the log's path to `to`, then empties the log. */
   | { readonly op: 'set_aside'; readonly to: string }
   | { readonly op: 'close' }
 

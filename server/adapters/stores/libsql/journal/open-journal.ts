@@ -95,7 +95,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
 
 /**
  * A charge or reversal that the tables refuse before it is acknowledged: counters and tables disagree, so the account must grant nothing
- * more. What an operator decides is not put aside again.
+ * more. A record that an operator decided is not put aside again.
  */
 function putAside({ writes, onTrouble, onStuck }: JournalOptions, record: JournalRecord, reason: string): void {
   if (record.settles !== undefined || stuckKind(record) === 'other') return

@@ -17,7 +17,7 @@ type PoolRow = Pick<typeof pools.$inferSelect, 'id' | 'accountId' | 'limit' | 's
 
 /**
  * Balances and pools as the tables have them. They may lack what is only in the log, so this is for what has not changed since the log was last
- * applied as a whole. What is asked for at the same time is read together.
+ * applied as a whole. Counters asked for at the same time are read together.
  */
 export class LibsqlStoredCounters implements StoredCounters {
   private readonly db: LibSQLDatabase

@@ -5,7 +5,7 @@ import type { ReconciliationResult } from '../../../../core/accounts/cards/recon
 import type { AccountId, PaymentId, ReconciliationId, RefundId } from '../../../../core/ids'
 import { instant, money } from '../driver/columns'
 
-/** Refunds of card payments that operators asked for. A row is durable before the processor is asked, and says what became of it. */
+/** Refunds of card payments that operators asked for. A row is durable before the processor is asked, and has its outcome. */
 export const cardRefunds = sqliteTable(
   'card_refunds',
   {

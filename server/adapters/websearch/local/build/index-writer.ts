@@ -36,7 +36,7 @@ const BUILT_IN: Origin = { source: 0, origin: '' }
 
 type Row = readonly (string | number | null)[]
 
-/** Writes an index file that nobody reads yet. The file is not usable before `finish` has resolved. */
+/** Writes an index file without a reader yet. The file is not usable before `finish` has resolved. */
 export class IndexWriter {
   private readonly path: string
   private readonly fetchedAt: number

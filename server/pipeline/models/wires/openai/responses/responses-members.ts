@@ -104,7 +104,7 @@ const input: MemberRule = (value, path) =>
     )
   })
 
-/** The parts of an item, in whichever member, and also where one part stands in place of a list. */
+/** The parts of an item, in whichever member, and also where one part is in place of a list. */
 export function partsOfItem({ content, output, summary }: Json): readonly unknown[] {
   return [content, output, summary].flatMap(manyOf)
 }
