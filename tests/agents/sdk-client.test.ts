@@ -28,7 +28,7 @@ afterAll(async () => {
   await dashboard.close()
 })
 
-/** What an agent keeps, as the official SDK asks for it. */
+/** The stored state of an agent, as the official SDK asks for it. */
 class Agent implements OAuthClientProvider {
   client: OAuthClientInformationMixed | undefined
   saved: OAuthTokens | undefined

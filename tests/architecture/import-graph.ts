@@ -17,7 +17,7 @@ export interface Edge {
 /** Path from the repository's root -> source. */
 export type Sources = ReadonlyMap<string, string>
 
-/** An import whose target is computed at run time: nobody can judge it, so no rule allows it. */
+/** An import whose target is computed at run time: it cannot be judged, so no rule allows it. */
 export const COMPUTED = '<computed>'
 
 const transpilers = { ts: new Bun.Transpiler({ loader: 'ts' }), tsx: new Bun.Transpiler({ loader: 'tsx' }) }
@@ -43,7 +43,7 @@ export function readSources(root: string, folders: readonly string[]): Sources {
   return sources
 }
 
-/** All edges of all sources. `exists` tells of files that are no sources: style sheets, JSON, fixtures. */
+/** All edges of all sources. `exists` knows files that are no sources: style sheets, JSON, fixtures. */
 export function readEdges(sources: Sources, exists: (path: string) => boolean = () => false): Edge[] {
   const known = (path: string) => sources.has(path) || exists(path)
   return [...sources].flatMap(([from, source]) =>
@@ -69,7 +69,7 @@ function specifiersOf(path: string, source: string): Map<string, Edge['kind']> {
   return found
 }
 
-/** A file that does not exist (the compiler tells of it) is judged by the name it would have. */
+/** A file that does not exist (the compiler reports it) is judged by its name. */
 function target(from: string, specifier: string, known: (path: string) => boolean): Pick<Edge, 'file' | 'package'> {
   if (specifier === COMPUTED) return { file: COMPUTED, package: null }
   if (!/^\.{0,2}\//.test(specifier) && specifier !== '.' && specifier !== '..') {

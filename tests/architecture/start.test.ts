@@ -28,7 +28,7 @@ function packageOf(specifier: string): string {
   return /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier
 }
 
-// What reads pages and PDFs, tells languages, counts tokens, pays, mails, talks to agents: tens of megabytes each, for what a server may never do.
+// Libraries for pages, PDFs, languages, tokens, payments, mail and agents: tens of megabytes each, for work that a server may never do.
 test('the server starts with the libraries that every request needs, and loads the others when they are first needed', () => {
   expect(loadedAtOnce('server/main.ts')).toEqual([
     '@better-auth/oauth-provider',

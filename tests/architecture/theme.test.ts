@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Glob } from 'bun'
 
 const DASHBOARD = join(import.meta.dir, '..', '..', 'dashboard', 'src')
-/** What would let the theme decide more than a colour: Tailwind's variant, a media query, or an attribute in a selector. */
+/** Constructs that would let the theme decide more than a colour: Tailwind's variant, a media query, or an attribute in a selector. */
 const BY_THEME = /\bdark:[\w[!-]|prefers-color-scheme|\[data-theme[^{]*\{[^}]*\}/g
 /** How the person's choice goes before the system's. Every colour is then one `light-dark`. */
 const CHOICE = /^\[data-theme="(light|dark)"\] \{\s*color-scheme: \1;\s*\}$/

@@ -5,7 +5,7 @@ import { readSources } from './import-graph'
 const ROOT = join(import.meta.dir, '..', '..')
 /** They know no core: they run before anything is installed, without the server, or in a thread of their own. */
 const OTHERS = /^server\/(setup|binary|cli|core\/clock\.ts|adapters\/websearch\/passages)/
-/** Whoever reads a date of somebody else first asks whether it is one. */
+/** A date from outside is checked before it is read. */
 const BY_HAND = [
   /(?<![\d_])(86_400_000|3_600_000|60 \* 60_000)/,
   /\d \* 60_000/,

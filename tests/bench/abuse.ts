@@ -13,7 +13,7 @@ import {
 import { residentMb } from './proc'
 import { quantile } from './statistics'
 
-/** What a worker is told: how to ask, and what. */
+/** The order of a worker: how to ask, and what. */
 interface Attack {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -87,7 +87,7 @@ async function largestInputs(url: string): Promise<Asked[]> {
   return asked
 }
 
-/** What the document does not say. */
+/** The parts that the document leaves out. */
 function special(): Asked[] {
   const words = Array.from({ length: 30_000 }, (_, i) => i % 10).join('@')
   const deep = `${'['.repeat(90)}${'1,'.repeat(250_000)}1${']'.repeat(90)}`

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { table } from './statistics'
 import type { Workshop } from './workshop'
 
-/** What one call leaves behind in memory, counted in a process of its own without a socket. */
+/** The memory that one call leaves behind, counted in a process of its own without a socket. */
 interface Allocated {
   readonly kind: Kind
   /** Cells of the JavaScript heap: objects, strings, functions, scopes. */

@@ -25,7 +25,7 @@ export function braveSettings(upstream: string): Record<string, string> {
   return { WEBSEARCH_PROVIDER: 'brave', BRAVE_API_KEY: 'only-benches-know-it', BRAVE_BASE_URL: upstream }
 }
 
-/** What an operator would set. */
+/** The settings of an operator. */
 export function benchSettings(folder: string, port: number): Record<string, string> {
   return {
     DATA_DIR: folder,

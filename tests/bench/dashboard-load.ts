@@ -43,7 +43,7 @@ async function timesOf(path: string, usable: string, cache: 'cold' | 'warm') {
   const begun = performance.now()
   await page.goto(dashboard.origin + path, { waitUntil: 'commit' })
   const ready = await shownAt(page, usable)
-  // What is painted first is the frame.
+  // The frame is painted first.
   const shell = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0)
   await session.detach()
   await page.close()

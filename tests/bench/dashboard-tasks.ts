@@ -1,6 +1,6 @@
 /**
  * Does the ten tasks of an owner in a browser and prints their clicks, their fields and their seconds, as in docs/dashboard.md:
- * `bun run dashboard:tasks`. The seconds are those of the dashboard and this machine: nobody reads or thinks in them.
+ * `bun run dashboard:tasks`. The seconds are those of the dashboard and this machine, without a person who reads or thinks.
  */
 import type { Locator, Page } from 'playwright-core'
 import type { WebhookList } from '../../server/http/webhooks/record'
@@ -12,7 +12,7 @@ const SEARCH = '/apis/v1/websearch/images/search'
 
 const dashboard = await openDashboard({ env: { SANDBOX_TOPUPS: 'true', WEBHOOKS_ALLOW_PRIVATE: 'true' } })
 
-/** What a person does, counted. Menus, boxes and buttons are clicks; texts are fields. */
+/** The actions of a person, counted. Menus, boxes and buttons are clicks; texts are fields. */
 class Hands {
   clicks = 0
   fields = 0

@@ -33,7 +33,7 @@ export function syncTimes(folder: string): SyncTimes {
   return { p50: quantile(times, 0.5), p99: quantile(times, 0.99) }
 }
 
-/** What the figures were made on and with. */
+/** The machine and the versions of the figures. */
 export function machineFacts(folder: string): string[] {
   const [cpu] = cpus()
   const memory = (totalmem() / 2 ** 30).toFixed(0)

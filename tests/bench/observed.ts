@@ -7,7 +7,7 @@ import { FEEDER_CORE, Workshop } from './workshop'
 import { type Burst, burst, type Target } from './wrk'
 
 /**
- * What observing costs a charged search, as a ratio of CPU time per call: gateways on equal databases, in turns, one that observes
+ * The cost of observing a charged search, as a ratio of CPU time per call: gateways on equal databases, in turns, one that observes
  * nothing, twice, and one with metrics, traces of 1 % and webhooks. `bun run bench:observed [ROUNDS] [SECONDS]`.
  */
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=20&country=US&safesearch=strict'

@@ -1,6 +1,6 @@
 import { quantile } from './statistics'
 
-/** What came of the requests that were due in one interval. Times in milliseconds. */
+/** The outcome of the requests that were due in one interval. Times in milliseconds. */
 export interface Tally {
   readonly due: number
   readonly served: number
@@ -58,7 +58,7 @@ export class Pacer {
     this.waiting.length = 0
   }
 
-  /** What happened since the last call. */
+  /** The events since the last call. */
   take(): Tally {
     const { latencies, counts } = this
     this.latencies = []

@@ -114,7 +114,7 @@ function served(rounds: readonly Paid[]): number {
   return sum(rounds.map(({ count, failed }) => count - failed))
 }
 
-/** What one core does in a second of its time: on a shared machine the rate tells more of the others. */
+/** The work of one core in a second of its time: on a shared machine the rate depends more on the others. */
 export function perCoreSecond(rounds: readonly { cpu: number }[]): number {
   return 1e6 / median(rounds.map(({ cpu }) => cpu))
 }

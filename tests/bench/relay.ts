@@ -1,7 +1,7 @@
 import { obey } from './workshop'
 
 /**
- * The least that a process in the way can do: it passes the bytes of each connection on, both ways, and reads none of them. `relay.ts PORT`
+ * The least that a process in the way can do: it passes the bytes of each connection on, both ways, without reading them. `relay.ts PORT`
  * says `ready PORT`.
  */
 interface End {

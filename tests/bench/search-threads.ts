@@ -8,7 +8,7 @@ import { openIndexClient } from '../../server/adapters/websearch/local/index-cli
 import { contextInput } from '../adapters/websearch/local/fixture-index'
 
 /**
- * What a second thread of searches costs in memory and brings in answers, over the index of a new install:
+ * The memory that a second thread of searches costs, and the answers that it brings, over the index of a new install:
  * `bun run bench:threads`. The index is built in a process of its own, so that what building took is not counted.
  */
 

@@ -115,7 +115,7 @@ async function watch(pacer: Pacer, gateway: Helper, minutes: number) {
   return { points, collectedMb }
 }
 
-/** What the process holds right after a full collection, in MB of RSS. */
+/** The memory of the process right after a full collection, in MB of RSS. */
 async function collected(gateway: Helper): Promise<number> {
   await gateway.ask('gc')
   await Bun.sleep(GIVE_BACK_MS)

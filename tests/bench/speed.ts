@@ -123,7 +123,7 @@ function ratio(row: SpeedRow): string {
   return spread(ratios(row), 2)
 }
 
-/** What the gateway adds to the median latency, in microseconds. */
+/** The gateway's addition to the median latency, in microseconds. */
 export function addedP50(row: SpeedRow): number {
   return median(row.gateway.map(({ p50 }) => p50)) - median(row.control.map(({ p50 }) => p50))
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { obey } from './workshop'
 
 /**
- * One call at a time to each of some ports, in turns: what the machine does beside them takes the same from each. `turns.ts KEYS_FILE PATH
+ * One call at a time to each of some ports, in turns: other work on the machine takes the same from each. `turns.ts KEYS_FILE PATH
  * CALLS REST_MS PORT...` says `ready` and, as JSON, the microseconds of each call of each port. Before each call it rests so long, and then fills
  * the caches with something else, as the processes of a machine do that is not busy with this alone.
  */

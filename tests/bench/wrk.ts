@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type CpuTime, cpuTime, residentMb } from './proc'
 import { FEEDER_CORE, onCore } from './workshop'
 
-/** What one run of the generator found. Times in microseconds. */
+/** The results of one run of the generator. Times in microseconds. */
 export interface Burst {
   readonly requests: number
   readonly rps: number

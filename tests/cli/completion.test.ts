@@ -34,7 +34,7 @@ function said(words: readonly string[], input = ''): string {
   return stdout.toString().trim()
 }
 
-/** What is typed, and what the shell offers for it. */
+/** The typed text, and the shell's offers for it. */
 const OFFERED: readonly (readonly [string, readonly string[]])[] = [
   ['gateway ke', ['keys']],
   ['gateway log', ['login', 'logout']],

@@ -83,7 +83,7 @@ describe('bun run gateway index', () => {
     const env = { ...process.env, DATA_DIR: join(folder.path, 'data') }
     const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit', env })
     const lines = linesOf(child.stdout)
-    /** What changed; the system may tell of one change twice. */
+    /** The changes; the system may report one twice. */
     const change = async (): Promise<string> => {
       const line = await lines.next()
       return line.includes(' 0 added, 0 changed, 0 removed, ') ? change() : line

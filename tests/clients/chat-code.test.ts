@@ -6,7 +6,7 @@ import type { MadeKey } from '../support/harness'
 import { type ModelGateway, openModelGateway } from '../support/model-gateway'
 
 const ROOT = join(import.meta.dir, '..', '..')
-/** What would break out of a text that is quoted badly, in a shell, in Python or in TypeScript. */
+/** Texts that would break out of bad quotes, in a shell, in Python or in TypeScript. */
 const ODD = `It's "odd": \`$(id)\` \${HOME} \\n äöü 🙂`
 
 let gateway: ModelGateway

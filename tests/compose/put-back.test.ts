@@ -8,7 +8,7 @@ import { EpochMark } from '../../server/adapters/stores/libsql/driver/file/epoch
 import { newFolder, openHarness } from '../support/harness'
 import { dataFolder, removeFolder, startServer } from '../support/servers/server-process'
 
-/** What a start says about data that is not what its folder served last. */
+/** The warning of a start about data that its folder did not serve last. */
 const WARNING = 'this data was restored from a copy; run "gateway operator after-restore"'
 let root = ''
 let folder = ''

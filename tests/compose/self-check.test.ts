@@ -12,7 +12,7 @@ import { openLog } from '../../server/log'
 import { openMailbox } from '../support/mailbox'
 import { openStripeDouble, STRIPE_KEY, WEBHOOK_SECRET } from '../support/payments/stripe-double'
 
-/** What a start in production tells its operator. */
+/** The report of a start in production to its operator. */
 let folder = ''
 let mailbox: Awaited<ReturnType<typeof openMailbox>>
 const stripe = openStripeDouble()

@@ -11,7 +11,7 @@ export interface AccountsUnderTest {
   close(): Promise<void>
 }
 
-/** What every account store keeps to, whatever it is made of. */
+/** The rules of every account store. */
 export function accountStoreContract(name: string, open: () => Promise<AccountsUnderTest>): void {
   describe(`account store: ${name}`, () => {
     let parts: AccountsUnderTest

@@ -14,7 +14,7 @@ export interface ApisUnderTest {
   close(): Promise<void>
 }
 
-/** What every store of APIs keeps to. Its tests follow each other. */
+/** The rules of every store of APIs. Its tests follow each other. */
 export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest>): void {
   describe(`API store: ${name}`, () => {
     let parts: ApisUnderTest

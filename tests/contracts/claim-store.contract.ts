@@ -34,7 +34,7 @@ function attemptOf(taken: ClaimTaken): number {
   return taken.attempt
 }
 
-/** What every claim store keeps to, whatever it is made of. */
+/** The rules of every claim store. */
 export function claimStoreContract(name: string, open: () => Promise<ClaimsUnderTest>): void {
   describe(`claim store: ${name}`, () => {
     let parts: ClaimsUnderTest

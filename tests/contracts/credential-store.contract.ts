@@ -11,7 +11,7 @@ import { apiKey, audit, NOON } from '../support/ledger-parts'
 export interface CredentialsUnderTest {
   readonly store: CredentialStore
   account(): Promise<AccountId>
-  /** What is durable of a pool. */
+  /** The durable state of a pool. */
   pool(id: PoolId): Promise<{ limit: number | null; spent: number } | null>
   /** A charge on a pool, as the ledger writes it. */
   spend(account: AccountId, pool: PoolId, amount: number): Promise<void>
@@ -21,7 +21,7 @@ export interface CredentialsUnderTest {
   close(): Promise<void>
 }
 
-/** What every credential store keeps to, whatever it is made of. */
+/** The rules of every credential store. */
 export function credentialStoreContract(name: string, open: () => Promise<CredentialsUnderTest>): void {
   describe(`credential store: ${name}`, () => {
     let parts: CredentialsUnderTest

@@ -9,7 +9,7 @@ interface Money {
   readonly limit?: number | null
 }
 
-/** What every hold store keeps to, whatever it is made of. */
+/** The rules of every hold store. */
 export function holdStoreContract(name: string, open: () => HoldStore | Promise<HoldStore>): void {
   /** A store with one account and one pool of it. */
   async function funded({ credit = 0, paid = 0, limit = null }: Money) {

@@ -5,7 +5,7 @@ import { accountId, call, charge, opening, requestId } from '../support/ledger-p
 
 export interface JournalUnderTest {
   readonly journal: Journal
-  /** What is durable now, read past the journal. */
+  /** The durable state, read past the journal. */
   account(id: AccountId): Promise<{ credit: number; paid: number; entries: number } | null>
   spent(pool: PoolId): Promise<number>
   /** Status and cost of a call in the log. */
@@ -17,7 +17,7 @@ export interface JournalUnderTest {
   close(): Promise<void>
 }
 
-/** What every journal keeps to, whatever it is made of. */
+/** The rules of every journal. */
 export function journalContract(name: string, open: () => Promise<JournalUnderTest>): void {
   describe(`journal: ${name}`, () => {
     const { parts, account } = opened(open)
@@ -92,7 +92,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
   })
 }
 
-/** What a journal also keeps to when the database itself judges each record before it is acknowledged. */
+/** The further rules of a journal when the database itself judges each record before it is acknowledged. */
 export function judgingJournalContract(name: string, open: () => Promise<JournalUnderTest>): void {
   describe(`journal with rules: ${name}`, () => {
     const { parts, account } = opened(open)

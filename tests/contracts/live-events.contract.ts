@@ -4,7 +4,7 @@ import type { LiveEvents, Watcher } from '../../server/core/events/live-events'
 import { makeId } from '../../server/core/ids'
 import { accountId, call as calling, NOON } from '../support/ledger-parts'
 
-/** What every bus of live events keeps to. `most` is how many may watch one account, and how much is kept for whom. */
+/** The rules of every bus of live events. `most` is how many may watch one account, and how much is kept for whom. */
 export function liveEventsContract(
   name: string,
   open: () => LiveEvents,

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 
 /**
- * What a client of the original service reads, and holds answers to. The witness is the package
+ * The answers as a client of the original service reads them. The witness is the package
  * `@brave/brave-search-mcp-server` 2.1.4 (npm), `dist/tools/images/schemas` and `dist/tools/llm_context/schemas`: the fields
  * below are those that its schemas ask for, and a field that they call optional may be absent but not null.
  */

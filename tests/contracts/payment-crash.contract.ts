@@ -8,7 +8,7 @@ import { codeOf, cutOff, openPayingServer, type PaidNetwork, type Payer } from '
 type Step = readonly [when: string, method: string, after: boolean, other?: string]
 
 /**
- * What every payment method keeps to when its gateway is killed: money moves at most once, and what was paid is served. Each kill finds a
+ * The rules of every payment method when its gateway is killed: money moves at most once, and a paid call is served. Each kill finds a
  * payment at each of the steps; a step must not wait for what an earlier one holds up.
  */
 export function paymentCrashes(

@@ -10,7 +10,7 @@ export interface MethodUnderTest {
   /** Lower case. */
   readonly payer: string
   setFault(fault: NodeFault): void
-  /** What the recipient has received so far, in the token's smallest unit. */
+  /** The recipient's income so far, in the token's smallest unit. */
   received(): Promise<bigint>
   /** An honest answer to an offer. */
   pay(offer: Challenged): Promise<ShownPayment>
@@ -31,7 +31,7 @@ export function termsOf(more: Partial<Terms> = {}): Terms {
   return { amount: micros(5000), description, binding, resource, ...more }
 }
 
-/** What every payment method keeps to, whatever network it is on. */
+/** The rules of every payment method, on any network. */
 export function paymentMethodContract(name: string, open: () => Promise<MethodUnderTest>): void {
   describe(`payment method: ${name}`, () => {
     let parts: MethodUnderTest
@@ -51,12 +51,12 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
     async function honest(terms = termsOf()): Promise<ReadCredential> {
       return read(await parts.pay(await offered(method, terms)))
     }
-    /** What the network says, once what was sent is in a block. */
+    /** The network's answer, once the sent transaction is in a block. */
     async function told({ handle }: Pick<ReadCredential, 'handle'>): Promise<PaymentFate> {
       const fate = await method.lookUp(handle)
       return fate.kind === 'open' ? Bun.sleep(20).then(() => told({ handle })) : fate
     }
-    /** What reading or judging it ends with. */
+    /** The result of reading or judging it. */
     async function verdict(shown: ShownPayment, terms: Terms): Promise<PaymentRefusalCode | 'valid'> {
       const found = await method.read(shown)
       if (!found) throw new Error('not of this method')

@@ -12,7 +12,7 @@ export interface PricesUnderTest {
   close(): Promise<void>
 }
 
-/** What every price store keeps to, whatever it is made of. Its tests follow each other: a price is never forgotten. */
+/** The rules of every price store. Its tests follow each other: a price is never forgotten. */
 export function priceStoreContract(name: string, open: () => Promise<PricesUnderTest>): void {
   describe(`price store: ${name}`, () => {
     let parts: PricesUnderTest

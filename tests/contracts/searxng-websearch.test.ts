@@ -14,7 +14,7 @@ import { websearchContract } from './websearch.contract'
 const RANGE_DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 31, year: 365 }
 const RATINGS = ['general', 'mature', 'adult']
 
-/** What engines behind a SearXNG find: they order by language and country, know ranges, and pass adult pages through. */
+/** The findings of engines behind a SearXNG: they order by language and country, know ranges, and pass adult pages through. */
 function find(bench: SearxngBench, { query }: Received): Found {
   const q = query.get('q') ?? ''
   const [lang = 'en', country = 'ALL'] = (query.get('language') ?? 'en').split('-')

@@ -3,7 +3,7 @@ import type { Grant, SocialAction, SocialNetwork } from '../../server/core/socia
 import { OFFLINE_ACCESS, SOCIAL_SCOPES } from '../../server/core/social/scopes'
 import { newLinkSecrets } from '../../server/core/social/state-token'
 
-/** What can go wrong at a network, by what it is told to do with the next request of the account. */
+/** The faults of a network, by its order for the next request of the account. */
 export type Trouble = 'rate_limit' | 'credits' | 'unavailable' | 'only_errors' | 'lost_answer'
 
 export interface NetworkUnderTest {
@@ -27,7 +27,7 @@ export interface NetworkUnderTest {
   close(): Promise<void>
 }
 
-/** What every social network keeps to, as the gateway meets it over its wire. */
+/** The rules of every social network, as the gateway meets it over its wire. */
 export function socialNetworkContract(name: string, open: () => Promise<NetworkUnderTest>): void {
   describe(`social network: ${name}`, () => {
     let parts: NetworkUnderTest

@@ -16,7 +16,7 @@ export interface SocialStoreUnderTest {
   close(): Promise<void>
 }
 
-/** What every store of links and sessions keeps to. */
+/** The rules of every store of links and sessions. */
 export function socialStoreContract(name: string, open: () => Promise<SocialStoreUnderTest>): void {
   describe(`social store: ${name}`, () => {
     let parts: SocialStoreUnderTest

@@ -13,7 +13,7 @@ export interface StatementsUnderTest {
   close(): Promise<void>
 }
 
-/** What every source of statements keeps to, whatever it is made of. */
+/** The rules of every source of statements. */
 export function statementsContract(name: string, open: () => Promise<StatementsUnderTest>): void {
   describe(`statements: ${name}`, () => {
     let parts: StatementsUnderTest

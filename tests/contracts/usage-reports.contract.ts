@@ -22,7 +22,7 @@ const MINUTE = 60_000
 const SLOT = 15 * MINUTE
 const HOUR = 4 * SLOT
 
-/** What every source of usage reports keeps to. `free` is the one operation that is not counted. */
+/** The rules of every source of usage reports. `free` is the one operation that is not counted. */
 export function usageReportsContract(name: string, open: () => Promise<ReportsUnderTest>): void {
   describe(`usage reports: ${name}`, () => {
     let parts: ReportsUnderTest

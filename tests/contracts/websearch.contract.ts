@@ -14,7 +14,7 @@ export interface OpenedWebsearch {
   close(): Promise<void>
 }
 
-/** What a provider cannot do, because what is behind it cannot. Everything else every provider does. */
+/** The limits of a provider's source. Everything else every provider does. */
 export interface Limits {
   /** It knows no places: `poi` is null and `map` is empty. */
   readonly noPlaces?: true

@@ -9,7 +9,7 @@ const take = (name: string, cost: Partial<WindowUsage>, limits: Partial<Take['su
   cost: { ...NOTHING, ...cost },
 })
 
-/** What every window store keeps to, whatever it is made of. */
+/** The rules of every window store. */
 export function windowStoreContract(name: string, open: () => WindowStore | Promise<WindowStore>): void {
   const used = async (store: WindowStore, subject: string, minute = MINUTE) =>
     (await store.takeAll([take(subject, {})], minute)).used[0]

@@ -23,7 +23,7 @@ afterAll(async () => {
   await upstream.close()
 })
 
-/** What the upstream answers, unless a test says otherwise. */
+/** The upstream's answer, unless a test says otherwise. */
 const forecast = () => Response.json({ data: Array.from({ length: 37 }, (_, i) => ({ day: i })) })
 const QUERY = (name: string, schema: object, required = false) => ({ name, in: 'query', required, schema })
 

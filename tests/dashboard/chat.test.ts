@@ -48,7 +48,7 @@ describe('the chat of the playground', () => {
     ] as const) {
       await page.getByLabel('Format').selectOption({ label: format })
       await say(page, message)
-      // What was asked, and the echo of it.
+      // The demand and its echo.
       await said(page).getByText(message).nth(1).waitFor()
       await page.getByText('Nothing charged', { exact: true }).waitFor()
       await page.getByText('Reported by the model (exact)').waitFor()
@@ -138,7 +138,7 @@ describe('the chat of the playground', () => {
     await say(page, 'Hello there.')
     await page.getByText('acme/top-up requires a first top-up.').waitFor()
     await page.getByText('Nothing charged', { exact: true }).waitFor()
-    // What brought nothing is in its field again.
+    // A text that brought nothing is in its field again.
     const again = async () => {
       await becomes(() => page.getByLabel('Your message').inputValue(), 'Hello there.')
       await page.getByRole('button', { name: /^Send/ }).click()

@@ -58,7 +58,7 @@ test('keys are tagged, found by tag, disabled together after one question, and k
   await views.getByRole('button', { name: 'Save this view' }).click()
   await views.getByRole('link', { name: 'Our production' }).waitFor()
   await fits(page, 'saved-views')
-  // The room of the scrollbar, which no scrim covers, is as dark as the page beside it.
+  // The room of the scrollbar, which no scrim covers, is as dark as the page next to it.
   expect(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe(
     'rgb(161, 161, 160)',
   )
@@ -86,7 +86,7 @@ test('keys are tagged, found by tag, disabled together after one question, and k
   await row('shop').waitFor({ state: 'detached' })
   await row('laptop').waitFor()
 
-  // What became of the keys is still said when the filter no longer lists them.
+  // The outcome for the keys is still shown when the filter no longer lists them.
   await follow(page, '/notices')
   await follow(page, '/keys?status=active')
   await page.getByLabel('Select laptop').check()

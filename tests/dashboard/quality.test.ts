@@ -125,7 +125,7 @@ describe('the first load', () => {
   })
 })
 
-/** What a page asked of `/api`: its requests, the most that were open at once, and their bytes as they were sent. */
+/** The load of a page on `/api`: its requests, the most that were open at once, and their bytes as they were sent. */
 async function apiTraffic(page: Page, act: () => Promise<unknown>) {
   const session = await dashboard.browser.newCDPSession(page)
   await session.send('Network.enable')

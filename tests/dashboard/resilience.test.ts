@@ -139,7 +139,7 @@ describe('a server that dies in the middle of a toggle', () => {
       await dashboard.browser.addCookies(signInCookies(owner.cookie, server.url))
       const { page } = await visit(dashboard.browser, server.url, '/keys')
       await row(page, 'survivor').getByText('Active').waitFor()
-      // What tells of a failure comes once the page is still, so that it is there when the server is not.
+      // The report of a failure loads once the page is still, so that it is there when the server is not.
       for (const part of ['toaster', 'menu-list'])
         await page.waitForFunction(
           (name) => performance.getEntriesByType('resource').some((entry) => entry.name.includes(name)),

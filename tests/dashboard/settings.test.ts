@@ -92,7 +92,7 @@ describe('Settings', () => {
     await page.getByText('Back in the editor').waitFor()
     expect(new URL(page.url()).searchParams.get('code')).toBeTruthy()
 
-    // An app without such a document. Whoever chose "no limit" for it is not proposed one when it asks again.
+    // An app without such a document. An owner who chose "no limit" for it gets no proposal when it asks again.
     const { body } = await app.register()
     const asking = app.authorizeUrl({ client_id: String(body['client_id']), prompt: 'consent' }).url.href
     await page.goto(asking)

@@ -66,7 +66,7 @@ describe('the page layout', () => {
     expect(await axeFindings(page)).toEqual([])
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    // What stays tells a browser of the owner from a stranger's, and opens nothing.
+    // The remaining cookie distinguishes a browser of the owner from a stranger's, and opens nothing.
     const names = (await dashboard.browser.cookies()).map(({ name }) => name)
     expect(names).toEqual(['gateway_known_browser'])
     await page.evaluate(() => localStorage.clear())

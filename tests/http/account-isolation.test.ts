@@ -12,7 +12,7 @@ let victim: Owner
 let thief: Owner
 let made: MadeKey
 let secrets: string[]
-/** An app that the victim lets in. Its id is public: a stranger may name it, and reaches its own access with it, nobody else's. */
+/** An app that the victim lets in. Its id is public: a stranger may name it, and reaches only its own access with it. */
 const APP = 'an-app'
 /** The name of an API that an operator sells: public, like every name in the catalog. */
 const API = 'weather'

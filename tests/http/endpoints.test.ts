@@ -15,7 +15,7 @@ import { type Harness, openHarness } from '../support/harness'
 const BALANCE = freeEndpoint('balance', 'usage:read')
 const USAGE = freeEndpoint('usage', 'usage:read')
 
-/** A group with these routes beside each other, as Elysia has them. */
+/** A group with these routes, as Elysia has them. */
 function mounted(...routes: readonly (readonly [method: string, path: string, endpoint: typeof BALANCE | null])[]) {
   const group = routeGroup({ name: 'some' })
   for (const [method, path, endpoint] of routes) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { heldOpen } from '../../server/http/middleware/response/held-open'
 
-/** What a connection was told: whether it may be silent. */
+/** Whether a connection may be silent. */
 function connection() {
   const states: boolean[] = []
   return { states, allowSilence: () => states.push(true), awaitReader: () => states.push(false) }

@@ -57,7 +57,7 @@ export async function refusalOf(answer: Response | Promise<Response>): Promise<R
 
 let made = 0
 
-/** What an owner does to keys over HTTP; every call must succeed. Keys without a name get one of their own. */
+/** An owner's changes to keys over HTTP; every call must succeed. Keys without a name get one of their own. */
 export function keyBench(owner: Owner) {
   const one = async (answer: Response | Promise<Response>) => (await read<{ key: KeyRecord }>(answer)).key
   return {

@@ -8,7 +8,7 @@ const DAY = 86_400
 const OWNER_RPM = 2400
 const VISITOR_RPM = 600
 
-/** What a page of the dashboard reads when it opens (`dashboard/src/api`), below `/api/`. */
+/** The reads of a page of the dashboard when it opens (`dashboard/src/api`), below `/api/`. */
 type Reads = readonly string[]
 /** A task of a person: the pages on the way, and what is sent. */
 interface Task {

@@ -6,7 +6,7 @@ import { openServedGateway } from '../support/servers/served-gateway'
 import { until } from '../support/until'
 
 const MIB = 1024 * 1024
-/** More than the kernel takes of an answer that nobody reads. */
+/** More than the kernel takes of an unread answer. */
 const BODY = JSON.stringify({ grounding: 'x'.repeat(15 * MIB) })
 const PATH = '/apis/v1/websearch/llm/context?q=otters'
 
@@ -20,7 +20,7 @@ afterAll(() => gateway.close())
 const waiting = () => gateway.core.unread.waiting
 const caller = async () => gateway.key(await gateway.account(10, WIDE))
 
-/** Asks for a large answer and reads none of it until `read`, which resolves to how many bytes came until the connection closed. */
+/** Asks for a large answer and does not read it until `read`, which resolves to how many bytes came until the connection closed. */
 async function silent(secret: string, path = PATH) {
   const closed = Promise.withResolvers<number>()
   let bytes = 0
@@ -56,7 +56,7 @@ describe('answers that nobody takes', () => {
     const answer = await fetch(`${gateway.origin}${PATH}`, { headers: { authorization: `Bearer ${reader.secret}` } })
     expect([answer.status, (await answer.text()) === BODY]).toEqual([200, true])
     expect(waiting().answers).toBe(2)
-    // Cut off, not ended: nobody takes a part for the whole.
+    // Cut off, not ended: a part does not look whole.
     for (const socket of sockets.slice(0, 4)) expect(await socket.read()).toBeLessThan(BODY.length)
     gateway.clock.advance(31_000)
     await until(() => waiting().answers === 0)
@@ -77,7 +77,7 @@ describe('answers that nobody takes', () => {
     const list = () =>
       gateway.gateway.fetch(new Request(`${gateway.origin}/api/keys?limit=200`, { headers: { cookie: owner.cookie } }))
     const answer = await list()
-    // In this process nobody reads until it is asked for.
+    // This process reads only when it is asked to.
     expect(gateway.core.unread.waitingOf(id)).toBeGreaterThan(64 * 1024)
     expect(((await answer.json()) as { keys: unknown[] }).keys).toHaveLength(120)
     await (await list()).body?.cancel()

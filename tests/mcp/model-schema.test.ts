@@ -128,7 +128,7 @@ describe('the schema of a tool is one that every model takes', () => {
         const properties = Object.fromEntries(Object.entries(parts).map(([name, { schema }]) => [name, schema]))
         const value = Object.fromEntries(Object.entries(parts).map(([name, { value }]) => [name, value]))
         const { schema, restore } = modelSchema({ properties })
-        // What a model would send: the same under the names that it sees, in the same order.
+        // A model's input: the same under the names that it sees, in the same order.
         const asShown = (shown: unknown, given: unknown): unknown => {
           if (typeof given !== 'object' || given === null) return given
           const names = Object.keys(Object(Object(shown).properties))

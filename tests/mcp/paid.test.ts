@@ -50,7 +50,7 @@ afterAll(async () => {
 
 const moved = moneyMoved(() => sandbox.balance(MERCHANT))
 
-/** A call of a tool by nobody known. */
+/** A call of a tool without an account. */
 const called = (params: Record<string, unknown> = SEARCH, to = gateway) =>
   mcp(to, null, 'tools/call', params, { path: PATH })
 
@@ -71,7 +71,7 @@ async function bought(params: Record<string, unknown> = SEARCH, payer: PrivateKe
 const paid = (credential: unknown, params: Record<string, unknown> = SEARCH, to = gateway) =>
   called({ ...params, _meta: { [CREDENTIAL]: credential } }, to)
 
-/** What came of a call, in one line; `+challenge`: it invites to pay. */
+/** The outcome of a call, in one line; `+challenge`: it invites to pay. */
 function verdict({ status, message }: McpAnswer): string {
   const error = (message.result?.structuredContent?.['error'] ?? null) as { code: string } | null
   const data = message.error?.data as Asked | undefined

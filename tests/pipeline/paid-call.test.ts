@@ -21,7 +21,7 @@ import { type Harness, openHarness } from '../support/harness'
 const MOST = micros(1000)
 const TWO = { rpm: 1_000_000, tpm: 1_000_000, concurrency: 2 }
 
-/** What a caller of an API without a name of its own is charged: so much for each byte. */
+/** The charge for a caller of an API without a name of its own: so much for each byte. */
 const perByte = (bytes: number): Charge => ({
   charged: { cost: micros(bytes), priceVersion: 'test', units: bytes, unitPrice: micros(1) },
 })

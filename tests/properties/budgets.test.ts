@@ -84,7 +84,7 @@ class World {
       })
   }
 
-  /** What calls that began in a period were charged, and hold. */
+  /** The charges and holds of calls that began in a period. */
   counted(from: number, to: number) {
     const mine = [...this.calls.values()].filter((call) => call.at >= from && call.at < to)
     return {

@@ -93,7 +93,7 @@ class Processor implements CardCheckout {
     return null
   }
 
-  /** What all that is true comes to, in the balance. */
+  /** The balance that follows from all true facts. */
   get total(): number {
     const paid = this.pages.filter(({ isPaid }) => isPaid)
     return paid.reduce((sum, { returns }) => returns.reduce((left, { amount }) => left - amount, sum + PRICE), 0)
@@ -125,7 +125,7 @@ test('payments, refunds, disputes, calls and their messages in any order, twice,
         }
       },
     ),
-    // What hangs on time does not fail again in a smaller example.
+    // A failure that depends on time does not repeat in a smaller example.
     { numRuns: 8, endOnFailure: true },
   )
 }, 180_000)

@@ -108,7 +108,7 @@ class Run {
     const waited = this.waiting()
     victim.die()
     await settled()
-    // With no other beside it, one that cannot begin fails the one search whose turn it is.
+    // Without another one, a thread that cannot begin fails the one search whose turn it is.
     const failed = isOnlyOne ? waited.filter(({ answers }) => answers.length > 0) : []
     expect(failed.length).toBe(isOnlyOne && waited.length > 0 ? 1 : 0)
     for (const { q } of failed) {
@@ -173,7 +173,7 @@ describe('searches of many callers on one index', () => {
           if (refusal) {
             const { item } = refusal
             expect(line(item.caller).pop()).toBe(item.at)
-            // Who is turned away has as much as anybody keeps; and who has less than that loses nothing.
+            // A caller who is turned away has the maximum share; one with less loses nothing.
             expect(line(item.caller).length + 1).toBeGreaterThanOrEqual(
               refusal.by === 'inAll' ? longest : most.perCaller,
             )

@@ -43,7 +43,7 @@ test('on a real file with failing, late and lost commits, every sum agrees and e
         }
       },
     ),
-    // What hangs on time does not fail again in a smaller example.
+    // A failure that depends on time does not repeat in a smaller example.
     { numRuns: 5, endOnFailure: true },
   )
 }, 180_000)
@@ -58,7 +58,7 @@ async function live(steps: readonly Step[], faults: readonly string[]) {
   let late = gate()
   let groups = 0
   let current = 'none'
-  // A group that is tried again may be late after everybody whose it is was answered: then nobody is left to open the gate.
+  // A group that is tried again may be late, after all its callers were answered: then no caller is left to open the gate.
   let over = false
   parts.faults.before = async () => {
     current = faults[groups++ % faults.length] ?? 'none'

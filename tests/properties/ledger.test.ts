@@ -69,12 +69,12 @@ type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
 
 const AUDIT = auditEntry({ at: 1, actor: { kind: 'operator', id: 'test', address: null }, action: 'account.grant' })
 
-/** What the test knows of a request from the ledger's answers alone. */
+/** The test's knowledge of a request from the ledger's answers alone. */
 interface Known {
   readonly account: number
   readonly amount: Money
   readonly pool: number | null
-  /** What it was told it was charged. */
+  /** The charge that it was told. */
   charged: number | null
   released: boolean
 }
@@ -229,7 +229,7 @@ class World {
     return all[which % Math.max(1, all.length)] ?? [undefined, undefined]
   }
 
-  /** Between two steps everything agrees: the counters follow the journal, and nobody has less than nothing. */
+  /** Between two steps everything agrees: the counters follow the journal, and no balance is below zero. */
   async check(): Promise<void> {
     for (const id of this.accounts) {
       const balance = await this.holds.balance(id)

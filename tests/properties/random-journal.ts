@@ -74,14 +74,14 @@ export class RandomJournal implements Journal, Bookings {
     return credit + paid > 0 ? { credit: micros(credit), paid: micros(paid) } : null
   }
 
-  /** What was given back of a request's charge by an operator. */
+  /** An operator's refund of a request's charge. */
   refunded(request: string): number {
     return this.entries()
       .filter((entry) => entry.requestId === request && entry.kind === 'charge_refund')
       .reduce((sum, { amount }) => sum + amount, 0)
   }
 
-  /** What the entries sum to. Debt is what is owed: it grows by what leaves its account. */
+  /** The sums of the entries. Debt grows by money that leaves its account. */
   posted(account: AccountId, part: 'credit' | 'paid' | 'debt'): number {
     const place = `${account}/${part}`
     const sum = this.entries().reduce(
@@ -103,7 +103,7 @@ export class RandomJournal implements Journal, Bookings {
     return this.committed.reduce((sum, record) => sum + (record.spent?.poolId === pool ? record.spent.amount : 0), 0)
   }
 
-  /** What stands charged for a request. */
+  /** The charge of a request. */
   charged(request: string): number {
     return this.entries()
       .filter((entry) => entry.requestId === request && entry.kind !== 'charge_refund')

@@ -94,7 +94,7 @@ paymentCrashes(
   { atAnyMoment: 0 },
 )
 
-// What was sent is found or sent again, although the answer would cost more by now.
+// A sent transaction is found or sent again, although the answer would cost more by now.
 if (IS_LONG)
   paymentCrashes(
     'upto',

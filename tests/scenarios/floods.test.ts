@@ -151,7 +151,7 @@ async function swamp(port: number, line: string): Promise<string> {
   return begun
 }
 
-/** Begun at once, so that its wait passes beside the other one. */
+/** Begun at once, so that both waits pass at the same time. */
 const bodyCut = (async () => {
   const cut = Promise.withResolvers<string>()
   const web = listen(

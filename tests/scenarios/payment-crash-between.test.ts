@@ -95,7 +95,7 @@ interface Message {
   }
 }
 
-/** One search over MCP, by nobody known. */
+/** One search over MCP, without an account. */
 function searchViaMcp(credential?: unknown): Promise<Response> {
   const _meta = credential === undefined ? {} : { _meta: { 'org.paymentauth/credential': credential } }
   const params = { name: 'image_search', arguments: { q: 'card' }, ..._meta }

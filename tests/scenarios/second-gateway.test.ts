@@ -133,7 +133,7 @@ test('the same by MPP on Tempo, and a transfer that is not answered is found on 
   expect(await rows()).toEqual([{ state: 'answered', cost: 5000, named: 1 }])
   expect((await ask('other')).status).toBe(402)
   const { db, upstreamPayments } = buyer.core.stores
-  // What counts towards the daily maxima is at least what left the wallet.
+  // The sum for the daily maxima is at least the amount that left the wallet.
   expect(await upstreamPayments.counted(Date.now())).toBe(micros(7000))
   expect(Number(left)).toBeGreaterThanOrEqual(20_000 - 7000)
   const { wallet } = buyer.core.paying ?? {}

@@ -83,7 +83,7 @@ describe('secrets are shown once and stored nowhere (spec 5.4, spec D3)', () => 
       ...{ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`, OTEL_BSP_SCHEDULE_DELAY: '10' },
       OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${COLLECTOR_TOKEN}`,
     }
-    // What is stored of a password is a subject here.
+    // The stored form of a password is a subject here.
     server = await startServer(folder, env, SOURCE)
     const owner = await signUp(server.url, 'ada@example.com', PASSWORD)
     const other = await signUp(server.url, 'bob@example.com', PASSWORD)

@@ -27,7 +27,7 @@ const small = mkdtempSync(join(tmpdir(), 'gw-small-'))
 const canMount = mount('-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', small)
 
 afterAll(async () => {
-  // Lazily, for whoever else looks at the mounts just then keeps it busy.
+  // Lazily, because another reader of the mounts may keep it busy.
   if (canMount) Bun.spawnSync(['umount', '-l', small])
   await rm(small, { recursive: true, force: true })
 })
@@ -120,7 +120,7 @@ describe.skipIf(!canMount)('a full disk and the vendor', () => {
   const filler = join(disk, 'filler')
   let folder = ''
   let vendor: HttpDouble
-  /** What the vendor waits for before it answers. */
+  /** The vendor's wait before it answers. */
   let gate: Promise<unknown> = Promise.resolve()
 
   beforeAll(async () => {
@@ -168,7 +168,7 @@ describe.skipIf(!canMount)('a full disk and the vendor', () => {
     const answers = (await Promise.all(inProgress)).map(({ status }) => status)
     const served = answers.filter((status) => status === 200).length
     if (reserve === '1') expect(answers).toEqual(Array(20).fill(200))
-    // What a last block took; one of them found that the disk is full.
+    // The bytes of a last block; one of them found that the disk is full.
     else expect(served).toBeLessThan(20)
 
     for (let round = 0; round < 5; round++)

@@ -60,7 +60,7 @@ describe('a process that ends in the middle of a stream (spec D4)', () => {
     const { secret } = await owner.api('/api/keys', { name: 'streams' })
     const { id } = await opened(first.url, secret)
     expect((await owner.api('/api/account')).held_micros_usd).toBeGreaterThan(80_000)
-    // The text was written down when more than 8 KiB of it had come; a charge beside it is durable behind it in the log.
+    // The text was written down when more than 8 KiB of it had come; a concurrent charge is durable after it in the log.
     const after = await fetch(`${first.url}/apis/v1/websearch/images/search?q=card`, {
       headers: { authorization: `Bearer ${secret}` },
     })
@@ -98,7 +98,7 @@ describe('a process that ends in the middle of a stream (spec D4)', () => {
     expect(explained).toMatchObject({ code: 'gateway_shutdown', charge: null })
     const { balance_micros_usd: left, held_micros_usd: held } = await owner.api('/api/account', undefined, last.url)
     expect([left, held]).toEqual([2_000_000, 0])
-    // What the first kill left is charged once, though the process started twice.
+    // The call that the first kill left is charged once, though the process started twice.
     const { owner: first, balance } = charged
     expect((await first.api('/api/account', undefined, last.url)).balance_micros_usd).toBe(balance)
     await last.kill('SIGTERM')

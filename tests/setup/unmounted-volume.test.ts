@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
 
-/** What the start says where the system has these volumes and has mounted those. */
+/** The message of a start where the system has these volumes and has mounted those. */
 async function said(
   environment: Record<string, string>,
   { fstab = '', mounted = [] as readonly string[], flags = [] as readonly string[] } = {},

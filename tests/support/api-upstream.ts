@@ -2,7 +2,7 @@ import type { Api } from '../../server/core/apis/api'
 import { anApi } from './apis'
 import { openHarness } from './harness'
 
-/** What the upstream double got. */
+/** The requests that the upstream double got. */
 export interface UpstreamCall {
   readonly method: string
   /** Path and query, as they came. */

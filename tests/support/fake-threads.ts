@@ -6,7 +6,7 @@ import { err, ok } from '../../server/core/result'
 /** A thread of searches that does what a test says, when it says so. It holds its user to one question at a time. */
 export class FakeThread implements IndexThread {
   state: 'opening' | 'open' | 'gone' = 'opening'
-  /** What is searched for by the question that it works on. */
+  /** The searches of the question that it works on. */
   working: string | null = null
   readonly #events: ThreadEvents
   readonly #onAsked: (q: string) => void
@@ -61,7 +61,7 @@ export class FakeThread implements IndexThread {
 /** Threads that a test controls. */
 export class FakeThreads {
   readonly all: FakeThread[] = []
-  /** What threads were asked, in order. */
+  /** The requests to threads, in order. */
   readonly asked: string[] = []
   onStart: () => void = () => undefined
   onAsked: (q: string) => void = () => undefined

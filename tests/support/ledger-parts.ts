@@ -98,7 +98,7 @@ export function entry(account: AccountId, amount: number, more: Partial<LedgerEn
   }
 }
 
-/** What the ledger writes for a charge out of one part of the balance. */
+/** The ledger's entry for a charge from one part of the balance. */
 export function charge(
   account: AccountId,
   amount: number,
@@ -121,7 +121,7 @@ export function charge(
   }
 }
 
-/** What the ledger writes for the opening of an account with its first credit. */
+/** The ledger's entry for the opening of an account with its first credit. */
 export function opening(account: AccountId, amount: number, reference = `opening:${account}`): JournalRecord {
   return {
     opening: { id: account, userId: `user of ${account}`, createdAt: NOON },
@@ -194,7 +194,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
   }
 }
 
-/** What a successor does to the database first: from then on the one who has it open commits no batch. */
+/** The first step of a successor on the database: from then on the one who has it open commits no batch. */
 export async function raiseEpoch(file: string): Promise<void> {
   const client = openFile(file)
   await client.execute('UPDATE owner SET epoch = epoch + 1, asserted = epoch + 1')

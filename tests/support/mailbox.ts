@@ -40,7 +40,7 @@ export async function openMailbox() {
   })
   return {
     url: `smtp://127.0.0.1:${port}`,
-    /** Mail that came and nobody took. */
+    /** Mail that arrived and was not read. */
     received,
     /** The next mail, also when it has not come yet. */
     next: () => {

@@ -12,7 +12,7 @@ export function openOperatorConsole({ folder, gateway }: Harness) {
   const socket = listenControl(join(folder, 'control.sock'), gateway.control)
   process.env['DATA_DIR'] = folder
   return {
-    /** What a command prints, files included. */
+    /** The output of a command, files included. */
     async run(...words: string[]): Promise<string> {
       let file = ''
       const text = await operatorCommand(

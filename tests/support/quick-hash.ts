@@ -1,4 +1,4 @@
-/** What the library's scrypt does, in no time: it costs a sign-up a tenth of a second, and its own test is in tests/adapters/identity/sessions.test.ts. */
+/** The library's scrypt, but fast: it costs a sign-up a tenth of a second, and its own test is in tests/adapters/identity/sessions.test.ts. */
 export const QUICK_HASH = {
   hash: async (password: string) => saltedHash(crypto.randomUUID(), password),
   verify: async ({ hash, password }: { readonly hash: string; readonly password: string }) =>

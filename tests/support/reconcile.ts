@@ -3,12 +3,12 @@ import { createClient } from '@libsql/client'
 export interface Reconciliation {
   readonly charges: number
   readonly chargedMicros: number
-  /** What does not fit; empty when every sum agrees. */
+  /** The mismatches; empty when every sum agrees. */
   readonly problems: readonly string[]
 }
 
 /**
- * Reads a database (a file, or an http address) that nobody writes to now and compares everything that must agree: entries with balances, charges
+ * Reads a database (a file, or an http address) without a writer and compares everything that must agree: entries with balances, charges
  * with the request log, pools with their keys' charges, the rollup with the log, and no balance below zero.
  */
 export async function reconcile(file: string): Promise<Reconciliation> {

@@ -10,7 +10,7 @@ export const RELEASES = join(import.meta.dir, '..', 'fixtures', 'releases')
 const EXPECTED = 'expected.json'
 export const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 
-/** What the data of a release must still be, whatever reads it. */
+/** The state that the data of a release must keep. */
 export interface Expected {
   readonly email: string
   readonly secret: string

@@ -4,7 +4,7 @@ import { serveLogFile } from '../../server/adapters/stores/libsql/journal/log-fi
 
 type Reply = (data: unknown) => void
 
-/** What the threads of a database and of its log run. */
+/** The programs of the threads of a database and of its log. */
 const IN_THIS_THREAD: Record<string, (reply: Reply) => (request: never) => void> = {
   'database-worker.ts': serveDatabase,
   'log-file-worker.ts': serveLogFile,
@@ -23,7 +23,7 @@ export const TEST_THREADS: WorkerThreads = {
   end: (worker) => worker.terminate(),
 }
 
-/** What a worker is to its user, without a thread. */
+/** A worker without a thread. */
 function inThisThread(serve: (reply: Reply) => (request: never) => void): Worker {
   const worker: Pick<Worker, 'onmessage' | 'onerror' | 'postMessage' | 'terminate'> = {
     onmessage: null,

@@ -1,7 +1,7 @@
 /** Longer than anything takes on an idle machine, shorter than a test may. */
 const PATIENCE_MS = 30_000
 
-/** What takes seconds is asked for ten times a second at most: asking takes the processor from what is waited for. */
+/** Slow work is polled ten times a second at most: polling takes the processor from it. */
 const MAX_PAUSE_MS = 100
 
 /**

@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-/** What a real `bun test` in a process of its own comes to, over these test files. */
+/** The result of a real `bun test` in a process of its own, over these test files. */
 async function countOf(files: Record<string, string>) {
   const { report: _, ...count } = await runOf(files)
   return count

@@ -244,7 +244,7 @@ function operationIds(names: readonly NamedOperation[]): string[] {
   })
 }
 
-/** A text as an id, or null if nothing of it fits. What does not fit is cut with a hash, so that long names stay different. */
+/** A text as an id, or null if nothing of it fits. A longer text is cut with a hash, so that long names stay different. */
 function fitting(text: string): string | null {
   const plain = text.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '')
   if (plain === '') return null

@@ -15,7 +15,7 @@ export const oauthTablesOnly = [
 export const allTables = [...oauthTablesOnly, twoFactor(), passkey()] as unknown as typeof oauthTablesOnly
 export const sessionFields = { additionalFields: SESSION_FIELDS }
 
-/** What better-auth's own generator writes for its core tables and for the OAuth server. Run this file to print it; needs no database. */
+/** The output of better-auth's own generator for its core tables and for the OAuth server. Run this file to print it; needs no database. */
 export async function generatedSchema(): Promise<string> {
   const settings: BetterAuthOptions = {
     baseURL: 'http://localhost',

@@ -34,7 +34,7 @@ export async function openBench(options: Partial<IdentityOptions> = {}): Promise
   await writeMigratedDatabase(file)
   const client = openFile(file)
   await client.execute('PRAGMA journal_mode=WAL')
-  // What the writer's client does too (design 4): nothing may open an interactive transaction.
+  // As the writer's client: nothing may open an interactive transaction.
   client.transaction = () => Promise.reject(new Error('interactive transaction'))
   const signUps: IdentityBench['signUps'] = []
   const faults: IdentityFault[] = []

@@ -40,7 +40,7 @@ const form = (path: string, fields: Record<string, string>) =>
 async function refusals(send: (cookie: string) => Promise<Response>): Promise<Response[]> {
   const answers: Response[] = []
   for (let left = 0; left < 30; left++) {
-    // What has no use for a session needs none.
+    // Routes without a use for a session need none.
     const cookie = send.length > 0 ? cookieOf(await post('/sign-in/email', user, from())) : ''
     const { value, refused } = await whileFull({ left, act: () => send(cookie) })
     if (refused === 0) return answers

@@ -16,7 +16,7 @@ import { LARGE, PUBLISHED, type PublishedFile, publishedOpenApi } from '../../su
 const EXPECTED: Readonly<Record<PublishedFile, { readonly operations: number; readonly refused: readonly string[] }>> =
   expected
 
-// What the issue allows GitHub's file. YAML takes more memory: its parser keeps where each token stood.
+// The bound for GitHub's file. YAML takes more memory: its parser keeps the place of each token.
 const MEMORY_MB: Readonly<Record<string, number>> = {
   'github.json': 200,
   'openai.yaml': 400,

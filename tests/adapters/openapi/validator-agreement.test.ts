@@ -91,7 +91,7 @@ test('our validator and an independent one agree on any schema and value', () =>
   )
 })
 
-// Where the other validator is wrong: it skips `contains` for an empty array beside `prefixItems`, and takes no element that matches it
+// Where the other validator is wrong: it skips `contains` for an empty array with `prefixItems`, and takes no element that matches it
 // for evaluated, as JSON Schema 2020-12 (core 10.3.1.3) says.
 test.each<{ schema: DataSchema; valid: unknown[]; invalid: unknown[] }>([
   { schema: { contains: { type: 'string' } }, valid: [['a'], [1, 'a'], 1], invalid: [[], [1]] },

@@ -7,11 +7,11 @@ import { openGuardedFetch } from '../../../server/adapters/outbound/guarded-fetc
 import type { OutboundRequest } from '../../../server/core/outbound/outbound-fetch'
 
 const HOME = '127.0.0.1'
-/** Listens like the others, and is allowed to nobody. */
+/** Listens like the others, and is allowed to no caller. */
 const CANARY = '127.0.0.2'
 const LIMITS = { timeoutMs: 5_000, maxBytes: 1024 }
 
-/** What arrived, by connection: `1 GET site.test`. */
+/** The received requests, by connection: `1 GET site.test`. */
 let seen: string[]
 /** Connections that end without an answer at their second request, as a server ends idle ones. */
 let endsIdle: boolean

@@ -234,7 +234,7 @@ describe('attacks on the evm method', () => {
       expect(await paying.offer(termsOf())).toBeNull()
       expect(await paying.validate(shown, terms)).toMatchObject({ error: { code: 'payment_network_unavailable' } })
       expect(await paying.lookUp(shown.handle)).toEqual({ kind: 'open' })
-      // What a node of another chain says of a nonce is said of that chain.
+      // The answer of a node of another chain about a nonce is about that chain.
       if (fault === 'of another chain') expect(await paying.lookUp(brought.handle)).toEqual({ kind: 'open' })
       expect(troubles).toEqual([expect.stringContaining(told)])
       sandbox.setFault('ok')

@@ -54,7 +54,7 @@ describe('the evm method on its chain', () => {
   const received = () => sandbox.balance(MERCHANT)
   const counted = async (block: 'latest' | 'pending') =>
     Number(await sandbox.ask('eth_getTransactionCount', [RELAYER.address, block]))
-  /** What the network says, once what was sent is in a block. */
+  /** The network's answer, once the sent transaction is in a block. */
   const told = async (read: ReadCredential): Promise<PaymentFate> => {
     let fate = await method().lookUp(read.handle)
     await until(async () => {
@@ -141,7 +141,7 @@ describe('the evm method on its chain', () => {
     const paying = method()
     const reads = await Promise.all(Array.from({ length: AT_ONCE }, () => credential()))
     const [before, sent] = [await received(), await counted('latest')]
-    // The chain of the test may be slow beside other tests. One that is unknown after the wait is settled again, as the gateway does.
+    // The chain of the test may be slow while other tests run. One that is unknown after the wait is settled again, as the gateway does.
     const settled = async (read: ReadCredential) => {
       const first = await paying.settle(read)
       return first.kind === 'unknown' ? paying.settle(read) : first

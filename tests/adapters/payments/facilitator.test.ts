@@ -65,7 +65,7 @@ describe('settlement by a facilitator, which is believed as far as the chain con
     return found.value
   }
   const received = () => sandbox.balance(MERCHANT)
-  /** What settling gives while the facilitator misbehaves, and what has moved then. */
+  /** The outcome of settling while the facilitator misbehaves, and the moved amount. */
   async function settledWith(fault: FacilitatorFault, read: ReadCredential, paying: PaymentMethod) {
     const before = await received()
     facilitator.setFault(fault)

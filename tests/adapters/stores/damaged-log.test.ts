@@ -19,7 +19,7 @@ import { reconcile } from '../../support/reconcile'
 
 const CALLERS = 20
 
-/** What can become of a log under a running gateway. */
+/** The damages of a log under a running gateway. */
 const DAMAGES: readonly (readonly [name: string, damage: (log: string) => void])[] = [
   ['cut to nothing', (log) => truncateSync(log, 0)],
   ['cut in the middle of a line', (log) => truncateSync(log, readFileSync(log).length - 10)],
@@ -54,7 +54,7 @@ for (const [name, damage] of DAMAGES)
     const keepCharging = async (id: AccountId) => {
       while (!over) {
         const outcome = await stores.journal.append(charge(id, 5))
-        if (over) return // nobody is answered by a process that has ended
+        if (over) return // a process that has ended answers no caller
         if (outcome.kind === 'committed') acknowledged++
         else refused++
         if (outcome.kind === 'committed' && acknowledged % (10 * CALLERS) === 0) damage(log)

@@ -45,7 +45,7 @@ const problems = async () =>
       ...{ what, subject, one, other },
     }),
   )
-/** What an account got within days from today on. */
+/** The credit of an account within days from today on. */
 async function creditsOf(owner: number, from: number, to: number): Promise<number> {
   const start = (day: number) => (TODAY + day) * DAY_MS
   const books = await new LibsqlAccounting(stores.db, stores.applied).books({ from: start(from), to: start(to) })

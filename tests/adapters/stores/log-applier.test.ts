@@ -34,7 +34,7 @@ let log: string
 
 /**
  * An applier on the tables and the log of a real file, with the test on both sides of each batch. It acts when it is asked
- * only. The log is one of its own, beside that of the stores, so that nobody else writes there.
+ * only. The log is one of its own, separate from that of the stores, without another writer.
  */
 beforeEach(async () => {
   stores = await openTestStores()
@@ -267,7 +267,7 @@ describe('the log it reads', () => {
     add(charge(account, 5))
     await applier.applied()
     add(charge(account, 5))
-    faults.after = () => Promise.reject(ioError()) // committed, and nobody heard of it
+    faults.after = () => Promise.reject(ioError()) // committed, and the answer was lost
     expect(await errorOf(applier.applied())).not.toBeNull()
     faults.after = () => undefined
     add(charge(account, 5))

@@ -39,7 +39,7 @@ afterAll(() => server.stop())
 
 const STATEMENTS = ['INSERT INTO t VALUES (1)', 'INSERT INTO t SELECT 2', 'INSERT INTO t VALUES (3)', 'SELECT 4']
 
-/** The errors that nobody handled while `use` used the database. */
+/** The unhandled errors while `use` used the database. */
 async function unhandledIn(use: (database: NetworkDatabase) => Promise<void>): Promise<readonly unknown[]> {
   const unhandled: unknown[] = []
   const note = (error: unknown) => unhandled.push(error)

@@ -176,9 +176,9 @@ describe('an operator who decides', () => {
 })
 
 describe('a start', () => {
-  /** What a process leaves in the log that dies before its tables have it. */
+  /** The log of a process that dies before its tables have it. */
   async function diedWith(account: AccountId, amount: number): Promise<void> {
-    await raiseEpoch(stores.file) // as if it were dead: none of its batches comes through
+    await raiseEpoch(stores.file) // as if it were dead: its batches do not come through
     expect(await stores.journal.append(charge(account, amount))).toEqual({ kind: 'committed' })
     await stores.close()
   }

@@ -22,9 +22,9 @@ const reply = (...row: unknown[]) =>
     ],
   }) as WorkerReply
 
-/** What text holds exactly, among it what is easily lost. */
+/** Text that must be kept exactly, with parts that are easily lost. */
 const EXACT = ['', 'é\0"\\\u2028', '\ud800', 0, -1, 0.1, 1e-320, 2 ** 53 - 1, -(2 ** 53), true, null]
-/** What text would change. */
+/** Bytes that a conversion to text would change. */
 const OTHERS = [
   -0,
   Number.NaN,

@@ -20,7 +20,7 @@ export const plainBm25: Engine = (client) => async (q) => {
   return [...new Set(rows.map((row) => String(row['url'])))].slice(0, 10)
 }
 
-/** What the gateway answers with. */
+/** The gateway's answer. */
 export const gateway: Engine = (client) => {
   const spelling = new IndexSpelling(client)
   return async (q) => {

@@ -1,4 +1,4 @@
-/** What a judge said of a page, from 1 (of some use) to 3 (what was looked for); pages not named are 0. */
+/** The grade of a page, from 1 (of some use) to 3 (the wanted one); pages not named are 0. */
 export type Grades = Readonly<Record<string, number>>
 
 const DEPTH = 10

@@ -38,7 +38,7 @@ afterAll(async () => {
   await stores.close()
 })
 
-/** A top-up that was sent, of which nobody saw the reply. */
+/** A top-up that was sent, and whose reply was lost. */
 async function sent(account: AccountId) {
   const claim = newClaim({ account, purpose: 'top_up', operation: 'wallet-topup', amount: micros(10_000_000) })
   const taken = await stores.paymentClaims.take(claim, NOON)

@@ -65,7 +65,7 @@ test('a document cannot have headers passed down that a proxy in front of the ga
     expect([name, isReturnedHeader(name)]).toEqual([name, false])
     const problems = operationProblems(anOperation({ headersDown: [name.toLowerCase()] }), { auth: { kind: 'none' } })
     expect(problems).toEqual([`headers_down must not name ${name.toLowerCase()}`])
-    // What was stored before it was refused is not passed down either.
+    // Texts stored before the refusal are not passed down either.
     expect(returnedNames([name.toLowerCase()])).toEqual(returnedNames([]))
   }
   expect(isReturnedHeader('X-Total-Count')).toBe(true)

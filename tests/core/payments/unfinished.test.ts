@@ -39,7 +39,7 @@ const round = () =>
     onTrouble: () => undefined,
   }).finishOpen(async () => false)
 
-/** So many payments that were sent, and whose fate nobody knows. */
+/** So many payments that were sent, and whose fate is unknown. */
 async function sent(count: number): Promise<string[]> {
   const made = Array.from({ length: count }, () => newClaim({ method: 'fixture', leaseUntil: now, validBefore: null }))
   for (const claim of made) {

@@ -102,7 +102,7 @@ test('a start finishes what a crash left: an operation that three accounts close
   const [first] = (await show()).closed
   if (!gateway || !first) throw new Error('no gateway is open')
   await gateway.close(true)
-  // What the process had stored when it ended: the third closing, and no change of the operation.
+  // The stored state of the process at its end: the third closing, and no change of the operation.
   const database = new Database(gateway.databaseFile)
   database.run(
     `INSERT INTO api_closings SELECT operation, '${people[2]?.id}', price_version, at FROM api_closings WHERE account_id = '${first.account}'`,

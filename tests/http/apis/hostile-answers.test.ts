@@ -8,7 +8,7 @@ import { endAndReconcile } from '../wire'
 
 const PATH = '/apis/v1/weather/v1/forecast'
 const SECRET = 'upstream-secret-1'
-/** What the upstream writes for a request, byte by byte as it likes. */
+/** The upstream's output for a request, byte by byte. */
 type Writing = (socket: Socket) => void
 
 let gateway: Harness

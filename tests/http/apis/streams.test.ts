@@ -67,7 +67,7 @@ function breaking(text: string, headers?: Record<string, string>) {
   return { answer, text, go: go.resolve }
 }
 
-/** What came before the end, and whether the caller can tell that it was cut. The upstream breaks once its text has come. */
+/** The part before the end, and whether the caller sees that it was cut. The upstream breaks once its text has come. */
 async function received(
   answer: Response,
   broken?: ReturnType<typeof breaking>,

@@ -218,7 +218,7 @@ describe("an imported operation whose price follows from its answer, paid by x40
       sandbox.setFault('ok')
       if (first.status !== 200) {
         expect(await verdict(first)).toBe('503 payment_pending')
-        // What is asked for again must not change what was sent.
+        // A repeated request must not change what was sent.
         upstream.answers(() => Response.json({ results: [1, 2, 3, 4, 5] }))
         expect((await paid(lost)).status).toBe(200)
       }

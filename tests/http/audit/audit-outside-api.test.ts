@@ -8,7 +8,7 @@ import { auditRows, closeReconciled } from '../owner-bench'
 
 const CALL = 'the request log and the ledger'
 const CONNECTION = 'connection.open, with the first call' // tests/http/oauth/credential.test.ts
-/** What each write outside `/api` leaves: the audit action, or why there is none. */
+/** The audit action of each write outside `/api`, or the reason for its absence. */
 const OUTSIDE_API: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [

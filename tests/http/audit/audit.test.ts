@@ -136,7 +136,7 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** What changes nothing that the audit log is for, or is recorded in the ledger, the request log or the outbox. */
+/** Writes that change nothing for the audit log, or is recorded in the ledger, the request log or the outbox. */
 const NOT_AUDITED = [
   'POST /api/models/estimate',
   'POST /api/social', // the link is, once its user approved (tests/http/social/owner-social.test.ts)

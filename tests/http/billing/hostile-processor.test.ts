@@ -127,7 +127,7 @@ describe('payment pages that cannot be right', () => {
     expect(ofMine(run)).toMatchObject([{ what: 'doubtful', payment: known.topup, here_micros_usd: 0 }])
     const isSold = 'amount_total' in how && how.amount_total === 250_000
     expect(run.missing).toMatchObject([{ page: lost.opened, bookable: isSold }])
-    // What was asked for is lost with the top-up: the processor's amount in USD is what was paid.
+    // The requested amount is lost with the top-up: the processor's amount in USD is the payment.
     expect(await paid()).toBe(isSold ? usd(2500) : 0)
     stripe.forget(known.opened)
     stripe.forget(lost.opened)

@@ -38,7 +38,7 @@ describe('the concurrency limit (spec 8)', () => {
     expect(refused.status).toBe(429)
     for (const stream of streams) await stream.body?.cancel()
     vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
-    // Whoever hangs up keeps its place: the model goes on.
+    // A caller who hangs up keeps its place: the model goes on.
     expect((await gateway.chat(key, { model: 'paid', max_tokens: 10 })).status).toBe(429)
     for (const controller of open) controller.close()
     await until(async () => (await balance()).held === 0)

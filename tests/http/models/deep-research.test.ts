@@ -14,7 +14,7 @@ interface Researched {
 
 let vendor: VendorDouble
 let gateway: ModelGateway
-/** What the vendor's model says at each step. */
+/** The text of the vendor's model at each step. */
 let replies: string[]
 const PRICE = { input: 1, output: 2 }
 const page = (query: string) => ({

@@ -5,7 +5,7 @@ import { reconcile } from '../../support/reconcile'
 import { until } from '../../support/until'
 import { openAi, openVendor, type Received, type VendorDouble } from '../../support/vendor-double'
 
-/** What one account does at an upstream takes nothing from the others. */
+/** An account's calls at an upstream take nothing from the others. */
 let vendor: VendorDouble
 let gateway: ModelGateway
 let origin: string
@@ -114,7 +114,7 @@ test('upstream.down follows calls of at least two accounts, and names the model'
     return notices.filter(({ type }) => type === 'upstream.down').map(({ data }) => data.upstream)
   }
   const [one, other] = [await gateway.funded(), await gateway.funded()]
-  // What the tests before left open.
+  // The open rest of the tests before.
   gateway.clock.advance(60_000)
   expect(await call(other.key, 'broken')).toBe(200)
   vendor.answer = ({ path }) => (path.startsWith('/broken') ? openAi.error(500, {}) : good())

@@ -6,7 +6,7 @@ import { reconcile } from '../../support/reconcile'
 import { readUntil, until } from '../../support/until'
 import { anthropic, eventStream, openAi, openBreaker, openVendor, type VendorDouble } from '../../support/vendor-double'
 
-/** 100,000 tokens in and 30,000 out, most of them reasoning that nobody sees, cost 2,204,000 micro-USD. */
+/** 100,000 tokens in and 30,000 out, most of them hidden reasoning, cost 2,204,000 micro-USD. */
 const DEAR = { input: 11, output: 36.8, cache_write: 11 }
 const THOUGHT = { input: 100_000, output: 30_000 }
 const THOUGHT_COST = 2_204_000
@@ -279,7 +279,7 @@ describe('an entry that stops billing', () => {
       return eventStream([openAi.chunk({ content: words })], () => undefined)
     }
     const answer = await chat(key, 'stops', { messages: [{ role: 'user', content: long }], ...more })
-    // What it would have written in the meantime is not reckoned: it was stopped.
+    // Its missing output in the meantime does not count: it was stopped.
     gateway.clock.advance(20_000)
     await leave(answer)
     return { key, balance, answer, stopped: stopped.promise }
@@ -442,7 +442,7 @@ test.each([
     const answer = await chat(key, 'thinker')
     const reader = answer.body?.getReader()
     await readUntil(reader, (text) => text.includes('xxx'))
-    // What comes next is written down, and lies there.
+    // The next group is written, and stays there.
     const keep = spyOn(gateway.core.ledger, 'keep')
     more.resolve()
     await until(() => keep.mock.calls.length > 0)

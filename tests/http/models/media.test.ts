@@ -80,7 +80,7 @@ describe('POST /v1/images/generations', () => {
       cost_micros_usd: 240_000,
       charge: { inputs: { lines: [{ item: 'images hd 1024x1024', units: 3, unit_price_micros_usd: 80_000, per: 1 }] } },
     })
-    // What the price depends on is sent, so that the vendor cannot choose a dearer one.
+    // The settings that the price depends on are sent, so that the vendor cannot choose dearer ones.
     expect(vendor.received[0]?.body).toEqual({ ...body, model: 'real', size: '1024x1024' })
     await gateway.post(key, IMAGES, { model: 'sketcher', prompt: 'x', size: 'auto', quality: 'low' })
     expect(vendor.received[1]?.body).toEqual({ model: 'real', prompt: 'x', size: 'auto', quality: 'low' })

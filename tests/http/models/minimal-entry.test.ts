@@ -10,7 +10,7 @@ const DOCS = join(import.meta.dir, '../../../docs/models.md')
 let server: VendorDouble
 let gateway: ModelGateway
 let written: ModelEntry
-/** The first example of docs/models.md as it stands there, but for the port that the server beside us listens on. */
+/** The first example of docs/models.md, but for the port of the server in this test. */
 beforeAll(async () => {
   server = openVendor(() => openAi.plain('Hi', { input: 10, output: 4 }))
   const [, example = ''] = /```json\n([\s\S]*?)```/.exec(await Bun.file(DOCS).text()) ?? []

@@ -56,7 +56,7 @@ const NATIVE_EVENTS = [
 ]
 const CHAT_EVENTS = openAi.words(['x'.repeat(400)], COUNTS)
 
-/** What each of the two servers answers to a plain or a streamed call. */
+/** The answer of each of the two servers to a plain or a streamed call. */
 function answer({ path, body }: Pick<Received, 'path' | 'body'>): Response {
   const isNative = path.startsWith('/native')
   if (body['stream'] === true) return eventStream(isNative ? NATIVE_EVENTS : CHAT_EVENTS)
@@ -249,7 +249,7 @@ test('when the upstream that speaks Responses is down, the next one serves the c
   const answered = await respond(key, 'both')
   expect(await answered.json()).toMatchObject({ object: 'response', output: [{ content: [{ text: 'Hi' }] }] })
   expect((await balance()).paid).toBe(10_000_000 - COST)
-  // What a chat cannot express is not sent there with a part missing.
+  // A call that a chat cannot express is not sent there with a part missing.
   vendor.received.length = 0
   const shell = { tools: [{ type: 'local_shell' }] }
   expect((await respond(key, 'both', shell)).status).toBe(502)

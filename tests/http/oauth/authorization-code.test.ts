@@ -238,7 +238,7 @@ describe('a replaced refresh token', () => {
     expect(third.status).toBe(200)
     const replay = await app.refresh(first)
     expect([replay.status, replay.body.error, replay.body.access_token]).toEqual([400, 'invalid_grant', undefined])
-    // Somebody holds what its owner gave up long ago: nobody can tell who is who, so both stop (RFC 9700 4.14.2).
+    // Somebody holds what its owner gave up long ago: the two cannot be distinguished, so both stop (RFC 9700 4.14.2).
     expect((await app.refresh(String(third.body.refresh_token))).body.error).toBe('invalid_grant')
     expect(await grantOf(String(third.body.access_token))).toBeNull()
   })

@@ -224,7 +224,7 @@ async function openCrowded() {
       expect(guesses).toEqual([looked, looked, looked, refused, refused])
       expect((await own.as(known.access_token, SEARCH)).status).toBe(200)
     },
-    /** A token that is good, and not yet known, is refused like a guess: nothing is read, so nobody can tell. */
+    /** A token that is good, and not yet known, is refused like a guess: nothing is read, so the two look the same. */
     async runUnseen() {
       const { access_token: unseen } = await its.connect('data:read offline_access', ['/apis/v1'])
       for (let i = 0; i < 3; i++) expect((await own.as(`gwat_guess${i}${unseen.slice(-12)}`, SEARCH)).status).toBe(401)

@@ -67,7 +67,7 @@ describe('signing an owner out elsewhere ends the access of apps', () => {
   ])('but not by %s of an owner who keeps them', async (_, act) => {
     const { owner, ends, refresh } = await letIn()
     expect((await act(owner)).status).toBe(200)
-    // An access token may end with the session that gave it; what the app holds beside it gives it the next one.
+    // An access token may end with the session that gave it; the app's refresh token gives it the next one.
     const { body } = await refresh()
     expect((await gateway.as(String(body.access_token), '/v1/whoami')).status).toBe(200)
     expect(await ends()).toEqual([])

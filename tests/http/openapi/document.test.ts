@@ -72,7 +72,7 @@ describe('routes and documents cannot drift', () => {
       '/api/try',
       '/apis/v1/social/oauth_callback',
       '/apis/v1/social/oauth_callback/confirm',
-      // What is imported is documented by the catalog, operation by operation.
+      // Imported operations are documented by the catalog, one by one.
       '/apis/v1/*',
       '/sandbox/social',
       '/sandbox/social/*',
@@ -92,7 +92,7 @@ describe('routes and documents cannot drift', () => {
       '/openapi/operations/:id',
       '/llms.txt',
     ])
-    // What the dashboard's own Operator, Settings and Connected apps pages speak is no interface for others.
+    // The routes of the dashboard's own Operator, Settings and Connected apps pages are no interface for others.
     const isDashboards = (path: string) => /^\/api\/(operator|settings|apps)(\/|$)/.test(path)
     const served = gateway.gateway.app.routes.filter(({ path }) => !path.startsWith('/api/auth/'))
     const shown = served.filter(({ hooks }) => hooks?.detail?.hide !== true)
@@ -102,7 +102,7 @@ describe('routes and documents cannot drift', () => {
         .map(({ path }) => path)
         // One path may have two hidden methods.
         .filter((path, i, paths) => paths.indexOf(path) === i)
-        // What apps discover is documented once for all resources; preflights are no operations.
+        // Discovery by apps is documented once for all resources; preflights are no operations.
         .filter((path) => !path.startsWith('/.well-known/'))
         .filter((path) => !isDashboards(path))
         .sort(),

@@ -38,7 +38,7 @@ afterAll(() => gateway.close())
 
 const tokens = new Map<string, string>()
 
-/** What an app of the present owner would have. */
+/** The headers of an app of the present owner. */
 async function accessToken(): Promise<string> {
   const known = tokens.get(owner.cookie)
   if (known) return known
@@ -81,7 +81,7 @@ async function variables(route: DocumentedRoute): Promise<Record<string, string>
 
 const unchanged = new Map<string, Record<string, string>>()
 
-/** The same for requests that change none of it, made once for all of their kind. The limits of a key are per minute. */
+/** The same for requests that change nothing, made once for all of their kind. The limits of a key are per minute. */
 async function sharedVariables(route: DocumentedRoute): Promise<Record<string, string>> {
   gateway.clock.advance(MINUTE_MS)
   const kind = [
@@ -151,7 +151,7 @@ async function settleIn(secret: string): Promise<void> {
   madePost = (await sandbox.community.post('1001', 'A post to like', null, null)) ?? ''
 }
 
-/** Ids that bodies show stand for one's own. */
+/** Ids in bodies are replaced by one's own. */
 function withOwnIds(text: string, known: Readonly<Record<string, string>>): string {
   return text
     .replaceAll(SHOWN_POST, madePost)
@@ -297,7 +297,7 @@ describe('documented bounds are the ones that are enforced', () => {
         const required = (route.operation.parameters ?? []).filter((one) => one.required && one.name !== parameter.name)
         for (const wrong of beyond(parameter)) {
           const shown = [...required, { ...parameter, example: wrong }]
-          // What is refused changes nothing.
+          // A refusal changes nothing.
           prepared ??= await sharedVariables(route)
           const answer = await gateway.gateway.app.handle(
             await exampleRequest(route, shown, firstBody(route), prepared),

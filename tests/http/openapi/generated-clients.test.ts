@@ -11,7 +11,7 @@ interface ObjectSchema {
   readonly required?: readonly string[]
 }
 
-/** What keeps generators of clients from a client that compiles, or that is of use. */
+/** The faults that keep generators of clients from a useful client that compiles. */
 describe('the document, as generators of clients read it', () => {
   let gateway: Awaited<ReturnType<typeof openDocumentedGateway>>
   let document: OpenApiDocument

@@ -4,7 +4,7 @@ type Json = Readonly<Record<string, unknown>>
 
 /**
  * Judges bodies by the schemas of a document. `closed` also refuses members that the document does not name, so that what
- * the gateway answers cannot grow beside it.
+ * the gateway answers cannot grow next to it.
  */
 export function bodyValidator(document: { components: unknown }, mode: 'open' | 'closed' = 'open') {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })

@@ -147,7 +147,7 @@ test('after a restore from an older copy no refund doubles, no payment is lost, 
   const row = (await auditRows(gateway)).findLast(({ action }) => action === 'books.after_restore')
   expect(row).toMatchObject({ actor_id: 'console' })
 
-  // What is left can be refunded, and no more; the second run finds nothing.
+  // The rest can be refunded, and no more; the second run finds nothing.
   const operatorAgain = await gateway.signIn('root@example.com')
   const rest = await read<OneRefund>(operatorAgain.api(path, { payment: first, note: 'The rest' }))
   expect(rest.refund.amount_micros_usd).toBe(usd(15))

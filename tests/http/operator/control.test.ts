@@ -244,7 +244,7 @@ describe('limits', () => {
 describe('price', () => {
   const setPrice = (usd: string | null, account?: string) =>
     command<SetOperatorPrice>('price', { operation: 'image-search', usd, ...(account && { account }) })
-  /** What one call costs now, and how `/v1/usage/{id}` explains it. */
+  /** The price of one call now, and its explanation at `/v1/usage/{id}`. */
   async function charged(made: MadeKey) {
     const answer = await gateway.as(made.secret, IMAGES)
     expect(answer.status).toBe(200)

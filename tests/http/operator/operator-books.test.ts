@@ -170,7 +170,7 @@ describe('revenue', () => {
       const { rows, totals } = await of(`?group_by=${by}`)
       const sums = {
         ...{ calls: 3, charged_micros_usd: 15_000, refunded_micros_usd: 5_000, revenue_micros_usd: 10_000 },
-        // Nobody said what this provider costs, so no margin is claimed.
+        // The cost of this provider is not configured, so no margin is shown.
         ...{ upstream_cost_micros_usd: 0, unknown_cost_calls: 3, margin_micros_usd: null },
       }
       expect(rows).toEqual([{ name, email: by === 'account' ? 'grace.hopper@example.com' : null, ...sums }])

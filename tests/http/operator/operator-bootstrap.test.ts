@@ -5,7 +5,7 @@ import { type AccountBody, auditRows, closeReconciled, read } from '../owner-ben
 
 const PERSON = { name: 'Ada', password: 'correct horse battery' }
 
-/** Signs up with these headers beside the ones of a script on this machine; the account that it makes. */
+/** Signs up with these headers in addition to those of a script on this machine; the account that it makes. */
 async function signUp(gateway: Harness, headers: Record<string, string>, email = 'first@example.com') {
   const send = (path: string, init: RequestInit = {}) =>
     gateway.call(path, {

@@ -16,7 +16,7 @@ afterAll(() => closeReconciled(gateway))
 const claim = (owner: Owner, body: unknown) => owner.api('/api/account/operator', body)
 const isOperator = async (owner: Owner) => (await read<AccountBody>(owner.api('/api/account'))).operator
 
-/** Where strangers can reach the host, whoever signs up first does not own the place (spec D4). */
+/** Where strangers can reach the host, the first sign-up does not own the place (spec D4). */
 describe('on a host that others can reach,', () => {
   test('the first account is not an operator', async () => {
     expect(await isOperator(first)).toBe(false)

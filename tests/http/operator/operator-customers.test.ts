@@ -336,7 +336,7 @@ describe('erasing a customer', () => {
     expect((await read<CustomerKeys>(operator.api(at(id, '/keys')))).keys).toMatchObject([
       { id: key.id, name: key.id, status: 'revoked' },
     ])
-    // What was forfeited leaves what is owed by an entry of its own.
+    // A forfeited balance leaves the owed sum by an entry of its own.
     const debit = { usd: '1.995', note: 'Forfeited' }
     expect((await read<OneOperatorAccount>(operator.api(at(id, '/debits'), debit))).account.balance_usd).toBe('0')
     expect(shown.account.email).toEndWith('@deleted.invalid')

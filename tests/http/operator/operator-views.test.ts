@@ -19,7 +19,7 @@ import { type Harness, openHarness } from '../../support/harness'
 import { openOperatorConsole } from '../../support/operator-console'
 import { type AccountBody, callWith, closeReconciled, keyBench, type Owner, read } from '../owner-bench'
 
-/** What operators and support see of one customer: the same by the routes of its page and by `gateway operator customer`. */
+/** The views of one customer for operators and support: the same by the routes of its page and by `gateway operator customer`. */
 let gateway: Harness
 let operatorConsole: ReturnType<typeof openOperatorConsole>
 let operator: Owner

@@ -189,7 +189,7 @@ describe('an operator', () => {
   })
 })
 
-/** What support may do: no money, limits, prices, exports, resets or roles. */
+/** The rights of support: no money, limits, prices, exports, resets or roles. */
 const FOR_SUPPORT = [
   ...['GET /accounts', 'GET /accounts/:id', 'GET /accounts/:id/usage', 'GET /accounts/:id/requests'],
   ...['GET /accounts/:id/requests/:request', 'GET /accounts/:id/transactions', 'GET /accounts/:id/payments'],

@@ -3,7 +3,7 @@ import type { LlmContextInput } from '../../../server/core/catalog/llm-context'
 import type { Harness } from '../../support/harness'
 import { refusalOf, type WrongParameter } from '../wire'
 
-/** What a call of LLM context brought to the provider; the call must succeed and ask it once. */
+/** The provider's input from a call of LLM context; the call must succeed and ask it once. */
 export async function askedBy(gateway: Harness, call: () => Promise<Response>): Promise<LlmContextInput> {
   const before = gateway.context.asked.length
   const answer = await call()

@@ -64,7 +64,7 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
     const answer = await post('Hello')
     expect([answer.status, answer.headers.get('x-cost-micros-usd')]).toEqual([200, '15000'])
     expect(double.postsSaying('Hello')).toBe(1)
-    // What the network charges the operator is kept with the call; a read without a price is unknown.
+    // The network's price for the operator is kept with the call; a read without a price is unknown.
     await post('See https://example.com')
     await as('/apis/v1/social/user_social')
     await gateway.core.stores.applied()

@@ -75,7 +75,7 @@ test('an account leaves a bounded number of rows per minute by calls that cost n
   const [counted] = await rows()
   expect(counted).toEqual({ n: FREE_ROWS + 1, counted: FREE_ROWS + 55 })
   expect((await totalsOf(owner)).requests).toBe(FREE_ROWS + 55)
-  // What is paid for always has its row.
+  // A paid call always has its row.
   expect(await times(3)).toEqual([200])
   expect((await rows())[0]?.n).toBe(FREE_ROWS + 4)
 })

@@ -36,7 +36,7 @@ async function calls(key: { secret: string }, count: number): Promise<void> {
   expect(answers.filter(({ status }) => status !== 200)).toEqual([])
 }
 
-/** What a call costs. */
+/** The price of a call. */
 async function price(): Promise<number> {
   const account = await gateway.account()
   const key = await gateway.key(account)

@@ -40,7 +40,7 @@ async function upstreamEvents(of = operator): Promise<Notices['notices']> {
   return notices.filter(({ type }) => type.startsWith('upstream.')).reverse()
 }
 
-/** Events are written beside the calls, in the order in which they happen. */
+/** Events are written along with the calls, in the order in which they happen. */
 async function written(count: number): Promise<Notices['notices']> {
   await until(async () => (await upstreamEvents()).length >= count)
   return upstreamEvents()

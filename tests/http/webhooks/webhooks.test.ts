@@ -74,7 +74,7 @@ async function create(body: Record<string, unknown> = {}, of = owner): Promise<M
   await confirmWebhook(gateway, of, made.webhook.id)
   return made
 }
-/** What an app sends with its token: a new endpoint, or a change of one. Its owner enters the code. */
+/** An app's request with its token: a new endpoint, or a change of one. Its owner enters the code. */
 async function byApp(token: string, path = '', body: unknown = { url: url('/app') }, method = 'POST'): Promise<Made> {
   const init = { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
   const made = (await (await gateway.as(token, `/v1/webhooks${path}`, init)).json()) as Made

@@ -15,9 +15,9 @@ type Step = readonly string[]
 
 /** A generator of clients in one language. */
 interface Generator {
-  /** What must be installed; without it the client is skipped. */
+  /** The needed programs; without them the client is skipped. */
   readonly needs: readonly string[]
-  /** Writes what is needed beside the generated code. */
+  /** Writes the files that the generated code needs. */
   prepare(folder: string): Promise<unknown>
   /** Reads `openapi.json` of the folder. */
   readonly generate: readonly Step[]

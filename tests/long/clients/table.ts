@@ -8,7 +8,7 @@ export interface CallResult {
   readonly excuse?: string
 }
 
-/** What could not run has a reason and no calls. */
+/** A client that could not run has a reason and no calls. */
 interface Run {
   readonly calls: readonly CallResult[]
   readonly skipped: string | null

@@ -29,7 +29,7 @@ export async function output(command: readonly string[], cwd: string, env: Recor
   return { code, out, problems }
 }
 
-/** What a program said last, which is usually why it failed. */
+/** The last output of a program, which is usually why it failed. */
 export const lastLine = (text: string) => text.trim().split('\n').at(-1) ?? ''
 
 const missing = (what: string, problems: string): Workshop => ({

@@ -44,7 +44,7 @@ async function startVendor(command: readonly string[]) {
   return { url, close: () => child.kill() }
 }
 
-/** What a wallet needs to pay on the chain that the gateway started for itself, as it does in development. */
+/** The settings of a wallet on the chain that the gateway started for itself, as it does in development. */
 async function tempoUrl(folder: string): Promise<string> {
   const answer = await fetch('http://gateway/payments', {
     unix: join(folder, 'control.sock'),
@@ -81,7 +81,7 @@ export async function openWorld(vendorCommand: readonly string[], pays: boolean)
     TEMPO_CHAIN_ID: String(SANDBOX_CHAIN_ID),
   }
   return {
-    /** What a client's script reads. Each client has a key of its own, and with it its own limit of requests a minute. */
+    /** The input of a client's script. Each client has a key of its own, and with it its own limit of requests a minute. */
     async envOf(name: string): Promise<Record<string, string>> {
       const answer = await owner.api('/api/keys', { name: name.slice(0, 64) })
       if (typeof answer.secret !== 'string') throw new Error(`${name} got no key: ${JSON.stringify(answer)}`)

@@ -433,7 +433,7 @@ function memberOf(schema: DataSchema, name: string): DataSchema {
   return properties[name] ?? true
 }
 
-/** What a client sends for a value, by RFC 6570; null where a style has no form for it. */
+/** A client's text for a value, by RFC 6570; null where a style has no form for it. */
 function expanded({ in: location, style, explode }: ApiParameter, value: unknown) {
   const encode = location === 'query' ? encodeURIComponent : (text: string) => text
   const at = (text: string) =>

@@ -12,7 +12,7 @@ const BODIES = new Map<ModelWire, object>([
   [MESSAGES, { model: 'm', max_tokens: 5, messages }],
   [GENERATE_CONTENT, { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }],
 ])
-/** What of a body with these members no token price covers. */
+/** The members of a body that no token price covers. */
 function uncovered(wire: ModelWire, more: object): readonly string[] {
   const bytes = new TextEncoder().encode(JSON.stringify({ ...BODIES.get(wire), ...more }))
   const read = wire.read(bytes, { model: 'm', stream: false, events: false })

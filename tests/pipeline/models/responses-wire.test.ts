@@ -31,7 +31,7 @@ const refused = (body: unknown) => {
   return request.ok ? 'taken' : `${request.error.code} ${request.error.param}`
 }
 const asChat = (body: object) => JSON.parse(textOf(wireAt(CHAT_ONLY, RESPONSES).bodyFor(read(body), CHAT_ONLY, 9)))
-/** What an answer of chat completions becomes. */
+/** The translation of an answer of chat completions. */
 function answered(chat: object, body: object = {}) {
   const translated = wireAt(CHAT_ONLY, RESPONSES).answerOf?.(Object(chat), read(body), bytes(chat))
   return translated ? JSON.parse(textOf(translated)) : null
@@ -572,7 +572,7 @@ describe('an upstream that speaks chat completions only', () => {
       usage: { input_tokens: 10, output_tokens: 4, total_tokens: 14 },
     })
     expect(new Set(events.flatMap(({ response }) => (response ? [response.id] : []))).size).toBe(1)
-    // What says that it ended is held back until the charge is durable.
+    // The event that says that it ended is held back until the charge is durable.
     expect(before).not.toContain('response.completed')
   })
 

@@ -41,7 +41,7 @@ export function eventSource(answer: Response) {
         if (kinds.includes(event.event)) return event
       }
     },
-    /** Whatever still comes, up to the end of the stream. */
+    /** The rest of the stream, up to its end. */
     async rest(): Promise<SentEvent[]> {
       const events: SentEvent[] = []
       for (let event = await next(); event; event = await next()) events.push(event)

@@ -14,7 +14,7 @@ export interface McpAnswer {
     }
     readonly error?: { readonly code: number | string; readonly message: string; readonly data?: unknown }
   }
-  /** What came before the answer, of a stream. */
+  /** The part of a stream before the answer. */
   readonly notifications: readonly { readonly method: string; readonly params: Record<string, unknown> }[]
 }
 

@@ -2,13 +2,13 @@ import type { BrowserContext, CDPSession, Page } from 'playwright-core'
 
 /** Tabs that tests closed. */
 const free = new Set<Page>()
-/** The origin whose dashboard was left in a tab that a test closed, with nobody signed in. */
+/** The origin whose dashboard was left in a tab that a test closed, without a sign-in. */
 const leftAt = new WeakMap<Page, string>()
 /** Tabs whose page complained, of an ended session for example: what it keeps of that in memory is not for the next test. */
 const spoilt = new WeakSet<Page>()
 /** Answers that a page shows and does not keep. */
 const LEAVES_NOTHING = /the server responded with a status of (400|404|409)/
-/** What tells each tab to save data. */
+/** The flag that tells each tab to save data. */
 const savers = new WeakMap<Page, CDPSession>()
 /** Tabs that a test gave another theme, or told to save data or not: only these are put back. */
 const changed = { theme: new WeakSet<Page>(), saving: new WeakSet<Page>() }
@@ -73,7 +73,7 @@ export async function endDashboards(): Promise<void> {
 }
 
 /**
- * Shows a path in a tab of `openTab`. Where the dashboard of this origin was left in it, whoever is signed in now enters as after a sign-in
+ * Shows a path in a tab of `openTab`. Where the dashboard of this origin was left in it, the signed-in user enters as after a sign-in
  * on its page, at a fifth of the cost of a load.
  */
 export async function show(page: Page, origin: string, path: string): Promise<void> {

@@ -10,7 +10,7 @@ const rows = new AsyncLocalStorage<{ count: number }>()
 
 /**
  * What `act` gave, how many reads of the database it caused, and how many rows these returned: every `SELECT` of the gateway's own client, and
- * none of the jobs beside it.
+ * no other job of the machine.
  */
 export async function countingReads<T>({ core }: Pick<Harness, 'core'>, act: () => Promise<T>) {
   const { $client: client } = core.stores.db as typeof core.stores.db & { readonly $client: Client }

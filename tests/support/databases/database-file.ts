@@ -3,12 +3,12 @@ import { type Client, createClient, type InValue, type Row } from '@libsql/clien
 /** How long a statement waits for the gateway's own writer, which may be at work at any time: charges reach the tables after their answers. */
 const BUSY_TIMEOUT_MS = 10_000
 
-/** Opens a database file, past whoever has it open. */
+/** Opens a database file, although another process has it open. */
 export function openFile(file: string): Client {
   return createClient({ url: `file:${file.replace(/^file:/, '')}`, concurrency: 1, timeout: BUSY_TIMEOUT_MS })
 }
 
-/** Runs a statement on a database (a file, or a URL), past whoever has it open. */
+/** Runs a statement on a database (a file, or a URL), although another process has it open. */
 export async function executeOn(file: string, sql: string, args: InValue[] = []): Promise<readonly Row[]> {
   const client = file.startsWith('http:') ? createClient({ url: file, concurrency: 1 }) : openFile(file)
   try {

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** What becomes of a request that asks the database to write. */
+/** The outcome of a request that asks the database to write. */
 export type WireFault =
   | 'none'
   /** The database does it, and its answer is lost. */
   | 'answer lost'
   /** The database gets it twice, the second time in a stream of its own, and what it answers to that comes back. */
   | 'twice'
-  /** What it answered to the one before comes back. */
+  /** Its previous answer comes back. */
   | 'old answer'
   /** The connection breaks, and the database gets the request when the test lets it through. */
   | 'late'

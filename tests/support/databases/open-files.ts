@@ -12,7 +12,7 @@ export function openFilesBelow(folder: string): string[] {
   return paths.filter((path) => path.startsWith(`${folder}/`)).sort()
 }
 
-/** What an open file is; null if it was closed meanwhile. */
+/** The target of an open file; null if it was closed meanwhile. */
 function pathOf(fd: string): string | null {
   try {
     return readlinkSync(join(OPEN_FILES, fd))

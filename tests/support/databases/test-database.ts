@@ -20,7 +20,7 @@ export function databaseOf(folder: string): Promise<string> {
   return testDatabase(folder, join(folder, 'gateway.db'))
 }
 
-/** What a real server must be told of it; nothing if the database is in its data folder. */
+/** The settings of a real server for it; none if the database is in its data folder. */
 export async function databaseSetting(folder: string): Promise<{ readonly DATABASE_URL?: string }> {
   return IS_SERVER ? { DATABASE_URL: await databaseOf(folder) } : {}
 }

@@ -12,7 +12,7 @@ type Answering = (received: Received) => Response | Promise<Response>
 /** Somebody else's server, on a port of its own: it notes what it is asked, and a test may put words in its mouth. */
 export class HttpDouble {
   readonly received: Received[] = []
-  /** What it answers instead of what it is made for. */
+  /** Its answer in place of the usual one. */
   instead: Answering | null = null
   readonly #server: Bun.Server<undefined>
 

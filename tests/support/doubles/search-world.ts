@@ -102,7 +102,7 @@ export const WORLD_IMAGES: readonly WorldImage[] = [
   },
 ]
 
-/** What engines correct. */
+/** The corrections of engines. */
 const CORRECTIONS: Readonly<Record<string, string>> = { quarzt: 'quartz' }
 
 export function correctionOf(q: string): string | null {

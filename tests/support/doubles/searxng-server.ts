@@ -6,7 +6,7 @@ import { HttpDouble, type Received } from './http-double'
  * its words, and every result carries all fields of its type, empty ones too.
  */
 
-/** What an engine found; the rest is filled as SearXNG does. */
+/** The findings of an engine; the rest is filled as SearXNG does. */
 export interface EngineResult {
   readonly url: string
   readonly title?: string

@@ -1,5 +1,5 @@
 /**
- * What `dollar-token.sol` beside this file compiles to: solc 0.8.30, evmVersion paris, optimizer 200 runs, metadata.appendCBOR false.
+ * `dollar-token.sol` in this folder, compiled: solc 0.8.30, evmVersion paris, optimizer 200 runs, metadata.appendCBOR false.
  * Compile it again with the npm package `solc` after a change of the source.
  */
 export const DOLLAR_TOKEN_CODE =

@@ -55,7 +55,7 @@ const AUTHORIZATION = [
   { name: 'nonce', type: 'bytes32' },
 ] as const
 
-/** What a payer may say differently from what was asked. */
+/** The parts of an offer that a payer may change. */
 export interface EvmLie {
   readonly from?: string
   readonly to?: string
@@ -111,7 +111,7 @@ export async function openEvmSandbox() {
     freezeAt: node.freezeAt,
     setLatency: node.setLatency,
     token,
-    /** What makes a gateway offer it. */
+    /** The settings with which a gateway offers it. */
     env: {
       PAYMENTS_EVM_RPC_URL: node.url,
       PAYMENTS_EVM_CHAIN_ID: String(EVM_CHAIN_ID),
@@ -120,11 +120,11 @@ export async function openEvmSandbox() {
       PAYMENTS_EVM_TOKEN_VERSION: TOKEN_VERSION,
       PAYMENTS_EVM_RECIPIENT: MERCHANT,
       PAYMENTS_EVM_RELAYER_KEY: RELAYER.key,
-      // What a coin that is worth nothing pays for is never too dear.
+      // A payment with a worthless coin is never too dear.
       PAYMENTS_EVM_NATIVE_USD: '0.01',
       PAYMENTS_CONFIRMATIONS: '1',
     },
-    /** What the method itself must know of it, beside its secret. */
+    /** The settings of the method, besides its secret. */
     options: {
       ...{ rpcUrl: node.url, chainId: EVM_CHAIN_ID, token, decimals: 6, recipient: MERCHANT },
       ...{ tokenName: TOKEN_NAME, tokenVersion: TOKEN_VERSION, relayerKey: RELAYER.key },
@@ -142,7 +142,7 @@ export async function openEvmSandbox() {
     misbehave(...[functionName, ...args]: Misdeed) {
       return write(encodeFunctionData({ abi: ABI, functionName, args } as Parameters<typeof encodeFunctionData>[0]))
     },
-    /** What an address has, in millionths of a dollar. */
+    /** The balance of an address, in millionths of a dollar. */
     balance: (of: string): Promise<bigint> =>
       readContract(client, { address: token, abi: ABI, functionName: 'balanceOf', args: [of as Address] }),
     /** A payment client as callers have it. */
@@ -170,7 +170,7 @@ export async function openEvmSandbox() {
       new x402Client()
         .register(`eip155:${EVM_CHAIN_ID}`, new UptoEvmScheme(account, rpcUrl === undefined ? undefined : { rpcUrl }))
         .setSpendControls({ allowedAssets: [{ network: `eip155:${EVM_CHAIN_ID}`, asset: token }] }),
-    /** What that client sends for the offer in an answer. */
+    /** That client's payment for the offer in an answer. */
     async uptoSignature(paymentRequired: string, account: PrivateKeyAccount = PAYER, rpcUrl?: string): Promise<string> {
       const client = new x402HTTPClient(this.upto(account, rpcUrl))
       const offer = client.getPaymentRequiredResponse((name) =>
@@ -179,7 +179,7 @@ export async function openEvmSandbox() {
       const payload = await client.createPaymentPayload(offer)
       return client.encodePaymentSignatureHeader(payload)['PAYMENT-SIGNATURE'] ?? ''
     },
-    /** What it sends, changed and signed again. */
+    /** Its payment, changed and signed again. */
     async uptoLie(
       paymentRequired: string,
       change: (signed: SignedPermit) => Partial<SignedPermit>,
@@ -209,13 +209,13 @@ export async function openEvmSandbox() {
       new x402Client()
         .registerV1(EVM_CHAIN_IN_V1, new ExactEvmSchemeV1(account))
         .setSpendControls({ allowedAssets: [{ network: EVM_CHAIN_IN_V1, asset: token }] }),
-    /** What it sends for the body of a 402, whose offer it would not find if the header of version 2 were there. */
+    /** Its payment for the body of a 402, whose offer it would not find if the header of version 2 were there. */
     async x402V1Payment(body: unknown, account: PrivateKeyAccount = PAYER): Promise<string> {
       const client = new x402HTTPClient(this.x402V1(account))
       const payload = await client.createPaymentPayload(client.getPaymentRequiredResponse(() => null, body))
       return client.encodePaymentSignatureHeader(payload)['X-PAYMENT'] ?? ''
     },
-    /** What the client of x402 version 1 sends, with a changed authorization. */
+    /** The payment of the client of x402 version 1, with a changed authorization. */
     async x402V1Lie(
       body: unknown,
       change: EvmLie,
@@ -225,7 +225,7 @@ export async function openEvmSandbox() {
       const payment = JSON.parse(atob(await this.x402V1Payment(body, by))) as Pick<X402Payload, 'payload'>
       return btoa(JSON.stringify({ ...payment, payload: await changed(payment, change, by, domain), ...around }))
     },
-    /** What that client sends for the offer in an answer. */
+    /** That client's payment for the offer in an answer. */
     async x402Signature(paymentRequired: string, account: PrivateKeyAccount = PAYER): Promise<string> {
       const client = new x402HTTPClient(this.x402(account))
       const offer = client.getPaymentRequiredResponse((name) =>
@@ -255,7 +255,7 @@ export async function openEvmSandbox() {
       }
       return Credential.serialize({ challenge, payload })
     },
-    /** What the client of x402 sends, changed: the authorization that is signed, or what is said around it. */
+    /** The payment of the client of x402, changed: the signed authorization, or the text around it. */
     async x402Lie(
       paymentRequired: string,
       change: EvmLie,
@@ -267,7 +267,7 @@ export async function openEvmSandbox() {
         JSON.stringify({ ...payload, payload: await changed(payload, change, by, domain), ...around(payload) }),
       )
     },
-    /** Empties a wallet, beside the gateway. */
+    /** Empties a wallet, without the gateway. */
     async drain(from: PrivateKeyAccount) {
       const has = await this.balance(from.address)
       await write(encodeFunctionData({ abi: ABI, functionName: 'transfer', args: [RELAYER.address, has] }), from)
@@ -289,7 +289,7 @@ export async function openEvmSandbox() {
   }
 }
 
-/** What a payer signs for `upto`. */
+/** A payer's signature for `upto`. */
 interface SignedPermit {
   readonly permitted: { readonly token: Address; readonly amount: string }
   readonly from: Address
@@ -304,7 +304,7 @@ type Misdeed =
   | ['setFeePercent', bigint]
   | ['setBlocked', Address, boolean]
 
-/** What of a payment of x402 the tests change. */
+/** The parts of a payment of x402 that the tests change. */
 interface X402Payload {
   readonly accepted: Readonly<Record<string, unknown>>
   readonly extensions: { readonly mppx: { readonly info: Readonly<Record<string, string>>; readonly schema: object } }
@@ -324,7 +324,7 @@ interface Said {
   readonly nonce: Hex
 }
 
-/** What is signed in a payment of x402, changed and signed again. */
+/** The signed part of a payment of x402, changed and signed again. */
 async function changed(
   { payload }: Pick<X402Payload, 'payload'>,
   change: EvmLie,

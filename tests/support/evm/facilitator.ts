@@ -71,7 +71,7 @@ export async function openFacilitator(
     },
   })
   return {
-    /** What makes a gateway use it. */
+    /** The settings with which a gateway uses it. */
     env: {
       PAYMENTS_FACILITATOR_URL: `http://127.0.0.1:${server.port}/x402`,
       PAYMENTS_FACILITATOR_AUTHORIZATION: authorization,

@@ -1,5 +1,5 @@
 /**
- * What `upto-proxy.sol` beside this file compiles to, as it is on a chain: solc 0.8.30, evmVersion paris, viaIR, optimizer 200 runs,
+ * `upto-proxy.sol` in this folder, compiled, as on a chain: solc 0.8.30, evmVersion paris, viaIR, optimizer 200 runs,
  * metadata.appendCBOR false. Compile it again with the npm package `solc` after a change of the source.
  */
 export const UPTO_PROXY_CODE =

@@ -7,7 +7,7 @@ export interface Asked {
   readonly path: string | null
 }
 
-/** What is said on one connection, and what may come back. */
+/** The text of one connection, and its allowed answers. */
 export interface Attempt {
   /** For the summary and for failures. */
   readonly kind: string
@@ -19,11 +19,11 @@ export interface Attempt {
   readonly bare: BareCondition | null
   /** Whether the other side closes after its answer, as HTTP/1.0 and `Connection: close` have it. */
   readonly isLast: boolean
-  /** What comes after the last byte. `half-close` and `leave` may cost the answer. */
+  /** The step after the last byte. `half-close` and `leave` may cost the answer. */
   readonly ending: 'read' | 'half-close' | 'leave'
 }
 
-/** What there is to fuzz with: made before the run. */
+/** The material for fuzzing: made before the run. */
 export interface World {
   readonly port: number
   /** A key that is charged and lives through the whole run. */

@@ -47,7 +47,7 @@ export interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-/** What may be called, out of the document that the server itself gives out. */
+/** The callable operations, from the server's own document. */
 export function operationsOf(document: Document): Operation[] {
   const resolved = (schema: Schema): Schema =>
     schema.$ref ? (document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}) : schema

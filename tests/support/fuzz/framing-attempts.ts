@@ -74,7 +74,7 @@ const CHUNKS: readonly string[] = [
 ]
 
 const REQUEST = { method: 'POST', path: CONTEXT }
-/** Refused before anything is charged, so that a lost answer costs nobody. */
+/** Refused before anything is charged, so that a lost answer costs nothing. */
 const UNKNOWN_KEY = 'Authorization: Bearer gwk_unknown'
 
 /** Bytes that are no HTTP, or a frame that lies: either Bun refuses in its known way, or we answer whole. */
@@ -158,7 +158,7 @@ export function slowAttempt(random: Random, world: World): Attempt {
   return { kind: 'slow body', parts, asked: [REQUEST], bare: null, isLast: false, ending: 'read' }
 }
 
-/** Several requests in one breath, none of which is charged. Behind one that is not answered at once, Bun hangs up. */
+/** Several requests at once, without a charge. Behind one that is not answered at once, Bun hangs up. */
 export function pipelineAttempt(random: Random): Attempt {
   const requests = Array.from({ length: random.int(2, 6) }, (): RequestParts => {
     const lines = random.chance(0.5) ? [UNKNOWN_KEY] : []

@@ -23,7 +23,7 @@ export interface FuzzReport {
   readonly seconds: number
   /** How often each status, or way to end without one, came. */
   readonly outcomes: ReadonlyMap<string, number>
-  /** What was not as promised, with how to see it again. Cut to the first ones. */
+  /** The first broken promises, with the way to see them again. */
   readonly problems: readonly string[]
   readonly problemCount: number
   /** The sum of X-Cost-Micros-USD over all answers; what the accounts lost; what the ledger says. All the same. */
@@ -34,7 +34,7 @@ export interface FuzzReport {
   readonly exitCode: number
   readonly rssBeforeMib: number
   readonly rssAfterMib: number
-  /** What the server wrote while it ran. */
+  /** The output of the server while it ran. */
   readonly log: string
 }
 

@@ -5,7 +5,7 @@ import { HOSTILE_TEXT, inQuery } from './hostile'
 import { credentialLines, operationAttempt } from './operation-attempts'
 import type { Random } from './random'
 
-/** What stands beside the document: pages, files, prefixes without a route, and paths that look like one. */
+/** Paths outside the document: pages, files, prefixes without a route, and paths that look like one. */
 const OTHER_PATHS = [
   '/',
   '/index.html',
@@ -76,7 +76,7 @@ export function* attempts(random: Random, operations: readonly Operation[], worl
   }
 }
 
-/** What chance reaches too rarely in a short run: a key that is created, a body that is too large, and a second call within the minute of a slow key. */
+/** The cases that chance reaches too rarely in a short run: a key that is created, a body that is too large, and a second call within the minute of a slow key. */
 function rareAttempts({ goodKey, slowKey, ownerCookie }: World): Attempt[] {
   const json = 'Content-Type: application/json'
   const context = '/apis/v1/websearch/llm/context'

@@ -26,7 +26,7 @@ interface HeavyBody {
 interface HeavyReading {
   readonly kind: string
   readonly statuses: readonly number[]
-  /** The middle ones of some rounds: a collector that happens to run is nobody's attack. */
+  /** The middle ones of some rounds: a collector that happens to run is no attack. */
   readonly totalMs: number
   readonly bareMs: number
   readonly ownMs: number
@@ -73,7 +73,7 @@ function heavyBodies(): HeavyBody[] {
 /**
  * Sends the heavy bodies in rounds, each in turns to a real server process and to a bare one, and reads what it took of the CPU of the
  * thread that serves. Bun alone takes 10 to 50 ms to receive 31 MB, as busy as the machine is: only what the gateway adds to that is its
- * own. What its timers take anyway is nobody's: a long body waits for seconds for its thread where others use the cores.
+ * own. The time of its own timers does not count: a long body waits for seconds for its thread where others use the cores.
  */
 export async function heavyRun(): Promise<readonly HeavyReading[]> {
   const folder = await dataFolder()
@@ -166,7 +166,7 @@ async function send(receiver: Receiver, { path, body }: HeavyBody, key: string) 
   return { ...done, cpuMs, tookMs }
 }
 
-/** What is done, and the CPU time that the receiver's serving thread took meanwhile. */
+/** The work, and the CPU time that the receiver's serving thread took meanwhile. */
 async function cpuMsWhile<T>({ pid }: Receiver, work: () => Promise<T>) {
   const cpuBefore = await servingCpuMs(pid)
   const begunAt = performance.now()

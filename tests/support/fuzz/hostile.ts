@@ -1,6 +1,6 @@
 import type { Random } from './random'
 
-/** Text that has broken a service before. Lone surrogates are allowed: whoever writes them down decides how. */
+/** Text that has broken a service before. Lone surrogates are allowed: the writer decides about their form. */
 export const HOSTILE_TEXT: readonly string[] = [
   '',
   ' ',

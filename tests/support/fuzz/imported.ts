@@ -21,7 +21,7 @@ export interface ImportedFuzzReport {
   readonly sent: number
   /** Answers by status. */
   readonly statuses: Readonly<Record<string, number>>
-  /** What was not as promised, at most 20. */
+  /** The broken promises, at most 20. */
   readonly problems: readonly string[]
   readonly folder: string
   readonly databaseFile: string

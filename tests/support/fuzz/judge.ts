@@ -27,11 +27,11 @@ const MEMBERS = new Set([
 const PRICE = '5000'
 /** Charged for each of its searches; its sandbox models are free. */
 const RESEARCH = '/v1/deep-research'
-/** What only the inside of the service could know. */
+/** Words that only the inside of the service could know. */
 const INSIDE = /node_modules|\.ts:\d+|SQLITE_|libsql|\/work\/|Failed query/i
 
 export interface Verdict {
-  /** What the answer is in the summary. */
+  /** The answer's entry in the summary. */
   readonly outcome: string
   readonly problems: readonly string[]
   readonly chargedMicros: number
@@ -67,7 +67,7 @@ export function judge(attempt: Attempt, asked: Asked, read: Read): Verdict {
   return { outcome: String(read.status), problems, chargedMicros: Number(cost ?? 0) }
 }
 
-/** What the last event of a streamed job says that it cost. */
+/** The cost in the last event of a streamed job. */
 function costAtEnd(events: string): string | undefined {
   return /"cost_micros_usd":(\d+)/.exec(events)?.[1]
 }

@@ -10,7 +10,7 @@ const HOSTS = ['', 'x', 'gw', 'a b', 'x:99999', 'evil.example', 'a@b', '[::', '%
 /** How often a request is as the document wants it, has one fault, or many. */
 const FAULTS = { none: 0.4, one: 0.4 }
 
-/** A request out of the document: its parameters good, at a bound, beside it, of another type, repeated, empty, hostile. */
+/** A request out of the document: its parameters good, at a bound, past it, of another type, repeated, empty, hostile. */
 export function operationAttempt(random: Random, operation: Operation, world: World): Attempt {
   const roll = random.next()
   const share = roll < FAULTS.none ? 0 : roll < FAULTS.none + FAULTS.one ? 1 / (operation.parameters.length + 1) : 0.4
@@ -38,7 +38,7 @@ export function operationAttempt(random: Random, operation: Operation, world: Wo
   })
 }
 
-/** What stands for a parameter: nothing, one value, or several. */
+/** The input for a parameter: nothing, one value, or several. */
 function sent(
   random: Random,
   { name, required, schema, example, in: place }: Parameter,

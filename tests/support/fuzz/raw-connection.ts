@@ -27,7 +27,7 @@ export class RawConnection {
     return this.socket !== null && !this.closed
   }
 
-  /** Bytes that came and that nobody read. */
+  /** Bytes that arrived and were not read. */
   get leftOver(): string {
     return this.received
   }

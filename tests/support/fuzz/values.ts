@@ -38,7 +38,7 @@ export function goodObject(random: Random, schema: Schema, example: unknown = {}
   return made
 }
 
-/** A value that the schema, most often, does not admit: beside a bound, of another type, repeated, or plainly hostile. */
+/** A value that the schema, most often, does not admit: past a bound, of another type, repeated, or plainly hostile. */
 export function badValue(random: Random, schema: Schema): unknown {
   const { minimum = 0, maximum = 1_000_000, maxLength = 40 } = schema
   const beside = [minimum - 1, maximum + 1, minimum + 0.5, -0, 2 ** 53, -(2 ** 63), 1e21, 1e-7]

@@ -46,7 +46,7 @@ export function openFaultyNode(chainUrl: string) {
       if (freeze && !freeze.after) return stuck(freeze)
       const answer = await (await fetch(chainUrl, { method: 'POST', headers, body })).text()
       if (freeze) return stuck(freeze)
-      // What a caller sees of a reply that was lost on its way.
+      // The caller's view of a reply that was lost on its way.
       if (fault === 'loses replies to sendings' && isSending) return new Response('lost', { status: 504 })
       return new Response(fault === 'of another chain' || fault === 'halted' ? twisted(fault, body, answer) : answer, {
         headers,
@@ -69,7 +69,7 @@ export function openFaultyNode(chainUrl: string) {
       if (what) instead.set(method, what)
       else instead.delete(method)
     },
-    /** How long each request takes beside what the chain needs for it. */
+    /** How long each request takes beyond the time of the chain. */
     setLatency(ms: number) {
       latencyMs = ms
     },
@@ -96,7 +96,7 @@ interface Said {
   readonly result?: unknown
 }
 
-/** What a node says that went over to another chain, or hears of no more blocks since an hour. */
+/** The answers of a node of another chain, or without new blocks for an hour. */
 function twisted(fault: 'of another chain' | 'halted', body: string, answer: string): string {
   const [asked, said] = [JSON.parse(body) as Said | Said[], JSON.parse(answer) as Said | Said[]]
   const methods = new Map([asked].flat().map(({ id, method }) => [id, method]))

@@ -21,13 +21,13 @@ import { err, ok, type Result } from '../../../server/core/result'
 export class FixturePayment implements PaymentMethod {
   readonly name: string = 'fixture'
   readonly currency = '0xfixture'
-  /** What moved, by transaction: more than one of the same would be money taken twice. */
+  /** The movements, by transaction: more than one of the same would be money taken twice. */
   readonly moved: string[] = []
   /** The amounts that were asked for, by sending. */
   readonly amounts: Money[] = []
   readonly offered: Terms[] = []
   readonly balances = new Map<string, bigint>()
-  /** What the next sendings do; then they succeed. */
+  /** The results of the next sendings; then they succeed. */
   readonly sendings: ('refuse' | 'lose reply' | 'never arrive' | 'meet trouble of ours')[] = []
   isDead = false
   /** Judged dead by the network: their time is over. */
@@ -53,7 +53,7 @@ export class FixturePayment implements PaymentMethod {
     return { method: this.name, challengeId, challenge: `Payment id="${challengeId}", method="fixture"`, more: {} }
   }
 
-  /** What a payer shows for the newest offer. */
+  /** A payer's credential for the newest offer. */
   pay(
     more: { payer?: string; salt?: number; validBefore?: number; challengeId?: string; terms?: Terms } = {},
   ): ShownPayment {

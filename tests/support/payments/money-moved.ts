@@ -1,4 +1,4 @@
-/** What the recipient got while `work` ran. */
+/** The recipient's income while `work` ran. */
 export function moneyMoved(received: () => Promise<bigint>) {
   return async (work: () => Promise<unknown>): Promise<bigint> => {
     const before = await received()

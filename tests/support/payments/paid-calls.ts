@@ -59,7 +59,7 @@ export async function openPaidCalls() {
       },
       ...{ caller: { kind: 'anonymous' }, subjects, readings: counted.value },
     }
-    const input = { q } as InputOf<typeof IMAGE_SEARCH.parameters> // the fixture reads none of it
+    const input = { q } as InputOf<typeof IMAGE_SEARCH.parameters> // the fixture does not read it
     const deps = {
       ...{ ...core, clock, onTrouble: () => undefined, onOverrun: () => undefined, telemetry: NO_TELEMETRY },
       ...{ drains: new Drains(), openCalls: new OpenCalls() },
@@ -98,7 +98,7 @@ export async function openPaidCalls() {
   }
 }
 
-/** What came of a call, in one line; `+challenge`: it invites to pay. */
+/** The outcome of a call, in one line; `+challenge`: it invites to pay. */
 export function verdict(outcome: Outcome): string {
   if (outcome.kind !== 'refused') return outcome.kind
   return `${outcome.failure.code}${outcome.failure.offers ? ' +challenge' : ''}`

@@ -17,11 +17,11 @@ export interface Payer {
 
 /** A network that a server can be paid over, and a payer. */
 export interface PaidNetwork extends Payer {
-  /** Who pays over it in other ways, by name. */
+  /** Those who pay over it in other ways, by name. */
   readonly others?: Readonly<Record<string, Payer>>
-  /** What makes a server offer it. */
+  /** The settings with which a server offers it. */
   readonly env: Readonly<Record<string, string>>
-  /** What is paid for; an image search at `PRICE` if absent. */
+  /** The paid call; an image search at `PRICE` if absent. */
   readonly sold?: { readonly path: string; readonly price: bigint; prepare(folder: string): Promise<void> }
   freezeAt(method: string, after: boolean): Promise<void>
   balance(of: string): Promise<bigint>

@@ -3,7 +3,7 @@ import { micros } from '../../../server/core/money'
 import type { NewClaim } from '../../../server/core/payments/claim'
 import { NOON, requestId } from '../ledger-parts'
 
-/** A claim on a credential that nobody showed before. */
+/** A claim on a new credential. */
 export function newClaim(more: Partial<NewClaim> = {}): NewClaim {
   const id = makeId('pay', NOON)
   return {

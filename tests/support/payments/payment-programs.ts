@@ -4,7 +4,7 @@ import { COMPILED } from '../servers/server-process'
 
 const ROOT = join(import.meta.dir, '..', '..', '..')
 
-/** Runs a program of this project beside a server on this data folder, with nothing of our own environment. */
+/** Runs a program of this project while a server runs on this data folder, with nothing of our own environment. */
 export async function runBun(
   command: readonly string[],
   folder: string,

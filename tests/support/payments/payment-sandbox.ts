@@ -36,7 +36,7 @@ export async function openPaymentSandbox() {
     chainUrl: chain.rpcUrl,
     /** The chain behind the faulty node, for the gateway. */
     nodeUrl: node.url,
-    /** What a gateway must know of it. */
+    /** The settings that a gateway needs for it. */
     env: {
       PAYMENTS_RPC_URL: node.url,
       PAYMENTS_CHAIN_ID: String(SANDBOX_CHAIN_ID),
@@ -49,7 +49,7 @@ export async function openPaymentSandbox() {
     /** The chain itself, by any of its methods. */
     ask: (method: string, params: readonly unknown[]) =>
       client.request({ method, params } as unknown as Parameters<typeof client.request>[0]),
-    /** What an address has, in millionths of a dollar. */
+    /** The balance of an address, in millionths of a dollar. */
     balance(of: string): Promise<bigint> {
       const [address, args] = [SANDBOX_TOKEN as Address, [of as Address] as const]
       return readContract(client, { address, abi: Abis.tip20, functionName: 'balanceOf', args })
@@ -60,7 +60,7 @@ export async function openPaymentSandbox() {
     },
     /** How a client of any protocol pays out of this wallet. */
     wallet: (account: PrivateKeyAccount = PAYER) => tempo({ account, getClient: () => client }),
-    /** Sends money between two wallets, beside the gateway. */
+    /** Sends money between two wallets, without the gateway. */
     transfer: (from: PrivateKeyAccount, to: string, amount: bigint) => send(from, transferOf(to, amount)),
     /** Sends nearly all that a wallet has to a stranger; fees come out of the rest. */
     async drain(from: PrivateKeyAccount, has: bigint) {

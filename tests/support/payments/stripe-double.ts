@@ -158,7 +158,7 @@ export function openStripeDouble(now: () => number = () => Date.now()) {
     setDown(down: boolean) {
       isDown = down
     },
-    /** What a processor that is broken or hostile answers; null where it answers well. */
+    /** The answer of a broken or hostile processor; null where it answers well. */
     setAnswer(next: typeof answer) {
       answer = next
     },
@@ -222,7 +222,7 @@ export function openStripeDouble(now: () => number = () => Date.now()) {
         1,
       )
     },
-    /** What becomes of a refund or a dispute. */
+    /** The outcome of a refund or a dispute. */
     turn(id: string, status: RefundStatus | DisputeStatus) {
       const given = returns.find((one) => one.id === id)
       if (!given) throw new Error(`no refund or dispute ${id}`)

@@ -30,7 +30,7 @@ export interface CrashReport extends Reconciliation {
   /** Calls that were under way at a kill: charged, and their caller saw no answer. Findable by request id. */
   readonly chargedWithoutAnswer: number
   readonly maxChargedWithoutAnswer: number
-  /** What the metrics said was charged, at each start and before each kill. */
+  /** The charges in the metrics, at each start and before each kill. */
   readonly metered: readonly number[]
 }
 

@@ -3,7 +3,7 @@ const FIRST = 20_000
 const COUNT = 12_000
 
 /**
- * A TCP port of 127.0.0.1 on which nobody listens, and which no other process of the tests gets while this one lives: for a program that opens it
+ * A TCP port of 127.0.0.1 without a listener, which no other process of the tests gets while this one lives: for a program that opens it
  * later, or closes and opens it again.
  */
 export async function freePort(): Promise<number> {

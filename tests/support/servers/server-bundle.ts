@@ -5,9 +5,9 @@ import { contentHash, filesBelow } from '../../../server/setup/stamp'
 import { builtOnce } from './built-once'
 
 const ROOT = join(import.meta.dir, '..', '..', '..')
-/** What a module of the bundle still is to be told of its own place: its workers, its migrations and the project lie beside it. */
+/** The place of a module of the bundle: its workers, its migrations and the project are next to it. */
 const OWN_PLACE = /\bimport\.meta\.(url|dirname|dir)\b/g
-/** What the threads of a server that answers calls run: from the source each takes twice as long to start. */
+/** The programs of the threads of a server that answers calls: from the source each takes twice as long to start. */
 const THREADS = [
   'server/adapters/stores/libsql/driver/worker/database-worker.ts',
   'server/adapters/stores/libsql/journal/log-file-worker.ts',
@@ -19,7 +19,7 @@ export const KNOWN_FINGERPRINT = 'index-fingerprint'
 /** Where a server looks for it, which only the binary has. */
 const BINARY_FINGERPRINT = `join(ROOT, '${KNOWN_FINGERPRINT}')`
 
-/** What a server hashes passwords with. */
+/** The hash of passwords in a server. */
 const SCRYPT = '{ hash: hashPassword, verify: verifyPassword }'
 /** A tenth of a second less for each sign-up. `SOURCE` and the binary have the true one. */
 const QUICK_HASH = `{

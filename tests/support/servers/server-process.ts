@@ -41,9 +41,9 @@ export interface ServerProcess {
   /** Resolves to the exit code; null when a signal ended it. */
   readonly exited: Promise<number>
   kill(signal: NodeJS.Signals): Promise<number>
-  /** What it wrote so far. */
+  /** Its output so far. */
   output(): string
-  /** From here on nobody reads what it writes. */
+  /** From here on its output has no reader. */
   closeOutput(): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export const SHORT_LIVED = {
 }
 /** In the environment of a server whose memory or speed is the subject. */
 export const FREES_MEMORY = { BUN_JSC_useGC: '1' }
-/** What people start, with the settings of Bun that they have. */
+/** The program that people start, with their settings of Bun. */
 export const SOURCE = 'server/main.ts'
 
 /**

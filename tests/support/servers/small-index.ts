@@ -36,7 +36,7 @@ function knownFingerprint(sources: IndexSources): Promise<string> {
   return known
 }
 
-/** Built in a folder of its own, because a build leaves its lock file beside the index. */
+/** Built in a folder of its own, because a build leaves its lock file next to the index. */
 async function smallIndex(): Promise<ArrayBuffer> {
   const folder = await mkdtemp(join(tmpdir(), 'small-index-'))
   try {

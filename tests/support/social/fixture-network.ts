@@ -26,7 +26,7 @@ export class FixtureNetwork implements SocialNetwork {
   lifetime = 7200
   givesRefreshToken = true
   granted: string | null = [...SOCIAL_SCOPES, 'offline.access'].join(' ')
-  /** What the next calls answer instead of a success. */
+  /** The answers to the next calls in place of a success. */
   actFailure: NetworkFailure | null = null
   refreshRefusal: GrantRefusal | null = null
   /** Awaited before a renewal is answered. */

@@ -45,7 +45,7 @@ export function comeBack({ call }: Pick<Harness, 'call'>, query: URLSearchParams
   return call(`/apis/v1/social/oauth_callback?${query}`)
 }
 
-/** What the page of a return asks to confirm, and the cookie that its browser got. */
+/** The confirmation on the page of a return, and the cookie of its browser. */
 export async function questionOf(answer: Response): Promise<{ text: string; link: string; cookie: string }> {
   const text = await answer.text()
   const link = /<input type="hidden" name="link" value="([^"]*)">/.exec(text)?.[1]

@@ -58,7 +58,7 @@ export class XDouble {
   readonly me = ME
   readonly users = USERS
   readonly requests: Recorded[] = []
-  /** What the next API request answers, whatever it asks. */
+  /** The answer to the next API request of any kind. */
   next: (() => Response | Promise<Response>) | null = null
   /** Whether the next write is done and its answer then cut short. */
   cutsNext = false
@@ -79,7 +79,7 @@ export class XDouble {
     return this.server.stop(true)
   }
 
-  /** What the real consent page does with a person's decision. */
+  /** The effect of a person's decision on the real consent page. */
   decide(authUrl: string, decision: 'approve' | 'deny'): URLSearchParams {
     const query = new URL(authUrl).searchParams
     const wanted = [

@@ -78,5 +78,5 @@ export const DEAD_CODE = {
 }
 export const NO_CLIENT = { error: 'unauthorized_client', error_description: 'Missing valid authorization header' }
 
-/** What a guard in front of the API sends: no JSON at all. */
+/** The answer of a guard in front of the API: no JSON. */
 export const BLOCKED = '<!DOCTYPE html><html><head><title>Attention Required! | Cloudflare</title></head></html>'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { markdownImages } from '../../../../server/adapters/websearch/local/own/read-own-file'
 import { parseMarkdown } from '../../../../server/adapters/websearch/passages/markdown-sections'
 
-/** What opens something that never closes, or repeats what a pattern must look past. */
+/** Texts that open something that never closes, or repeat something that a pattern must look past. */
 const UNITS = [
   '![',
   '[',

@@ -112,7 +112,7 @@ describe('an HTML page', () => {
     expect(typeof pageContent(html, 'https://a.example/').markdown).toBe('string')
   })
 
-  // What the readers of trees would need minutes for: their time grows with the square of each of these.
+  // Input for which the readers of trees would need minutes: their time grows with the square of each of these.
   test.each([
     ['elements in one another', '<b>'],
     ['elements side by side', '<p>a '],

@@ -19,7 +19,7 @@ export const NOW = Date.parse('2026-03-20T12:00:00Z')
 /** A SearXNG that finds what a test says, and a web of `*.test` sites behind one server. Every other name does not exist. */
 export class SearxngBench {
   found: Found = { results: [] }
-  /** What it finds by the question, where that matters. */
+  /** Its findings by the question, where that matters. */
   find: (received: Received) => Found = () => this.found
   /** The engines that it lists; null when it lists none. */
   engines: readonly EngineConfig[] | null = [DUCKDUCKGO, PICTURES]

@@ -34,7 +34,7 @@ export interface Agent {
   readonly model?: string
   /** The upstream of its model. */
   readonly upstream: { readonly kind: 'openai' | 'anthropic' | 'gemini'; readonly responses?: boolean }
-  /** What its calls are, for docs/clients.md. */
+  /** The name of its calls in docs/clients.md. */
   readonly calls: string
   /** Null: it edits files by the text of the answers, one turn for each line of its input. */
   readonly tools: AgentTools | null

@@ -14,7 +14,7 @@ export interface ToolUse {
 /** The tokens of each answer. */
 export const USAGE = { input: 1000, output: 20 }
 const LAST_WORDS = 'All turns are done.'
-/** What agents want besides: a title, a summary. Some read it as JSON. */
+/** Further requests of agents: a title, a summary. Some read it as JSON. */
 const ASIDE = '{"title": "Ten turns", "summary": "Ten turns"}'
 
 /** A vendor's answer to one call: the use of a tool, or text. */

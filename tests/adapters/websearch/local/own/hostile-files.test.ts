@@ -56,7 +56,7 @@ describe('a folder with hostile files', () => {
       linked: 'a symbolic link, which is not followed',
       'bomb.pdf': expect.stringMatching(/^it took (more than 400 MiB of memory|longer than 20 s) to read$/),
     })
-    // What could not be read is tried again each time: seconds, for the bomb.
+    // An unreadable file is tried again each time: seconds, for the bomb.
     rmSync(join(docs, 'bomb.pdf'))
     expect(await own.add({ location: docs })).toMatchObject({ added: 0, unchanged: 2 })
     reader.close()
