@@ -20,6 +20,7 @@ import { IS_LONG } from '../support/long'
 const PICTURES = process.env['SCREENSHOTS'] !== undefined
 const SIZE = PICTURES ? { keys: 493, calls: 10_000 } : IS_LONG ? { keys: 45, calls: 120 } : { keys: 3, calls: 20 }
 const THEMES = ['light', 'dark'] as const
+type Theme = (typeof THEMES)[number]
 /** The narrowest window of three layouts, phone, tablet and desk, where axe reads: what fits there fits into wider ones. */
 const WIDTHS = PICTURES
   ? [1440, PHONE.width, 320, 768, DESK.width]
@@ -58,7 +59,7 @@ async function resize(page: Page, size: { width: number; height: number }): Prom
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
 }
 
-/** Every page of the signed-in user, followed in one tab: those that scroll sideways, are endless, or fail axe. A picture of each. */
+/** Every page of whoever is signed in, followed in one tab: what scrolls sideways, is endless, or fails axe. A picture of each. */
 async function walk(account: string, paths: readonly string[]): Promise<string[]> {
   const watched = await dashboard.visit('/')
   const { page } = watched
@@ -78,26 +79,27 @@ async function walk(account: string, paths: readonly string[]): Promise<string[]
         await page.emulateMedia({ colorScheme })
         await screenshot(page, `${account}${path.replaceAll(/[/?=]/g, '-')}-${width}-${colorScheme}`)
       }
-      if (width === DESK.width) found.push(...(await readOnDesk(page, path)))
+      if (width === DESK.width)
+        found.push(...(await readOnDesk(page, path, IS_LONG ? THEMES : [at % 3 === 0 ? 'dark' : 'light'])))
     }
   }
   await left(watched)
   return found
 }
 
-/** The pages that are endless, or fail axe. */
-async function readOnDesk(page: Page, path: string): Promise<string[]> {
+/** What is endless, or fails axe. */
+async function readOnDesk(page: Page, path: string, themes: readonly Theme[]): Promise<string[]> {
   const found: string[] = []
   const height = await page.evaluate(() => document.documentElement.scrollHeight)
   if (height > MAX_HEIGHT) found.push(`${path} is ${height} px high`)
-  for (const colorScheme of THEMES) {
+  for (const colorScheme of themes) {
     await page.emulateMedia({ colorScheme })
     found.push(...(await runAxe(page)).map((finding) => `${path} ${colorScheme}: ${finding}`))
   }
   return found
 }
 
-/** The element that reaches furthest beyond the window. */
+/** What reaches beyond the window furthest. */
 function widest(page: Page): Promise<string> {
   return page.evaluate(() => {
     const right = (element: Element) => element.getBoundingClientRect().right

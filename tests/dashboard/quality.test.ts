@@ -206,7 +206,7 @@ describe('with the keyboard alone', () => {
   test('the skip link comes first, menus open and close by keys, and focus returns', async () => {
     const owner = await dashboard.signedIn()
     await owner.api('/api/keys', { name: 'typed' })
-    const { page } = await dashboard.load('/keys')
+    const { page } = await dashboard.visit('/keys')
     const menu = page.getByRole('button', { name: 'Actions for typed' })
     await menu.waitFor()
     await page.keyboard.press('Tab')

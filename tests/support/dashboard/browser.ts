@@ -12,7 +12,7 @@ import { reconcile } from '../reconcile'
 import { freePort } from '../servers/free-port'
 import { runAxe } from './axe'
 import { builtDashboard } from './built-dashboard'
-import { drawn, endDashboards, openTab, openTabs, show } from './tabs'
+import { drawn, openTab } from './tabs'
 
 const ROOT = join(import.meta.dir, '..', '..', '..')
 /** Looked at by people, never kept in git. */
@@ -84,13 +84,8 @@ export async function openDashboard(
     ...gateway,
     origin,
     browser,
-    /** A new tab at `path`, watched. A page of the signed-in dashboard need not be loaded: `show` in tabs.ts. */
+    /** A new tab at `path`, watched. */
     visit: (path: string) => visit(browser, origin, path),
-    /** The same, and what it shows was loaded just now. */
-    load: async (path: string) => {
-      await endDashboards()
-      return visit(browser, origin, path)
-    },
     /** Signs somebody new in, in every tab of this browser. */
     async signedIn() {
       await browser.clearCookies()
@@ -177,11 +172,10 @@ function isRunning(pid: number): boolean {
 
 /** Leaves to the next test file a browser that knows nothing of this one: no page, no cookie, nothing stored at the origin. */
 async function forget(browser: BrowserContext, origin: string): Promise<void> {
-  for (const page of openTabs(browser)) await page.close()
-  await endDashboards()
   await browser.clearCookies()
-  // Any tab can clear it, also one that nobody uses.
-  const page = browser.pages()[0] ?? (await openTab(browser))
+  const [page = await openTab(browser), ...others] = browser.pages()
+  for (const other of others) await other.close()
+  await page.goto('about:blank')
   const session = await browser.newCDPSession(page)
   await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
   await session.detach()
@@ -199,7 +193,7 @@ export async function visit(browser: BrowserContext, origin: string, path: strin
     if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin)
       said.push(`asked ${request.url()}`)
   })
-  await show(page, origin, path)
+  await page.goto(origin + path)
   return { page, complaints: () => said }
 }
 
