@@ -1,16 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { copyFile, readdir, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { copyFile, rename, rm } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import { type Client, createClient } from '@libsql/client'
-import { MINUTE_MS } from '../../../core/clock'
 import { IndexWriter } from './build/index-writer'
 import { WITHOUT_BUILT_IN } from './index-schema'
 import { selectRows } from './query/select-rows'
-
-/** An unfinished file older than this was left behind by a process that died. */
-const STALE_MS = 10 * MINUTE_MS
 
 /** A new index, written next to the current one. `publish` replaces the current one atomically. */
 export interface IndexDraft {
@@ -21,10 +15,11 @@ export interface IndexDraft {
   discard(): Promise<void>
 }
 
-/** Starts an empty index, or with `copy` a copy of the current one. */
+/** Starts an empty index, or with `copy` a copy of the current one. Needs the lock (`whileAlone`): there is one draft at a time. */
 export async function beginDraft(indexPath: string, copy: boolean): Promise<IndexDraft> {
-  await removeStale(indexPath)
-  const path = `${indexPath}.building-${randomUUID()}`
+  const path = `${indexPath}.building`
+  // What a process left that died.
+  await rm(path, { force: true })
   const now = Math.floor(Date.now() / 1000)
   if (copy) await copyFile(indexPath, path)
   const writer = await (copy ? IndexWriter.resume(path, now) : IndexWriter.create(path, now)).catch(async (problem) => {
@@ -72,15 +67,4 @@ export async function hasBuiltIn(indexPath: string): Promise<boolean> {
 export async function hasOperatorContent(indexPath: string): Promise<boolean> {
   const own = await readIndex(indexPath, (client) => selectRows(client, 'SELECT 1 FROM sources LIMIT 1', []))
   return (own?.length ?? 0) > 0 || !(await hasBuiltIn(indexPath))
-}
-
-async function removeStale(indexPath: string): Promise<void> {
-  const folder = dirname(indexPath)
-  const names = await readdir(folder)
-  for (const name of names.filter((name) => name.startsWith(`${basename(indexPath)}.building-`))) {
-    const changedAt = await stat(join(folder, name))
-      .then((file) => file.mtimeMs)
-      .catch(() => Number.POSITIVE_INFINITY)
-    if (Date.now() - changedAt > STALE_MS) await rm(join(folder, name), { force: true })
-  }
 }

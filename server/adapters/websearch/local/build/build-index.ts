@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { beginDraft, hasBuiltIn, readIndex } from '../index-file'
 import { BUILDER_VERSION, WITHOUT_BUILT_IN } from '../index-schema'
-import { operatorContentOf, sectioned } from '../own/own-tables'
+import { copyOperatorContent, sectioned } from '../own/own-tables'
 import { iconImages } from './icon-images'
 import type { IndexDocument, IndexImage } from './index-document'
 import { whileAlone } from './index-lock'
@@ -70,7 +70,7 @@ async function buildAlone(
   const draft = await beginDraft(sources.indexPath, false)
   try {
     // The operator's own documents come first: of two documents with the same URL the first is kept.
-    await readIndex(sources.indexPath, async (client) => (await operatorContentOf(client)).copyTo(draft.writer))
+    await readIndex(sources.indexPath, (client) => copyOperatorContent(client, draft.writer))
     const packages = await installedPackages(sources.nodeModules)
     const project = await projectFiles(sources.projectRoot)
     if (builtIn) await writeAll(draft.writer, sources, packages, onProgress)

@@ -33,24 +33,11 @@ export async function sourceRows(client: Client): Promise<SourceRow[]> {
   })
 }
 
-/** The content of the current index that a new one must keep. */
-export interface OperatorContent {
-  readonly sources: readonly SourceRow[]
-  /** Writes all files of all sources in batches. */
-  copyTo(writer: IndexWriter): Promise<void>
-}
-
-/** The operators' content of an index. Does not close the client. */
-export async function operatorContentOf(client: Client): Promise<OperatorContent> {
-  const sources = await sourceRows(client)
-  return {
-    sources,
-    async copyTo(writer) {
-      for (const source of sources) {
-        await writeSource(writer, source)
-        await copyFiles(client, writer, source.id)
-      }
-    },
+/** Copies what operators added to an index to a new one: all files of all sources, in batches. */
+export async function copyOperatorContent(client: Client, writer: IndexWriter): Promise<void> {
+  for (const source of await sourceRows(client)) {
+    await writeSource(writer, source)
+    await copyFiles(client, writer, source.id)
   }
 }
 
