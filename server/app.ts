@@ -6,7 +6,7 @@ import type { Keys } from './core/accounts/keys'
 import type { SignUp } from './core/accounts/sign-up'
 import type { LimitRequests } from './core/accounts/staff/limit-requests'
 import type { Operator } from './core/accounts/staff/operator'
-import type { SetupTokenUse } from './core/accounts/staff/setup-token'
+import type { SetupToken } from './core/accounts/staff/setup-token'
 import type { TopUps } from './core/accounts/top-ups'
 import type { ApiRegistry } from './core/apis/api-store'
 import type { AuditTrail } from './core/audit'
@@ -47,7 +47,6 @@ import type { OwnerSessions } from './http/middleware/caller/owner-session'
 import type { RequestBudgets } from './http/middleware/caller/request-budgets'
 import type { Gate } from './http/middleware/gate'
 import type { PricedCalls } from './http/middleware/priced'
-import { routeGroup } from './http/middleware/request-context'
 import { type RequestHookOptions, requestHooks } from './http/middleware/request-hooks'
 import type { OnFault } from './http/middleware/response/failures'
 import { limitHeaders } from './http/middleware/response/reply'
@@ -60,8 +59,6 @@ import { operatorAccountRoutes } from './http/operator/account-routes'
 import type { ApiCommandParts } from './http/operator/apis/api-commands'
 import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/apis/api-report-routes'
 import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/apis/api-routes'
-import { RouteTargets } from './http/operator/cells/cell-routing'
-import type { OperatorCells } from './http/operator/cells/operator-cells'
 import { type CustomerMoneyParts, customerMoneyRoutes } from './http/operator/customers/customer-money'
 import {
   type CustomerRouteParts,
@@ -69,11 +66,11 @@ import {
   customerRecordRoutes,
   customerRoutes,
 } from './http/operator/customers/customer-routes'
+import { type HealthParts, operatorHealthRoutes } from './http/operator/health-routes'
 import { type BooksParts, bookRoutes } from './http/operator/money/books'
 import { type ReconcileParts, reconcileRoutes } from './http/operator/money/reconcile'
 import { type RevenueParts, revenueRoutes } from './http/operator/money/revenue'
 import { type StuckParts, stuckRoutes } from './http/operator/money/stuck'
-import { type HealthParts, operatorHealthRoutes } from './http/operator/nodes/health-routes'
 import { operatorRoles } from './http/operator/operator-roles'
 import { type AfterRestoreParts, afterRestoreRoutes } from './http/operator/restore/after-restore'
 import { operatorRoutes } from './http/operator/routes'
@@ -232,7 +229,7 @@ interface AccountParts extends SettingsParts, SignInParts, WebhookParts, Unsubsc
   readonly now: () => number
   readonly limiter: Limiter
   readonly operator: Operator
-  readonly setupToken: SetupTokenUse
+  readonly setupToken: SetupToken
   readonly signUp: SignUp
   readonly limitRequests: LimitRequests
   readonly events: LiveEvents
@@ -259,7 +256,6 @@ function accountGroup(parts: AccountParts) {
 
 interface MoneyParts extends BillingParts {
   readonly cards: CardMessageParts['cards']
-  readonly cells: OperatorCells | null
   readonly identity: Identity
   readonly payments: Payments
   readonly topUps: TopUps
@@ -294,20 +290,11 @@ interface OperatorGroup
   readonly audit: AuditTrail
   readonly models: ModelCatalog
   readonly upstreams: ModelBackend['states']
-  /** In the gateway of `main`, if there are several cells. */
-  readonly cells: OperatorCells | null
 }
 
 /** Routes for operators only. */
 function operatorGroup(parts: OperatorGroup) {
-  const { cells, owners } = parts
-  const operators = routeGroup({ name: 'group operators', strictPath: true })
-  const targets = new RouteTargets()
-  if (cells)
-    operators.onBeforeHandle(({ context, route, params }) =>
-      cells.answer(owners, context, targets.of(context.request.method, route), Object(params).id),
-    )
-  const group = operators
+  return group('operators')
     .use(operatorRoutes(parts))
     .use(operatorAccountRoutes(parts))
     .use(customerRoutes(parts))
@@ -324,8 +311,6 @@ function operatorGroup(parts: OperatorGroup) {
     .use(operatorApiReportRoutes(parts))
     .use(operatorHealthRoutes(parts))
     .use(operatorAuditRoutes({ ...parts, operator: operatorRoles(parts.owners).operator }))
-  targets.add(group.routes)
-  return group
 }
 
 interface OpenParts {

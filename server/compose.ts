@@ -5,154 +5,197 @@ import { agentInterfaces } from './compose/agents'
 import { composeImported } from './compose/apis/imported-apis'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
-import { startCell } from './compose/cell-work'
 import { closing } from './compose/closing'
-import { withMessages } from './compose/cluster/calls/cell-messages'
-import { brakeShareOf, configOf, shareOf } from './compose/cluster/cells/cell-membership'
-import { lowConcurrency } from './compose/cluster/cells/low-concurrency'
-import { receiver } from './compose/cluster/cells/other-cells'
-import { nodeReadiness } from './compose/cluster/gateway-node'
-import { billingBeside, operatorsOfCells, othersOf } from './compose/cluster/operators'
-import { cellLoad } from './compose/cluster/roles/cell-load'
-import { reverseUndecided } from './compose/cluster/undecided-charges'
 import { type ComposedCore, composeCore, STOPWATCH } from './compose/core'
 import { composeGuide } from './compose/guide'
 import { composeIdentity } from './compose/identity'
 import { composeModels } from './compose/models'
 import { clientAddresses } from './compose/observing/client-addresses'
 import { faultLog } from './compose/observing/fault-log'
-import { composeTelemetry } from './compose/observing/telemetry'
+import { composeTelemetry, openMetricsEndpoint } from './compose/observing/telemetry'
 import { ownerSettings } from './compose/owner-mail'
+import { composeBilling } from './compose/payments/billing'
+import { composePipeline } from './compose/pipeline'
+import { composeRetention } from './compose/retention'
 import { indexSources } from './compose/search/index-sources'
 import { SearchIndex } from './compose/search/search-index'
 import { openWebsearch } from './compose/search/websearch'
 import { openSocial } from './compose/social'
 import { StopState } from './compose/stop-state'
 import type { ClosableProviders, Surroundings } from './compose/surroundings'
+import { composeWebhooks } from './compose/webhooks'
 import type { Config } from './config'
-import { AT_ONCE } from './core/cluster/opening'
 import type { Limiter } from './core/limits/limiter'
 import { type Limits, TIER_LIMITS } from './core/limits/tier'
 import type { Telemetry } from './core/telemetry/telemetry'
 import { OwnerSessions } from './http/middleware/caller/owner-session'
 import { RequestBudgets } from './http/middleware/caller/request-budgets'
 import { Gate } from './http/middleware/gate'
-import type { Intake } from './http/middleware/input/intake'
 import { PricedCalls, pricedRoutes } from './http/middleware/priced'
-import type { ContextDeps } from './http/middleware/request-context'
 import { securedBy } from './http/middleware/secured-by'
 import { controlHandler } from './http/operator/control'
 import { Thumbnails } from './http/search/thumbnails'
 import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
-import { startControlReads } from './jobs/following'
+import { startDayClosings } from './jobs/day-closings'
 
 const ROOT = join(import.meta.dir, '..')
 /** Where the build puts the dashboard. */
 export const DASHBOARD = join(ROOT, 'dashboard', 'dist')
-/** Reads the built dashboard. */
-export const readDashboard = () => loadDashboard(DASHBOARD)
 
-/** The gateway, or the one of a cell beside those of others. Does not listen yet. */
+type People = ReturnType<typeof composeIdentity>
+type Gateway = Awaited<ReturnType<typeof composeParts>>
+
+/** The only place that chooses adapters and passes them to the core. The gateway does not listen yet. */
 export async function compose(config: Config, surroundings: Surroundings) {
-  const { cell: membership, log, node } = surroundings
-  const gateway = await composeGateway(configOf(config, membership), surroundings)
-  const { ledger, stores } = gateway.core
-  if (membership)
-    await stores.copies.refresh().catch(async (error: unknown) => {
-      await gateway.close()
-      throw error
-    })
-  const following = membership && startControlReads(stores.copies, log)
-  const reversing = { reverseUndecided: reverseUndecided({ ledger, log }), term: () => node?.lease.term ?? null }
-  const receive = receiver({ ...gateway, ...reversing })
-  return {
-    ...gateway,
-    /** Does what the gateway of another cell tells this one. */
-    receive,
-    control: withMessages(gateway.control, { receive, relay: gateway.rail.relay }),
-    async close() {
-      await following?.close()
-      await gateway.close()
-    },
-  }
-}
-
-/** The only place that chooses adapters and passes them to the core. */
-async function composeGateway(config: Config, surroundings: Surroundings) {
-  const { clock, log, cell: membership, stopwatch = STOPWATCH, opening = AT_ONCE } = surroundings
-  const core = await composeCore(config, surroundings)
-  const { stores, accounts, reloadModels, syncDirectory } = core
-  const shares = { shareOf: shareOf(membership), brakeShareOf: brakeShareOf(membership) }
-  const ofCell = { ...shares, hasOtherCells: (membership?.all.length ?? 1) > 1, membership }
-  const later = () => ({ pipeline, models, billing, readiness, backups })
-  const { telemetry, ...observed } = await composeTelemetry(config, { log, clock, stopwatch, opening, core, later })
-  const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
-  const { people, users, ownOrigins, mailers } = composeIdentity(config, surroundings, core)
-  const { identity } = people
-  const linked = openSocial(config, { ...core, identity, clock, log, opening, store: stores.social })
-  const others = othersOf(surroundings, stores)
-  const beside = billingBeside(others, surroundings.node)
-  const timed = { clock, stopwatch, log, opening }
-  const work = await startCell(config, { ...core, ...mailers, ...ofCell, ...beside, ...timed, telemetry })
-  const { billing, pipeline, webhooks, retention } = work
-  const { budgets, ...auth } = { ...core, clock, ...requestLimits(config, core.limiter), ...billing.auth }
-  const models = composeModels(config, stores, pipeline, { ...core, ...ofCell, search: providers.context, log })
-  const imported = await composeImported(config, { ...core, ...ofCell, ...timed, pipeline, ownOrigins })
-  const backups = composeBackups(config, { ...surroundings, stores })
-  const restored = await composeAfterRestore(config, { ...surroundings, ...stores })
-  const stopping = new StopState(core.events)
-  const { index, readiness } = composeReadiness(config, { core, providers, models, backups, stopping, surroundings })
-  const { accountIdOf } = users
-  const settings = ownerSettings({ ...core, ...linked, accountIdOf, identity, config, clock, ...mailers, log })
-  const { cells, elsewhere } = operatorsOfCells(others, { ...core, identity })
-  const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, ...restored }
-  const web = app({
-    ...{ ...shared, ...linked, budgets, baseUrl: config.baseUrl },
-    ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
-    gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl, unread: core.unread }),
-    contexts: contextsOf(config, surroundings, core.intake),
-    ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT), cells, users },
-    owners: new OwnerSessions({ ...config, ...core, identity, ownOrigins, budgets, elsewhere }),
-    dashboard: surroundings.dashboard ?? (await readDashboard()),
-    icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
-    isDraining: stopping.isDraining,
-    onFault: faultLog(log),
-    priced: new PricedCalls(pipeline, pricedRoutes(providers, linked.social)),
-    thumbnails: new Thumbnails(core.strangers, () => clock.now()),
-    readiness,
-    now: () => clock.now(),
-    ...(surroundings.pingMs && { pingMs: surroundings.pingMs }),
-  })
-  const control = controlHandler({
-    ...{ ...shared, ...backups.commands, ...webhooks.routes, social: linked.social, baseUrl: config.baseUrl },
-    ...{ network: () => billing.moneyIn.rail.network(), published: () => billing.moneyIn.rail.published() },
-    ...{ readiness, nodes: surroundings.node?.report ?? null, cells },
-    onFault: faultLog(log),
-    now: () => clock.now(),
-  })
-  const answer = (request: Request) => observed.endpoint?.onMainPort(request) ?? web.fetch(request)
+  const parts = await composeParts(config, surroundings)
+  const { core, observed, selling, upkeep, linked, stopping, readiness } = parts
+  const { providers, billing, pipeline, models, imported } = selling
+  const { rail } = billing.moneyIn
+  const { backups } = upkeep.backups.commands
+  const metrics = openMetricsEndpoint(config, observed, { core, pipeline, models, rail, readiness, backups })
+  const web = await composeWeb(config, surroundings, parts)
   return {
     app: web,
     /** Handles a request. */
-    fetch: securedBy(config, core.unread, answer),
+    fetch: securedBy(config, core.unread, (request: Request) => metrics?.onMainPort(request) ?? web.fetch(request)),
     core,
-    ...{ sandbox: linked.sandbox, social: linked.social },
-    ...{ ...billing.moneyIn, ...webhooks.senders, retention, backups, upstreamPayments: imported.upstreamPayments },
-    control,
-    ...{ accounts, setupToken: core.setupToken, metrics: observed.endpoint },
+    sandbox: linked.sandbox,
+    social: linked.social,
+    ...billing.moneyIn,
+    ...upkeep.webhooks.senders,
+    retention: upkeep.retention,
+    backups: upkeep.backups,
+    upstreamPayments: imported.upstreamPayments,
+    control: composeControl(config, surroundings, parts),
+    accounts: core.accounts,
+    setupToken: core.setupToken,
+    metrics,
     /** Whether there is no operator yet. */
-    needsOperator: async () => stores.directory.withRole('operator').length === 0,
+    needsOperator: async () => core.stores.directory.withRole('operator').length === 0,
     /** The longest deadline of a call. */
     longestCallMs: () => Math.max(models.longestCallMs(), ...core.apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
-    /** Has done once what the first calls would wait for: the threads of searches, and the handler of requests. */
-    warm: () => Promise.all([providers.context.ready(), web.fetch(new Request('http://localhost/health'))]),
-    load: () => cellLoad({ stores, accounts, openCalls: pipeline.openCalls }),
-    ...{ stopping, reloadModels, syncDirectory, index, users, takeOffSale: imported.takeOffSale },
-    close: closing([[work, backups], [imported.upstreamPayments, providers, models, observed], [linked]], core),
+    stopping,
+    reloadModels: core.reloadModels,
+    index: parts.index,
+    close: closing(
+      [[billing, ...Object.values(upkeep)], [imported.upstreamPayments, providers, models, observed], [linked]],
+      core,
+    ),
   }
+}
+
+/** What the routes and the operators' commands run on. */
+async function composeParts(config: Config, surroundings: Surroundings) {
+  const { clock, log, stopwatch = STOPWATCH } = surroundings
+  const core = await composeCore(config, surroundings)
+  const observed = await composeTelemetry(config, { log, clock, stopwatch, core })
+  const people = composeIdentity(config, surroundings, core)
+  const { identity } = people.routes
+  const linked = openSocial(config, { ...core, identity, clock, log, store: core.stores.social })
+  const selling = await composeSelling(config, surroundings, { core, people, telemetry: observed.telemetry })
+  const upkeep = composeUpkeep(config, surroundings, core, people)
+  const restored = await composeAfterRestore(config, { ...surroundings, ...core.stores })
+  const stopping = new StopState(core.events)
+  const { index, readiness } = composeReadiness(config, { core, selling, upkeep, stopping })
+  const { accountIdOf } = people.users
+  const settings = ownerSettings({ ...core, ...linked, accountIdOf, identity, config, clock, ...people.mailers, log })
+  return { core, observed, people, linked, selling, upkeep, restored, stopping, index, readiness, settings }
+}
+
+/** What is sold, and how it is paid for. */
+async function composeSelling(
+  config: Config,
+  surroundings: Surroundings,
+  { core, people, telemetry }: { readonly core: ComposedCore; readonly people: People; readonly telemetry: Telemetry },
+) {
+  const { clock, log } = surroundings
+  const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
+  const billing = await composeBilling(config, { ...core, clock, log, telemetry })
+  const pipeline = composePipeline({ ...core, ...billing.paying, clock, log, telemetry })
+  const models = composeModels(config, core.stores, pipeline, { ...core, search: providers.context, log })
+  const imported = await composeImported(config, { ...core, pipeline, ownOrigins: people.ownOrigins, clock, log })
+  return { providers, billing, pipeline, models, imported }
+}
+
+/** What runs by the clock: events, old rows, closings of the books and backups. */
+function composeUpkeep(config: Config, surroundings: Surroundings, core: ComposedCore, { mailers }: People) {
+  const { clock, log, stopwatch = STOPWATCH } = surroundings
+  const { stores } = core
+  return {
+    webhooks: composeWebhooks(config, { ...core, ...mailers, clock, log }),
+    retention: composeRetention(config, { stores, clock, stopwatch, log }),
+    dayClosings: startDayClosings({ closing: stores.dayClosing, clock, stopwatch }, log),
+    backups: composeBackups(config, { ...surroundings, stores }),
+  }
+}
+
+/** What routes and commands have in common. */
+function sharedParts({ core, people, selling, upkeep, restored, settings }: Gateway) {
+  const { models, imported, billing } = selling
+  return {
+    ...core,
+    ...models,
+    ...imported,
+    ...settings,
+    ...people.routes,
+    ...billing.routes,
+    ...restored,
+    ...upkeep.webhooks.routes,
+  }
+}
+
+async function composeWeb(config: Config, surroundings: Surroundings, parts: Gateway) {
+  const { clock, log, pingMs, dashboard } = surroundings
+  const { core, observed, people, linked, selling, upkeep, stopping, readiness } = parts
+  const { ownOrigins } = people
+  const { identity } = people.routes
+  const { baseUrl } = config
+  const { budgets, ...limits } = requestLimits(config, core.limiter)
+  const auth = { ...core, ...limits, ...selling.billing.auth, clock }
+  const now = () => clock.now()
+  return app({
+    ...sharedParts(parts),
+    ...linked,
+    ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
+    recentCalls: () => observed.recent.read(),
+    journalState: () => core.stores.journalState(),
+    readyState: () => readiness.state(),
+    backupReading: () => ({ ...upkeep.backups.commands.backups.reading(), isScheduled: config.backup.to !== null }),
+    budgets,
+    baseUrl,
+    gate: new Gate({ auth, journal: core.journal, telemetry: observed.telemetry, baseUrl, unread: core.unread }),
+    contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
+    guide: composeGuide(ROOT),
+    users: people.users,
+    owners: new OwnerSessions({ ...config, ...core, identity, ownOrigins, budgets }),
+    dashboard: dashboard ?? (await loadDashboard(DASHBOARD)),
+    icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
+    isDraining: stopping.isDraining,
+    onFault: faultLog(log),
+    priced: new PricedCalls(selling.pipeline, pricedRoutes(selling.providers, linked.social)),
+    thumbnails: new Thumbnails(core.strangers, now),
+    readiness,
+    now,
+    ...(pingMs && { pingMs }),
+  })
+}
+
+function composeControl({ baseUrl }: Config, { clock, log }: Surroundings, parts: Gateway) {
+  const { rail } = parts.selling.billing.moneyIn
+  return controlHandler({
+    ...sharedParts(parts),
+    ...parts.upkeep.backups.commands,
+    social: parts.linked.social,
+    baseUrl,
+    network: () => rail.network(),
+    published: () => rail.published(),
+    readiness: parts.readiness,
+    onFault: faultLog(log),
+    now: () => clock.now(),
+  })
 }
 
 function searchProviders(config: Config, { clock, log }: Surroundings, telemetry: Telemetry): ClosableProviders {
@@ -173,33 +216,21 @@ function requestLimits({ anonymousRpm, visitorRpm, ownerRpm }: Config, limiter: 
 }
 
 interface ReadinessParts {
-  readonly core: Pick<ComposedCore, 'checks' | 'stuck' | 'apis' | 'catalog'>
-  readonly providers: ClosableProviders
-  readonly models: ReturnType<typeof composeModels>
-  readonly backups: Pick<ReturnType<typeof composeBackups>, 'warning'>
+  readonly core: ComposedCore
+  readonly selling: Awaited<ReturnType<typeof composeSelling>>
+  readonly upkeep: ReturnType<typeof composeUpkeep>
   readonly stopping: StopState
-  readonly surroundings: Pick<Surroundings, 'node' | 'cell' | 'index'>
 }
 
-function composeReadiness({ dataDir }: Config, parts: ReadinessParts) {
-  const { core, providers, models, backups, stopping, surroundings } = parts
-  const { sources, context } = providers
-  const canSearch = () => context.ready()
-  const index = surroundings.index ?? new SearchIndex(indexSources(dataDir), canSearch)
-  const tooFewCalls = () =>
-    lowConcurrency(surroundings.cell, { apis: core.apis.routes.apis, models: core.catalog.list() })
+function composeReadiness({ dataDir }: Config, { core, selling, upkeep, stopping }: ReadinessParts) {
+  const { sources, context } = selling.providers
+  const index = new SearchIndex(indexSources(dataDir), () => context.ready())
   const readiness = new Readiness({
-    ...{ ...models, ...nodeReadiness({ ...core.checks, search: () => index.problem(canSearch) }, surroundings.node) },
+    ...selling.models,
+    checks: { ...core.checks, search: () => index.problem() },
     sources: sources ?? (async () => ({ search: await context.ready() })),
-    warnings: { backups: backups.warning, stuck: () => core.stuck.warning(), concurrency: async () => tooFewCalls() },
+    warnings: { backups: upkeep.backups.warning, stuck: () => core.stuck.warning() },
     isDraining: stopping.isAnnounced,
   })
   return { index, readiness }
-}
-
-function contextsOf(config: Config, surroundings: Surroundings, intake: Intake): ContextDeps {
-  const { clock, log, node, cell } = surroundings
-  // With one cell nobody asks for operators, and no request is looked at for it.
-  const staffOf = surroundings.staffOf ?? (cell && node?.staffOf)
-  return { clock, intake, addressOf: clientAddresses(config, log), ...node?.callers, ...(staffOf && { staffOf }) }
 }

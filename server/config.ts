@@ -2,7 +2,6 @@ import { resolve } from 'node:path'
 import { type AccountsSettings, accountsSettings } from './config/accounts'
 import { type ApiSettings, apiSettings } from './config/apis'
 import { BACKUPS, type BackupSettings, backupSettings, storeAccess } from './config/backups'
-import { CLUSTER, type ClusterSettings, clusterSettings } from './config/cluster'
 import { collecting, type OnMistake } from './config/config-error'
 import { DATA, type DataSettings, databaseUrl, dataSettings, missingSecretFile } from './config/data'
 import { LISTENING, type ListeningSettings, listeningSettings } from './config/listening'
@@ -27,7 +26,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFormat = 'text' | 'json'
 
 /** The gateway's configuration, read from environment variables and the configuration file (docs/configuration.md). */
-export interface Config extends ListeningSettings, DataSettings, AccountsSettings, ClusterSettings {
+export interface Config extends ListeningSettings, DataSettings, AccountsSettings {
   readonly dataDir: string
   /** Whether the first account becomes operator without the one-time token if it signs up on this machine. */
   readonly firstAccountIsOperator: boolean
@@ -125,20 +124,11 @@ export function storageSettings(environment: Environment = process.env) {
     dataDir,
     databaseUrl: databaseUrl(given.read, dataDir),
     databaseAuthToken: DATA.settings.DATABASE_AUTH_TOKEN.of(given.read),
-    /** Of the server to which data is moved; null: the same as of the place that it is moved from. */
-    targetAuthToken: DATA.settings.TARGET_DATABASE_AUTH_TOKEN.of(given.read),
     isSyncPromised: DATA.settings.DATABASE_SYNC.of(given.read) === 'promised',
     backupTo: BACKUPS.settings.BACKUP_TO.of(given.read),
     access: storeAccess(given.read),
     secrets: givenSecrets(given),
   }
-}
-
-/** The databases of the cells beside `main`, `c2` first. Throws `ConfigError` if they cannot be read. */
-export function cellStorage(environment: Environment = process.env) {
-  const { read } = givenNow(environment)
-  const { CELL_DATABASE_URLS, CELL_DATABASE_AUTH_TOKEN } = CLUSTER.settings
-  return { urls: CELL_DATABASE_URLS.of(read) ?? [], authToken: CELL_DATABASE_AUTH_TOKEN.of(read) }
 }
 
 /** The names of the secrets that are set, which a copy of the data does not contain. */
@@ -166,7 +156,6 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
   return {
     ...listening,
     ...data,
-    ...clusterSettings(read, { data, listening, payments, social }),
     ...accountsSettings(read),
     dataDir,
     firstAccountIsOperator: isLoopback && isLoopbackHost(new URL(baseUrl).hostname) && !production,

@@ -4,8 +4,6 @@ import { openPort } from './open-port'
 /** How long an idle connection stays open, in seconds. Longer than every upstream deadline. */
 const IDLE_SECONDS = 60
 
-const NO_UPGRADES: Bun.WebSocketHandler<undefined> = { message: () => undefined }
-
 export interface Listening {
   readonly port: number
   /** From here on each response closes its connection. */
@@ -30,8 +28,6 @@ export function listen(
   handle: (request: Request) => Response | Promise<Response>,
   attach: (server: Bun.Server<undefined>) => void,
   onFault: (error: unknown) => void,
-  /** For connections that `handle` upgrades. */
-  websocket: Bun.WebSocketHandler<undefined> = NO_UPGRADES,
 ): Listening {
   let inProgress = 0
   let isRetiring = false
@@ -44,7 +40,6 @@ export function listen(
       idleTimeout: address.idleSeconds ?? IDLE_SECONDS,
       // Bodies are streamed and limited per route. Bun's own limit would respond without our body and headers.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      websocket,
       async fetch(request) {
         inProgress++
         try {

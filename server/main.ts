@@ -1,7 +1,6 @@
 import { join } from 'node:path'
-import { compose, readDashboard } from './compose'
+import { compose } from './compose'
 import { isInUse, refuseLostData, takeDataFolder } from './compose/data-folder'
-import { indexOfNode } from './compose/search/search-index'
 import { logSelfCheck } from './compose/self-check'
 import { startProblem } from './compose/start-problem'
 import { type Config, changedSettings, dataFolder, givenNow, logFormat, validConfig } from './config'
@@ -13,7 +12,6 @@ import { freePort, type Listening, listen, listenControl, listenMetrics } from '
 import { type Log, openLog, type ProcessLog } from './log'
 import { LogOutput, logFileProblem } from './log-output'
 import { PortError } from './open-port'
-import { runNode } from './run-node'
 import { secureFolder } from './setup/secure-folder'
 import { unmountedVolume } from './setup/unmounted-volume'
 import { drainMsOf, stopInOrder } from './stopping'
@@ -132,44 +130,6 @@ async function takeData(config: Config, openPort: () => Listening): Promise<{ fo
 
 const clock = { now: () => Date.now() }
 
-/** Starts this process as one of many nodes on its database. */
-async function startNode(config: Config, nodeUrl: string, log: ProcessLog, started: number): Promise<void> {
-  const folder = await takeDataFolder(config)
-  // Gateways of one process have one index, which is prepared once.
-  const index = indexOfNode(config)
-  const acceptsClock = process.argv.includes('--accept-clock')
-  const shared = { clock, log, index, acceptsClock, dashboard: await readDashboard() }
-  let isIndexPrepared = false
-  const prepareOnce = () => {
-    if (isIndexPrepared) return
-    isIndexPrepared = true
-    void index.prepare(progress(log)).catch((error: unknown) => {
-      isIndexPrepared = false
-      log.error('the search index of this node could not be prepared', { reason: reasonOf(error) })
-    })
-  }
-  const { reloadModels, isOwner } = await runNode({
-    ...{ config, nodeUrl, index, log, end, release: () => folder.release() },
-    compose: (surroundings, onLost, opening) =>
-      compose(config, { ...shared, onFatal: onLost, ...(opening && { opening }), ...surroundings }),
-    onOwned(gateway, surroundings) {
-      void gateway.rail.open()
-      prepareOnce()
-      // If the accounts cannot be read, this node is about to lose them, and the next owner says it.
-      if (!surroundings.cell?.apart) void informOfMain(config, gateway, log).catch(() => undefined)
-    },
-  })
-  prepareOnce()
-  onHangUp = () => void reload({ reloadModels }, log)
-  const took = performance.now() - started
-  const line = `${readyLine(nodeUrl, took)} as ${isOwner ? 'the owner' : 'a standby'}`
-  announce(config, `${line}\n`, line)
-}
-
-async function informOfMain(config: Config, gateway: Gateway, log: Log): Promise<void> {
-  await informOperator(config, gateway, log, (await gateway.accounts.count()) === 0)
-}
-
 /** Says what should be changed, and how to become operator while there is none. */
 async function informOperator(config: Config, gateway: Gateway, log: Log, isFresh: boolean): Promise<void> {
   if (config.production) {
@@ -256,9 +216,7 @@ async function main(): Promise<void> {
   textsAtStart = texts
   output = openOutput(config)
   const log = openLog(config.logLevel, output.write, undefined, config.logFormat)
-  const { nodeUrl } = config
-  const starting = nodeUrl === null ? start(config, log, started) : startNode(config, nodeUrl, log, started)
-  await starting.catch((error: unknown) => end(startProblem(config, error)))
+  await start(config, log, started).catch((error: unknown) => end(startProblem(config, error)))
 }
 
 void main()

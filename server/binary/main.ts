@@ -77,8 +77,7 @@ async function runCommand(args: readonly string[]): Promise<void> {
   if (args[0] === 'doctor' && !existsSync(dataFolder()))
     throw new Error(`there is no folder ${dataFolder()}: start the gateway once, or set DATA_DIR as the gateway has it`)
   // They open databases, whose native addon is among the files. A secret made here would not be that of the copy.
-  if (args[0] === 'doctor' || (args[0] === 'operator' && /^(backup|restore|migrate-database)$/.test(args[1] ?? '')))
-    await unpackAlone()
+  if (args[0] === 'doctor' || (args[0] === 'operator' && /^(backup|restore)$/.test(args[1] ?? ''))) await unpackAlone()
   process.exitCode = await run(ALL_COMMANDS, args, REAL_TERMINAL)
 }
 

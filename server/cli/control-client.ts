@@ -79,7 +79,7 @@ async function ask(
 ): Promise<Response> {
   if (!hasServer(folder))
     throw new CommandRefused(`no gateway is running on ${folder}. Start it, or set DATA_DIR to its folder`)
-  const answer = await fetch(`http://gateway/${command}`, {
+  return fetch(`http://gateway/${command}`, {
     unix: join(folder, SOCKET),
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -89,11 +89,6 @@ async function ask(
       `the gateway on ${folder} does not answer: ${error instanceof Error ? error.message : error}`,
     )
   })
-  const missing = answer.headers.get('x-missing-cells')
-  // Beside the result, which a program may read.
-  if (missing !== null)
-    process.stderr.write(`incomplete: these cells did not answer: ${missing.replaceAll(',', ', ')}\n`)
-  return answer
 }
 
 async function resultOf(answer: Response): Promise<unknown> {

@@ -58,8 +58,6 @@ async function localResult(args: readonly string[], terminal: Terminal): Promise
       return (await import('./local/backup-command')).localBackupCommand(args, terminal)
     case 'archive':
       return (await import('./local/archive-command')).archiveCommand(args, terminal)
-    case 'migrate-database':
-      return (await import('./local/move-command')).moveCommand(args.slice(1), terminal)
     default:
       return null
   }

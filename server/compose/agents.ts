@@ -8,34 +8,24 @@ import { AppGrants } from '../core/accounts/app-grants'
 import type { Identity } from '../core/accounts/identity'
 import type { Keys } from '../core/accounts/keys'
 import type { Clock } from '../core/clock'
-import type { Opening } from '../core/cluster/opening'
 import type { HoldStore } from '../core/ledger/hold'
 import type { Ledger } from '../core/ledger/ledger'
 import type { UsageReports } from '../core/usage/reports'
 import { UsageAnswers } from '../http/usage/usage-answers'
 
 interface AgentParts {
-  readonly stores: { readonly controlDb: Database['db'] } & Pick<Database, 'tokenChanges'>
+  readonly stores: Pick<Database, 'db' | 'tokenChanges'>
   readonly apps: AppGrantStore
   readonly holds: HoldStore
   readonly keys: Keys
-  /** Whether this gateway owns the control database, where tokens are. */
-  readonly ownsControl: boolean
   readonly clock: Clock
-  readonly opening: Opening
 }
 
 /** The parts for apps with OAuth tokens: the tokens' grants, and the app grants that their calls are counted on. */
-export async function composeAgents(
-  { baseUrl, secretKey }: Config,
-  { stores, apps, holds, keys, clock, ownsControl, opening }: AgentParts,
-) {
-  const { controlDb: db } = stores
-  if (ownsControl)
-    await opening.whenOwned(async () => {
-      await prepareOAuth(db, baseUrl)
-      await hashStoredSecrets(db, secretKey)
-    })
+export async function composeAgents({ baseUrl, secretKey }: Config, { stores, apps, holds, keys, clock }: AgentParts) {
+  const { db } = stores
+  await prepareOAuth(db, baseUrl)
+  await hashStoredSecrets(db, secretKey)
   const grants = new LibraryGrants({ db, baseUrl, changes: () => stores.tokenChanges(), now: () => clock.now() })
   return { grants, appGrants: new AppGrants({ store: apps, grants, holds, keys, clock }) }
 }

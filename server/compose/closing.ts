@@ -2,13 +2,13 @@ interface Closable {
   close?(): unknown
 }
 
-/** Closes all of one step before the next, and the databases last. */
+/** Closes all of one step before the next, and the database last. */
 export function closing(
   steps: readonly (readonly (Closable | null | undefined)[])[],
-  { closeDatabases }: { closeDatabases(): Promise<void> },
+  { closeDatabase }: { closeDatabase(): Promise<void> },
 ) {
   return async (): Promise<void> => {
     for (const step of steps) await Promise.all(step.map((part) => part?.close?.()))
-    await closeDatabases()
+    await closeDatabase()
   }
 }

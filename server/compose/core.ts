@@ -1,11 +1,17 @@
 import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
+import { LibsqlAppGrants } from '../adapters/stores/libsql/app-grants'
+import type { Stores } from '../adapters/stores/libsql/stores'
+import { MemoryEvents } from '../adapters/stores/memory/events'
+import { LoadedHolds } from '../adapters/stores/memory/loaded-holds'
+import { MemoryWindows } from '../adapters/stores/memory/windows'
 import type { Config } from '../config'
 import { Keys } from '../core/accounts/keys'
 import { SignUp } from '../core/accounts/sign-up'
+import { LimitRequests } from '../core/accounts/staff/limit-requests'
 import { Operator } from '../core/accounts/staff/operator'
+import { SetupToken } from '../core/accounts/staff/setup-token'
 import { type Clock, isoTime } from '../core/clock'
-import { MAIN_CELL } from '../core/cluster/cells'
-import { AT_ONCE } from '../core/cluster/opening'
+import { Limiter } from '../core/limits/limiter'
 import type { OutboundFetch } from '../core/outbound/outbound-fetch'
 import { RecentLatencies } from '../core/usage/recent-latencies'
 import { PRODUCT } from '../core/version'
@@ -13,10 +19,9 @@ import { Intake } from '../http/middleware/input/intake'
 import { UnreadAnswers } from '../http/middleware/response/unread-answers'
 import { composeAgents } from './agents'
 import { openUpstreamWallet } from './apis/upstream-payments'
-import { ownsControl } from './cluster/cells/cell-membership'
-import { setupTokenOf } from './cluster/cells/other-cells'
-import { openControl } from './control'
-import { openDatabases } from './databases'
+import { openData } from './data'
+import { composeLedger } from './ledger'
+import { openOnSale } from './on-sale'
 import { resealSecrets } from './resealing'
 import { roomForAnswers, roomForBodies } from './room-for-bodies'
 import type { Surroundings } from './surroundings'
@@ -25,86 +30,97 @@ export const STOPWATCH: Clock = { now: () => performance.now() }
 
 export type ComposedCore = Awaited<ReturnType<typeof composeCore>>
 
-/** Money, keys and limits. Closes the databases if one of them cannot be made: a node tries again in the same process. */
+/** Money, keys and limits. Closes the database if one of them cannot be made. */
 export async function composeCore(config: Config, surroundings: Surroundings) {
-  const { clock, stopwatch = STOPWATCH } = surroundings
-  const latencies = config.metrics && new RecentLatencies(clock)
-  const opened = await openDatabases(config, { ...surroundings, stopwatch, latencies })
+  const holds = new LoadedHolds()
+  const { stores, close } = await openData(config, surroundings, holds)
   try {
-    return { latencies, ...(await coreOf(config, { ...surroundings, stopwatch }, opened)) }
+    return { ...(await coreOf(config, surroundings, { stores, holds })), closeDatabase: close }
   } catch (error) {
-    await opened.close()
+    await close()
     throw error
   }
 }
 
 async function coreOf(
   config: Config,
-  {
-    clock,
-    stopwatch,
-    log,
-    outbound,
-    cell: membership,
-    opening = AT_ONCE,
-  }: Surroundings & { readonly stopwatch: Clock },
-  { stores, cell, close }: Awaited<ReturnType<typeof openDatabases>>,
+  { clock, stopwatch = STOPWATCH, log, outbound }: Surroundings,
+  { stores, holds }: { readonly stores: Stores; readonly holds: LoadedHolds },
 ) {
-  const isResealed = await resealSecrets(config, stores.sealedTexts, { log, opening })
-  const control = await openControl(config, stores, { clock, opening })
-  const { accounts, credentials, holds, events, ledger, journal, writeEvent } = cell
-  const { apis, catalog, prices } = control
-  const setupToken = setupTokenOf(membership, control.setupToken)
+  const { accounts, credentials, audit, directory } = stores
+  const latencies = config.metrics && new RecentLatencies(clock)
+  const events = new MemoryEvents()
+  const isResealed = await resealSecrets(config, stores.sealedTexts, log)
+  const books = await composeLedger({ stores, holds, events, clock, stopwatch, log, latencies })
+  const { ledger, charges } = books
+  const onSale = await openOnSale(config, stores, clock)
+  const { apis, catalog, prices } = onSale
+  const apps = new LibsqlAppGrants(stores.db, (reason) =>
+    log.warn('the last use of an app could not be saved', { reason }),
+  )
   const keys = new Keys({
-    ...{ accounts, apps: cell.apps, credentials, holds, clock, events },
+    accounts,
+    apps,
+    credentials,
+    holds,
+    clock,
+    events,
     isOnSale: (name) => apis.routes.byName(name) !== null,
     isModel: (id) => catalog.byId(id) !== null,
   })
+  const setupToken = new SetupToken()
   return {
-    ...{ stores, isResealed, ...control, setupToken },
-    ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal, charges: cell.charges },
-    ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck, syncDirectory: cell.syncDirectory },
-    paying: await openUpstreamWallet(config, stores.upstreamPayments, { clock, opening }),
+    ...books,
+    ...onSale,
+    ...(await composeAgents(config, { stores, apps, holds, keys, clock })),
+    stores,
+    latencies,
+    isResealed,
+    accounts,
+    credentials,
+    apps,
+    holds,
+    events,
+    keys,
+    audit,
+    setupToken,
+    limiter: new Limiter(new MemoryWindows(), clock),
+    paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
     /** Requests to addresses that strangers supply. */
     strangers: guardedFetch(config, outbound),
-    audit: stores.audit,
-    checks: { database: () => stores.problem(), charges: () => cell.charges.problem() },
+    checks: { database: () => stores.problem(), charges: () => charges.problem() },
     archive: stores.archive,
-    ...{ reports: stores.reports, operationUsage: stores.operationUsage, statements: stores.statements },
-    ...(await composeAgents(config, {
-      stores,
-      apps: cell.apps,
-      holds,
-      keys,
-      clock,
-      opening,
-      ownsControl: ownsControl(membership),
-    })),
-    intake: new Intake(membership?.bodies ?? roomForBodies(), stopwatch),
+    reports: stores.reports,
+    operationUsage: stores.operationUsage,
+    statements: stores.statements,
+    intake: new Intake(roomForBodies(), stopwatch),
     unread: new UnreadAnswers(roomForAnswers(), stopwatch),
-    keys,
     operator: new Operator({
-      ...{ accounts, prices, ledger, clock, events },
-      audit: stores.audit,
-      hasOperatorBeside: (account) => stores.directory.hasOperatorBeside(account),
-      recordsBooks: ownsControl(membership),
-      claimReference: async (reference) => (await cell.claims?.reference(reference)) ?? true,
+      accounts,
+      prices,
+      ledger,
+      clock,
+      events,
+      audit,
+      hasOperatorBeside: (account) => directory.hasOperatorBeside(account),
     }),
-    limitRequests: cell.limitRequests,
+    limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
     signUp: new SignUp({
-      ...{ accounts, directory: stores.directory, ledger, clock, setupToken, credits: stores.signupCredits },
-      ...{ cell: membership?.name ?? MAIN_CELL, cells: membership?.all ?? [MAIN_CELL] },
+      accounts,
+      directory,
+      ledger,
+      clock,
+      setupToken,
+      credits: stores.signupCredits,
       firstIsOperator: config.firstAccountIsOperator,
       confirms: config.mail !== null,
       production: config.production,
       secret: config.secretKey,
       onCreditRefused(brake) {
         log.warn('an account opened without signup credit', { brake })
-        writeEvent('signup.blocked', `${brake}_${isoTime(clock.now()).slice(0, 13)}`, { brake })
+        books.writeEvent('signup.blocked', `${brake}_${isoTime(clock.now()).slice(0, 13)}`, { brake })
       },
     }),
-    /** Finishes pending writes, then closes the databases. */
-    closeDatabases: close,
   }
 }
 

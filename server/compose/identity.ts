@@ -1,52 +1,40 @@
 import { openIdentity } from '../adapters/identity/identity'
 import type { Config } from '../config'
+import type { AppsEnd } from '../core/accounts/app-grants'
 import { AccountSearch } from '../core/accounts/staff/account-search'
+import type { TokenHolder } from '../core/credentials/oauth-grant'
 import { MAIL_FAILED } from '../core/mail/mailer'
-import { brakeShareOf } from './cluster/cells/cell-membership'
-import { UsersOfCells } from './cluster/cells/other-cells'
 import type { ComposedCore } from './core'
 import { openMailers, passwordResets, signInEvents, signUpConfirmation } from './owner-mail'
 import type { Surroundings } from './surroundings'
-import { eventWriter } from './webhooks'
 
 /** Sign-in, mail and accounts of users. */
-export function composeIdentity(
-  config: Config,
-  { clock, log, passwordHash, cell: membership }: Surroundings,
-  { stores, signUp, accounts, appGrants, grants, events, strangers }: ComposedCore,
-) {
+export function composeIdentity(config: Config, { clock, log, passwordHash }: Surroundings, core: ComposedCore) {
+  const { stores, signUp, accounts, strangers, writeEvent, audit } = core
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
-  const mailers = openMailers(config, { clock, log, brakeShareOf: brakeShareOf(membership) })
+  const mailers = openMailers(config, { clock, log })
   const { mailer, linkMailer } = mailers
-  const { directory } = stores
-  const users = new UsersOfCells({
-    membership,
-    accounts,
-    directory,
-    events,
-    appGrants,
-    grants,
-    webhooks: stores.webhooks,
-    log,
-  })
+  const users = usersOf(core)
   const { accountIdOf, disconnectApps } = users
-  const parts = { accountIdOf, signUp, audit: stores.audit, clock }
+  const parts = { accountIdOf, signUp, audit, clock }
   const identity = openIdentity({
     ...passwordResets({ ...parts, mailer: linkMailer, baseUrl: config.baseUrl, disconnectApps }),
     signInEvents: signInEvents({
-      ...{ ...parts, mailer, writeEvent: eventWriter(stores.webhooks, clock, log) },
+      ...parts,
+      mailer,
+      writeEvent,
       onMailFailure: (reason) => log.error(MAIL_FAILED, { reason }),
     }),
     confirmation: signUpConfirmation({ mailer: linkMailer, config, signUp, clock }),
-    db: stores.controlDb,
+    db: stores.db,
     secret: config.secretKey,
     baseUrl: config.baseUrl,
     trustedOrigins: [...ownOrigins],
     signUpPerMinute: config.signUpRpm,
     production: config.production,
     onSignUp: async ({ id }, { address, isFromThisMachine }) => {
-      if (!(await signUp.openAccount(id, { address, isFromThisMachine })) && !(await signUp.isElsewhere(id)))
+      if (!(await signUp.openAccount(id, { address, isFromThisMachine })))
         throw new Error('the account could not be saved')
     },
     onSessionEnd: users.sessionEnded,
@@ -56,5 +44,38 @@ export function composeIdentity(
     passwordHash,
   })
   const search = new AccountSearch({ accounts, directory: stores.directory, finder: stores.finder })
-  return { people: { identity, search, notes: stores.notes, directory: stores.directory }, users, ownOrigins, mailers }
+  return {
+    /** For routes and commands. */
+    routes: { identity, search, notes: stores.notes, directory: stores.directory },
+    users,
+    ownOrigins,
+    mailers,
+  }
+}
+
+/** What happens to the account of a user who signs out, or whose apps lose their access. */
+function usersOf({ accounts, events, appGrants, grants, stores: { webhooks } }: ComposedCore) {
+  return {
+    /** Null for a user without an account. */
+    accountIdOf: async (userId: string) => (await accounts.byUser(userId))?.id ?? null,
+    /** Open pages of the user notice it immediately. */
+    async sessionEnded(userId: string): Promise<void> {
+      const account = await accounts.byUser(userId)
+      if (account) events.publish(account.id, { type: 'session' })
+    },
+    /** Disconnects all apps. No token is valid once it resolves. */
+    async disconnectApps(
+      userId: string,
+      address: string | null,
+      because: AppsEnd,
+      keptKeys: readonly string[] = [],
+    ): Promise<void> {
+      const account = await accounts.byUser(userId)
+      const actor = { kind: 'owner', id: userId, address } as const
+      if (account) await appGrants.disconnect(account, 'all', actor, { because, keptKeys })
+      else await grants.disconnect(userId, 'all')
+    },
+    /** An app without a token receives no more events. */
+    appLeft: ({ userId, clientId }: TokenHolder) => webhooks.pauseOfApp({ userId, clientId }),
+  }
 }

@@ -49,8 +49,6 @@ export function composeModels(
     /** The search provider for research. */
     readonly search: Provider<LlmContextInput>
     readonly log: Log
-    /** How much of an upstream's concurrency is this gateway's. */
-    readonly shareOf: (cap: number) => number
   },
 ) {
   const { ledger, clock, telemetry } = pipeline
@@ -60,7 +58,7 @@ export function composeModels(
   const inputs = new TokenThread()
   const deps: ModelDeps = {
     catalog,
-    backend: new UpstreamRouter({ keyOf, now: () => clock.now(), telemetry, onTrouble, shareOf: parts.shareOf }),
+    backend: new UpstreamRouter({ keyOf, now: () => clock.now(), telemetry, onTrouble }),
     ledger,
     clock,
     // Unlimited sign-ups must not spend the operator's money (spec D4).

@@ -34,7 +34,7 @@ import type { Social } from '../http/social/record'
 import type { Log } from '../log'
 import type { eventWriter } from './webhooks'
 
-/** The account of a user, also one in another cell. */
+/** The account of a user; null without one. */
 type AccountIdOf = (userId: string) => Promise<AccountId | null>
 
 /** The time limit of the network for unlinking one account. */
@@ -58,20 +58,13 @@ function brakedMailer(mailer: Mailer, max: number, clock: Clock, log: Log): Mail
   }
 }
 
-/**
- * The mailers, or null without mail settings. `linkMailer` is for mails that strangers can cause. `brakeShareOf`: the part of their number that is this
- * gateway's, where several count by themselves.
- */
+/** The mailers, or null without mail settings. `linkMailer` is for mails that strangers can cause. */
 export function openMailers(
   config: Pick<Config, 'mail'>,
-  {
-    clock,
-    log,
-    brakeShareOf,
-  }: { readonly clock: Clock; readonly log: Log; readonly brakeShareOf: (max: number) => number },
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
 ) {
   const mailer = openMailer(config)
-  return { mailer, linkMailer: mailer && brakedMailer(mailer, brakeShareOf(LINKS_PER_HOUR), clock, log) }
+  return { mailer, linkMailer: mailer && brakedMailer(mailer, LINKS_PER_HOUR, clock, log) }
 }
 
 /** Its library is loaded with the first message. */
@@ -95,7 +88,6 @@ export function ownerSettings(
       readonly settings: AccountSettingsStore
       readonly audit: AuditTrail
       readonly webhooks: Pick<WebhookStore, 'forget'>
-      readonly forgetInControl: ((account: AccountId) => Promise<void>) | null
     }
     identity: Identity
     config: Config
@@ -122,10 +114,7 @@ export function ownerSettings(
     tellSecurity: (email: string, change: SecurityChange) => tellOwner(securityMail(email, change)),
     closing: new AccountClosing({
       ...{ ...parts, settings, staff: parts.operator, onClosing: onClosing(parts) },
-      async forgetEvents(account) {
-        await stores.webhooks.forget(account)
-        await stores.forgetInControl?.(account)
-      },
+      forgetEvents: (account) => stores.webhooks.forget(account),
     }),
     signUp,
     emailChanges: new EmailChanges({
@@ -230,7 +219,7 @@ export function passwordResets(parts: {
   signUp: SignUp
   audit: AuditTrail
   clock: Clock
-  /** Disconnects the user's apps, in whatever cell the account is. */
+  /** Disconnects the user's apps. */
   disconnectApps: (userId: string, address: string | null, because: AppsEnd) => Promise<unknown>
 }) {
   const { mailer, baseUrl, accountIdOf, signUp, audit, clock, disconnectApps } = parts

@@ -1,6 +1,5 @@
 import { KeyRing } from '../adapters/sealing/key-ring'
 import type { Config } from '../config'
-import type { Opening } from '../core/cluster/opening'
 import { resealTexts, type SealedTexts } from '../core/secrets/resealing'
 import type { Log } from '../log'
 
@@ -11,7 +10,7 @@ import type { Log } from '../log'
 export async function resealSecrets(
   { sealingKeys }: Config,
   all: readonly SealedTexts[],
-  { log, opening }: { readonly log: Log; readonly opening: Opening },
+  log: Log,
 ): Promise<() => boolean> {
   let isComplete = true
   if (sealingKeys.length < 2) return () => isComplete
@@ -20,10 +19,8 @@ export async function resealSecrets(
     log.warn('sealing', { reason })
   }
   const sealing = new KeyRing(sealingKeys)
-  await opening.whenOwned(async () => {
-    let resealed = 0
-    for (const texts of all) resealed += await resealTexts({ texts, sealing, onTrouble })
-    if (resealed > 0) log.info('sealing: secrets of webhooks and APIs were sealed with the newest key', { resealed })
-  })
+  let resealed = 0
+  for (const texts of all) resealed += await resealTexts({ texts, sealing, onTrouble })
+  if (resealed > 0) log.info('sealing: secrets of webhooks and APIs were sealed with the newest key', { resealed })
   return () => isComplete
 }

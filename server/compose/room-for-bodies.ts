@@ -4,7 +4,7 @@ import type { UnreadCaps } from '../http/middleware/response/unread-answers'
 const MIB = 1024 * 1024
 
 /**
- * The memory of this process for request bodies, for all of its gateways together: 64 MiB per account or address, and in total 512 MiB or a quarter of
+ * The memory of this process for request bodies: 64 MiB per account or address, and in total 512 MiB or a quarter of
  * the memory (spec D9).
  */
 export function roomForBodies(): BytesInProgress {

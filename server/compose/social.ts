@@ -7,7 +7,6 @@ import type { Config } from '../config'
 import type { Identity } from '../core/accounts/identity'
 import type { AccountStore } from '../core/accounts/store'
 import type { Clock } from '../core/clock'
-import type { Opening } from '../core/cluster/opening'
 import { keyState } from '../core/credentials/api-key'
 import type { CredentialStore } from '../core/credentials/store'
 import type { EventPublisher } from '../core/events/live-events'
@@ -39,23 +38,18 @@ interface SocialNeeds {
   readonly stores: { readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost'> }
   /** Whether everything else is sealed with the newest key. */
   readonly isResealed: () => boolean
-  readonly opening: Opening
 }
 
 /** Linked accounts on the configured network, and the sandbox network if that is the one. */
 export function openSocial(config: Config, needs: SocialNeeds) {
   const redirectUri = config.baseUrl + CALLBACK
   const { network, sandbox } = openNetwork(config, redirectUri, needs.clock)
-  const { opening } = needs
   const sealing = new KeyRing(config.sealingKeys)
   const social = network && composed(config, needs, network, sealing, redirectUri)
   const jobs = [
-    ...(config.sealingKeys.length > 1 ? [opening.job(() => startResealing(needs, sealing, needs.log))] : []),
+    ...(config.sealingKeys.length > 1 ? [startResealing(needs, sealing, needs.log)] : []),
     ...(social
-      ? [
-          opening.job(() => startIdleRenewals(social.accounts, needs.log)),
-          opening.job(() => startApprovalRevocations(social.approvals, needs.log)),
-        ]
+      ? [startIdleRenewals(social.accounts, needs.log), startApprovalRevocations(social.approvals, needs.log)]
       : []),
   ]
   return {

@@ -6,7 +6,6 @@ import type { AppGrantStore } from '../core/accounts/app-grant'
 import { SpendSummaries, type SpendSummaryStore } from '../core/accounts/mails/spend-summaries'
 import type { LimitRequestStore } from '../core/accounts/staff/limit-request'
 import { type Clock, isoTime } from '../core/clock'
-import type { Opening } from '../core/cluster/opening'
 import { parseAddress } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { CredentialStore } from '../core/credentials/store'
@@ -18,7 +17,6 @@ import type { UsageReports } from '../core/usage/reports'
 import { PRODUCT } from '../core/version'
 import { Delivering } from '../core/webhooks/delivering'
 import type { EventType, GatewayEvent } from '../core/webhooks/event'
-import type { EventCopies } from '../core/webhooks/event-moves'
 import { type NoticeMailStore, NoticeMails, UnsubscribeLinks } from '../core/webhooks/notice-mails'
 import type { NoticeStore } from '../core/webhooks/notices'
 import type { SendWebhook, WebhookStore } from '../core/webhooks/webhook'
@@ -26,20 +24,12 @@ import { WebhookCodes } from '../core/webhooks/webhook-codes'
 import { Webhooks } from '../core/webhooks/webhooks'
 import { limitRequestRecord } from '../http/account/limit-request-record'
 import { keyRecord } from '../http/keys/record'
-import {
-  startDelivering,
-  startEventCopies,
-  startExpiryNotices,
-  startNoticeMails,
-  startSpendSummaries,
-} from '../jobs/webhooks'
+import { startDelivering, startExpiryNotices, startNoticeMails, startSpendSummaries } from '../jobs/webhooks'
 import type { Log } from '../log'
 
 interface Parts {
   readonly stores: {
     readonly webhooks: WebhookStore
-    /** None if the control database is the accounts' own. */
-    readonly eventCopies: readonly EventCopies[]
     readonly notices: NoticeStore
     readonly noticeMails: NoticeMailStore & SpendSummaryStore
     readonly reports: UsageReports
@@ -53,12 +43,11 @@ interface Parts {
   readonly apps: Pick<AppGrantStore, 'byId'>
   readonly clock: Clock
   readonly log: Log
-  readonly opening: Opening
 }
 
 /** Endpoints of owners, and the jobs that send events to them. */
 export function composeWebhooks(config: Config, parts: Parts) {
-  const { stores, credentials, clock, log, opening } = parts
+  const { stores, credentials, clock, log } = parts
   const sealing = new KeyRing(config.sealingKeys)
   const store = stores.webhooks
   const onError = (error: unknown) => log.error('a webhook could not be sent', { reason: reasonOf(error) })
@@ -80,15 +69,11 @@ export function composeWebhooks(config: Config, parts: Parts) {
   const mails = mailing && new NoticeMails(mailing)
   const { reports } = stores
   const spendSummaries = mailing && new SpendSummaries({ ...mailing, reports, credentials, ledger })
-  const copies = stores.eventCopies.map((one) => opening.job(() => startEventCopies(one, log)))
   const jobs = [
-    ...(mails ? [opening.job(() => startNoticeMails(mails, log))] : []),
-    ...(spendSummaries ? [opening.job(() => startSpendSummaries(spendSummaries, log))] : []),
-    ...copies,
-    opening.job(() => startDelivering(delivering, log)),
-    opening.job(() =>
-      startExpiryNotices({ store, expiring: (from, to) => credentials.expiring(from, to), clock }, log),
-    ),
+    ...(mails ? [startNoticeMails(mails, log)] : []),
+    ...(spendSummaries ? [startSpendSummaries(spendSummaries, log)] : []),
+    startDelivering(delivering, log),
+    startExpiryNotices({ store, expiring: (from, to) => credentials.expiring(from, to), clock }, log),
   ]
   return {
     routes: {
@@ -98,7 +83,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
       unsubscribeLinks: links,
     },
     /** For tests. */
-    senders: { eventCopies: copies, delivering, noticeMails: mails, spendSummaries },
+    senders: { delivering, noticeMails: mails, spendSummaries },
     async close() {
       await Promise.all(jobs.map((job) => job.close()))
       await delivering.close()

@@ -34,11 +34,6 @@ export const DATA = group('Data and secrets', '', {
     doc: '`file:`, `libsql:`, `http:` or `https:` of a libSQL database. One gateway owns it at a time',
   }),
   DATABASE_AUTH_TOKEN: text({ secret: true, doc: 'Token of a remote database' }),
-  TARGET_DATABASE_AUTH_TOKEN: text({
-    secret: true,
-    otherwise: 'the token of the place that is moved',
-    doc: 'Token of the database server to which [`migrate-database`](many-nodes.md#from-one-process-to-many-and-back) moves data. The gateway does not read it',
-  }),
   DATABASE_SYNC: choice({
     default: 'asked',
     values: ['asked', 'promised'],

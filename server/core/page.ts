@@ -26,24 +26,3 @@ export function pageOf<Row extends { readonly id: string }>(
   const page = rows.slice(0, limit)
   return { rows: page, next: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
 }
-
-/**
- * One page of a list that is divided: `pages` are the pages of its parts after the same cursor, each of at most `limit` rows, sorted by id, where
- * a cursor is the id up to which a part was read. A row that several parts have is shown once.
- */
-export function joinedPages<Row extends { readonly id: string }>(
-  pages: readonly Page<Row>[],
-  limit: number,
-  order: 'newest first' | 'oldest first' = 'newest first',
-): Page<Row> {
-  const sign = order === 'newest first' ? 1 : -1
-  const first = (a: string, b: string) => (a === b ? 0 : (a > b ? -1 : 1) * sign)
-  // Behind the first of the cursors one of the parts has not been read yet.
-  const [known = null] = pages.flatMap(({ next }) => next ?? []).sort(first)
-  const rows = new Map(pages.flatMap((page) => page.rows.map((row) => [row.id, row] as const)))
-  const all = [...rows.values()]
-    .filter(({ id }) => known === null || first(id, known) <= 0)
-    .sort((a, b) => first(a.id, b.id))
-  const shown = all.slice(0, limit)
-  return { rows: shown, next: all.length > limit ? (shown.at(-1)?.id ?? null) : known }
-}

@@ -9,19 +9,11 @@ const FIRST_MS = 5 * MINUTE_MS
 /** After a comparison that stopped early. */
 const RETRY_MS = HOUR_MS
 
-/**
- * Compares card payments with their processor every day, to make up for lost webhook messages. `findsMissing`: also looks for pages that only the
- * processor knows.
- */
-export function startCardComparisons(
-  cards: Pick<CardTopUps, 'compareAll' | 'missing'>,
-  log: Log,
-  findsMissing = true,
-): Job {
+/** Compares card payments with their processor every day, to make up for lost webhook messages. */
+export function startCardComparisons(cards: Pick<CardTopUps, 'compareAll' | 'missing'>, log: Log): Job {
   const compare = async () => {
     const comparison = await cards.compareAll((compared) => log.info('comparing card payments', { compared }))
     log.info('card payments were compared with the card processor', { ...comparison })
-    if (!findsMissing) return comparison.complete
     const missing = await cards.missing()
     if (missing.pages.length > 0)
       log.error('the card processor knows payment pages that are unknown here; run "gateway operator reconcile"', {

@@ -1,6 +1,6 @@
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
 import { reasonOf } from '../core/result'
-import type { KeptDirectory, PrunedTable, RetentionDays, RetentionStore } from '../core/usage/retention'
+import type { PrunedTable, RetentionDays, RetentionStore } from '../core/usage/retention'
 import type { Log } from '../log'
 import { ClockWatch } from './clock-watch'
 import { type Job, startJob } from './job'
@@ -16,8 +16,6 @@ const MAX_PAUSE_MS = 2_000
 
 interface Parts {
   readonly store: RetentionStore
-  /** The directory of several cells, for the one gateway that removes its old rows. */
-  readonly directory?: KeptDirectory | null
   readonly days: RetentionDays
   readonly clock: Clock
   /** A clock that cannot be set. */
@@ -29,7 +27,7 @@ interface Parts {
  * everything look old.
  */
 export function startRetention(parts: Parts, log: Log): Job {
-  const { store, directory, clock } = parts
+  const { store, clock } = parts
   const tables = tablesOf(parts.days)
   const watch = new ClockWatch(parts, (hours) => log.warn('the clock was set: nothing is removed for a day', { hours }))
   return startJob(
@@ -39,7 +37,6 @@ export function startRetention(parts: Parts, log: Log): Job {
         const before = clock.now() - days * DAY_MS
         await pruneInSteps((maxRows) => store.prune(table, before, maxRows), signal)
       }
-      if (directory) await pruneInSteps((maxRows) => directory.prune(clock.now(), maxRows), signal)
     },
     {
       everyMs: HOUR_MS,

@@ -4,7 +4,6 @@ import type { ApiKey } from '../core/credentials/api-key'
 import { reasonOf } from '../core/result'
 import type { Delivering } from '../core/webhooks/delivering'
 import type { NewEvent } from '../core/webhooks/event'
-import type { EventCopies } from '../core/webhooks/event-moves'
 import type { NoticeMails } from '../core/webhooks/notice-mails'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Log } from '../log'
@@ -20,14 +19,6 @@ export function startDelivering(delivering: Pick<Delivering, 'run'>, log: Log): 
     everyMs: ROUND_MS,
     onError: (error) =>
       log.warn('events could not be delivered; the next round tries again', { reason: reasonOf(error) }),
-  })
-}
-
-/** Copies events between the outboxes of two databases, every second. */
-export function startEventCopies(copies: Pick<EventCopies, 'run'>, log: Log): Job {
-  return startJob(() => copies.run(), {
-    everyMs: ROUND_MS,
-    onError: (error) => log.warn('events could not be copied; the next round tries again', { reason: reasonOf(error) }),
   })
 }
 

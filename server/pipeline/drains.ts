@@ -26,12 +26,6 @@ export interface Drain {
  */
 export class Drains {
   private readonly running = new Shares()
-  private readonly shareOf: (cap: number) => number
-
-  /** `shareOf`: how much of an upstream's concurrency is this gateway's; all of it, if there is no other. */
-  constructor(shareOf: (cap: number) => number = (cap) => cap) {
-    this.shareOf = shareOf
-  }
 
   /** Why a new call must wait, or null. `concurrency`: the calls that the account's tier runs at once. */
   refusal(account: AccountId, concurrency: number, { upstreams }: Pick<Model, 'upstreams'>): Failure | null {
@@ -41,7 +35,7 @@ export class Drains {
     const isOver =
       own >= TIMES_THE_TIER * concurrency ||
       running.isOver(PROCESS, account, MAX_OF_PROCESS) ||
-      upstreams.every((one) => running.isOver(upstreamName(one), account, this.shareOf(one.concurrency) / 2))
+      upstreams.every((one) => running.isOver(upstreamName(one), account, one.concurrency / 2))
     if (!isOver) return null
     return failure(
       'rate_limit_exceeded',

@@ -146,13 +146,6 @@ export const RULES: readonly Rule[] = [
     types: ['server/core/ledger/entry.ts', 'server/core/providers/**'],
     packages: [CRYPTO],
   },
-  // An operator whom another cell takes has a role, apps end there for a reason, and the next owner gets charges.
-  {
-    files: ['server/core/cluster/**'],
-    may: [...BASE, SELF],
-    types: ['server/core/accounts/account.ts', 'server/core/accounts/app-grants.ts', 'server/core/ledger/ledger.ts'],
-    packages: [CRYPTO],
-  },
   // Accounts share the slots of deliveries.
   {
     files: ['server/core/webhooks/**'],
@@ -303,7 +296,6 @@ export const RULES: readonly Rule[] = [
     ],
   },
   { files: ['server/adapters/mail/**'], may: [CORE, SELF], packages: ['nodemailer'] },
-  { files: ['server/adapters/cluster/**'], may: [CORE, SELF], packages: [CRYPTO] },
 
   // http and mcp: the wire. A resource imports no other resource's routes.
   {
@@ -397,15 +389,6 @@ export const RULES: readonly Rule[] = [
     packages: ['elysia'],
   },
   {
-    // Operators' routes of the audit log say which cells answer them.
-    files: ['server/http/audit/routes.ts'],
-    may: [
-      ...[CORE, PIPELINE, 'server/http/audit/**', ...EVERY_RESOURCE],
-      'server/http/operator/cells/{cell-routing,file-joins,report-joins}.ts',
-    ],
-    packages: ['elysia'],
-  },
-  {
     // The operator's commands reach every part of the gateway.
     files: ['server/http/operator/control.ts'],
     may: [CORE, PIPELINE, 'server/http/operator/**', ...EVERY_RESOURCE],
@@ -414,7 +397,7 @@ export const RULES: readonly Rule[] = [
   // They receive a command with the schema of its body.
   {
     files: ['server/http/operator/operator-roles.ts', 'server/http/operator/socket-command.ts'],
-    may: [CORE, SELF, 'server/http/operator/cells/cell-routing.ts', ...EVERY_RESOURCE],
+    may: [CORE, SELF, ...EVERY_RESOURCE],
     packages: ['@sinclair/typebox'],
   },
   {
@@ -468,25 +451,6 @@ export const RULES: readonly Rule[] = [
   },
   { files: ['server/welcome.ts'] },
   {
-    // A process that is one of many nodes.
-    files: ['server/run-node.ts'],
-    may: [
-      'server/core/result.ts',
-      'server/compose/cluster/**',
-      'server/listen.ts',
-      'server/stopping.ts',
-      'server/http/operator/control.ts',
-    ],
-    types: [
-      'server/compose.ts',
-      'server/compose/surroundings.ts',
-      'server/compose/search/search-index.ts',
-      'server/config.ts',
-      'server/log.ts',
-    ],
-    packages: ['node:path'],
-  },
-  {
     files: ['server/main.ts'],
     may: [
       'server/core/result.ts',
@@ -500,10 +464,8 @@ export const RULES: readonly Rule[] = [
       'server/log-output.ts',
       'server/stopping.ts',
       'server/hand-over.ts',
-      'server/run-node.ts',
       'server/waiting-room.ts',
       'server/compose/data-folder.ts',
-      'server/compose/search/search-index.ts',
       'server/compose/self-check.ts',
       'server/compose/start-problem.ts',
       'server/welcome.ts',

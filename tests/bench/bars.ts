@@ -1,7 +1,5 @@
 import type { ApisResult } from './apis'
 import type { BraveResult } from './brave'
-import { type CellsResult, gainOf } from './cells'
-import { type ClusterResult, hopCost } from './cluster'
 import type { MemoryResult } from './memory'
 import type { ModelsResult } from './models'
 import { type PaymentsResult, perCoreSecond } from './payments'
@@ -21,8 +19,6 @@ export interface Results {
   relayer?: RelayerResult
   memory?: MemoryResult
   usage?: UsageResult
-  cluster?: ClusterResult
-  cells?: CellsResult
 }
 
 interface Bar {
@@ -40,40 +36,12 @@ export function describeBars(results: Results): string {
     ...paymentBars(results.payments),
     ...memoryBars(results.memory),
     ...usageBars(results.usage),
-    ...clusterBars(results.cluster),
-    ...cellsBars(results.cells),
   ]
   if (bars.length === 0) return ''
   return table(
     ['Bar', 'asked', 'found', ''],
     bars.map(({ what, bar, found, holds }) => [what, bar, found, holds ? 'holds' : 'MISSED']),
   )
-}
-
-/** Issue 23. */
-function clusterBars(cluster: ClusterResult | undefined): Bar[] {
-  if (!cluster) return []
-  const { cpuUs, p50Ms } = hopCost(cluster)
-  return [
-    {
-      what: 'CPU that a forwarded call costs more',
-      bar: '<= 35 us',
-      found: `${cpuUs.toFixed(0)} us`,
-      holds: cpuUs <= 35,
-    },
-    { what: 'p50 that a hop adds', bar: '<= 0.4 ms', found: `${p50Ms.toFixed(2)} ms`, holds: p50Ms <= 0.4 },
-  ]
-}
-
-/** Issue 23. */
-function cellsBars(cells: CellsResult | undefined): Bar[] {
-  if (!cells) return []
-  const bar = (what: string, found: number): Bar => ({
-    ...{ what: `two nodes against one, 50 ms, ${what}`, bar: '>= 1.8x' },
-    ...{ found: `${found.toFixed(2)}x`, holds: found >= 1.8 },
-  })
-  const { own, any } = gainOf(cells)
-  return [bar('callers reach the owner', own), bar('callers reach any node', any)]
 }
 
 function apiBars(apis: ApisResult | undefined): Bar[] {

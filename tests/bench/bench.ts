@@ -4,12 +4,8 @@ import { describeAllocations, measureAllocations } from './allocations'
 import { describeApis, measureApis } from './apis'
 import { describeBars, type Results } from './bars'
 import { describeBrave, measureBrave } from './brave'
-import { describeCells, measureCells } from './cells'
-import { describeCluster, measureCluster } from './cluster'
-import { describeHops, measureHops } from './hops'
 import { machineFacts } from './machine'
 import { describeMemory, measureMemory } from './memory'
-import { describeCellMemory, measureCellMemory } from './memory-of-cells'
 import { describeModels, measureModels } from './models'
 import { describePayments, measurePayments } from './payments'
 import { describePortkey, measurePortkey } from './portkey'
@@ -21,19 +17,8 @@ import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const LOADED = [
-  'speed',
-  'brave',
-  'tokens',
-  'models',
-  'apis',
-  'payments',
-  'portkey',
-  'retention',
-  'cluster',
-  'cells',
-] as const
-const PARTS = [...LOADED, 'allocations', 'relayer', 'memory', 'cell-memory', 'usage'] as const
+const LOADED = ['speed', 'brave', 'tokens', 'models', 'apis', 'payments', 'portkey', 'retention'] as const
+const PARTS = [...LOADED, 'allocations', 'relayer', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
 const HELP = `Measures the gateway and prints Markdown tables for docs/performance.md.
@@ -62,14 +47,8 @@ allocations
           the objects that a search, a chat and a stream make; the same on a busy machine
 relayer   payments by evm that settle at once, at 100 ms for every answer of the node
 portkey   the same proxy against @portkey-ai/gateway on a chat double
-cluster   charged searches at the node that owns the accounts, through a bare relay and through a standby, in turns, on sqld, and the
-          books; then a hop alone, between two bare servers
-cells     charged searches at two nodes with a cell each, against one node, with an upstream of 50 ms; how many calls so many nodes
-          and cells can do, computed and simulated; and the books
 retention the same searches with and without old calls being removed from the log, in turns
 memory    100,000 keys against one
-cell-memory
-          a node with 1, 2 and 4 cells, empty and with 10,000 accounts in each
 usage     an owner's pages over 10 million calls
 Leave the machine alone meanwhile: it needs two cores, and 8 GB of disk for the usage pages.`
 
@@ -180,17 +159,6 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     found['retention'] = retention
     section('Old calls removed beside calls', describeRetention(retention))
   }
-  if (parts.includes('cluster') && !noWrk) {
-    results.cluster = await measureCluster(workshop, { ...speed, connections: [1, 64] })
-    section('Many nodes', describeCluster(results.cluster))
-    const hops = await measureHops(workshop, { ...speed, connections: [1, 64] })
-    found['hops'] = hops
-    section('A hop alone', describeHops(hops))
-  }
-  if (parts.includes('cells') && !noWrk) {
-    results.cells = await measureCells(workshop, speed)
-    section('Several cells', describeCells(results.cells))
-  }
   if (parts.includes('allocations')) {
     const allocations = await measureAllocations(workshop)
     found['allocations'] = allocations
@@ -204,11 +172,6 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     results.memory = await measureMemory(workshop, 100_000)
     section('Memory of keys', describeMemory(results.memory))
   }
-  if (parts.includes('cell-memory')) {
-    const cellMemory = await measureCellMemory(workshop, 10_000)
-    found['cellMemory'] = cellMemory
-    section('Memory of cells', describeCellMemory(cellMemory))
-  }
   if (parts.includes('usage')) {
     results.usage = await measureUsage(workshop, rows)
     section('Usage pages', describeUsage(results.usage))
@@ -216,16 +179,9 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const bars = describeBars(results)
   if (bars) section('Bars', bars)
   if (json) writeFileSync(json, JSON.stringify(found, null, 2))
-  const agrees = [
-    results.brave,
-    results.tokens,
-    results.models,
-    results.apis,
-    results.payments,
-    results.relayer,
-    results.cluster,
-    results.cells,
-  ].every((part) => !part || part.problems.length === 0)
+  const agrees = [results.brave, results.tokens, results.models, results.apis, results.payments, results.relayer].every(
+    (part) => !part || part.problems.length === 0,
+  )
   return agrees && (results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true)
 }
 

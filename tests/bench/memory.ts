@@ -23,7 +23,7 @@ export interface MemoryResult {
 }
 
 /** What a process takes some seconds after its start, when it has given back what the start needed. */
-export const SETTLE_MS = 5_000
+const SETTLE_MS = 5_000
 
 /** Starts the gateway on a database with one key, then on ones with `keys` more, and compares what they hold. */
 export async function measureMemory(workshop: Workshop, keys: number): Promise<MemoryResult> {
@@ -61,7 +61,7 @@ async function settled(workshop: Workshop, folder: string): Promise<{ mb: number
 }
 
 /** Accounts and keys in bulk, numbered from `from`, past the core: a hash stands in for the secret that nobody knows. */
-export async function fillWithKeys(
+async function fillWithKeys(
   url: string,
   { keys, perAccount, from }: { readonly keys: number; readonly perAccount: number; readonly from: number },
 ): Promise<void> {

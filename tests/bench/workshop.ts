@@ -84,14 +84,6 @@ export class Workshop {
     return { ...started, ready: String(port) }
   }
 
-  /** Starts the gateway as one of the nodes on the database that the folder's env.json names. */
-  async node(folder: string, upstream: string, core: string): Promise<Helper> {
-    const port = freePort('127.0.0.1')
-    // All nodes have one public address.
-    const settings = { NODE_URL: `http://127.0.0.1:${port}`, BASE_URL: 'http://127.0.0.1:1' }
-    return this.gateway(folder, upstream, settings, { port, core })
-  }
-
   /** Runs a helper to its `ready` line and ends it. Gives what it said. */
   async once(file: string, args: readonly string[]): Promise<string> {
     const helper = await this.helper(file, args, FEEDER_CORE)

@@ -2,11 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { markStatements } from '../../server/adapters/stores/libsql/move/move-mark'
 import { doctorCommand } from '../../server/cli/local/doctor-command'
 import { listenControl } from '../../server/listen'
 import { executeOn } from '../support/databases/database-file'
-import { writeMigratedDatabase } from '../support/databases/migrated-database'
 import { type Harness, openHarness } from '../support/harness'
 import { freePort } from '../support/servers/free-port'
 
@@ -137,23 +135,11 @@ test('books that do not agree, and an old copy, are found', async () => {
   await rm(folder, { recursive: true })
 })
 
-test('without a database it says where it looked, as beside nodes whose settings it does not have', async () => {
+test('without a database it says where it looked', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'doctor-'))
   await chmod(folder, 0o700)
   const [books] = of(await doctor({ DATA_DIR: folder }), 'books')
   expect(books?.message).toStartWith(`there is no database yet: ${join(folder, 'gateway.db')} is not there`)
   expect(books?.message).toContain('DATABASE_URL')
   await rm(folder, { recursive: true })
-})
-
-test('data that was moved to another database is found, and where it is', async () => {
-  const file = join(h.folder, 'closed.db')
-  await writeMigratedDatabase(file)
-  const moved = { id: 'm', kind: 'moved', location: 'libsql://db.internal:8080', at: h.clock.now() } as const
-  for (const { sql, args } of markStatements(moved)) await executeOn(file, sql, args)
-  const diagnosis = await doctor({ DATABASE_URL: `file:${file}` })
-  expect(of(diagnosis, 'books')[0]).toMatchObject({
-    status: 'fail',
-    message: expect.stringContaining('this data was moved to libsql://db.internal:8080'),
-  })
 })

@@ -3,7 +3,7 @@ import { IMAGES_CALL } from '../http/wire'
 import { openHarness } from '../support/harness'
 import { MERCHANT } from '../support/payments/payment-sandbox'
 
-/** As a node that gives a cell away soon after it took it. Nobody listens at the port. */
+/** Nobody listens at the port. */
 const UNREACHED = {
   PAYMENTS: 'tempo',
   PAYMENTS_RPC_URL: 'http://127.0.0.1:9',

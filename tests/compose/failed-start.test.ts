@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openHarness } from '../support/harness'
 
-test('a start that fails behind the databases closes them: the next one in the same process has them', async () => {
+test('a start that fails after it opened the database closes it: the next one in the same process can open it', async () => {
   const { folder, close } = await openHarness()
   await close(true)
   const env = { MODELS_FILE: join(folder, 'models.json') }

@@ -10,13 +10,7 @@ accountStoreContract('libSQL, written through', async () => {
   return {
     store: stores.accounts,
     async commit({ id, userId }) {
-      await stores.directory.assignHome({
-        accountId: id,
-        userId,
-        mayBeOperator: false,
-        createdAt: NOON,
-        cells: ['main'],
-      })
+      await stores.directory.assign({ accountId: id, userId, mayBeOperator: false, createdAt: NOON })
       const outcome = await stores.journal.append(opening(id, 5))
       if (outcome.kind !== 'committed') throw new Error(outcome.kind)
     },

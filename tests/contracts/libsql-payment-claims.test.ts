@@ -14,7 +14,7 @@ claimStoreContract('libSQL', async () => {
   const client = createClient({ url: stores.url, timeout: 5000 })
   return {
     one: stores.paymentClaims,
-    other: new LibsqlPaymentClaims(drizzle({ client }), null),
+    other: new LibsqlPaymentClaims(drizzle({ client })),
     async paymentEntries() {
       const { rows } = await client.execute("SELECT reference, amount FROM entries WHERE kind = 'payment'")
       return rows.map((row) => ({ reference: String(row['reference']), amount: Number(row['amount']) }))

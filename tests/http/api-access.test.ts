@@ -109,7 +109,7 @@ describe('a route below /api', () => {
 
 describe('the declared access is what happens', () => {
   test('without a session: missing_session, except where nobody has to be signed in', async () => {
-    expect(await notRefused(who('owner', 'user', 'operator', 'staff'), 'missing_session')).toEqual([])
+    expect(await notRefused(who('owner', 'operator', 'staff'), 'missing_session')).toEqual([])
     expect(who('anybody').map(named).toSorted()).toEqual([
       'ALL /api/auth/*',
       'POST /api/auth/oauth2/revoke',
@@ -132,7 +132,7 @@ describe('the declared access is what happens', () => {
     const suspended = await gateway.owner('suspended@example.com')
     const { id } = await read<{ id: string }>(suspended.api('/api/account'))
     await read(operator.api(`/api/operator/accounts/${id}/suspend`, { reason: 'a test' }))
-    const refused = who('owner', 'user', 'operator', 'staff')
+    const refused = who('owner', 'operator', 'staff')
     expect(await notRefused(refused, 'account_suspended', suspended)).toEqual([])
   })
 
@@ -148,7 +148,7 @@ describe('the declared access is what happens', () => {
       'POST /api/auth/passkey/verify-registration',
       'ALL /api/auth/passkey/generate-register-options',
     ])
-    const atAnyAge = who('owner', 'user').filter((route) => asks.includes(route) && !asksForRecent(route))
+    const atAnyAge = who('owner').filter((route) => asks.includes(route) && !asksForRecent(route))
     expect(atAnyAge.map(named).toSorted()).toEqual(['GET /api/settings/export', 'POST /api/auth/device/approve'])
     await strict.close()
   })
@@ -175,7 +175,7 @@ describe('the declared access is what happens', () => {
     expect(await notRefused(routes.filter(asksForRecent), 'recent_sign_in_required', operator)).toEqual([])
     const writes = who('operator', 'staff').filter(({ method }) => method !== 'GET')
     expect(writes.filter((route) => !asksForRecent(route))).toEqual([])
-    const today = who('owner', 'user').filter(({ access }) => access.withinMs === 12 * HOUR)
+    const today = who('owner').filter(({ access }) => access.withinMs === 12 * HOUR)
     expect(today.map(named).toSorted()).toEqual([
       'POST /api/account/operator',
       'POST /api/keys',

@@ -108,7 +108,7 @@ describe('each mounted route', () => {
     expect(await costsLess(sent, OWNER_RPM, (route) => !endsSession(route))).toEqual([])
   })
 
-  test('probes take nothing, so that strangers cannot take a node out of service', async () => {
+  test('probes take nothing, so that strangers cannot take the gateway out of service', async () => {
     for (let i = 0; i < VISITOR_RPM + 1; i++) await at('203.0.113.2', '/openapi.json')
     expect((await at('203.0.113.2', '/health')).status).toBe(200)
     const ready = await at('203.0.113.2', '/ready', { headers: { cookie: 'better-auth.session_token=made.up' } })

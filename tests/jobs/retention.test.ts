@@ -51,21 +51,6 @@ describe('the job that removes old rows', () => {
     await job.close()
   })
 
-  test('removes from the directory of several cells what is kept no longer, also where all else is kept', async () => {
-    const asked: number[] = []
-    const directory = { prune: async (now: number) => asked.push(now) < 3 }
-    const clock = { now: () => 7 * DAY }
-    const days = { requests: 0, audit: 0, events: 0 }
-    const store = { prune: async () => false }
-    const job = startRetention(
-      { store, directory, days, clock, stopwatch: clock },
-      openLog('info', () => undefined),
-    )
-    await job.run()
-    expect(asked).toEqual([7 * DAY, 7 * DAY, 7 * DAY])
-    await job.close()
-  })
-
   test('keeps everything by default', async () => {
     const { job, asked } = opened({ requests: 0, audit: 0, events: 0 })
     await job.run()

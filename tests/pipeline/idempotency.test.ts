@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { MAX_STORED_BYTES } from '../../server/core/idempotency/idempotency-record'
 import type { AppendOutcome, GroupFate, Journal } from '../../server/core/ledger/journal'
-import { Ledger, type UndecidedCharge } from '../../server/core/ledger/ledger'
+import { Ledger } from '../../server/core/ledger/ledger'
 import { micros, ZERO } from '../../server/core/money'
 import { Idempotency } from '../../server/pipeline/idempotency/idempotency'
 import { accountId, call, charge, NOON, openTestStores, requestId, type TestStores } from '../support/ledger-parts'
@@ -167,58 +167,6 @@ test('of many concurrent writes with one key exactly one is first, even on two p
   const turns = await Promise.all(Array.from({ length: 6 }, () => verdict('many')))
   expect(turns.filter((kind) => kind === 'first')).toHaveLength(1)
   expect(turns.filter((kind) => kind === 'outcome_unknown')).toHaveLength(5)
-})
-
-describe('a repeat of a request whose charge was written, although its caller got 503 from the owner before (ADR 56)', () => {
-  /** What that owner left behind. */
-  async function left(key: string): Promise<UndecidedCharge> {
-    const account = await stores.account()
-    const record = call(account, 5000)
-    const turn = await idempotency().use({ ...asked(key, 'read'), requestId: record.id })
-    if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
-    const kept = turn.value.first.answer('{"data":1}', {})
-    expect((await stores.journal.append({ ...charge(account, 5000, { call: record }), kept })).kind).toBe('committed')
-    return { account, pool: null, at: NOON, split: { credit: micros(5000), paid: ZERO }, call: record }
-  }
-  const kindOf = async (ledger: Ledger, key: string) => {
-    const use = await idempotency(ledger).use(asked(key, 'read'))
-    return use.ok ? use.value.kind : use.error.code
-  }
-  const charged = ({ account, call: { id } }: UndecidedCharge) => stores.bookings.chargeOf(account, id)
-
-  test('gets the response, and the charge stands, whoever is told later to reverse it', async () => {
-    const charge = await left('repeated before')
-    const next = openLedger()
-    expect(await kindOf(next, 'repeated before')).toBe('repeat')
-    expect(await next.reverse(charge)).toBe(false)
-    expect(await openLedger().reverse(charge)).toBe(false)
-    expect(await charged(charge)).toEqual(charge.split)
-    expect(await kindOf(openLedger(), 'repeated before')).toBe('repeat')
-  })
-
-  test('runs again once the charge was reversed', async () => {
-    const charge = await left('repeated after')
-    const next = openLedger()
-    expect(await next.reverse(charge)).toBe(true)
-    expect(await kindOf(next, 'repeated after')).toBe('first')
-    expect(await charged(charge)).toBeNull()
-  })
-
-  test('that arrives with the reversal gets the response of a charge that stands, or none: never one without the other', async () => {
-    const outcomes = new Set<string>()
-    for (let i = 0; i < 20; i++) {
-      const charge = await left(`repeated meanwhile ${i}`)
-      const next = openLedger()
-      const tell = () => next.reverse(charge)
-      const repeat = () => kindOf(next, `repeated meanwhile ${i}`)
-      const [kind, isReversed] =
-        i % 2 ? await Promise.all([repeat(), tell()]) : (await Promise.all([tell(), repeat()])).reverse()
-      outcomes.add(`${kind}, ${isReversed ? 'reversed' : 'charged'}`)
-      expect((await charged(charge)) === null).toBe(isReversed === true)
-    }
-    const fair = ['repeat, charged', 'service_unavailable, charged', 'service_unavailable, reversed', 'first, reversed']
-    expect([...outcomes].filter((outcome) => !fair.includes(outcome))).toEqual([])
-  })
 })
 
 test('a repeat is 503 while its own process does not know whether the first was charged, and runs again after the reversal', async () => {

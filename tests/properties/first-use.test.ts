@@ -7,7 +7,7 @@ import type { JournalRecord } from '../../server/core/ledger/journal'
 import { Ledger } from '../../server/core/ledger/ledger'
 import type { StuckRecord } from '../../server/core/ledger/stuck-record'
 import { StuckRecords } from '../../server/core/ledger/stuck-records'
-import { micros, ZERO } from '../../server/core/money'
+import { micros } from '../../server/core/money'
 import { isUnavailable } from '../../server/core/unavailable'
 import { accountId, call, charge, poolId, requestId } from '../support/ledger-parts'
 import { budgetOf, DAY, dayOf, LateTables, MIDNIGHT, type Read } from './late-tables'
@@ -34,7 +34,6 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: named('release'), pick }) },
   { weight: 3, arbitrary: fc.record({ do: named('move'), pick, amount, kind }) },
   { weight: 2, arbitrary: fc.record({ do: named('refundCharge'), pick }) },
-  { weight: 2, arbitrary: fc.record({ do: named('reverse'), pick }) },
   { weight: 1, arbitrary: fc.record({ do: named('decide'), isRetry: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: named('limit'), pick, limit }) },
   { weight: 1, arbitrary: fc.record({ do: named('budget'), pick, limit }) },
@@ -80,7 +79,6 @@ class World {
   isBudgetSet = false
   /** A limit may be set below what is spent. */
   private isLimitSet = false
-  private readonly undecided: Parameters<Ledger['reverse']>[0][] = []
   private stuck: StuckRecord | null = null
   private readonly decisions: StuckRecords
 
@@ -123,9 +121,6 @@ class World {
     this.write({ entries: [{ ...gift, credit: `${account}/${part}` }], change: { ...grant, [part]: amount } })
     const late = this.charge(account, 15, pool, MIDNIGHT - 5, part)
     this.write(late)
-    if (!late.call) throw new Error('no call')
-    const split = { credit: ZERO, paid: ZERO, [part]: micros(15) }
-    this.undecided.push({ account, pool, split, call: late.call, at: MIDNIGHT - 5, since: MIDNIGHT - DAY })
   }
 
   private charge(
@@ -175,11 +170,6 @@ class World {
         if (!request || !known) return
         const { account } = known
         return this.ledger.refundCharge({ account, request, amount: null, description: '', audit: AUDIT })
-      }
-      case 'reverse': {
-        const charge = this.undecided[one.pick % 2]
-        // Asked again while it is being reversed, it throws.
-        return charge && this.ledger.reverse(charge).catch(() => false)
       }
       case 'decide':
         return this.decide(one.isRetry)

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { doctorCommand } from '../../server/cli/local/doctor-command'
 import { hasSqld, openSqld } from '../support/databases/sqld'
 import { reconcile } from '../support/reconcile'
 import {
   control,
   dataFolder,
   removeFolder,
+  SECRET_KEY,
   type ServerProcess,
   signUp,
   startServer,
@@ -40,6 +42,20 @@ describe.skipIf(!hasSqld)('on a libSQL server', () => {
     expect(statuses).toEqual(Array(10).fill(200))
     const { problems, charges } = await reconcile(database.url)
     expect({ problems, charges }).toEqual({ problems: [], charges: 10 })
+  })
+
+  test('doctor finds the server and the books sound, beside the gateway that serves from it', async () => {
+    let text = ''
+    const env = { DATA_DIR: folders[0] ?? '', SECRET_KEY, DATABASE_URL: database.url, DATABASE_SYNC: 'promised' }
+    const out = (piece: string) => {
+      text += piece
+    }
+    await doctorCommand(['--json'], { env, out, now: Date.now }).catch(() => undefined)
+    const findings: { check: string; status: string; message: string }[] = JSON.parse(text).findings
+    const found = (check: string) =>
+      findings.flatMap((one) => (one.check === check ? `${one.status} ${one.message}` : []))
+    expect(found('database')).toEqual([expect.stringMatching(/^ok 127\.0\.0\.1:\d+ answers in \d+ ms, epoch \d+$/)])
+    expect(found('books')).toEqual(['ok the books agree'])
   })
 
   test('a database that dies during a call charges nobody for what they did not get', async () => {

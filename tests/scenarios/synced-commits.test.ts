@@ -43,7 +43,7 @@ describe.skipIf(!hasSqld)('a libSQL server', () => {
   })
 
   test('that says that it acknowledges commits before they are on disk is refused in one line, unless that is promised', async () => {
-    // If a later server says otherwise, it is taken without a promise: then this test and docs/many-nodes.md have to say so.
+    // If a later server says otherwise, it is taken without a promise: then this test and docs/operating.md have to say so.
     expect(await saysSynced()).toBe(false)
     const env = { DATABASE_URL: database.url, SOCIAL_PROVIDER: 'none' }
     const refusal =

@@ -1,9 +1,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compose, DASHBOARD, readDashboard } from '../../server/compose'
-import type { CellMembership } from '../../server/compose/cluster/cells/cell-membership'
-import type { Surroundings } from '../../server/compose/surroundings'
+import { compose, DASHBOARD } from '../../server/compose'
 import { readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
@@ -15,7 +13,7 @@ import type { OutboundFetch } from '../../server/core/outbound/outbound-fetch'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../server/core/providers/provider'
 import { ok, type Result } from '../../server/core/result'
 import { newKeyForm } from '../../server/http/keys/record'
-import type { DashboardFiles } from '../../server/http/system/dashboard-files'
+import { type DashboardFiles, loadDashboard } from '../../server/http/system/dashboard-files'
 import { openLog } from '../../server/log'
 import './collect-when-forced'
 import { writeMigratedDatabase } from './databases/migrated-database'
@@ -95,13 +93,7 @@ interface HarnessOptions {
   readonly configuredProviders?: boolean
   /** A clock that runs with the true time. */
   readonly running?: boolean
-  /** How the gateway reaches others, and who asks it for operators, as one of several cells. */
-  readonly cells?: Pick<Surroundings, 'others' | 'staffOf'>
-  /** One of several cells, whose clock is that of the others. */
-  readonly cell?: CellMembership
   readonly clock?: FakeClock
-  /** The search index that it shares with other gateways. */
-  readonly index?: Surroundings['index']
   /** Where a clock that stands begins. */
   readonly now?: number
 }
@@ -125,7 +117,7 @@ async function loadedDashboard(): Promise<DashboardFiles> {
     ),
   )
   const builtAt = (await Promise.all(times)).join()
-  if (dashboard?.builtAt !== builtAt) dashboard = { builtAt, files: readDashboard() }
+  if (dashboard?.builtAt !== builtAt) dashboard = { builtAt, files: loadDashboard(DASHBOARD) }
   return dashboard.files
 }
 
@@ -167,11 +159,8 @@ export async function openHarness(options: HarnessOptions = {}) {
     onFatal: (reason) => fatal.push(reason),
     passwordHash: QUICK_HASH,
     threads: TEST_THREADS,
-    ...(options.cell && { cell: options.cell }),
     dashboard: await loadedDashboard(),
     ...(!options.configuredProviders && { providers: { images, context } }),
-    ...options.cells,
-    ...(options.index && { index: options.index }),
     ...(options.pingMs && { pingMs: options.pingMs }),
     ...(options.outbound && { outbound: options.outbound }),
   })
@@ -209,7 +198,6 @@ export async function openHarness(options: HarnessOptions = {}) {
   }
   return {
     folder,
-    /** Where the accounts are. */
     databaseFile: join(folder, 'gateway.db'),
     config,
     clock,

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { Health } from '../../../server/http/operator/health-record.ts'
 import type { OneStuck } from '../../../server/http/operator/money/stuck-record.ts'
-import type { Health } from '../../../server/http/operator/nodes/health-record.ts'
 import type {
   Approval,
   Decline,

@@ -8,8 +8,6 @@ export const OPERATOR_TEXT = {
   onlyOperators: 'Only operators of this gateway can see this page.',
   roleNeeded:
     'Your role is support, and this page needs the role operator. An operator can change it on the page of your account.',
-  missingCells: (names: string) =>
-    `Incomplete: these cells did not answer: ${names}. Their accounts, calls and money are not included on this page. Reload it to try again.`,
   claim: 'Claim operator rights',
   claimText:
     'Until there is an operator, the gateway prints a one-time token in its terminal or log each time it starts.',
@@ -121,10 +119,6 @@ export const OPERATOR_TEXT = {
     backups: 'Newest copy of the data',
     notScheduled: 'No backups are scheduled',
     backupFailed: 'The last backup failed',
-    nodes: 'Nodes',
-    roles: { owner: 'owns the accounts', standby: 'stands by', gone: 'gone' },
-    owns: (cells: string) => `owns ${cells}`,
-    node: (url: string, role: string, since: string) => `${url}: ${role} since ${since}`,
     none: 'None',
   },
   upstreams: 'Model upstreams',

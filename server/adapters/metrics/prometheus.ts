@@ -62,9 +62,13 @@ export class PrometheusMetrics implements Telemetry {
   private readonly timer: ReturnType<typeof setInterval>
   private writing: Promise<string> | null = null
 
-  constructor(readings: MetricReadings) {
+  constructor() {
     this.timer = watchLoop(this.loop)
     this.registerCalls()
+  }
+
+  /** Adds the metrics that are read when they are asked for. Call it once. */
+  readFrom(readings: MetricReadings): void {
     registerLatencies(this.registry, readings.latencies)
     registerMoney(this.registry, readings, this.payments)
     registerQueues(this.registry, readings)

@@ -19,8 +19,6 @@ export interface UpstreamRouterOptions {
   readonly now: () => number
   readonly onTrouble: (upstream: string, reason: string) => void
   readonly telemetry: Pick<Telemetry, 'upstreamEnded'>
-  /** How much of an upstream's concurrency is this gateway's; all of it, if there is no other. */
-  readonly shareOf?: (cap: number) => number
   /** Waits before one more try. */
   readonly pause?: (ms: number) => Promise<void>
 }
@@ -37,13 +35,12 @@ interface Names {
 /** Routes calls to the upstreams of all models in order of preference, skipping failing ones; each has a concurrency limit, and each model there a breaker. */
 export class UpstreamRouter implements ModelBackend {
   private readonly options: UpstreamRouterOptions
-  private readonly slots: Shares
+  private readonly slots = new Shares()
   private readonly breakers = new Map<string, Breaker>()
   private readonly names = new WeakMap<ModelUpstream, Names>()
 
   constructor(options: UpstreamRouterOptions) {
     this.options = options
-    this.slots = new Shares(options.shareOf)
   }
 
   states(models: readonly Model[]): readonly UpstreamState[] {

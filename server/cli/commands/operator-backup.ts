@@ -15,11 +15,7 @@ export const BACKUP_HELP = `  backup [LOCATION] [--verify]              copy the
   archive MONTH --to FOLDER|s3://BUCKET/PREFIX [--remove]
                                             write calls, entries and closings of a month that ended 13 months ago as CSV; with
                                             --remove, compare the archive with the tables and take its calls and charges out
-  archive list                              list the months whose calls and charges are in archives
-  migrate-database --from PLACE --to PLACE [--dry-run]
-                                            move the data of a stopped gateway into an empty database: from file:/path to
-                                            libsql://host, or back; the old place is closed then
-  migrate-database --reopen PLACE           open a place that was closed again, because the new one is lost`
+  archive list                              list the months whose calls and charges are in archives`
 
 const POLL_MS = 250
 

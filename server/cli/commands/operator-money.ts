@@ -5,16 +5,14 @@ import type { Revenue } from '../../http/operator/money/revenue-record'
 import type { AfterRestore, AfterRestoreCommand } from '../../http/operator/restore/after-restore-record'
 import { askServer, readFromServer, saveFromServer, UsageError } from '../control-client'
 import { asJson, count, usdText } from '../print'
-import { PROGRAM } from '../program'
 import { table } from '../table'
 
-export const MONEY_HELP = `  after-restore [--taken-at TIME] [--cell NAME] [--lost DATABASE] [--disable-keys] [--apply]
+export const MONEY_HELP = `  after-restore [--taken-at TIME] [--lost DATABASE] [--disable-keys] [--apply]
                                             list what needs a look after data was restored from an older copy; with --apply,
                                             end all sessions and book what is missing. --lost is the database file that was
                                             lost, if it can be read: keys and accounts that were stopped since are stopped
                                             again. --disable-keys disables every key; its owner can enable it. --taken-at
-                                            says when the copy was taken of a database that its server restored, --cell
-                                            which one if it is not that of main
+                                            says when the copy was taken of a database that its server restored
   revenue [--by day|operation|model|account|rail] [--from DAY] [--to DAY] [--csv]
                                             show what calls brought in and cost, credit given and used, and what is owed to
                                             customers; defaults to the last 30 days (days are UTC)
@@ -32,7 +30,6 @@ export const MONEY_HELP = `  after-restore [--taken-at TIME] [--cell NAME] [--lo
 interface Options {
   readonly apply?: boolean | undefined
   readonly 'taken-at'?: string | undefined
-  readonly cell?: string | undefined
   readonly by?: string | undefined
   readonly 'disable-keys'?: boolean | undefined
   readonly lost?: string | undefined
@@ -74,12 +71,12 @@ const COMMANDS: Readonly<Record<string, Run>> = {
     const answer = await askServer('statement', period)
     return options.json ? asJson(answer) : statement(answer as BookStatement)
   },
-  'after-restore': async (args, { apply, cell, lost, 'taken-at': taken, 'disable-keys': disable, json }) => {
+  'after-restore': async (args, { apply, lost, 'taken-at': taken, 'disable-keys': disable, json }) => {
     if (args.length > 0) throw new UsageError('"operator after-restore" takes options only; see --help')
     const form = {
       apply: apply === true,
       disable_keys: disable === true,
-      ...{ ...(taken !== undefined && { taken_at: taken }), ...(cell !== undefined && { cell }) },
+      ...(taken !== undefined && { taken_at: taken }),
       ...(lost !== undefined && { lost_database: resolve(lost) }),
     }
     const answer = await askServer('after-restore', form satisfies AfterRestoreCommand)
@@ -186,10 +183,7 @@ function restored({ restored: from, applied, keys, lost, reconciled: found, ...c
   const last = from.checked_at
     ? `Checked at ${from.checked_at}.\n`
     : 'Nobody has completed this check yet: run it with --apply.\n'
-  const books = found
-    ? reconciled(found)
-    : `Compare the books of all cells: ${PROGRAM} operator reconcile --from ${from.taken_at} --apply\n`
-  return lines.join('\n') + books + last
+  return lines.join('\n') + reconciled(found) + last
 }
 
 function reconciled({ ledger, missing, booked, cards, chain, complete }: Reconciled): string {

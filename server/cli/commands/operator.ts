@@ -31,7 +31,6 @@ import { BACKUP_HELP, backupCommand, type Tell } from './operator-backup'
 import { CUSTOMER_HELP, customerCommand } from './operator-customer'
 import { MODEL_HELP, modelCommand } from './operator-model'
 import { MONEY_HELP, moneyCommand, type Out } from './operator-money'
-import { NODES_HELP, nodesCommand } from './operator-nodes'
 import { STUCK_HELP, stuckCommand } from './operator-stuck'
 import { customerViewCommand, moreRows, VIEWS_HELP } from './operator-views'
 import { OPERATOR_WEBHOOK_HELP, OPERATOR_WEBHOOKS_USAGE, operatorWebhookCommand } from './webhooks'
@@ -52,7 +51,6 @@ ${STUCK_HELP}
   price OPERATION --none [--account ACCOUNT]
                                             restore the default price
   ready                                     show whether calls can be served and charged, and the state of each provider
-${NODES_HELP}
   publish check                             show what directories of tools and paid APIs would list, and why not
   requests                                  list pending requests for higher limits, newest first, 50 at a time
   approve REQUEST [--reason TEXT]           move the account to Growth
@@ -106,14 +104,12 @@ export async function operatorCommand(
   if (command === 'model') return modelCommand(rest, values.json === true)
   if (command === 'stuck') return stuckCommand(rest, values)
   if (command === 'backup') return backupCommand(rest, values, tell)
-  if (command === 'restore' || command === 'migrate-database' || command === 'archive')
+  if (command === 'restore' || command === 'archive')
     throw new UsageError(`"operator ${command}" needs the gateway itself, as "gateway-server" or in its folder`)
   const ofCustomer = customerCommand(command, rest, values)
   if (ofCustomer !== null) return ofCustomer
   const ofMoney = moneyCommand(command, rest, values, out)
   if (ofMoney !== null) return ofMoney
-  const ofNodes = nodesCommand(command, rest, values)
-  if (ofNodes !== null) return ofNodes
   const body = bodyOf(command, rest, values)
   const answer = await askServer(command, body)
   // Its exit code is what a supervisor asks for.
@@ -165,7 +161,6 @@ function parsed(args: readonly string[]) {
     by: { type: 'string' },
     history: { type: 'boolean' },
     lost: { type: 'string' },
-    cell: { type: 'string' },
     'taken-at': { type: 'string' },
     'disable-keys': { type: 'boolean' },
     csv: { type: 'boolean' },

@@ -25,11 +25,11 @@ import {
   pass,
   warn,
 } from './doctor-checks'
-import { checkDatabases, checkServerBooks, examineServers } from './doctor-databases'
+import { checkServer, checkServerBooks, examinedServer } from './doctor-server'
 
 const DOCTOR_HELP = `Usage: ${PROGRAM} doctor [--json]
 
-Checks what a gateway needs: settings, permissions, database servers, books, disk, clock, limits, ports and backups, and says how to fix what
+Checks what a gateway needs: settings, permissions, database server, books, disk, clock, limits, ports and backups, and says how to fix what
 it finds. It changes nothing, whether or not the gateway is running. Run it as the gateway's user, with the gateway's settings.
 
   --json   print the findings as JSON
@@ -135,10 +135,11 @@ async function checkData(check: RunCheck, env: Environment, now: number, isOwn: 
   const file = databaseFileOf(databaseUrl)
   let bytes = 0
   let last = NEVER
-  const servers = await examineServers(storage, env)
-  if (servers.length > 0) await check('database', () => checkDatabases(servers))
+  const server = file === null ? await examinedServer(storage) : null
+  if (server) await check('database', () => checkServer(server))
   await check('books', async () => {
-    if (file === null) return checkServerBooks(servers)
+    if (server) return checkServerBooks(server)
+    if (file === null) return []
     if (!existsSync(file)) return [pass(`there is no database yet: ${file} is not there. ${OTHER_DATABASE}`)]
     if (!isOwn) return [warn('not read, because this is another user', 'Run this as the user of the gateway')]
     const health = await examineData(file)

@@ -35,8 +35,6 @@ export interface ApiNeeds {
   readonly log: Log
   /** Pays upstreams per request; null without a wallet. */
   readonly paying: PaidUpstreams | null
-  /** How much of an API's concurrency is this gateway's. */
-  readonly shareOf: (cap: number) => number
   /** Called when an operation reported more than its maximum to three accounts. */
   readonly onOverruns: (operation: ApiOperation) => void
   /** Requests to upstreams, for tests. */
@@ -58,7 +56,7 @@ export function composeApis(config: Config, needs: ApiNeeds) {
     paying: needs.paying,
     streams: { clock, longestStreamMs: MAX_STREAM_MS, onTrouble },
     cache: new ByteCache<ApiAnswer>(clock, MAX_CACHE_BYTES),
-    slots: new Shares(needs.shareOf),
+    slots: new Shares(),
     closings: needs.apiClosings,
     clock,
     onOverruns(operation: ApiOperation) {

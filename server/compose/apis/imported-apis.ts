@@ -6,16 +6,14 @@ import { ApiCatalog } from '../../core/apis/catalog/api-catalog'
 import type { Closings } from '../../core/apis/closings'
 import { OPERATIONS } from '../../core/catalog/operations'
 import type { Clock } from '../../core/clock'
-import type { ControlCopies } from '../../core/cluster/control-copies'
-import type { Opening } from '../../core/cluster/opening'
+import type { Copies } from '../../core/copies'
 import { makeId } from '../../core/ids'
 import type { Json } from '../../core/json'
 import type { Journal } from '../../core/ledger/journal'
 import type { OutboundFetch, OutboundRequest } from '../../core/outbound/outbound-fetch'
 import { tryOperation } from '../../pipeline/apis/try-operation'
-import { type CellMembership, ownsControl } from '../cluster/cells/cell-membership'
 import { type ApiNeeds, composeApis, isClosedHost } from './apis'
-import { closedToAll, takeOffSaleAt } from './off-sale'
+import { closedToAll, takerOffSale } from './off-sale'
 import { followUpstreamPayments } from './upstream-payments'
 
 interface CatalogNeeds {
@@ -33,16 +31,13 @@ export async function composeImported(
   config: Config,
   needs: Omit<ApiNeeds, 'onOverruns'> &
     Pick<CatalogNeeds, 'ownOrigins'> & {
-      readonly stores: { readonly apis: ApiStore; readonly copies: Pick<ControlCopies, 'add'> }
+      readonly stores: { readonly apis: ApiStore; readonly copies: Pick<Copies, 'add'> }
       readonly journal: Journal
       /** Requests to addresses that strangers supply. */
       readonly strangers: OutboundFetch
-      /** Undefined: there is one cell. */
-      readonly membership: CellMembership | undefined
-      readonly opening: Opening
     },
 ) {
-  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, paying, membership, opening } = needs
+  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, paying } = needs
   const hasWallet = paying !== null
   const parts = {
     store: stores.apis,
@@ -55,22 +50,19 @@ export async function composeImported(
     hasWallet,
   }
   const apiCatalog = openCatalog(config, parts)
-  const takeOffSale = takeOffSaleAt(membership, apiCatalog, log)
+  const takeOffSale = takerOffSale(apiCatalog, log)
   const selling = composeApis(config, { ...needs, onOverruns: (operation) => void takeOffSale(closedToAll(operation)) })
   // The process may have ended after the last closing was stored and before the operation was disabled.
   const endClosed = () => {
     for (const { operation } of apis.routes.operations)
       if (closings.isClosedToAll(operation)) void takeOffSale(closedToAll(operation))
   }
-  if (ownsControl(membership)) {
-    await opening.whenOwned(async () => endClosed())
-    stores.copies.add({ read: async () => endClosed })
-  }
+  await stores.copies.add({ read: async () => endClosed })
   const { apiDeps, apiInputs } = selling
   const tryApi = (sold: SoldOperation, input: Json) =>
     tryOperation(apiDeps, apiInputs, sold, input, makeId('req', clock.now()))
   const upstreamPayments = followUpstreamPayments({ ...needs, catalog: apiCatalog, takeOffSale })
-  return { ...selling, apiCatalog, tryApi, upstreamPayments, takeOffSale, fetchDocument: apiDeps.fetch }
+  return { ...selling, apiCatalog, tryApi, upstreamPayments, fetchDocument: apiDeps.fetch }
 }
 
 /** Imported documents are strangers': what they refer to is fetched by the guarded way out. */

@@ -6,7 +6,6 @@ import { lostChanges } from '../../adapters/stores/libsql/backup/lost-changes'
 import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
 import type { RestoreCheckStore, RestoreNote } from '../../core/backup/restored'
 import { type Clock, isoTime } from '../../core/clock'
-import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { isJson, parsedJson } from '../../core/json'
 import type { LastTimes } from '../../core/ledger/clock-check'
 import type { Log } from '../../log'
@@ -14,7 +13,6 @@ import { RESTORED } from './restore'
 
 interface Needs {
   readonly restoreChecks: RestoreCheckStore
-  readonly cell?: { readonly name: CellName } | undefined
   readonly log: Log
   readonly threads?: WorkerThreads | undefined
 }
@@ -22,7 +20,7 @@ interface Needs {
 /** What `operator after-restore` needs. Warns at the start while restored data was not checked. */
 export async function composeAfterRestore(
   { dataDir }: { readonly dataDir: string },
-  { restoreChecks, cell, log, threads }: Needs,
+  { restoreChecks, log, threads }: Needs,
 ) {
   const restored = await readNote(join(dataDir, RESTORED))
   if (restored && !(await restoreChecks.checkOf(restored.restoredAt)))
@@ -30,7 +28,7 @@ export async function composeAfterRestore(
       copy: restored.copy,
       takenAt: isoTime(restored.takenAt),
     })
-  return { restored, restoreChecks, readLostChanges: lostChanges(threads), cell: cell?.name ?? MAIN_CELL }
+  return { restored, restoreChecks, readLostChanges: lostChanges(threads) }
 }
 
 /**

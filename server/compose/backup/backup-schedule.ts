@@ -3,7 +3,6 @@ import type { Config } from '../../config'
 import { Backups } from '../../core/backup/backups'
 import { BackupProblem } from '../../core/backup/target'
 import type { Clock } from '../../core/clock'
-import { AT_ONCE, type Opening } from '../../core/cluster/opening'
 import type { WebhookStore } from '../../core/webhooks/webhook'
 import { startBackups, startLocationCheck } from '../../jobs/backups'
 import type { Log } from '../../log'
@@ -15,28 +14,28 @@ interface Parts {
   readonly clock: Clock
   readonly log: Log
   readonly threads?: WorkerThreads | undefined
-  readonly opening?: Opening
 }
 
 /** Backups on an operator's command, and on the schedule of BACKUP_TO. */
-export function composeBackups(config: Config, { stores, clock, log, threads, opening = AT_ONCE }: Parts) {
+export function composeBackups(config: Config, { stores, clock, log, threads }: Parts) {
   const { dataDir, databaseUrl, backup } = config
   const source = { dataDir, databaseUrl, backup, threads }
   const backups = new Backups({ ...backupWork(source), clock })
   const configured = backup.to === null ? null : backupTarget(backup.to, source)
-  let check: ReturnType<typeof startLocationCheck> | null = null
-  const checkJob = configured && opening.job(() => (check = startLocationCheck(configured, log)))
+  const check = configured && startLocationCheck(configured, log)
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const job =
     configured &&
-    opening.job(() =>
-      startBackups(
-        {
-          ...{ backups, target: configured, everyMs: backup.everyMs, keep: backup.keep, clock },
-          onFailure: (reason) => writeEvent('backup.failed', String(clock.now()), { to: configured.location, reason }),
-        },
-        log,
-      ),
+    startBackups(
+      {
+        backups,
+        target: configured,
+        everyMs: backup.everyMs,
+        keep: backup.keep,
+        clock,
+        onFailure: (reason) => writeEvent('backup.failed', String(clock.now()), { to: configured.location, reason }),
+      },
+      log,
     )
   return {
     /** For operators' commands. */
@@ -56,7 +55,7 @@ export function composeBackups(config: Config, { stores, clock, log, threads, op
     /** Does not wait for a backup in progress, which may take minutes: what it wrote is removed by a later one. */
     close() {
       void job?.close()
-      void checkJob?.close()
+      void check?.close()
     },
   }
 }

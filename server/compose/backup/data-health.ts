@@ -3,10 +3,9 @@ import { type DiskLeft, diskLeft } from '../../adapters/backup/files'
 import { openBackupTarget } from '../../adapters/backup/open-target'
 import { examineServer, type ServerFacts } from '../../adapters/stores/libsql/backup/examine-server'
 import { readLog } from '../../adapters/stores/libsql/backup/read-log'
-import { type CopyFacts, examineCopy, withConnection } from '../../adapters/stores/libsql/backup/snapshot'
+import { type CopyFacts, examineCopy } from '../../adapters/stores/libsql/backup/snapshot'
 import { databaseFile } from '../../adapters/stores/libsql/driver/file/database-file'
 import { OWN_THREADS, type WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
-import { refuseMoved } from '../../adapters/stores/libsql/move/move-mark'
 import { SCHEMA_TIME } from '../../adapters/stores/libsql/upgrade'
 import type { BackupSettings } from '../../config/backups'
 
@@ -26,11 +25,9 @@ export const databaseFileOf = (url: string): string | null => databaseFile(url)
 export const diskOf = (path: string): Promise<DiskLeft> => diskLeft(path)
 
 /**
- * Reads a database file: its schema, whether its books agree, and whether its log can be read. Changes nothing. Throws `DataMoved` for one
- * that must not be served.
+ * Reads a database file: its schema, whether its books agree, and whether its log can be read. Changes nothing.
  */
 export async function examineData(file: string, threads: WorkerThreads = OWN_THREADS): Promise<DataHealth> {
-  await withConnection(file, 'reader', threads, (reader) => refuseMoved((sql) => reader.rows(sql)))
   const facts = await examineCopy(file, { everyPage: false, threads })
   const log = await readLog(`${file}.log`)
   const age = facts.schema === SCHEMA_TIME ? 'current' : facts.schema < SCHEMA_TIME ? 'older' : 'newer'
@@ -39,7 +36,7 @@ export async function examineData(file: string, threads: WorkerThreads = OWN_THR
 
 export type { ServerFacts }
 
-/** Reads the database server of one cell. Changes nothing. Throws if it does not answer. */
+/** Reads a database server. Changes nothing. Throws if it does not answer. */
 export function examineDatabase(
   place: { readonly url: string; readonly authToken: string | null },
   isSyncPromised: boolean,

@@ -1,6 +1,5 @@
 import type { OperatorActs } from '../../core/audit'
-import type { Opening } from '../../core/cluster/opening'
-import { startOperatorLog } from '../../jobs/following'
+import { startOperatorLog } from '../../jobs/operator-log'
 import type { Log } from '../../log'
 import { LineBudget } from './line-budget'
 
@@ -8,15 +7,9 @@ import { LineBudget } from './line-budget'
  * Logs each act of an operator or of support once. It follows the audit log, so that it has whatever is audited, by page, route or command,
  * and nothing that failed.
  */
-export async function openOperatorLog(
-  acts: OperatorActs,
-  { log, opening }: { readonly log: Log; readonly opening: Opening },
-) {
-  let position = 0
-  // The owner before logs what comes before.
-  await opening.whenOwned(async () => {
-    position = (await acts.after(null)).position
-  })
+export async function openOperatorLog(acts: OperatorActs, log: Log) {
+  // The process before logged what came before.
+  let { position } = await acts.after(null)
   const lines = new LineBudget((action, count) => log.info('more of the same', { what: action, count }))
   const follow = async () => {
     const read = await acts.after(position)
@@ -27,7 +20,7 @@ export async function openOperatorLog(
       log.info('an operator acted', { action, by: actor.id, ...about, audit: id })
     }
   }
-  const job = opening.job(() => startOperatorLog(follow, log))
+  const job = startOperatorLog(follow, log)
   return {
     /** Reads to the end first. */
     async close() {

@@ -1,22 +1,18 @@
 import type { MetricReadings } from '../../adapters/metrics/prometheus'
 import type { Config } from '../../config'
 import type { TraceSettings } from '../../config/traces'
-import type { OperatorActs } from '../../core/audit'
 import type { BackupReading } from '../../core/backup/backups'
 import { type Clock, isoTime } from '../../core/clock'
-import type { Opening } from '../../core/cluster/opening'
 import { isLoopbackHost } from '../../core/credentials/address'
 import { RecentCalls } from '../../core/telemetry/recent-calls'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import { outageId, UpstreamHealth } from '../../core/telemetry/upstream-health'
-import type { WebhookStore } from '../../core/webhooks/webhook'
 import { MetricsEndpoint } from '../../http/system/metrics-endpoint'
 import type { Readiness } from '../../http/system/readiness'
 import type { Log } from '../../log'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
-import { eventWriter } from '../webhooks'
+import type { ComposedCore } from '../core'
 import { CallLog } from './call-log'
-import type { MoneyLog } from './money-log'
 import { openOperatorLog } from './operator-log'
 
 interface Parts {
@@ -24,58 +20,19 @@ interface Parts {
   readonly clock: Clock
   /** Monotonic. */
   readonly stopwatch: Clock
-  readonly opening: Opening
-  readonly core: {
-    readonly stores: {
-      readonly books: { sums: MetricReadings['books'] }
-      readonly reconciliations: { reading: MetricReadings['comparison'] }
-      readonly journalState: MetricReadings['journal']
-      readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost' | 'lostEvents'>
-      readonly operatorActs: OperatorActs
-    }
-    readonly money: Pick<MoneyLog, 'summarize'>
-    readonly holds: { openHolds: MetricReadings['holds'] }
-    /** Null without metrics. */
-    readonly latencies: { read: MetricReadings['latencies'] } | null
-  }
-  /** Parts that are composed later, and read only with the metrics. */
-  readonly later: () => {
-    readonly pipeline: { readonly openCalls: { readonly count: number } }
-    readonly models: { readonly upstreams: ModelBackend['states'] }
-    readonly billing: { readonly moneyIn: { readonly rail: { fuel: MetricReadings['fuel'] } } }
-    readonly readiness: Pick<Readiness, 'status' | 'state' | 'nodeList'>
-    readonly backups: { readonly commands: { readonly backups: { reading: () => BackupReading } } }
-  }
+  readonly core: Pick<ComposedCore, 'stores' | 'money' | 'writeEvent'>
 }
 
-/** The observers of calls: the log, and metrics and traces if they are configured. */
-export async function composeTelemetry({ metrics: settings, traces, backup }: Config, parts: Parts) {
-  const { log, core, later } = parts
+export type Observing = Awaited<ReturnType<typeof composeTelemetry>>
+
+/** The observers of calls: the log, and metrics and traces if they are configured. Their libraries are loaded only then. */
+export async function composeTelemetry({ metrics: settings, traces }: Config, parts: Parts) {
+  const { log, core } = parts
   const health = upstreamHealth(parts)
   const calls = new CallLog(log)
-  const acts = await openOperatorLog(core.stores.operatorActs, parts)
+  const acts = await openOperatorLog(core.stores.operatorActs, log)
   const recent = new RecentCalls({ now: () => performance.now() })
-  // Libraries are loaded only if they are configured.
-  const isReady = async () => (await later().readiness.status()).status === 'ready'
-  const metrics =
-    settings &&
-    new (await import('../../adapters/metrics/prometheus')).PrometheusMetrics({
-      books: () => core.stores.books.sums(),
-      journal: () => core.stores.journalState(),
-      holds: () => core.holds.openHolds(),
-      openCalls: () => later().pipeline.openCalls.count,
-      lostEvents: () => core.stores.webhooks.lostEvents,
-      latencies: () => core.latencies?.read() ?? [],
-      upstreams: () => later().models.upstreams([]),
-      fuel: () => later().billing.moneyIn.rail.fuel(),
-      isReady,
-      backups: () => ({
-        ...later().backups.commands.backups.reading(),
-        everyMs: backup.to === null ? null : backup.everyMs,
-      }),
-      comparison: () => core.stores.reconciliations.reading(),
-      memoryLimit: () => process.constrainedMemory(),
-    })
+  const metrics = settings && new (await import('../../adapters/metrics/prometheus')).PrometheusMetrics()
   const tracer = traces && (await openTracer(traces, log))
   const telemetry: Telemetry = {
     callEnded(call) {
@@ -92,18 +49,11 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
     payment: (step) => metrics?.payment(step),
     tracer,
   }
-  const isLoopback = isLoopbackHost(settings?.listener?.host ?? '')
   return {
     telemetry,
-    /** For the routes of operators. */
-    routes: {
-      ...{ recentCalls: () => recent.read(), journalState: () => core.stores.journalState() },
-      readyState: () => later().readiness.state(),
-      nodeList: () => later().readiness.nodeList(),
-      backupReading: () => ({ ...later().backups.commands.backups.reading(), isScheduled: backup.to !== null }),
-    },
-    /** Null without metrics. */
-    endpoint: metrics && new MetricsEndpoint({ metrics, token: settings.token, isLoopback }),
+    recent,
+    /** Null unless they are configured. */
+    metrics,
     async close() {
       await acts.close()
       calls.summarize()
@@ -114,11 +64,43 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
   }
 }
 
+interface Read {
+  readonly core: Pick<ComposedCore, 'stores' | 'holds' | 'latencies'>
+  readonly pipeline: { readonly openCalls: { readonly count: number } }
+  readonly models: { readonly upstreams: ModelBackend['states'] }
+  readonly rail: Pick<MetricReadings, 'fuel'>
+  readonly readiness: Pick<Readiness, 'status'>
+  readonly backups: { reading(): BackupReading }
+}
+
+/** Serves the metrics, with what they read of the gateway. Null without metrics. */
+export function openMetricsEndpoint({ metrics: settings, backup }: Config, { metrics }: Observing, read: Read) {
+  if (!settings || !metrics) return null
+  const { core, pipeline, models, rail, readiness, backups } = read
+  metrics.readFrom({
+    books: () => core.stores.books.sums(),
+    journal: () => core.stores.journalState(),
+    holds: () => core.holds.openHolds(),
+    openCalls: () => pipeline.openCalls.count,
+    lostEvents: () => core.stores.webhooks.lostEvents,
+    latencies: () => core.latencies?.read() ?? [],
+    upstreams: () => models.upstreams([]),
+    fuel: () => rail.fuel(),
+    isReady: async () => (await readiness.status()).status === 'ready',
+    backups: () => ({ ...backups.reading(), everyMs: backup.to === null ? null : backup.everyMs }),
+    comparison: () => core.stores.reconciliations.reading(),
+    memoryLimit: () => process.constrainedMemory(),
+  })
+  const isLoopback = isLoopbackHost(settings.listener?.host ?? '')
+  return new MetricsEndpoint({ metrics, token: settings.token, isLoopback })
+}
+
 /** Notifies operators of upstreams that go down and come up again. */
 function upstreamHealth({ core, clock, stopwatch, log }: Parts): UpstreamHealth {
-  const writeEvent = eventWriter(core.stores.webhooks, clock, log)
+  const { writeEvent } = core
   return new UpstreamHealth({
-    ...{ clock, stopwatch },
+    clock,
+    stopwatch,
     watchers: {
       onDown({ upstream, failures, since, reason }) {
         log.error('an upstream is down', { upstream, failures, reason })

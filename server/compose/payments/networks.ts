@@ -8,22 +8,10 @@ import { PUBLISHED_ACCOUNTS } from '../../core/payments/published-accounts'
 import { reasonOf } from '../../core/result'
 import type { Log } from '../../log'
 
-/** Where this gateway's relayer is. */
-export interface Relay {
-  /** Asks the relayer of `main`, in the gateway of any other cell. */
-  readonly askMain: ((body: string, signal: AbortSignal) => Promise<Response>) | undefined
-  /** Whether this process may send from the relayer's account; undefined for one that is alone. */
-  readonly maySend: (() => boolean) | undefined
-}
-
 interface NetworkParts {
   readonly clock: Clock
   readonly log: Log
-  readonly relay: Relay
 }
-
-/** Answers what another cell's gateway asks of the relayer here. */
-type AnswerRelay = (asked: unknown) => Promise<object>
 
 interface OpenedTempo {
   readonly methods: readonly PaymentMethod[]
@@ -33,14 +21,7 @@ interface OpenedTempo {
   readonly chain: SandboxChain | null
 }
 
-interface OpenedEvm {
-  readonly methods: readonly PaymentMethod[]
-  /** Null where no other gateway may ask. */
-  readonly answerRelay: AnswerRelay | null
-}
-
 const NO_TEMPO: OpenedTempo = { methods: [], settings: null, chain: null }
-const NO_EVM: OpenedEvm = { methods: [], answerRelay: null }
 
 /** Opens all networks that are configured. If one cannot be opened, the others still work, and the log says why. Never rejects. */
 export async function openNetworks(config: Config, parts: NetworkParts) {
@@ -51,9 +32,9 @@ export async function openNetworks(config: Config, parts: NetworkParts) {
     })
   const [tempo, evm] = await Promise.all([
     usable('tempo', openTempo(config, parts), NO_TEMPO),
-    usable('evm', openEvm(config, parts), NO_EVM),
+    usable('evm', openEvm(config, parts), []),
   ])
-  return { ...tempo, ...evm, methods: [...tempo.methods, ...evm.methods] }
+  return { ...tempo, methods: [...tempo.methods, ...evm] }
 }
 
 async function openTempo(config: Config, parts: NetworkParts): Promise<OpenedTempo> {
@@ -100,28 +81,15 @@ async function openTempoMethod(
 }
 
 /** Payments on an EVM chain: for fixed prices, and for those that follow from the answer. */
-async function openEvm(
-  { payments, baseUrl }: Config,
-  { clock, log, relay: { askMain, maySend } }: NetworkParts,
-): Promise<OpenedEvm> {
+async function openEvm({ payments, baseUrl }: Config, { clock, log }: NetworkParts): Promise<readonly PaymentMethod[]> {
   const { evm, secret, realm } = payments
-  if (!evm) return NO_EVM
-  const [
-    { evmMethod },
-    { evmNetwork },
-    { uptoMethod },
-    { tokenProblem },
-    { trustedFetch },
-    { answerOfMain },
-    { UPTO_PROXY },
-  ] = await Promise.all([
+  if (!evm) return []
+  const [{ evmMethod }, { evmNetwork }, { uptoMethod }, { tokenProblem }, { trustedFetch }] = await Promise.all([
     import('../../adapters/payments/mpp/evm/evm'),
     import('../../adapters/payments/mpp/evm/evm-network'),
     import('../../adapters/payments/mpp/upto/upto'),
     import('../../adapters/payments/mpp/evm/token-check'),
     import('../../adapters/outbound/trusted-fetch'),
-    import('../../adapters/payments/mpp/chain/relayer-of-main'),
-    import('../../adapters/payments/mpp/upto/permit2'),
   ])
   const problem = await tokenProblem(evm)
   if (problem) throw new Error(problem)
@@ -131,19 +99,9 @@ async function openEvm(
   })
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })
   const facilitator = evm.facilitator && { ...evm.facilitator, fetch: trustedFetch }
-  const network = evmNetwork({
-    ...evm,
-    now: () => clock.now(),
-    onTrouble,
-    facilitator,
-    askMain,
-    ...(maySend && { maySend }),
-  })
+  const network = evmNetwork({ ...evm, now: () => clock.now(), onTrouble, facilitator })
   const options = { ...evm, secret, realm, origin: baseUrl, now: () => clock.now(), onTrouble, facilitator }
-  const { relayed, token } = network
-  if (!relayed) return { methods: [evmMethod(options, network)], answerRelay: null }
-  return {
-    methods: [evmMethod(options, network), uptoMethod(options, { ...network, relayed })],
-    answerRelay: askMain ? null : (asked) => answerOfMain(relayed.relayer, [token, UPTO_PROXY], asked),
-  }
+  const { relayed } = network
+  const method = evmMethod(options, network)
+  return relayed ? [method, uptoMethod(options, { ...network, relayed })] : [method]
 }

@@ -9,7 +9,7 @@ import type { Telemetry } from '../../core/telemetry/telemetry'
 import { startClaimFinishing } from '../../jobs/claim-finishing'
 import type { Job } from '../../jobs/job'
 import type { Log } from '../../log'
-import { openNetworks, type Relay } from './networks'
+import { openNetworks } from './networks'
 
 interface Parts {
   readonly claims: ClaimStore
@@ -19,9 +19,6 @@ interface Parts {
   /** Null if no card processor is configured. */
   readonly cards: CardTopUps | null
   readonly telemetry: Telemetry
-  readonly relay: Relay
-  /** See `PaymentsOptions`. */
-  readonly brakeShareOf: (max: number) => number
 }
 
 /** No offer can be made, because the gateway was closed before its networks were open. */
@@ -34,10 +31,7 @@ class PaymentsClosed extends Error {
  * Per-request payments. `open` loads their libraries and opens their networks after the server listens; until then, requests for
  * offers wait. If no network is usable there are no offers, and the log says why.
  */
-export function composePayments(
-  config: Config,
-  { claims, clock, log, topUps, cards, telemetry, relay, brakeShareOf }: Parts,
-) {
+export function composePayments(config: Config, { claims, clock, log, topUps, cards, telemetry }: Parts) {
   const { rail } = config.payments
   const opened = Promise.withResolvers<readonly PaymentMethod[]>()
   opened.promise.catch(() => undefined)
@@ -48,7 +42,8 @@ export function composePayments(
   const payments = new Payments({
     methods: () => opened.promise,
     secret: config.payments.secret,
-    ...{ claims, clock, shareOf: brakeShareOf },
+    claims,
+    clock,
     elsewhere: async (claim) => (claim.method === 'card' && cards ? cards.fateOf(claim) : { kind: 'open' }),
     pause: (ms) => Bun.sleep(ms),
     onTrouble: (what, reason) => log.warn(what, { reason }),
@@ -56,7 +51,7 @@ export function composePayments(
   })
   if (rail === 'off' && !config.payments.evm) opened.resolve([])
   const start = async (): Promise<void> => {
-    networks = await openNetworks(config, { clock, log, relay })
+    networks = await openNetworks(config, { clock, log })
     opened.resolve(networks.methods)
     finishing = startClaimFinishing({ payments, topUps, claims, clock, log })
     await finishing.run()
@@ -78,11 +73,6 @@ export function composePayments(
     lasting: async () => (await opened.promise).filter(({ name }) => rail !== 'sandbox' || name !== 'tempo'),
     /** The relayer's coins for gas, in whole coins of its chain; null without one, or before it was read. */
     fuel: async () => fuelOf(await Promise.race([opened.promise, []])),
-    /** Answers what another cell's gateway asks of the relayer here. */
-    async relay(asked: unknown): Promise<object> {
-      await opened.promise
-      return networks?.answerRelay?.(asked) ?? { kind: 'failed', reason: 'the relayer is not available', isSent: false }
-    },
     /** Opens the networks, unless the gateway is closed. Idempotent. Never rejects. */
     open,
     /** The settings of a wallet on this machine; null if payments are not available. */

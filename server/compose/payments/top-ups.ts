@@ -4,7 +4,6 @@ import { CardRefunds } from '../../core/accounts/cards/card-refunds'
 import { CardTopUps } from '../../core/accounts/cards/card-top-ups'
 import { TopUps } from '../../core/accounts/top-ups'
 import type { Clock } from '../../core/clock'
-import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { CardCheckout, UnknownCheckoutStore } from '../../core/payments/card-checkout'
 import type { ClaimStore } from '../../core/payments/claim'
@@ -17,19 +16,17 @@ interface Parts {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly log: Log
-  /** Whether another cell has this account; without it there is one cell. */
-  readonly isElsewhere?: ((account: AccountId) => Promise<boolean>) | undefined
 }
 
 /** Top-ups, by card if a processor is configured. Its library is loaded on first use. */
 export function composeTopUps(config: Config, parts: Parts) {
-  const { claims, refunds, unknown, ledger, clock, log, isElsewhere } = parts
+  const { claims, refunds, unknown, ledger, clock, log } = parts
   const topUps = new TopUps({ claims, ledger, clock })
   const checkout = config.cards ? lazyCheckout(config, clock, log) : null
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })
   const cards = checkout && {
     checkout,
-    topUps: new CardTopUps({ card: checkout, claims, topUps, ledger, unknown, clock, onTrouble, isElsewhere }),
+    topUps: new CardTopUps({ card: checkout, claims, topUps, ledger, unknown, clock, onTrouble }),
     refunds: new CardRefunds({ card: checkout, claims, store: refunds, ledger, clock }),
   }
   return { topUps, cards }

@@ -1,7 +1,6 @@
 import { ACCOUNTS } from '../accounts'
 import { APIS } from '../apis'
 import { BACKUPS } from '../backups'
-import { CLUSTER } from '../cluster'
 import { DATA } from '../data'
 import { LISTENING } from '../listening'
 import { MAIL } from '../mail'
@@ -23,7 +22,6 @@ import type { Setting, SettingGroup } from './setting'
 export const SETTING_GROUPS: readonly SettingGroup[] = [
   LISTENING,
   DATA,
-  CLUSTER,
   ACCOUNTS,
   MAIL,
   MODELS,

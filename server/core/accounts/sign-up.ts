@@ -1,19 +1,15 @@
 import { createHmac } from 'node:crypto'
 import { auditEntry } from '../audit'
 import type { Clock } from '../clock'
-import { type CellName, MAIN_CELL } from '../cluster/cells'
 import { networkOf, parseAddress, UNKNOWN_ADDRESS } from '../credentials/address'
 import { makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import type { Account } from './account'
-import type { AccountDirectory, AccountHome } from './directory'
+import type { AccountDirectory, DirectoryEntry } from './directory'
 import { SIGNUP_CREDIT, type SignupCredit, type SignupCreditStore } from './signup-credit'
 import type { SetupToken } from './staff/setup-token'
 import type { AccountStore } from './store'
-
-/** Users whose credit is known to be settled. The whole set is cleared when it is full. */
-const MAX_SETTLED = 50_000
 
 /** The source of a sign-up. */
 export interface SignUpOrigin {
@@ -26,11 +22,7 @@ const UNKNOWN_ORIGIN: SignUpOrigin = { address: null, isFromThisMachine: false }
 
 interface Parts {
   readonly accounts: AccountStore
-  readonly directory: Pick<AccountDirectory, 'assignHome' | 'homeOf'>
-  /** The cell of `accounts` and `ledger`. */
-  readonly cell: CellName
-  /** The open cells, `main` first. */
-  readonly cells: readonly CellName[]
+  readonly directory: Pick<AccountDirectory, 'assign'>
   readonly ledger: Ledger
   readonly credits: SignupCreditStore
   readonly clock: Clock
@@ -52,48 +44,29 @@ interface Parts {
  * the account and its 2 USD signup credit, in one commit, under the id of that row. Idempotent, also after a crash between the two: the sign-up
  * hook calls it, and `/api` calls it again if that hook failed (spec D4). Returns null when the account could not be committed. Where
  * owners confirm their address, the credit is one more idempotent step.
- *
- * With several cells, `main` decides the credit and the directory says the cell. The account itself is opened, and its credit booked, by the
- * gateway of that cell at the user's first request, and by no other one.
  */
 export class SignUp {
   private readonly parts: Parts
   private readonly mutex = new KeyedMutex()
   /** Users who confirmed their address and did not sign in since, while this process runs. */
   private readonly newcomers = new Set<string>()
-  /** Users of a cell other than `main` whose credit is booked, or refused for good. */
-  private readonly settled = new Set<string>()
 
   constructor(parts: Parts) {
     this.parts = parts
   }
 
-  /** Null if it could not be committed, or is another cell's (`isElsewhere`). */
+  /** Null if it could not be committed. */
   openAccount(userId: string, origin: SignUpOrigin = UNKNOWN_ORIGIN): Promise<Account | null> {
     return this.mutex.take(userId, async () => {
-      const { accounts, directory, cell } = this.parts
+      const { accounts, directory, clock, firstIsOperator } = this.parts
       const known = await accounts.byUser(userId)
-      if (known) {
-        if (cell !== MAIN_CELL) await this.settleCredit(known)
-        return known
-      }
-      const before = await directory.homeOf(userId)
-      if (cell !== MAIN_CELL) {
-        if (before?.cell !== cell) return null
-        return this.open(userId, before, await this.parts.credits.of(userId), origin)
-      }
-      if (before && before.cell !== cell) return null
-      const at = this.parts.clock.now()
+      if (known) return known
+      const at = clock.now()
       const credit = await this.decide(userId, origin, at)
-      const home = await this.assignHome(userId, origin, at)
-      return home.cell === cell ? this.open(userId, home, credit, origin) : null
+      const mayBeOperator = firstIsOperator && origin.isFromThisMachine
+      const entry = await directory.assign({ accountId: makeId('acct', at), userId, mayBeOperator, createdAt: at })
+      return this.open(userId, entry, credit, origin)
     })
-  }
-
-  /** Whether the account of this user is another cell's, open or not. */
-  async isElsewhere(userId: string): Promise<boolean> {
-    const home = await this.parts.directory.homeOf(userId)
-    return home !== null && home.cell !== this.parts.cell
   }
 
   /**
@@ -104,15 +77,14 @@ export class SignUp {
     return this.mutex.take(userId, async () => {
       const { accounts, ledger, clock, credits } = this.parts
       const account = await accounts.byUser(userId)
-      if (!account && !(await this.isElsewhere(userId))) return false
+      if (!account) return false
       const before = await credits.of(userId)
       const credit = await credits.confirm(userId, clock.now())
       if (credit !== before) {
         this.report(credit)
         this.newcomers.add(userId)
       }
-      // The account's own cell books it.
-      if (credit !== 'granted' || !account) return true
+      if (credit !== 'granted') return true
       const booked = await ledger.credit({ ...creditOf(userId), account: account.id })
       return booked.ok || booked.error === 'already_booked'
     })
@@ -141,22 +113,18 @@ export class SignUp {
     return this.newcomers.delete(userId)
   }
 
-  private assignHome(userId: string, { isFromThisMachine }: SignUpOrigin, at: number): Promise<AccountHome> {
-    const { directory, firstIsOperator, cells } = this.parts
-    const mayBeOperator = firstIsOperator && isFromThisMachine
-    return directory.assignHome({ accountId: makeId('acct', at), userId, mayBeOperator, createdAt: at, cells })
-  }
-
   private async open(
     userId: string,
-    { accountId: id, role, createdAt }: AccountHome,
+    { accountId: id, role, createdAt }: DirectoryEntry,
     credit: SignupCredit | null,
     origin: SignUpOrigin,
   ): Promise<Account | null> {
     const { accounts, ledger, clock, setupToken } = this.parts
     const opening = { id, userId, createdAt }
     const audit = auditEntry({
-      ...{ at: clock.now(), accountId: id, action: 'account.open' },
+      at: clock.now(),
+      accountId: id,
+      action: 'account.open',
       actor: { kind: 'owner', id: userId, address: origin.address },
       detail: { credit, operator: role === 'operator' },
     })
@@ -165,28 +133,9 @@ export class SignUp {
         ? await ledger.credit({ ...creditOf(userId), account: id, opening, audit })
         : await ledger.openAccount(opening, audit)
     if (!opened.ok) return null
-    this.noteSettled(userId, credit)
     const account = await accounts.byUser(userId)
     if (account?.operator) setupToken.withdraw()
     return account
-  }
-
-  /** Books a credit that `main` granted after the account was opened here, once. Tries again at the next request if it cannot. */
-  private async settleCredit({ id, userId }: Account): Promise<void> {
-    if (this.settled.has(userId)) return
-    const { ledger, credits } = this.parts
-    const credit = await credits.of(userId)
-    if (credit === 'granted') {
-      const booked = await ledger.credit({ ...creditOf(userId), account: id })
-      if (!booked.ok && booked.error !== 'already_booked') return
-    }
-    this.noteSettled(userId, credit)
-  }
-
-  private noteSettled(userId: string, credit: SignupCredit | null): void {
-    if (this.parts.cell === MAIN_CELL || credit === 'awaiting_confirmation') return
-    if (this.settled.size >= MAX_SETTLED) this.settled.clear()
-    this.settled.add(userId)
   }
 
   private async decide(userId: string, origin: SignUpOrigin, at: number): Promise<SignupCredit> {

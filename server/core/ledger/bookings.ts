@@ -15,6 +15,4 @@ export interface Bookings {
   under(reference: string): Promise<Booked>
   /** The charge of a call, less the reversal of a failed commit. Null when it was not charged. */
   chargeOf(account: AccountId, request: RequestId): Promise<Split | null>
-  /** Whether the stored response of a call was given to a repeat. */
-  isGivenAgain(request: RequestId): Promise<boolean>
 }

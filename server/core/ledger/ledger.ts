@@ -28,11 +28,8 @@ export interface Settlement {
 /** `not_durable`: nothing was charged. `outcome_unknown`: if it turns out that it was charged, the ledger reverses it. */
 export type CaptureRefusal = SettleRefusal | 'not_durable' | 'outcome_unknown'
 
-/**
- * A charge whose caller got a 503, and whose outcome this process never learns because it lost the database. Whoever owns that next knows it
- * (`Ledger.reverse`).
- */
-export interface UndecidedCharge {
+/** A charge whose outcome is unknown, so its caller got a 503. */
+interface UndecidedCharge {
   readonly account: AccountId
   readonly pool: PoolId | null
   /** The parent of the pool, if it has one. */
@@ -59,7 +56,6 @@ export class Ledger {
   private readonly journal: Journal
   private readonly clock: Clock
   private readonly onReversalFailure: (request: RequestId, reason: string) => void
-  private readonly onUndecided: (charge: UndecidedCharge) => void
   private readonly bookings: Bookings
   private readonly moves: MoneyMoves
   /** Requests whose holds are durable. */
@@ -76,8 +72,6 @@ export class Ledger {
     clock: Clock
     /** An alarm: a caller got a 503 but was charged, and the reversal failed too. */
     onReversalFailure: (request: RequestId, reason: string) => void
-    /** Tell the next owner of the database. */
-    onUndecided?: ((charge: UndecidedCharge) => void) | undefined
   }) {
     this.holds = parts.holds
     this.journal = parts.journal
@@ -85,7 +79,6 @@ export class Ledger {
     this.bookings = parts.bookings
     this.moves = new MoneyMoves(parts)
     this.onReversalFailure = parts.onReversalFailure
-    this.onUndecided = parts.onUndecided ?? (() => undefined)
   }
 
   /** Reserves the maximum cost of a call. A granted hold can always be captured. */
@@ -221,28 +214,6 @@ export class Ledger {
   }
 
   /**
-   * Gives back what a call was charged whose caller got a 503 from the previous owner of the database. Once, however often it is asked; does nothing
-   * if the charge was not written, an operator refunded it, or a repeat of the request has had the response. Resolves to whether it gave something back. Rejects while it is not known.
-   */
-  async reverse(charge: UndecidedCharge): Promise<boolean> {
-    const { account, call } = charge
-    if (this.undecided.has(call.id)) throw new Error('it is being reversed')
-    this.undecided.add(call.id)
-    try {
-      await this.holds.known(account, charge.pool)
-      return await this.answers.take(call.id, async () => {
-        const split = await this.bookings.chargeOf(account, call.id)
-        if (!split || (await this.refundOf(call.id)) > 0 || (await this.bookings.isGivenAgain(call.id))) return false
-        const fate = await this.undo({ ...charge, split })
-        if (fate !== 'committed') throw new Error('the reversal was not written')
-        return true
-      })
-    } finally {
-      this.undecided.delete(call.id)
-    }
-  }
-
-  /**
    * Gives the stored response of a call to a repeat of its request: from then on its charge is final. `mark` writes that down, and resolves to false if the
    * response is gone. `undecided`: the charge may still be reversed, because its caller got a 503.
    */
@@ -305,15 +276,14 @@ export class Ledger {
     const { id } = charge.call
     const wasDurable = this.durable.delete(id)
     const fate = await outcome
-    // The next owner charges what a durable hold is for, if this charge was not written.
-    if (fate === 'lost') return wasDurable ? undefined : this.onUndecided(charge)
+    if (fate === 'lost') return
     if (fate === 'refused') {
       if (wasDurable) void this.end(id)
       await this.holds.release(id, true)
     } else {
       await this.holds.captured(id, true)
       const undone = await this.undo(charge)
-      if (undone === 'lost') return this.onUndecided(charge)
+      if (undone === 'lost') return
       if (undone === 'refused') this.onReversalFailure(id, 'the reversal was refused')
     }
     this.undecided.delete(id)

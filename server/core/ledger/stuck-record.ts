@@ -39,7 +39,7 @@ export function isDue({ source, record }: StuckRecord): boolean {
   return source === 'log' || stuckKind(record) === 'reversal'
 }
 
-/** The stuck records of the accounts, in the database of their cell. */
+/** The stuck records of the accounts. */
 export interface StuckStore {
   /** Oldest first, at most `limit`, after the one with the id `after`. */
   page(limit: number, after: StuckId | null): Promise<readonly StuckRecord[]>

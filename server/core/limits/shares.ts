@@ -1,5 +1,5 @@
-/** Why a holder gets no slot: there is none at all, all are taken, or it has its share. */
-export type NoSlot = 'none' | 'full' | 'own_share'
+/** Why a holder gets no slot: all are taken, or it has its share. */
+export type NoSlot = 'full' | 'own_share'
 
 /** An account holds at most this many times the concurrency of its tier, which is per key, of what all accounts share. */
 export const TIMES_THE_TIER = 2
@@ -15,20 +15,12 @@ interface Held {
  */
 export class Shares {
   private readonly resources = new Map<string, Held>()
-  private readonly shareOf: (cap: number) => number
-
-  /** `shareOf`: how much of a resource is this gateway's; all of it, if there is no other. */
-  constructor(shareOf: (cap: number) => number = (cap) => cap) {
-    this.shareOf = shareOf
-  }
 
   /** Takes one of `slots`, of which the holder may have at most `own`, or says why not. Atomic. Give it back once. */
   take(resource: string, holder: string, slots: number, own = Number.POSITIVE_INFINITY): NoSlot | null {
-    const all = this.shareOf(slots)
-    if (all === 0) return 'none'
     const held = this.resources.get(resource)
-    if (held && held.all >= all) return 'full'
-    const half = Math.max(1, Math.floor(all / 2))
+    if ((held?.all ?? 0) >= slots) return 'full'
+    const half = Math.max(1, Math.floor(slots / 2))
     if (held && (held.by.get(holder) ?? 0) >= Math.min(own, half)) return 'own_share'
     this.add(resource, holder)
     return null

@@ -47,12 +47,6 @@ export interface ChainComparison {
   readonly complete: boolean
 }
 
-/** What the payments of one cell and the chains show, before it is known what other cells have. */
-export interface ChainFindings extends ChainComparison {
-  /** Transactions that the payments here explain to the last unit, as the problems that they would be if another cell has payments of them. */
-  readonly explained: readonly ChainProblem[]
-}
-
 export interface ChainCheckParts {
   readonly methods: () => Promise<readonly PaymentMethod[]>
   readonly claims: ClaimStore
@@ -67,17 +61,20 @@ interface Period {
 
 /**
  * Compares paid claims with the transfers that the recipient got, by transaction, for each chain. `apply` books what was refused and arrived. Names
- * every problem: `shownProblems` cuts them.
+ * at most 1,000 problems, the most important first.
  */
-export async function compareWithChain(parts: ChainCheckParts, asked: Period, apply: boolean): Promise<ChainFindings> {
+export async function compareWithChain(
+  parts: ChainCheckParts,
+  asked: Period,
+  apply: boolean,
+): Promise<ChainComparison> {
   const { methods, clock } = parts
   const period = { from: asked.from, to: Math.min(asked.to, clock.now() - UNDER_WAY_MS) }
   const all = await methods()
   const claims = period.from < period.to ? await claimsAround(parts, period) : []
-  if (!claims) return { ...period, payments: 0, transfers: 0, booked: 0, problems: [], explained: [], complete: false }
+  if (!claims) return { ...period, payments: 0, transfers: 0, booked: 0, problems: [], complete: false }
   const sums = { payments: 0, transfers: 0, booked: 0, complete: true }
   const problems: ChainProblem[] = []
-  const explained: ChainProblem[] = []
   for (const received of networksOf(all)) {
     const those = all.filter((method) => method.received?.network === received.network)
     const own = claims.filter(({ method }) => those.some(({ name }) => name === method))
@@ -86,9 +83,7 @@ export async function compareWithChain(parts: ChainCheckParts, asked: Period, ap
       sums.complete = false
       continue
     }
-    const found = compared(own, transfers, those, period)
-    problems.push(...found.problems)
-    explained.push(...found.explained)
+    problems.push(...compared(own, transfers, those, period))
     sums.payments += own.filter((claim) => isWithin(claim, period)).length
     sums.transfers += transfers.length
   }
@@ -104,54 +99,7 @@ export async function compareWithChain(parts: ChainCheckParts, asked: Period, ap
     problems.push(problemOf('not_booked', claim, late, { here: 0, onChain: claim.amount }))
     if (apply) sums.booked += await booked(parts, claim, late)
   }
-  return { ...period, ...sums, problems, explained }
-}
-
-/** At most 1,000 problems, those first that matter. */
-export function shownProblems({ explained: _, ...comparison }: ChainFindings): ChainComparison {
-  return { ...comparison, problems: comparison.problems.toSorted(byWeight).slice(0, MAX_PROBLEMS) }
-}
-
-/**
- * The comparisons of several cells with the same chains, joined: a transfer is explained by any cell, and the payments of one
- * transaction may be in several.
- */
-export function joinedChains(cells: readonly ChainFindings[]): ChainFindings | null {
-  const [first] = cells
-  if (!first) return null
-  const explained = new Set(cells.flatMap((cell) => cell.explained))
-  const groups = Map.groupBy(
-    [...cells.flatMap((cell) => cell.problems), ...explained],
-    ({ kind, payment, reference }) => (reference === null ? `${kind} ${payment}` : normalizedReference(reference)),
-  )
-  const sum = (of: (cell: ChainComparison) => number) => cells.reduce((total, cell) => total + of(cell), 0)
-  return {
-    ...first,
-    payments: sum((cell) => cell.payments),
-    transfers: Math.max(...cells.map((cell) => cell.transfers)),
-    booked: sum((cell) => cell.booked),
-    complete: cells.every((cell) => cell.complete),
-    problems: [...groups.values()].flatMap((about) => joinedProblems(about, cells.length, explained)),
-    explained: [],
-  }
-}
-
-/** What is left of what the cells say about one transaction. */
-function joinedProblems(
-  about: readonly ChainProblem[],
-  cells: number,
-  explained: ReadonlySet<ChainProblem>,
-): readonly ChainProblem[] {
-  const strange = about.filter(({ kind }) => kind === 'payment_unknown')
-  const others = about.filter(({ kind }) => kind !== 'payment_unknown')
-  // A cell that says something else, or nothing, knows it.
-  if (others.length === 0) return strange.length === cells ? strange.slice(0, 1) : []
-  const [one, ...more] = others.filter(({ kind }) => kind === 'amount_differs')
-  const rest = others.filter(({ kind }) => kind !== 'amount_differs')
-  if (!one) return rest
-  const here = more.reduce((total, problem) => total + problem.here, one.here)
-  const agrees = more.length > 0 ? here === one.onChain : explained.has(one)
-  return agrees ? rest : [...rest, { ...one, here }]
+  return { ...period, ...sums, problems: problems.toSorted(byWeight).slice(0, MAX_PROBLEMS) }
 }
 
 /** Anybody can send dust to a recipient: it must not hide what matters. */
@@ -205,7 +153,7 @@ function compared(
   transfers: readonly Transfer[],
   methods: readonly PaymentMethod[],
   period: Period,
-): Pick<ChainFindings, 'problems' | 'explained'> {
+): readonly ChainProblem[] {
   const method = methods[0]?.name ?? ''
   const arrived = Map.groupBy(transfers, ({ reference }) => normalizedReference(reference))
   const claimed = Map.groupBy(claims, ({ reference, transaction }) => {
@@ -215,7 +163,6 @@ function compared(
     )
   })
   const problems: ChainProblem[] = []
-  const explained: ChainProblem[] = []
   for (const [name, own] of claimed) {
     const paid = own.filter((claim) => claim.paid)
     const [claim] = paid
@@ -225,9 +172,9 @@ function compared(
     const here = paid.reduce((sum, { amount }) => sum + amount, 0)
     const reference = moved?.[0]?.reference ?? claim.reference
     if (moved) {
+      if (sumOf(moved) === units) continue
       const amounts = { here, onChain: microsOf(methods, claim.method, sumOf(moved)) }
-      const found = sumOf(moved) === units ? explained : problems
-      found.push(problemOf('amount_differs', claim, reference, amounts))
+      problems.push(problemOf('amount_differs', claim, reference, amounts))
     } else if (isWithin(claim, period))
       problems.push(problemOf('transfer_missing', claim, reference, { here, onChain: 0 }))
   }
@@ -247,7 +194,7 @@ function compared(
       at,
     })
   }
-  return { problems, explained }
+  return problems
 }
 
 /** Whether the claim's own time is in the period, late enough for its transfer to be looked for only there. */

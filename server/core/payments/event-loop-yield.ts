@@ -1,6 +1,6 @@
 /**
  * Work that takes the processor for milliseconds, such as the check of a signature: one piece in each turn of the event loop, first come,
- * first served. Between two pieces the process does all else that is due: timers, leases, other requests.
+ * first served. Between two pieces the process does all else that is due: timers, other requests.
  */
 export class EventLoopYield {
   private readonly waiting: (() => void)[] = []

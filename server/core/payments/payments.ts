@@ -38,8 +38,6 @@ export interface Purchase {
 export interface PaymentsOptions extends PaymentParts, FinishParts {
   /** The key of the hash under which addresses are stored. */
   readonly secret: string
-  /** The part of what a payer may leave open that is this gateway's, where several count by themselves. Absent: all of it. */
-  readonly shareOf?: (max: number) => number
 }
 
 /** The longest that one attempt may take, from claim to response. */
@@ -279,9 +277,9 @@ export class Payments {
   }
 
   private async paysFirst(claim: NewClaim): Promise<boolean> {
-    const { claims, clock, shareOf = (max) => max } = this.options
-    if ((await claims.settleFailures(claim, clock.now() - HOUR_MS)) >= shareOf(MAX_SETTLE_FAILURES)) return true
-    return claim.purpose === 'call' && (await claims.openUnpaid(claim)) >= shareOf(MAX_UNPAID)
+    const { claims, clock } = this.options
+    if ((await claims.settleFailures(claim, clock.now() - HOUR_MS)) >= MAX_SETTLE_FAILURES) return true
+    return claim.purpose === 'call' && (await claims.openUnpaid(claim)) >= MAX_UNPAID
   }
 
   /** The refusal of a payment that expires before the work can be done and paid for; otherwise null. */

@@ -55,7 +55,7 @@ export const BUSY: PaymentRefusal = {
     'The gateway is checking as many payments as it can. Nothing was charged, and the credential stays valid. Send the request again with the same credential.',
 }
 
-/** The network answers, but this gateway cannot send to it: the node that sends for all is away, or has too much to send. */
+/** The network answers, but this gateway cannot send to it: its relayer has too much to send. */
 export const CANNOT_SEND: PaymentRefusal = {
   code: 'service_unavailable',
   reason:

@@ -10,12 +10,6 @@ export interface RetentionStore {
   prune(table: PrunedTable, before: number, maxRows: number): Promise<boolean>
 }
 
-/** Rows of which each says until when it is kept. */
-export interface KeptDirectory {
-  /** Removes at most `maxRows` rows of each kind that are kept no longer than `now`, in milliseconds. Returns whether more may be left. */
-  prune(now: number, maxRows: number): Promise<boolean>
-}
-
 /** How many days rows are kept; 0 keeps them. */
 export interface RetentionDays {
   readonly requests: number

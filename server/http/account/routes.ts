@@ -1,6 +1,6 @@
 import type { SignUp } from '../../core/accounts/sign-up'
 import type { Operator } from '../../core/accounts/staff/operator'
-import type { SetupTokenUse } from '../../core/accounts/staff/setup-token'
+import type { SetupToken } from '../../core/accounts/staff/setup-token'
 import type { Parameters } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import type { CredentialStore } from '../../core/credentials/store'
@@ -35,7 +35,7 @@ export function accountRoutes(parts: {
   ledger: Ledger
   limiter: Limiter
   operator: Operator
-  setupToken: Pick<SetupTokenUse, 'use'>
+  setupToken: Pick<SetupToken, 'use'>
   signUp: SignUp
   events: Pick<LiveEvents, 'mark'>
   now: () => number
@@ -76,7 +76,7 @@ export function accountRoutes(parts: {
         async ({ owner: { account, actor }, context }): Promise<OperatorClaimed> => {
           // Any mistake in the body gets the answer of a wrong token.
           const { token = '' } = validateBody(OperatorClaim, taken(await readJson(context))).form
-          if (!(await setupToken.use(token)))
+          if (!setupToken.use(token))
             throw new Failed(
               failure(
                 'insufficient_permissions',

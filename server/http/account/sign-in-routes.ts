@@ -19,7 +19,7 @@ import { UNDOCUMENTED } from '../openapi/documented'
 import { ANYBODY, allowed, signedInUser } from '../routing/api-access'
 import { keepsApps, keptKeys } from './app-record'
 
-/** What becomes of the apps of users, whose accounts may be in another cell. */
+/** Ends the access of apps to the accounts of users. */
 interface UsersOfApps {
   disconnectApps(userId: string, address: string | null, because: AppsEnd, keptKeys?: readonly string[]): Promise<void>
   appLeft(holder: TokenHolder): Promise<void>

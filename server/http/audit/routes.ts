@@ -8,10 +8,7 @@ import { queryOf, refuseCursor } from '../middleware/input/list-query'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { csvFile, jsonLinesFile, paced } from '../middleware/response/csv'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
-import type { CellTarget, OperatorAccess } from '../operator/cells/cell-routing'
-import { AUDIT_CSV, AUDIT_LINES } from '../operator/cells/file-joins'
-import { AUDIT } from '../operator/cells/report-joins'
-import { allowed, signedIn } from '../routing/api-access'
+import { type ApiAccess, allowed, signedIn } from '../routing/api-access'
 import { costing, EXPORT, page } from '../routing/cost'
 import { AUDIT_DOCS } from './docs'
 import { AUDIT_FILTER, AUDIT_QUERY, auditFilterOf, OPERATOR_AUDIT_FILTER, OPERATOR_AUDIT_QUERY } from './query'
@@ -76,12 +73,12 @@ export function operatorAuditRoutes({
 }: {
   readonly audit: AuditTrail
   readonly identity: Identity
-  readonly operator: (cells: CellTarget) => OperatorAccess
+  readonly operator: () => ApiAccess
 }) {
   return routeGroup({ name: 'operator-audit', prefix: '/api/operator' })
     .get(
       '/audit',
-      ...allowed(operator(AUDIT), costing(page, UNDOCUMENTED), async ({ context }): Promise<OperatorAuditPage> => {
+      ...allowed(operator(), costing(page, UNDOCUMENTED), async ({ context }): Promise<OperatorAuditPage> => {
         const query = queryOf(OPERATOR_AUDIT_QUERY, context)
         const page = await auditPage(audit, auditFilterOf(accountIn(query), query), query)
         const emailOf = actorEmails(identity)
@@ -94,7 +91,7 @@ export function operatorAuditRoutes({
     )
     .get(
       '/audit.csv',
-      ...allowed(operator(AUDIT_CSV), costing(EXPORT, UNDOCUMENTED), ({ context }) => {
+      ...allowed(operator(), costing(EXPORT, UNDOCUMENTED), ({ context }) => {
         const query = queryOf(OPERATOR_AUDIT_FILTER, context)
         const pages = pagesOf(audit, auditFilterOf(accountIn(query), query), context)
         return csvFile(context, 'audit.csv', AUDIT_CSV_HEAD, pages, (entry) => auditCsvLine(operatorsEntry(entry)))
@@ -102,7 +99,7 @@ export function operatorAuditRoutes({
     )
     .get(
       '/audit.jsonl',
-      ...allowed(operator(AUDIT_LINES), costing(EXPORT, UNDOCUMENTED), ({ context }) => {
+      ...allowed(operator(), costing(EXPORT, UNDOCUMENTED), ({ context }) => {
         const query = queryOf(OPERATOR_AUDIT_FILTER, context)
         return jsonLinesFile(
           context,

@@ -1,7 +1,6 @@
 import type { CardTopUps } from '../../core/accounts/cards/card-top-ups'
 import { boundedBytes } from '../../core/bounded-bytes'
 import { failure } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
 import type { CardCheckout } from '../../core/payments/card-checkout'
 import { routeGroup } from '../middleware/request-context'
 import { Failed, notFound } from '../middleware/response/failures'
@@ -16,15 +15,10 @@ const MAX_BYTES = 256 * 1024
 export interface CardMessageParts {
   /** Null if no card processor is configured. */
   readonly cards: { readonly topUps: CardTopUps; readonly checkout: CardCheckout } | null
-  /** In the gateway of `main`, if there are several cells. */
-  readonly cells: {
-    /** The answer of the cell of an account; undefined if that is this one. */
-    askOfAccount(account: AccountId, request: Request): Promise<Response | undefined>
-  } | null
 }
 
 /** Webhooks of the card processor. A message that cannot be processed gets a 5xx, so that the processor sends it again. */
-export function cardMessageRoutes({ cards, cells }: CardMessageParts) {
+export function cardMessageRoutes({ cards }: CardMessageParts) {
   return routeGroup({ name: 'card-messages' }).post(
     '/api/webhooks/stripe',
     ...allowed(ANYBODY, costing(READ, documented(BILLING_DOCS.stripe)), async ({ context: { request } }) => {
@@ -35,11 +29,6 @@ export function cardMessageRoutes({ cards, cells }: CardMessageParts) {
         throw new Failed(
           failure('invalid_request', 'The Stripe-Signature header is missing or does not match the body.'),
         )
-      const account = cells && (await cards.topUps.accountOf(message))
-      // Unchanged: its gateway checks the signature for itself.
-      const sent = account && new Request(request.url, { method: 'POST', headers: request.headers, body })
-      const elsewhere = sent && (await cells?.askOfAccount(account, sent))
-      if (elsewhere) return elsewhere
       await cards.topUps.follow(message)
       return { received: true }
     }),

@@ -103,7 +103,7 @@ async function accountOf(
       ),
     )
   const account = named as AccountId // verified later by the signature of the challenge
-  // Money for an account that is not in this cell could not be booked.
+  // Money for an account that does not exist could not be booked.
   if ((await ledger.balance(account)) === null)
     return err(failure('invalid_challenge', 'The challenge names an account that does not exist here.'))
   return ok(account)

@@ -1,8 +1,7 @@
 import { Elysia, type ElysiaConfig } from 'elysia'
 import type { Clock } from '../../core/clock'
-import type { StaffClaim } from '../../core/cluster/cells'
 import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
-import type { AccountId, KeyId, RequestId } from '../../core/ids'
+import type { AccountId, KeyId } from '../../core/ids'
 import type { Readings, Subject } from '../../core/limits/limiter'
 import type { AuthenticatedCall, Caller, Route } from '../../pipeline/call'
 import { isBelowV1beta } from '../routing/sdk-paths'
@@ -68,8 +67,6 @@ export class RequestContext implements BodySource {
   readonly url: URL
   /** Keys that Google's older clients send as `?key=`. */
   readonly queryKeys: readonly string[]
-  /** Who asks, if the gateway of `main` asks for an operator. Only the node can say so. */
-  readonly staff: StaffClaim | null
   /** Set once the call is authenticated; never for a path that is not gated. */
   reply: Reply | null = null
   authenticated: AuthenticatedCall | null = null
@@ -84,7 +81,7 @@ export class RequestContext implements BodySource {
   private readonly admission: Admission
 
   constructor(request: Request, server: BunServer, deps: ContextDeps, admission: Admission) {
-    const { clock, intake, addressOf, requestIdOf, staffOf } = deps
+    const { clock, intake, addressOf } = deps
     const at = clock.now()
     const url = new URL(request.url)
     const peer = server ? parseAddress(server.requestIP(original(request))?.address ?? '') : IN_PROCESS
@@ -94,12 +91,11 @@ export class RequestContext implements BodySource {
     this.origin = origin
     this.intake = intake
     this.admission = admission
-    this.ids = requestIds(request.headers, at, origin.isPart ? null : requestIdOf?.(request.headers))
+    this.ids = requestIds(request.headers, at)
     this.address = origin.ownKey ? origin.ownKey.address : addressOf(socket, request.headers)
     this.at = at
     this.url = url
     this.queryKeys = keysTakenFrom(url)
-    this.staff = staffOf?.(request.headers) ?? null
     this.socket = socket
     this.server = server
   }
@@ -158,14 +154,10 @@ export interface ContextDeps {
   readonly intake: Intake
   /** The client's address, from the socket's and the headers of trusted proxies. */
   readonly addressOf: (socket: Address, headers: Headers) => Address
-  /** The gateway's own id of a request, if another node has made it. */
-  readonly requestIdOf?: (headers: Headers) => RequestId | null
-  /** The operator for whom `main` asks, in the gateway of another cell. From nothing that a caller can send. */
-  readonly staffOf?: (headers: Headers) => StaffClaim | null
 }
 
 /** Removes the keys from the query of a path that takes them there, so that no log, trace or fingerprint has them. */
-export function keysTakenFrom(url: URL): readonly string[] {
+function keysTakenFrom(url: URL): readonly string[] {
   if (url.search === '' || !isBelowV1beta(url.pathname)) return []
   const keys = url.searchParams.getAll('key')
   if (keys.length > 0) url.searchParams.delete('key')

@@ -2,7 +2,6 @@ import type { ParameterTable } from '../../core/catalog/parameters'
 import { makeId, type RequestId } from '../../core/ids'
 
 const VALID_ID = /^[A-Za-z0-9._:-]{1,128}$/
-const OWN_ID = /^req_[0-9a-f]{32}$/
 
 /** For the documentation. An invalid id is ignored, not refused. */
 export const REQUEST_ID_HEADER = {
@@ -27,17 +26,11 @@ export interface RequestIds {
   readonly echoed: string
 }
 
-/** `given`: the gateway's own id, if the node that forwarded the request has made it. */
-export function requestIds(headers: Headers, now: number, given: RequestId | null = null): RequestIds {
-  const own = given ?? makeId('req', now)
+export function requestIds(headers: Headers, now: number): RequestIds {
+  const own = makeId('req', now)
   const sent = headers.get('x-request-id')
   const client = sent !== null && VALID_ID.test(sent) ? sent : null
   return { own, client, echoed: client ?? own }
-}
-
-/** The text as an id of the gateway; null if it is not one. */
-export function ownId(text: string): RequestId | null {
-  return OWN_ID.test(text) ? (text as RequestId) : null
 }
 
 /** The request id headers, sent with every response. */

@@ -1,6 +1,5 @@
 import { FAILURES } from '../middleware/response/failures'
 import { type JsonSchema, listOf, microsUsd, oneOf, opaque, orNull, record, ref, text, whole } from './json-schema'
-import { NODE } from './node-schema'
 
 const TYPES = [...new Set(Object.values(FAILURES).map(({ type }) => type))]
 
@@ -84,7 +83,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     {
       status: oneOf(['ready', 'not_ready', 'draining'], 'The status.'),
       code: text(
-        'What fails, when `not_ready`: `database_unavailable`, `charges_unavailable` or `search_unavailable`. With many nodes also `node_unavailable` (this one) or `owner_unavailable`.',
+        'What fails, when `not_ready`: `database_unavailable`, `charges_unavailable` or `search_unavailable`.',
       ),
       checks: opaque({
         type: 'object',
@@ -119,9 +118,8 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         }),
         'Model upstreams called since the server started. They do not affect readiness.',
       ),
-      nodes: listOf(NODE, 'The nodes on this database, if there are many.'),
     },
-    ['code', 'checks', 'problems', 'warnings', 'sources', 'models', 'nodes'],
+    ['code', 'checks', 'problems', 'warnings', 'sources', 'models'],
   ),
   Health: record('The process is alive.', { status: oneOf(['ok'], 'Always `ok`.') }),
 }

@@ -4,7 +4,6 @@ import { PAGE_QUERY, queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, type Id } from '../routing/api-access'
-import { ACCOUNTS } from './cells/report-joins'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
 import { command, operatorRoles } from './operator-roles'
 import { LimitsChange, MaxKeysForm, NewGrant } from './record'
@@ -22,22 +21,20 @@ export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: 
   const orders = new OperatorCommands(parts)
   const { operator, staff } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
-    .get('', ...allowed(staff(ACCOUNTS), UNDOCUMENTED, ({ context }) => orders.page(queryOf(ACCOUNTS_QUERY, context))))
+    .get('', ...allowed(staff(), UNDOCUMENTED, ({ context }) => orders.page(queryOf(ACCOUNTS_QUERY, context))))
     .post(
       '/:id/grants',
-      ...command(operator('account'), NewGrant, (actor, form, { id }: Id) =>
-        orders.grant(actor, { ...form, account: id }),
-      ),
+      ...command(operator(), NewGrant, (actor, form, { id }: Id) => orders.grant(actor, { ...form, account: id })),
     )
     .post(
       '/:id/limits',
-      ...command(operator('account'), LimitsChange, (actor, form, { id }: Id) =>
+      ...command(operator(), LimitsChange, (actor, form, { id }: Id) =>
         orders.setLimits(actor, { ...form, account: id }),
       ),
     )
     .post(
       '/:id/max-keys',
-      ...command(operator('account'), MaxKeysForm, (actor, form, { id }: Id) =>
+      ...command(operator(), MaxKeysForm, (actor, form, { id }: Id) =>
         orders.setMaxKeys(actor, { ...form, account: id }),
       ),
     )

@@ -10,9 +10,6 @@ import { FAILURES, failureBody, failureOf, type OnFault } from '../middleware/re
 import type { Readiness } from '../system/readiness'
 import { type ApiCommandParts, apiCommands } from './apis/api-commands'
 import { type ApiReportNeeds, readApiReport } from './apis/api-report'
-import type { CommandTarget } from './cells/cell-routing'
-import type { OperatorCells } from './cells/operator-cells'
-import { ACCOUNTS, API_REPORT, LIMIT_REQUESTS } from './cells/report-joins'
 import { type CustomerMoneyParts, moneySocketCommands } from './customers/customer-money'
 import { customerSocketCommands } from './customers/customer-socket'
 import type { CustomerViewParts } from './customers/customer-views'
@@ -21,7 +18,6 @@ import { type BooksParts, bookCommands } from './money/books'
 import { type ReconcileParts, reconcileCommands } from './money/reconcile'
 import { type RevenueParts, revenueCommands } from './money/revenue'
 import { type StuckParts, stuckCommands } from './money/stuck'
-import type { NodeReport } from './nodes/node-record'
 import { OperatorCommands } from './operator-commands'
 import {
   ApproveCommand,
@@ -46,9 +42,6 @@ import { type WebhookCommandParts, webhookCommands } from './webhook-commands'
 /** The control socket in the data folder. Access to the folder is what makes a user an operator here. */
 export const CONTROL_SOCKET = 'control.sock'
 
-const ALONE = err(failure('invalid_request', 'This gateway is alone on its database: NODE_URL is not set.'))
-const OF_NODE: SocketCommand = { cells: 'main', run: async () => ALONE }
-
 type ControlParts = CustomerViewParts &
   CustomerMoneyParts &
   ReconcileParts &
@@ -67,10 +60,6 @@ type ControlParts = CustomerViewParts &
     readonly published: () => Promise<Published>
     readonly intake: Intake
     readonly readiness: Readiness
-    /** Null for a gateway that is alone on its database. */
-    readonly nodes: (() => Promise<NodeReport>) | null
-    /** In the gateway of `main`, if there are several cells. */
-    readonly cells: OperatorCells | null
     readonly onFault: OnFault
     readonly now: () => number
   }
@@ -86,47 +75,38 @@ export function controlHandler(parts: ControlParts): (request: Request) => Promi
     const command = commands.get(name)
     if (!command) return err(failure('unknown_endpoint', `There is no operator command "${name}".`))
     const body = await readJson({ request, intake: parts.intake, bodyOwner: 'address control socket' }, OPERATOR_BODY)
-    return body.ok ? command.run(body.value) : body
+    return body.ok ? command(body.value) : body
   }
-  const here = async (request: Request) => {
+  return async (request) => {
     const requestId = makeId('req', parts.now())
     const outcome = await answered(request).catch((error: unknown) => err(failureOf(error, requestId, parts.onFault)))
     if (outcome.ok) return outcome.value instanceof Response ? outcome.value : Response.json(outcome.value)
     return Response.json(failureBody(outcome.error, requestId, '/'), { status: FAILURES[outcome.error.code].status })
   }
-  // Anything but a command is refused here.
-  const targetOf = (command: string): CommandTarget => commands.get(command)?.cells ?? 'main'
-  return parts.cells?.console(here, targetOf) ?? here
 }
 
 /** All of them by name. */
-export function socketCommands(parts: ControlParts): Readonly<Record<string, SocketCommand>> {
+function socketCommands(parts: ControlParts): Readonly<Record<string, SocketCommand>> {
   const orders = new OperatorCommands(parts)
   return {
-    list: socketCommand(ACCOUNTS, ListCommand, (form) => orders.list(form)),
-    grant: socketCommand('account', GrantCommand, (form) => orders.grant(CONSOLE, form)),
-    limits: socketCommand('account', LimitsCommand, (form) => orders.setLimits(CONSOLE, form)),
-    keys: socketCommand('account', MaxKeysCommand, (form) => orders.setMaxKeys(CONSOLE, form)),
-    price: socketCommand('main', NewPrice, (form) => orders.setPrice(CONSOLE, form)),
-    requests: socketCommand(LIMIT_REQUESTS, LimitRequestsCommand, (form) => orders.requests(form)),
-    approve: socketCommand('record', ApproveCommand, (form) => orders.approve(CONSOLE, form)),
-    decline: socketCommand('record', DeclineCommand, (form) => orders.decline(CONSOLE, form)),
-    'reset-link': socketCommand('account', ResetLinkCommand, (form) => orders.resetLink(CONSOLE, form)),
-    publish: socketCommand('main', NoBody, async () => {
+    list: socketCommand(ListCommand, (form) => orders.list(form)),
+    grant: socketCommand(GrantCommand, (form) => orders.grant(CONSOLE, form)),
+    limits: socketCommand(LimitsCommand, (form) => orders.setLimits(CONSOLE, form)),
+    keys: socketCommand(MaxKeysCommand, (form) => orders.setMaxKeys(CONSOLE, form)),
+    price: socketCommand(NewPrice, (form) => orders.setPrice(CONSOLE, form)),
+    requests: socketCommand(LimitRequestsCommand, (form) => orders.requests(form)),
+    approve: socketCommand(ApproveCommand, (form) => orders.approve(CONSOLE, form)),
+    decline: socketCommand(DeclineCommand, (form) => orders.decline(CONSOLE, form)),
+    'reset-link': socketCommand(ResetLinkCommand, (form) => orders.resetLink(CONSOLE, form)),
+    publish: socketCommand(NoBody, async () => {
       const published = await parts.published()
       const server_json = mcpServerJson(published.origin, CATALOG_VERSION)
       return ok({ directories: listings(published), server_json } satisfies Publication)
     }),
-    'reset-second-factor': socketCommand('account', ResetSecondFactorCommand, (form) =>
-      orders.resetSecondFactor(CONSOLE, form),
-    ),
-    payments: socketCommand('main', NoBody, async () => ok({ network: await parts.network() })),
-    ready: socketCommand('main', NoBody, async () => ok(await parts.readiness.details())),
-    nodes: socketCommand('main', NoBody, async () => (parts.nodes ? ok(await parts.nodes()) : ALONE)),
-    // A node answers these itself, whatever it owns.
-    cells: OF_NODE,
-    'cells-move': OF_NODE,
-    'api-report': socketCommand(API_REPORT, NoBody, async () => ok(await readApiReport(parts))),
+    'reset-second-factor': socketCommand(ResetSecondFactorCommand, (form) => orders.resetSecondFactor(CONSOLE, form)),
+    payments: socketCommand(NoBody, async () => ok({ network: await parts.network() })),
+    ready: socketCommand(NoBody, async () => ok(await parts.readiness.details())),
+    'api-report': socketCommand(NoBody, async () => ok(await readApiReport(parts))),
     ...customerSocketCommands(parts, CONSOLE),
     ...moneySocketCommands(parts, CONSOLE),
     ...reconcileCommands(parts, CONSOLE),

@@ -19,15 +19,15 @@ export function modelCommands(
 ): Readonly<Record<string, SocketCommand>> {
   const listed = (some: readonly Model[]): OperatorModels => ({ models: some.map(wireModel) })
   return {
-    models: socketCommand('main', NoBody, async () => ok(listed(models.list()))),
-    'model-put': socketCommand('main', PutModelCommand, async ({ entry }) => {
+    models: socketCommand(NoBody, async () => ok(listed(models.list()))),
+    'model-put': socketCommand(PutModelCommand, async ({ entry }) => {
       const model = await modelAdmin.put(actor, entry)
       return model.ok ? ok(listed([model.value])) : model
     }),
-    'model-price': socketCommand('main', PriceModelCommand, async ({ id, price }) => {
+    'model-price': socketCommand(PriceModelCommand, async ({ id, price }) => {
       const model = await modelAdmin.setPrice(actor, id, price)
       return model.ok ? ok(listed([model.value])) : model
     }),
-    'model-remove': socketCommand('main', RemoveModelCommand, ({ id }) => modelAdmin.remove(actor, id)),
+    'model-remove': socketCommand(RemoveModelCommand, ({ id }) => modelAdmin.remove(actor, id)),
   }
 }

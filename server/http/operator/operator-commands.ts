@@ -1,5 +1,4 @@
 import { type Account, closedEmail, staffRole } from '../../core/accounts/account'
-import type { AccountDirectory } from '../../core/accounts/directory'
 import type { Identity } from '../../core/accounts/identity'
 import { resetLink, type SecurityChange } from '../../core/accounts/mails/owner-mails'
 import type { AccountSearch } from '../../core/accounts/staff/account-search'
@@ -56,7 +55,6 @@ export interface OperatorParts {
   readonly operator: Operator
   readonly limitRequests: LimitRequests
   readonly accounts: AccountStore
-  readonly directory: AccountDirectory
   readonly ledger: Ledger
   readonly prices: PriceStore
   readonly apis: ApiRegistry
@@ -88,7 +86,7 @@ export class OperatorCommands {
   /** A page of accounts: all of them, or those that a text names (see `AccountSearch`). */
   async page({ search, limit = DEFAULT_ROWS, cursor }: ListCommand): Promise<OperatorAccountPage> {
     if (cursor !== undefined && !/^acct_[0-9a-f]{32}$/.test(cursor)) throw refuseCursor(cursor)
-    const after = (cursor ?? null) as AccountId | null // of any cell: it only sorts
+    const after = (cursor ?? null) as AccountId | null // any text: it only sorts
     const page = await this.parts.search.page(search, limit, after)
     return { accounts: await Promise.all(page.rows.map((account) => this.describe(account))), next_cursor: page.next }
   }
@@ -115,18 +113,19 @@ export class OperatorCommands {
   }
 
   async setPrice(actor: Actor, { operation, usd, account: name }: NewPrice): CommandResult<SetOperatorPrice> {
-    const account = name === undefined ? ok(null) : await findAccountId(this.parts, name)
-    if (!account.ok) return account
+    const found = name === undefined ? ok(null) : await findAccount(this.parts, name)
+    if (!found.ok) return found
+    const account = found.value?.id ?? null
     const amount = usd === null ? null : readable(parseUsd(usd))
     const { prices, apis } = this.parts
     const imported = apis.routes.byName(operation)
     const problem = imported && amount !== null ? amountProblem(imported, amount) : null
     if (problem !== null) return err(failure('invalid_state', problem))
-    const set = await this.parts.operator.setPrice(actor, operation, account.value, amount)
+    const set = await this.parts.operator.setPrice(actor, operation, account, amount)
     if (!set.ok) return set
     const now = isImportedName(operation)
-      ? imported && soldAmount(prices, imported, account.value)
-      : currentPrice(prices, operation, account.value).amount
+      ? imported && soldAmount(prices, imported, account)
+      : currentPrice(prices, operation, account).amount
     return ok({ ...priceRecord(set.value), now_usd: now === null ? null : formatUsd(now) })
   }
 
@@ -229,33 +228,20 @@ export class OperatorCommands {
   }
 }
 
-/** An account of this cell by its id, or by its confirmed email address: anybody can sign up with another person's address. */
+/** An account by its id, or by its confirmed email address: anybody can sign up with another person's address. */
 export async function findAccount(
-  parts: Pick<OperatorParts, 'accounts' | 'identity' | 'directory'>,
+  { accounts, identity }: Pick<OperatorParts, 'accounts' | 'identity'>,
   name: string,
 ): CommandResult<Account> {
-  const byId = await parts.accounts.byId(name as AccountId) // any text: an id that does not exist is found nowhere
+  const byId = await accounts.byId(name as AccountId) // any text: an id that does not exist is found nowhere
   if (byId) return ok(byId)
-  const id = await findAccountId(parts, name)
-  if (!id.ok) return id
-  const account = await parts.accounts.byId(id.value)
-  return account ? ok(account) : err(noAccount(name))
-}
-
-/** The same for an account of any cell. */
-async function findAccountId(
-  { identity, directory }: Pick<OperatorParts, 'identity' | 'directory'>,
-  name: string,
-): CommandResult<AccountId> {
-  const id = name as AccountId // as above
-  if (await directory.has(id)) return ok(id)
   const user = name.includes('@') ? await identity.userByEmail(name) : null
-  const home = user && (await directory.homeOf(user.id))
-  if (!home) return err(noAccount(name))
-  if (user.emailConfirmed) return ok(home.accountId)
+  const account = user && (await accounts.byUser(user.id))
+  if (!account) return err(noAccount(name))
+  if (user.emailConfirmed) return ok(account)
   const rule = 'This email address was never confirmed, so it does not prove whose account this is'
   return err(
-    failure('invalid_parameter', `${rule}. If you know that ${home.accountId} is the right one, use that id.`, {
+    failure('invalid_parameter', `${rule}. If you know that ${account.id} is the right one, use that id.`, {
       param: 'account',
     }),
   )

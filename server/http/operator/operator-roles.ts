@@ -6,8 +6,7 @@ import { type OwnerSessions, SIGNED_IN_AT_ANY_TIME, SIGNED_IN_TODAY } from '../m
 import { readBody } from '../middleware/input/validate-body'
 import { Failed, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { allowed } from '../routing/api-access'
-import { type CellTarget, OperatorAccess } from './cells/cell-routing'
+import { ApiAccess, allowed } from '../routing/api-access'
 
 const REFUSALS = {
   operator: 'Only operators of this gateway can do this.',
@@ -15,30 +14,30 @@ const REFUSALS = {
 }
 
 /**
- * Who may call a route of operators, and which cells answer it. Each needs the second factor that its caller has or must have: what
+ * Who may call a route of operators. Each needs the second factor that its caller has or must have: what
  * operators read is personal data of others. Each write also needs a recent sign-in: of today, or of the last ten minutes
  * (`SIGNED_IN_JUST_NOW`) if it cannot be undone or makes operators.
  */
 export function operatorRoles(owners: OwnerSessions) {
-  const accessOf = (who: 'operator' | 'staff', cells: CellTarget, withinMs = SIGNED_IN_TODAY) =>
-    new OperatorAccess(who, withinMs, cells, async (context) => {
+  const accessOf = (who: 'operator' | 'staff', withinMs = SIGNED_IN_TODAY) =>
+    new ApiAccess<{ readonly actor: Actor }>(who, withinMs, async (context) => {
       const { method } = context.request
       const isRead = method === 'GET' || method === 'HEAD'
-      const { role, actor } = await owners.staff(context, isRead ? SIGNED_IN_AT_ANY_TIME : withinMs)
+      const { role, actor } = await owners.user(context, isRead ? SIGNED_IN_AT_ANY_TIME : withinMs)
       if (role !== 'operator' && (who === 'operator' || role !== 'support'))
         throw new Failed(failure('insufficient_permissions', REFUSALS[who]))
       return { actor: { ...actor, kind: 'operator' } }
     })
   return {
-    operator: (cells: CellTarget, withinMs?: number) => accessOf('operator', cells, withinMs),
+    operator: (withinMs?: number) => accessOf('operator', withinMs),
     /** Operators and support, for what needs neither money, prices nor secrets. */
-    staff: (cells: CellTarget) => accessOf('staff', cells),
+    staff: () => accessOf('staff'),
   }
 }
 
 /** A route that runs one command with the request's body, validated by its schema. A missing body counts as empty. */
 export function command<T extends TObject, R, Params>(
-  access: OperatorAccess,
+  access: ApiAccess<{ readonly actor: Actor }>,
   schema: T,
   run: (actor: Actor, form: Static<T>, params: Params) => Promise<Result<R, Failure>>,
 ) {

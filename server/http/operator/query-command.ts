@@ -1,7 +1,6 @@
 import { type Parameters, type ParameterTable, parseParameters } from '../../core/catalog/parameters'
 import { type Failure, wrongParameters } from '../../core/failure'
 import { err, ok, type Result } from '../../core/result'
-import type { CommandTarget } from './cells/cell-routing'
 import type { SocketCommand } from './socket-command'
 
 /** The parameters of a route's query, as the body of a command has them. */
@@ -16,18 +15,14 @@ export function queryOfBody<T extends ParameterTable>(table: T, body: unknown): 
 
 /** A command of the control socket whose body has the parameters of a route's query. `read` says what a query asks for. */
 export function queryCommand<T extends ParameterTable, Q>(
-  cells: CommandTarget,
   table: T,
   read: (query: Parameters<T>) => Result<Q, Failure>,
   run: (asked: Q) => Promise<unknown>,
 ): SocketCommand {
-  return {
-    cells,
-    run: async (body) => {
-      const query = queryOfBody(table, body)
-      if (!query.ok) return query
-      const asked = read(query.value)
-      return asked.ok ? ok(await run(asked.value)) : asked
-    },
+  return async (body) => {
+    const query = queryOfBody(table, body)
+    if (!query.ok) return query
+    const asked = read(query.value)
+    return asked.ok ? ok(await run(asked.value)) : asked
   }
 }

@@ -9,7 +9,6 @@ import { PAGE_QUERY, queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, type Id } from '../routing/api-access'
-import { LIMIT_REQUESTS, UPSTREAMS } from './cells/report-joins'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
 import { command, operatorRoles } from './operator-roles'
 import {
@@ -50,37 +49,33 @@ export function operatorRoutes(parts: Parts) {
   return routeGroup({ name: 'operator', prefix: '/api/operator' })
     .get(
       '/limit-requests',
-      ...allowed(operator(LIMIT_REQUESTS), UNDOCUMENTED, async ({ context }): Promise<OperatorLimitRequestPage> => {
+      ...allowed(operator(), UNDOCUMENTED, async ({ context }): Promise<OperatorLimitRequestPage> => {
         const { status = null, ...page } = queryOf(REQUESTS_QUERY, context)
         return orders.requestPage(status, page)
       }),
     )
     .post(
       '/limit-requests/:id/approve',
-      ...command(operator('record'), Approval, (actor, form, { id }: Id) =>
-        orders.approve(actor, { ...form, request: id }),
-      ),
+      ...command(operator(), Approval, (actor, form, { id }: Id) => orders.approve(actor, { ...form, request: id })),
     )
     .post(
       '/limit-requests/:id/decline',
-      ...command(operator('record'), Decline, (actor, form, { id }: Id) =>
-        orders.decline(actor, { ...form, request: id }),
-      ),
+      ...command(operator(), Decline, (actor, form, { id }: Id) => orders.decline(actor, { ...form, request: id })),
     )
     .get(
       '/prices',
-      ...allowed(operator('main'), UNDOCUMENTED, async (): Promise<OperatorPrices> => {
+      ...allowed(operator(), UNDOCUMENTED, async (): Promise<OperatorPrices> => {
         return {
           catalogue: Object.values(OPERATIONS).map(({ name, price }) => ({ operation: name, usd: formatUsd(price) })),
           prices: prices.all().map(priceRecord),
         }
       }),
     )
-    .post('/prices', ...command(operator('main'), NewPrice, (actor, form) => orders.setPrice(actor, form)))
+    .post('/prices', ...command(operator(), NewPrice, (actor, form) => orders.setPrice(actor, form)))
     .get(
       '/upstreams',
       ...allowed(
-        operator(UPSTREAMS),
+        operator(),
         UNDOCUMENTED,
         async (): Promise<UpstreamList> => ({ upstreams: upstreams(models.list()).map(upstreamRecord) }),
       ),

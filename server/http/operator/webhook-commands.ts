@@ -1,4 +1,5 @@
 import type { Account } from '../../core/accounts/account'
+import type { AccountDirectory } from '../../core/accounts/directory'
 import { invalidParameter } from '../../core/accounts/submitted'
 import type { Actor } from '../../core/audit'
 import { failure, wrongParameters } from '../../core/failure'
@@ -22,7 +23,8 @@ import {
 import { type CommandResult, findAccount, type OperatorParts } from './operator-commands'
 import { type SocketCommand, socketCommand } from './socket-command'
 
-export interface WebhookCommandParts extends Pick<OperatorParts, 'accounts' | 'identity' | 'directory'> {
+export interface WebhookCommandParts extends Pick<OperatorParts, 'accounts' | 'identity'> {
+  readonly directory: Pick<AccountDirectory, 'withRole'>
   readonly webhooks: Webhooks
   readonly now: () => number
 }
@@ -74,35 +76,35 @@ export function webhookCommands(parts: WebhookCommandParts, actor: Actor): Reado
     return done.ok ? ok(shown(done.value)) : done
   }
   return {
-    webhooks: socketCommand('operator', ListCommand, ({ account }) =>
+    webhooks: socketCommand(ListCommand, ({ account }) =>
       asOperator(
         account,
         async ({ accountId }) => ok(await webhooks.list(accountId)),
         (all): WebhookList => ({ webhooks: all.map((each) => webhookRecord(each, now())) }),
       ),
     ),
-    'webhook-add': socketCommand('operator', AddCommand, ({ account, url, events = [] }) =>
+    'webhook-add': socketCommand(AddCommand, ({ account, url, events = [] }) =>
       asOperator(account, (operator) => webhooks.create(operator, { url, events }), withSecret),
     ),
-    'webhook-set': socketCommand('operator', SetCommand, ({ account, webhook, ...change }) =>
+    'webhook-set': socketCommand(SetCommand, ({ account, webhook, ...change }) =>
       asOperator(account, (operator) => webhooks.change(operator, webhook, change), one),
     ),
-    'webhook-remove': socketCommand('operator', OneCommand, ({ account, webhook }) =>
+    'webhook-remove': socketCommand(OneCommand, ({ account, webhook }) =>
       asOperator(account, (operator) => webhooks.remove(operator, webhook), one),
     ),
-    'webhook-rotate': socketCommand('operator', OneCommand, ({ account, webhook }) =>
+    'webhook-rotate': socketCommand(OneCommand, ({ account, webhook }) =>
       asOperator(account, (operator) => webhooks.rotate(operator, webhook), withSecret),
     ),
-    'webhook-confirm': socketCommand('operator', ConfirmCommand, ({ account, webhook, code }) =>
+    'webhook-confirm': socketCommand(ConfirmCommand, ({ account, webhook, code }) =>
       asOperator(account, (operator) => webhooks.confirm(operator, webhook, code), one),
     ),
-    'webhook-code': socketCommand('operator', OneCommand, ({ account, webhook }) =>
+    'webhook-code': socketCommand(OneCommand, ({ account, webhook }) =>
       asOperator(account, (operator) => webhooks.sendCode(operator, webhook), queued),
     ),
-    'webhook-test': socketCommand('operator', OneCommand, ({ account, webhook }) =>
+    'webhook-test': socketCommand(OneCommand, ({ account, webhook }) =>
       asOperator(account, (operator) => webhooks.sendTest(operator, webhook), queued),
     ),
-    'webhook-deliveries': socketCommand('operator', DeliveriesCommand, ({ account, webhook, limit, cursor }) =>
+    'webhook-deliveries': socketCommand(DeliveriesCommand, ({ account, webhook, limit, cursor }) =>
       asOperator(
         account,
         ({ accountId }) => webhooks.deliveries(accountId, webhook, limit + 1, (cursor ?? null) as DeliveryId | null),
@@ -112,7 +114,7 @@ export function webhookCommands(parts: WebhookCommandParts, actor: Actor): Reado
         },
       ),
     ),
-    'webhook-resend': socketCommand('operator', ResendCommand, ({ account, webhook, delivery }) =>
+    'webhook-resend': socketCommand(ResendCommand, ({ account, webhook, delivery }) =>
       asOperator(account, (operator) => webhooks.resend(operator, webhook, delivery), queued),
     ),
   }

@@ -22,8 +22,8 @@ export interface RouteAccess<Known extends object> {
 
 /** The callers of a route below `/api`. The documented security and failures derive from it. */
 export class ApiAccess<Known extends object = object> implements RouteAccess<Known>, Callers {
-  /** `owner`: who is signed in; `user`: also with an account of another cell; `staff`: operators and support. */
-  readonly who: 'owner' | 'user' | 'operator' | 'staff' | 'anybody'
+  /** `staff`: operators and support. */
+  readonly who: 'owner' | 'operator' | 'staff' | 'anybody'
   /**
    * The maximum age of the sign-in, in milliseconds, which then also needs the second factor; for operators and staff, the age only of
    * writes. Null: any, without.
@@ -105,7 +105,7 @@ export function signedInUser(
   withinMs?: number,
   isSettingUp?: boolean,
 ): ApiAccess<{ readonly user: SignedInUser }> {
-  return new ApiAccess('user', withinMs ?? null, async (context) => ({
+  return new ApiAccess('owner', withinMs ?? null, async (context) => ({
     user: await owners.user(context, withinMs, isSettingUp),
   }))
 }

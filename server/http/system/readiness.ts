@@ -1,8 +1,6 @@
 import { inTime } from '../../core/in-time'
 import { reasonOf } from '../../core/result'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
-import { type CellReport, cellWarning } from '../operator/nodes/cell-record'
-import type { NodeReport, OneNode } from '../operator/nodes/node-record'
 
 /** Longer means that the part does not respond. Load balancers give up after about five seconds. */
 const MAX_CHECK_MS = 2_000
@@ -16,10 +14,6 @@ interface ReadinessParts {
   readonly warnings?: Readonly<Record<string, () => Promise<string | null>>>
   readonly upstreams: ModelBackend['states']
   readonly isDraining: () => boolean
-  /** Of one node of many: all nodes on its database. */
-  readonly nodes?: () => Promise<NodeReport>
-  /** Of the gateway of `main` where there are several cells. */
-  readonly cells?: () => Promise<CellReport>
   /** For tests. */
   readonly maxCheckMs?: number
 }
@@ -53,25 +47,13 @@ export class Readiness {
     return { ...this.statusOf(problems), problems }
   }
 
-  /** The nodes on this database; none for a gateway that is alone on it. */
-  async nodeList(): Promise<readonly OneNode[]> {
-    return (await this.parts.nodes?.())?.nodes ?? []
-  }
-
   /** For operators only, because it names upstreams and says what is wrong. */
   async details() {
     const { checks, sources, upstreams, warnings = {} } = this.parts
     const models = upstreams([]).map(({ name, breaker, underWay }) => ({ name, breaker, under_way: underWay }))
     const state = await this.state()
     const works = Object.fromEntries(Object.keys(checks).map((name) => [name, !(name in state.problems)]))
-    const cells = (await this.parts.cells?.().catch(() => null)) ?? null
-    const ofCells = cells && cellWarning(cells)
-    return {
-      ...{ ...state, checks: works, sources: await sources(), models },
-      warnings: { ...(await this.failing(warnings)), ...(ofCells !== null && { cells: ofCells }) },
-      ...(await this.parts.nodes?.()),
-      ...cells,
-    }
+    return { ...state, checks: works, sources: await sources(), models, warnings: await this.failing(warnings) }
   }
 
   /** The reason of each part that fails. */

@@ -106,7 +106,7 @@ async function nextText(
 
 /**
  * Whether the owner may get more events. Looks when a session ended, before each ping, and as often while there is no pause for a ping: a
- * session also expires, or ends on another node.
+ * session also expires.
  */
 function sessionCheck({ owners, pingMs = PING_MS }: EventParts, context: RequestContext) {
   let checkedAt = performance.now()

@@ -319,9 +319,9 @@ function noSlot(why: NoSlot): Failure {
       "Your account already uses its share of this API's concurrency. Wait for a call to finish.",
       { retryAfterSeconds: 1, limitSource: 'account' },
     )
-  const isForGood = why === 'none'
-  const message = isForGood
-    ? 'This API allows so few calls at once that none are left for your account. Ask the operator of the gateway to allow more; repeating the call does not help.'
-    : 'This API is handling as many calls as it can. Your own limits were not reached. Wait, then send the call again.'
-  return uncharged('upstream_rate_limit', message, { retryAfterSeconds: isForGood ? 60 : 1, limitSource: 'upstream' })
+  return uncharged(
+    'upstream_rate_limit',
+    'This API is handling as many calls as it can. Your own limits were not reached. Wait, then send the call again.',
+    { retryAfterSeconds: 1, limitSource: 'upstream' },
+  )
 }

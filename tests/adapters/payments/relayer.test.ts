@@ -17,13 +17,13 @@ describe('the relayer', () => {
   afterAll(() => sandbox.close())
 
   const account = privateKeyToAccount(RELAYER.key)
-  const relayer = ({ waitMs = 10_000, maySend = (): boolean => true, isDear = (): boolean => false } = {}) => {
+  const relayer = ({ waitMs = 10_000, isDear = (): boolean => false } = {}) => {
     const chain = { rpcUrl: sandbox.nodeUrl, chainId: EVM_CHAIN_ID }
     const client = createClient({ chain: chainOf(chain), transport: transportOf(chain) })
     const gas = new GasPrices(client, account.address, sandbox.options.gas, Date.now)
     const { fees } = gas
     gas.fees = async (limit) => (isDear() ? null : fees.call(gas, limit))
-    return new Relayer({ account, chainId: EVM_CHAIN_ID, reads: client, sends: client, gas, waitMs, maySend })
+    return new Relayer({ account, chainId: EVM_CHAIN_ID, reads: client, sends: client, gas, waitMs })
   }
   let made = 0
   const call = (to: Hex = stranger().address) => ({
@@ -122,16 +122,6 @@ describe('the relayer', () => {
     expect(await next.relay(call(), () => undefined)).toMatchObject({ kind: 'mined', receipt: { status: 'success' } })
     expect((await count()) - before).toBe(2)
     await sandbox.ask('evm_setIntervalMining', [1])
-  })
-
-  test('sends nothing once another process may relay', async () => {
-    let isOurs = true
-    const relaying = relayer({ maySend: () => isOurs })
-    await relaying.submit(call())
-    const before = await count()
-    isOurs = false
-    await expect(relaying.submit(call())).rejects.toThrow('does not relay any more')
-    expect(await count()).toBe(before)
   })
 
   test('uses the same number for the same call', async () => {

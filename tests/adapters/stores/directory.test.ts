@@ -24,13 +24,7 @@ async function folder(): Promise<string> {
 test('a user has one account, whoever asks and how often, and only the first of all may be operator', async () => {
   const stores = await openTestStores()
   const place = (userId: string) =>
-    stores.directory.assignHome({
-      accountId: accountId(),
-      userId,
-      mayBeOperator: true,
-      createdAt: NOON,
-      cells: ['main'],
-    })
+    stores.directory.assign({ accountId: accountId(), userId, mayBeOperator: true, createdAt: NOON })
   const [first, ...others] = await Promise.all(['a', 'a', 'b', 'c', 'a'].map(place))
   expect(others.map(({ accountId: id }) => id === first?.accountId)).toEqual([true, false, false, true])
   expect([first, ...others].map((one) => one?.role)).toEqual(['operator', 'operator', null, null, 'operator'])
@@ -65,13 +59,7 @@ test('a role outlives a restart, and one that was taken does not come back', asy
   const stores = await openTestStores({ folder: data })
   const ids = [accountId(), accountId()] as const
   for (const [i, id] of ids.entries())
-    await stores.directory.assignHome({
-      accountId: id,
-      userId: `user ${i}`,
-      mayBeOperator: true,
-      createdAt: NOON,
-      cells: ['main'],
-    })
+    await stores.directory.assign({ accountId: id, userId: `user ${i}`, mayBeOperator: true, createdAt: NOON })
   await stores.directory.setRole(ids[1], 'support', audit())
   await stores.directory.setRole(ids[0], null, audit())
   await stores.close()

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { LeasedHolds } from '../../../server/adapters/stores/memory/leased-holds'
 import { LoadedHolds } from '../../../server/adapters/stores/memory/loaded-holds'
 import type { AccountId, PoolId } from '../../../server/core/ids'
 import type { StoredAccount, StoredPool } from '../../../server/core/ledger/hold'
@@ -51,7 +50,8 @@ const balance = (paid: number): StoredAccount => ({ credit: ZERO, paid: micros(p
 /** Why something failed. `expect(...).rejects` would not let the tables answer meanwhile. */
 const reasonFor = (asked: Promise<unknown>): Promise<string> => asked.then(() => 'it did not fail', reasonOf)
 
-function opened(holds = new LoadedHolds()) {
+function opened() {
+  const holds = new LoadedHolds()
   const tables = new SlowTables()
   const [account, pool] = [accountId(), poolId()]
   tables.accounts.set(account, balance(100))
@@ -151,14 +151,4 @@ describe('counters that are read at their first use', () => {
     expect((await hold(47, midnight + 2000)).ok).toBe(true)
     expect(await hold(1, midnight + 2000)).toEqual({ ok: false, error: 'budget_exhausted' })
   })
-})
-
-test('a lease that runs out while the counters are read grants nothing', async () => {
-  let isHeld = true
-  const { tables, hold } = opened(new LeasedHolds(() => isHeld))
-  tables.wait()
-  const refused = reasonFor(hold(5))
-  isHeld = false
-  tables.answer()
-  expect(await refused).toContain('does not own the accounts')
 })

@@ -109,48 +109,6 @@ describe('the owner fence', () => {
     await open(link)
   })
 
-  test('is not raised by a node that lost its lease while it opened the database', async () => {
-    const folder = await sharedFolder()
-    const before = await openTestStores({ folder })
-    const epoch = async (stores: TestStores) => (await stores.db.all(sql`SELECT epoch FROM owner`))[0]
-    await before.db.run(sql`INSERT INTO leases VALUES ('cell', 'node_b', 'http://b', 2, ${NOON}, ${NOON})`)
-    const raised = await epoch(before)
-    await before.close()
-    for (const lease of [
-      { nodeId: 'node_a', term: 2 },
-      { nodeId: 'node_b', term: 1 },
-    ])
-      expect(String(await errorOf(openTestStores({ folder, lease })))).toContain(
-        'another node took the lease meanwhile',
-      )
-    const owner = await openTestStores({ folder, lease: { nodeId: 'node_b', term: 2 } })
-    closers.push(() => owner.close())
-    // By the end of the first owner and the start of this one.
-    expect(await epoch(owner)).toEqual({ epoch: Number(Object(raised).epoch) + 2 })
-  })
-
-  test('of a cell, whose lease is in another database, is never raised by a node with an older term than one that opened it', async () => {
-    const folder = await sharedFolder()
-    const opens = async (nodeId: string, term: number) => {
-      const lease = { cell: 'c2', nodeId, term }
-      const opened = await openTestStores({ folder, lease }).then(
-        async (stores) => {
-          await stores.close()
-          return 'opened'
-        },
-        (error: Error) => error.message,
-      )
-      return opened
-    }
-    expect([await opens('node_a', 3), await opens('node_b', 4)]).toEqual(['opened', 'opened'])
-    // It froze before it opened the database, and another one took the cell meanwhile.
-    expect(await opens('node_a', 3)).toContain('another node has taken the lease')
-    expect(await opens('node_a', 4)).toContain('another node has taken the lease')
-    const low = await errorOf(openTestStores({ folder, lease: { cell: 'c2', nodeId: 'node_c', term: 1 } }))
-    expect(low).toMatchObject({ name: 'Error', term: 4 })
-    expect([await opens('node_b', 4), await opens('node_a', 5)]).toEqual(['opened', 'opened'])
-  })
-
   test('is not mistaken for a broken rule of the record', () => {
     const lost = new DatabaseError({
       message: 'CHECK constraint failed: owner_epoch_is_current',

@@ -4,7 +4,7 @@ import type { AccountId, PoolId, RequestId } from '../../../server/core/ids'
 import type { Booked, Bookings } from '../../../server/core/ledger/bookings'
 import type { Split } from '../../../server/core/ledger/hold'
 import type { AppendOutcome, GroupFate, Journal, JournalRecord } from '../../../server/core/ledger/journal'
-import { Ledger, type UndecidedCharge } from '../../../server/core/ledger/ledger'
+import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros, ZERO } from '../../../server/core/money'
 import { accountId, call, NOON, poolId, requestId } from '../../support/ledger-parts'
 
@@ -57,7 +57,6 @@ let journal: ScriptedJournal
 let holds: MemoryHolds
 let ledger: Ledger
 let alarms: string[]
-let undecided: UndecidedCharge[]
 let account: AccountId
 let pool: PoolId
 
@@ -65,13 +64,11 @@ beforeEach(() => {
   journal = new ScriptedJournal()
   holds = new MemoryHolds()
   alarms = []
-  undecided = []
   ;[account, pool] = [accountId(), poolId()]
   holds.restoreAccount(account, micros(60), micros(40), micros(40))
   holds.restorePool(pool, account, micros(80), ZERO)
   const onReversalFailure = (request: RequestId, reason: string) => alarms.push(`${request}: ${reason}`)
-  const onUndecided = (charge: UndecidedCharge) => undecided.push(charge)
-  ledger = new Ledger({ holds, journal, bookings: journal, clock: { now: () => 77 }, onReversalFailure, onUndecided })
+  ledger = new Ledger({ holds, journal, bookings: journal, clock: { now: () => 77 }, onReversalFailure })
 })
 
 const balance = async () => {
@@ -223,92 +220,6 @@ describe('a capture whose outcome is unknown', () => {
     expect((await balance()).available).toBe(30)
     await tellReversal('committed')
     expect((await balance()).available).toBe(100)
-  })
-})
-
-describe('a charge whose outcome the owner of the database never learned', () => {
-  const written = { credit: micros(60), paid: micros(10) }
-  async function leave(): Promise<UndecidedCharge> {
-    const tell = journal.unknown()
-    await capture(await held(70), 70)
-    await tell('lost')
-    const [charge] = undecided
-    if (!charge) throw new Error('nothing was left')
-    return charge
-  }
-  /** The next owner: its counters are what the database has, and the message came as JSON. */
-  async function nextOwner(wasWritten: boolean, left: UndecidedCharge): Promise<UndecidedCharge> {
-    holds = new MemoryHolds()
-    const [credit, paid] = wasWritten ? [0, 30] : [60, 40]
-    holds.restoreAccount(account, micros(credit), micros(paid), micros(40))
-    holds.restorePool(pool, account, micros(80), micros(wasWritten ? 70 : 0))
-    journal = new ScriptedJournal()
-    journal.charged = wasWritten ? written : null
-    ledger = new Ledger({
-      holds,
-      journal,
-      bookings: journal,
-      clock: { now: () => 99 },
-      onReversalFailure: () => undefined,
-    })
-    return JSON.parse(JSON.stringify(left)) as UndecidedCharge
-  }
-
-  test('is left to the next owner, who gives back what was written, to the balance and the pool', async () => {
-    const left = await nextOwner(true, await leave())
-    expect(await ledger.reverse(left)).toBe(true)
-    expect(await balance()).toEqual({ credit: 60, paid: 40, held: 0, available: 100 })
-    expect(await ledger.pool(pool)).toMatchObject({ spent: ZERO, held: ZERO })
-    const [undone] = journal.appended
-    expect(undone?.undoes?.id).toBe(left.call.id)
-    expect(undone?.spent).toEqual({ poolId: pool, amount: -70 })
-    expect(undone?.entries.map(({ kind, credit, amount }) => [kind, credit, Number(amount)])).toEqual([
-      ['reversal', `${account}/credit`, 60],
-      ['reversal', `${account}/paid`, 10],
-    ])
-  })
-
-  test('gives nothing back if it was not written, or an operator refunded it', async () => {
-    const left = await nextOwner(false, await leave())
-    expect(await ledger.reverse(left)).toBe(false)
-    journal.charged = written
-    journal.refunded = 70
-    expect(await ledger.reverse(left)).toBe(false)
-    expect(journal.appended).toEqual([])
-    expect(await balance()).toEqual({ credit: 60, paid: 40, held: 0, available: 100 })
-  })
-
-  test('is not known to be reversed while a first request for it is in progress, or the database refuses', async () => {
-    const left = await nextOwner(true, await leave())
-    const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
-    journal.answers.push(promise)
-    const first = ledger.reverse(left)
-    await expect(ledger.reverse(left)).rejects.toThrow('being reversed')
-    resolve(REFUSED)
-    await expect(first).rejects.toThrow('not written')
-    expect((await balance()).available).toBe(30)
-    expect(await ledger.reverse(left)).toBe(true)
-    expect((await balance()).available).toBe(100)
-  })
-
-  test("is left, too, when its reversal's outcome is lost; a stream's is not, since its durable hold is the next owner's", async () => {
-    const tell = journal.unknown()
-    const tellReversal = journal.unknown()
-    const id = await held(20)
-    await capture(id, 20)
-    await tell('committed')
-    await tellReversal('lost')
-    expect(undecided.map((charge) => charge.call.id)).toEqual([id])
-    const granted = await ledger.hold({
-      ...{ request: requestId(), account, pool, amount: micros(20), creditPays: true, at: NOON },
-    })
-    if (!granted.ok) throw new Error(granted.error)
-    const { request } = granted.value
-    await ledger.keep({ hold: granted.value, call: call(account, 20, { id: request }) })
-    const tellStream = journal.unknown()
-    await capture(request, 20)
-    await tellStream('lost')
-    expect(undecided).toHaveLength(1)
   })
 })
 

@@ -20,9 +20,8 @@ let trouble: string[] = []
 let address = ''
 
 /** The payments of a process that has just started on the database. */
-function payments(shareOf?: (max: number) => number): Payments {
+function payments(): Payments {
   return new Payments({
-    ...(shareOf && { shareOf }),
     methods: async () => methods,
     secret: 'of this test',
     claims: stores.paymentClaims,
@@ -435,23 +434,6 @@ describe('a payer without honest intent', () => {
     now += 3_600_001
     await (await begin(await bought(purchase(), { payer }))).release('enough')
     expect(network.moved).toHaveLength(1)
-  })
-
-  test('the gateways of several cells share what a payer may leave open: each has its part, and without one the payer pays first', async () => {
-    const payer = 'eve'
-    const shared = payments((max) => Math.floor(max / 3))
-    const begins = async (of: Payments) => {
-      const begun = await of.begin(purchase(), await bought(purchase(), { payer }))
-      if (!begun.ok) throw new Error(begun.error.code)
-      return begun.value
-    }
-    const open = [await begins(shared), await begins(shared)]
-    expect(network.moved).toHaveLength(0)
-    const third = await begins(shared)
-    expect(network.moved).toHaveLength(1)
-    for (const one of [...open, third]) await one.release('enough')
-    await (await begins(payments((max) => Math.floor(max / 9)))).release('enough')
-    expect(network.moved).toHaveLength(2)
   })
 
   test("of concurrent payments that together exceed the payer's balance, not all are started", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { micros } from '../../../server/core/money'
-import { compareWithChain, shownProblems } from '../../../server/core/payments/chain-check'
+import { compareWithChain } from '../../../server/core/payments/chain-check'
 import { Payments } from '../../../server/core/payments/payments'
 import { recheckReceipts } from '../../../server/core/payments/receipt-check'
 import { NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
@@ -129,9 +129,7 @@ test('a thousand transfers of dust hide neither a payment without a transfer nor
   }
   const parts = { methods: async () => [Object.assign(network, { received })], claims: stores.paymentClaims, clock }
   const asked = { from: now - 2 * DAY_MS, to: now }
-  const { problems, transfers } = shownProblems(
-    await compareWithChain({ ...parts, onTrouble: () => undefined }, asked, false),
-  )
+  const { problems, transfers } = await compareWithChain({ ...parts, onTrouble: () => undefined }, asked, false)
   expect(transfers).toBe(1501)
   expect(problems).toHaveLength(1000)
   const claim = (await stores.paymentClaims.list({ state: null, account: null, purpose: null }, 1, null))?.rows[0]

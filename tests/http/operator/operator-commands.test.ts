@@ -191,10 +191,6 @@ describe('gateway operator', () => {
   test('says whether the gateway is ready, and what directories would list', async () => {
     expect(JSON.parse(await run('ready'))).toMatchObject({ status: 'ready', problems: {} })
     expect(await run('publish', 'check')).toContain('server.json')
-    for (const alone of [['nodes'], ['cells'], ['cells', 'move', 'c2', '--to', 'http://10.0.0.5:3000']])
-      expect(await run(...alone)).toContain('alone on its database')
-    expect(await run('cells', 'move', 'c2')).toContain('move CELL --to NODE_URL')
-    expect(await run('cells', 'mov', 'c2', '--to', 'http://10.0.0.5:3000')).toContain('move CELL --to NODE_URL')
     expect(await run('publish')).toContain('takes "check"')
     expect(await run('burn', id)).toContain('unknown operator command "burn"')
   })
@@ -216,7 +212,6 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   restore: '../../scenarios/backup-restore.test.ts',
   stuck: 'stuck-records.test.ts',
   archive: '../../compose/archive.test.ts',
-  'migrate-database': '../../scenarios/migrate-database.test.ts',
 }
 
 test('each command of the help is run here or at its own place, whose test names it', async () => {

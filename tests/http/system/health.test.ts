@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { SearchIndex } from '../../../server/compose/search/search-index'
 import { ok } from '../../../server/core/result'
 import { healthRoutes } from '../../../server/http/system/health-routes'
 import { Readiness } from '../../../server/http/system/readiness'
@@ -77,22 +76,6 @@ describe('/health and /ready', () => {
     expect((await gateway.call('/ready')).status).toBe(200)
   })
 
-  test('/ready is 503 also where the index is built for another gateway of the process, as for the second cell of a node', async () => {
-    const building = Promise.withResolvers<null>()
-    const index = new SearchIndex({ indexPath: '/', nodeModules: '/', projectRoot: '/' }, async () => false)
-    const built = index.prepare(
-      () => {},
-      () => building.promise,
-    )
-    const second = await openHarness({ index })
-    second.context.isReady = false
-    expect((await second.call('/ready')).status).toBe(503)
-    building.resolve(null)
-    await built
-    expect((await second.call('/ready')).status).toBe(200)
-    await second.close()
-  })
-
   test('operators read that no backups can be made, which leaves the gateway ready', async () => {
     const other = await openHarness({ env: { BACKUP_TO: '/proc/copies' } })
     expect(await other.readiness()).toMatchObject({
@@ -142,26 +125,6 @@ describe('a database that does not answer (spec D2)', () => {
       code: 'database_unavailable',
       checks: { database: false, charges: false },
       problems: { database: 'broken', charges: 'it did not respond within 10 ms' },
-    })
-  })
-
-  test('operators read what is wrong with other cells; the readiness of this one does not depend on it', async () => {
-    const well = { owner: 'http://a', since: null, is_pinned: false, accounts: 1, requests: 0, long_calls: 0 }
-    const work = { kept_holds: 0, unfinished_payments: 0, commit_wait_ms: 0, database_ms: 1, stuck_records: 2 }
-    const silent = { accounts: null, long_calls: null, stuck_records: null, owner: 'http://b' }
-    const cells = ['main', 'c2', 'c3', 'c4'].map((name) => ({ name, ...well, ...work }))
-    Object.assign(cells[2] ?? {}, silent)
-    Object.assign(cells[3] ?? {}, { owner: null })
-    const readiness = new Readiness({
-      ...{ checks: {}, sources: async () => ({}), upstreams: () => [], isDraining: () => false },
-      cells: async () => ({ cells }),
-    })
-    expect(await readiness.details()).toMatchObject({
-      ...{ status: 'ready', cells },
-      warnings: {
-        cells:
-          'c2 has 2 stuck records: see gateway operator stuck list; c3 is owned by http://b, which does not say how it does; c4 has no owner, and its accounts get 503',
-      },
     })
   })
 

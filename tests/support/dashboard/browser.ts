@@ -3,7 +3,6 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
-import type { Surroundings } from '../../../server/compose/surroundings'
 import type { OutboundFetch } from '../../../server/core/outbound/outbound-fetch'
 import { listen } from '../../../server/listen'
 import { browserPath } from '../../../tools/browser'
@@ -51,12 +50,7 @@ export type Dashboard = Awaited<ReturnType<typeof openDashboard>>
  * the browser has no other. Close it when done: what a test adds to the browser for all tabs, it takes away itself.
  */
 export async function openDashboard(
-  options: {
-    env?: Record<string, string>
-    baseUrl?: (port: number) => string
-    outbound?: OutboundFetch
-    cells?: Pick<Surroundings, 'others' | 'staffOf'>
-  } = {},
+  options: { env?: Record<string, string>; baseUrl?: (port: number) => string; outbound?: OutboundFetch } = {},
 ) {
   await builtDashboard()
   // The gateway must know its own address before it listens.
@@ -64,7 +58,6 @@ export async function openDashboard(
   const gateway = await openHarness({
     running: true,
     ...(options.outbound && { outbound: options.outbound }),
-    ...(options.cells && { cells: options.cells }),
     env: { PORT: String(port), ...(options.baseUrl && { BASE_URL: options.baseUrl(port) }), ...options.env },
   })
   const open = () =>

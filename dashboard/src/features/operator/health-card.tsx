@@ -34,7 +34,7 @@ function Status({ ready, tables_reject }: HealthReading) {
   return tables_reject ? <Badge tone="warn">{TEXT.rejecting}</Badge> : <Badge tone="ok">{TEXT.ready}</Badge>
 }
 
-function Reading({ calls, seconds, codes, upstreams, problems, backups, nodes, ...behind }: HealthReading) {
+function Reading({ calls, seconds, codes, upstreams, problems, backups, ...behind }: HealthReading) {
   return (
     <dl className="grid grid-cols-1 gap-x-8 gap-y-4 sm:grid-cols-2 lg:grid-cols-4">
       {problems.length > 0 && (
@@ -61,17 +61,8 @@ function Reading({ calls, seconds, codes, upstreams, problems, backups, nodes, .
         lines={[TEXT.commits(grouped(behind.commit_wait_ms)), TEXT.tables(grouped(behind.tables_behind_ms))]}
       />
       <Fact name={TEXT.backups} lines={backupLines(backups)} />
-      {nodes.length > 0 && <Fact name={TEXT.nodes} lines={nodeLines(nodes)} />}
     </dl>
   )
-}
-
-function nodeLines(nodes: HealthReading['nodes']): readonly string[] {
-  const areSeveral = nodes.some(({ cells }) => cells.some((name) => name !== 'main'))
-  return nodes.map(({ url, role, cells, since }) => {
-    const does = areSeveral && role === 'owner' ? TEXT.owns(cells.join(', ')) : TEXT.roles[role]
-    return TEXT.node(url, does, formatDateTime(since))
-  })
 }
 
 function backupLines({ scheduled, newest_at: at, failing }: HealthReading['backups']): readonly string[] {

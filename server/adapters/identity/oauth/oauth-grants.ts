@@ -169,7 +169,7 @@ export class LibraryGrants implements OAuthGrants {
 }
 
 /** As the library stores it. Both prefixes have the same length. */
-export function storedForm(token: string): string {
+function storedForm(token: string): string {
   return createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
 }
 

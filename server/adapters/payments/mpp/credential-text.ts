@@ -1,5 +1,5 @@
 import { Credential } from 'mppx'
-import { member, parsedJson } from '../../../core/json'
+import { parsedJson } from '../../../core/json'
 import { CREDENTIAL_BOUNDS, isWithin } from '../../../core/json-bounds'
 import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
@@ -54,12 +54,6 @@ export function credentialJson(text: string): unknown {
 /** The binding of the challenge, as repeated in the credential. */
 function bindingIn({ challenge }: AnyCredential): Binding | null {
   return challenge.meta ?? (typeof challenge.opaque === 'string' ? decodedBinding(challenge.opaque) : null)
-}
-
-/** The account that a credential of the `Payment` scheme claims to top up; null if it names none. Nothing is verified. */
-export function accountNamedIn(text: string): string | null {
-  const opaque = member(member(credentialJson(text), 'challenge'), 'opaque')
-  return typeof opaque === 'string' ? (decodedBinding(opaque)?.['account'] ?? null) : null
 }
 
 /** Parses the wire format of a binding; null if it is invalid. */

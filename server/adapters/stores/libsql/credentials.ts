@@ -2,7 +2,6 @@ import { and, count, desc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import { builtOnce } from '../../../core/built-once'
-import type { CellClaims } from '../../../core/cluster/cells'
 import type { ApiKey, Budget } from '../../../core/credentials/api-key'
 import type { CredentialStore, EndOfKey, KeyChange, LiveKeys, NewPool } from '../../../core/credentials/store'
 import { GatheredLookups } from '../../../core/gathered-lookups'
@@ -31,7 +30,6 @@ export class LibsqlCredentials implements CredentialStore {
   private readonly queries: ReturnType<typeof queries>
   private readonly groups: Pick<LogApplier, 'touch'>
   private readonly applied: () => Promise<void>
-  private readonly claims: CellClaims | null
   private readonly keys = new KeyTable()
   private readonly doubts: InDoubt<string>
   /** Anybody can make keys up. */
@@ -42,26 +40,23 @@ export class LibsqlCredentials implements CredentialStore {
   /** Last uses since startup. */
   private readonly used = new Map<KeyId, { at: number; written: number }>()
 
-  /** `applied` resolves when the tables contain every acknowledged charge. `claims`: null for the only cell. */
+  /** `applied` resolves when the tables contain every acknowledged charge. */
   constructor(
     db: LibSQLDatabase,
     {
       groups,
       applied,
       settled,
-      claims,
     }: {
       readonly groups: Pick<LogApplier, 'touch'>
       readonly applied: () => Promise<void>
       /** Of the write queue. */
       readonly settled: () => Promise<void>
-      readonly claims: CellClaims | null
     },
   ) {
     this.db = db
     this.groups = groups
     this.applied = applied
-    this.claims = claims
     this.lists = new LibsqlKeyLists(db, applied)
     this.queries = queries(db)
     const { byHashes, budgets, lastUses } = this.queries
@@ -85,9 +80,7 @@ export class LibsqlCredentials implements CredentialStore {
     const known = this.keys.get(hash)
     if (known) return known
     const row = await this.rows.of(hash)
-    if (row) return this.keyOf(row)
-    await this.claims?.assertUnclaimed(hash)
-    return null
+    return row ? this.keyOf(row) : null
   }
 
   isInMemory(hash: string): boolean {
@@ -166,7 +159,6 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async create(key: ApiKey, pool: NewPool, audit: AuditEntry): Promise<void> {
-    await this.claims?.key(key.hash)
     await this.db.batch([
       this.db.insert(pools).values({ id: key.poolId, accountId: key.accountId, ...pool }),
       this.db.insert(keys).values(rowOf(key)),
@@ -200,7 +192,6 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async rotate(successor: ApiKey, replaced: ApiKey, audit: AuditEntry): Promise<void> {
-    await this.claims?.key(successor.hash)
     await this.doubts.changing([replaced.hash], () =>
       this.db.batch([
         this.db.update(keys).set(rowOf(replaced)).where(eq(keys.id, replaced.id)),

@@ -1,10 +1,14 @@
-import { and, count, desc, eq, gt, isNotNull, lt, ne, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, isNotNull, lt, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { closedEmail, type StaffRole } from '../../../core/accounts/account'
-import type { AccountDirectory, AccountHome, NewAccountHome, UserOfAccount } from '../../../core/accounts/directory'
+import type {
+  AccountDirectory,
+  DirectoryEntry,
+  NewDirectoryEntry,
+  UserOfAccount,
+} from '../../../core/accounts/directory'
 import type { AuditEntry } from '../../../core/audit'
 import { builtOnce } from '../../../core/built-once'
-import type { CellName } from '../../../core/cluster/cells'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-row'
 import { auditLog } from './schema/accounts'
@@ -14,16 +18,14 @@ import { identityUser } from './schema/identity'
 /** The roles are in memory, written through. */
 export class LibsqlDirectory implements AccountDirectory {
   private readonly db: LibSQLDatabase
-  private readonly homes: () => ReturnType<typeof homeQuery>
+  private readonly entries: () => ReturnType<typeof entryQuery>
   private readonly roles = new Map<AccountId, StaffRole>()
   /** Rises with each change of a role here. */
   private changes = 0
-  /** How many accounts are in each cell. Only needed, and only read, where there are several: counting a million takes a second. */
-  private counts: Promise<Map<CellName, number>> | null = null
 
   constructor(db: LibSQLDatabase) {
     this.db = db
-    this.homes = builtOnce(() => homeQuery(db))
+    this.entries = builtOnce(() => entryQuery(db))
   }
 
   /** Reads the roles. What it returns takes them over; it throws if one changed here meanwhile, because what was read may be older. */
@@ -38,25 +40,22 @@ export class LibsqlDirectory implements AccountDirectory {
     }
   }
 
-  async assignHome({ accountId, userId, mayBeOperator, createdAt, cells }: NewAccountHome): Promise<AccountHome> {
-    const cell = await this.taken(cells)
+  async assign({ accountId, userId, mayBeOperator, createdAt }: NewDirectoryEntry): Promise<DirectoryEntry> {
     const role = sql`iif(${mayBeOperator ? 1 : 0} AND NOT EXISTS (SELECT 1 FROM ${directory}), 'operator', NULL)`
     await this.db
       .insert(directory)
-      .select(sql`SELECT ${accountId}, ${userId}, ${role}, ${createdAt}, ${cell}`)
+      .select(sql`SELECT ${accountId}, ${userId}, ${role}, ${createdAt}`)
       .onConflictDoNothing()
-    const known = await this.homeOf(userId)
+    const known = await this.byUser(userId)
     if (!known) throw new Error('the account of a user was not stored')
     // An older row may have another role by now. Nobody else has one at first.
     if (known.accountId !== accountId || known.role === null) return known
     this.remember(accountId, known.role)
-    // Changes nothing; a change of a role is what other gateways are told of.
-    await this.db.update(directory).set({ role: known.role }).where(eq(directory.accountId, accountId))
     return known
   }
 
-  async homeOf(userId: string): Promise<AccountHome | null> {
-    const [known] = await this.homes().all({ userId })
+  private async byUser(userId: string): Promise<DirectoryEntry | null> {
+    const [known] = await this.entries().all({ userId })
     return known ?? null
   }
 
@@ -88,12 +87,6 @@ export class LibsqlDirectory implements AccountDirectory {
       .limit(limit)
   }
 
-  async has(account: AccountId): Promise<boolean> {
-    const { accountId } = directory
-    const found = await this.db.select({ accountId }).from(directory).where(eq(accountId, account))
-    return found.length > 0
-  }
-
   roleOf(account: AccountId): StaffRole | null {
     return this.roles.get(account) ?? null
   }
@@ -102,7 +95,7 @@ export class LibsqlDirectory implements AccountDirectory {
     return [...this.roles].flatMap(([account, its]) => (its === role ? account : []))
   }
 
-  /** Whether another account is operator, in any cell, whose owner can sign in: a closed account has no owner. */
+  /** Whether another account is operator whose owner can sign in: a closed account has no owner. */
   async hasOperatorBeside(account: AccountId): Promise<boolean> {
     const others = await this.db
       .select({ id: directory.accountId, email: identityUser.email })
@@ -125,26 +118,6 @@ export class LibsqlDirectory implements AccountDirectory {
     this.remember(account, role)
   }
 
-  /** The cell with the fewest accounts, which has one more from now on. */
-  private async taken(cells: readonly CellName[]): Promise<CellName | undefined> {
-    if (cells.length < 2) return cells[0]
-    this.counts ??= this.counted()
-    const counts = await this.counts.catch((error: unknown) => {
-      this.counts = null
-      throw error
-    })
-    const of = (cell: CellName) => counts.get(cell) ?? 0
-    const fewest = cells.reduce((best, cell) => (of(cell) < of(best) ? cell : best))
-    counts.set(fewest, of(fewest) + 1)
-    return fewest
-  }
-
-  private async counted(): Promise<Map<CellName, number>> {
-    const { cell } = directory
-    const rows = await this.db.select({ cell, accounts: count() }).from(directory).groupBy(cell)
-    return new Map(rows.map((row) => [row.cell, row.accounts]))
-  }
-
   private remember(account: AccountId, role: StaffRole | null): void {
     this.changes++
     if (role) this.roles.set(account, role)
@@ -152,7 +125,7 @@ export class LibsqlDirectory implements AccountDirectory {
   }
 }
 
-function homeQuery(db: LibSQLDatabase) {
+function entryQuery(db: LibSQLDatabase) {
   return db
     .select()
     .from(directory)

@@ -2,7 +2,6 @@ import { and, desc, eq, gt, inArray, lt, lte, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { builtOnce } from '../../../core/built-once'
 import { DAY_MS, HOUR_MS } from '../../../core/clock'
-import type { CellClaims } from '../../../core/cluster/cells'
 import { makeId, type PaymentId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import type { Page } from '../../../core/page'
@@ -36,18 +35,14 @@ const PRUNED_AT_ONCE = 5_000
 /** Claims, decided by the database and never in memory, so that two stores on one database cannot both win. */
 export class LibsqlPaymentClaims implements ClaimStore {
   private readonly db: LibSQLDatabase
-  private readonly claims: CellClaims | null
   private readonly queries: ReturnType<typeof queries>
 
-  /** `claims`: null for the only cell. */
-  constructor(db: LibSQLDatabase, claims: CellClaims | null) {
+  constructor(db: LibSQLDatabase) {
     this.db = db
-    this.claims = claims
     this.queries = queries(db)
   }
 
   async take(claim: NewClaim, now: number, covered?: Covered): Promise<ClaimTaken> {
-    if (this.claims && !(await this.claims.payment(claim.key, now))) return { kind: 'refused', why: 'in_use' }
     const { leaseUntil } = claim
     const row = {
       ...claim,

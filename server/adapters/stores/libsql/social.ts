@@ -1,8 +1,7 @@
 import { and, desc, eq, exists, gt, inArray, isNotNull, isNull, lte, max, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
-import { DAY_MS, MINUTE_MS } from '../../../core/clock'
-import type { CellClaims } from '../../../core/cluster/cells'
+import { MINUTE_MS } from '../../../core/clock'
 import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../../../core/ids'
 import type { SocialScope } from '../../../core/social/scopes'
 import type {
@@ -24,17 +23,12 @@ const CONFIRMING_MS = MINUTE_MS
 /** Links and sessions in the database, found by its indexes. Nothing is kept in memory. */
 export class LibsqlSocial implements SocialStore {
   private readonly db: LibSQLDatabase
-  private readonly claims: CellClaims | null
 
-  /** `claims`: null for the only cell. */
-  constructor(db: LibSQLDatabase, claims: CellClaims | null) {
+  constructor(db: LibSQLDatabase) {
     this.db = db
-    this.claims = claims
   }
 
   async addLink(link: LinkAttempt, audit: AuditEntry): Promise<void> {
-    // By these the browser's return and its confirmation find the cell.
-    for (const name of [link.stateHash, link.id]) await this.claims?.key(name, link.expiresAt + DAY_MS)
     await this.db.batch([this.db.insert(socialLinks).values(link), this.audited(audit)])
   }
 

@@ -74,7 +74,7 @@ async function runMigrations(writer: Connection): Promise<void> {
   const unfenced = {
     batch: (statements: Parameters<WriteQueue['batch']>[0]) => writer.send({ op: 'batch', mode: 'write', statements }),
   } as WriteQueue // only `batch` is called
-  await migrate(drizzle({ client: sqlClient(writer, () => unfenced, writer) }), { migrationsFolder: MIGRATIONS })
+  await migrate(drizzle({ client: sqlClient(writer, unfenced, writer) }), { migrationsFolder: MIGRATIONS })
 }
 
 /** The time of the last migration that the database has; null for a new database. */
@@ -86,11 +86,6 @@ export async function appliedSchema(connection: Connection): Promise<number | nu
     if ((await readNumber(connection, tables)) === 0) return null
     throw error
   }
-}
-
-/** Throws if the tables are not those of this version. For who may change nothing. */
-export async function refuseOtherSchema(reader: Connection): Promise<void> {
-  if ((await appliedSchema(reader)) !== SCHEMA_TIME) throw new Error('the tables are not those of this version')
 }
 
 async function rebuildsOf(steps: readonly string[]): Promise<number> {

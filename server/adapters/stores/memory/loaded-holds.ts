@@ -33,8 +33,8 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
 
   override hold(request: HoldRequest): ReturnType<HoldStore['hold']> {
     const { account, pool } = request
-    if (this.hasAccount(account) && (pool === null || this.hasPool(pool))) return this.grant(request)
-    return this.known(account, pool).then(() => this.grant(request))
+    if (this.hasAccount(account) && (pool === null || this.hasPool(pool))) return super.hold(request)
+    return this.known(account, pool).then(() => super.hold(request))
   }
 
   override balance(id: AccountId): ReturnType<HoldStore['balance']> {
@@ -79,11 +79,6 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
   override async budget(id: PoolId, at: number): Promise<BudgetWindow | null> {
     await this.knownPool(id)
     return super.budget(id, at)
-  }
-
-  /** Looks at the limits and takes the hold in one step. */
-  protected grant(request: HoldRequest): ReturnType<HoldStore['hold']> {
-    return super.hold(request)
   }
 
   private async readAccount(id: AccountId): Promise<void> {

@@ -43,7 +43,7 @@ export async function compareCards(
   const differences: CardDifference[] = []
   let corrected = 0
   const compare = async (page: ListedPage) => {
-    if (seen.has(page.id) || (await topUps.isElsewhere(page.topUp.account))) return
+    if (seen.has(page.id)) return
     seen.add(page.id)
     const found = await topUps.compare(page)
     if (found.length === 0) return
@@ -79,17 +79,4 @@ export async function compareCards(
     return result(false)
   }
   return result(true)
-}
-
-/** The comparisons of several cells, each with the pages of its own accounts, as one. */
-export function joinedCards(cells: readonly CardComparisonOfPeriod[]): CardComparisonOfPeriod | null {
-  const [first] = cells
-  if (!first) return null
-  return {
-    ...first,
-    compared: cells.reduce((sum, cell) => sum + cell.compared, 0),
-    differences: cells.flatMap((cell) => cell.differences).slice(0, MAX_DIFFERENCES),
-    corrected: cells.reduce((sum, cell) => sum + cell.corrected, 0),
-    complete: cells.every((cell) => cell.complete),
-  }
 }

@@ -73,8 +73,6 @@ export class CardTopUps {
   private readonly clock: Clock
   private readonly mutex = new KeyedMutex()
   private readonly onTrouble: (what: string, reason: string) => void
-  /** Whether another cell has this account: its gateway sees to the account's pages. */
-  readonly isElsewhere: (account: AccountId) => Promise<boolean>
 
   constructor(parts: {
     card: CardCheckout
@@ -84,7 +82,6 @@ export class CardTopUps {
     unknown: UnknownCheckoutStore
     clock: Clock
     onTrouble: (what: string, reason: string) => void
-    isElsewhere?: ((account: AccountId) => Promise<boolean>) | undefined
   }) {
     this.card = parts.card
     this.claims = parts.claims
@@ -93,7 +90,6 @@ export class CardTopUps {
     this.unknown = parts.unknown
     this.clock = parts.clock
     this.onTrouble = parts.onTrouble
-    this.isElsewhere = parts.isElsewhere ?? (async () => false)
   }
 
   /** Opens a payment page. Its claim is durable before the page's URL is returned. */
@@ -121,12 +117,6 @@ export class CardTopUps {
     return { claim, url: page.url }
   }
 
-  /** The account of the top-up that a message is about, as the processor has it; null if it is not about this gateway's pages. */
-  async accountOf(message: CardMessage): Promise<AccountId | null> {
-    const page = await this.pageOf(message)
-    return page === null ? null : ((await this.card.topUpOn(page))?.account ?? null)
-  }
-
   private async pageOf(message: CardMessage): Promise<string | null> {
     if (message.kind === 'other') return null
     return message.kind === 'page' ? message.id : this.card.pageOf(message.payment)
@@ -143,7 +133,7 @@ export class CardTopUps {
   /** A page of ours that the database does not know: kept and reported, because somebody may have paid on it. */
   private async keepUnknown(page: string): Promise<void> {
     const topUp = await this.card.topUpOn(page)
-    if (!topUp || (await this.isElsewhere(topUp.account))) return
+    if (!topUp) return
     if (await this.unknown.keep(page, topUp.id, this.clock.now()))
       this.onTrouble('card', `the page ${page} of top-up ${topUp.id} is unknown here. Run "gateway operator reconcile"`)
   }
@@ -157,8 +147,7 @@ export class CardTopUps {
     let isComplete = true
     for (const { page, firstAt } of await this.unknown.unresolved()) {
       try {
-        const state = await this.missingState(page)
-        if (!state.topUp || !(await this.isElsewhere(state.topUp.account))) pages.push({ page, firstAt, ...state })
+        pages.push({ page, firstAt, ...(await this.missingState(page)) })
       } catch (error) {
         if (!isUnavailable(error)) throw error
         isComplete = false

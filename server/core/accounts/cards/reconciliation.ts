@@ -4,17 +4,10 @@ import { makeId, type ReconciliationId } from '../../ids'
 import { KeyedMutex } from '../../keyed-mutex'
 import type { LedgerCheck, LedgerProblem } from '../../ledger/ledger-check'
 import type { CardCheckout } from '../../payments/card-checkout'
-import {
-  type ChainCheckParts,
-  type ChainComparison,
-  type ChainFindings,
-  compareWithChain,
-  joinedChains,
-  shownProblems,
-} from '../../payments/chain-check'
+import { type ChainCheckParts, type ChainComparison, compareWithChain } from '../../payments/chain-check'
 import type { ClaimStore } from '../../payments/claim'
 import type { Operator } from '../staff/operator'
-import { type CardComparisonOfPeriod, compareCards, joinedCards } from './card-reconciliation'
+import { type CardComparisonOfPeriod, compareCards } from './card-reconciliation'
 import type { CardTopUps, MissingTopUp } from './card-top-ups'
 
 /** Cardholders can dispute a payment for about this long. */
@@ -64,17 +57,6 @@ export interface ReconciliationAsked {
   readonly apply: boolean
 }
 
-/** What the comparison of one cell found. */
-export interface CellFindings extends ReconciliationResult {
-  readonly chain: ChainFindings | null
-}
-
-/** The books of the other cells. */
-export interface OtherBooks {
-  /** What each cell finds by `compareCell`. Rejects if one does not answer, as far as possible before any of them books something. */
-  compare(asked: Omit<ReconciliationAsked, 'actor'>): Promise<readonly CellFindings[]>
-}
-
 interface Parts {
   readonly operator: Pick<Operator, 'noteBooks'>
   readonly ledgerCheck: LedgerCheck
@@ -83,8 +65,6 @@ interface Parts {
   readonly methods: ChainCheckParts['methods']
   readonly claims: ClaimStore
   readonly store: ReconciliationStore
-  /** For the gateway of `main`, if there are several cells. */
-  readonly others?: OtherBooks | null | undefined
   readonly clock: Clock
   readonly onTrouble: (what: string, reason: string) => void
 }
@@ -103,9 +83,7 @@ export class Reconciliation {
       const { clock, store, operator } = this.parts
       const startedAt = clock.now()
       const { actor, apply } = asked
-      // The other cells first: if one does not answer, nothing is compared, booked or reported.
-      const others = (await this.parts.others?.compare(asked)) ?? []
-      const result = joined([await this.compareCell(asked), ...others])
+      const result = await this.compare(asked)
       const { ledger, missing, booked, cards, chain } = result
       if (apply && actor !== 'job')
         await operator.noteBooks(actor, 'books.reconcile', {
@@ -116,7 +94,10 @@ export class Reconciliation {
       const run: ReconciliationRun = {
         id: makeId('rec', startedAt),
         actor: actor === 'job' ? 'job' : actor.id,
-        ...{ startedAt, endedAt: clock.now(), isApplied: apply, result },
+        startedAt,
+        endedAt: clock.now(),
+        isApplied: apply,
+        result,
         isComplete: (cards?.complete ?? true) && (chain?.complete ?? true),
         problems: ledger.length + missing.length + (cards?.differences.length ?? 0) + (chain?.problems.length ?? 0),
       }
@@ -129,8 +110,7 @@ export class Reconciliation {
     return this.parts.store.newest(limit)
   }
 
-  /** Compares the books of this cell alone, and names transfers that other cells may explain. */
-  async compareCell({ period, apply }: Omit<ReconciliationAsked, 'actor'>): Promise<CellFindings> {
+  private async compare({ period, apply }: ReconciliationAsked): Promise<ReconciliationResult> {
     const { cards, ledgerCheck, methods, clock } = this.parts
     const now = clock.now()
     const last = (days: number) => period ?? { from: now - days * DAY_MS, to: now }
@@ -144,21 +124,11 @@ export class Reconciliation {
     const chain = chains ? await compareWithChain(this.parts, last(CHAIN_DAYS), apply) : null
     const complete = (compared?.complete ?? false) && missing.isComplete
     return {
-      ...{ ledger: await ledgerCheck(), missing: missing.pages, booked },
-      ...{ cards: compared && { ...compared, complete }, chain },
+      ledger: await ledgerCheck(),
+      missing: missing.pages,
+      booked,
+      cards: compared && { ...compared, complete },
+      chain,
     }
-  }
-}
-
-/** The findings of all cells, `main` first. */
-function joined(cells: readonly CellFindings[]): ReconciliationResult {
-  const chain = joinedChains(cells.flatMap((cell) => cell.chain ?? []))
-  return {
-    ledger: cells.flatMap((cell) => cell.ledger),
-    // Of a page that the processor forgot, nobody knows whose it is: each cell lists it.
-    missing: [...new Map(cells.flatMap((cell) => cell.missing.map((one) => [one.page, one] as const))).values()],
-    booked: cells.reduce((sum, cell) => sum + cell.booked, 0),
-    cards: joinedCards(cells.flatMap((cell) => cell.cards ?? [])),
-    chain: chain && shownProblems(chain),
   }
 }

@@ -14,7 +14,7 @@ const LINK_EXPIRED = 'This link has expired or was already used. Request a new o
 
 interface Parts {
   readonly identity: IdentitySettings
-  /** The account of a user, also one in another cell. */
+  /** The account of a user. */
   readonly accountIdOf: (userId: string) => Promise<AccountId | null>
   readonly audit: AuditTrail
   readonly mailer: Mailer | null

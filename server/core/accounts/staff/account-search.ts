@@ -54,7 +54,7 @@ export class AccountSearch {
     const found: Account[] = []
     for (let last = after; ; ) {
       const ids = await this.parts.directory.search(text, limit + 1, last)
-      // Some are in other cells, or not opened yet.
+      // Some may not be opened yet.
       found.push(...(await this.accountsOf(ids)))
       last = ids.at(-1) ?? null
       if (found.length > limit || ids.length <= limit) return pageOf(found, limit)

@@ -10,7 +10,6 @@ import type { ChargeRefundRefusal, Ledger } from '../../ledger/ledger'
 import type { Limits } from '../../limits/tier'
 import { formatUsd, type Money, ZERO } from '../../money'
 import { err, ok, type Result } from '../../result'
-import { isUnavailable } from '../../unavailable'
 import { type Account, type StaffRole, staffRole } from '../account'
 import type { AccountStore } from '../store'
 
@@ -23,9 +22,6 @@ export class Operator {
   private readonly events: EventPublisher
   private readonly trail: AuditTrail
   private readonly hasOperatorBeside: (account: AccountId) => Promise<boolean>
-  /** Whether acts on all books are recorded here. With several cells each does its part of one, and `main` records it. */
-  private readonly recordsBooks: boolean
-  private readonly claimReference: (reference: string) => Promise<boolean>
   private readonly mutex = new KeyedMutex()
   private readonly roles = new KeyedMutex()
 
@@ -36,11 +32,8 @@ export class Operator {
     clock: Clock
     events: EventPublisher
     audit: AuditTrail
-    /** Whether another account, in any cell, is operator and not closed. */
+    /** Whether another account is operator and not closed. */
     hasOperatorBeside: (account: AccountId) => Promise<boolean>
-    recordsBooks: boolean
-    /** Whether this cell is the first that uses a reference. Rejects while this is unknown. */
-    claimReference: (reference: string) => Promise<boolean>
   }) {
     this.accounts = parts.accounts
     this.prices = parts.prices
@@ -49,8 +42,6 @@ export class Operator {
     this.events = parts.events
     this.trail = parts.audit
     this.hasOperatorBeside = parts.hasOperatorBeside
-    this.recordsBooks = parts.recordsBooks
-    this.claimReference = parts.claimReference
   }
 
   /** Adds credit. A `reference` is never booked twice. */
@@ -71,8 +62,6 @@ export class Operator {
         return err(
           failure('invalid_parameter', 'The balance would exceed what the ledger can hold. Grant a smaller amount.'),
         )
-      const refusal = await this.referenceRefusal('grant', reference)
-      if (refusal) return err(refusal)
       const granted = await this.ledger.credit({
         account: id,
         part: 'credit',
@@ -99,8 +88,6 @@ export class Operator {
   ): Promise<Result<Account, Failure>> {
     const account = await this.accounts.byId(id)
     if (!account) return err(noAccount(id))
-    const refusal = await this.referenceRefusal('debit', reference)
-    if (refusal) return err(refusal)
     const booked = await this.ledger.debit({
       ...{ account: id, amount, description: note, reference: `debit:${reference}` },
       audit: this.audit(actor, id, 'account.debit', { amount, note, reference }),
@@ -153,11 +140,7 @@ export class Operator {
       if (isClosed && role) return err(CLOSED)
       const isLeaving = previous?.operator === true && !isClosed && role !== 'operator'
       if (isLeaving && !(await this.hasOperatorBeside(id))) return err(LAST_OPERATOR)
-      const changed = await this.changeRole(actor, id, role, 'account.role', { role })
-      // The operator of another cell, whose gateway has a mutex of its own, may have left at the same time: then both stay.
-      if (!changed.ok || !isLeaving || (await this.hasOperatorBeside(id))) return changed
-      const stays = await this.changeRole(actor, id, 'operator', 'account.role', { role: 'operator' })
-      return stays.ok ? err(LAST_OPERATOR) : stays
+      return this.changeRole(actor, id, role, 'account.role', { role })
     })
   }
 
@@ -194,7 +177,7 @@ export class Operator {
     )
   }
 
-  /** Sets the price of an operation, for one account of any cell or for all; null restores the default. Applies to the next call. */
+  /** Sets the price of an operation, for one account or for all; null restores the default. Applies to the next call. */
   async setPrice(
     actor: Actor,
     operation: PriceName,
@@ -214,8 +197,8 @@ export class Operator {
   }
 
   /** Records an act on the books of the whole gateway, such as an export of them. */
-  async noteBooks(actor: Actor, action: AuditAction, detail: Record<string, unknown>): Promise<void> {
-    if (this.recordsBooks) await this.trail.write(this.audit(actor, null, action, detail))
+  noteBooks(actor: Actor, action: AuditAction, detail: Record<string, unknown>): Promise<void> {
+    return this.trail.write(this.audit(actor, null, action, detail))
   }
 
   /** Records that an operator created a link to reset the owner's password. */
@@ -226,20 +209,6 @@ export class Operator {
   /** Records that an operator removed the owner's second factors. */
   noteSecondFactorReset(actor: Actor, id: AccountId): Promise<void> {
     return this.trail.write(this.audit(actor, id, 'account.second_factor_reset', {}))
-  }
-
-  /** The ledger refuses a reference that its own cell has booked; this one that another cell has, or had before its ledger refused the booking. */
-  private async referenceRefusal(kind: 'grant' | 'debit', reference: string): Promise<Failure | null> {
-    try {
-      if (await this.claimReference(`${kind}:${reference}`)) return null
-    } catch (error) {
-      if (!isUnavailable(error)) throw error
-      return notBooked(kind)
-    }
-    return failure(
-      'invalid_state',
-      `A ${kind} with reference ${reference} was already booked, or tried, for an account of another cell.`,
-    )
   }
 
   private change(

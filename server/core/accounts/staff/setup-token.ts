@@ -1,11 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Where the one-time token is that makes an account the operator. */
-export type SetupTokenUse = Pick<SetupToken, 'issue' | 'withdraw'> & {
-  /** True once, for the right token. */
-  use(token: string): boolean | Promise<boolean>
-}
-
 /**
  * A one-time token that makes an account the operator. Needed where strangers can reach the host, so that the first to sign up
  * does not take control (spec D4). Printed at startup, held only in memory.

@@ -2,8 +2,8 @@ import type { Identity } from '../../../core/accounts/identity'
 import { type Actor, CONSOLE } from '../../../core/audit'
 
 /**
- * The email address of an operator who acted, for other operators. Null for owners and programs, for the command line, and for who is not
- * known in this cell or any more. One function asks once for each operator of a page.
+ * The email address of an operator who acted, for other operators. Null for owners and programs, for the command line, and for users
+ * that no longer exist. One function asks once for each operator of a page.
  */
 export function actorEmails(
   identity: Pick<Identity, 'user'>,

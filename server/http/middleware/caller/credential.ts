@@ -39,16 +39,11 @@ export function readCredential(headers: Headers, { path, others, route }: Reques
 }
 
 /** The credential of an account: a key or an access token, also together with a payment. */
-export type Held =
+type Held =
   | { readonly kind: 'key'; readonly secret: string; readonly scheme?: 'missing' | 'other' }
   | { readonly kind: 'token'; readonly token: string }
 
 /** The key or token of a request; null without one. Any other text is an unknown key. */
-export function heldIn(headers: Headers, others: readonly string[]): Held | null {
-  const authorization = headers.get('authorization')
-  return heldBy(paymentIn(authorization) === null ? authorization : null, others)
-}
-
 function heldBy(authorization: string | null, others: readonly string[]): Held | null {
   if (authorization !== null) {
     const bearer = bearerOf(authorization)
@@ -62,10 +57,6 @@ function heldBy(authorization: string | null, others: readonly string[]): Held |
 }
 
 /** The payment in `Authorization`; null if there is none. */
-export function paymentText(headers: Headers): string | null {
-  return paymentIn(headers.get('authorization'))
-}
-
 function paymentIn(authorization: string | null): string | null {
   return authorization === null ? null : (/^payment +(\S+) *$/i.exec(authorization)?.[1] ?? null)
 }

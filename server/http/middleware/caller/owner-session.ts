@@ -5,7 +5,6 @@ import type { SignUp } from '../../../core/accounts/sign-up'
 import type { AccountStore } from '../../../core/accounts/store'
 import type { Actor } from '../../../core/audit'
 import { HOUR_MS, MINUTE_MS } from '../../../core/clock'
-import type { StaffClaim } from '../../../core/cluster/cells'
 import { formatAddress } from '../../../core/credentials/address'
 import { failure } from '../../../core/failure'
 import type { AccountId } from '../../../core/ids'
@@ -22,7 +21,7 @@ export interface Owner extends KeyOwner {
   readonly sessionId: string
 }
 
-/** Somebody who is signed in to the dashboard, customer or staff. The account may be of another cell. */
+/** Somebody who is signed in to the dashboard, customer or staff. */
 export interface SignedInUser {
   readonly userId: string
   readonly accountId: AccountId
@@ -34,15 +33,6 @@ export interface SignedInUser {
   readonly secondFactor: boolean
   readonly actor: Actor
 }
-
-/**
- * For the gateway of `main`: the account of this session's user, if it is in another cell; null if it is here, or is still to be opened.
- * Throws if it is suspended, or if its cell does not answer.
- */
-export type AccountElsewhere = (
-  session: OwnerSession,
-  context: RequestContext,
-) => Promise<Pick<Account, 'id' | 'operator' | 'support'> | null>
 
 /** Maximum age of a sign-in, in milliseconds: to create keys and act as operator, and to change how the owner signs in. */
 export const SIGNED_IN_TODAY = 12 * HOUR_MS
@@ -59,7 +49,6 @@ export class OwnerSessions {
   private readonly ownOrigins: ReadonlySet<string>
   private readonly secondFactors: SecondFactorPolicy
   private readonly budgets: RequestBudgets
-  private readonly elsewhere: AccountElsewhere | null
 
   constructor(parts: {
     identity: Identity
@@ -69,7 +58,6 @@ export class OwnerSessions {
     ownOrigins: ReadonlySet<string>
     secondFactors: SecondFactorPolicy
     budgets: RequestBudgets
-    elsewhere?: AccountElsewhere | null
   }) {
     this.identity = parts.identity
     this.signUp = parts.signUp
@@ -78,7 +66,6 @@ export class OwnerSessions {
     this.ownOrigins = parts.ownOrigins
     this.secondFactors = parts.secondFactors
     this.budgets = parts.budgets
-    this.elsewhere = parts.elsewhere ?? null
   }
 
   /**
@@ -106,23 +93,7 @@ export class OwnerSessions {
     }
   }
 
-  /**
-   * Who asks, for a route of operators: as `owner`, and also somebody whose account is of another cell. A gateway that `main` asks for
-   * somebody takes who that is from the node, in place of a session; only the routes of operators do.
-   */
-  async staff(context: RequestContext, withinMs?: number): Promise<SignedInUser> {
-    const staff = context.staff ? claimed(context.staff) : await this.signedInUser(context)
-    requireRecent(staff.signedInAt, context, withinMs)
-    if (withinMs !== undefined) await this.requireSecondFactor(staff, roleFlags(staff.role))
-    context.countOn(staff.accountId)
-    await this.budgets.countOn(context, staff.accountId)
-    return staff
-  }
-
-  /**
-   * Who changes how they sign in, or lets an app in: as `owner`, and for `main`, where everybody signs in, also somebody whose account is of
-   * another cell.
-   */
+  /** The same for routes that read no balance: of operators, and to change how an owner signs in or to connect an app. */
   async user(context: RequestContext, withinMs?: number, isSettingUp = false): Promise<SignedInUser> {
     const user = await this.signedInUser(context)
     requireRecent(user.signedInAt, context, withinMs)
@@ -134,7 +105,7 @@ export class OwnerSessions {
 
   private async signedInUser(context: RequestContext): Promise<SignedInUser> {
     const session = await this.sessionOf(context)
-    const account = (await this.elsewhere?.(session, context)) ?? (await this.accountOf(session, context))
+    const account = await this.accountOf(session, context)
     const { userId, email, name, sessionCreatedAt: signedInAt, secondFactor } = session
     return {
       ...{ userId, accountId: account.id, email, name, role: staffRole(account), signedInAt, secondFactor },
@@ -224,8 +195,4 @@ function requireRecent(signedInAt: number, { at }: RequestContext, withinMs: num
   throw new Failed(
     failure('recent_sign_in_required', 'This action requires a recent sign-in. Sign in again, then retry.'),
   )
-}
-
-function claimed({ address, ...staff }: StaffClaim): SignedInUser {
-  return { ...staff, actor: { kind: 'owner', id: staff.userId, address } }
 }

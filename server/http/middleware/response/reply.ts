@@ -1,4 +1,3 @@
-import { corked, withWholeBody } from '../../../core/cluster/whole-body'
 import { limitSubject } from '../../../core/credentials/address'
 import type { Failure } from '../../../core/failure'
 import type { RequestId } from '../../../core/ids'
@@ -11,6 +10,9 @@ import { type CallEnding, type EndDeps, ended, templateOf } from '../../../pipel
 import { idHeaders, type RequestIds } from '../request-ids'
 import { FAILURES, failureBody, failureResponse } from './failures'
 import { UnreadAnswers } from './unread-answers'
+
+/** For a larger body sent after an await, Bun makes a system call for each part of each header. */
+const CORKED_BYTES = 15_000
 
 type Ended<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
 
@@ -171,7 +173,7 @@ export class Reply {
 
   private whole(body: string | Uint8Array<ArrayBuffer>, init: { status: number; headers: Headers }): Response {
     if (UnreadAnswers.isLarge(body)) return new Response(this.unread.inPieces(body, this.owner), init)
-    return withWholeBody(new Response(corked(body), init), body)
+    return new Response(corked(body), init)
   }
 
   /** Whom the bytes of an answer count against. */
@@ -240,4 +242,18 @@ export function limitHeaders(readings: Readings): Record<string, string> {
   const headers = new Headers()
   setLimits(headers, readings)
   return Object.fromEntries(headers)
+}
+
+/** Makes Bun send a body together with the headers: the body itself, or a direct stream, which has no length. */
+function corked(body: string | Uint8Array<ArrayBuffer>): string | Uint8Array<ArrayBuffer> | ReadableStream {
+  if (body.length < CORKED_BYTES) return body
+  // A stream source of Bun that the DOM types do not include.
+  const direct = {
+    type: 'direct',
+    async pull(controller: { write(chunk: string | Uint8Array): void; close(): void }) {
+      controller.write(body)
+      controller.close()
+    },
+  } as unknown as UnderlyingDefaultSource
+  return new ReadableStream(direct)
 }

@@ -186,17 +186,17 @@ export class ApiCommands {
 export function apiCommands(parts: ApiCommandParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   const orders = new ApiCommands(parts)
   return {
-    apis: socketCommand('main', NoBody, async () => ok(orders.list())),
-    'api-show': socketCommand('main', ApiName, async ({ name }) => orders.show(name)),
-    'api-set': socketCommand('main', ChangeCommand, ({ name, change }) => orders.change(actor, name, change)),
-    'api-lift': socketCommand('main', LiftCommand, ({ name, ...lift }) => orders.lift(actor, name, lift)),
-    'api-remove': socketCommand('main', ApiName, ({ name }) => orders.remove(actor, name)),
-    'api-import': socketCommand('main', ImportCommand, (form) =>
+    apis: socketCommand(NoBody, async () => ok(orders.list())),
+    'api-show': socketCommand(ApiName, async ({ name }) => orders.show(name)),
+    'api-set': socketCommand(ChangeCommand, ({ name, change }) => orders.change(actor, name, change)),
+    'api-lift': socketCommand(LiftCommand, ({ name, ...lift }) => orders.lift(actor, name, lift)),
+    'api-remove': socketCommand(ApiName, ({ name }) => orders.remove(actor, name)),
+    'api-import': socketCommand(ImportCommand, (form) =>
       orders.importDocument(actor, form.import, form.dry_run === true),
     ),
-    'api-test': socketCommand('main', TrialCommand, ({ name, ...trial }) => orders.test(actor, name, trial)),
-    'api-export': socketCommand('main', NoBody, async () => ok(orders.export())),
-    apply: socketCommand('main', ApplyCommand, ({ catalog: file, dry_run = false, confirm }) =>
+    'api-test': socketCommand(TrialCommand, ({ name, ...trial }) => orders.test(actor, name, trial)),
+    'api-export': socketCommand(NoBody, async () => ok(orders.export())),
+    apply: socketCommand(ApplyCommand, ({ catalog: file, dry_run = false, confirm }) =>
       orders.apply(actor, file, dry_run, confirm),
     ),
   }

@@ -8,7 +8,6 @@ import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
-import { API_REPORT } from '../cells/report-joins'
 import { command, operatorRoles } from '../operator-roles'
 import { type ApiReportNeeds, readApiReport } from './api-report'
 
@@ -24,11 +23,8 @@ export interface ApiReportParts extends ApiReportNeeds {
 export function operatorApiReportRoutes({ owners, fetchDocument, ...needs }: ApiReportParts) {
   const { operator } = operatorRoles(owners)
   return routeGroup({ name: 'operator-api-report', prefix: '/api/operator' })
-    .get('/api-report', ...allowed(operator(API_REPORT), UNDOCUMENTED, () => readApiReport(needs)))
-    .post(
-      '/api-documents',
-      ...command(operator('main'), NewDocumentFetch, (_actor, { url }) => fetched(fetchDocument, url)),
-    )
+    .get('/api-report', ...allowed(operator(), UNDOCUMENTED, () => readApiReport(needs)))
+    .post('/api-documents', ...command(operator(), NewDocumentFetch, (_actor, { url }) => fetched(fetchDocument, url)))
 }
 
 async function fetched(fetchDocument: OutboundFetch, url: string): Promise<Result<FetchedDocument, Failure>> {

@@ -30,13 +30,13 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
     name: string,
     sent: Pick<ApiChange, 'auth' | 'base_url'>,
   ) => {
-    if (orders.movesSecret(name, sent)) await operator('main', SIGNED_IN_JUST_NOW).admit(context)
+    if (orders.movesSecret(name, sent)) await operator(SIGNED_IN_JUST_NOW).admit(context)
   }
   return routeGroup({ name: 'operator-apis', prefix: '/api/operator/apis' })
-    .get('', ...allowed(operator('main'), documented(API_DOCS.list), () => orders.list()))
+    .get('', ...allowed(operator(), documented(API_DOCS.list), () => orders.list()))
     .post(
       '',
-      ...allowed(operator('main'), documented(API_DOCS.create), async ({ actor, context, set }): Promise<OneApi> => {
+      ...allowed(operator(), documented(API_DOCS.create), async ({ actor, context, set }): Promise<OneApi> => {
         const sent = await readBody(NewApi, context, undefined, OPERATOR_BODY)
         await requireRecentSignIn(context, sent.name, sent)
         const created = taken(await orders.create(actor, sent))
@@ -47,7 +47,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
     .post(
       '/import',
       ...allowed(
-        operator('main'),
+        operator(),
         documented(API_DOCS.import, IMPORT_QUERY),
         async ({ actor, context }): Promise<ImportPlan> => {
           const { dry_run } = queryOf(IMPORT_QUERY, context)
@@ -59,12 +59,12 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
     )
     .get(
       '/:name',
-      ...allowed(operator('main'), documented(API_DOCS.show), (_call, { name }: Name) => taken(orders.show(name))),
+      ...allowed(operator(), documented(API_DOCS.show), (_call, { name }: Name) => taken(orders.show(name))),
     )
     .patch(
       '/:name',
       ...allowed(
-        operator('main'),
+        operator(),
         documented(API_DOCS.change),
         async ({ actor, context }, { name }: Name): Promise<OneApi> => {
           taken(orders.show(name))
@@ -76,7 +76,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
     )
     .delete(
       '/:name',
-      ...allowed(operator('main'), documented(API_DOCS.remove), async ({ actor }, { name }: Name) =>
+      ...allowed(operator(), documented(API_DOCS.remove), async ({ actor }, { name }: Name) =>
         taken(await orders.remove(actor, name)),
       ),
     )
@@ -89,13 +89,13 @@ export function operatorApiActRoutes(parts: ApiCommandParts & { readonly owners:
   return routeGroup({ name: 'operator-api-acts', prefix: '/api/operator/apis' })
     .post(
       '/:name/test',
-      ...allowed(operator('main'), documented(API_DOCS.test), async ({ actor, context }, { name }: Name) =>
+      ...allowed(operator(), documented(API_DOCS.test), async ({ actor, context }, { name }: Name) =>
         taken(await orders.test(actor, name, await readBody(NewTrial, context, undefined, OPERATOR_BODY))),
       ),
     )
     .post(
       '/:name/lift',
-      ...allowed(operator('main'), documented(API_DOCS.lift), async ({ actor, context }, { name }: Name) =>
+      ...allowed(operator(), documented(API_DOCS.lift), async ({ actor, context }, { name }: Name) =>
         taken(await orders.lift(actor, name, await readBody(ApiLift, context, {}))),
       ),
     )

@@ -95,22 +95,18 @@ export function customerMoneyRoutes(parts: CustomerMoneyParts & { readonly owner
   return routeGroup({ name: 'operator-customer-money', prefix: '/api/operator/accounts/:id' })
     .post(
       '/debits',
-      ...command(operator('account'), DebitForm, (actor, form, { id }: Id) =>
-        money.debit(actor, { ...form, account: id }),
-      ),
+      ...command(operator(), DebitForm, (actor, form, { id }: Id) => money.debit(actor, { ...form, account: id })),
     )
     .post(
       '/refunds',
-      ...command(operator('account'), RefundForm, (actor, form, { id }: Id) =>
-        money.refund(actor, { ...form, account: id }),
-      ),
+      ...command(operator(), RefundForm, (actor, form, { id }: Id) => money.refund(actor, { ...form, account: id })),
     )
 }
 
 export function moneySocketCommands(parts: CustomerMoneyParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   const money = new CustomerMoney(parts)
   return {
-    debit: socketCommand('account', DebitCommand, (form) => money.debit(actor, form)),
-    refund: socketCommand('account', RefundCommand, (form) => money.refund(actor, form)),
+    debit: socketCommand(DebitCommand, (form) => money.debit(actor, form)),
+    refund: socketCommand(RefundCommand, (form) => money.refund(actor, form)),
   }
 }

@@ -36,31 +36,31 @@ export function customerRoutes(parts: CustomerRouteParts) {
   return routeGroup({ name: 'operator-customers', prefix: '/api/operator/accounts/:id' })
     .get(
       '',
-      ...allowed(staff('account'), UNDOCUMENTED, async (_call, path: Id) =>
+      ...allowed(staff(), UNDOCUMENTED, async (_call, path: Id) =>
         taken(await orders.show({ account: await customer(path) })),
       ),
     )
     .get(
       '/usage',
-      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+      ...allowed(staff(), UNDOCUMENTED, async ({ context }, path: Id) =>
         views.usage(await customer(path), queryOf(GROUPED_QUERY, context)),
       ),
     )
     .get(
       '/requests',
-      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+      ...allowed(staff(), UNDOCUMENTED, async ({ context }, path: Id) =>
         views.requests(await customer(path), queryOf(LOG_QUERY, context)),
       ),
     )
     .get(
       '/requests/:request',
-      ...allowed(staff('account'), UNDOCUMENTED, async (_call, path: Id & { readonly request: string }) =>
+      ...allowed(staff(), UNDOCUMENTED, async (_call, path: Id & { readonly request: string }) =>
         views.request(await customer(path), path.request),
       ),
     )
     .get(
       '/limits',
-      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+      ...allowed(staff(), UNDOCUMENTED, async ({ context }, path: Id) =>
         views.limits(await customer(path), queryOf(PAGE_QUERY, context)),
       ),
     )
@@ -74,37 +74,35 @@ export function customerRecordRoutes(parts: CustomerRouteParts) {
   return routeGroup({ name: 'operator-customer-records', prefix: '/api/operator/accounts/:id' })
     .get(
       '/transactions',
-      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+      ...allowed(staff(), UNDOCUMENTED, async ({ context }, path: Id) =>
         views.transactions(await customer(path), queryOf(PAGE_QUERY, context)),
       ),
     )
     .get(
       '/adjustments',
-      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+      ...allowed(staff(), UNDOCUMENTED, async ({ context }, path: Id) =>
         views.adjustments(await customer(path), queryOf(PAGE_QUERY, context)),
       ),
     )
     .get(
       '/payments',
-      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+      ...allowed(staff(), UNDOCUMENTED, async ({ context }, path: Id) =>
         views.payments(await customer(path), queryOf(PAGE_QUERY, context)),
       ),
     )
     .get(
       '/refunds',
-      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+      ...allowed(staff(), UNDOCUMENTED, async ({ context }, path: Id) =>
         views.refunds(await customer(path), queryOf(PAGE_QUERY, context)),
       ),
     )
     .get(
       '/keys',
-      ...allowed(staff('account'), costing(OVER_ALL, UNDOCUMENTED), async (_call, path: Id) =>
-        views.keys(await customer(path)),
-      ),
+      ...allowed(staff(), costing(OVER_ALL, UNDOCUMENTED), async (_call, path: Id) => views.keys(await customer(path))),
     )
     .get(
       '/audit',
-      ...allowed(staff('account'), UNDOCUMENTED, async ({ context }, path: Id) =>
+      ...allowed(staff(), UNDOCUMENTED, async ({ context }, path: Id) =>
         views.audit(await customer(path), queryOf(PAGE_QUERY, context)),
       ),
     )
@@ -117,59 +115,53 @@ export function customerActRoutes(parts: CustomerRouteParts) {
   return routeGroup({ name: 'operator-customer-acts', prefix: '/api/operator/accounts/:id' })
     .post(
       '/suspend',
-      ...command(staff('account'), SuspendForm, (actor, form, { id }: Id) =>
-        orders.suspend(actor, { ...form, account: id }),
-      ),
+      ...command(staff(), SuspendForm, (actor, form, { id }: Id) => orders.suspend(actor, { ...form, account: id })),
     )
     .post(
       '/lift',
-      ...command(staff('account'), SuspendForm, (actor, form, { id }: Id) =>
-        orders.lift(actor, { ...form, account: id }),
-      ),
+      ...command(staff(), SuspendForm, (actor, form, { id }: Id) => orders.lift(actor, { ...form, account: id })),
     )
     .post(
       '/notes',
-      ...command(staff('account'), NoteForm, (actor, form, { id }: Id) =>
-        orders.addNote(actor, { ...form, account: id }),
-      ),
+      ...command(staff(), NoteForm, (actor, form, { id }: Id) => orders.addNote(actor, { ...form, account: id })),
     )
     .post(
       '/end-sessions',
-      ...command(staff('account'), NoBody, (actor, _form, { id }: Id) => orders.endSessions(actor, { account: id })),
+      ...command(staff(), NoBody, (actor, _form, { id }: Id) => orders.endSessions(actor, { account: id })),
     )
     .post(
       '/keys/:key',
-      ...command(staff('account'), KeyActionForm, (actor, form, { id, key }: Id & { readonly key: string }) =>
+      ...command(staff(), KeyActionForm, (actor, form, { id, key }: Id & { readonly key: string }) =>
         orders.actOnKey(actor, { ...form, account: id, key }),
       ),
     )
     .post(
       '/role',
-      ...command(operator('account', SIGNED_IN_JUST_NOW), RoleForm, (actor, form, { id }: Id) =>
+      ...command(operator(SIGNED_IN_JUST_NOW), RoleForm, (actor, form, { id }: Id) =>
         orders.setRole(actor, { ...form, account: id }),
       ),
     )
     .post(
       '/password-reset',
-      ...command(operator('account', SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) =>
+      ...command(operator(SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) =>
         orders.resetPassword(actor, { account: id }),
       ),
     )
     .post(
       '/second-factor-reset',
-      ...command(operator('account', SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) =>
+      ...command(operator(SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) =>
         orders.resetSecondFactor(actor, { account: id }),
       ),
     )
     .post(
       '/erase',
-      ...command(operator('account', SIGNED_IN_JUST_NOW), EraseForm, (actor, form, { id }: Id) =>
+      ...command(operator(SIGNED_IN_JUST_NOW), EraseForm, (actor, form, { id }: Id) =>
         orders.erase(actor, { ...form, account: id }),
       ),
     )
     .get(
       '/export',
-      ...allowed(operator('account'), costing(2 * EXPORT, UNDOCUMENTED), async ({ actor }, { id }: Id) =>
+      ...allowed(operator(), costing(2 * EXPORT, UNDOCUMENTED), async ({ actor }, { id }: Id) =>
         exportResponse(taken(await orders.export(actor, { account: id }))),
       ),
     )

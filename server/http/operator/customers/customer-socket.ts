@@ -32,15 +32,15 @@ export function customerSocketCommands(
 ): Readonly<Record<string, SocketCommand>> {
   const orders = new CustomerCommands(parts)
   return {
-    show: socketCommand('account', AccountCommand, (form) => orders.show(form)),
-    suspend: socketCommand('account', SuspendCommand, (form) => orders.suspend(actor, form)),
-    lift: socketCommand('account', SuspendCommand, (form) => orders.lift(actor, form)),
-    role: socketCommand('account', RoleCommand, (form) => orders.setRole(actor, form)),
-    key: socketCommand('account', KeyActionCommand, (form) => orders.actOnKey(actor, form)),
-    note: socketCommand('account', NoteCommand, (form) => orders.addNote(actor, form)),
-    'end-sessions': socketCommand('account', AccountCommand, (form) => orders.endSessions(actor, form)),
-    erase: socketCommand('account', EraseCommand, (form) => orders.erase(actor, form)),
-    export: socketCommand('account', AccountCommand, async (form) => {
+    show: socketCommand(AccountCommand, (form) => orders.show(form)),
+    suspend: socketCommand(SuspendCommand, (form) => orders.suspend(actor, form)),
+    lift: socketCommand(SuspendCommand, (form) => orders.lift(actor, form)),
+    role: socketCommand(RoleCommand, (form) => orders.setRole(actor, form)),
+    key: socketCommand(KeyActionCommand, (form) => orders.actOnKey(actor, form)),
+    note: socketCommand(NoteCommand, (form) => orders.addNote(actor, form)),
+    'end-sessions': socketCommand(AccountCommand, (form) => orders.endSessions(actor, form)),
+    erase: socketCommand(EraseCommand, (form) => orders.erase(actor, form)),
+    export: socketCommand(AccountCommand, async (form) => {
       const stream = await orders.export(actor, form)
       return stream.ok ? ok(await new Response(stream.value).json()) : stream
     }),
@@ -54,17 +54,16 @@ function customerViewCommands(parts: CustomerViewParts): Readonly<Record<string,
   const command = <T extends ParameterTable>(
     table: T,
     view: (account: AccountId, query: Parameters<T>) => Promise<unknown>,
-  ): SocketCommand => ({
-    cells: 'account',
-    run: async (body) => {
+  ): SocketCommand => {
+    return async (body) => {
       const name = queryOfBody(NAMED, body)
       if (!name.ok) return name
       const query = queryOfBody(table, body)
       if (!query.ok) return query
       const account = await findAccount(parts, name.value.account)
       return account.ok ? ok(await view(account.value.id, query.value)) : account
-    },
-  })
+    }
+  }
   return {
     'customer-usage': command(GROUPED_QUERY, (account, query) => views.usage(account, query)),
     'customer-requests': command(LOG_QUERY, (account, query) => views.requests(account, query)),

@@ -18,9 +18,6 @@ import { Failed, taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import { costing, EXPORT, OVER_ALL } from '../../routing/cost'
-import type { CellTarget, CommandTarget } from '../cells/cell-routing'
-import { BOOKS_CSV, STATEMENT_CSV } from '../cells/file-joins'
-import { STATEMENT } from '../cells/report-joins'
 import { operatorRoles } from '../operator-roles'
 import { queryCommand } from '../query-command'
 import type { SocketCommand } from '../socket-command'
@@ -210,33 +207,33 @@ function periodOf({ month, from, to, timezone, entries = false }: BooksQuery): R
 /** For operators: the books of a month or period. Exports are in the audit log. */
 export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions }) {
   const { operator } = operatorRoles(parts.owners)
-  const exported = (cells: CellTarget, file: typeof booksFile, query = BOOKS_QUERY) =>
-    allowed(operator(cells), costing(EXPORT, UNDOCUMENTED), async ({ actor, context }) => {
+  const exported = (file: typeof booksFile, query = BOOKS_QUERY) =>
+    allowed(operator(), costing(EXPORT, UNDOCUMENTED), async ({ actor, context }) => {
       const named = taken(periodOf(queryOf(query, context)))
       await noteExport(parts, actor, named)
       return file(parts, named, context)
     })
   return routeGroup({ name: 'operator-books', prefix: '/api/operator' })
-    .get('/books.csv', ...exported(BOOKS_CSV, booksFile, BOOKS_FILE_QUERY))
-    .get('/statement.csv', ...exported(STATEMENT_CSV, statementFile))
+    .get('/books.csv', ...exported(booksFile, BOOKS_FILE_QUERY))
+    .get('/statement.csv', ...exported(statementFile))
     .get(
       '/statement',
-      ...allowed(operator(STATEMENT), costing(OVER_ALL, UNDOCUMENTED), ({ context }) =>
+      ...allowed(operator(), costing(OVER_ALL, UNDOCUMENTED), ({ context }) =>
         statement(parts, taken(periodOf(queryOf(BOOKS_QUERY, context)))),
       ),
     )
 }
 
 export function bookCommands(parts: BooksParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  const exported = (target: CommandTarget, file: typeof booksFile, query = BOOKS_QUERY) =>
-    queryCommand(target, query, periodOf, async (named) => {
+  const exported = (file: typeof booksFile, query = BOOKS_QUERY) =>
+    queryCommand(query, periodOf, async (named) => {
       await noteExport(parts, actor, named)
       return file(parts, named, null)
     })
   return {
-    books: exported(BOOKS_CSV, booksFile, BOOKS_FILE_QUERY),
-    'statement-csv': exported(STATEMENT_CSV, statementFile),
-    statement: queryCommand(STATEMENT, BOOKS_QUERY, periodOf, (named) => statement(parts, named)),
+    books: exported(booksFile, BOOKS_FILE_QUERY),
+    'statement-csv': exported(statementFile),
+    statement: queryCommand(BOOKS_QUERY, periodOf, (named) => statement(parts, named)),
   }
 }
 

@@ -29,8 +29,8 @@ export interface ReconcileParts {
 const MAX_RUNS = 20
 
 /**
- * Compares the books with themselves, the card processor and the chains; with `apply`, books what is missing. It asks the other cells itself, and
- * is kept in the control database. A long comparison is answered in pieces.
+ * Compares the books with themselves, the card processor and the chains; with `apply`, books what is missing. The run is kept.
+ * A long comparison is answered in pieces.
  */
 async function reconcile(
   { reconciliation, now }: ReconcileParts,
@@ -74,22 +74,17 @@ export function reconcileRoutes(parts: ReconcileParts & { readonly owners: Owner
   return routeGroup({ name: 'operator-reconcile', prefix: '/api/operator' })
     .post(
       '/reconcile',
-      ...allowed(operator('main'), UNDOCUMENTED, async ({ actor, context }) =>
+      ...allowed(operator(), UNDOCUMENTED, async ({ actor, context }) =>
         taken(await reconcile(parts, actor, await readBody(ReconcileForm, context, {}), context)),
       ),
     )
-    .get('/reconciliations', ...allowed(operator('main'), UNDOCUMENTED, () => reconciliations(parts)))
+    .get('/reconciliations', ...allowed(operator(), UNDOCUMENTED, () => reconciliations(parts)))
 }
 
 export function reconcileCommands(parts: ReconcileParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   return {
-    reconcile: socketCommand('main', ReconcileForm, (form) => reconcile(parts, actor, form, null)),
-    // Asked for by `main`, of each other cell.
-    'reconcile-cell': socketCommand('main', ReconcileForm, async ({ apply = false, ...form }) => {
-      const period = periodOf(form, parts.now())
-      return period.ok ? ok(await parts.reconciliation.compareCell({ period: period.value, apply })) : period
-    }),
-    reconciliations: socketCommand('main', NoBody, async () => ok(await reconciliations(parts))),
+    reconcile: socketCommand(ReconcileForm, (form) => reconcile(parts, actor, form, null)),
+    reconciliations: socketCommand(NoBody, async () => ok(await reconciliations(parts))),
   }
 }
 

@@ -27,9 +27,6 @@ import { taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import { costing, EXPORT, OVER_ALL } from '../../routing/cost'
-import type { CommandTarget } from '../cells/cell-routing'
-import { REVENUE_CSV } from '../cells/file-joins'
-import { REVENUE } from '../cells/report-joins'
 import { operatorRoles } from '../operator-roles'
 import { queryCommand } from '../query-command'
 import type { SocketCommand } from '../socket-command'
@@ -57,16 +54,13 @@ const HEAD = [
   ...['upstream_cost_usd', 'unknown_cost_calls', 'margin_usd'],
 ]
 
-/** `isPart`: rows that other cells may have too are all there, for the rows of all cells are cut once they are joined. */
-async function report(parts: RevenueParts, asked: Asked, isPart: boolean): Promise<Revenue> {
+async function report(parts: RevenueParts, asked: Asked): Promise<Revenue> {
   const { first, end, grouping } = asked
   const flows = await flowsOf(parts, asked)
   const rows = await rowsOf(parts, asked, flows)
   const totals = grouping === 'rail' ? await parts.revenue.rows({ first, end, grouping: null }) : rows
   const given = givingsOf(flows)
-  const shown = rows.filter(
-    ({ name }, at) => at < MAX_REVENUE_ROWS || (isPart && (grouping !== 'account' || name === '')),
-  )
+  const shown = rows.slice(0, MAX_REVENUE_ROWS)
   return {
     ...{ from: dateOf(first), to: dateOf(end - 1), group_by: grouping },
     rows: await Promise.all(
@@ -176,23 +170,21 @@ export function revenueRoutes(parts: RevenueParts & { readonly owners: OwnerSess
   return routeGroup({ name: 'operator-revenue', prefix: '/api/operator' })
     .get(
       '/revenue',
-      ...allowed(operator(REVENUE), costing(OVER_ALL, UNDOCUMENTED), ({ context }) =>
-        report(parts, asked(context), context.staff !== null),
-      ),
+      ...allowed(operator(), costing(OVER_ALL, UNDOCUMENTED), ({ context }) => report(parts, asked(context))),
     )
     .get(
       '/revenue.csv',
-      ...allowed(operator(REVENUE_CSV), costing(EXPORT, UNDOCUMENTED), ({ context }) =>
+      ...allowed(operator(), costing(EXPORT, UNDOCUMENTED), ({ context }) =>
         revenueFile(parts, asked(context), context),
       ),
     )
 }
 
 export function revenueCommands(parts: RevenueParts): Readonly<Record<string, SocketCommand>> {
-  const command = (target: CommandTarget, run: (asked: Asked) => Promise<unknown>) =>
-    queryCommand(target, REVENUE_QUERY, (query) => askedOf(query, parts.now()), run)
+  const command = (run: (asked: Asked) => Promise<unknown>) =>
+    queryCommand(REVENUE_QUERY, (query) => askedOf(query, parts.now()), run)
   return {
-    revenue: command(REVENUE, (asked) => report(parts, asked, true)),
-    'revenue-csv': command(REVENUE_CSV, (asked) => revenueFile(parts, asked, null)),
+    revenue: command((asked) => report(parts, asked)),
+    'revenue-csv': command((asked) => revenueFile(parts, asked, null)),
   }
 }

@@ -9,7 +9,6 @@ import { routeGroup } from '../../middleware/request-context'
 import { taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed, type Id } from '../../routing/api-access'
-import { STUCK } from '../cells/report-joins'
 import type { CommandResult } from '../operator-commands'
 import { command, operatorRoles } from '../operator-roles'
 import { NoBody } from '../record'
@@ -61,18 +60,15 @@ export function stuckRoutes(parts: StuckParts & { readonly owners: OwnerSessions
   const orders = new StuckOrders(parts)
   const { operator } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator-stuck', prefix: '/api/operator/stuck' })
-    .get('', ...allowed(operator(STUCK), UNDOCUMENTED, ({ context }) => orders.list(queryOf(PAGE_QUERY, context))))
-    .get(
-      '/:id',
-      ...allowed(operator('record'), UNDOCUMENTED, async (_call, { id }: Id) => taken(await orders.show(id))),
-    )
+    .get('', ...allowed(operator(), UNDOCUMENTED, ({ context }) => orders.list(queryOf(PAGE_QUERY, context))))
+    .get('/:id', ...allowed(operator(), UNDOCUMENTED, async (_call, { id }: Id) => taken(await orders.show(id))))
     .post(
       '/:id/retry',
-      ...command(operator('record', SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) => orders.retry(actor, id)),
+      ...command(operator(SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) => orders.retry(actor, id)),
     )
     .post(
       '/:id/discard',
-      ...command(operator('record', SIGNED_IN_JUST_NOW), DiscardForm, (actor, { note }, { id }: Id) =>
+      ...command(operator(SIGNED_IN_JUST_NOW), DiscardForm, (actor, { note }, { id }: Id) =>
         orders.discard(actor, id, note),
       ),
     )
@@ -81,9 +77,9 @@ export function stuckRoutes(parts: StuckParts & { readonly owners: OwnerSessions
 export function stuckCommands(parts: StuckParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   const orders = new StuckOrders(parts)
   return {
-    'stuck-list': socketCommand(STUCK, StuckListCommand, async (form) => ok(await orders.list(form))),
-    'stuck-show': socketCommand('record', StuckCommand, ({ id }) => orders.show(id)),
-    'stuck-retry': socketCommand('record', StuckCommand, ({ id }) => orders.retry(actor, id)),
-    'stuck-discard': socketCommand('record', DiscardCommand, ({ id, note }) => orders.discard(actor, id, note)),
+    'stuck-list': socketCommand(StuckListCommand, async (form) => ok(await orders.list(form))),
+    'stuck-show': socketCommand(StuckCommand, ({ id }) => orders.show(id)),
+    'stuck-retry': socketCommand(StuckCommand, ({ id }) => orders.retry(actor, id)),
+    'stuck-discard': socketCommand(DiscardCommand, ({ id, note }) => orders.discard(actor, id, note)),
   }
 }

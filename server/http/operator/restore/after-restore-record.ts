@@ -25,7 +25,6 @@ export const AfterRestoreCommand = partialForm('What to do after a restore.', {
   ...ACTS,
   lost_database: line('The database file that was lost or given up, if it can still be read.', 4000),
   taken_at: instant('When the copy was taken, for a database that its server restored.'),
-  cell: line('The cell whose database was restored. Default: main.', 100),
 })
 export type AfterRestoreCommand = Static<typeof AfterRestoreCommand>
 
@@ -80,6 +79,6 @@ export const AfterRestore = record('What needs a look after a restore.', {
     }),
     'no lost database was given, so changes since the copy cannot be known',
   ),
-  reconciled: orNull(Reconciled, 'it is a cell other than main: compare all cells with `reconcile`'),
+  reconciled: Reconciled,
 })
 export type AfterRestore = Static<typeof AfterRestore>

@@ -1,6 +1,5 @@
-import type { UserOfAccount } from '../../../core/accounts/directory'
+import type { AccountDirectory, UserOfAccount } from '../../../core/accounts/directory'
 import { parseInstant } from '../../../core/accounts/instant'
-import { invalidParameter } from '../../../core/accounts/submitted'
 import type { Actor } from '../../../core/audit'
 import {
   type LostChanges,
@@ -11,8 +10,7 @@ import {
   type RestoreNote,
 } from '../../../core/backup/restored'
 import { DAY_MS, isoTime } from '../../../core/clock'
-import { type CellName, MAIN_CELL } from '../../../core/cluster/cells'
-import { failure, wrongParameters } from '../../../core/failure'
+import { failure } from '../../../core/failure'
 import type { AccountId, KeyId } from '../../../core/ids'
 import { err, ok } from '../../../core/result'
 import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/caller/owner-session'
@@ -27,12 +25,11 @@ import { type SocketCommand, socketCommand } from '../socket-command'
 import { type AfterRestore, AfterRestoreCommand, AfterRestoreForm, type RestoreState } from './after-restore-record'
 
 export interface AfterRestoreParts extends CustomerParts, ReconcileParts {
+  readonly directory: Pick<AccountDirectory, 'users'>
   /** Null if this data was never restored. */
   readonly restored: RestoreNote | null
   readonly restoreChecks: RestoreCheckStore
   readonly readLostChanges: ReadLostChanges
-  /** The cell of this gateway. */
-  readonly cell: CellName
 }
 
 const MAX_LISTED = 1000
@@ -44,13 +41,10 @@ const EARLIER_MS = DAY_MS
 async function afterRestore(
   parts: AfterRestoreParts,
   actor: Actor,
-  { apply = false, disable_keys: disableKeys = false, lost_database: file, ...named }: AfterRestoreCommand,
+  { apply = false, disable_keys: disableKeys = false, lost_database: file, taken_at: takenAt }: AfterRestoreCommand,
 ): CommandResult<AfterRestore> {
   const { restoreChecks } = parts
-  const isMain = parts.cell === MAIN_CELL
-  if ((named.cell ?? parts.cell) !== parts.cell)
-    return err(wrongParameters([invalidParameter('cell', 'must be a cell of this gateway', named.cell)]))
-  const restored = restoredFrom(parts, named.taken_at)
+  const restored = restoredFrom(parts, takenAt)
   if (!restored) return err(NOT_RESTORED)
   let lost: LostChanges | null = null
   try {
@@ -62,10 +56,9 @@ async function afterRestore(
   const before = await keysOf(restoreChecks)
   const repeated = lost && (await repeatLost(parts, actor, lost, apply))
   const disabled = apply && disableKeys ? await disableAll(parts, actor, await keysOf(restoreChecks)) : 0
-  // Sessions and comparisons are of `main`, for all cells.
-  const ended = apply && isMain ? await endSessions(parts) : 0
-  const run = isMain ? await compared(parts, actor, restored, apply) : null
-  if (apply) await noteDone(parts, actor, restored, { ended, disabled, isComplete: run?.isComplete ?? true })
+  const ended = apply ? await endSessions(parts) : 0
+  const run = await compared(parts, actor, restored, apply)
+  if (apply) await noteDone(parts, actor, restored, { ended, disabled, isComplete: run.isComplete })
   return ok({
     restored: await restoredRecord(parts, restored),
     applied: apply,
@@ -74,7 +67,7 @@ async function afterRestore(
       last_used_at: lastUsedAt === null ? null : isoTime(lastUsedAt),
     })),
     ...{ live_keys: before.length, disabled_keys: disabled, ended_sessions: ended, lost: repeated },
-    reconciled: run && reconciledRecord(run),
+    reconciled: reconciledRecord(run),
   })
 }
 
@@ -90,12 +83,12 @@ function compared({ reconciliation, now }: AfterRestoreParts, actor: Actor, { ta
 }
 
 async function noteDone(
-  { operator, restoreChecks, now, cell }: AfterRestoreParts,
+  { operator, restoreChecks, now }: AfterRestoreParts,
   actor: Actor,
   { copy, takenAt, restoredAt }: RestoreNote,
   { ended, disabled, isComplete }: { ended: number; disabled: number; isComplete: boolean },
 ): Promise<void> {
-  const detail = { cell, copy, taken_at: isoTime(takenAt), ended_sessions: ended, disabled_keys: disabled }
+  const detail = { copy, taken_at: isoTime(takenAt), ended_sessions: ended, disabled_keys: disabled }
   await operator.noteBooks(actor, 'books.after_restore', detail)
   if (isComplete) await restoreChecks.checked({ restoredAt, checkedAt: now(), actor: actor.id })
 }
@@ -140,7 +133,7 @@ async function disableAll(parts: AfterRestoreParts, actor: Actor, keys: readonly
   return disabled
 }
 
-/** Sessions that were ended since the copy, such as of a thief, work again: all of them end, those of owners in other cells, too. */
+/** Sessions that were ended since the copy, such as of a thief, work again: all of them end. */
 async function endSessions({ directory, identity }: AfterRestoreParts): Promise<number> {
   let ended = 0
   for (let after: AccountId | null = null; ; ) {
@@ -171,7 +164,7 @@ export function afterRestoreRoutes(parts: AfterRestoreParts & { readonly owners:
     .get(
       '/after-restore',
       ...allowed(
-        operator('main'),
+        operator(),
         UNDOCUMENTED,
         async (): Promise<RestoreState> => ({
           restored: parts.restored && (await restoredRecord(parts, parts.restored)),
@@ -180,12 +173,10 @@ export function afterRestoreRoutes(parts: AfterRestoreParts & { readonly owners:
     )
     .post(
       '/after-restore',
-      ...command(operator('main', SIGNED_IN_JUST_NOW), AfterRestoreForm, (actor, form) =>
-        afterRestore(parts, actor, form),
-      ),
+      ...command(operator(SIGNED_IN_JUST_NOW), AfterRestoreForm, (actor, form) => afterRestore(parts, actor, form)),
     )
 }
 
 export function afterRestoreCommand(parts: AfterRestoreParts, actor: Actor): SocketCommand {
-  return socketCommand('named', AfterRestoreCommand, (form) => afterRestore(parts, actor, form))
+  return socketCommand(AfterRestoreCommand, (form) => afterRestore(parts, actor, form))
 }

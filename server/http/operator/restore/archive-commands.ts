@@ -17,14 +17,14 @@ export function archiveCommands(
   actor: Actor,
 ): Readonly<Record<string, SocketCommand>> {
   return {
-    archives: socketCommand('main', NoBody, async () => {
+    archives: socketCommand(NoBody, async () => {
       const months = await archive.months()
       const archives = months.map(({ month, name, location, charges, charged }) => ({
         ...{ month: month.text, name, location, charges, charged_micros_usd: charged },
       }))
       return ok({ archives } satisfies ArchiveList)
     }),
-    'archive-remove': socketCommand('main', RemoveArchivedCommand, async (given) => {
+    'archive-remove': socketCommand(RemoveArchivedCommand, async (given) => {
       const month = archiveMonth(given.month)
       if (!month || !isArchivable(month, now()))
         return err(failure('invalid_state', `${given.month} is no month that ended 13 months ago.`))

@@ -29,7 +29,7 @@ export interface BackupCommandParts {
 export function backupCommands(parts: BackupCommandParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   const { backups, backupTarget, keepBackups, audit, now } = parts
   return {
-    backup: socketCommand('main', BackupCommand, ({ to, verify = false }) =>
+    backup: socketCommand(BackupCommand, ({ to, verify = false }) =>
       withPlace(async (): Promise<StartedBackup> => {
         const target = backupTarget(to ?? null)
         const { name, result } = backups.start({ target, verify, keep: to === undefined ? keepBackups : null })
@@ -40,10 +40,8 @@ export function backupCommands(parts: BackupCommandParts, actor: Actor): Readonl
         return detail
       }),
     ),
-    'backup-status': socketCommand('main', NoBody, async () =>
-      ok(statusRecord(backups.state()) satisfies BackupStatus),
-    ),
-    'backup-list': socketCommand('main', BackupListCommand, ({ to }) =>
+    'backup-status': socketCommand(NoBody, async () => ok(statusRecord(backups.state()) satisfies BackupStatus)),
+    'backup-list': socketCommand(BackupListCommand, ({ to }) =>
       withPlace(async (): Promise<BackupList> => {
         const target = backupTarget(to ?? null)
         return { location: target.location, copies: (await target.copies()).map(copyRecord) }

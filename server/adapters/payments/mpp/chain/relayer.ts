@@ -21,8 +21,6 @@ export interface RelayerOptions {
   readonly gas: GasPrices
   /** How long one call waits to be included in a block. */
   readonly waitMs: number
-  /** Whether this process may send now: false once another one may relay from the account. */
-  readonly maySend?: () => boolean
 }
 
 /** Pending transactions at once. Nodes guarantee an account 16 slots and keep 64 more if there is room. */
@@ -57,13 +55,6 @@ interface PendingCall {
 class TooExpensive extends Error {
   constructor() {
     super('gas costs more than the ceiling allows')
-  }
-}
-
-/** Another process may relay from the account now, so nothing is sent. */
-class NotOurs extends Error {
-  constructor() {
-    super('this process does not relay any more')
   }
 }
 
@@ -223,15 +214,10 @@ export class Relayer implements Relaying {
       ? ({ type: 'legacy', gasPrice: fees.maxFeePerGas } as const)
       : ({ type: 'eip1559', ...fees } as const)
     const raw = await account.signTransaction({ ...flight.call, ...price, nonce: flight.nonce, chainId })
-    if (!this.maySend()) throw new NotOurs()
     flight.sent.push({ hash: keccak256(raw), raw, fees: { ...fees, isLegacy } })
     await sendRawTransaction(sends, { serializedTransaction: raw }).catch((error: unknown) => {
       if (!isKnownAlready(error)) throw error
     })
-  }
-
-  private maySend(): boolean {
-    return this.options.maySend?.() ?? true
   }
 
   /** Sends it again with the same nonce, at a higher price if the ceiling allows: the node may have dropped it or holds it back. */
@@ -246,8 +232,7 @@ export class Relayer implements Relaying {
   /** Sends the identical transaction again, for a node that has dropped it. */
   private async repeat({ sent }: PendingCall): Promise<void> {
     const last = sent.at(-1)
-    if (last && this.maySend())
-      await sendRawTransaction(this.options.sends, { serializedTransaction: last.raw }).catch(() => undefined)
+    if (last) await sendRawTransaction(this.options.sends, { serializedTransaction: last.raw }).catch(() => undefined)
   }
 
   /** Reserves a nonce: the lowest that was returned, else the next one. */

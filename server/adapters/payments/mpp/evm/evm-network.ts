@@ -5,7 +5,6 @@ import type { Money } from '../../../../core/money'
 import { ChainWatch } from '../chain/chain-watch'
 import { type GasCeiling, GasPrices } from '../chain/gas-prices'
 import { Relayer } from '../chain/relayer'
-import { type AskMain, RelayerOfMain } from '../chain/relayer-of-main'
 import { ofNetwork, type Relaying } from '../chain/relaying'
 import { EIP3009_ABI } from './eip3009'
 import { batchingTransportOf, type ChainOptions, chainOf, transportOf } from './evm-chain'
@@ -17,10 +16,6 @@ export interface EvmNetworkOptions extends ChainOptions {
   readonly recipient: string
   /** Sends the transfers to the chain and pays their gas. Null if a facilitator does. */
   readonly relayerKey: string | null
-  /** Whether this process may send from the relayer's account now. */
-  readonly maySend?: () => boolean
-  /** Of the gateway of a cell other than `main`, whose relayer counts the nonces for all: how that is asked. */
-  readonly askMain?: AskMain | undefined
   /** Settles authorizations instead of the relayer. */
   readonly facilitator?: FacilitatorOptions | null
   readonly gas: GasCeiling
@@ -53,7 +48,7 @@ export interface EvmNetwork {
   /** The facilitator that sends authorizations instead; null without one. */
   readonly facilitated: { readonly facilitator: Facilitator; readonly watch: ChainWatch } | null
   balance(payer: string): Promise<bigint | null>
-  /** The relayer's coins for gas, in whole coins, when it was last read; null before, and where `main` relays. */
+  /** The relayer's coins for gas, in whole coins, when it was last read; null before. */
   fuel(): number | null
 }
 
@@ -63,7 +58,7 @@ export interface RelayedNetwork {
 }
 
 export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
-  const { chainId, askMain, maySend } = options
+  const { chainId } = options
   const token = getAddress(options.token)
   const chain = chainOf(options)
   const reads: Client = createClient({ chain, transport: batchingTransportOf(options) })
@@ -71,9 +66,8 @@ export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
   const waitMs = options.blockWaitMs ?? BLOCK_WAIT_MS
   const open = (key: string) => {
     const account = privateKeyToAccount(key as Address) // the configuration validated its form
-    if (askMain) return { gas: null, relayer: new RelayerOfMain(account.address, askMain) }
     const gas = new GasPrices(reads, account.address, options.gas, options.now)
-    return { gas, relayer: new Relayer({ account, chainId, reads, sends, gas, waitMs, ...(maySend && { maySend }) }) }
+    return { gas, relayer: new Relayer({ account, chainId, reads, sends, gas, waitMs }) }
   }
   const own = options.relayerKey === null ? null : open(options.relayerKey)
   const facilitator = options.facilitator ? new Facilitator(options.facilitator, chainId, options.now) : null
@@ -84,7 +78,7 @@ export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
   }
   return {
     ...{ token, reads, relayed: own && { relayer: own.relayer, watch }, facilitated },
-    fuel: () => own?.gas?.fuel ?? null,
+    fuel: () => own?.gas.fuel ?? null,
     async balance(payer) {
       const args = [payer as Address] as const
       return readContract(reads, { address: token, abi: EIP3009_ABI, functionName: 'balanceOf', args }).catch(

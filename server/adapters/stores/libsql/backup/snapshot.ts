@@ -146,7 +146,7 @@ export async function booksOf(connection: Connection) {
 /** Statements that read, for a database that others may write. */
 export function readerOf(connection: Connection) {
   const noWrites = { batch: () => Promise.reject(new Error('this connection only reads')) }
-  return drizzle({ client: sqlClient(connection, () => noWrites, connection) })
+  return drizzle({ client: sqlClient(connection, noWrites, connection) })
 }
 
 /** Opens one database file while `use` runs, in a thread of its own. */

@@ -11,14 +11,14 @@ import type { WriteWatch } from './write-watch'
  */
 export function sqlClient(
   reader: Pick<Connection, 'send'>,
-  writes: () => Pick<WriteQueue, 'batch'>,
+  writes: Pick<WriteQueue, 'batch'>,
   writer: Connection,
   watch: WriteWatch | null = null,
 ): Client {
   const run = async (statements: readonly SqlStatement[], isRead: boolean) => {
     const results = isRead
       ? await reader.send({ op: 'batch', mode: 'read', statements })
-      : await (watch ? watch.during(statements, () => writes().batch(statements)) : writes().batch(statements))
+      : await (watch ? watch.during(statements, () => writes.batch(statements)) : writes.batch(statements))
     return results.map(resultSet)
   }
   const client: Client = {

@@ -8,7 +8,6 @@ export type WorkerRequest = { readonly id: number } & (
       readonly url: string
       readonly authToken: string | null
       /** How long a batch may take that a server runs, in milliseconds. */
-      readonly batchMs?: number | undefined
     }
   | { readonly op: 'batch'; readonly statements: readonly InStatement[]; readonly mode: 'read' | 'write' }
   | { readonly op: 'migrate'; readonly statements: readonly InStatement[] }

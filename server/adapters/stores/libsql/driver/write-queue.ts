@@ -10,7 +10,7 @@ type QueuedWrite = () => Promise<() => void>
  */
 export class WriteQueue {
   private readonly connection: Pick<Connection, 'send' | 'apply'>
-  private owned: number | null
+  private owned: number
   private readonly raisedTo = new Set<number>()
   private readonly urgent: QueuedWrite[] = []
   private readonly usual: QueuedWrite[] = []
@@ -19,20 +19,12 @@ export class WriteQueue {
   private isUnsettled = false
   private idle: (() => void)[] = []
 
-  /** `epoch`: null until `begin`, for a process that does not own the database yet. It then refuses every write. */
-  constructor(connection: Pick<Connection, 'send' | 'apply'>, epoch: number | null = null) {
+  constructor(connection: Pick<Connection, 'send' | 'apply'>, epoch: number) {
     this.connection = connection
     this.owned = epoch
   }
 
-  /** From here on this process owns the database. */
-  begin(epoch: number): void {
-    this.owned = epoch
-  }
-
-  /** Throws before `begin`. */
   get epoch(): number {
-    if (this.owned === null) throw notOwned()
     return this.owned
   }
 
@@ -125,7 +117,6 @@ export class WriteQueue {
   }
 
   private afterEarlier<T>(queue: QueuedWrite[], send: () => Promise<T>): Promise<T> {
-    if (this.owned === null) return Promise.reject(notOwned())
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     queue.push(() =>
       send().then(
@@ -154,8 +145,4 @@ export class WriteQueue {
       if (!isTold) tell()
     })
   }
-}
-
-function notOwned(): Error {
-  return new Error('this process does not own the database yet')
 }

@@ -62,7 +62,7 @@ export class DirectSink implements GroupSink {
       try {
         return await this.options.lastGroup(after)
       } catch (error) {
-        // The next owner decides about it.
+        // The process stops.
         if (databaseError(error).isAbandoned) return 'abandoned'
         this.options.onTrouble('fate', reasonOf(error))
         await new Promise((resolve) => setTimeout(resolve, FATE_RETRY_MS))

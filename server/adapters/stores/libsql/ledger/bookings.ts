@@ -1,11 +1,10 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountId, RequestId } from '../../../../core/ids'
 import type { Booked, Bookings } from '../../../../core/ledger/bookings'
 import type { BalancePart } from '../../../../core/ledger/entry'
 import type { Split } from '../../../../core/ledger/hold'
 import { micros } from '../../../../core/money'
-import { idempotencyRecords } from '../schema/idempotency-records'
 import { entries } from '../schema/ledger'
 
 /** Looks up references in the ledger. Entries with a reference are written to the tables immediately, so none is missing. */
@@ -31,14 +30,6 @@ export class LibsqlBookings implements Bookings {
     return row && row.credit + row.paid > 0
       ? { credit: micros(Number(row.credit)), paid: micros(Number(row.paid)) }
       : null
-  }
-
-  async isGivenAgain(request: RequestId): Promise<boolean> {
-    const [row] = await this.db
-      .select({ state: idempotencyRecords.state })
-      .from(idempotencyRecords)
-      .where(and(eq(idempotencyRecords.requestId, request), eq(idempotencyRecords.state, 'given')))
-    return row !== undefined
   }
 
   async under(reference: string): Promise<Booked> {

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNotNull, isNull, like, lt, lte, not, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountDirectory } from '../../../../core/accounts/directory'
 import type { SpendSummaryStore, SummaryReader } from '../../../../core/accounts/mails/spend-summaries'
@@ -15,23 +15,19 @@ import { auditRow } from '../audit/audit-row'
 import { accountSettings } from '../schema/account-settings'
 import { accounts, auditLog } from '../schema/accounts'
 import { events, noticeMails } from '../schema/events'
-import type { LibsqlUserAddresses } from './user-addresses'
+import { identityUser } from '../schema/identity'
 
 const SEQS_AT_ONCE = 500
+/** A closed account has no address. */
+const HAS_ADDRESS = not(like(identityUser.email, '%.invalid'))
 
 /** Owners' choices of mails, and the mailed events. */
 export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
   private readonly db: LibSQLDatabase
-  private readonly addresses: Pick<LibsqlUserAddresses, 'addedTo'>
   private readonly directory: Pick<AccountDirectory, 'withRole'>
 
-  constructor(
-    db: LibSQLDatabase,
-    addresses: Pick<LibsqlUserAddresses, 'addedTo'>,
-    directory: Pick<AccountDirectory, 'withRole'>,
-  ) {
+  constructor(db: LibSQLDatabase, directory: Pick<AccountDirectory, 'withRole'>) {
     this.db = db
-    this.addresses = addresses
     this.directory = directory
   }
 
@@ -86,15 +82,16 @@ export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
     const rows = await this.db
       .select({
         accountId: accounts.id,
-        userId: accounts.userId,
+        email: identityUser.email,
         kinds: noticeMails.kinds,
         mailedAt: noticeMails.mailedAt,
         mailedSeq: sql<number>`coalesce(${noticeMails.mailedSeq}, 0)`,
       })
       .from(accounts)
+      .innerJoin(identityUser, eq(identityUser.id, accounts.userId))
       .leftJoin(noticeMails, eq(noticeMails.accountId, accounts.id))
-      .where(inArray(accounts.id, [...new Set([...of, ...operators])]))
-    return (await this.addresses.addedTo(rows)).map(({ kinds, ...reader }) => ({
+      .where(and(inArray(accounts.id, [...new Set([...of, ...operators])]), HAS_ADDRESS))
+    return rows.map(({ kinds, ...reader }) => ({
       ...reader,
       operator: operators.has(reader.accountId),
       kinds: kinds ?? MAILED_BY_DEFAULT,
@@ -123,19 +120,19 @@ export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
     }
   }
 
-  async summaryReaders(): Promise<readonly SummaryReader[]> {
-    const rows = await this.db
+  summaryReaders(): Promise<readonly SummaryReader[]> {
+    return this.db
       .select({
         accountId: accounts.id,
-        userId: accounts.userId,
+        email: identityUser.email,
         timezone: accountSettings.timezone,
         summarizedUntil: noticeMails.summarizedUntil,
       })
       .from(noticeMails)
       .innerJoin(accounts, eq(accounts.id, noticeMails.accountId))
+      .innerJoin(identityUser, eq(identityUser.id, accounts.userId))
       .leftJoin(accountSettings, eq(accountSettings.accountId, noticeMails.accountId))
-      .where(eq(noticeMails.weeklySummary, true))
-    return await this.addresses.addedTo(rows)
+      .where(and(eq(noticeMails.weeklySummary, true), HAS_ADDRESS))
   }
 
   async moveSummaryMark(account: AccountId, from: number | null, to: number | null): Promise<boolean> {

@@ -13,12 +13,9 @@ const MAX_BYTES = 64 * 1024 * 1024
 export function boundedFetch({
   deadlineMs,
   maxBytes = MAX_BYTES,
-  isNewConnection = false,
 }: {
   readonly deadlineMs: number
   readonly maxBytes?: number
-  /** Whether none that was used before is used again. */
-  readonly isNewConnection?: boolean
 }): Send {
   return async (request) => {
     const headers = new Headers(request.headers)
@@ -26,7 +23,6 @@ export function boundedFetch({
     const answer = await fetch(new Request(request, { headers }), {
       decompress: false,
       redirect: 'error',
-      keepalive: !isNewConnection,
       signal: AbortSignal.timeout(deadlineMs),
     })
     const encoding = answer.headers.get('content-encoding') ?? 'identity'

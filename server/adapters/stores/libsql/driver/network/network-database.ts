@@ -6,19 +6,14 @@ import { type DatabaseAddress, serverClient } from './server-client'
 const BATCH_MS = 30_000
 const MIGRATION_MS = HOUR_MS
 
-interface NetworkOptions extends DatabaseAddress {
-  /** How long a batch may take. */
-  readonly batchMs?: number | undefined
-}
-
 /** A database over the network. Responses have a time limit, which is longer for migrations because they may rebuild large tables. */
 export class NetworkDatabase {
   private readonly client: Client
   /** Of its own: it changes settings of its stream. */
   private readonly migrating: Client
 
-  constructor({ batchMs = BATCH_MS, ...address }: NetworkOptions) {
-    this.client = serverClient(address, { deadlineMs: batchMs, isKept: true })
+  constructor(address: DatabaseAddress) {
+    this.client = serverClient(address, { deadlineMs: BATCH_MS, isKept: true })
     this.migrating = serverClient(address, { deadlineMs: MIGRATION_MS })
   }
 

@@ -14,16 +14,14 @@ interface ClientOptions {
   readonly deadlineMs: number
   /** Whether its stream stays open (`KeptStream`): not for what changes settings of its stream. */
   readonly isKept?: boolean
-  /** Whether it uses no connection that was used before. */
-  readonly isNewConnection?: boolean
 }
 
 /** A client of a database server. Its requests have limits of time and size. */
 export function serverClient(
   { url, authToken }: DatabaseAddress,
-  { deadlineMs, isKept = false, isNewConnection = false }: ClientOptions,
+  { deadlineMs, isKept = false }: ClientOptions,
 ): Client {
-  const send = firstStepErrorOnly(boundedFetch({ deadlineMs, isNewConnection }))
+  const send = firstStepErrorOnly(boundedFetch({ deadlineMs }))
   const fetch = isKept ? new KeptStream(send, () => performance.now()).fetch : send
   return createClient({ url, ...(authToken && { authToken }), fetch })
 }

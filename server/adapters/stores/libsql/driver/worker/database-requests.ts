@@ -73,10 +73,10 @@ class ServedDatabase {
    * A single connection, so that its settings apply to every statement. The network client is loaded only if needed, because loading
    * it takes as long as everything that a file needs.
    */
-  private async open({ url, authToken, role, batchMs }: Extract<WorkerRequest, { op: 'open' }>): Promise<void> {
+  private async open({ url, authToken, role }: Extract<WorkerRequest, { op: 'open' }>): Promise<void> {
     if (!url.startsWith('file:')) {
       const { NetworkDatabase } = await import('../network/network-database')
-      this.database = new NetworkDatabase({ url, authToken, batchMs })
+      this.database = new NetworkDatabase({ url, authToken })
       return
     }
     const path = databaseFile(url)

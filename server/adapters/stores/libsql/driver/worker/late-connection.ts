@@ -1,7 +1,7 @@
 import { ABANDONED, type Connection, DatabaseError } from './worker-connection'
 
 /** A connection that is opened when it is first used: a thread costs memory, and not every process needs it. */
-export class LateConnection implements Pick<Connection, 'send' | 'close' | 'abandon' | 'silentSince' | 'heard'> {
+export class LateConnection implements Pick<Connection, 'send' | 'close' | 'abandon'> {
   private readonly open: () => Promise<Connection>
   private opening: Promise<Connection> | null = null
   private connection: Connection | null = null
@@ -14,14 +14,6 @@ export class LateConnection implements Pick<Connection, 'send' | 'close' | 'aban
 
   async send(request: Parameters<Connection['send']>[0]): ReturnType<Connection['send']> {
     return (this.connection ?? (await this.opened())).send(request)
-  }
-
-  get silentSince(): number | null {
-    return this.connection?.silentSince ?? null
-  }
-
-  heard(): void {
-    this.connection?.heard()
   }
 
   async close(how: { readonly endsProcess?: boolean } = {}): Promise<void> {

@@ -68,8 +68,6 @@ interface ConnectionOptions {
   readonly role: 'writer' | 'reader' | 'copier'
   readonly url: string
   readonly authToken: string | null
-  /** How long a server may take for a batch; without it, 30 s. */
-  readonly batchMs?: number
   readonly threads?: WorkerThreads
 }
 
@@ -80,14 +78,9 @@ interface ConnectionOptions {
 export class Connection {
   private readonly threads: WorkerThreads
   private readonly worker: Worker
-  private readonly waiting = new Map<
-    number,
-    { readonly op: WorkerRequest['op']; resolve(reply: Reply): void; reject(e: Error): void }
-  >()
+  private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(e: Error): void }>()
   private nextId = 1
   private broken: Error | null = null
-  /** When it was asked what it has not answered, or when it answered last if it was asked more. By `performance.now()`. */
-  private owesSince: number | null = null
 
   private constructor(threads: WorkerThreads, onCrash: (error: Error) => void) {
     this.threads = threads
@@ -96,8 +89,6 @@ export class Connection {
       const data = unpacked(packed)
       const call = this.waiting.get(data.id)
       this.waiting.delete(data.id)
-      if (data.ok || new DatabaseError(data.error).isAnswer)
-        this.owesSince = this.waiting.size > 0 ? performance.now() : null
       if (data.ok) call?.resolve(data)
       else call?.reject(new DatabaseError(data.error))
     }
@@ -141,26 +132,11 @@ export class Connection {
     throw new Error('the database worker gave another answer')
   }
 
-  /**
-   * Since when the database has answered nothing of what it was asked, by `performance.now()`; also if each try fails before it answers. Null if it
-   * owes no answer. The change of its tables may take as long as it takes.
-   */
-  get silentSince(): number | null {
-    const [first] = this.waiting.values()
-    return first?.op === 'migrate' ? null : this.owesSince
-  }
-
-  /** The database answers over another connection: what failed here before does not count any more. */
-  heard(): void {
-    if (this.waiting.size === 0) this.owesSince = null
-  }
-
   private ask(request: Without<WorkerRequest, 'id'>): Promise<Reply> {
     if (this.broken) return Promise.reject(this.broken)
     const id = this.nextId++
-    this.owesSince ??= performance.now()
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { op: request.op, resolve, reject })
+      this.waiting.set(id, { resolve, reject })
       this.worker.postMessage(packedRequest({ id, ...request } as WorkerRequest))
     })
   }

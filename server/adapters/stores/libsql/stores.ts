@@ -1,0 +1,183 @@
+import type { SignupBrakes } from '../../../core/accounts/signup-credit'
+import type { Clock } from '../../../core/clock'
+import type { RestorableCounters } from '../../../core/ledger/hold'
+import type { DurableHold } from '../../../core/ledger/journal'
+import { LibsqlAccountSettings } from './account-settings'
+import { LibsqlAccounts } from './accounts'
+import { LibsqlApis } from './apis/api-store'
+import { LibsqlClosings } from './apis/closings'
+import { LibsqlSealedApis } from './apis/sealed-apis'
+import { LibsqlUpstreamPayments } from './apis/upstream-payments'
+import { LibsqlArchive } from './archive/libsql-archive'
+import { LibsqlAuditTrail } from './audit/audit-trail'
+import { operatorActs } from './audit/operator-acts'
+import { LibsqlCredentials } from './credentials'
+import { LibsqlDirectory } from './directory'
+import type { Opened } from './driver/opened'
+import { databaseError } from './driver/worker/worker-connection'
+import { OWN_THREADS, type WorkerThreads } from './driver/worker/worker-threads'
+import { LibsqlIdempotencyRecords } from './idempotency-records'
+import { openJournal } from './journal/open-journal'
+import { lastTimes } from './last-times'
+import { LibsqlAccountStatements } from './ledger/account-statements'
+import { LibsqlAccounting } from './ledger/accounting'
+import { LibsqlBookings } from './ledger/bookings'
+import { LibsqlBooks } from './ledger/books'
+import { LibsqlDayClosings } from './ledger/day-closings'
+import { libsqlLedgerCheck } from './ledger/ledger-check'
+import { LibsqlSignupCredits } from './ledger/signup-credits'
+import { LibsqlStoredCounters } from './ledger/stored-counters'
+import { LibsqlStuckRecords } from './ledger/stuck-records'
+import { LibsqlModels } from './models'
+import { LibsqlNoticeMails } from './notices/notice-mails'
+import { LibsqlNotices } from './notices/notices'
+import { LibsqlSealedWebhooks } from './notices/sealed-webhooks'
+import { LibsqlWebhooks } from './notices/webhooks'
+import type { Database } from './open-database'
+import { LibsqlAccountFinder, LibsqlAccountNotes } from './operator/account-notes'
+import { LibsqlCardRefunds } from './operator/card-refunds'
+import { LibsqlLimitRequests } from './operator/limit-requests'
+import { LibsqlReconciliations } from './operator/reconciliations'
+import { LibsqlRestoreChecks } from './operator/restore-checks'
+import { LibsqlUnknownCheckouts } from './operator/unknown-checkouts'
+import { LibsqlPaymentClaims } from './payment-claims'
+import { LibsqlPrices } from './prices'
+import { LibsqlRetention } from './retention'
+import { keptHolds } from './schema/usage'
+import { LibsqlSocial } from './social'
+import { operationUsage } from './usage/operation-usage'
+import { ReportTurns } from './usage/report-turns'
+import { LibsqlRevenue } from './usage/revenue'
+import { LibsqlUsageReports } from './usage/usage-reports'
+
+export interface StoreOptions {
+  /** Reads balances and pools from here at their first use. */
+  readonly counters: RestorableCounters
+  /** Determines the current budget periods. */
+  readonly clock: Clock
+  readonly signupBrakes: SignupBrakes
+  readonly patienceMs: number
+  /** How many bytes of the disk of a database file are kept for charges of calls in progress; none if it is absent. */
+  readonly reserveBytes?: number
+  /** That reserve was given up, or, with null, it was taken back. */
+  readonly onReserve?: (problem: string | null) => void
+  /** Which operations the usage summary counts. */
+  readonly isCounted: (operation: string) => boolean
+  readonly onFatal: (reason: string) => void
+  readonly onTrouble: (what: string, reason: string) => void
+  /** Called when records got stuck, and at the start if some are. Their accounts hold nothing from then on. */
+  readonly onStuck?: (counts: { readonly records: number; readonly accounts: number }) => void
+  readonly threads?: WorkerThreads
+}
+
+export type Stores = Awaited<ReturnType<typeof openStores>>
+
+/**
+ * Opens all stores, and applies what a previous owner left in the log. However many accounts and keys there are, none is read before its first
+ * use (ADR 60).
+ */
+export async function openStores(database: Database, options: StoreOptions, opened: Opened) {
+  const { db, file, reader, writes, copies } = database
+  const { counters, clock, signupBrakes, patienceMs, onFatal, onTrouble, threads = OWN_THREADS } = options
+  const onStuck = () => void reviewed(stuck, options)
+  const { reserveBytes = 0, onReserve = () => undefined } = options
+  const reserve = { reserveBytes, onReserve }
+  const log = await openJournal({ ...reserve, file, writes, reader, threads, patienceMs, onFatal, onTrouble, onStuck })
+  opened.add(() => log.close())
+  const { journal, applied } = log
+  const stuck = new LibsqlStuckRecords(db, { applied, counters })
+  const settled = () => writes.settled()
+  const credentials = new LibsqlCredentials(db, { groups: journal, applied, settled })
+  const directory = new LibsqlDirectory(db)
+  const prices = new LibsqlPrices(db)
+  const models = new LibsqlModels(db)
+  const accounts = new LibsqlAccounts(db, directory, settled)
+  await copies.add(directory, prices, { read: () => models.read(onTrouble) })
+  await copies.add({ read: async () => () => accounts.takeRoles() })
+  counters.readFrom(new LibsqlStoredCounters(db, clock))
+  const restoreHolds = async (): Promise<readonly DurableHold[]> => {
+    const durable = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
+    await Promise.all(durable.map(({ hold }) => counters.known(hold.account, hold.pool)))
+    for (const { hold } of durable) counters.restoreHold(hold)
+    return durable
+  }
+  await stuck.restore()
+  await reviewed(stuck, options)
+  return {
+    db,
+    tokenChanges: database.tokenChanges,
+    /** Why the database does not respond now; null if it does. */
+    problem: database.problem,
+    copies,
+    journal,
+    applied,
+    credentials,
+    directory,
+    accounts,
+    prices,
+    models,
+    stuck,
+    reserve: log.reserve,
+    /** Holds again what streams held that the previous owner left open. Call once, before anything is held. */
+    restoreHolds,
+    /** How far the disk and the tables are behind. */
+    journalState: () => ({ ...log.state(), queuedWrites: writes.waiting }),
+    apis: new LibsqlApis(db),
+    apiClosings: new LibsqlClosings(db),
+    audit: new LibsqlAuditTrail(db),
+    operatorActs: operatorActs(db),
+    signupCredits: new LibsqlSignupCredits(db, signupBrakes),
+    bookings: new LibsqlBookings(db, applied),
+    limitRequests: new LibsqlLimitRequests(db, accounts),
+    settings: new LibsqlAccountSettings(db, applied),
+    social: new LibsqlSocial(db),
+    upstreamPayments: new LibsqlUpstreamPayments(db, applied),
+    paymentClaims: new LibsqlPaymentClaims(db),
+    idempotencyRecords: new LibsqlIdempotencyRecords(db, applied),
+    retention: new LibsqlRetention(db),
+    archive: new LibsqlArchive(db),
+    webhooks: new LibsqlWebhooks(db, directory),
+    sealedTexts: [new LibsqlSealedWebhooks(db), new LibsqlSealedApis(db)],
+    notices: new LibsqlNotices(db),
+    noticeMails: new LibsqlNoticeMails(db, directory),
+    ...reportStores(database, options, applied),
+  }
+}
+
+/** Closes the accounts of stuck records for holds, and says so. */
+async function reviewed(stuck: LibsqlStuckRecords, { onStuck, onTrouble }: StoreOptions): Promise<void> {
+  try {
+    await stuck.refresh()
+    const counts = await stuck.counts()
+    if (counts.records > 0) onStuck?.(counts)
+  } catch (error) {
+    onTrouble('stuck', databaseError(error).message)
+  }
+}
+
+/** What reads the books and the calls, and what operators keep about accounts. */
+function reportStores(
+  { db, reports: slow }: Database,
+  { clock, isCounted }: StoreOptions,
+  applied: () => Promise<void>,
+) {
+  const turns = new ReportTurns(applied)
+  return {
+    books: new LibsqlBooks(slow, applied),
+    statements: new LibsqlAccountStatements(slow, turns),
+    accounting: new LibsqlAccounting(slow, applied),
+    dayClosing: new LibsqlDayClosings(slow, applied),
+    ledgerCheck: libsqlLedgerCheck(slow, applied),
+    revenue: new LibsqlRevenue(slow, applied),
+    reports: new LibsqlUsageReports(slow, isCounted, turns),
+    operationUsage: operationUsage(slow, applied),
+    notes: new LibsqlAccountNotes(db),
+    finder: new LibsqlAccountFinder(slow, applied),
+    cardRefunds: new LibsqlCardRefunds(db),
+    reconciliations: new LibsqlReconciliations(db),
+    unknownCheckouts: new LibsqlUnknownCheckouts(db),
+    restoreChecks: new LibsqlRestoreChecks(db, clock),
+    /** When the data was last written to. */
+    lastTimes: () => lastTimes(db),
+  }
+}

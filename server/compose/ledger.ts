@@ -1,0 +1,51 @@
+import type { Stores } from '../adapters/stores/libsql/stores'
+import type { LoadedHolds } from '../adapters/stores/memory/loaded-holds'
+import type { Clock } from '../core/clock'
+import { announcedJournal } from '../core/events/announced-journal'
+import type { LiveEvents } from '../core/events/live-events'
+import { Ledger } from '../core/ledger/ledger'
+import { StuckRecords } from '../core/ledger/stuck-records'
+import { WatchedJournal } from '../core/ledger/watched-journal'
+import type { RecentLatencies } from '../core/usage/recent-latencies'
+import type { Log } from '../log'
+import { MoneyLog } from './observing/money-log'
+import { timedJournal } from './observing/timed-journal'
+import { eventWriter } from './webhooks'
+
+interface LedgerNeeds {
+  readonly stores: Stores
+  readonly holds: LoadedHolds
+  readonly events: LiveEvents
+  readonly clock: Clock
+  /** Monotonic. */
+  readonly stopwatch: Clock
+  readonly log: Log
+  /** Null without metrics. */
+  readonly latencies: RecentLatencies | null
+}
+
+/** The ledger and its journal. Settles the streams that the previous owner left unfinished. */
+export async function composeLedger({ stores, holds, events, clock, stopwatch, log, latencies }: LedgerNeeds) {
+  const charges = new WatchedJournal(stores.journal, () => stopwatch.now(), stores.reserve)
+  const money = new MoneyLog(log)
+  const journal = timedJournal(money.around(announcedJournal(charges, events)), latencies)
+  const writeEvent = eventWriter(stores.webhooks, clock, log)
+  const onReversalFailure = (request: string, reason: string) => {
+    log.error('a charge could not be reversed', { request, reason })
+    writeEvent('ledger.alarm', request, { request_id: request, reason })
+  }
+  const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure })
+  for (const durable of await stores.restoreHolds())
+    if (!(await ledger.settleDurable(durable)))
+      onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')
+  return {
+    ledger,
+    journal,
+    money,
+    /** Whether charges can be committed. */
+    charges,
+    stuck: new StuckRecords({ store: stores.stuck, journal, holds, clock }),
+    /** Writes an event that no commit causes. */
+    writeEvent,
+  }
+}
