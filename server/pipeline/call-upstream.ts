@@ -120,8 +120,8 @@ function isHangUp(stop: AbortSignal | null): boolean {
 }
 
 /**
- * Calls a provider with a deadline, and reports the request. Answers from a cache, and refusals of the gateway's own, are none. What is
- * answered from a cache or inside the gateway costs the operator nothing.
+ * Calls a provider with a deadline, and reports the request. Answers from a cache, and refusals of the gateway's own, are no requests. An
+ * answer from a cache or inside the gateway costs the operator nothing.
  */
 export async function withDeadline<I>(
   provider: Provider<I>,

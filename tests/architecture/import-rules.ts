@@ -1,5 +1,5 @@
 /**
- * Who may import whom: the table of docs/architecture.md in full. It is an allow-list.
+ * The allowed imports: the table of docs/architecture.md in full. It is an allow-list.
  *
  * - The FIRST row whose pattern matches a file applies to it, so narrow rows come before wide ones.
  * - A file that no row matches may import nothing. A new folder needs a row.
@@ -32,7 +32,7 @@ const BASE = [
   'server/core/page.ts',
   // The port for secrets that must be read back.
   'server/core/sealing.ts',
-  // What a name or text may contain, whoever supplies it.
+  // The allowed characters of a name or text of any origin.
   'server/core/plain-text.ts',
   'server/core/version.ts',
   // For concerns that read, decide and write, one change at a time.
@@ -47,7 +47,7 @@ const PARAMETERS = 'server/core/catalog/parameters.ts'
 const OPERATION = 'server/core/catalog/operation.ts'
 // A usage event is a call record that was charged.
 const USAGE_EVENT = 'server/core/usage/call-record.ts'
-/** What is observed of calls. */
+/** The observations of calls. */
 const TELEMETRY = 'server/core/telemetry/**'
 const KEY_SIZES = 'server/core/credentials/api-key.ts'
 const SAVED_VIEWS = 'server/core/accounts/account-settings.ts'
@@ -65,7 +65,7 @@ const IDENTITY_SCHEMA = [
 const RESOURCE_DOCS = ['server/http/*/**/*docs.ts', 'server/http/keys/key-failures.ts']
 /** The records of each resource: schemas that validate bodies, type answers, and are the documents. */
 const RECORDS = ['server/http/*/**/*record.ts', 'server/http/keys/key-history.ts', 'server/http/keys/keys-csv.ts']
-/** What every resource builds on. */
+/** The base of every resource. */
 const EVERY_RESOURCE = [
   'server/http/middleware/**',
   'server/http/routing/**',
@@ -434,7 +434,7 @@ export const RULES: readonly Rule[] = [
     files: ['server/compose/**'],
     may: [CORE, PIPELINE, 'server/adapters/**', 'server/http/**', 'server/jobs/**', SELF],
     types: ['server/config.ts', 'server/config/**', 'server/log.ts'],
-    // What is in a binary is known when it starts.
+    // The content of a binary is known when it starts.
     packages: ['node:path', 'node:fs', 'node:fs/promises', CRYPTO],
   },
   { files: ['server/config.ts'], may: [CORE, 'server/config/**'], packages: ['node:*'] },
@@ -524,7 +524,7 @@ export const RULES: readonly Rule[] = [
     may: ['server/cli/local/**', 'server/cli/commands.ts'],
     types: ['server/cli/command.ts', 'server/cli/terminal.ts'],
   },
-  // Documents of several files are read and bundled beside the terminal, within the bounds of an import.
+  // Documents of several files are read and bundled by the command line, within the bounds of an import.
   {
     files: ['server/cli/commands/bundle-document.ts'],
     may: ['server/adapters/openapi/read-document.ts', 'server/cli/*.ts', 'server/core/json.ts', DOCUMENT_SIZE],
@@ -532,7 +532,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     files: ['server/cli/*.ts', 'server/cli/commands/**'],
-    // What is safe to print is what a name may contain.
+    // The characters that are safe to print are those of names.
     may: [
       ...['server/cli/*.ts', 'server/cli/commands/**'],
       ...['server/core/plain-text.ts', 'server/core/json.ts', 'server/core/version.ts', 'server/core/retry-after.ts'],
@@ -614,7 +614,7 @@ export const RULES: readonly Rule[] = [
   // The compiler checks the list of endpoints against the server's.
   { files: ['dashboard/src/features/keys/form/endpoints.ts'], types: ['server/core/catalog/operation.ts'] },
   {
-    // What a tier is, and from which top-ups, is defined once.
+    // The tiers and their top-ups are defined once.
     files: [
       'dashboard/src/features/limits/tier-{card,table}.tsx',
       'dashboard/src/features/billing/balance-figures.tsx',

@@ -8,7 +8,7 @@ import { SERVER_CORE, type Workshop } from './workshop'
 interface Load {
   readonly name: string
   readonly residentMb: number
-  /** What of it lives in the JavaScript heap after a full collection. */
+  /** Its live part of the JavaScript heap after a full collection. */
   readonly heapMb: number
   /** Above the same gateway with one key. */
   readonly addedMb: number
@@ -22,7 +22,7 @@ export interface MemoryResult {
   readonly loads: readonly Load[]
 }
 
-/** What a process takes some seconds after its start, when it has given back what the start needed. */
+/** The memory of a process some seconds after its start, when it has given back what the start needed. */
 const SETTLE_MS = 5_000
 
 /** Starts the gateway on a database with one key, then on ones with `keys` more, and compares what they hold. */
@@ -60,7 +60,7 @@ async function settled(workshop: Workshop, folder: string): Promise<{ mb: number
   return { mb, heapMb, startMs: Number(gateway.ready.split(' ')[1]) }
 }
 
-/** Accounts and keys in bulk, numbered from `from`, past the core: a hash stands in for the secret that nobody knows. */
+/** Accounts and keys in bulk, numbered from `from`, past the core: a hash takes the place of the unknown secret. */
 async function fillWithKeys(
   url: string,
   { keys, perAccount, from }: { readonly keys: number; readonly perAccount: number; readonly from: number },

@@ -20,7 +20,7 @@ const READY_MS = 120_000
 /** A process of this run. It obeys lines on its stdin, and ends when they end. */
 export interface Helper {
   readonly pid: number
-  /** What it said on the line that began with `ready`; of a gateway that was started as users start it, its port. */
+  /** Its line that began with `ready`; of a gateway that was started as users start it, its port. */
   readonly ready: string
   /** Sends a line and gives the next line that it says. */
   ask(line: string): Promise<string>

@@ -59,7 +59,7 @@ async function resize(page: Page, size: { width: number; height: number }): Prom
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
 }
 
-/** Every page of whoever is signed in, followed in one tab: what scrolls sideways, is endless, or fails axe. A picture of each. */
+/** Every page of the signed-in user, followed in one tab: those that scroll sideways, are endless, or fail axe. A picture of each. */
 async function walk(account: string, paths: readonly string[]): Promise<string[]> {
   const watched = await dashboard.visit('/')
   const { page } = watched
@@ -87,7 +87,7 @@ async function walk(account: string, paths: readonly string[]): Promise<string[]
   return found
 }
 
-/** What is endless, or fails axe. */
+/** The pages that are endless, or fail axe. */
 async function readOnDesk(page: Page, path: string, themes: readonly Theme[]): Promise<string[]> {
   const found: string[] = []
   const height = await page.evaluate(() => document.documentElement.scrollHeight)
@@ -99,7 +99,7 @@ async function readOnDesk(page: Page, path: string, themes: readonly Theme[]): P
   return found
 }
 
-/** What reaches beyond the window furthest. */
+/** The element that reaches furthest beyond the window. */
 function widest(page: Page): Promise<string> {
   return page.evaluate(() => {
     const right = (element: Element) => element.getBoundingClientRect().right

@@ -140,7 +140,7 @@ describe('the declared access is what happens', () => {
     const strict = await openHarness({
       env: { BASE_URL: 'https://gateway.example', REQUIRE_SECOND_FACTOR: 'all' },
     })
-    // Whatever operators read is personal data of others.
+    // Operators read personal data of others.
     const asks = routes.filter(({ access }) => access.asksForSecondFactor)
     expect(who('operator', 'staff').filter((route) => !asks.includes(route))).toEqual([])
     expect(await notRefused(asks, 'second_factor_required', await strict.owner(), strict)).toEqual([

@@ -25,7 +25,7 @@ const requestsOn = ({ headers }: Response, part: 'limit' | 'remaining') =>
   Number(headers.get(`x-ratelimit-${part}-requests`) ?? Number.NaN)
 const leftOn = (answer: Response) => requestsOn(answer, 'remaining')
 
-/** What a refusal for a full window says. All of it is checked. */
+/** The refusal for a full window. All of it is checked. */
 async function refusalOf(answer: Response) {
   for (const name of LIMIT_HEADERS) expect(answer.headers.get(name), name).toMatch(/^\d+$/)
   const { error } = (await answer.json()) as { error: Record<string, unknown> }
@@ -177,7 +177,7 @@ describe('a full window', () => {
     const full = await fill(() => second.api('/api/keys'))
     expect(full.status).toBe(429)
     await gateway.call('/api/auth/sign-out', { method: 'POST', headers: { cookie: owner.cookie } })
-    // Its session is gone, and nobody asked for it.
+    // Its session has ended without a request.
     await refusalOf(await owner.api('/api/keys'))
   })
 

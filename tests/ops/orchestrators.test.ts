@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { version } from '../../package.json'
 import { readConfig } from '../../server/config'
 
-/** What runs the container, by the schemas of its makers (tests/fixtures/orchestrators). */
+/** Orchestrators of the container, by the schemas of their makers (tests/fixtures/orchestrators). */
 const OPS = join(import.meta.dir, '../../ops')
 const KUBERNETES = join(OPS, 'kubernetes')
 const SCHEMAS = join(import.meta.dir, '../fixtures/orchestrators')

@@ -81,7 +81,7 @@ describe('a write under an Idempotency-Key (spec D5)', () => {
       if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
       expect(++working).toBe(1)
       order.push(name)
-      // So long that whoever else was let in has begun by now.
+      // So long that every other admitted caller has begun by now.
       for (let i = 0; i < 5; i++) await stores.idempotencyRecords.find(asked('crowd'), NOON)
       working--
       await turn.value.first.end('nothing')

@@ -110,7 +110,7 @@ class World {
     this.holds.review(new Set([account]))
   }
 
-  /** What the process before committed. */
+  /** The commits of the process before. */
   private earlier(account: AccountId, amount: number, i: number): void {
     const pool = this.pools.find((one) => one.account === account)?.id
     const grant = { accountId: account, credit: 0, paid: 0, toppedUp: 0, debt: 0 }
@@ -227,7 +227,7 @@ class World {
   }
 
   private move({ pick: which, amount: value, kind }: Extract<Action, { do: 'move' }>): Promise<unknown> {
-    // What leaves the account of a stuck record would be missing when that is booked.
+    // Money that leaves the account of a stuck record would be missing when that is booked.
     const own = kind === 'takeBack' || kind === 'debit' ? this.accounts[1] : (this.accounts[which % 2] ?? this.opened)
     const account = kind === 'open' ? this.opened : own
     const move = { account, amount: micros(value), description: '', reference: `${kind} ${which % 9}` }
@@ -259,7 +259,7 @@ class World {
     await this.holds.setPoolBudget(id, limit === null ? null : budgetOf(limit), at, spending)
   }
 
-  /** What is in memory is what was committed; what is not there is read as it was committed. */
+  /** Memory has the committed state; the rest is read as committed. */
   async check(): Promise<void> {
     for (const id of [...this.accounts, this.opened].filter((one) => this.holds.has(one))) {
       const balance = await this.holds.balance(id)

@@ -7,7 +7,7 @@ import { canTrace, systemCalls } from '../support/servers/system-calls'
 
 const COMMITS = 10
 
-/** What a server says about its commits, and what it does. */
+/** A server's word about its commits, and its behaviour. */
 describe.skipIf(!hasSqld)('a libSQL server', () => {
   let database: Awaited<ReturnType<typeof openSqld>>
   let client: Client

@@ -22,7 +22,7 @@ import { TEST_THREADS } from './test-threads'
 
 /**
  * A clock that stands still until it is told. Starts in the middle of a minute, so that a window is not about to end. With
- * `running` it is the true time and moves, as a browser beside it needs.
+ * `running` it is the true time and moves, as a browser needs.
  */
 export class FakeClock {
   private at: number

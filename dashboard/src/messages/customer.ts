@@ -136,7 +136,7 @@ export const CUSTOMER_TEXT = {
   resetSecondFactor: 'Remove second factors',
   resetSecondFactorTitle: (who: string) => `Remove the second factors of ${who}?`,
   resetSecondFactorText:
-    'The password alone signs in again, and all sessions end. Do it only for an owner whom you know by other means: whoever has the password takes over the account.',
+    'The password alone signs in again, and all sessions end. Do it only for an owner whom you know by other means: anyone who has the password takes over the account.',
   resetSecondFactorDone: 'Second factors removed. All sessions were signed out.',
   role: 'Change role',
   roleText:

@@ -38,7 +38,7 @@ const WEBHOOK_USAGE = `  list                                    list webhooks
   show WEBHOOK                            show a webhook
   set WEBHOOK [--to URL] [--events TYPE,TYPE|all]
                                           change where its events are sent, or which
-  rotate WEBHOOK                          create a new secret, printed once; the old one signs beside it for 24 hours
+  rotate WEBHOOK                          create a new secret, printed once; the old one signs as well for 24 hours
   pause WEBHOOK                           stop sending events
   resume WEBHOOK                          send events again
   remove WEBHOOK                          delete a webhook and its log

@@ -32,8 +32,8 @@ export async function composeAfterRestore(
 }
 
 /**
- * Notes that the data was put back by other means than `operator restore`, whose own note stays. What is known of the time of the copy is
- * when it was last written to.
+ * Notes that the data was put back by other means than `operator restore`, whose own note stays. The time of the copy is
+ * that of its last write.
  */
 export function putBackNote({ dataDir }: { readonly dataDir: string }, clock: Clock) {
   return async ({ entry, audit }: LastTimes, isNewHere: boolean): Promise<void> => {

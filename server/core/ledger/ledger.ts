@@ -269,7 +269,7 @@ export class Ledger {
   }
 
   /**
-   * The caller gets a 503, so it must not be charged: the hold stays until the outcome is known, and a charge is reversed. What this process never
+   * The caller gets a 503, so it must not be charged: the hold stays until the outcome is known, and a charge is reversed. An outcome that this process never
    * learns stays undecided here.
    */
   private async endUnknown(charge: UndecidedCharge, outcome: Promise<GroupFate>) {

@@ -92,7 +92,7 @@ export const WEBHOOK_DOCS = {
     ...COMMON,
     id: 'rotateWebhookSecret',
     summary: 'Rotate the secret of a webhook',
-    description: 'Makes a new secret, which is shown once. The previous one signs beside it for 24 hours.',
+    description: 'Makes a new secret, which is shown once. The previous one signs as well for 24 hours.',
     ids: ID,
     answers: WITH_SECRET,
     failures: ['resource_not_found'],

@@ -34,7 +34,7 @@ describe('the relayer', () => {
   const count = async () => Number(await sandbox.ask('eth_getTransactionCount', [account.address, 'latest']))
 
   test('sends a hundred at once, each with its own number, in as many transactions', async () => {
-    // The chain of the test may be slow beside other tests, and it holds back some that come while it makes a block.
+    // The chain of the test may be slow while other tests run, and it holds back some that come while it makes a block.
     const [relaying, before] = [relayer({ waitMs: 50_000 }), await count()]
     const receipts = await Promise.all(Array.from({ length: 100 }, () => relaying.submit(call())))
     expect(receipts.map((receipt) => receipt?.status)).toEqual(Array(100).fill('success'))

@@ -98,7 +98,7 @@ test('an upgrade keeps the operators, support and owners of the older data, and 
     acct_help: [false, true],
     acct_ada: [false, false],
   })
-  // Nobody becomes operator by being the first after the upgrade.
+  // The first sign-up after the upgrade does not become operator.
   expect(await gateway.core.signUp.openAccount('new', HERE)).toMatchObject({ operator: false })
   expect(await gateway.core.signUp.openAccount('user ada', HERE)).toMatchObject({ id: 'acct_ada' })
   expect(Number((await gateway.core.ledger.balance('acct_ada'))?.posted)).toBe(5)

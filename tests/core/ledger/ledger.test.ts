@@ -23,10 +23,10 @@ class ScriptedJournal implements Journal, Bookings {
 
   note(): void {}
 
-  /** What is booked already, as the look-up has it. */
+  /** The bookings so far, as the look-up has them. */
   readonly references: string[] = []
 
-  /** What a call was charged, and what an operator gave back of it, as the look-up has it. */
+  /** The charge of a call, and its refund by an operator, as the look-up has it. */
   charged: Split | null = null
   refunded = 0
 
@@ -42,7 +42,7 @@ class ScriptedJournal implements Journal, Bookings {
     return { references: this.references, takenBack: micros(-this.refunded) }
   }
 
-  /** The next answer is that nobody knows; the fate is told by what it gives. */
+  /** The next answer is "unknown"; the fate follows from its result. */
   unknown(): (fate: GroupFate) => Promise<void> {
     const { promise: fate, resolve } = Promise.withResolvers<GroupFate>()
     this.answers.push({ kind: 'unknown', fate })
@@ -241,7 +241,7 @@ describe('credit', () => {
   test('that was already booked, or is not durable, adds nothing', async () => {
     journal.answers.push({ ...REFUSED, constraint: 'reference' }, { ...REFUSED, constraint: 'other' }, REFUSED)
     expect(await credit()).toEqual({ ok: false, error: 'already_booked' })
-    // Refused by another rule, it is not booked, and must not be called so: whoever paid would never get the money.
+    // Refused by another rule, it is not booked, and must not be called so: its payer would never get the money.
     expect(await credit()).toEqual({ ok: false, error: 'not_durable' })
     expect(await credit()).toEqual({ ok: false, error: 'not_durable' })
     expect((await balance()).paid).toBe(40)

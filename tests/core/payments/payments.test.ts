@@ -496,7 +496,7 @@ describe('a price that follows from the answer, settled up to its maximum', () =
     methods = [fixed, upTo]
     expect(await payments().offers(metered())).toMatchObject([{ method: 'up to' }])
     expect(await payments().offers(purchase())).toMatchObject([{ method: 'fixture' }])
-    // What the one network knows, the other one never offered.
+    // The other network never offered what the one knows.
     expect(await refusal(upTo.pay(), purchase())).toBe('invalid_challenge')
     expect(await refusal(fixed.pay(), metered())).toBe('invalid_challenge')
   })

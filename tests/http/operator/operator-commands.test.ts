@@ -14,7 +14,7 @@ import {
   read,
 } from '../owner-bench'
 
-/** What the operator's pages do is done by `gateway operator` too, and is in the audit log as done at the console. */
+/** Actions of the operator's pages by `gateway operator`, in the audit log as done at the console. */
 let gateway: Harness
 let operatorConsole: ReturnType<typeof openOperatorConsole>
 let rootId: string
@@ -22,7 +22,7 @@ let owner: Owner
 let id: string
 const done = new Set<string>()
 
-/** What a command prints, or how it is refused. */
+/** The output of a command, or its refusal. */
 const run = async (...words: string[]): Promise<string> => {
   done.add(words[0] ?? '')
   return operatorConsole.run(...words).catch((error: Error) => `REFUSED ${error.message}`)

@@ -86,7 +86,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     const day = Math.floor(now / DAY_MS)
     const sales = await gateway.core.stores.revenue.sales({ first: day, end: day + 1 })
     const { calls = 0 } = sales[0] ?? {}
-    // The calls of the test above cost what nobody said.
+    // The calls of the test above have no configured cost.
     expect(sales).toEqual([
       {
         ...{ method: 'tempo', calls, charged: micros(5000 * calls), refunded: micros(0) },

@@ -18,7 +18,7 @@ describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {
   const search = (query: string, headers: Record<string, string> = {}) =>
     gateway.as(key, `${IMAGES}?${query}`, { headers })
 
-  /** What reached the provider. */
+  /** The input that reached the provider. */
   const asked = async (query: string, headers: Record<string, string> = {}): Promise<ImageSearchInput> => {
     const before = gateway.images.asked.length
     const answer = await search(query, headers)

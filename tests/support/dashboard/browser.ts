@@ -39,7 +39,7 @@ export const PHONE = { width: 390, height: 844 }
 
 export interface Watched {
   readonly page: Page
-  /** What the browser complained of and whom else it asked, so far. Every test ends with `toEqual([])` of it. */
+  /** The browser's complaints and foreign requests so far. Every test ends with `toEqual([])` of it. */
   complaints(): string[]
 }
 
@@ -88,7 +88,7 @@ export async function openDashboard(
       const account: unknown = await (await owner.api('/api/account')).json()
       return { ...owner, accountId: String(Reflect.get(Object(account), 'id')) }
     },
-    /** Closes the socket: whoever is connected is cut off, and nobody gets through. */
+    /** Closes the socket: connected clients are cut off, and no other gets through. */
     cutOff: () => web.stop(0),
     /** Listens again, at the same address. */
     connect() {

@@ -28,7 +28,7 @@ export class LibsqlDirectory implements AccountDirectory {
     this.entries = builtOnce(() => entryQuery(db))
   }
 
-  /** Reads the roles. What it returns takes them over; it throws if one changed here meanwhile, because what was read may be older. */
+  /** Reads the roles. The returned function takes them over; it throws if one changed here meanwhile, because the read roles may be older. */
   async read(): Promise<() => void> {
     const { accountId, role } = directory
     const changes = this.changes
@@ -48,7 +48,7 @@ export class LibsqlDirectory implements AccountDirectory {
       .onConflictDoNothing()
     const known = await this.byUser(userId)
     if (!known) throw new Error('the account of a user was not stored')
-    // An older row may have another role by now. Nobody else has one at first.
+    // An older row may have another role by now. A new one has none.
     if (known.accountId !== accountId || known.role === null) return known
     this.remember(accountId, known.role)
     return known

@@ -29,8 +29,8 @@ const HEX_BYTES = 32 + 3 * 16
 const [BYTES, TEXTS] = [0, 1]
 
 /**
- * All keys by their hash, in a few large arrays: as objects with strings of their own, a key takes three times the memory. What most
- * keys leave unset is kept for those alone that set it.
+ * All keys by their hash, in a few large arrays: as objects with strings of their own, a key takes three times the memory. Settings
+ * that most keys leave unset are kept only for those that set them.
  */
 export class KeyTable {
   /** For each bucket of the hash table a row plus one, or 0. Always a power of two, at least half of them 0. */

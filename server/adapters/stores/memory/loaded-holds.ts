@@ -12,9 +12,9 @@ import type { Money } from '../../../core/money'
 import { MemoryHolds } from './holds'
 
 /**
- * Counters that are read from the tables at their first use, so that an owner serves at once, however many accounts there are (ADR 60). What is in memory
+ * Counters that are read from the tables at their first use, so that a start serves at once, however many accounts there are (ADR 60). A row in memory
  * stays there and is never read again. Rows not in memory are unchanged since this process became the owner, because every change needs them there
- * first: so the tables are right about it.
+ * first: so the tables are right about them.
  */
 export class LoadedHolds extends MemoryHolds implements RestorableCounters {
   private stored: StoredCounters | null = null

@@ -71,7 +71,7 @@ const CHANGES = {
   recovery_code_used:
     'Someone signed in to your account with your password and a recovery code. That code no longer works.',
   second_factor_locked:
-    'Someone gave the right password of your account and then ten wrong codes. No code is accepted for 15 minutes; a passkey still signs in. Whoever it is knows your password: choose a new one.',
+    'Someone gave the right password of your account and then ten wrong codes. No code is accepted for 15 minutes; a passkey still signs in. They know your password: choose a new one.',
   passkey_added: 'A passkey was added to your account. It signs in without the password.',
   passkey_removed: 'A passkey was removed from your account.',
   second_factor_reset:

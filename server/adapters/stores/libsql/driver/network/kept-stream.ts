@@ -36,8 +36,8 @@ interface Stream {
 }
 
 /**
- * Keeps the stream of a libSQL client open from one request to the next: a stream is a connection of SQLite, and to open one costs the server five times
- * what a look-up or a small commit does. The client believes that it closes each. What meets an ended stream is sent again, because the server ran nothing of
+ * Keeps the stream of a libSQL client open from one request to the next: a stream is a connection of SQLite, and opening one costs the server five times
+ * as much as a look-up or a small commit. The client believes that it closes each. A request to an ended stream is sent again, because the server ran nothing of
  * it. Only for single statements and batches, which end their transaction; a stream where a batch failed, in a step or as a whole, is closed.
  */
 export class KeptStream {
