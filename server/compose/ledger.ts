@@ -1,15 +1,15 @@
 import type { Stores } from '../adapters/stores/libsql/stores'
 import type { LoadedHolds } from '../adapters/stores/memory/loaded-holds'
 import type { Clock } from '../core/clock'
-import { announcedJournal } from '../core/events/announced-journal'
+import { journalEvents } from '../core/events/journal-events'
 import type { LiveEvents } from '../core/events/live-events'
+import type { JournalObserver } from '../core/ledger/journal'
 import { Ledger } from '../core/ledger/ledger'
 import { StuckRecords } from '../core/ledger/stuck-records'
 import { WatchedJournal } from '../core/ledger/watched-journal'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
 import type { Log } from '../log'
 import { MoneyLog } from './observing/money-log'
-import { timedJournal } from './observing/timed-journal'
 import { eventWriter } from './webhooks'
 
 interface LedgerNeeds {
@@ -26,9 +26,9 @@ interface LedgerNeeds {
 
 /** The ledger and its journal. Settles the streams that the previous owner left unfinished. */
 export async function composeLedger({ stores, holds, events, clock, stopwatch, log, latencies }: LedgerNeeds) {
-  const charges = new WatchedJournal(stores.journal, () => stopwatch.now(), stores.reserve)
   const money = new MoneyLog(log)
-  const journal = timedJournal(money.around(announcedJournal(charges, events)), latencies)
+  const observers = [journalEvents(events), money, ...(latencies ? [latencyObserver(latencies)] : [])]
+  const journal = new WatchedJournal(stores.journal, () => stopwatch.now(), stores.reserve, observers)
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const onReversalFailure = (request: string, reason: string) => {
     log.error('a charge could not be reversed', { request, reason })
@@ -42,10 +42,20 @@ export async function composeLedger({ stores, holds, events, clock, stopwatch, l
     ledger,
     journal,
     money,
-    /** Whether charges can be committed. */
-    charges,
+    /** The same journal, which knows whether charges can be committed. */
+    charges: journal,
     stuck: new StuckRecords({ store: stores.stuck, journal, holds, clock }),
     /** Writes an event that no commit causes. */
     writeEvent,
+  }
+}
+
+/** Counts a charge when it is committed, and any other call with its row. */
+function latencyObserver(latencies: RecentLatencies): JournalObserver {
+  return {
+    committed({ call }) {
+      if (call) latencies.add(call)
+    },
+    noted: (call) => latencies.add(call),
   }
 }

@@ -1,5 +1,5 @@
 import type { EntryKind } from '../../core/ledger/entry'
-import type { Journal, JournalRecord } from '../../core/ledger/journal'
+import type { JournalObserver, JournalRecord } from '../../core/ledger/journal'
 import { formatUsd } from '../../core/money'
 import type { Log } from '../../log'
 import { LineBudget } from './line-budget'
@@ -20,7 +20,7 @@ const OPENING = 'an account was opened'
  * Logs, once they are durable, new accounts and money that comes or goes. Charges cost it two comparisons. Of each kind ten lines are
  * written per second; the rest is counted.
  */
-export class MoneyLog {
+export class MoneyLog implements JournalObserver {
   private readonly log: Pick<Log, 'info'>
   private readonly lines: LineBudget
 
@@ -30,20 +30,9 @@ export class MoneyLog {
     this.lines = new LineBudget((kind, count) => log.info('more of the same', { what: kind, count }), now)
   }
 
-  /** The same journal, with the log. */
-  around(journal: Journal): Journal {
-    return {
-      append: (record) => {
-        const outcome = journal.append(record)
-        const [entry] = record.entries
-        if (record.opening || (entry && LOGGED.has(entry.kind)))
-          void outcome.then(({ kind }) => {
-            if (kind === 'committed') this.write(record)
-          })
-        return outcome
-      },
-      note: (call) => journal.note(call),
-    }
+  committed(record: JournalRecord): void {
+    const [entry] = record.entries
+    if (record.opening || (entry && LOGGED.has(entry.kind))) this.write(record)
   }
 
   /** Writes the counts of what was not logged one by one. */

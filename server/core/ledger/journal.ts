@@ -66,6 +66,12 @@ export interface DiskReserve {
   take(): Promise<string | null>
 }
 
+/** Gets each record once it is durable, and each call that moved no money. */
+export interface JournalObserver {
+  committed(record: JournalRecord): void
+  noted?(call: CallRecord): void
+}
+
 /**
  * The durable side of the ledger. `append` is atomic per record. Records that arrive together share one commit, but fail
  * independently. Database errors never reject the promise.

@@ -1,4 +1,5 @@
-import type { AppendOutcome, DiskReserve, Journal, JournalRecord } from './journal'
+import type { CallRecord } from '../usage/call-record'
+import type { AppendOutcome, DiskReserve, Journal, JournalObserver, JournalRecord } from './journal'
 
 /**
  * A record without effect: no hold has this id. It is larger than most charges and than a disk page, so that it fails when a charge
@@ -11,35 +12,49 @@ const FRESH_MS = 5_000
 /** While charges fail, one new call in this time finds out whether they can be written again. */
 const RETRY_MS = 1_000
 
-/** A journal that knows whether charges can be written: from the outcome of the last one, the reserve of its disk, or by probing. */
+/**
+ * A journal with observers that knows whether charges can be written: from the outcome of the last one, the reserve of its disk, or by
+ * probing.
+ */
 export class WatchedJournal implements Journal {
   private readonly journal: Journal
   /** Monotonic. */
   private readonly now: () => number
   /** Null where the journal is on no disk of this machine. */
   private readonly reserve: DiskReserve | null
+  private readonly observers: readonly JournalObserver[]
   private lastProblem: string | null = null
   private learnedAt: number
   /** When it was last tried whether charges can be written again. */
   private triedAt = Number.NEGATIVE_INFINITY
   private probe: Promise<string | null> | null = null
 
-  constructor(journal: Journal, now: () => number, reserve: DiskReserve | null = null) {
+  constructor(
+    journal: Journal,
+    now: () => number,
+    reserve: DiskReserve | null = null,
+    observers: readonly JournalObserver[] = [],
+  ) {
     this.journal = journal
     this.now = now
     this.reserve = reserve
+    this.observers = observers
     this.learnedAt = now()
   }
 
   append(record: JournalRecord): Promise<AppendOutcome> {
     const outcome = this.journal.append(record)
-    // A stream asks its upstream before its hold is made durable, so that one counts too.
-    if (record.call || record.keeps) void outcome.then((result) => this.learn(result))
+    void outcome.then((result) => {
+      // A stream asks its upstream before its hold is made durable, so that one counts too.
+      if (record.call || record.keeps) this.learn(result)
+      if (result.kind === 'committed') for (const observer of this.observers) observer.committed(record)
+    })
     return outcome
   }
 
-  note(...call: Parameters<Journal['note']>): void {
-    this.journal.note(...call)
+  note(call: CallRecord): void {
+    this.journal.note(call)
+    for (const observer of this.observers) observer.noted?.(call)
   }
 
   /** Whether the last charge failed, or the disk's reserve was given up for it: a new call must not ask its upstream. */
