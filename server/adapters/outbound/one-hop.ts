@@ -35,11 +35,14 @@ export class Deadline {
   readonly signal: AbortSignal
   private readonly caller: AbortSignal | undefined
 
-  /** `limit`: milliseconds, or a timer of the caller's own, which it may stop. */
+  /** `limit`: milliseconds, infinite where `caller` ends in time, or a timer of the caller's own, which it may stop. */
   constructor(limit: number | AbortSignal, caller: AbortSignal | undefined) {
-    const timer = typeof limit === 'number' ? AbortSignal.timeout(limit) : limit
     this.caller = caller
-    this.signal = caller ? AbortSignal.any([caller, timer]) : timer
+    if (limit === Number.POSITIVE_INFINITY && caller) this.signal = caller
+    else {
+      const timer = typeof limit === 'number' ? AbortSignal.timeout(limit) : limit
+      this.signal = caller ? AbortSignal.any([caller, timer]) : timer
+    }
   }
 
   /** The problem behind a throw: the caller's abort and the timer take precedence over any connection error. */

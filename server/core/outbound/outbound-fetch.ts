@@ -9,6 +9,7 @@ export interface OutboundRequest {
   readonly isWrite?: boolean
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array<ArrayBuffer>
+  /** Infinite where `signal` ends in time. */
   readonly timeoutMs: number
   /** The maximum size of the body, both compressed and decompressed. */
   readonly maxBytes: number

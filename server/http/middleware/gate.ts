@@ -84,7 +84,12 @@ export class Gate {
     const outer = authenticated.incoming
     const ids = requestIds(NO_HEADERS, at)
     const incoming: IncomingCall = {
-      ...{ id: ids.own, clientRequestId: ids.client, at, address, route, request: { method, url: url.href } },
+      id: ids.own,
+      clientRequestId: ids.client,
+      at,
+      address,
+      route,
+      request: { method, url: url.href },
       credential: payment ? { kind: 'payment', shown: payment } : outer.credential,
       trace: outer.trace?.within(ids.own) ?? null,
     }

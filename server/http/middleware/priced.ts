@@ -72,7 +72,9 @@ export interface CallRequest {
 export function callRequestOf(context: GatedContext): CallRequest {
   const { request, reply, authenticated, url } = context
   return {
-    ...{ reply, authenticated, url },
+    reply,
+    authenticated,
+    url,
     method: request.method,
     hangUp: request.signal,
     header: (name) => request.headers.get(name),
@@ -117,7 +119,8 @@ export class PricedCalls {
     const { operation } = route
     const { caller } = authenticated
     return providerWork(this.deps, {
-      ...{ operation, input },
+      operation,
+      input,
       provider: typeof route.provider === 'function' ? route.provider(authenticated) : route.provider,
       quote: quoteOf(this.deps.prices, operation, input, caller.kind === 'anonymous' ? null : caller.account.id),
       headers: route.headers?.(input) ?? {},

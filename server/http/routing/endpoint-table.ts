@@ -53,11 +53,12 @@ export interface MountedRoute {
   readonly hooks: unknown
 }
 
-/** The methods of one path or pattern. */
+/** The methods of one path, or of an endpoint's own pattern. */
 interface Entry {
+  /** The first as mounted. */
+  readonly path: string
   readonly pattern: RegExp
-  readonly methods: readonly string[]
-  readonly endpoints: ReadonlyMap<string, Endpoint>
+  readonly endpoints: Map<string, { readonly declared: Endpoint; readonly route: Endpoint['route'] }>
 }
 
 /**
@@ -65,12 +66,12 @@ interface Entry {
  * looked up from inside. Immutable: to mount more, replace the table (`Endpoints`).
  */
 export class EndpointTable {
-  private readonly exact: ReadonlyMap<string, Entry>
-  private readonly patterns: readonly Entry[]
+  /** By path, or by the source of the endpoint's own pattern; in mounting order. */
+  private readonly gated = new Map<string, Entry>()
   private readonly imported: ImportedRoutes
-  private readonly open: readonly { readonly method: string; readonly pattern: RegExp }[]
+  private readonly open: { readonly method: string; readonly pattern: RegExp }[] = []
   /** Those that routes declare, by method and path as mounted. */
-  private readonly costs: ReadonlyMap<string, Cost>
+  private readonly costs = new Map<string, Cost>()
 
   /** The table of the whole gateway. Also throws if an operation that is sold has no route. */
   static ofGateway(mounted: readonly MountedRoute[], imported?: ImportedRoutes): EndpointTable {
@@ -82,31 +83,50 @@ export class EndpointTable {
 
   /** Throws if a route that is gated or below `/api` does not say who may call it, an ungated one is an endpoint, or two conflict. */
   constructor(routes: readonly MountedRoute[], imported: ImportedRoutes = NONE_IMPORTED) {
-    const mounted = routes.filter(({ path }) => path !== API_WILDCARD)
     this.imported = imported
-    const entries = gatedEntries(mounted.filter(({ path }) => isGated(path)))
-    this.exact = new Map(entries.filter(([path]) => !isPattern(path)))
-    this.patterns = entries.filter(([path]) => isPattern(path)).map(([, entry]) => entry)
-    const open = mounted.filter(({ path }) => !isGated(path))
-    this.costs = new Map(
-      open.flatMap(({ method, path, hooks }) => {
-        const cost = declarationOf(hooks).cost
-        return cost === undefined ? [] : [[`${method} ${path}`, cost] as const]
-      }),
-    )
-    this.open = open
-      .filter(({ path }) => !path.includes('*'))
-      .map(({ method, path }) => ({ method, pattern: pathPattern(path) }))
-    for (const { method, path, hooks } of open) {
-      if (declaredEndpoints(hooks).length > 0)
-        throw new Error(
-          `${method} ${path} is declared as an endpoint, but its path accepts no keys. Mount it under /v1 or /apis.`,
-        )
-      if (API.test(path) && !declaredAccess(hooks))
-        throw new Error(
-          `${method} ${path} does not say who may call it. Mount it with allowed(...), see docs/CONTRIBUTING.md.`,
-        )
+    for (const route of routes)
+      if (isGated(route.path)) this.addGated(route)
+      else this.addOpen(route)
+  }
+
+  private addGated({ method, path, hooks }: MountedRoute): void {
+    if (path === API_WILDCARD) return
+    const endpoints = declaredEndpoints(hooks)
+    if (endpoints.length === 0)
+      throw new Error(
+        `${method} ${path} does not say who may call it. Mount it with served(...), see docs/CONTRIBUTING.md.`,
+      )
+    const cost = declarationOf(hooks).cost ?? costOfMethod(method)
+    for (const declared of endpoints) {
+      const { pattern = pathPattern(path) } = declared
+      const name = declared.pattern?.source ?? path
+      const entry = this.gated.get(name) ?? { path, pattern, endpoints: new Map() }
+      const other = entry.endpoints.get(method)
+      if (other && other.declared !== declared)
+        throw new Error(`${method} ${path} is declared twice with different endpoints.`)
+      entry.endpoints.set(method, { declared, route: asMounted(declared, entry.path, cost).route })
+      this.gated.set(name, entry)
     }
+  }
+
+  private addOpen({ method, path, hooks }: MountedRoute): void {
+    if (declaredEndpoints(hooks).length > 0)
+      throw new Error(
+        `${method} ${path} is declared as an endpoint, but its path accepts no keys. Mount it under /v1 or /apis.`,
+      )
+    if (API.test(path) && !declaredAccess(hooks))
+      throw new Error(
+        `${method} ${path} does not say who may call it. Mount it with allowed(...), see docs/CONTRIBUTING.md.`,
+      )
+    const { cost } = declarationOf(hooks)
+    if (cost !== undefined) this.costs.set(`${method} ${path}`, cost)
+    if (!path.includes('*')) this.open.push({ method, pattern: pathPattern(path) })
+  }
+
+  private entryOf(path: string): Entry | undefined {
+    return isGated(path)
+      ? (this.gated.get(path) ?? [...this.gated.values()].find(({ pattern }) => pattern.test(path)))
+      : undefined
   }
 
   /**
@@ -114,20 +134,11 @@ export class EndpointTable {
    * that is sold.
    */
   routeOf(method: string, path: string): Route | null {
-    let entry = this.exact.get(path)
-    if (!entry) {
-      if (!isGated(path)) return null
-      entry = this.patterns.find(({ pattern }) => pattern.test(path))
-    }
-    if (!entry) return this.imported.routeOf(method, path) ?? this.unknown(method, path)
-    const route = entry.endpoints.get(method)?.route ?? this.headOf(entry, method)
-    return route ?? { kind: 'unmatched', failure: wrongMethod(method, entry.methods) }
-  }
-
-  /** Elysia answers HEAD by the GET, which must be free then. */
-  private headOf(entry: Entry, method: string): Route | null {
-    const route = method === 'HEAD' ? entry.endpoints.get('GET')?.route : undefined
-    return route && (route.kind === 'free' || route.kind === 'public') ? route : null
+    const entry = this.entryOf(path)
+    if (!entry) return isGated(path) ? (this.imported.routeOf(method, path) ?? this.unknown(method, path)) : null
+    const { route } = entry.endpoints.get(method === 'HEAD' ? 'GET' : method) ?? {}
+    if (route && (method !== 'HEAD' || route.kind !== 'priced')) return route
+    return { kind: 'unmatched', failure: wrongMethod(method, methodsOf(entry)) }
   }
 
   /** The 404 of a path, which names the right one where a slip in a client's base URL explains it. Never a redirect: it would lose bodies and keys. */
@@ -144,7 +155,7 @@ export class EndpointTable {
     const versions = bare.includes(':') ? ['/v1beta', '/v1'] : ['/v1', '/v1beta']
     const existing = [clean, ...[...versions, '/apis/v1'].map((version) => version + bare), bare]
       .filter((right) => right !== path)
-      .map((right) => ({ right, methods: this.methodsOf(method, right) }))
+      .map((right) => ({ right, methods: this.methodsAtGated(method, right) }))
       .filter(({ methods }) => methods.length > 0)
     const one = existing.find(({ methods }) => methods.includes(method)) ?? existing[0]
     if (!one) return UNKNOWN_ENDPOINT
@@ -154,10 +165,9 @@ export class EndpointTable {
   }
 
   /** The methods of a gated path; empty if there is none. Of an imported operation only `method` itself, if it has that. */
-  private methodsOf(method: string, path: string): readonly string[] {
-    const entry =
-      this.exact.get(path) ?? (isGated(path) ? this.patterns.find(({ pattern }) => pattern.test(path)) : null)
-    if (entry) return entry.methods
+  private methodsAtGated(method: string, path: string): readonly string[] {
+    const entry = this.entryOf(path)
+    if (entry) return methodsOf(entry)
     const imported = this.imported.routeOf(method, path)
     if (imported?.kind !== 'unmatched') return imported ? [method] : []
     return imported.failure.allow ?? []
@@ -165,7 +175,7 @@ export class EndpointTable {
 
   /** Where the request log's operation of this name is called. Empty for imported operations, which the catalog describes. */
   callsOf(name: string): { readonly method: string; readonly path: string }[] {
-    return [...this.exact.values(), ...this.patterns].flatMap(({ endpoints }) =>
+    return [...this.gated.values()].flatMap(({ endpoints }) =>
       [...endpoints].flatMap(([method, { route }]) => {
         const isNamed =
           (route.kind === 'priced' && route.operation === name) || (route.kind === 'free' && route.name === name)
@@ -205,39 +215,8 @@ export function wrongMethod(method: string, allow: readonly string[]) {
   return failure('method_not_allowed', `This endpoint supports ${allow.join(' and ')}, not ${method}.`, { allow })
 }
 
-/** By path, or by the endpoint's own pattern if it has one; in mounting order. */
-function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
-  const found = new Map<string, ReturnType<typeof newEntry>>()
-  for (const { method, path, hooks } of mounted) {
-    const endpoints = declaredEndpoints(hooks)
-    if (endpoints.length === 0)
-      throw new Error(
-        `${method} ${path} does not say who may call it. Mount it with served(...), see docs/CONTRIBUTING.md.`,
-      )
-    for (const endpoint of endpoints) {
-      const name = endpoint.pattern ? `:${endpoint.pattern.source}` : path
-      const entry = found.get(name) ?? newEntry(endpoint.pattern ?? pathPattern(path), path)
-      const other = entry.endpoints.get(method)
-      if (other && other !== endpoint) throw new Error(`${method} ${path} is declared twice with different endpoints.`)
-      entry.endpoints.set(method, endpoint)
-      entry.costs.set(method, declarationOf(hooks).cost)
-      found.set(name, entry)
-    }
-  }
-  return [...found].map(([name, { path, pattern, endpoints, costs }]) => {
-    const named = [...endpoints].map(
-      ([method, endpoint]) => [method, asMounted(endpoint, path, costs.get(method) ?? costOfMethod(method))] as const,
-    )
-    return [name, { pattern, endpoints: new Map(named), methods: [...endpoints.keys()].sort() }]
-  })
-}
-
-function newEntry(pattern: RegExp, path: string) {
-  return { path, pattern, endpoints: new Map<string, Endpoint>(), costs: new Map<string, Cost | undefined>() }
-}
-
-function isPattern(path: string): boolean {
-  return /[:*]/.test(path)
+function methodsOf({ endpoints }: Entry): readonly string[] {
+  return [...endpoints.keys()].sort()
 }
 
 function soldName({ route }: Endpoint): string | null {

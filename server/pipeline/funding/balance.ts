@@ -1,12 +1,14 @@
 import { isoTime } from '../../core/clock'
-import { failure, uncharged } from '../../core/failure'
-import type { BudgetWindow, HoldRefusal } from '../../core/ledger/hold'
+import { type Failure, failure, uncharged } from '../../core/failure'
+import type { BudgetWindow, Hold, HoldRefusal } from '../../core/ledger/hold'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd } from '../../core/money'
-import { err, ok } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
+import type { CallRecord } from '../../core/usage/call-record'
 import { countedOn } from '../call'
 import type { Quote } from '../quote'
-import type { Funding } from './funding'
+import type { Captured } from '../work'
+import type { Capture, Funding, Reservation } from './funding'
 
 /** A person decides, so a call in the same minute is hardly worth it. */
 const REVIEW_SECONDS = 60
@@ -32,22 +34,38 @@ export function balanceFunding(ledger: Ledger): Funding {
             ? budgetUsedUp(await ledger.budget(poolId), quote, at)
             : refusal(held.error, quote, caller.kind),
         )
-      return ok({
-        isCredit,
-        async capture({ amount, record, overrun, answer }) {
-          if (!record) throw new Error('a call of a known caller needs a usage record')
-          const captured = await ledger.capture(amount, record, overrun, answer)
-          if (captured.ok) return ok({ cost: amount, receipt: null })
-          return err(
-            uncharged('service_unavailable', 'The charge could not be recorded. Try again.', {
-              retryAfterSeconds: 1,
-            }),
-          )
-        },
-        persist: (call) => ledger.keep({ hold: held.value, call }),
-        release: () => ledger.release(request),
-      })
+      return ok(new BalanceReservation(ledger, held.value, isCredit))
     },
+  }
+}
+
+const NOT_RECORDED = uncharged('service_unavailable', 'The charge could not be recorded. Try again.', {
+  retryAfterSeconds: 1,
+})
+
+class BalanceReservation implements Reservation {
+  readonly isCredit: boolean
+  private readonly ledger: Ledger
+  private readonly held: Hold
+
+  constructor(ledger: Ledger, held: Hold, isCredit: boolean) {
+    this.ledger = ledger
+    this.held = held
+    this.isCredit = isCredit
+  }
+
+  async capture({ amount, record, overrun, answer }: Capture): Promise<Result<Captured, Failure>> {
+    if (!record) throw new Error('a call of a known caller needs a usage record')
+    const captured = await this.ledger.capture(amount, record, overrun, answer)
+    return captured.ok ? ok({ cost: amount, receipt: null }) : err(NOT_RECORDED)
+  }
+
+  persist(call: CallRecord): Promise<boolean> {
+    return this.ledger.keep({ hold: this.held, call })
+  }
+
+  release(): Promise<void> {
+    return this.ledger.release(this.held.request)
   }
 }
 

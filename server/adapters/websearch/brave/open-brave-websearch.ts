@@ -22,7 +22,6 @@ interface BraveWebsearch {
 
 /** The cap of an upstream's answer (spec D2). */
 const MAX_BYTES = 16 * 1024 * 1024
-const TIMEOUT_MS = 10_000
 
 type Wire = Pick<OutboundRequest, 'url' | 'method' | 'headers' | 'body'>
 type Answer = Result<ProviderAnswer, UpstreamFailure>
@@ -59,7 +58,8 @@ async function ask(
   { fetch, apiKey }: BraveWebsearchOptions,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const fetched = await fetch({ ...wire, signal, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES })
+  // The call's own deadline is in its signal.
+  const fetched = await fetch({ ...wire, signal, timeoutMs: Number.POSITIVE_INFINITY, maxBytes: MAX_BYTES })
   if (!fetched.ok) return err(upstreamFailure('brave', fetched.error))
   if (fetched.value.status !== 200) return err(braveFailure(fetched.value, apiKey))
   const answer = read(fetched.value.body)
