@@ -151,7 +151,7 @@ describe('a paid call, whatever its work', () => {
       balance: {
         reserve: async (...of: Parameters<typeof balance.reserve>) => {
           const reserved = await balance.reserve(...of)
-          return reserved.ok ? ok({ ...reserved.value, persist: async () => false }) : reserved
+          return reserved.ok ? ok(Object.assign(reserved.value, { persist: async () => false })) : reserved
         },
       },
     }
