@@ -2,20 +2,19 @@ import type { PriceStore } from '../core/catalog/prices'
 import { type Failure, failure, uncharged } from '../core/failure'
 import type { Ledger } from '../core/ledger/ledger'
 import type { WatchedJournal } from '../core/ledger/watched-journal'
-import type { Limiter, Readings, Ticket } from '../core/limits/limiter'
+import type { Limiter, LimitRefusal, Readings, Ticket } from '../core/limits/limiter'
 import { formatUsd, type Money } from '../core/money'
-import { err } from '../core/result'
-import type { Outcome, PaidCall, RefusedOutcome } from './call'
+import { err, ok, type Result } from '../core/result'
+import { limitFailure } from './auth/authenticate'
+import type { Caller, Outcome, PaidCall, RefusedOutcome } from './call'
 import { HUNG_UP } from './call-upstream'
-import type { Drains } from './drains'
+import type { Drain, Drains } from './drains'
 import type { Funding } from './funding/funding'
 import { HeldCall, type HeldCallDeps } from './held-call'
-import type { Ending, FirstCaller, Idempotency } from './idempotency/idempotency'
-import { keyUseOf } from './idempotency/idempotent-call'
+import type { Ending, FirstCaller, Idempotency, KeyUse } from './idempotency/idempotency'
 import { accountOf } from './record-call'
 import { spendable } from './spendable'
-import { overLimit, takeLoad } from './take-load'
-import type { PrepareWork, Work, WorkResult } from './work'
+import type { Load, PrepareWork, Work, WorkResult } from './work'
 
 export interface PipelineDeps extends HeldCallDeps {
   readonly limiter: Limiter
@@ -267,4 +266,65 @@ async function missingTopUp(ledger: Ledger, { authenticated }: PaidCall, what: s
 function tooExpensive(price: Money, maxPrice: Money): RefusedOutcome {
   const message = `This request costs ${formatUsd(price)} USD, more than the ${formatUsd(maxPrice)} USD of X-Max-Price-USD.`
   return refused(failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' }))
+}
+
+/**
+ * Takes what a call needs of its caller's limits besides its place: a request of its own window, and its likely tokens. Refuses
+ * an account that has too many calls running after their callers hung up.
+ */
+async function takeLoad(
+  { limiter, drains }: { readonly limiter: Limiter; readonly drains: Drains },
+  { authenticated, hangUp }: Pick<PaidCall, 'authenticated' | 'hangUp'>,
+  load: Load,
+  place: Ticket,
+): Promise<{ readonly kind: 'taken'; readonly drain: Drain } | RefusedOutcome> {
+  const { caller, subjects } = authenticated
+  const counted = load.window && (await limiter.countRequest([load.window]))
+  if (counted && !counted.ok)
+    return {
+      kind: 'refused',
+      failure: limitFailure(counted.error, caller),
+      readings: await limiter.read(load.subjects),
+    }
+  const account = accountOf(authenticated)
+  const problem = drains.refusal(account, subjects[0]?.limits.concurrency ?? 1, load)
+  if (problem) return { kind: 'refused', failure: problem, readings: await limiter.read(load.subjects) }
+  const reserved = await place.reserve(load.subjects, load.tokens)
+  if (!reserved.ok) return overLimit(reserved.error, caller)
+  const drain = drains.open(account, load)
+  const begin = () => drain.begin()
+  hangUp.addEventListener('abort', begin, { once: true })
+  place.with(() => {
+    hangUp.removeEventListener('abort', begin)
+    drain.end()
+  })
+  return { kind: 'taken', drain }
+}
+
+function overLimit(refusal: LimitRefusal, caller: Caller): RefusedOutcome {
+  return { kind: 'refused', failure: limitFailure(refusal, caller), readings: refusal.readings }
+}
+
+/**
+ * Decides about a call under its `Idempotency-Key`, before any money is held; null for a caller without an account. A stream counts
+ * as a write: it is charged for what was sent even if the process dies, so its key is reserved before it begins.
+ */
+async function keyUseOf(
+  idempotency: Idempotency,
+  { authenticated: { caller, incoming }, options, hangUp }: PaidCall,
+  { operation, effect, streams, fingerprint }: Pick<Work, 'operation' | 'effect' | 'streams' | 'fingerprint'>,
+): Promise<Result<KeyUse | null, Failure>> {
+  if (options.idempotencyKey === null || caller.kind === 'anonymous') return ok(null)
+  const use = await idempotency.use({
+    account: caller.account.id,
+    operation,
+    key: options.idempotencyKey,
+    fingerprint: fingerprint(),
+    requestId: incoming.id,
+    effect: streams ? 'write' : effect,
+  })
+  // A caller who hung up while it waited for the first one has begun nothing.
+  if (!use.ok || use.value.kind === 'repeat' || !hangUp.aborted) return use
+  await use.value.first.end('nothing')
+  return err(HUNG_UP)
 }

@@ -1,20 +1,25 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { type Failure, uncharged } from '../../core/failure'
 import { isJson } from '../../core/json'
+import { isLocal } from '../../core/models/model'
+import { maxTokenCost } from '../../core/models/token-price'
+import { isUnitPrice, tokenPriceOf } from '../../core/models/unit-price'
+import { type Money, micros, min } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { accountOf } from '../record-call'
-import { settledStream } from '../stream'
+import { spendable } from '../spendable'
+import { type StreamSale, settledStream } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
-import { withFittingCap } from './fitting-cap'
-import { rememberItems, responseOfBody } from './item-references'
+import { rememberItems, responseOfBody, responseOfEnding } from './item-references'
 import type { BackendAnswer } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { estimatedCharge, modelCharge, NO_OUTPUT } from './model-charge'
-import { modelStream } from './model-stream'
 import { validateModelCall } from './validate-model-call'
+import { mayHideOutput } from './wires/hidden-output'
 import { readableJson, reportsFailure } from './wires/json/readable-json'
-import type { MeteredOutput } from './wires/model-wire'
+import { outputAt } from './wires/model-request'
+import type { MeteredOutput, UpstreamWire } from './wires/model-wire'
 
 /** The largest plain answer. It may contain images, so the limit is higher than a search's. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -165,3 +170,84 @@ const UNREADABLE = uncharged('upstream_error', 'The model returned an unreadable
 const LATE = 'the answer did not end in time'
 const TOO_LATE = uncharged('upstream_timeout', 'The model did not finish its response in time.')
 const BROKEN = uncharged('upstream_error', 'The model stopped in the middle of its response. Try again.')
+
+/** How a model's stream, which arrives in this wire, is metered and charged. */
+function modelStream(
+  deps: Pick<ModelDeps, 'clock' | 'inputs' | 'items'>,
+  started: { readonly validated: ValidatedCall; readonly startedAt: number },
+  wire: UpstreamWire,
+): StreamSale {
+  const { validated } = started
+  const { call, request, model, maxCost } = validated
+  const meter = wire.meter(request, call.path)
+  const encoder = new TextEncoder()
+  return {
+    meter,
+    stopsWithCaller: isLocal(model) ? 'at once' : model.stopsBilling && !mayHideOutput(request) ? 'soon' : null,
+    get progress() {
+      return meter.seen.textBytes
+    },
+    get hasBegun() {
+      return meter.seen.counts !== null || meter.seen.textBytes > 0
+    },
+    lost: () => (maxCost === 0 ? null : modelCharge(validated, meter.seen, 'gateway_restarted')),
+    charge({ isWhole, isGone, wasStopped, code }) {
+      // The vendor's usage report counts even if the end of the stream did not follow it.
+      const isCounted = meter.seen.isFinal || (isWhole && !isGone) || maxCost === 0
+      if (isCounted) return modelCharge(validated, meter.seen, code)
+      return estimatedCharge(deps, started, meter.seen, code, wasStopped)
+    },
+    onCharged: () =>
+      rememberItems(deps.items, accountOf(call.authenticated), request, () => responseOfEnding(meter.ending)),
+    errorEvent: (problem) =>
+      encoder.encode(call.wire.errorEvent(call.failureJson(problem), call.path, meter.sentEvents ?? 0)),
+  }
+}
+
+/** Adds the largest affordable output cap to a refusal for lack of money. Other failures are returned unchanged. */
+async function withFittingCap(
+  deps: Pick<ModelDeps, 'ledger' | 'creditBuysPaid'>,
+  validated: Pick<ValidatedCall, 'call' | 'request' | 'model' | 'cap' | 'bounds'>,
+  problem: Failure,
+): Promise<Failure> {
+  if (problem.code !== 'insufficient_balance' && problem.code !== 'insufficient_api_key_balance') return problem
+  if (isUnitPrice(validated.model.price)) return problem
+  const available = await spendableOn(deps, validated)
+  const cap = available === null ? 0 : largestCap(validated, available)
+  const hint =
+    cap > 0
+      ? `An output cap of at most ${cap} tokens would fit.`
+      : 'The input alone costs more than what is left, so no output cap would fit.'
+  return { ...problem, message: `${problem.message} ${hint}` }
+}
+
+async function spendableOn(
+  deps: Pick<ModelDeps, 'ledger' | 'creditBuysPaid'>,
+  { call: { authenticated }, model }: Pick<ValidatedCall, 'call' | 'model'>,
+): Promise<Money | null> {
+  const all = await spendable(deps.ledger, authenticated)
+  if (all === null || authenticated.caller.kind === 'anonymous' || !model.rechargeRequired || deps.creditBuysPaid)
+    return all
+  const balance = await deps.ledger.balance(authenticated.caller.account.id)
+  // Existing holds may all be on topped-up money. The cap that is named must fit even then.
+  return balance && min(all, micros(Math.max(0, balance.paid - balance.held)))
+}
+
+/** The largest cap whose maximum cost is within `available`; 0 if there is none. */
+function largestCap(
+  { request, model, cap, bounds }: Pick<ValidatedCall, 'request' | 'model' | 'cap' | 'bounds'>,
+  available: Money,
+): number {
+  let fits = 0
+  for (let over = cap; over - fits > 1; ) {
+    const tried = fits + Math.floor((over - fits) / 2)
+    const maxCost = maxTokenCost(tokenPriceOf(model), {
+      input: bounds.input.max,
+      output: outputAt(request, tried),
+      hourCache: request.hourCache ?? false,
+    })
+    if (maxCost <= available) fits = tried
+    else over = tried
+  }
+  return fits
+}
