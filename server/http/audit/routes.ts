@@ -1,18 +1,20 @@
 import type { Identity } from '../../core/accounts/identity'
 import type { AuditEntry, AuditFilter, AuditTrail } from '../../core/audit'
-import type { AccountId } from '../../core/ids'
+import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
+import type { AccountId, KeyId } from '../../core/ids'
 import type { Page } from '../../core/page'
 import { actorEmails } from '../middleware/caller/actor-email'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
-import { queryOf, refuseCursor } from '../middleware/input/list-query'
+import { INSTANT, instantOf } from '../middleware/input/instant-parameter'
+import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/input/list-query'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { csvFile, jsonLinesFile, paced } from '../middleware/response/csv'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
 import { type ApiAccess, allowed, signedIn } from '../routing/api-access'
 import { costing, EXPORT, page } from '../routing/cost'
 import { AUDIT_DOCS } from './docs'
-import { AUDIT_FILTER, AUDIT_QUERY, auditFilterOf, OPERATOR_AUDIT_FILTER, OPERATOR_AUDIT_QUERY } from './query'
 import {
+  ACTORS,
   AUDIT_CSV_HEAD,
   type AuditPage,
   auditCsvLine,
@@ -128,4 +130,40 @@ async function auditPage(
 
 function pagesOf(audit: AuditTrail, filter: AuditFilter, context: RequestContext) {
   return paced(context, (cursor: string | null) => audit.find(filter, FILE_PAGE, cursor))
+}
+
+const AUDIT_FILTER = {
+  action: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 64,
+    description: 'Only this action (`key.create`), or all that begin with a word (`key`).',
+    example: 'key',
+  },
+  actor: { in: 'query', kind: 'enum', values: ACTORS, description: 'Only what these did.' },
+  key: { in: 'query', kind: 'text', min: 1, max: 64, description: 'Only changes of this key.' },
+  from: { ...INSTANT, description: 'Only changes at or after this time.', example: '2026-11-01T00:00:00Z' },
+  to: { ...INSTANT, description: 'Only changes before this time.', example: '2030-01-01T00:00:00Z' },
+} as const satisfies ParameterTable
+
+const AUDIT_QUERY = { ...AUDIT_FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
+
+/** For operators, who may read the whole gateway or one account. */
+const OPERATOR_AUDIT_FILTER = {
+  ...AUDIT_FILTER,
+  account: { in: 'query', kind: 'text', min: 1, max: 64, description: 'Only changes that concern this account.' },
+} as const satisfies ParameterTable
+
+const OPERATOR_AUDIT_QUERY = { ...OPERATOR_AUDIT_FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
+
+function auditFilterOf(accountId: AccountId | null, query: Parameters<typeof AUDIT_FILTER>): AuditFilter {
+  return {
+    accountId,
+    keyId: (query.key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
+    actorKind: query.actor ?? null,
+    action: query.action ?? null,
+    from: instantOf(query.from),
+    to: instantOf(query.to),
+  }
 }

@@ -1,3 +1,5 @@
+import { boundedBytes } from '../../core/bounded-bytes'
+import { CONFIRM_MS } from '../../core/social/approvals'
 import { SOCIAL_SALES } from '../../pipeline/social/social-actions'
 import { CALL_OPTIONS } from '../middleware/input/call-options'
 import { readJson } from '../middleware/input/json-body'
@@ -6,12 +8,10 @@ import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
 import { freeEndpoint, type GatedCall, operationEndpoint, publicEndpoint, served } from '../routing/endpoint'
-
 import { UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
 import { dataDocs, routeParameters } from '../search/docs'
 import { CONFIRM_PATH, callbackPage } from './callback-page'
 import { SOCIAL_LINK_DOCS } from './docs'
-import { endedCookie, proofCookie, readConfirmation } from './proof-cookie'
 import type { Social } from './record'
 import { startLink } from './start-link'
 
@@ -71,3 +71,45 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
 }
 
 const FINISH_MS = 30_000
+
+const MAX_FORM_BYTES = 1024
+const LINK_ID = /^link_[0-9a-f]{32}$/
+
+/** Binds the page's button to the browser that opened it. Scripts cannot read the cookie and other sites cannot send it. */
+function proofCookie({ link, proof }: { link: string; proof: string }, overHttps: boolean): string {
+  return `${cookie(link, proof, CONFIRM_MS / 1000)}${overHttps ? '; Secure' : ''}`
+}
+
+/** Clears the cookie, which works only once. */
+function endedCookie(link: string): string {
+  return cookie(link, '', 0)
+}
+
+/** The link that was confirmed, with this browser's proof; null if another site sent the form or the proof is missing. */
+async function readConfirmation(request: Request): Promise<{ link: string; proof: string } | null> {
+  if (!isOwnForm(request.headers)) return null
+  const form = new URLSearchParams((await boundedBytes(request.body, MAX_FORM_BYTES))?.toString('utf8') ?? '')
+  const link = form.get('link') ?? ''
+  if (!LINK_ID.test(link)) return null
+  const prefix = `${cookieName(link)}=`
+  const all = (request.headers.get('cookie') ?? '').split(/; */)
+  const proof = all.find((one) => one.startsWith(prefix))?.slice(prefix.length)
+  return proof ? { link, proof } : null
+}
+
+/** Each link has its own cookie, so that two pages in one browser do not interfere. */
+function cookieName(link: string): string {
+  return `gateway_${link}`
+}
+
+function cookie(link: string, value: string, seconds: number): string {
+  return `${cookieName(link)}=${value}; Path=${CONFIRM_PATH}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`
+}
+
+/** The page sends no referrer, so its form has the origin `null`. `Sec-Fetch-Site` takes precedence if sent. */
+function isOwnForm(headers: Headers): boolean {
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site === 'same-origin'
+  const origin = headers.get('origin')
+  return origin === null || origin === 'null' || URL.parse(origin)?.host === headers.get('host')
+}

@@ -1,6 +1,7 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
+import { formatAddress, parseAddress } from '../../core/credentials/address'
 import { KEY_SIZES } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
@@ -8,7 +9,7 @@ import type { AccountStatements } from '../../core/ledger/account-statement'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
-import type { RequestFilter, UsageReports } from '../../core/usage/reports'
+import type { RequestFilter, RequestSearch, UsageReports } from '../../core/usage/reports'
 import { MAX_SOLD_NAME } from '../keys/record'
 import { type AccountCaller, callersOf } from '../middleware/caller/callers'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
@@ -18,12 +19,12 @@ import { TIME_ZONE } from '../middleware/input/time-zone-parameter'
 import { routeGroup } from '../middleware/request-context'
 import { csvFile, csvLine, paced } from '../middleware/response/csv'
 import { documented } from '../openapi/documented'
+import { logMeaning } from '../openapi/failure-meanings'
 import { allowed, type Id, signedIn } from '../routing/api-access'
 import { costing, EXPORT, logPage, page, usageReport as usageCost } from '../routing/cost'
-import type { Endpoints } from '../routing/endpoint-table'
+import type { Endpoints, EndpointTable } from '../routing/endpoint-table'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { ExplainedRequest, RequestPage, TransactionPage, UsageReport } from './record'
-import { requestSearch } from './request-search'
 import { groupedByTag, type KeysOfAccounts, keysWithTag } from './tags'
 import {
   explainedCall,
@@ -289,4 +290,29 @@ export async function callFilter(
     from: instantOf(query.from),
     to: instantOf(query.to),
   }
+}
+
+const STATUS = /^[1-5]\d\d$/
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** The meaning of a text in a search of the request log: a status, an IP address, a path or whole URL, or the name of a code, request or operation. */
+function requestSearch(typed: string, table: Pick<EndpointTable, 'routeOf'>): RequestSearch {
+  const text = typed.trim()
+  if (STATUS.test(text)) return { by: 'status', status: Number(text) }
+  // Before ids: callers choose theirs, and one that chose a code would hide its failures.
+  if (logMeaning(text) !== null) return { by: 'code', code: text }
+  const address = parseAddress(text)
+  if (address) return { by: 'address', address: formatAddress(address) }
+  const path = /^(\/|https?:)/.test(text) ? URL.parse(text, 'http://gateway')?.pathname : undefined
+  return path === undefined ? { by: 'name', text } : { by: 'operations', operations: operationsAt(path, table) }
+}
+
+/** The names in the request log of what has this path, by any method. */
+function operationsAt(path: string, table: Pick<EndpointTable, 'routeOf'>): readonly string[] {
+  const names = METHODS.flatMap((method) => {
+    const route = table.routeOf(method, path)
+    if (route?.kind === 'priced') return [route.operation]
+    return route?.kind === 'free' ? [route.name] : []
+  })
+  return [...new Set(names)]
 }

@@ -1,8 +1,7 @@
+import { deflateSync } from 'node:zlib'
 import { elementsOf, isJson, type Json, jsonText } from '../../../core/json'
 import type { ModelRoute } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
-import { patternPng } from './png'
-import { tones, wavOf } from './wav'
 
 /** An answer of a sandbox model that writes neither text nor vectors. */
 export interface MediaAnswer {
@@ -91,4 +90,88 @@ function spoken({ body }: MediaCall): Result<MediaAnswer, string> {
       ? { contentType: 'audio/pcm', body: pcm }
       : { contentType: 'audio/wav', body: wavOf(pcm) },
   )
+}
+
+/** Cells of the pattern, in each direction. */
+const CELLS = 8
+
+/** A PNG of this size in two colours: a pattern of cells, mirrored, which the seed alone decides. Small, and drawn in a moment. */
+function patternPng(width: number, height: number, seed: string): Buffer {
+  const hash = new Bun.CryptoHasher('sha256').update(seed).digest()
+  const rowBytes = Math.ceil(width / 8)
+  const pixels = Buffer.alloc((rowBytes + 1) * height)
+  const rows = Array.from({ length: CELLS }, (_, cell) => patternRow(hash[cell] ?? 0, width, rowBytes))
+  for (let y = 0; y < height; y++) rows[Math.floor((y * CELLS) / height)]?.copy(pixels, y * (rowBytes + 1) + 1)
+  const head = Buffer.alloc(13)
+  head.writeUInt32BE(width, 0)
+  head.writeUInt32BE(height, 4)
+  // One bit per pixel, which is an index into a palette.
+  head.set([1, 3], 8)
+  const palette = Buffer.from([255, 255, 255, ...hash.subarray(CELLS, CELLS + 3)])
+  return Buffer.concat([
+    Buffer.from('89504e470d0a1a0a', 'hex'),
+    chunk('IHDR', head),
+    chunk('PLTE', palette),
+    chunk('IDAT', deflateSync(pixels, { level: 1 })),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+function patternRow(bits: number, width: number, bytes: number): Buffer {
+  const row = Buffer.alloc(bytes)
+  for (let x = 0; x < width; x++) {
+    const cell = Math.floor((x * CELLS) / width)
+    const isSet = (bits >> Math.min(cell, CELLS - 1 - cell)) & 1
+    if (isSet) row[x >> 3] = (row[x >> 3] ?? 0) | (0x80 >> (x & 7))
+  }
+  return row
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type), data])
+  const frame = Buffer.alloc(body.length + 8)
+  frame.writeUInt32BE(data.length, 0)
+  body.copy(frame, 4)
+  frame.writeUInt32BE(Bun.hash.crc32(body), body.length + 4)
+  return frame
+}
+
+/** What OpenAI's `pcm` has: 16 bits, one channel. */
+const RATE = 24_000
+const MAX_TONES = 25
+const TONE_MS = 40
+
+/** A tone for each of the first characters of a text, at most a second: sound without a voice, always the same for a text. */
+function tones(text: string): Buffer {
+  const letters = [...text.slice(0, 2 * MAX_TONES)].slice(0, MAX_TONES)
+  const length = (RATE * TONE_MS) / 1000
+  const pcm = Buffer.alloc(letters.length * length * 2)
+  letters.forEach((letter, i) => {
+    const hertz = 220 + ((letter.codePointAt(0) ?? 0) % 48) * 15
+    for (let at = 0; at < length; at++) {
+      // Fades in and out, so that tones do not click.
+      const volume = Math.sin((Math.PI * at) / length) * 8000
+      const sample = Math.sin((2 * Math.PI * hertz * at) / RATE) * volume
+      pcm.writeInt16LE(Math.round(sample), (i * length + at) * 2)
+    }
+  })
+  return pcm
+}
+
+/** The same as a WAV file. */
+function wavOf(pcm: Buffer): Buffer {
+  const head = Buffer.alloc(44)
+  head.write('RIFF', 0)
+  head.writeUInt32LE(36 + pcm.length, 4)
+  head.write('WAVEfmt ', 8)
+  head.writeUInt32LE(16, 16)
+  head.writeUInt16LE(1, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(RATE, 24)
+  head.writeUInt32LE(RATE * 2, 28)
+  head.writeUInt16LE(2, 32)
+  head.writeUInt16LE(16, 34)
+  head.write('data', 36)
+  head.writeUInt32LE(pcm.length, 40)
+  return Buffer.concat([head, pcm])
 }

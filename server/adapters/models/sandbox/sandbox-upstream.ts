@@ -1,4 +1,5 @@
-import { isJson } from '../../../core/json'
+import { isJson, jsonText } from '../../../core/json'
+import { boundedJson } from '../../../core/json-bounds'
 import type { ModelRoute, ModelUpstream } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
 import type { BackendCall } from '../../../pipeline/models/model-backend'
@@ -6,13 +7,11 @@ import { wireAt } from '../../../pipeline/models/wires/model-wire'
 import type { OpenedUpstream } from '../http-upstream'
 import type { VendorRefusal } from '../vendor'
 import { CHAT_FORMAT } from './chat-format'
-import { echo } from './echo'
 import { embed } from './embed'
-import { extract } from './extract'
 import { GEMINI_FORMAT } from './gemini-format'
 import { MEDIA } from './media'
 import { MESSAGES_FORMAT } from './messages-format'
-import type { SandboxReply } from './prompt'
+import type { OfferedTool, Prompt, SandboxReply } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 import { tokenizer } from './tokens'
 
@@ -128,4 +127,93 @@ function answer(contentType: string, texts: readonly (string | Uint8Array)[]) {
     },
   })
   return { contentType, body }
+}
+
+/**
+ * `sandbox/echo`: repeats the last message. With tools it calls one first, with arguments made from that message, and
+ * then repeats the tool's result. The same call always gets the same reply.
+ */
+function echo({ turns, tools, toolChoice }: Prompt): SandboxReply {
+  const last = turns.findLast(({ role }) => role !== 'system')
+  const text = last?.text ?? ''
+  const wanted = typeof toolChoice === 'object' && toolChoice.name !== null ? toolChoice.name : null
+  const tool = toolChoice === 'none' ? undefined : tools.find(({ name }) => wanted === null || name === wanted)
+  if (tool && last?.role === 'user') return { kind: 'tool', name: tool.name, args: argumentsOf(tool, text) }
+  return { kind: 'text', text: last?.role === 'tool' ? `The tool said: ${text}` : text }
+}
+
+/** A JSON object in the text, or the text for each string property that the schema requires. */
+function argumentsOf(tool: OfferedTool, text: string): Readonly<Record<string, unknown>> {
+  const stated = /\{[\s\S]*\}/.exec(text)?.[0]
+  const object = stated === undefined ? undefined : boundedJson(stated)
+  if (object !== undefined) return { ...Object(object) }
+  const { properties = {}, required = Object.keys(Object(properties)) } = Object(tool.schema)
+  return Object.fromEntries(
+    (Array.isArray(required) ? required : []).map((name: unknown) => [
+      jsonText(name),
+      sampleOf(Object(Reflect.get(Object(properties), jsonText(name))), text),
+    ]),
+  )
+}
+
+function sampleOf(schema: Readonly<Record<string, unknown>>, text: string): unknown {
+  const { enum: values, type } = schema
+  if (Array.isArray(values)) return values.find((value) => text.includes(jsonText(value))) ?? values[0]
+  const kind = jsonText(type).toLowerCase() // Google writes its types in capitals
+  if (kind === 'number' || kind === 'integer') return Number.parseInt(/-?\d+/.exec(text)?.[0] ?? '0', 10)
+  if (kind === 'boolean') return true
+  if (kind === 'array') return []
+  return kind === 'object' ? {} : text
+}
+
+const MAX_SENTENCES = 5
+const COMMON = new Set(
+  'a an and are as at be by can could do does for from give has have how i in is it its me my of on or please should tell than that the their them then there these this to using was were what when where which who why will with would you your about'.split(
+    ' ',
+  ),
+)
+
+/**
+ * `sandbox/extract`: answers a question only from the text it was given, by picking sentences of it. The question is the last
+ * line of the last message; everything before it is the text. It never says anything that is not in the text.
+ */
+function extract({ turns }: Prompt): SandboxReply {
+  const last = turns.findLast(({ role }) => role === 'user' || role === 'tool')
+  const lines = (last?.text ?? '').split('\n').filter((line) => line.trim() !== '')
+  const question = lines.at(-1) ?? ''
+  const given = [
+    ...turns.filter((turn) => turn !== last && turn.role !== 'assistant').map(({ text }) => text),
+    ...lines.slice(0, -1),
+  ]
+  const sentences = given.flatMap(sentencesOf)
+  const questionWords = new Set(wordsOf(question))
+  const found = new Map<string, number>()
+  for (const sentence of sentences)
+    for (const word of new Set(wordsOf(sentence))) found.set(word, (found.get(word) ?? 0) + 1)
+  const ranked = sentences
+    .map((sentence, index) => {
+      const hits = [...new Set(wordsOf(sentence))].filter((word) => questionWords.has(word))
+      // A rare word is more significant than a common one.
+      const score = hits.reduce((sum, word) => sum + Math.log(1 + sentences.length / (found.get(word) ?? 1)), 0)
+      return { sentence, index, score: score / (1 + Math.log(1 + sentence.length / 400)) }
+    })
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || a.index - b.index)
+  const picked = ranked.slice(0, MAX_SENTENCES).sort((a, b) => a.index - b.index)
+  const text = [...new Set(picked.map(({ sentence }) => sentence))].join(' ')
+  return { kind: 'text', text: text === '' ? 'The text that I was given does not say.' : text }
+}
+
+function sentencesOf(text: string): string[] {
+  return text
+    .split(/\n+|(?<=[.!?](?:\s\[\d+\])?)\s+(?!\[\d)/)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => sentence !== '')
+}
+
+/** Words without inflectional endings, so that "relations" finds "relation". */
+function wordsOf(text: string): string[] {
+  return (text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])
+    .filter((word) => !COMMON.has(word))
+    .map((word) => (word.length > 4 ? word.replace(/(ies|es|s|ing|ed)$/, '') : word))
 }

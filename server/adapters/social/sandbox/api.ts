@@ -1,10 +1,8 @@
-import { isoTime } from '../../../core/clock'
+import { isoTime, MINUTE_MS } from '../../../core/clock'
 import { jsonText } from '../../../core/json'
 import type { Community, Person } from './community'
 import type { Fault, Faults } from './faults'
 import type { Bearer, Grants } from './grants'
-import { forbidden, invalid, notFound, problem, resourceNotFound, unauthorized } from './problems'
-import { RateWindows } from './rate-windows'
 
 /** Characters of a post. The real network counts some twice; here each counts once. */
 const MAX_POST = 280
@@ -295,4 +293,77 @@ async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : null
+}
+
+/** Answers in the shapes of the real network, so that the one adapter reads both. */
+function problem(status: number, title: string, detail: string, more: Record<string, unknown> = {}): Response {
+  return Response.json(
+    { title, type: 'about:blank', status, detail, ...more },
+    { status, headers: { 'content-type': 'application/problem+json' } },
+  )
+}
+
+const unauthorized = () => problem(401, 'Unauthorized', 'Unauthorized')
+
+/** The real network gives no more detail than this for a missing scope. */
+const forbidden = (detail = 'Forbidden') => problem(403, 'Forbidden', detail)
+
+function invalid(parameter: string, value: string, message: string): Response {
+  return problem(400, 'Invalid Request', 'One or more parameters to your request was invalid.', {
+    type: 'https://api.x.com/2/problems/invalid-request',
+    errors: [{ parameters: { [parameter]: [value] }, message }],
+  })
+}
+
+/** The error inside a 200 whose requested resource does not exist. */
+function resourceNotFound(resource: 'user' | 'tweet', parameter: string, value: string) {
+  const name = parameter === 'username' ? 'username' : 'id'
+  return {
+    value,
+    detail: `Could not find ${resource} with ${name}: [${value}].`,
+    title: 'Not Found Error',
+    resource_type: resource,
+    parameter,
+    resource_id: value,
+    type: 'https://api.x.com/2/problems/resource-not-found',
+  }
+}
+
+function notFound(resource: 'user' | 'tweet', parameter: string, value: string): Response {
+  return problem(404, 'Not Found Error', '', { ...resourceNotFound(resource, parameter, value), status: 404 })
+}
+
+const WINDOW_MS = 15 * MINUTE_MS
+
+/** Requests per user and route in windows of 15 minutes, with the real network's headers. In memory: a restart resets them. */
+class RateWindows {
+  private readonly now: () => number
+  private readonly used = new Map<string, { start: number; count: number }>()
+
+  constructor(now: () => number) {
+    this.now = now
+  }
+
+  /** Counts one request. `over` when it exceeds the limit; `exhaust` uses up the window, as if many requests had come before. */
+  count(
+    user: string,
+    route: string,
+    limit: number,
+    exhaust: boolean,
+  ): { over: boolean; headers: Record<string, string> } {
+    const start = Math.floor(this.now() / WINDOW_MS) * WINDOW_MS
+    const name = `${user} ${route}`
+    const before = this.used.get(name)
+    const count = (before?.start === start ? before.count : 0) + 1
+    this.used.set(name, { start, count: exhaust ? (before?.count ?? 0) : count })
+    const over = exhaust || count > limit
+    return {
+      over,
+      headers: {
+        'x-rate-limit-limit': String(limit),
+        'x-rate-limit-remaining': String(over ? 0 : limit - count),
+        'x-rate-limit-reset': String((start + WINDOW_MS) / 1000),
+      },
+    }
+  }
 }

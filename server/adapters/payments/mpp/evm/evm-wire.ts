@@ -6,11 +6,12 @@ import { formatUsd } from '../../../../core/money'
 import { bindingText } from '../../../../core/payments/binding'
 import type { Offer, Resource, Terms } from '../../../../core/payments/method'
 import { networkInV1 } from '../../../../core/x402-networks'
-import { ChallengeWriter } from '../challenge-writer'
+import { ChallengeWriter, opaqueOf } from '../challenge-writer'
+import { bazaarExtension } from '../discovery'
+import { FirstOfKind } from '../first-of-kind'
 import { chainReason } from '../refusals'
 import { type EvmCredential, pendingX402 } from './evm-credential'
-import { RequirementWriter } from './requirement-writer'
-import { offerInV1, paymentInV2 } from './x402-v1'
+import { type Accepted, offerInV1, paymentInV2 } from './x402-v1'
 
 export interface WireOptions {
   readonly chainId: number
@@ -118,4 +119,48 @@ function isNamedByList({ form, credential, authorization }: EvmCredential): bool
   if (form !== 'payment' || !credential) return false
   const { id, realm } = credential.challenge
   return authorization.nonce === keccak256(stringToHex(JSON.stringify([id, realm])))
+}
+
+/** The parts of an x402 offer that differ between two requests of the same price. */
+interface Required {
+  readonly accepts: readonly Accepted[]
+  readonly resource: { readonly url: string }
+  readonly extensions: { readonly mppx: { readonly info: Readonly<Record<string, string>> } }
+}
+
+/**
+ * Writes x402 offers (`PAYMENT-REQUIRED`). The library makes the first one for each price. In the following ones, only the resource
+ * URL and the binding are replaced here, because the library validates its own offer again each time.
+ */
+class RequirementWriter {
+  private readonly first: (terms: Terms) => Promise<string>
+  private readonly prices = new FirstOfKind<Required>()
+
+  constructor(first: (terms: Terms) => Promise<string>) {
+    this.first = first
+  }
+
+  async write(terms: Terms, url: string): Promise<string> {
+    const { extensions, ...known } = await this.required(terms)
+    const info = { ...extensions.mppx.info, method: terms.resource.method, opaque: opaqueOf(terms.binding) }
+    const offer = {
+      ...known,
+      resource: { url },
+      extensions: { mppx: { ...extensions.mppx, info }, ...bazaarExtension(terms, url) },
+    }
+    return Buffer.from(JSON.stringify(offer)).toString('base64')
+  }
+
+  /** The terms that a payment of this price must accept. */
+  async accepted(terms: Terms): Promise<Accepted> {
+    const [accepted] = (await this.required(terms)).accepts
+    if (!accepted) throw new Error('the payment library has changed: its x402 offer accepts nothing; check its version')
+    return accepted
+  }
+
+  private required(terms: Terms): Promise<Required> {
+    return this.prices.of(String(terms.amount), async () =>
+      JSON.parse(Buffer.from(await this.first(terms), 'base64').toString()),
+    )
+  }
 }

@@ -1,5 +1,5 @@
-import { type Address, encodeFunctionData, erc20Abi, parseAbi } from 'viem'
-import { getCode, readContract } from 'viem/actions'
+import { type Address, type Client, decodeFunctionResult, encodeFunctionData, erc20Abi, type Hex, parseAbi } from 'viem'
+import { call, getCode, readContract } from 'viem/actions'
 import type { Money } from '../../../../core/money'
 import { PAYMENT_YIELD } from '../../../../core/payments/event-loop-yield'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../../core/payments/method'
@@ -11,7 +11,6 @@ import { receivedTransfers } from '../chain/received'
 import { MAX_LIFE_MS } from '../evm/eip3009'
 import type { EvmNetwork, EvmOptions, RelayedNetwork } from '../evm/evm-network'
 import { chainReason } from '../refusals'
-import { movedByRelayer } from './moved-by-relayer'
 import { hasSettled, permitFateOf, permitName } from './permit-fate'
 import { isSignedByPayer, PERMIT2, type Permit, settleCall, UPTO_PROXY } from './permit2'
 import { readUpto, type UptoPayment, uptoWire } from './upto-wire'
@@ -206,4 +205,34 @@ const WOULD_FAIL: PaymentRefusal = {
   code: 'verification_failed',
   reason:
     'The payment would fail: the payer lacks the maximum amount, has not approved Permit2 for it, or has used the nonce.',
+}
+
+/** `moved-by-relayer.sol` in this folder, as on a chain: solc 0.8.30, evmVersion paris, optimizer 200 runs, metadata.appendCBOR false. */
+const CODE =
+  '0x608060405234801561001057600080fd5b506004361061002b5760003560e01c80632576c24114610030575b600080fd5b61004361003e3660046101d7565b610055565b60405190815260200160405180910390f35b6040516370a0823160e01b81526001600160a01b03858116600483015260009182918816906370a0823190602401602060405180830381865afa1580156100a0573d6000803e3d6000fd5b505050506040513d601f19601f820116820180604052508101906100c4919061027b565b9050600080866001600160a01b031686866040516100e3929190610294565b6000604051808303816000865af19150503d8060008114610120576040519150601f19603f3d011682016040523d82523d6000602084013e610125565b606091505b50915091508161013757805160208201fd5b6040516370a0823160e01b81526001600160a01b0389811660048301528491908b16906370a0823190602401602060405180830381865afa158015610180573d6000803e3d6000fd5b505050506040513d601f19601f820116820180604052508101906101a4919061027b565b6101ae91906102a4565b9998505050505050505050565b80356001600160a01b03811681146101d257600080fd5b919050565b6000806000806000608086880312156101ef57600080fd5b6101f8866101bb565b9450610206602087016101bb565b9350610214604087016101bb565b9250606086013567ffffffffffffffff81111561023057600080fd5b8601601f8101881361024157600080fd5b803567ffffffffffffffff81111561025857600080fd5b88602082840101111561026a57600080fd5b959894975092955050506020019190565b60006020828403121561028d57600080fd5b5051919050565b8183823760009101908152919050565b818103818111156102c557634e487b7160e01b600052601160045260246000fd5b9291505056'
+const ABI = parseAbi(['function moved(address token, address recipient, address target, bytes data) returns (uint256)'])
+
+interface RelayedTransfer {
+  readonly relayer: Address
+  readonly token: Address
+  readonly recipient: Address
+  readonly target: Address
+  readonly data: Hex
+}
+
+/**
+ * The amount by which a call from the relayer would increase the recipient's balance in the chain's current state, regardless of the
+ * events that the token logs. The node must support state overrides in `eth_call`. Rejects with the contract's own reason if it
+ * refuses the call.
+ */
+async function movedByRelayer(
+  client: Client,
+  { relayer, token, recipient, target, data }: RelayedTransfer,
+): Promise<bigint> {
+  const { data: grown } = await call(client, {
+    to: relayer,
+    data: encodeFunctionData({ abi: ABI, functionName: 'moved', args: [token, recipient, target, data] }),
+    stateOverride: [{ address: relayer, code: CODE }],
+  })
+  return decodeFunctionResult({ abi: ABI, functionName: 'moved', data: grown ?? '0x' })
 }

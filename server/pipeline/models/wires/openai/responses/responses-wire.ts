@@ -8,6 +8,7 @@ import {
   type ItemReference,
   imagePart,
   invalidMember,
+  type ModelRequest,
   missingMember,
   OPAQUE_PART,
   positive,
@@ -15,9 +16,14 @@ import {
   sumOfParts,
   TEXT_PART,
 } from '../../model-request'
-import { type ModelWire, stringBytes, stringMembers } from '../../model-wire'
+import { type ModelWire, stringBytes, stringMembers, type UpstreamWire } from '../../model-wire'
 import { responsesUsage } from '../../token-usage'
+import { CHAT_COMPLETIONS } from '../chat-completions-wire'
+import { chatBodyFor, OverChatMeter } from '../over-chat'
 import { chatFormOf } from './chat-form'
+import { calledTool, callItemId, messageOf, partOf, type TextKind, toolCallOf } from './output-items'
+import { ResponseEvents } from './response-events'
+import { incompleteReason, ResponseFrame } from './response-frame'
 import {
   isOffTool,
   OFF_TOOL,
@@ -28,7 +34,19 @@ import {
   vendorDescribedTools,
 } from './responses-members'
 import { ResponsesMeter } from './responses-meter'
-import { RESPONSES_OVER_CHAT } from './responses-over-chat'
+
+/** Responses by an upstream that speaks chat completions only. */
+const RESPONSES_OVER_CHAT: UpstreamWire = {
+  bodyFor: chatBodyFor,
+  usageOf: CHAT_COMPLETIONS.usageOf,
+  textBytes: CHAT_COMPLETIONS.textBytes,
+  answerOf(answer, request) {
+    const [choice] = elementsOf(answer['choices'])
+    if (!isJson(choice)) return null
+    return new TextEncoder().encode(responseOf(request, answer, choice))
+  },
+  meter: (request, path) => new OverChatMeter(request, path, new ResponseEvents(request)),
+}
 
 const TEXTS = stringMembers('text', 'arguments', 'input', 'refusal')
 
@@ -143,4 +161,34 @@ function inputParts(item: unknown): InputParts[] {
 function outputOf(answer: string): string {
   const json = readableJson(answer)
   return JSON.stringify(isJson(json) ? elementsOf(json['output']) : [])
+}
+
+function responseOf(request: ModelRequest, answer: Json, { message, finish_reason: finish }: Json): string {
+  const frame = new ResponseFrame(request, answer)
+  const reason = incompleteReason(finish)
+  const status = reason === null ? 'completed' : 'incomplete'
+  const { content, refusal, tool_calls: calls } = isJson(message) ? message : {}
+  const parts = (
+    [
+      ['output_text', content],
+      ['refusal', refusal],
+    ] satisfies [TextKind, unknown][]
+  ).flatMap(([kind, text]) => (typeof text === 'string' && text !== '' ? [partOf(kind, text)] : []))
+  const called = elementsOf(calls)
+    .filter(isJson)
+    .map(({ id, function: made }, at) => {
+      const { name, arguments: text } = isJson(made) ? made : {}
+      const own = `${frame.id}_${at}`
+      const callId = typeof id === 'string' && id !== '' ? id : `call_${own}`
+      const tool = calledTool(jsonText(name), request.chat?.others)
+      return toolCallOf({ id: callItemId(tool, own), callId, tool, text: jsonText(text ?? '') }, status)
+    })
+  const hasMessage = parts.length > 0 || called.length === 0
+  const messageParts = parts.length > 0 ? parts : [partOf('output_text', '')]
+  return frame.json({
+    status,
+    reason,
+    output: [...(hasMessage ? [messageOf(`msg_${frame.id}`, status, messageParts)] : []), ...called],
+    usage: answer['usage'],
+  })
 }
