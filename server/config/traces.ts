@@ -84,7 +84,7 @@ export const TRACES = group(
     OTEL_TRACES_SAMPLER: choice({
       default: 'parentbased_always_on',
       values: SAMPLERS,
-      doc: 'Which calls are traced: `always_on`, `always_off`, `traceidratio`, or `parentbased_...` of one of them',
+      doc: 'The traced calls: `always_on`, `always_off`, `traceidratio`, or `parentbased_...` of one of them',
     }),
     OTEL_TRACES_SAMPLER_ARG: setting(
       { default: '1', example: '0.1', doc: 'The share of `traceidratio`, 0 to 1' },

@@ -189,7 +189,7 @@ const SIGN_IN_DOCS = {
   }),
   '/api/auth/get-session': get({
     id: 'getSession',
-    summary: 'Who is signed in',
+    summary: 'The signed-in user',
     description: 'The session of the cookie and its user, or null if there is none.',
     access: 'session',
     answers: answer(
@@ -274,7 +274,7 @@ const SIGN_IN_DOCS = {
     id: 'beginPasskey',
     access: 'session',
     summary: 'Begin to add a passkey',
-    description: `What the browser needs to create one. ${RECENT_NOTE} ${PASSKEYS_NEED}`,
+    description: `The options with which the browser creates one. ${RECENT_NOTE} ${PASSKEYS_NEED}`,
     answers: cookieAnswer('For the browser.', webAuthn('Options to create a credential', 'challenge')),
     failures: [...COMMON, ...RECENT, ...PASSKEY_FAILURES],
   }),
@@ -303,7 +303,7 @@ const SIGN_IN_DOCS = {
     id: 'beginPasskeySignIn',
     access: 'anybody',
     summary: 'Begin to sign in with a passkey',
-    description: `What the browser needs to ask for one. ${PASSKEYS_NEED}`,
+    description: `The options with which the browser asks for one. ${PASSKEYS_NEED}`,
     answers: cookieAnswer('For the browser.', webAuthn('Options to get a credential', 'challenge')),
     failures: [...COMMON, ...PASSKEY_FAILURES],
   }),

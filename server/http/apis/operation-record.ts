@@ -150,7 +150,7 @@ const Example = form('An example call.', {
 const UPSTREAM_COST = checked<string>(
   {
     type: 'string',
-    description: 'What a call costs you at the upstream, in US dollars as text, for reports on margin.',
+    description: 'Your cost of a call at the upstream, in US dollars as text, for reports on margin.',
   },
   (value) =>
     typeof value === 'string' && parseUsd(value) !== null ? null : 'must be US dollars as text, such as "0.001"',

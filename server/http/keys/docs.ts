@@ -144,7 +144,7 @@ export const KEY_DOCS = {
       required: true,
       examples: { one: { ids: [KEY_ID] } },
     },
-    answers: { 200: { description: 'What became of each key.', schema: DisabledKeys } },
+    answers: { 200: { description: 'The result for each key.', schema: DisabledKeys } },
     failures: ['missing_parameter', ...BODY_FAILURES],
   },
   enable: {

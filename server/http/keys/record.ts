@@ -205,7 +205,7 @@ export const KeysToDisable = named(
 
 export const DisabledKeys = named(
   'DisabledKeys',
-  record('What became of each key.', {
+  record('The result for each key.', {
     results: listOf(
       record('One key.', {
         id: identifier('key', 'Its id.'),

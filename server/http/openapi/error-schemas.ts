@@ -93,12 +93,12 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       }),
       problems: opaque({
         type: 'object',
-        description: 'What is wrong with each part that does not work.',
+        description: 'The problem of each part that does not work.',
         additionalProperties: { type: 'string' },
       }),
       warnings: opaque({
         type: 'object',
-        description: 'What does not stop calls but needs an operator: `backups` that cannot be made.',
+        description: 'Problems that do not stop calls but need an operator: `backups` that cannot be made.',
         additionalProperties: { type: 'string' },
       }),
       sources: opaque({

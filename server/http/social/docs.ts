@@ -81,7 +81,7 @@ export const SOCIAL_LINK_DOCS: EndpointDocs = {
     'Call it again to link another account, to request more scopes, or when a call returns 403 `social_session_required`. The new account replaces the old one. Free.',
   ].join('\n\n'),
   body: {
-    description: 'What to request from the user. Optional.',
+    description: 'The scopes to request from the user. Optional.',
     schema: NewSocialLink,
     required: false,
     examples: { narrow: { scopes: ['tweet.write'] }, all: {} },

@@ -33,7 +33,7 @@ const QUEUED = {
   202: { description: 'The queued delivery.', schema: OneDelivery },
 } as const
 const MAIL = {
-  200: { description: 'What is mailed.', schema: NoticeMailSettings },
+  200: { description: 'The mailed notices.', schema: NoticeMailSettings },
 } as const
 
 export const WEBHOOK_DOCS = {
@@ -68,7 +68,7 @@ export const WEBHOOK_DOCS = {
       'Changes what you send and leaves the rest. Resumes one that was paused because it failed. A new URL has to be confirmed by its code.',
     ids: ID,
     body: {
-      description: 'What to change.',
+      description: 'The changes.',
       schema: WebhookChange,
       required: true,
       examples: { resume: { status: 'active' }, events: { events: [] } },
@@ -83,7 +83,7 @@ export const WEBHOOK_DOCS = {
     ...COMMON,
     id: 'deleteWebhook',
     summary: 'Delete a webhook',
-    description: 'Deletes the webhook and its log. What waits to be sent is not sent.',
+    description: 'Deletes the webhook and its log. Waiting deliveries are not sent.',
     ids: ID,
     answers: ONE,
     failures: ['resource_not_found'],
@@ -137,7 +137,7 @@ export const WEBHOOK_DOCS = {
     ...COMMON,
     id: 'listWebhookDeliveries',
     summary: 'List the deliveries of a webhook',
-    description: 'What was sent to the endpoint and what it answered, newest first.',
+    description: 'Deliveries to the endpoint with its answers, newest first.',
     ids: ID,
     answers: { 200: { description: 'A page of deliveries.', schema: DeliveryPage } },
     failures: ['invalid_parameter', 'resource_not_found'],
@@ -173,13 +173,13 @@ export const NOTICE_DOCS = {
       required: false,
       examples: { all: {} },
     },
-    answers: { 200: { description: 'What is left unread.', schema: UnreadNotices } },
+    answers: { 200: { description: 'The unread notices.', schema: UnreadNotices } },
     failures: ['resource_not_found', ...BODY_FAILURES],
   },
   mail: {
     ...COMMON,
     id: 'getNoticeMail',
-    summary: 'Which notices are mailed',
+    summary: 'The mailed notices',
     description:
       'The kinds of notices that are mailed to you, and whether a weekly summary is, where the gateway sends mail.',
     answers: MAIL,
@@ -191,7 +191,7 @@ export const NOTICE_DOCS = {
     summary: 'Choose which notices are mailed',
     description: 'Changes what you send and leaves the rest. An empty list of kinds ends the mails of notices.',
     body: {
-      description: 'What to mail.',
+      description: 'The notices to mail.',
       schema: NoticeMailForm,
       required: true,
       examples: { some: { kinds: ['key.exhausted', 'balance.low'] }, weekly: { weekly_summary: true } },

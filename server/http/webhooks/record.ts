@@ -45,7 +45,7 @@ const MAIL_CHOICE = {
   weekly_summary: yesOrNo('Whether a summary of each week with calls is mailed: spend, keys, operations and balance.'),
 }
 export const NoticeMailForm = partialForm('What to mail. The rest stays.', MAIL_CHOICE)
-export const NoticeMailSettings = record('What is mailed.', {
+export const NoticeMailSettings = record('The mailed notices.', {
   ...MAIL_CHOICE,
   sends_mail: yesOrNo('Whether the gateway sends email.'),
 })

@@ -39,7 +39,7 @@ test('/docs/guide is read and searched on a desk and on a phone, in light and da
   await page.getByLabel('Search the guide').fill('who is operator')
   await page.keyboard.press('Enter')
   await page.locator('.hit a').first().click()
-  expect(page.url()).toEndWith('/docs/guide/operating#who-is-operator')
+  expect(page.url()).toEndWith('/docs/guide/operating/install#who-is-operator')
   await page.getByRole('link', { name: 'Pages', exact: true }).click()
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Configuration' }).click()
   await heading(page, 'Configuration')

@@ -69,7 +69,7 @@ export const API_DOCS = {
       required: true,
       examples: { first: { ...NEW, document: DOCUMENT, price: { mode: 'fixed', usd: '0.01' } } },
     },
-    answers: { 200: { description: 'What was done, or would be.', schema: ImportPlan } },
+    answers: { 200: { description: 'The changes, made or planned.', schema: ImportPlan } },
     failures: [...BODY_FAILURES, 'missing_parameter', 'invalid_state'],
   },
   show: {
@@ -89,7 +89,7 @@ export const API_DOCS = {
     description:
       'Applies to the next call; calls in progress keep what they were admitted with. A changed scheme, host or port drops the secret unless `auth` is sent too, and changing either needs a recent sign-in.',
     body: {
-      description: 'What to change.',
+      description: 'The changes.',
       schema: ApiChange,
       required: true,
       examples: {
@@ -113,7 +113,7 @@ export const API_DOCS = {
       required: true,
       examples: { one: { operation: 'getForecast', input: { city: 'Berlin' } } },
     },
-    answers: { 200: { description: 'What came of it.', schema: ApiTrial } },
+    answers: { 200: { description: 'The outcome.', schema: ApiTrial } },
     failures: [...BODY_FAILURES, 'missing_parameter', 'resource_not_found'],
   },
   lift: {
@@ -124,7 +124,7 @@ export const API_DOCS = {
     description:
       'An operation whose upstream claimed more than the maximum price is closed to the account of that call, and after three accounts it is taken off sale. This opens it again; so does a new price, and putting it back on sale.',
     body: {
-      description: 'Which operation, to which account. Empty: all.',
+      description: 'The operation and the account. Empty: all.',
       schema: ApiLift,
       required: false,
       examples: { one: { operation: 'getForecast', account: 'acct_01a1fdfa942070018c603d2632ddc21b' } },

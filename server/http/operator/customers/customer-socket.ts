@@ -19,7 +19,7 @@ import {
 import { type CustomerViewParts, CustomerViews } from './customer-views'
 
 const NAMED = {
-  account: { in: 'query', kind: 'text', min: 1, max: 320, required: true, description: 'Whose.' },
+  account: { in: 'query', kind: 'text', min: 1, max: 320, required: true, description: 'The account.' },
 } as const satisfies ParameterTable
 const CALL = {
   request: { in: 'query', kind: 'text', min: 1, max: 64, required: true, description: 'Id of the call.' },

@@ -26,7 +26,7 @@ export const REVENUE_QUERY = {
     kind: 'enum',
     values: REVENUE_GROUPINGS,
     default: 'day',
-    description: 'What each row groups by.',
+    description: 'The grouping of rows.',
   },
 } as const satisfies ParameterTable
 
@@ -46,7 +46,7 @@ const SUMS = {
 export const Revenue = record('What calls brought in and cost.', {
   from: text('The first day (UTC).'),
   to: text('The last day (UTC).'),
-  group_by: oneOf(REVENUE_GROUPINGS, 'What each row groups by.'),
+  group_by: oneOf(REVENUE_GROUPINGS, 'The grouping of rows.'),
   rows: listOf(
     record('The calls of one day, operation, model, account or rail.', {
       name: text(
