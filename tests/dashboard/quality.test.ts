@@ -119,7 +119,7 @@ describe('the first load', () => {
   test('of the guide does not scroll sideways at 320 px', async () => {
     const { page } = await dashboard.visit('/favicon.svg')
     await page.setViewportSize({ width: 320, height: 640 })
-    await page.goto(`${dashboard.origin}/docs/guide/operating`)
+    await page.goto(`${dashboard.origin}/docs/guide/operating/monitoring`)
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
     await page.close()
   })

@@ -13,7 +13,7 @@ import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import type { EndpointDocs } from '../openapi/documented'
 import { documented, type Hook, UNDOCUMENTED } from '../openapi/documented'
 import { freeEndpoint, modelEndpoint, served } from '../routing/endpoint'
-import { COUNT_TOKENS_PATH, EMBED_PATH, GENERATE_PATH, googleCall } from '../routing/sdk-paths'
+import { COUNT_TOKENS_PATH, EMBED_PATH, GENERATE_PATH, googleCall, modelPath } from '../routing/sdk-paths'
 import { MODEL_DOCS } from './docs'
 import type { ModelCalls, ModelTarget } from './model-calls'
 import { wireModel } from './record'
@@ -21,9 +21,9 @@ import type { ResearchCalls } from './research-calls'
 import { ANTHROPIC_PAGE, anthropicList, anthropicModel, GOOGLE_PAGE, googleList, googleModel } from './vendor-record'
 
 const MODELS = freeEndpoint('models', 'any')
-const MODEL = freeEndpoint('model', 'any', { pattern: /^\/v1\/models\/[^/]+(\/[^/]+)*$/ })
+const MODEL = freeEndpoint('model', 'any', { pattern: modelPath('v1') })
 const GOOGLE_MODELS = freeEndpoint('models', 'any')
-const GOOGLE_MODEL = freeEndpoint('model', 'any', { pattern: /^\/v1beta\/models\/[^/]+(\/[^/]+)*$/ })
+const GOOGLE_MODEL = freeEndpoint('model', 'any', { pattern: modelPath('v1beta') })
 const GOOGLE_COUNT = modelEndpoint('count-tokens', { pattern: COUNT_TOKENS_PATH })
 const GOOGLE_EMBED = modelEndpoint('embeddings', { pattern: EMBED_PATH })
 const GENERATE = modelEndpoint('generate-content', {

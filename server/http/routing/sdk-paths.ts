@@ -3,13 +3,13 @@ export const GENERATE_PATH = methodPath('generateContent', 'streamGenerateConten
 export const COUNT_TOKENS_PATH = methodPath('countTokens')
 export const EMBED_PATH = methodPath('embedContent', 'batchEmbedContents')
 
-const CALL_PATH = methodPath(
-  'generateContent',
-  'streamGenerateContent',
-  'countTokens',
-  'embedContent',
-  'batchEmbedContents',
-)
+const METHODS = ['generateContent', 'streamGenerateContent', 'countTokens', 'embedContent', 'batchEmbedContents']
+const CALL_PATH = methodPath(...METHODS)
+
+/** The path of a model's id below `version`, which may contain slashes. A call is another path: reading it is a 405. */
+export function modelPath(version: 'v1' | 'v1beta'): RegExp {
+  return new RegExp(`^\\/${version}\\/models\\/(?!.+(?::|%3[Aa])(?:${METHODS.join('|')})$)[^/]+(\\/[^/]+)*$`)
+}
 
 /** The model and the method of a call by Google's SDK, as in its path; null for other paths. */
 export function googleCall(path: string): { readonly model: string; readonly method: string } | null {
