@@ -1,4 +1,5 @@
 import { freshnessWindow, isRange } from '../../../core/catalog/freshness'
+import { editDistance } from '../../../core/edit-distance'
 
 /**
  * The words of a question without what SearXNG would take for a command: `!` and `?` pick engines, `!!` redirects elsewhere,
@@ -58,17 +59,4 @@ export function nearestCorrection(words: string, corrections: readonly string[])
     .map((text) => ({ text, distance: editDistance(words.toLowerCase(), text.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance || (a.text < b.text ? -1 : 1))
   return ranked[0]?.text ?? null
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

@@ -1,3 +1,4 @@
+import { editDistance } from '../../../../core/edit-distance'
 import { folded, isUnspaced, wordsOf } from '../../passages/search-terms'
 
 /** A word of the index and how many documents have it. */
@@ -65,7 +66,7 @@ export class Speller {
     for (const [at, candidate] of this.words.entries()) {
       if (Math.abs(candidate.word.length - word.length) > max) continue
       if (ones((this.letters[at] ?? 0) ^ bits) > 2 * max) continue
-      const distance = mistakes(plain, folded(candidate.word), max)
+      const distance = editDistance(plain, folded(candidate.word), max)
       if (distance > max) continue
       // Typos are rare in the first letter.
       const cost = distance + (plain[0] === candidate.word[0] ? 0 : 0.5)
@@ -95,24 +96,4 @@ function ones(bits: number): number {
     count++
   }
   return count
-}
-
-/** The edit distance (insertions, deletions, changes, adjacent swaps) of two words. Above `max` it may be any larger number. */
-function mistakes(a: string, b: string, max: number): number {
-  let before: number[] = []
-  let last = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1
-      let minDocuments = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same)
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        minDocuments = Math.min(minDocuments, (before[j - 2] ?? 0) + 1)
-      row.push(minDocuments)
-    }
-    if (Math.min(...row) > max) return max + 1
-    before = last
-    last = row
-  }
-  return last[b.length] ?? max + 1
 }
