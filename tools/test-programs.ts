@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { step } from '../server/setup/step'
 import { canInstall, runApt, runTool } from './apt'
@@ -17,15 +17,13 @@ interface TestPrograms {
   readonly unpack: (folder: string, target: string) => Promise<void>
 }
 
-/** With their places in Debian's packages. */
-const PROXY_PLACES = { nginx: 'usr/sbin/nginx', caddy: 'usr/bin/caddy', haproxy: 'usr/sbin/haproxy' } as const
-/** With the libraries that HAProxy needs and a small Debian lacks. */
-const PROXY_PACKAGES = ['nginx', 'caddy', 'haproxy', 'liblua5.3-0', 'libopentracing1', 'libopentracing-c-wrapper0']
-const PROXIES_ARE_FOR = 'the tests of ops need nginx, Caddy and HAProxy'
+/** Debian's packages of these names, and the programs' places in them. */
+const PROXY_PLACES = { nginx: 'usr/sbin/nginx', caddy: 'usr/bin/caddy' } as const
+const PROXIES_ARE_FOR = 'the tests of ops need nginx and Caddy'
 
 /** The proxies whose files `ops` ships. */
 export const PROXIES: TestPrograms = {
-  title: 'nginx, Caddy and HAProxy',
+  title: 'nginx and Caddy',
   folder: 'gateway-proxies',
   names: Object.keys(PROXY_PLACES),
   tools: ['apt-get', 'dpkg'],
@@ -72,24 +70,19 @@ export async function pathWith(
 
 async function unpackProxies(folder: string, target: string): Promise<void> {
   try {
-    await runApt(['download', ...PROXY_PACKAGES], PROXIES_ARE_FOR, folder)
+    await runApt(['download', ...Object.keys(PROXY_PLACES)], PROXIES_ARE_FOR, folder)
   } catch (failure) {
     // A fresh Debian has no list of packages yet.
     if (!canInstall()) throw failure
     await runApt(['update'], PROXIES_ARE_FOR)
-    await runApt(['download', ...PROXY_PACKAGES], PROXIES_ARE_FOR, folder)
+    await runApt(['download', ...Object.keys(PROXY_PLACES)], PROXIES_ARE_FOR, folder)
   }
   const files = join(folder, 'files')
   for (const name of await readdir(folder))
     if (name.endsWith('.deb')) await runTool(['dpkg', '-x', join(folder, name), files], PROXIES_ARE_FOR)
-  const [libraries = ''] = await Array.fromAsync(
-    new Bun.Glob('usr/lib/*-linux-*').scan({ cwd: files, onlyFiles: false }),
-  )
   await mkdir(target)
   for (const [name, place] of Object.entries(PROXY_PLACES)) {
-    const run = `#!/bin/sh\nLD_LIBRARY_PATH='${join(files, libraries)}' exec '${join(files, place)}' "$@"\n`
-    await writeFile(join(target, name), run)
-    await chmod(join(target, name), 0o755)
+    await rename(join(files, place), join(target, name))
   }
 }
 

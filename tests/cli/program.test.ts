@@ -6,7 +6,7 @@ import { programName } from '../../server/cli/program'
 
 const ROOT = join(import.meta.dir, '../..')
 const HELPS = ['--help', 'keys --help', 'operator', 'operator customer --help']
-const LOCAL = ['config', 'doctor --help', 'index', 'wallet', 'operator migrate-database --help']
+const LOCAL = ['config', 'doctor --help', 'index', 'wallet']
 
 async function firstLine(command: readonly string[]): Promise<string> {
   const child = Bun.spawn([...command], { stdout: 'pipe', stderr: 'inherit' })

@@ -22,7 +22,7 @@ async function programs(...names: string[]): Promise<string> {
 }
 
 test.each([
-  ['proxies', PROXIES, ['nginx', 'caddy', 'haproxy', 'apt-get', 'dpkg']],
+  ['proxies', PROXIES, ['nginx', 'caddy', 'apt-get', 'dpkg']],
   ['Litestream', LITESTREAM, ['litestream', 'python3', 'unzip']],
 ])('%s on the path are used', async (_, set, installed) => {
   const path = await programs(...installed)

@@ -225,7 +225,6 @@ describe('GET /api/operator/health', () => {
       upstreams: [{ name: 'fixture', requests: 1, failures: 0 }],
       tables_reject: false,
       backups: { scheduled: false, newest_at: null, failing: false },
-      nodes: [],
     })
     await endAndReconcile(gateway)
   })
