@@ -299,7 +299,7 @@ export const RULES: readonly Rule[] = [
 
   // http and mcp: the wire. A resource imports no other resource's routes.
   {
-    // The generator of the documents is mounted as a route, and its output is corrected.
+    // The generator of the documents is mounted as a route.
     files: ['server/http/openapi/routes.ts'],
     may: [
       'server/http/openapi/**',

@@ -21,7 +21,7 @@ import {
   withRule,
   yesOrNo,
 } from '../../server/http/openapi/json-schema'
-import { extractNamed } from '../../server/http/openapi/normalized-operation'
+import { extractNamed } from '../../server/http/openapi/named-schemas'
 
 const Dog = form(
   'A dog.',

@@ -1,7 +1,7 @@
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import type { JsonSchema } from '../openapi/json-schema'
-import { extractNamed } from '../openapi/normalized-operation'
+import { extractNamed } from '../openapi/named-schemas'
 import { CatalogFile } from './record'
 
 const CATALOG_SCHEMA = JSON.stringify(catalogSchema())

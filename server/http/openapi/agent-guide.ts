@@ -1,7 +1,7 @@
 import type { FailureCode } from '../../core/failure'
+import { isJson } from '../../core/json'
 import { FAILURES } from '../middleware/response/failures'
 import { FAILURE_MEANINGS } from './failure-meanings'
-import { isLoose } from './normalized-operation'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 import type { OpenApiParameter } from './parameter-documents'
 
@@ -59,7 +59,7 @@ function entry(method: string, path: string, operation: OpenApiOperation, inFull
   const cost = price ? `, ${[`${price.amount} ${price.currency}`, ...offers].join(' or ')} per success` : ''
   const head = `### ${method} ${path}: ${summary}${cost}`
   const body = requestBody?.content['application/json']?.schema
-  const members = isLoose(body?.['properties']) ? Object.keys(body['properties']) : []
+  const members = isJson(body?.['properties']) ? Object.keys(body['properties']) : []
   const sample = operation['x-codeSamples']?.[0]?.source
   return [
     head,

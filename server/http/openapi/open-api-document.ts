@@ -1,11 +1,12 @@
 import { SIGNUP_CREDIT } from '../../core/accounts/signup-credit'
 import { CATALOG_VERSION } from '../../core/catalog/operation'
 import { OPERATIONS } from '../../core/catalog/operations'
+import { isJson } from '../../core/json'
 import { TIER_LIMITS } from '../../core/limits/tier'
 import { formatUsd } from '../../core/money'
 import { TAGS } from './documented'
 import { ERROR_SCHEMAS } from './error-schemas'
-import { extractNamed, isLoose, type Loose, normalizedOperation, normalizedSchema } from './normalized-operation'
+import { extractNamed } from './named-schemas'
 import type { CodeSample, OpenApiDocument, OpenApiOperation } from './open-api'
 import { RESPONSE_HEADERS } from './response-headers'
 
@@ -16,7 +17,7 @@ const SUMMARY = 'Data APIs, paid per successful request, with enforced spending 
 export const GENERATOR_INFO = { title: TITLE, version: CATALOG_VERSION, description: SUMMARY }
 
 /** Schemas, headers and security schemes that operations refer to. */
-export const COMPONENTS = {
+const COMPONENTS = {
   schemas: ERROR_SCHEMAS,
   headers: RESPONSE_HEADERS,
   securitySchemes: {
@@ -41,48 +42,38 @@ export const COMPONENTS = {
   },
 }
 
-/** Turns the output of @elysiajs/swagger into a valid OpenAPI 3.1 document with samples for the gateway at `origin`. */
-export function openApiDocument(generated: Loose, origin: string): OpenApiDocument {
-  const { node, schemas: named } = extractNamed(generated)
-  const paths = isLoose(node['paths']) ? node['paths'] : {}
-  const components = isLoose(node['components']) ? node['components'] : {}
-  const schemas = { ...(isLoose(components['schemas']) ? components['schemas'] : {}), ...named }
+/** The document of these operations, with samples for the gateway at `origin`. */
+export function openApiDocument(collected: OpenApiDocument['paths'], origin: string): OpenApiDocument {
+  const { node, schemas } = extractNamed({ paths: collected, components: COMPONENTS })
   return {
     openapi: '3.1.0',
     info: { title: TITLE, version: CATALOG_VERSION, summary: SUMMARY, description: introduction(origin) },
     servers: [{ url: origin, description: 'This gateway.' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
-      Object.entries(paths)
+      Object.entries(node.paths)
         .sort(([, a], [, b]) => tagOrder(a) - tagOrder(b))
-        .map(([path, item]) => [path, pathItem(path, isLoose(item) ? item : {}, origin)]),
+        .map(([path, item]) => [path, withSamples(path, item, origin)]),
     ),
-    components: {
-      ...components,
-      schemas: Object.fromEntries(
-        Object.entries(schemas).map(([name, schema]) => [name, normalizedSchema(isLoose(schema) ? schema : {})]),
-      ),
-    },
+    components: { ...node.components, schemas: { ...node.components.schemas, ...schemas } },
   }
 }
 
-function pathItem(path: string, item: Loose, origin: string): Readonly<Record<string, OpenApiOperation>> {
+type PathItem = OpenApiDocument['paths'][string]
+
+function withSamples(path: string, item: PathItem, origin: string): PathItem {
   return Object.fromEntries(
-    Object.entries(item).map(([method, raw]) => {
-      // Undocumented operations get no samples, but are still made valid.
-      const operation = normalizedOperation(isLoose(raw) ? raw : {}) as unknown as OpenApiOperation
-      const samples = operation.security ? { 'x-codeSamples': curlSamples(origin, method, path, operation) } : {}
-      return [method, { ...operation, ...samples }]
-    }),
+    Object.entries(item).map(([method, operation]) => [
+      method,
+      { ...operation, 'x-codeSamples': curlSamples(origin, method, path, operation) },
+    ]),
   )
 }
 
 /** Orders paths by tag, and within a tag by mounting order. */
-function tagOrder(item: unknown): number {
-  const [first] = isLoose(item) ? Object.values(item) : []
-  const tags = isLoose(first) && Array.isArray(first['tags']) ? first['tags'] : []
-  const order = Object.keys(TAGS).indexOf(String(tags[0]))
-  return order < 0 ? Number.MAX_SAFE_INTEGER : order
+function tagOrder(item: PathItem): number {
+  const [first] = Object.values(item)
+  return Object.keys(TAGS).indexOf(first?.tags[0] ?? '')
 }
 
 function introduction(origin: string): string {
@@ -171,3 +162,23 @@ function quoted(word: string): string {
   if (/\$[A-Z_]+/.test(word)) return `"${word.replace(/["\\`]/g, '\\$&')}"`
   return `'${word.replaceAll("'", "'\\''")}'`
 }
+
+/**
+ * A document whose texts are safe in comments: code generators put them there, and `*` followed by `/` ends a comment in Go, Java and
+ * TypeScript. Imported operations bring texts of their own.
+ */
+export function withSafeTexts<T>(node: T): T {
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk)
+    if (!isJson(value)) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [
+        name,
+        typeof member === 'string' && COMMENTED.has(name) ? member.replaceAll('*/', '*\u200b/') : walk(member),
+      ]),
+    )
+  }
+  return walk(node) as T // only texts changed
+}
+
+const COMMENTED: ReadonlySet<string> = new Set(['description', 'summary', 'title'])

@@ -8,10 +8,9 @@ import { agentGuide } from './agent-guide'
 import { docsPage, missingDocsPage, scalarSettings } from './docs-page'
 import { describeRoutes, UNDOCUMENTED } from './documented'
 import { failureComponents } from './failure-documents'
-import { isLoose, type Loose, withSafeTexts } from './normalized-operation'
 import { operationDocument, operationIndex } from './one-operation'
 import type { ImportedPaths, OpenApiDocument } from './open-api'
-import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
+import { GENERATOR_INFO, openApiDocument, withSafeTexts } from './open-api-document'
 import { mcpServer, type PriceLookup, pricingOf, withPaymentOffers, x402Resources } from './payment-discovery'
 
 const PAGE = '/docs'
@@ -33,7 +32,7 @@ interface DocsParts {
 
 /**
  * API documentation: `/docs` for people, `/openapi.json` for programs, `/llms.txt` for agents. @elysiajs/swagger collects it from
- * the routes; its output is corrected before it is served, so the plugin's own handlers never run.
+ * the routes, and gives the page of `/docs`; its own handlers never run.
  */
 export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, imported }: DocsParts) {
   const generator = swagger({
@@ -43,17 +42,16 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
     scalarCDN: SCRIPT,
     // The plugin's types are for an older Scalar and OpenAPI 3.0.
     scalarConfig: scalarSettings(DOCUMENT) as object,
-    documentation: { info: GENERATOR_INFO, components: COMPONENTS } as object,
+    documentation: { info: GENERATOR_INFO },
   })
   const handlerOf = (path: string): unknown => generator.routes.find((route) => route.path === path)?.handler
   const html = handlerOf(PAGE)
   const generate = handlerOf(DOCUMENT)
   if (!(html instanceof Response) || typeof generate !== 'function') throw new Error('@elysiajs/swagger has changed')
-  const collected = () => {
+  const collected = (): OpenApiDocument['paths'] => {
     describeRoutes(mounted)
-    const generated: unknown = generate()
-    const { paths, ...rest } = isLoose(generated) ? generated : {}
-    return { ...rest, paths: { ...(isLoose(paths) && paths), ...signInPaths() } }
+    const { paths } = generate() as Pick<OpenApiDocument, 'paths'> // what `describeRoutes` wrote
+    return { ...paths, ...signInPaths() }
   }
   const document = currentDocument(collected, { baseUrl, payments, prices, imported })
   return new Elysia({ name: 'docs' })
@@ -102,7 +100,7 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
  * change of the catalog or of a price.
  */
 function currentDocument(
-  collected: () => Loose,
+  collected: () => OpenApiDocument['paths'],
   { baseUrl, payments, prices, imported }: Pick<DocsParts, 'baseUrl' | 'payments' | 'prices' | 'imported'>,
 ): () => Promise<OpenApiDocument> {
   const pricing = pricingOf(payments, prices)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { withSafeTexts } from '../../../server/http/openapi/normalized-operation'
 import type { OpenApiDocument } from '../../../server/http/openapi/open-api'
+import { withSafeTexts } from '../../../server/http/openapi/open-api-document'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
 import { bodyValidator } from './json-validation'
 
