@@ -1,21 +1,28 @@
 import type { Config } from '../../config'
 import { formatAddress } from '../../core/credentials/address'
-import { addressReader, type ContextDeps } from '../../http/middleware/request-context'
+import { clientAddress } from '../../http/middleware/caller/client-address'
+import type { ContextDeps } from '../../http/middleware/request-context'
 import type { Log } from '../../log'
 
 const FORWARDED = ['x-forwarded-for', 'forwarded']
 
-/** Determines callers' addresses. In production the log has the first one that a proxy forwarded, to check the proxies' settings by. */
+/**
+ * Determines callers' addresses. The log has each reason why one is unknown once, and in production the first address that a proxy
+ * forwarded, to check the proxies' settings by.
+ */
 export function clientAddresses(
   { trustedProxies, trustedProxyHeader, production }: Config,
   log: Log,
 ): ContextDeps['addressOf'] {
-  const read = addressReader({ addresses: trustedProxies, header: trustedProxyHeader }, (problem) =>
-    log.warn('client address is unknown', { problem }),
-  )
+  const proxies = { addresses: trustedProxies, header: trustedProxyHeader }
+  const known = new Set<string>()
   let isSaid = !production
   return (socket, headers) => {
-    const address = read(socket, headers)
+    const { address, problem } = clientAddress(socket, headers, proxies)
+    if (problem !== null && !known.has(problem)) {
+      known.add(problem)
+      log.warn('client address is unknown', { problem })
+    }
     if (!isSaid && (trustedProxies ? address !== socket : FORWARDED.some((name) => headers.has(name)))) {
       isSaid = true
       const from = { proxy: formatAddress(socket) }

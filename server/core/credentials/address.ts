@@ -11,8 +11,23 @@ export const UNKNOWN_ADDRESS: Address = { family: 'unknown' }
 
 const MAPPED = 0xffffn << 32n
 
+/** Addresses by their text, and their usual texts: most requests come from few addresses. */
+const PARSED = new Map<string, KnownAddress>()
+const TEXTS = new WeakMap<KnownAddress, string>()
+const MAX_PARSED = 1000
+
 /** Parses an address (including RFC 4291 and RFC 5952 forms). Null for anything else, including zone ids. */
 export function parseAddress(text: string): KnownAddress | null {
+  const known = PARSED.get(text)
+  if (known) return known
+  const address = parsed(text)
+  if (address === null) return null
+  if (PARSED.size >= MAX_PARSED) PARSED.clear()
+  PARSED.set(text, address)
+  return address
+}
+
+function parsed(text: string): KnownAddress | null {
   if (text.includes(':')) {
     const bits = parseV6(text)
     if (bits === null) return null
@@ -25,6 +40,14 @@ export function parseAddress(text: string): KnownAddress | null {
 /** The usual text form: dotted IPv4, RFC 5952 IPv6, or `unknown`. */
 export function formatAddress(address: Address): string {
   if (address.family === 'unknown') return 'unknown'
+  const known = TEXTS.get(address)
+  if (known !== undefined) return known
+  const text = written(address)
+  TEXTS.set(address, text)
+  return text
+}
+
+function written(address: KnownAddress): string {
   if (address.family === 4) {
     const { bits } = address
     return `${bits >>> 24}.${(bits >>> 16) & 0xff}.${(bits >>> 8) & 0xff}.${bits & 0xff}`

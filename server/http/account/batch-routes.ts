@@ -79,7 +79,7 @@ async function partOf(
   // The parts are not compressed one by one, and each is whole.
   for (const name of ['accept-encoding', 'if-none-match', 'range']) sent.delete(name)
   const part = new Request(url, { headers: sent, signal: outer.signal })
-  const response = await dispatch(withOrigin(part, { received: outer, isPart: true }))
+  const response = await dispatch(withOrigin(part, { received: outer }))
   const { headers } = response
   // A file to download may be long, and is streamed: a batch would hold it in memory as often as it is asked for.
   if (!headers.get('content-type')?.startsWith('application/json') || headers.has('content-disposition')) {

@@ -5,7 +5,7 @@ import type { AccountId, KeyId } from '../../core/ids'
 import type { Readings, Subject } from '../../core/limits/limiter'
 import type { AuthenticatedCall, Caller, Route } from '../../pipeline/call'
 import { isBelowV1beta } from '../routing/sdk-paths'
-import { clientAddress, isFromThisMachine, type ProxyTrust } from './caller/client-address'
+import { isFromThisMachine } from './caller/client-address'
 import type { BodyOwner, BodySource, Intake } from './input/intake'
 import { type RequestIds, requestIds } from './request-ids'
 import type { Reply } from './response/reply'
@@ -33,8 +33,6 @@ export interface RequestOrigin {
   readonly received?: Request
   /** Whether its Host is invalid: a 400 by RFC 9112 3.2. HTTP/1.0 may omit the Host. */
   readonly hasBadHost?: boolean
-  /** A part of a batch has ids of its own. */
-  readonly isPart?: boolean
   /** The key with which its signed-in owner tries a call, without its secret (which is not stored), and the owner's address. */
   readonly ownKey?: { readonly id: KeyId; readonly address: Address }
 }
@@ -170,19 +168,6 @@ const IN_PROCESS: Address = { family: 4, bits: 0x7f000001 }
 function original(request: Request): Request {
   const received = ORIGINS.get(request)?.received
   return received ? original(received) : request
-}
-
-/** Determines client addresses. `onUnknown` is called once for each reason why one is unknown. */
-export function addressReader(proxies: ProxyTrust, onUnknown: (problem: string) => void): ContextDeps['addressOf'] {
-  const known = new Set<string>()
-  return (socket, headers) => {
-    const { address, problem } = clientAddress(socket, headers, proxies)
-    if (problem !== null && !known.has(problem)) {
-      known.add(problem)
-      onUnknown(problem)
-    }
-    return address
-  }
 }
 
 // A placeholder for the type: the request hooks set a context before any route runs.

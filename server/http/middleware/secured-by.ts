@@ -56,11 +56,6 @@ function normalizeUrl(request: Request): Request {
   return withOrigin(routable, { received: request, hasBadHost: !usable && headers.has('host') })
 }
 
-/** The URL of a request, on a placeholder host if its own cannot be parsed. */
-export function urlOf({ url }: Request): URL {
-  return URL.parse(url) ?? onLocalhost(url)
-}
-
 function onLocalhost(url: string): URL {
   return new URL(`http://localhost${url.replace(/^https?:\/\/[^/?#]*/, '')}`)
 }
