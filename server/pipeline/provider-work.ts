@@ -1,9 +1,9 @@
 import type { Operation } from '../core/catalog/operation'
 import type { Provider } from '../core/providers/provider'
+import type { UnitQuote } from './call'
 import { type AnswerHeaders, originOf } from './call'
 import { callUpstream, HUNG_UP } from './call-upstream'
 import type { PipelineDeps } from './paid-call'
-import type { UnitQuote } from './quote'
 import type { CreditUse, OpenCall, Work, WorkResult } from './work'
 
 /** One call of a provider with parsed input: a search, or an action of a linked account. */

@@ -6,10 +6,9 @@ import type { Money } from '../core/money'
 import type { DeliveredReceipt } from '../core/payments/receipt'
 import type { Result } from '../core/result'
 import type { Charged, EndCode, TokenCounts, UsageSource } from '../core/usage/call-record'
-import type { AnswerHeaders, AuthenticatedCall } from './call'
+import type { AnswerHeaders, AuthenticatedCall, Quote } from './call'
 import type { Drain } from './drains'
 import type { Ending } from './idempotency/idempotency'
-import type { Quote } from './quote'
 
 /** Which sources signup credit may buy. */
 export type CreditUse = 'all' | 'part' | 'nothing'

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { trustedFetch } from '../../server/adapters/outbound/trusted-fetch'
+import { trustedFetch } from '../../server/adapters/outbound/one-hop'
 import { compose } from '../../server/compose'
 import { type Config, readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'

@@ -1,4 +1,4 @@
-import { trustedFetch } from '../../server/adapters/outbound/trusted-fetch'
+import { trustedFetch } from '../../server/adapters/outbound/one-hop'
 import { openBraveWebsearch } from '../../server/adapters/websearch/brave/open-brave-websearch'
 import { braveServer } from '../support/doubles/brave-server'
 import { WORLD_NOW } from '../support/doubles/search-world'

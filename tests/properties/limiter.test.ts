@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { MemoryWindows } from '../../server/adapters/stores/memory/windows'
-import { Limiter, type Readings, type Subject, type Ticket } from '../../server/core/limits/limiter'
-import { minuteOf } from '../../server/core/limits/window'
+import { Limiter, minuteOf, type Readings, type Subject, type Ticket } from '../../server/core/limits/limiter'
 
 const LIMITS = { rpm: 7, tpm: 50, concurrency: 3 }
 const NAMES = ['a', 'b', 'c'] as const

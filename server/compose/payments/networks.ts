@@ -89,7 +89,7 @@ async function openEvm({ payments, baseUrl }: Config, { clock, log }: NetworkPar
     import('../../adapters/payments/mpp/evm/evm-network'),
     import('../../adapters/payments/mpp/upto/upto'),
     import('../../adapters/payments/mpp/evm/token-check'),
-    import('../../adapters/outbound/trusted-fetch'),
+    import('../../adapters/outbound/one-hop'),
   ])
   const problem = await tokenProblem(evm)
   if (problem) throw new Error(problem)

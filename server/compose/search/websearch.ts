@@ -1,5 +1,5 @@
 import { openGuardedFetch } from '../../adapters/outbound/guarded-fetch'
-import { trustedFetch } from '../../adapters/outbound/trusted-fetch'
+import { trustedFetch } from '../../adapters/outbound/one-hop'
 import { openBraveWebsearch } from '../../adapters/websearch/brave/open-brave-websearch'
 import { PublishedGoggles } from '../../adapters/websearch/goggles/published-goggles'
 import { openLocalWebsearch } from '../../adapters/websearch/local/open-local-websearch'

@@ -1,7 +1,32 @@
-import type { Clock } from '../clock'
+import { type Clock, MINUTE_MS } from '../clock'
 import { err, ok, type Result } from '../result'
 import type { Limits } from './tier'
-import { type Dimension, minuteOf, NOTHING, resetSeconds, secondsToReset, type WindowUsage } from './window'
+
+/** The usage of a subject: requests and tokens in the current minute, and concurrency slots. */
+export interface WindowUsage {
+  readonly requests: number
+  readonly tokens: number
+  readonly slots: number
+}
+
+export const NOTHING: WindowUsage = { requests: 0, tokens: 0, slots: 0 }
+
+export type Dimension = keyof WindowUsage
+
+/** The number of the window. Windows are aligned to the wall-clock minute (spec D9). */
+export function minuteOf(now: number): number {
+  return Math.floor(now / MINUTE_MS)
+}
+
+/** When the window of `now` ends, in UNIX seconds. */
+export function resetSeconds(now: number): number {
+  return (minuteOf(now) + 1) * 60
+}
+
+/** Seconds until the window ends, at least 1. */
+export function secondsToReset(now: number): number {
+  return Math.max(1, Math.ceil(((minuteOf(now) + 1) * MINUTE_MS - now) / 1000))
+}
 
 /** A named counter with its limits: the key's own window, or that of an endpoint with its own limit. */
 export interface Subject {

@@ -4,7 +4,7 @@ import type { Route } from '../../pipeline/call'
 import { declarationOf } from '../openapi/documented'
 import { declaredAccess } from './api-access'
 import { type Cost, costOfMethod, unitsOf } from './cost'
-import { API_WILDCARD, asMounted, declaredEndpoints, type Endpoint } from './endpoint'
+import { API_WILDCARD, asMounted, declaredEndpoints, type Endpoint, isGated } from './endpoint'
 
 /** The paths of Azure's API, whose deployments this gateway does not have. */
 const AZURE = /^\/+(?:openai\/)?deployments\//
@@ -16,21 +16,8 @@ const AZURE_PATH = {
   ),
 } as const
 
-/** Paths that need a credential and carry limit headers (spec D9). */
-const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
-
 /** Paths whose routes say who may call them (`api-access.ts`). */
 const API = /^\/api(\/|$)/
-
-/** Whether a path needs a credential. */
-export function isGated(path: string): boolean {
-  return GATED.test(path)
-}
-
-/** Health probes, which respond even while the server is draining. */
-export function isProbe(path: string): boolean {
-  return path === '/health' || path === '/ready'
-}
 
 /** The route of a path that matches no endpoint. */
 export const UNKNOWN_ENDPOINT = {

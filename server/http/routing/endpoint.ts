@@ -6,6 +6,19 @@ import type { GatedContext, RequestContext } from '../middleware/request-context
 import { type Access, type Callers, declarationOf, declaring, type Hook } from '../openapi/documented'
 import { type Cost, costOfMethod, unitsOf } from './cost'
 
+/** Paths that need a credential and carry limit headers (spec D9). */
+const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
+
+/** Whether a path needs a credential. */
+export function isGated(path: string): boolean {
+  return GATED.test(path)
+}
+
+/** Health probes, which respond even while the server is draining. */
+export function isProbe(path: string): boolean {
+  return path === '/health' || path === '/ready'
+}
+
 /**
  * The callers of a gated endpoint, and the kind of its calls. Declared once, where the endpoint is mounted (`served`, or `declared`
  * alone). The endpoint table, the scope an app needs and the documented security derive from it. `C`: the callers of its handler.

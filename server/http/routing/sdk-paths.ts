@@ -21,11 +21,6 @@ function methodPath(...methods: readonly string[]): RegExp {
   return new RegExp(`^\\/v1(?:beta)?\\/models\\/(.+)(?::|%3[Aa])(${methods.join('|')})$`)
 }
 
-/** Paths of Google's API alone, where a key may also be in the query. */
-export function isBelowV1beta(path: string): boolean {
-  return path === '/v1beta' || path.startsWith('/v1beta/')
-}
-
 /** Paths of Google's SDKs, where errors use Google's format (spec D2, D8). */
 export function isGooglePath(path: string): boolean {
   return path.startsWith('/v1beta/') || CALL_PATH.test(path)

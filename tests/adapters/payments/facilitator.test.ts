@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { trustedFetch } from '../../../server/adapters/outbound/trusted-fetch'
+import { trustedFetch } from '../../../server/adapters/outbound/one-hop'
 import { evmMethod } from '../../../server/adapters/payments/mpp/evm/evm'
 import type { EvmOptions } from '../../../server/adapters/payments/mpp/evm/evm-network'
 import type { PaymentMethod, ReadCredential } from '../../../server/core/payments/method'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { minuteOf, resetSeconds, secondsToReset } from '../../../server/core/limits/limiter'
 import { limitsOf, TIER_LIMITS, type TierFacts, tierOf, withKeyLimits } from '../../../server/core/limits/tier'
-import { minuteOf, resetSeconds, secondsToReset } from '../../../server/core/limits/window'
 import { micros } from '../../../server/core/money'
 
 const facts = (toppedUpUsd: number, more: Partial<TierFacts> = {}): TierFacts => ({

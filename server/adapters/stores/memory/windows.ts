@@ -1,5 +1,5 @@
 import type { Take, TakeResult, WindowStore } from '../../../core/limits/limiter'
-import { type Dimension, NOTHING, type WindowUsage } from '../../../core/limits/window'
+import { type Dimension, NOTHING, type WindowUsage } from '../../../core/limits/limiter'
 
 interface Minute {
   readonly minute: number

@@ -8,7 +8,6 @@ import { err, ok, type Result } from '../../../core/result'
 import { RecentHealth } from '../recent-health'
 import { upstreamFailure } from '../upstream-failure'
 import { braveFailure } from './brave-failure'
-import { type BraveAccess, contextRequest, imageRequest } from './brave-request'
 
 export interface BraveWebsearchOptions extends BraveAccess {
   readonly fetch: OutboundFetch
@@ -86,4 +85,126 @@ function braveContextBody(bytes: Uint8Array<ArrayBuffer>, q: string): ProviderAn
 function isContext(body: unknown): boolean {
   const isGrounded = Array.isArray(member(member(body, 'grounding'), 'generic'))
   return isGrounded && isJson(member(body, 'sources')) && member(body, 'error') === undefined
+}
+
+/** The service's URL and our credential. */
+interface BraveAccess {
+  /** Without a slash at the end. */
+  readonly baseUrl: string
+  readonly apiKey: string
+}
+
+const IMAGES_PATH = '/res/v1/images/search'
+const CONTEXT_PATH = '/res/v1/llm/context'
+/** A longer query is sent as a body: inline goggles can exceed the URL length that servers accept. */
+const MAX_QUERY_CHARACTERS = 3000
+const LOCATION_HEADERS = [
+  'x-loc-lat',
+  'x-loc-long',
+  'x-loc-city',
+  'x-loc-state',
+  'x-loc-state-name',
+  'x-loc-country',
+  'x-loc-postal-code',
+] as const
+
+/**
+ * An image search on the wire.
+ * https://api-dashboard.search.brave.com/api-reference/images/image_search
+ */
+function imageRequest(input: ImageSearchInput, access: BraveAccess): Wire {
+  const query = new URLSearchParams({
+    q: input.q,
+    country: input.country,
+    search_lang: language(input.search_lang),
+    count: String(input.count),
+    safesearch: input.safesearch,
+    spellcheck: String(input.spellcheck),
+  })
+  return { url: `${access.baseUrl}${IMAGES_PATH}?${query}`, method: 'GET', headers: commonHeaders(input, access) }
+}
+
+/**
+ * An LLM context search on the wire. Parameters that the caller omitted are omitted, so that Brave's defaults apply.
+ * https://api-dashboard.search.brave.com/api-reference/summarizer/llm_context/get
+ */
+function contextRequest(input: LlmContextInput, access: BraveAccess): Wire {
+  const headers = { ...commonHeaders(input, access), ...locationHeaders(input) }
+  const fields = contextFields(input)
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields))
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
+  const url = `${access.baseUrl}${CONTEXT_PATH}`
+  if (query.toString().length <= MAX_QUERY_CHARACTERS) return { url: `${url}?${query}`, method: 'GET', headers }
+  return {
+    url,
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(fields),
+  }
+}
+
+function contextFields(
+  input: LlmContextInput,
+): Readonly<Record<string, string | number | boolean | readonly string[]>> {
+  const local = localRecall(input)
+  return {
+    q: input.q,
+    country: input.country,
+    search_lang: language(input.search_lang),
+    count: input.count,
+    spellcheck: input.spellcheck,
+    maximum_number_of_urls: input.maximum_number_of_urls,
+    maximum_number_of_tokens: input.maximum_number_of_tokens,
+    maximum_number_of_tokens_per_url: input.maximum_number_of_tokens_per_url,
+    maximum_number_of_snippets: input.maximum_number_of_snippets,
+    maximum_number_of_snippets_per_url: input.maximum_number_of_snippets_per_url,
+    enable_source_metadata: input.enable_source_metadata,
+    ...(input.context_threshold_mode && { context_threshold_mode: input.context_threshold_mode }),
+    ...(input.freshness && { freshness: input.freshness }),
+    ...(input.safesearch && { safesearch: input.safesearch }),
+    ...(input.goggles && { goggles: input.goggles }),
+    ...(local !== undefined && { enable_local: local }),
+  }
+}
+
+/** Brave turns local recall on for any location header, the specification (4.2) only for coordinates or a city. */
+function localRecall(input: LlmContextInput): boolean | undefined {
+  if (input.enable_local !== undefined) return input.enable_local
+  const isAutomatic =
+    (input['x-loc-lat'] !== undefined && input['x-loc-long'] !== undefined) || input['x-loc-city'] !== undefined
+  const hasLocation = LOCATION_HEADERS.some((name) => input[name] !== undefined)
+  return hasLocation && !isAutomatic ? false : undefined
+}
+
+function commonHeaders(input: ImageSearchInput | LlmContextInput, { apiKey }: BraveAccess): Record<string, string> {
+  const agent = input['user-agent']
+  const fresh = input['cache-control']?.trim().toLowerCase() === 'no-cache'
+  return {
+    accept: 'application/json',
+    'x-subscription-token': apiKey,
+    'api-version': input['api-version'],
+    ...(agent && { 'user-agent': headerText(agent) }),
+    ...(fresh && { 'cache-control': 'no-cache' }),
+  }
+}
+
+function locationHeaders(input: LlmContextInput): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const name of LOCATION_HEADERS) {
+    const value = input[name]
+    if (value !== undefined) headers[name] = headerText(String(value))
+  }
+  return headers
+}
+
+/** Makes a text valid as a header: without line breaks, and with letters beyond Latin-1 as UTF-8 bytes. */
+function headerText(text: string): string {
+  const line = text.replace(/[\0\r\n]+/g, ' ')
+  return /^[\0-\xff]*$/.test(line) ? line : Buffer.from(line, 'utf8').toString('latin1')
+}
+
+/** Both codes are Japanese; `jp` is the one that all of Brave's tables have. */
+function language(code: string): string {
+  return code === 'ja' ? 'jp' : code
 }

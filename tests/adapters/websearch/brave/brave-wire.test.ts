@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
-import { trustedFetch } from '../../../../server/adapters/outbound/trusted-fetch'
+import { trustedFetch } from '../../../../server/adapters/outbound/one-hop'
 import { openBraveWebsearch } from '../../../../server/adapters/websearch/brave/open-brave-websearch'
 import type { ImageSearchInput } from '../../../../server/core/catalog/image-search'
 import type { LlmContextInput } from '../../../../server/core/catalog/llm-context'

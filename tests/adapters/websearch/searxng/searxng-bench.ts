@@ -1,5 +1,5 @@
 import { openGuardedFetch } from '../../../../server/adapters/outbound/guarded-fetch'
-import { trustedFetch } from '../../../../server/adapters/outbound/trusted-fetch'
+import { trustedFetch } from '../../../../server/adapters/outbound/one-hop'
 import { PublishedGoggles } from '../../../../server/adapters/websearch/goggles/published-goggles'
 import {
   openSearxngWebsearch,
