@@ -7,7 +7,7 @@ import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/au
 import type { AuthenticatedCall, IncomingCall, Refused, Route } from '../../pipeline/call'
 import { hasTwoKeys, otherSecrets, readCredential } from './caller/credential'
 import type { GatedContext, RequestContext } from './request-context'
-import { type RequestIds, requestIds } from './request-context'
+import { type RequestIds, requestIds } from './request-ids'
 import { Reply } from './response/reply'
 import type { UnreadAnswers } from './response/unread-answers'
 

@@ -1,12 +1,12 @@
 import { Elysia, type ElysiaConfig } from 'elysia'
-import type { ParameterTable } from '../../core/catalog/parameters'
 import type { Clock } from '../../core/clock'
 import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
-import { type AccountId, type KeyId, makeId, type RequestId } from '../../core/ids'
+import type { AccountId, KeyId } from '../../core/ids'
 import type { Readings, Subject } from '../../core/limits/limiter'
 import type { AuthenticatedCall, Caller, Route } from '../../pipeline/call'
 import { isFromThisMachine } from './caller/client-address'
 import type { BodyOwner, BodySource, Intake } from './input/intake'
+import { type RequestIds, requestIds } from './request-ids'
 import type { Reply } from './response/reply'
 
 /** The part of Bun's server that a request needs. Null for an in-process call. */
@@ -175,41 +175,4 @@ const NOT_YET = {} as RequestContext
 /** A group of routes whose handlers get the request's context as `context`. */
 export function routeGroup<const Prefix extends string = ''>(config: ElysiaConfig<Prefix> & { readonly name: string }) {
   return new Elysia(config).decorate('context', NOT_YET)
-}
-
-const VALID_ID = /^[A-Za-z0-9._:-]{1,128}$/
-
-/** For the documentation. An invalid id is ignored, not refused. */
-export const REQUEST_ID_HEADER = {
-  'x-request-id': {
-    in: 'header',
-    kind: 'text',
-    min: 1,
-    max: 128,
-    pattern: { source: VALID_ID, rule: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ : -' },
-    description:
-      'Your own id for this request, echoed in the response and stored with its usage. Need not be unique. An invalid id is ignored.',
-    example: 'order-1234:images',
-  },
-} as const satisfies ParameterTable
-
-export interface RequestIds {
-  /** The gateway's own id: the key of usage and ledger. */
-  readonly own: RequestId
-  /** The caller's `X-Request-ID`, if it sent a valid one (spec D1). */
-  readonly client: string | null
-  /** The `X-Request-ID` of the response. */
-  readonly echoed: string
-}
-
-export function requestIds(headers: Headers, now: number): RequestIds {
-  const own = makeId('req', now)
-  const sent = headers.get('x-request-id')
-  const client = sent !== null && VALID_ID.test(sent) ? sent : null
-  return { own, client, echoed: client ?? own }
-}
-
-/** The request id headers, sent with every response. */
-export function idHeaders(ids: RequestIds): Record<string, string> {
-  return { 'x-request-id': ids.echoed, 'x-gateway-request-id': ids.own }
 }

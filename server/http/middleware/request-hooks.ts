@@ -3,14 +3,8 @@ import { isGated, isProbe } from '../routing/endpoint'
 import { type Endpoints, UNKNOWN_ENDPOINT, wrongMethod } from '../routing/endpoint-table'
 import type { DashboardFiles } from '../system/dashboard-files'
 import type { Gate } from './gate'
-import {
-  type Admission,
-  type BunServer,
-  type ContextDeps,
-  idHeaders,
-  RequestContext,
-  routeGroup,
-} from './request-context'
+import { type Admission, type BunServer, type ContextDeps, RequestContext, routeGroup } from './request-context'
+import { idHeaders } from './request-ids'
 import { Failed, failureOf, failureResponse, type OnFault } from './response/failures'
 import { limitHeaders } from './response/reply'
 

@@ -7,7 +7,7 @@ import { failureNote } from '../../../core/usage/failure-note'
 import type { AuthenticatedCall, Outcome, Quoted, Refused, RefusedOutcome, Route } from '../../../pipeline/call'
 import { HUNG_UP } from '../../../pipeline/call-upstream'
 import { type CallEnding, type EndDeps, ended, templateOf } from '../../../pipeline/record-call'
-import { idHeaders, type RequestIds } from '../request-context'
+import { idHeaders, type RequestIds } from '../request-ids'
 import { FAILURES, failureBody, failureResponse } from './failures'
 import { UnreadAnswers } from './unread-answers'
 
