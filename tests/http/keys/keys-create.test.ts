@@ -129,7 +129,7 @@ describe('201', () => {
 })
 
 describe('400', () => {
-  const usd = /null \(no limit\) or USD from 0\.000001 to 1000000 with at most 6 decimals/
+  const usd = /USD from 0\.000001 to 1000000 with at most 6 decimals, or null \(no limit\)/
   test.each([
     ['name', '', /1 to 64 characters/],
     ['name', '   ', /1 to 64 characters/],
@@ -178,7 +178,7 @@ describe('400', () => {
     ['rpm_limit', '5', /must be a positive integer, or null/],
     ['tpm_limit', 60_001, /at most 60000, the limit of your tier/],
     ['tpm_limit', -1, /must be a positive integer, or null/],
-    ['note', '', /null \(no note\) or text of 1 to 500 characters/],
+    ['note', '', /text of 1 to 500 characters, .* or null \(no note\)/],
     ['note', 'x'.repeat(501), /text of 1 to 500 characters/],
     ['note', 'turned\u202Eedisni', /without control, direction or zero-width characters/],
     ['tags', 'production', /at most 10 tags of 1 to 32 characters/],
