@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { closeReconciled } from '../../http/owner-bench'
-import { olderDatabase } from '../../support/databases/older-database'
 import { openHarness } from '../../support/harness'
 import { accountId, audit, NOON, openTestStores } from '../../support/ledger-parts'
 
@@ -73,34 +72,4 @@ test('a role outlives a restart, and one that was taken does not come back', asy
     ),
   ).toMatchObject({ rows: { length: 2 } })
   await again.close()
-})
-
-test('an upgrade keeps the operators, support and owners of the older data, and their money', async () => {
-  const data = await folder()
-  await olderDatabase(data, '0043_directory', async (client) => {
-    const account = (id: string, operator: number, support: number) => [
-      `INSERT INTO accounts (id, user_id, operator, support, credit, created_at) VALUES ('acct_${id}', 'user ${id}', ${operator}, ${support}, 5, 7)`,
-      `INSERT INTO entries (transaction_id, kind, account_id, debit, credit, amount, at, description) VALUES ('txn_${id}', 'grant', 'acct_${id}', 'house/grants', 'acct_${id}/credit', 5, 7, 'x')`,
-    ]
-    await client.batch([
-      ...account('root', 1, 0),
-      ...account('both', 1, 1),
-      ...account('help', 0, 1),
-      ...account('ada', 0, 0),
-    ])
-  })
-  const gateway = await openHarness({ folder: data })
-  const all = await gateway.core.accounts.list(9, null)
-  expect(Object.fromEntries(all.map(({ id, operator, support }) => [id, [operator, support]]))).toEqual({
-    acct_root: [true, false],
-    // An account with both was an operator.
-    acct_both: [true, false],
-    acct_help: [false, true],
-    acct_ada: [false, false],
-  })
-  // The first sign-up after the upgrade does not become operator.
-  expect(await gateway.core.signUp.openAccount('new', HERE)).toMatchObject({ operator: false })
-  expect(await gateway.core.signUp.openAccount('user ada', HERE)).toMatchObject({ id: 'acct_ada' })
-  expect(Number((await gateway.core.ledger.balance('acct_ada'))?.posted)).toBe(5)
-  await closeReconciled(gateway)
 })

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { makeId } from '../../../server/core/ids'
 import type { CallRecord } from '../../../server/core/usage/call-record'
-import { olderDatabase } from '../../support/databases/older-database'
 import { audit, call, charge, NOON, openTestStores, requestIdAt } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 
@@ -207,44 +206,4 @@ test('old deliveries that are sent again, and events that wait, keep none behind
     expect(left).toEqual([{ rows: 10 }])
   }
   await stores.close()
-})
-
-test('a database from before has its calls, audit entries and triggers afterwards, and counts latencies from then on', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gateway-rows-'))
-  const account = `acct_${'1'.repeat(32)}` as const
-  await olderDatabase(folder, '0031_latency_and_retention', async (client) => {
-    for (const statement of [
-      `INSERT INTO accounts (id, user_id, operator, created_at) VALUES ('${account}', 'ada', 0, ${NOON})`,
-      `INSERT INTO requests (id, account_id, key_id, operation, at, status, latency_ms, address, input_tokens, output_tokens,
-        cache_read_tokens, cache_write_tokens, cost) VALUES ('req_1', '${account}', 'key_test', 'image-search', ${NOON}, 502, 7, '', 0, 0, 0, 0, 0)`,
-      `INSERT INTO usage_rollup VALUES ('${account}', ${NOON / SLOT}, 'key_test', 'image-search', 502, '', 1, 0, 0, 0, 0, 0)`,
-      `INSERT INTO audit_log (id, at, actor_kind, actor_id, account_id, action, detail)
-        VALUES ('audit_${'1'.repeat(32)}', ${NOON}, 'owner', 'ada', '${account}', 'account.settings', '{"changed":["name"]}')`,
-    ])
-      await client.execute(statement)
-  })
-  const stores = await openTestStores({ folder })
-  expect(await stores.reports.request(account, null, 'req_1')).toMatchObject({ status: 502, latencyMs: 7 })
-  expect((await stores.audit.ofAccount(account, 5, null))?.rows).toMatchObject([
-    { before: null, detail: { changed: ['name'] } },
-  ])
-  stores.journal.note(call(account, null, { latencyMs: 100 }))
-  await stores.journal.drained()
-  const range = { from: NOON, to: NOON + SLOT }
-  const days = await stores.db.all<{ requests: number }>(
-    sql`SELECT requests FROM usage_days WHERE account_id = ${account}`,
-  )
-  expect(days).toMatchObject([{ requests: 2 }])
-  const groups = await stores.reports.latencies({
-    accountId: account,
-    keyId: null,
-    operation: null,
-    model: null,
-    ...range,
-  })
-  expect(groups.map(({ counts }) => [...counts.values()])).toEqual([[1]])
-  expect(await stores.db.all(sql`SELECT calls FROM usage_latency_days`)).toMatchObject([{ calls: 1 }])
-  await stores.close()
-  expect((await reconcile(join(folder, 'gateway.db'))).problems).toEqual([])
-  await rm(folder, { recursive: true, force: true })
 })

@@ -3,9 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { UpstreamPayment } from '../../../server/core/apis/payments/upstream-payment'
-import { type AccountId, makeId } from '../../../server/core/ids'
+import { makeId } from '../../../server/core/ids'
 import { micros } from '../../../server/core/money'
-import { olderDatabase } from '../../support/databases/older-database'
 import { NOON, openTestStores } from '../../support/ledger-parts'
 
 const MAXIMA = { inAll: micros(1_000_000), perPayee: micros(1_000_000) }
@@ -33,31 +32,5 @@ test('the network fee of a payment counts towards the daily maxima: the smallest
     expect(inAll.toSorted()).toEqual([...Array(16).fill('cap'), ...Array(4).fill('opened')])
     expect(await open({ ...MAXIMA, perPayee: micros(10_000) })).toBe('cap')
     expect(await payments.counted(NOON)).toBe(micros(4 * 2001))
-    await close()
-  }))
-
-test('payments from before the account was stored count each as one of its own', () =>
-  inFolder(async (folder) => {
-    await olderDatabase(folder, '0028_upstream_payment_account', async (client) => {
-      for (const request of ['req_a', 'req_b'])
-        await client.execute({
-          sql: `INSERT INTO upstream_payments (request, operation, api, chain_id, token, payer, payee, amount, cost, nonce, valid_before, state, signed_at)
-            VALUES (?, 'weather.forecast', 'weather', 1, '0xb2', '0xaa', '0xa1', '1', 5, ?, ?, 'signed', ?)`,
-          args: [request, request, NOON / 1000, NOON],
-        })
-    })
-    const { upstreamPayments: payments, close } = await openTestStores({ folder })
-    await payments.abandon(NOON)
-    expect(await payments.counted(NOON)).toBe(micros(10))
-    const account: AccountId = makeId('acct', NOON)
-    const third = payment({ account })
-    expect(await payments.open(third, MAXIMA, 0)).toBe('opened')
-    await payments.unanswered(third.request, NOON)
-    expect(await payments.open(payment({ account: makeId('acct', NOON) }), MAXIMA, 0)).toBe('unanswered')
-    const [old] = await payments.expired(NOON + 1000, '0xaa', { chainId: 1, address: '0xb2' })
-    if (!old) throw new Error('no payment is open')
-    expect([old.account, old.fee]).toEqual([null, micros(0)])
-    await payments.end(old.request, 'cashed', NOON + 1)
-    expect([await payments.losers('weather', NOON), await payments.losers('weather', NOON + 1)]).toEqual([1, 0])
     await close()
   }))

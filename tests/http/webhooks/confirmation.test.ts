@@ -286,14 +286,6 @@ describe('a new URL', () => {
   })
 })
 
-test('endpoints of before the confirmations count as confirmed', async () => {
-  const { id } = await create('/hook')
-  const file = new URL('../../../server/adapters/stores/libsql/migrations/0053_confirmed_webhooks.sql', import.meta.url)
-  const statement = (await Bun.file(file).text()).split('--> statement-breakpoint').at(-1) ?? ''
-  await gateway.core.stores.db.run(sql.raw(statement))
-  expect(await one(id)).toMatchObject({ status: 'active' })
-})
-
 describe('deliveries within a minute', () => {
   test('are bounded for a host over all accounts, and an account has half while another waits', async () => {
     await open({ WEBHOOK_HOST_RPM: '20' })

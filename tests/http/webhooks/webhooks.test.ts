@@ -441,16 +441,6 @@ describe('an endpoint', () => {
       { status: 'paused' },
       { status: 'paused' },
     ])
-    // The migration finds who made those of before it, as often as it runs.
-    const file = new URL('../../../server/adapters/stores/libsql/migrations/0040_webhooks_of_apps.sql', import.meta.url)
-    const backfill = (await Bun.file(file).text()).split('--> statement-breakpoint').at(-1) ?? ''
-    await db.run(sql`delete from webhooks where id = 'hook_late'`)
-    await db.run(sql`update webhooks set status = 'active', connection_id = null`)
-    for (let run = 0; run < 2; run++) {
-      await db.run(sql.raw(backfill))
-      expect(await one(made)).toMatchObject({ status: 'paused', ...maker })
-      expect(await one(own)).toMatchObject({ status: 'active', created_by: null })
-    }
   })
 
   test('that an app made is paused when the app revokes its last token', async () => {

@@ -31,6 +31,7 @@ export interface DatabaseOptions {
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
   readonly beforeUpgrade?: UpgradeOptions['beforeUpgrade']
+  readonly migrations?: UpgradeOptions['migrations']
   /**
    * Called before it is served when a database file is not the one that its folder served last, with when it was last written to.
    * `isNewHere`: the folder never served any.
@@ -86,8 +87,8 @@ async function owned(options: DatabaseOptions, opened: Opened): Promise<Database
     await firstAnswer(reader, url)
     await assertSyncedCommits(reader, { url, isPromised: options.isSyncPromised, onTrouble: options.onTrouble })
   }
-  const { onTrouble, beforeUpgrade, clock } = options
-  await upgradeDatabase({ writer, reader }, { file, onTrouble, beforeUpgrade })
+  const { onTrouble, beforeUpgrade, migrations, clock } = options
+  await upgradeDatabase({ writer, reader }, { file, beforeUpgrade, migrations })
   const mark = file === null ? null : new EpochMark(file)
   if (mark) await comparedWithMark(mark, { writer, reader }, options)
   const epoch = await raiseEpoch(writer, clock.now())

@@ -11,7 +11,16 @@ import type { Connection } from './driver/worker/worker-connection'
 import type { WriteQueue } from './driver/write-queue'
 import migrations from './migrations/meta/_journal.json'
 
-const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
+/** The steps from an empty database to the tables of this version, and the folder of their SQL. */
+export interface Migrations {
+  readonly folder: string
+  readonly entries: readonly { readonly tag: string; readonly when: number }[]
+}
+
+const MIGRATIONS: Migrations = {
+  folder: fileURLToPath(new URL('./migrations', import.meta.url)),
+  entries: migrations.entries,
+}
 
 /** The time of the last migration that this gateway knows. */
 export const SCHEMA_TIME = Math.max(...migrations.entries.map(({ when }) => when))
@@ -30,51 +39,53 @@ export interface Upgrade {
 
 export interface UpgradeOptions {
   readonly file: string | null
-  readonly onTrouble: (what: string, reason: string) => void
   /** Called before data of an older gateway is changed, for example to copy it. Nothing is changed if it throws. */
   readonly beforeUpgrade?: ((upgrade: Upgrade) => Promise<void>) | undefined
+  /** For tests of the upgrade. */
+  readonly migrations?: Migrations | undefined
 }
 
-/** The data was written by a newer gateway. */
-class NewerData extends Error {}
+/** The data was written by another gateway, whose tables this one does not know. */
+class UnknownData extends Error {}
 
 /**
- * Brings the tables up to date, all migrations in one transaction. Refuses the data of a newer gateway. Goes through the writer directly:
- * before the first migration there is no `owner` row to assert.
+ * Brings the tables up to date, all migrations in one transaction. Refuses the data of a newer gateway, and of one before the first
+ * migration. Goes through the writer directly: before the first migration there is no `owner` row to assert.
  */
 export async function upgradeDatabase(
   { writer, reader }: { readonly writer: Connection; readonly reader: Connection },
   options: UpgradeOptions,
 ): Promise<void> {
+  const { file, beforeUpgrade, migrations: known = MIGRATIONS } = options
+  const times = known.entries.map(({ when }) => when)
   const applied = await appliedSchema(reader)
-  if (applied !== null && applied > SCHEMA_TIME)
-    throw new NewerData(
-      `the data was written by a newer version of the gateway (${await writerOf(reader)}schema of ${isoTime(applied)}; this is ${VERSION}, which knows those up to ${isoTime(SCHEMA_TIME)}). Start that version, or restore a copy from before the upgrade`,
+  if (applied !== null && applied > Math.max(...times))
+    throw new UnknownData(
+      `the data was written by a newer version of the gateway (${await writerOf(reader)}schema of ${isoTime(applied)}; this is ${VERSION}, which knows those up to ${isoTime(Math.max(...times))}). Start that version, or restore a copy from before the upgrade`,
+    )
+  if (applied !== null && applied < Math.min(...times))
+    throw new UnknownData(
+      `the data was written by a gateway before 0.9.0 (schema of ${isoTime(applied)}), and this is ${VERSION}, which cannot read it. Start with an empty DATA_DIR`,
     )
   // By the rule of Drizzle's migrator, which reads and hashes all of them first.
-  const steps = migrations.entries.filter(({ when }) => applied === null || when > applied).map(({ tag }) => tag)
+  const steps = known.entries.filter(({ when }) => applied === null || when > applied).map(({ tag }) => tag)
   if (steps.length === 0) return
-  const { file, beforeUpgrade, onTrouble } = options
-  if (applied !== null) await beforeUpgrade?.({ file, schema: applied, steps, rebuilds: await rebuildsOf(steps) })
-  const belowZero = await debtsBelowZero(writer)
+  const texts = await Promise.all(steps.map((tag) => readFile(join(known.folder, `${tag}.sql`), 'utf8')))
+  const rebuilds = texts.join('\n').match(/CREATE TABLE `__new_/g)?.length ?? 0
+  if (applied !== null) await beforeUpgrade?.({ file, schema: applied, steps, rebuilds })
   try {
-    await runMigrations(writer)
+    await runMigrations(writer, known.folder)
   } catch (error) {
     const reason = reasonOf(error)
     throw new Error(`the database could not be upgraded, and nothing in it was changed: ${reason}`, { cause: error })
   }
-  if (belowZero > 0)
-    onTrouble(
-      'ledger',
-      `${belowZero} accounts had debt below zero. It is paid balance now, by one entry of kind "offset" each; compare them with the card processor.`,
-    )
 }
 
-async function runMigrations(writer: Connection): Promise<void> {
+async function runMigrations(writer: Connection, migrationsFolder: string): Promise<void> {
   const unfenced = {
     batch: (statements: Parameters<WriteQueue['batch']>[0]) => writer.send({ op: 'batch', mode: 'write', statements }),
   } as WriteQueue // only `batch` is called
-  await migrate(drizzle({ client: sqlClient(writer, unfenced, writer) }), { migrationsFolder: MIGRATIONS })
+  await migrate(drizzle({ client: sqlClient(writer, unfenced, writer) }), { migrationsFolder })
 }
 
 /** The time of the last migration that the database has; null for a new database. */
@@ -86,17 +97,6 @@ export async function appliedSchema(connection: Connection): Promise<number | nu
     if ((await readNumber(connection, tables)) === 0) return null
     throw error
   }
-}
-
-async function rebuildsOf(steps: readonly string[]): Promise<number> {
-  const texts = await Promise.all(steps.map((tag) => readFile(join(MIGRATIONS, `${tag}.sql`), 'utf8')))
-  return texts.join('\n').match(/CREATE TABLE `__new_/g)?.length ?? 0
-}
-
-/** Debt that an older gateway could leave when two card events arrived at once. Zero for a database without debts. */
-async function debtsBelowZero(writer: Connection): Promise<number> {
-  const knowsDebt = await readNumber(writer, "SELECT count(*) FROM pragma_table_info('accounts') WHERE name = 'debt'")
-  return knowsDebt === 0 ? 0 : readNumber(writer, 'SELECT count(*) FROM accounts WHERE debt < 0')
 }
 
 /** The version that opened the data last. Its tables are newer, so whatever is asked of them may be wrong. */

@@ -1,1 +1,0 @@
-CREATE INDEX `requests_failed` ON `requests` (`account_id`,`status`,`at`) WHERE "requests"."status" <> 200;

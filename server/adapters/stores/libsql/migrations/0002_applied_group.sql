@@ -1,1 +1,0 @@
-ALTER TABLE `owner` ADD `applied_group` integer DEFAULT 0 NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE `accounts` ADD `most_keys` integer;

@@ -1,1 +1,0 @@
-ALTER TABLE `payments` ADD `our_trouble` integer DEFAULT false NOT NULL;

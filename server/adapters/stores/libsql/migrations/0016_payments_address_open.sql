@@ -1,1 +1,0 @@
-CREATE INDEX `payments_address_open` ON `payments` (`address_group`) WHERE "payments"."state" IN ('working', 'settling');

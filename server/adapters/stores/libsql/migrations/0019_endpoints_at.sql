@@ -1,1 +1,0 @@
-ALTER TABLE `keys` ADD `endpoints_at` integer;

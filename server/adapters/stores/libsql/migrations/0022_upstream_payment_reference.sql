@@ -1,1 +1,0 @@
-ALTER TABLE `upstream_payments` ADD `reference` text;

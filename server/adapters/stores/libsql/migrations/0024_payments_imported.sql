@@ -1,1 +1,0 @@
-CREATE INDEX `payments_imported` ON `payments` (`created_at`) WHERE "paid" = 1 AND "purpose" = 'call' AND instr("operation", '.') > 0;

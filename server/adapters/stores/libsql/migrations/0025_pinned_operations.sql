@@ -1,1 +1,0 @@
-ALTER TABLE `keys` ADD `pinned_operations` text DEFAULT '[]' NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE `upstream_payments` ADD `account` text;

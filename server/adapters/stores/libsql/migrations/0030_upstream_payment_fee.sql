@@ -1,1 +1,0 @@
-ALTER TABLE `upstream_payments` ADD `fee` integer DEFAULT 0 NOT NULL;

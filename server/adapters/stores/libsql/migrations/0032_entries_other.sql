@@ -1,1 +1,0 @@
-CREATE INDEX `entries_other` ON `entries` (`kind`,`amount`) WHERE "entries"."kind" <> 'charge';

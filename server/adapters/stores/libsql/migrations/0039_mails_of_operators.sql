@@ -1,1 +1,0 @@
-ALTER TABLE `notice_mails` ADD `mailed_seq` integer DEFAULT 0 NOT NULL;

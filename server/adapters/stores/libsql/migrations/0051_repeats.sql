@@ -1,1 +1,0 @@
-ALTER TABLE `requests` ADD `repeats` integer DEFAULT 0 NOT NULL;

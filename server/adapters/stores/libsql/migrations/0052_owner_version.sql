@@ -1,1 +1,0 @@
-ALTER TABLE `owner` ADD `version` text;
