@@ -53,7 +53,9 @@ async function askRegistry(root: string): Promise<readonly Advisory[] | string> 
   return Object.entries(JSON.parse(json) as Answer).flatMap(([name, found]) =>
     found.map(({ url, title, vulnerable_versions: versions }) => ({
       id: url.slice(url.lastIndexOf('/') + 1),
-      ...{ package: name, versions, about: title },
+      package: name,
+      versions,
+      about: title,
     })),
   )
 }

@@ -103,8 +103,15 @@ export const NewApi = named(
   form(
     'An API to put on sale: with its operations, or with an OpenAPI document that describes them.',
     {
-      ...{ name: NAME, base_url: BASE_URL, auth: AUTH, ...SETTINGS, operations: OPERATIONS },
-      ...{ openapi: DOCUMENT, only: ONLY, price: PriceRecord, prices: Prices },
+      name: NAME,
+      base_url: BASE_URL,
+      auth: AUTH,
+      ...SETTINGS,
+      operations: OPERATIONS,
+      openapi: DOCUMENT,
+      only: ONLY,
+      price: PriceRecord,
+      prices: Prices,
     },
     [...SETTING_NAMES, 'operations', 'openapi', 'only', 'price', 'prices'],
   ),
@@ -114,7 +121,9 @@ export type NewApi = Static<typeof NewApi>
 export const ApiChange = named(
   'ApiChange',
   partialForm('What to change. The rest stays.', {
-    ...{ base_url: BASE_URL, auth: AUTH, ...SETTINGS },
+    base_url: BASE_URL,
+    auth: AUTH,
+    ...SETTINGS,
     operations: listOf(OperationChange, 'Operations to change or to add, by id.', { maxItems: MAX_OPERATIONS }),
     remove_operations: listOf(text('An id.', { minLength: 1, maxLength: 64 }), 'Operations to remove.', {
       maxItems: MAX_OPERATIONS,
@@ -124,11 +133,18 @@ export const ApiChange = named(
 export type ApiChange = Static<typeof ApiChange>
 
 const IMPORT = {
-  ...{ name: NAME, base_url: BASE_URL, auth: AUTH, document: DOCUMENT },
+  name: NAME,
+  base_url: BASE_URL,
+  auth: AUTH,
+  document: DOCUMENT,
   origin: text('The URL that the document came from. Documents of the same origin that it refers to are fetched.', {
     maxLength: 2000,
   }),
-  ...{ only: ONLY, price: PriceRecord, prices: Prices, confirm: CONFIRM, ...SETTINGS },
+  only: ONLY,
+  price: PriceRecord,
+  prices: Prices,
+  confirm: CONFIRM,
+  ...SETTINGS,
 }
 export const ApiImport = named(
   'ApiImport',
@@ -152,7 +168,10 @@ export type CatalogFile = Static<typeof CatalogFile>
 export const ApiRecord = named(
   'Api',
   record('An API as operators see it. Secrets are never shown.', {
-    ...{ name: NAME, base_url: BASE_URL, auth: AUTH, ...SETTINGS },
+    name: NAME,
+    base_url: BASE_URL,
+    auth: AUTH,
+    ...SETTINGS,
     operations: listOf(OperationRecord, 'Its operations.'),
     created_at: instant('When it was created.'),
     updated_at: instant('When it was changed last.'),
@@ -174,7 +193,11 @@ export const OneApi = named('OneApi', record('An API.', { api: ApiRecord, notice
 export type OneApi = Static<typeof OneApi>
 
 const ApiSummary = record('An API in a list.', {
-  ...{ name: NAME, title: SETTINGS.title, base_url: BASE_URL, auth: AUTH, enabled: SETTINGS.enabled },
+  name: NAME,
+  title: SETTINGS.title,
+  base_url: BASE_URL,
+  auth: AUTH,
+  enabled: SETTINGS.enabled,
   operations: whole('How many operations it has.', { minimum: 0 }),
   enabled_operations: whole('How many of them are on sale.', { minimum: 0 }),
   updated_at: instant('When it was changed last.'),
@@ -217,7 +240,8 @@ export const CatalogPlan = named(
       record('What happens to one API.', {
         name: NAME,
         action: oneOf(['create', 'change', 'remove', 'unchanged'], 'What happens.'),
-        ...{ added: IDS('Operations that are added.'), changed: IDS('Operations that change.') },
+        added: IDS('Operations that are added.'),
+        changed: IDS('Operations that change.'),
         removed: IDS('Operations that are removed.'),
         settings: listOf(text('A setting.'), 'Settings that change.'),
       }),
@@ -296,7 +320,10 @@ function settingsOf(sent: Partial<Static<ReturnType<typeof partialForm<typeof SE
 
 export function apiForm(sent: CatalogEntry): ApiForm {
   return {
-    ...{ name: sent.name, baseUrl: sent.base_url, auth: readable(parseAuth(sent.auth)), ...settingsOf(sent) },
+    name: sent.name,
+    baseUrl: sent.base_url,
+    auth: readable(parseAuth(sent.auth)),
+    ...settingsOf(sent),
     operations: sent.operations.map(operationForm),
   }
 }
@@ -316,7 +343,9 @@ export function apiChange(sent: ApiChange): CoreChange {
 export function importForm(sent: ApiImport, fallback: Pick<ImportForm, 'auth' | 'baseUrl'>): ImportForm {
   const { name, base_url, auth, document, origin, only, price, prices } = sent
   return {
-    ...{ name, document, ...settingsOf(sent) },
+    name,
+    document,
+    ...settingsOf(sent),
     baseUrl: base_url ?? fallback.baseUrl,
     auth: auth === undefined ? fallback.auth : readable(parseAuth(auth)),
     ...(origin !== undefined && { origin }),
@@ -329,17 +358,28 @@ export function importForm(sent: ApiImport, fallback: Pick<ImportForm, 'auth' | 
 function apiRecord(api: Api): ApiRecord {
   const { name, title, description, enabled, concurrency, headers } = api
   return {
-    ...{ name, base_url: api.baseUrl, auth: authText(api.auth), title, description },
-    ...{ timeout_ms: api.timeoutMs, concurrency, cache_seconds: api.cacheSeconds, headers, enabled },
+    name,
+    base_url: api.baseUrl,
+    auth: authText(api.auth),
+    title,
+    description,
+    timeout_ms: api.timeoutMs,
+    concurrency,
+    cache_seconds: api.cacheSeconds,
+    headers,
+    enabled,
     operations: api.operations.map(operationRecord),
-    ...{ created_at: isoTime(api.createdAt), updated_at: isoTime(api.updatedAt) },
+    created_at: isoTime(api.createdAt),
+    updated_at: isoTime(api.updatedAt),
   }
 }
 
 /** An API with what its operator should know. */
 export function oneApi(api: Api, notices: readonly string[], closings: readonly ApiClosing[]): OneApi {
   const closed = closings.map(({ operation, accountId, at }) => ({
-    ...{ operation: operation.slice(api.name.length + 1), account: accountId, at: isoTime(at) },
+    operation: operation.slice(api.name.length + 1),
+    account: accountId,
+    at: isoTime(at),
   }))
   return { api: apiRecord(api), notices: [...notices], closed }
 }
@@ -354,7 +394,12 @@ export function apiSummary({
   updatedAt,
 }: Api): ApiList['apis'][number] {
   return {
-    ...{ name, title, base_url: baseUrl, auth: authText(auth), enabled, operations: operations.length },
+    name,
+    title,
+    base_url: baseUrl,
+    auth: authText(auth),
+    enabled,
+    operations: operations.length,
     enabled_operations: enabled ? operations.filter((operation) => operation.enabled).length : 0,
     updated_at: isoTime(updatedAt),
   }
@@ -371,8 +416,14 @@ export function catalogEntry(api: Api): CatalogEntry {
 
 export function trialRecord({ status, contentType, bytes, preview, units, held, cost, problem }: Trial): ApiTrial {
   return {
-    ...{ status, content_type: contentType, bytes, preview, units, problem },
-    ...{ held_usd: held === null ? null : formatUsd(held), cost_usd: cost === null ? null : formatUsd(cost) },
+    status,
+    content_type: contentType,
+    bytes,
+    preview,
+    units,
+    problem,
+    held_usd: held === null ? null : formatUsd(held),
+    cost_usd: cost === null ? null : formatUsd(cost),
   }
 }
 

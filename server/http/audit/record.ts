@@ -65,15 +65,30 @@ export function ownersEntry(entry: AuditEntry): AuditRecord {
 
 export function operatorsEntry({ id, at, actor, accountId, keyId, action, detail, before }: AuditEntry): AuditRecord {
   return {
-    ...{ id, at: isoTime(at), action, actor: actor.kind, actor_id: actor.id, ip: actor.address },
-    ...{ account_id: accountId, key_id: keyId },
+    id,
+    at: isoTime(at),
+    action,
+    actor: actor.kind,
+    actor_id: actor.id,
+    ip: actor.address,
+    account_id: accountId,
+    key_id: keyId,
     before: before && wireValues(before),
     after: wireValues(detail),
   }
 }
 
 export const AUDIT_CSV_HEAD = [
-  ...['time_utc', 'entry_id', 'action', 'actor', 'actor_id', 'ip', 'account_id', 'key_id', 'before', 'after'],
+  'time_utc',
+  'entry_id',
+  'action',
+  'actor',
+  'actor_id',
+  'ip',
+  'account_id',
+  'key_id',
+  'before',
+  'after',
 ]
 
 export function auditCsvLine({ before, after, ...entry }: AuditRecord): string {

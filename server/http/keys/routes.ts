@@ -148,7 +148,8 @@ function mirroredRoutes(
 function disabledKeys(results: Awaited<ReturnType<Keys['disableMany']>>): DisabledKeys {
   return {
     results: results.map(({ id, refusal }) => ({
-      ...{ id, disabled: refusal === null },
+      id,
+      disabled: refusal === null,
       error: refusal && { code: refusal.code, message: refusal.message },
     })),
   }

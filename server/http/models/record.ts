@@ -35,7 +35,11 @@ export const ModelRecord = named(
     pricing: record(
       'Prices. Per token: `input`, `output`, `cache_read`, `cache_write`, and `cache_write_1h` for content cached for one hour, if it has its own price. Otherwise `characters`, or `images`.',
       {
-        ...{ input: RATE, output: RATE, cache_read: RATE, cache_write: RATE, cache_write_1h: RATE },
+        input: RATE,
+        output: RATE,
+        cache_read: RATE,
+        cache_write: RATE,
+        cache_write_1h: RATE,
         characters: opaque<number>({ type: 'number', description: 'USD per million characters.' }),
         images: listOf(
           record(

@@ -31,7 +31,11 @@ export function operationIndex(document: OpenApiDocument): { readonly operations
   )
   return {
     operations: called.map(({ path, method, operation: { operationId: id, summary: title, tags, ...rest } }) => ({
-      ...{ id, title, group: tags[0] ?? '', method: method.toUpperCase(), path },
+      id,
+      title,
+      group: tags[0] ?? '',
+      method: method.toUpperCase(),
+      path,
       name: rest['x-operation'] ?? null,
     })),
   }

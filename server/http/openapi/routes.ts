@@ -50,7 +50,7 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
   if (!(html instanceof Response) || typeof generate !== 'function') throw new Error('@elysiajs/swagger has changed')
   const collected = (): OpenApiDocument['paths'] => {
     describeRoutes(mounted)
-    const { paths } = generate() as Pick<OpenApiDocument, 'paths'> // what `describeRoutes` wrote
+    const { paths } = generate() as Pick<OpenApiDocument, 'paths'> // the operations of `describeRoutes`
     return { ...paths, ...signInPaths() }
   }
   const document = currentDocument(collected, { baseUrl, payments, prices, imported })

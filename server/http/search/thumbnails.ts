@@ -64,7 +64,11 @@ export class Thumbnails {
 
   private async fetched(url: string): Promise<Result<Thumbnail, Failure>> {
     const answer = await this.fetch({
-      ...{ url, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, maxRedirects: 3, contentTypes: TYPES },
+      url,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+      maxRedirects: 3,
+      contentTypes: TYPES,
       headers: { accept: TYPES.join(', ') },
     })
     // The same message for every reason, so that this route does not reveal which addresses respond.

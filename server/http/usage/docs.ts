@@ -72,7 +72,11 @@ export const USAGE_DOCS = {
           },
           failed: {
             ...CALL_EXAMPLE,
-            ...{ status: 400, code: 'invalid_parameter', cost_micros_usd: 0, latency_ms: 1, provider: null },
+            status: 400,
+            code: 'invalid_parameter',
+            cost_micros_usd: 0,
+            latency_ms: 1,
+            provider: null,
             times: { waiting_ms: null, upstream_ms: null, total_ms: 1 },
             failure: {
               route: '/apis/v1/websearch/images/search',

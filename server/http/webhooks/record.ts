@@ -131,7 +131,10 @@ export function webhookRecord(webhook: Webhook, now: number): WebhookRecord {
   const { id, url, events, failingSince, previousUntil, dropped, createdAt, app } = webhook
   const overlaps = previousUntil !== null && previousUntil > now
   return {
-    ...{ id, url, events, status: statusOf(webhook) },
+    id,
+    url,
+    events,
+    status: statusOf(webhook),
     failing_since: failingSince === null ? null : isoTime(failingSince),
     previous_secret_until: overlaps ? isoTime(previousUntil) : null,
     dropped_events: dropped,
@@ -143,7 +146,12 @@ export function webhookRecord(webhook: Webhook, now: number): WebhookRecord {
 export function deliveryRecord(delivery: Delivery): DeliveryRecord {
   const { id, eventId, type, state, attempts, body, lastAt } = delivery
   return {
-    ...{ id, event_id: eventId, type, status: state, attempts, body },
+    id,
+    event_id: eventId,
+    type,
+    status: state,
+    attempts,
+    body,
     response_status: delivery.responseStatus,
     response_body: delivery.responseBody,
     error: delivery.error,

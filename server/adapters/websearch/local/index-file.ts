@@ -18,7 +18,7 @@ export interface IndexDraft {
 /** Starts an empty index, or with `copy` a copy of the current one. Needs the lock (`whileAlone`): there is one draft at a time. */
 export async function beginDraft(indexPath: string, copy: boolean): Promise<IndexDraft> {
   const path = `${indexPath}.building`
-  // What a process left that died.
+  // A process that died may have left one.
   await rm(path, { force: true })
   const now = Math.floor(Date.now() / 1000)
   if (copy) await copyFile(indexPath, path)

@@ -47,7 +47,10 @@ export const API_DOCS = {
           ...NEW,
           operations: [
             {
-              ...{ id: 'getForecast', method: 'GET', path: '/v1/forecast', price: { mode: 'fixed', usd: '0.01' } },
+              id: 'getForecast',
+              method: 'GET',
+              path: '/v1/forecast',
+              price: { mode: 'fixed', usd: '0.01' },
               parameters: [{ name: 'city', in: 'query', required: true, schema: { type: 'string' } }],
             },
           ],
