@@ -75,7 +75,7 @@ import { type AfterRestoreParts, afterRestoreRoutes } from './http/operator/rest
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
 import { isGated, isProbe } from './http/routing/endpoint'
-import { Endpoints, EndpointTable, type MountedRoute } from './http/routing/endpoint-table'
+import { EndpointTable, type MountedRoute } from './http/routing/endpoint-table'
 import { type MediaFiles, mediaRoutes } from './http/search/media-routes'
 import { dataRoutes } from './http/search/routes'
 import type { Thumbnails } from './http/search/thumbnails'
@@ -115,9 +115,9 @@ export interface AppParts
 
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
-  const endpoints = new Endpoints()
   const mounted: MountedRoute[] = []
   const imported = importedRouteTable(parts.apis, parts.upToFrom)
+  const endpoints = new EndpointTable(imported)
   const built = Promise.withResolvers<(request: Request) => Promise<Response>>()
   // Strict: a path with a trailing slash is a different path (spec D2).
   const web = new Elysia({ strictPath: true })
@@ -128,7 +128,7 @@ export function app(parts: AppParts) {
       const { pathname } = context.url
       // A gated path is counted when it is authenticated.
       if (isGated(pathname) || isProbe(pathname)) return
-      await parts.budgets.count(context, endpoints.table.unitsOf(request.method, route, context.url))
+      await parts.budgets.count(context, endpoints.unitsOf(request.method, route, context.url))
     })
     .onAfterHandle(({ context, set }) => {
       if (context.readings) Object.assign(set.headers, limitHeaders(context.readings))
@@ -150,7 +150,7 @@ export function app(parts: AppParts) {
       }),
     )
   mounted.push(...web.routes)
-  endpoints.replace(EndpointTable.ofGateway(mounted, imported))
+  endpoints.mount(mounted).requireSold()
   built.resolve((request) => web.handle(request))
   return web
 }
@@ -180,7 +180,7 @@ interface CallParts {
 }
 
 /** Routes called with a key, an access token or a payment. */
-function callRoutes(parts: CallParts, endpoints: Endpoints) {
+function callRoutes(parts: CallParts, endpoints: EndpointTable) {
   return group('calls')
     .use(dataRoutes(parts.priced))
     .use(socialRoutes(parts))
@@ -210,7 +210,7 @@ interface OwnerParts {
 }
 
 /** Keys and usage, for the dashboard. */
-function ownerRoutes(parts: OwnerParts, endpoints: Endpoints) {
+function ownerRoutes(parts: OwnerParts, endpoints: EndpointTable) {
   return group('owner')
     .use(keyRoutes(parts))
     .use(keyRecordRoutes(parts))

@@ -80,7 +80,7 @@ async function notRefused(
 describe('a route below /api', () => {
   test.each(['/api/silent', '/api/*', '/api'])('that does not say who may call it fails the start: %s', (path) => {
     const { routes: mounted } = routeGroup({ name: 'silent' }).post(path, () => 'anybody', UNDOCUMENTED)
-    expect(() => new EndpointTable(mounted)).toThrow(`POST ${path} does not say who may call it`)
+    expect(() => new EndpointTable().mount(mounted)).toThrow(`POST ${path} does not say who may call it`)
   })
 
   test('refuses before its handler runs, and before the body is read', async () => {

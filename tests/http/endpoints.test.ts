@@ -8,7 +8,7 @@ import {
   publicEndpoint,
   served,
 } from '../../server/http/routing/endpoint'
-import { Endpoints, EndpointTable, type MountedRoute } from '../../server/http/routing/endpoint-table'
+import { EndpointTable, type MountedRoute } from '../../server/http/routing/endpoint-table'
 import type { KnownCaller } from '../../server/pipeline/call'
 import { type Harness, openHarness } from '../support/harness'
 
@@ -26,6 +26,8 @@ function mounted(...routes: readonly (readonly [method: string, path: string, en
   return group.routes
 }
 
+const table = (routes: readonly MountedRoute[]) => new EndpointTable().mount(routes)
+
 describe('the table of endpoints', () => {
   let gateway: Harness
   let routes: readonly MountedRoute[]
@@ -37,44 +39,33 @@ describe('the table of endpoints', () => {
   afterAll(() => gateway.close())
 
   test('a gated route that does not say who may call it fails the start', () => {
-    expect(() => EndpointTable.ofGateway(routes)).not.toThrow()
+    expect(() => table(routes).requireSold()).not.toThrow()
     const undeclared = [...routes, ...mounted(['DELETE', '/v1/keys/:id', null])]
-    expect(() => EndpointTable.ofGateway(undeclared)).toThrow('DELETE /v1/keys/:id does not say who may call it')
-    expect(() => new EndpointTable(mounted(['GET', '/apis/v1/new', null]))).toThrow('GET /apis/v1/new does not say')
-    expect(() => new EndpointTable(mounted(['GET', '/mcp', null]))).toThrow('GET /mcp does not say')
+    expect(() => table(undeclared)).toThrow('DELETE /v1/keys/:id does not say who may call it')
+    expect(() => table(mounted(['GET', '/apis/v1/new', null]))).toThrow('GET /apis/v1/new does not say')
+    expect(() => table(mounted(['GET', '/mcp', null]))).toThrow('GET /mcp does not say')
   })
 
   test('an operation that is sold and not mounted fails the start', () => {
     const rest = routes.filter(({ path }) => path !== '/v1/messages' && path !== '/apis/v1/websearch/images/search')
-    expect(() => EndpointTable.ofGateway(rest)).toThrow('No route serves image-search, messages')
+    expect(() => table(rest).requireSold()).toThrow('No route serves image-search, messages')
   })
 
   test('a declaration on an ungated path, and two that differ, fail the start', () => {
-    expect(() => new EndpointTable(mounted(['GET', '/api/balance', BALANCE]))).toThrow('its path accepts no keys')
+    expect(() => table(mounted(['GET', '/api/balance', BALANCE]))).toThrow('its path accepts no keys')
     const twice = [...mounted(['GET', '/v1/some', BALANCE]), ...mounted(['GET', '/v1/some', USAGE])]
-    expect(() => new EndpointTable(twice)).toThrow('GET /v1/some is declared twice')
-  })
-
-  test('is replaced in one step: routes that are mounted later are found from then on', () => {
-    const endpoints = new Endpoints()
-    endpoints.replace(EndpointTable.ofGateway(routes))
-    const before = endpoints.table
-    expect(before.routeOf('GET', '/apis/v1/weather/now')).toMatchObject({ failure: { code: 'unknown_endpoint' } })
-    endpoints.replace(EndpointTable.ofGateway([...routes, ...mounted(['GET', '/apis/v1/weather/:day', USAGE])]))
-    expect(endpoints.table.routeOf('GET', '/apis/v1/weather/now')).toMatchObject(USAGE.route)
-    expect(endpoints.table.routeOf('PUT', '/apis/v1/weather/now')).toMatchObject({ failure: { allow: ['GET'] } })
-    expect(before.routeOf('GET', '/apis/v1/weather/now')).toMatchObject({ failure: { code: 'unknown_endpoint' } })
+    expect(() => table(twice)).toThrow('GET /v1/some is declared twice')
   })
 
   test('distinguishes routes of one path by method, and names the allowed methods', () => {
     const write = freeEndpoint('write', 'keys:write')
-    const table = new EndpointTable(mounted(['POST', '/v1/some', write], ['GET', '/v1/some', USAGE]))
-    expect(table.routeOf('GET', '/v1/some')).toMatchObject(USAGE.route)
-    expect(table.routeOf('POST', '/v1/some')).toMatchObject({ ...write.route, template: '/v1/some' })
-    expect(table.routeOf('HEAD', '/v1/some')).toMatchObject(USAGE.route)
+    const some = table(mounted(['POST', '/v1/some', write], ['GET', '/v1/some', USAGE]))
+    expect(some.routeOf('GET', '/v1/some')).toMatchObject(USAGE.route)
+    expect(some.routeOf('POST', '/v1/some')).toMatchObject({ ...write.route, template: '/v1/some' })
+    expect(some.routeOf('HEAD', '/v1/some')).toMatchObject(USAGE.route)
     for (const method of ['PUT', 'OPTIONS', 'constructor'])
-      expect(table.routeOf(method, '/v1/some')).toMatchObject({ failure: { allow: ['GET', 'POST'] } })
-    expect(table.routeOf('GET', '/api/keys')).toBeNull()
+      expect(some.routeOf(method, '/v1/some')).toMatchObject({ failure: { allow: ['GET', 'POST'] } })
+    expect(some.routeOf('GET', '/api/keys')).toBeNull()
   })
 
   test('a handler of a public endpoint that treats its caller as known does not compile', () => {

@@ -21,7 +21,7 @@ import type { Reply } from '../middleware/response/reply'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { costing } from '../routing/cost'
 import { freeEndpoint, publicEndpoint, served } from '../routing/endpoint'
-import type { Endpoints } from '../routing/endpoint-table'
+import type { EndpointTable } from '../routing/endpoint-table'
 import { CALLER_USAGE_QUERY } from '../usage/usage-answers'
 import { type ToolCallParts, ToolCalls } from './tool-calls'
 
@@ -45,7 +45,7 @@ const PAID_MCP = publicEndpoint({ paymentInBody: true })
  * who pay per call (spec D10). A tool runs what the operation's own route runs (`ToolCalls`), as the authenticated caller or
  * paid for by the payment in the message: same authorization, same price, same ledger. It counts once against the rate limit.
  */
-export function mcpRoutes(parts: McpParts, endpoints: Endpoints) {
+export function mcpRoutes(parts: McpParts, endpoints: EndpointTable) {
   const mcp = new McpRoute(parts, endpoints)
   return routeGroup({ name: 'mcp' })
     .post(
@@ -116,7 +116,7 @@ class McpRoute {
   private readonly hosts: ReadonlySet<string>
   private readonly running = new RunningCalls()
 
-  constructor(parts: McpParts, endpoints: Endpoints) {
+  constructor(parts: McpParts, endpoints: EndpointTable) {
     this.parts = parts
     this.calls = new ToolCalls(parts, endpoints)
     this.hosts = new Set([...parts.ownOrigins].map((origin) => new URL(origin).host))

@@ -15,7 +15,7 @@ import { failureOf, failureResponse, type OnFault } from '../middleware/response
 import type { Reply } from '../middleware/response/reply'
 import { wireModel } from '../models/record'
 import type { ResearchCalls } from '../models/research-calls'
-import { type Endpoints, UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
+import { type EndpointTable, UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
 import type { Social } from '../social/record'
 import { startLink } from '../social/start-link'
 import { CALLER_USAGE_QUERY, type UsageAnswers } from '../usage/usage-answers'
@@ -37,9 +37,9 @@ export interface ToolCallParts {
  */
 export class ToolCalls {
   private readonly parts: ToolCallParts
-  private readonly endpoints: Endpoints
+  private readonly endpoints: EndpointTable
 
-  constructor(parts: ToolCallParts, endpoints: Endpoints) {
+  constructor(parts: ToolCallParts, endpoints: EndpointTable) {
     this.parts = parts
     this.endpoints = endpoints
   }
@@ -55,7 +55,7 @@ export class ToolCalls {
     const url = new URL(call.path, context.url)
     const route = call.imported
       ? soldRoute(call.imported.match)
-      : (this.endpoints.table.routeOf(call.method, url.pathname) ?? UNKNOWN_ENDPOINT)
+      : (this.endpoints.routeOf(call.method, url.pathname) ?? UNKNOWN_ENDPOINT)
     let reply: Reply | null = null
     try {
       const opened = await gate.openWithin(context, { route, method: call.method, url }, payment)

@@ -1,6 +1,6 @@
 import { failure } from '../../core/failure'
 import { isGated, isProbe } from '../routing/endpoint'
-import { type Endpoints, UNKNOWN_ENDPOINT, wrongMethod } from '../routing/endpoint-table'
+import { type EndpointTable, UNKNOWN_ENDPOINT, wrongMethod } from '../routing/endpoint-table'
 import type { DashboardFiles } from '../system/dashboard-files'
 import type { Gate } from './gate'
 import { type Admission, type BunServer, type ContextDeps, RequestContext, routeGroup } from './request-context'
@@ -20,10 +20,10 @@ export interface RequestHookOptions {
  * Runs around every request. Creates its context, sets request ids on every response, and gives all failures one shape. A gated path
  * that no route answers is authenticated here, so that even its 404, 405 and 503 carry the limit headers.
  */
-export function requestHooks(options: RequestHookOptions, endpoints: Endpoints) {
+export function requestHooks(options: RequestHookOptions, endpoints: EndpointTable) {
   const { contexts, gate, dashboard, isDraining, onFault } = options
   const routeAt = ({ request: { method }, url: { pathname } }: RequestContext) =>
-    endpoints.table.routeOf(method, pathname) ?? UNKNOWN_ENDPOINT
+    endpoints.routeOf(method, pathname) ?? UNKNOWN_ENDPOINT
   const admission: Admission = { open: (context, route) => gate.open(context, route ?? routeAt(context)) }
   const refuse = ({ ids, url, reply, readings }: RequestContext, error: unknown): Response => {
     const problem = failureOf(error, ids.own, onFault)
@@ -56,11 +56,10 @@ export function requestHooks(options: RequestHookOptions, endpoints: Endpoints) 
       if (isGated(pathname) && !context.reply && (isUnrouted || error instanceof Failed))
         return refuseUnrouted(context, error)
       if (!isUnrouted) return refuse(context, error)
-      const allow = endpoints.table.methodsAt(pathname)
+      const allow = endpoints.methodsAt(pathname)
       if (allow.length > 0) return refuse(context, new Failed(wrongMethod(request.method, allow)))
       return (
-        dashboard.answer(request) ??
-        refuse(context, new Failed(endpoints.table.unknown(request.method, pathname).failure))
+        dashboard.answer(request) ?? refuse(context, new Failed(endpoints.unknown(request.method, pathname).failure))
       )
     })
 }

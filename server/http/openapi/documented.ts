@@ -128,14 +128,14 @@ export function declaring({ detail, declaration }: Hook, more: Declaration): Hoo
 }
 
 /** What a mounted route declares. */
-export function declarationOf(hooks: unknown): Declaration {
+export function readDeclaration(hooks: unknown): Declaration {
   return (Reflect.get(Object(hooks), 'declaration') as Declaration | undefined) ?? {}
 }
 
 /** Describes all mounted routes, for @elysiajs/swagger to collect. */
 export function describeRoutes(mounted: readonly { readonly method: string; readonly hooks: unknown }[]): void {
   for (const { method, hooks } of mounted) {
-    const { docs, tables = [], callers = ANYBODY } = declarationOf(hooks)
+    const { docs, tables = [], callers = ANYBODY } = readDeclaration(hooks)
     if (!docs) continue
     const failures = [...docs.failures, ...(callers.refusals?.(method) ?? [])]
     const detail: object = Object(Reflect.get(Object(hooks), 'detail'))

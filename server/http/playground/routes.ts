@@ -11,7 +11,7 @@ import { Failed, notFound, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
 import { costing, READ } from '../routing/cost'
-import type { Endpoints, EndpointTable } from '../routing/endpoint-table'
+import type { EndpointTable } from '../routing/endpoint-table'
 import { TriedCall } from './record'
 
 /** A form of a call, which may have files, and the call that it belongs to. */
@@ -31,7 +31,7 @@ const FORWARDED_HEADERS =
  */
 export function tryRoutes(
   parts: { owners: OwnerSessions; keys: Keys },
-  endpoints: Endpoints,
+  endpoints: EndpointTable,
   dispatch: (request: Request) => Promise<Response>,
 ) {
   const { owners, keys } = parts
@@ -39,7 +39,7 @@ export function tryRoutes(
     '/try',
     ...allowed(signedIn(owners), costing(READ, UNDOCUMENTED), async ({ accountId, context }) => {
       const sent = await sentCall(context)
-      const { keyId, ...call } = describedCall(sent, context.url.origin, endpoints.table)
+      const { keyId, ...call } = describedCall(sent, context.url.origin, endpoints)
       const key = await keys.find(accountId, keyId)
       if (!key) throw notFound('This key does not exist.')
       // A model can be silent for longer than the idle timeout; every endpoint has its own deadline.

@@ -9,7 +9,7 @@ import {
   type SignedInUser,
 } from '../middleware/caller/owner-session'
 import type { RequestContext } from '../middleware/request-context'
-import { type Access, type Callers, declarationOf, declaring, type Hook } from '../openapi/documented'
+import { type Access, type Callers, declaring, type Hook, readDeclaration } from '../openapi/documented'
 import { type Endpoint, type MountedHandler, served } from './endpoint'
 
 /** The callers of a route. `Known`: the facts that its handler gets about the caller. */
@@ -72,7 +72,7 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
 
 /** The access that a mounted route below `/api` declares, or null. */
 export function declaredAccess(hooks: unknown): ApiAccess | null {
-  const { callers } = declarationOf(hooks)
+  const { callers } = readDeclaration(hooks)
   return callers instanceof ApiAccess ? callers : null
 }
 

@@ -1,7 +1,7 @@
 import { SOLD } from '../../core/catalog/operations'
 import { failure } from '../../core/failure'
 import type { Route } from '../../pipeline/call'
-import { declarationOf } from '../openapi/documented'
+import { readDeclaration } from '../openapi/documented'
 import { declaredAccess } from './api-access'
 import { type Cost, costOfMethod, unitsOf } from './cost'
 import { API_WILDCARD, asMounted, declaredEndpoints, type Endpoint, isGated } from './endpoint'
@@ -50,7 +50,7 @@ interface Entry {
 
 /**
  * All mounted routes, looked up by path where no request is routed: for refusals, with `Allow` and hints, and for calls that are made or
- * looked up from inside. Immutable: to mount more, replace the table (`Endpoints`).
+ * looked up from inside. Handlers get it before all of them are mounted.
  */
 export class EndpointTable {
   /** By path, or by the source of the endpoint's own pattern; in mounting order. */
@@ -60,20 +60,22 @@ export class EndpointTable {
   /** Those that routes declare, by method and path as mounted. */
   private readonly costs = new Map<string, Cost>()
 
-  /** The table of the whole gateway. Also throws if an operation that is sold has no route. */
-  static ofGateway(mounted: readonly MountedRoute[], imported?: ImportedRoutes): EndpointTable {
-    const served = new Set(mounted.flatMap(({ hooks }) => declaredEndpoints(hooks).map(soldName)))
-    const missing = SOLD.filter((name) => !served.has(name))
-    if (missing.length > 0) throw new Error(`No route serves ${missing.join(', ')}. Mount each with served(...).`)
-    return new EndpointTable(mounted, imported)
+  constructor(imported: ImportedRoutes = NONE_IMPORTED) {
+    this.imported = imported
   }
 
   /** Throws if a route that is gated or below `/api` does not say who may call it, an ungated one is an endpoint, or two conflict. */
-  constructor(routes: readonly MountedRoute[], imported: ImportedRoutes = NONE_IMPORTED) {
-    this.imported = imported
+  mount(routes: readonly MountedRoute[]): this {
     for (const route of routes)
       if (isGated(route.path)) this.addGated(route)
       else this.addOpen(route)
+    return this
+  }
+
+  /** Throws if an operation that is sold has no route. */
+  requireSold(): void {
+    const missing = SOLD.filter((name) => this.callsOf(name).length === 0)
+    if (missing.length > 0) throw new Error(`No route serves ${missing.join(', ')}. Mount each with served(...).`)
   }
 
   private addGated({ method, path, hooks }: MountedRoute): void {
@@ -83,7 +85,7 @@ export class EndpointTable {
       throw new Error(
         `${method} ${path} does not say who may call it. Mount it with served(...), see docs/CONTRIBUTING.md.`,
       )
-    const cost = declarationOf(hooks).cost ?? costOfMethod(method)
+    const cost = readDeclaration(hooks).cost ?? costOfMethod(method)
     for (const declared of endpoints) {
       const { pattern = pathPattern(path) } = declared
       const name = declared.pattern?.source ?? path
@@ -105,7 +107,7 @@ export class EndpointTable {
       throw new Error(
         `${method} ${path} does not say who may call it. Mount it with allowed(...), see docs/CONTRIBUTING.md.`,
       )
-    const { cost } = declarationOf(hooks)
+    const { cost } = readDeclaration(hooks)
     if (cost !== undefined) this.costs.set(`${method} ${path}`, cost)
     if (!path.includes('*')) this.open.push({ method, pattern: pathPattern(path) })
   }
@@ -125,7 +127,7 @@ export class EndpointTable {
     if (!entry) return isGated(path) ? (this.imported.routeOf(method, path) ?? this.unknown(method, path)) : null
     const { route } = entry.endpoints.get(method === 'HEAD' ? 'GET' : method) ?? {}
     if (route && (method !== 'HEAD' || route.kind !== 'priced')) return route
-    return { kind: 'unmatched', failure: wrongMethod(method, methodsOf(entry)) }
+    return { kind: 'unmatched', failure: wrongMethod(method, allowedMethods(entry)) }
   }
 
   /** The 404 of a path, which names the right one where a slip in a client's base URL explains it. Never a redirect: it would lose bodies and keys. */
@@ -154,7 +156,7 @@ export class EndpointTable {
   /** The methods of a gated path; empty if there is none. Of an imported operation only `method` itself, if it has that. */
   private methodsAtGated(method: string, path: string): readonly string[] {
     const entry = this.entryOf(path)
-    if (entry) return methodsOf(entry)
+    if (entry) return allowedMethods(entry)
     const imported = this.imported.routeOf(method, path)
     if (imported?.kind !== 'unmatched') return imported ? [method] : []
     return imported.failure.allow ?? []
@@ -184,30 +186,13 @@ export class EndpointTable {
   }
 }
 
-/** The current table. It is replaced as a whole, so that each request sees one consistent table. */
-export class Endpoints {
-  private current = new EndpointTable([])
-
-  get table(): EndpointTable {
-    return this.current
-  }
-
-  replace(table: EndpointTable): void {
-    this.current = table
-  }
-}
-
 /** The failure of a method that a path does not support. */
 export function wrongMethod(method: string, allow: readonly string[]) {
   return failure('method_not_allowed', `This endpoint supports ${allow.join(' and ')}, not ${method}.`, { allow })
 }
 
-function methodsOf({ endpoints }: Entry): readonly string[] {
+function allowedMethods({ endpoints }: Entry): readonly string[] {
   return [...endpoints.keys()].sort()
-}
-
-function soldName({ route }: Endpoint): string | null {
-  return route.kind === 'priced' ? route.operation : null
 }
 
 /** Matches exactly the paths of a route such as `/v1/usage/:id`; a parameter is one segment, not empty. */

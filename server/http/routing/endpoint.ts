@@ -3,7 +3,7 @@ import type { ModelOperationName, Operation } from '../../core/catalog/operation
 import type { Scope } from '../../core/credentials/oauth-grant'
 import type { Caller, KnownCaller, Route } from '../../pipeline/call'
 import type { GatedContext, RequestContext } from '../middleware/request-context'
-import { type Access, type Callers, declarationOf, declaring, type Hook } from '../openapi/documented'
+import { type Access, type Callers, declaring, type Hook, readDeclaration } from '../openapi/documented'
 import { type Cost, costOfMethod, unitsOf } from './cost'
 
 /** Paths that need a credential and carry limit headers (spec D9). */
@@ -80,7 +80,7 @@ export const API_WILDCARD = '/apis/v1/*'
 
 /** The endpoints that a mounted route is declared as; none without a declaration. */
 export function declaredEndpoints(hooks: unknown): readonly Endpoint[] {
-  const { callers } = declarationOf(hooks)
+  const { callers } = readDeclaration(hooks)
   return callers && isEndpoint(callers) ? [callers, ...(callers.beside ?? [])] : []
 }
 

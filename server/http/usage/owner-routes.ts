@@ -22,7 +22,7 @@ import { documented } from '../openapi/documented'
 import { logMeaning } from '../openapi/failure-meanings'
 import { allowed, type Id, signedIn } from '../routing/api-access'
 import { costing, EXPORT, logPage, page, usageReport as usageCost } from '../routing/cost'
-import type { Endpoints, EndpointTable } from '../routing/endpoint-table'
+import type { EndpointTable } from '../routing/endpoint-table'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { ExplainedRequest, RequestPage, TransactionPage, UsageReport } from './record'
 import { groupedByTag, type KeysOfAccounts, keysWithTag } from './tags'
@@ -153,12 +153,12 @@ export function ownerUsageRoutes(parts: {
   reports: UsageReports
   statements: AccountStatements
   ledger: Pick<Ledger, 'refundOf'>
-  endpoints: Endpoints
+  endpoints: EndpointTable
   now: () => number
 }) {
   const { owners, reports, credentials, statements, ledger, endpoints, now } = parts
   const searched = (query: { readonly search?: string }) =>
-    query.search === undefined ? null : requestSearch(query.search, endpoints.table)
+    query.search === undefined ? null : requestSearch(query.search, endpoints)
   return routeGroup({ name: 'owner-usage', prefix: '/api' })
     .get(
       '/usage',
@@ -190,7 +190,7 @@ export function ownerUsageRoutes(parts: {
         async ({ accountId }, { id }: Id): Promise<ExplainedRequest> => {
           const call = await reports.request(accountId, null, id)
           if (!call) throw await noCall(reports, id, 'You made no request with this id.')
-          return { ...(await explainedCall(call, ledger)), calls: endpoints.table.callsOf(call.operation) }
+          return { ...(await explainedCall(call, ledger)), calls: endpoints.callsOf(call.operation) }
         },
       ),
     )

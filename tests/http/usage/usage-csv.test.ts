@@ -9,7 +9,7 @@ import type { UsageReports } from '../../../server/core/usage/reports'
 import type { OwnerSessions } from '../../../server/http/middleware/caller/owner-session'
 import type { Intake } from '../../../server/http/middleware/input/intake'
 import { RequestContext, routeGroup } from '../../../server/http/middleware/request-context'
-import { Endpoints } from '../../../server/http/routing/endpoint-table'
+import { EndpointTable } from '../../../server/http/routing/endpoint-table'
 import { ownerUsageRoutes } from '../../../server/http/usage/owner-routes'
 import { accountId, call } from '../../support/ledger-parts'
 
@@ -30,7 +30,7 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
     reports: parts.reports as unknown as UsageReports,
     statements: {} as AccountStatements,
     ledger: { refundOf: async () => ZERO },
-    endpoints: new Endpoints(),
+    endpoints: new EndpointTable(),
     now: () => 0,
   })
   const deps = { clock: { now: () => 0 }, intake: {} as Intake, addressOf: (socket: Address) => socket }
