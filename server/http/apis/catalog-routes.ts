@@ -85,10 +85,20 @@ function importedEntry({ api, operation }: SoldOperation, { prices, upToFrom }: 
   const { name, method, path, title, description, effect, parameters, examples } = operation
   const inputs = inputNames(parameters)
   return {
-    ...{ name, kind: 'imported', api: api.name, text: [name, title, description, api.title].join(' ').toLowerCase() },
+    name,
+    kind: 'imported',
+    api: api.name,
+    text: [name, title, description, api.title].join(' ').toLowerCase(),
     record: () => ({
-      ...{ name, api: api.name, api_title: api.title, method, path: `/apis/v1/${api.name}${path}`, title, description },
-      ...{ effect, pay_per_request: isPayable({ api, operation }, upToFrom) },
+      name,
+      api: api.name,
+      api_title: api.title,
+      method,
+      path: `/apis/v1/${api.name}${path}`,
+      title,
+      description,
+      effect,
+      pay_per_request: isPayable({ api, operation }, upToFrom),
       price: priceRecordOf(soldPrice(prices, { api, operation }, null).price),
       input_schema: inputSchema(operation),
       parameters: parameters.map(({ name, in: location }, i) => ({ input: inputs[i] ?? name, name, in: location })),
@@ -104,10 +114,20 @@ function builtInEntry(
 ): Entry {
   const api = path.split('/')[3] ?? ''
   return {
-    ...{ name, kind: 'built_in', api, text: [name, title, description].join(' ').toLowerCase() },
+    name,
+    kind: 'built_in',
+    api,
+    text: [name, title, description].join(' ').toLowerCase(),
     record: () => ({
-      ...{ name, api, api_title: BUILT_IN_TITLES[api] ?? api, method: methods[0] ?? 'GET', path, title, description },
-      ...{ effect: effect ?? 'read', pay_per_request: payable === true },
+      name,
+      api,
+      api_title: BUILT_IN_TITLES[api] ?? api,
+      method: methods[0] ?? 'GET',
+      path,
+      title,
+      description,
+      effect: effect ?? 'read',
+      pay_per_request: payable === true,
       price: { mode: 'fixed', usd: formatUsd(currentPrice(prices, name, null).amount), unit },
       input_schema: bodySchema(parameters),
       parameters: Object.entries(parameters).flatMap(([name, { in: location }]) =>

@@ -375,8 +375,11 @@ function auditDetail(api: Api, previous: Api | null): Record<string, unknown> {
   const few = (list: readonly string[]) =>
     list.length > 50 ? [...list.slice(0, 50), `and ${list.length - 50} more`] : list
   return {
-    ...{ ...settingsOf(api), settings },
-    ...{ added: few(added), changed: few(changed), removed: few(removed) },
+    ...settingsOf(api),
+    settings,
+    added: few(added),
+    changed: few(changed),
+    removed: few(removed),
   }
 }
 
