@@ -67,6 +67,11 @@ describe('a slip in a base URL', () => {
     expect(imported.message).toContain('Its path is /apis/v1/weather/v2/forecast, with GET:')
   })
 
+  test('repeats no path that is longer than a client could have by mistake', async () => {
+    const { message } = await refusalOf(gateway.as(key, `/v1beta/v1beta/models/${'a'.repeat(4000)}`))
+    expect(message.length).toBeLessThan(100)
+  })
+
   test("Azure's paths are named as not offered", async () => {
     const path = '/openai/deployments/gpt/chat/completions?api-version=2024-10-21'
     expect((await refusalOf(gateway.as(key, path, { method: 'POST', body: '{}' }))).message).toContain(

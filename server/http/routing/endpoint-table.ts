@@ -18,6 +18,8 @@ const AZURE_PATH = {
 
 /** Paths whose routes say who may call them (`api-access.ts`). */
 const API = /^\/api(\/|$)/
+/** In characters. */
+const LONGEST_SLIP = 200
 
 /** The route of a path that matches no endpoint. */
 export const UNKNOWN_ENDPOINT = {
@@ -133,6 +135,8 @@ export class EndpointTable {
   /** The 404 of a path, which names the right one where a slip in a client's base URL explains it. Never a redirect: it would lose bodies and keys. */
   unknown(method: string, path: string): Route & { readonly kind: 'unmatched' } {
     if (AZURE.test(path)) return AZURE_PATH
+    // No client's base URL is that long, and a message repeats no long text of a caller.
+    if (path.length > LONGEST_SLIP) return UNKNOWN_ENDPOINT
     const clean = path
       .replace(/\/{2,}/g, '/')
       .replace(/(?<=.)\/$/, '')
