@@ -1,7 +1,6 @@
 import { describe, expect, spyOn, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { CallLog } from '../server/compose/observing/call-log'
-import { MoneyLog } from '../server/compose/observing/money-log'
+import { CallLog, MoneyLog } from '../server/compose/observing/log-lines'
 import type { LogFormat } from '../server/config'
 import type { LedgerEntry } from '../server/core/ledger/entry'
 import { micros } from '../server/core/money'

@@ -9,7 +9,7 @@ import { StuckRecords } from '../core/ledger/stuck-records'
 import { WatchedJournal } from '../core/ledger/watched-journal'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
 import type { Log } from '../log'
-import { MoneyLog } from './observing/money-log'
+import { MoneyLog } from './observing/log-lines'
 import { eventWriter } from './webhooks'
 
 interface LedgerNeeds {

@@ -12,8 +12,7 @@ import type { Readiness } from '../../http/system/readiness'
 import type { Log } from '../../log'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
 import type { ComposedCore } from '../core'
-import { CallLog } from './call-log'
-import { openOperatorLog } from './operator-log'
+import { CallLog, openOperatorLog } from './log-lines'
 
 interface Parts {
   readonly log: Log
