@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { LogSink } from '../../../server/adapters/stores/libsql/journal/log-sink'
+import { LogSink } from '../../../server/adapters/stores/libsql/journal/log-journal'
 import { accountId, charge } from '../../support/ledger-parts'
 
 const FULL = 'the log is full: the database takes no writes'
