@@ -293,12 +293,13 @@ describe('deliveries within a minute', () => {
     for (let i = 0; i < 5; i++) await confirmed(`/loud${i}`)
     await confirmed('/other', other)
     await publish(30, [owner, other])
-    await round()
+    // An endpoint that was slow once, on a busy machine, gets its next ones in the next rounds.
+    await seconds(5)
     const to = (path: string) => events().filter((one) => one.path.startsWith(path)).length
     expect([to('/loud'), to('/other')]).toEqual([10, 10])
-    await seconds(59)
+    await seconds(55)
     expect(received).toHaveLength(20)
-    await seconds(1)
+    await seconds(5)
     expect([to('/loud'), to('/other')]).toEqual([20, 20])
   })
 
