@@ -1,22 +1,16 @@
 import { join } from 'node:path'
 import { compose } from './compose'
-import { isInUse, refuseLostData, takeDataFolder } from './compose/data-folder'
+import { isInUse, refuseLostData, startProblem, takeDataFolder } from './compose/data'
 import { logSelfCheck } from './compose/self-check'
-import { startProblem } from './compose/start-problem'
 import { type Config, changedSettings, dataFolder, givenNow, logFormat, validConfig } from './config'
 import { ConfigError } from './config/config-error'
 import { reasonOf } from './core/result'
-import { HandOver, takeOver } from './hand-over'
+import { HandOver, takeOver, WaitingRoom } from './hand-over'
 import { CONTROL_SOCKET } from './http/operator/control'
-import { freePort, type Listening, listen, listenControl, listenMetrics } from './listen'
-import { type Log, openLog, type ProcessLog } from './log'
-import { LogOutput, logFileProblem } from './log-output'
-import { PortError } from './open-port'
+import { freePort, type Listening, listen, listenControl, listenMetrics, PortError } from './listen'
+import { type Log, LogOutput, logFileProblem, openLog, type ProcessLog } from './log'
 import { secureFolder } from './setup/secure-folder'
 import { unmountedVolume } from './setup/unmounted-volume'
-import { drainMsOf, stopInOrder } from './stopping'
-import { WaitingRoom } from './waiting-room'
-import { claimNotice, readyLine, welcome } from './welcome'
 
 type Gateway = Awaited<ReturnType<typeof compose>>
 type Lock = Awaited<ReturnType<typeof takeDataFolder>>
@@ -206,6 +200,87 @@ function progress(log: Log): (done: number, total: number) => void {
     tenth = now
     log.info(`building the search index: ${now * 10} %`)
   }
+}
+
+/** The message at startup: that the gateway is ready, and what to do next. */
+function welcome(url: string, startedMs: number, isFresh: boolean): string {
+  const ready = readyLine(url, startedMs)
+  const next = isFresh
+    ? [
+        'Next: sign up, create a key, search.',
+        `  curl -c cookies.txt -H 'content-type: application/json' ${url}/api/auth/sign-up/email \\`,
+        `    -d '{"name":"Ada","email":"ada@example.com","password":"correct horse battery"}'`,
+        `  curl -b cookies.txt -H 'content-type: application/json' ${url}/api/keys -d '{"name":"My first key"}'`,
+        `  curl -H "Authorization: Bearer $GATEWAY_API_KEY" '${url}/apis/v1/websearch/images/search?q=credit%20card'`,
+      ]
+    : [`Try: curl -i '${url}/apis/v1/websearch/images/search?q=credit%20card'`]
+  return [ready, ...next, 'Stop with Ctrl-C.', ''].join('\n')
+}
+
+/** That the gateway is ready, in one line. */
+function readyLine(url: string, startedMs: number): string {
+  return `Gateway ready at ${url} (${(startedMs / 1000).toFixed(1)} s)`
+}
+
+/** The message at startup while there is no operator: how to become it with the one-time token. */
+function claimNotice(url: string, token: string, mayBeFirst: boolean): string {
+  const who = mayBeFirst
+    ? 'The first account becomes operator if it signs up on this machine. To claim operator rights from elsewhere:'
+    : 'This gateway has no operator yet. To claim operator rights:'
+  return `${who}\n  sign up, open ${url}/operator and enter this one-time token: ${token}\n`
+}
+
+/** Time for the last responses after streams were aborted. */
+const LAST_RESPONSES_MS = 2_000
+/** A call that takes its whole deadline ends within the default of DRAIN_SECONDS. */
+const MARGIN_MS = 5_000
+
+interface Running {
+  readonly config: Pick<Config, 'drainNoticeSeconds' | 'drainSeconds'>
+  readonly log: ProcessLog
+  readonly web: Listening
+  readonly gateway: {
+    readonly stopping: { announce(): void; drain(): void }
+    longestCallMs(): number
+    streamsEnded(maxMs: number): Promise<void>
+    close(): Promise<void>
+  }
+  /** Parts that end after the last call, in this order. */
+  readonly closers: readonly (() => unknown)[]
+}
+
+/**
+ * Stops the process in order: `/ready` says `draining` for DRAIN_NOTICE_SECONDS while calls are served as before, then the port closes, and
+ * calls in progress have DRAIN_SECONDS to end. `hurry` ends the notice early.
+ */
+async function stopInOrder(running: Running, signal: string, hurry: Promise<unknown>): Promise<void> {
+  const { config, log, web, gateway, closers } = running
+  gateway.stopping.announce()
+  // Proxies keep connections open: each closes after its next response, so that none is cut while a request arrives.
+  web.retireConnections()
+  const noticeMs = config.drainNoticeSeconds * 1000
+  if (noticeMs > 0) {
+    log.info(`${signal}: stopping; new calls are served for the time of the notice`, { seconds: noticeMs / 1000 })
+    await Promise.race([Bun.sleep(noticeMs), hurry])
+  }
+  web.closePort()
+  gateway.stopping.drain()
+  const drainMs = drainMsOf(config, gateway)
+  log.info(`${signal}: finishing requests in progress`)
+  const until = performance.now() + drainMs
+  await gateway.streamsEnded(drainMs)
+  await web.stop(Math.max(LAST_RESPONSES_MS, until - performance.now()))
+  for (const close of closers) await close()
+  log.flush()
+  log.info('stopped')
+}
+
+/** How long a stop waits for calls in progress. */
+function drainMsOf(
+  { drainSeconds }: Pick<Config, 'drainSeconds'>,
+  { longestCallMs }: { longestCallMs(): number },
+): number {
+  return drainSeconds === null ? longestCallMs() + MARGIN_MS : drainSeconds * 1000
 }
 
 /** Reads the settings and starts. Not at the top level, where an `await` would keep a bundle from holding bytecode. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { HandOver } from '../server/hand-over'
-import { WaitingRoom } from '../server/waiting-room'
+import { HandOver, WaitingRoom } from '../server/hand-over'
 import { until } from './support/until'
 
 /** One gateway hands over to the next. */

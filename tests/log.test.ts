@@ -4,8 +4,7 @@ import { CallLog, MoneyLog } from '../server/compose/observing/log-lines'
 import type { LogFormat } from '../server/config'
 import type { LedgerEntry } from '../server/core/ledger/entry'
 import { micros } from '../server/core/money'
-import { openLog } from '../server/log'
-import { LogOutput } from '../server/log-output'
+import { LogOutput, openLog } from '../server/log'
 
 function open(format: LogFormat = 'text') {
   const lines: string[] = []

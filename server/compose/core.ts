@@ -1,4 +1,5 @@
 import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
+import { KeyRing } from '../adapters/sealing/key-ring'
 import { LibsqlAppGrants } from '../adapters/stores/libsql/app-grants'
 import type { Stores } from '../adapters/stores/libsql/stores'
 import { MemoryEvents } from '../adapters/stores/memory/events'
@@ -10,21 +11,39 @@ import { SignUp } from '../core/accounts/sign-up'
 import { LimitRequests } from '../core/accounts/staff/limit-requests'
 import { Operator } from '../core/accounts/staff/operator'
 import { SetupToken } from '../core/accounts/staff/setup-token'
+import { ApiRegistry } from '../core/apis/api-store'
+import { Closings } from '../core/apis/closings'
 import { type Clock, isoTime } from '../core/clock'
+import { BytesInProgress } from '../core/limits/bytes-in-progress'
 import { Limiter } from '../core/limits/limiter'
 import type { OutboundFetch } from '../core/outbound/outbound-fetch'
+import { resealTexts, type SealedTexts } from '../core/secrets/resealing'
 import { RecentLatencies } from '../core/usage/recent-latencies'
 import { PRODUCT } from '../core/version'
 import { Intake } from '../http/middleware/input/intake'
-import { UnreadAnswers } from '../http/middleware/response/unread-answers'
+import { UnreadAnswers, type UnreadCaps } from '../http/middleware/response/unread-answers'
+import type { Log } from '../log'
 import { composeAgents } from './agents'
-import { openUpstreamWallet } from './apis/upstream-payments'
+import { openUpstreamWallet } from './apis/imported-apis'
 import { openData } from './data'
 import { composeLedger } from './ledger'
-import { openOnSale } from './on-sale'
-import { resealSecrets } from './resealing'
-import { roomForAnswers, roomForBodies } from './room-for-bodies'
+import { openModelCatalog } from './models'
 import type { Surroundings } from './surroundings'
+
+const MIB = 1024 * 1024
+
+/**
+ * The memory of this process for request bodies: 64 MiB per account or address, and in total 512 MiB or a quarter of
+ * the memory (spec D9).
+ */
+function roomForBodies(): BytesInProgress {
+  return new BytesInProgress({ subject: 64 * MIB, all: Math.min(512 * MIB, process.constrainedMemory() / 4) })
+}
+
+/** The same for answers that their readers have not taken: 32 MiB per account or address, and in total 256 MiB or an eighth of the memory. */
+function roomForAnswers(): UnreadCaps {
+  return { owner: 32 * MIB, all: Math.min(256 * MIB, process.constrainedMemory() / 8) }
+}
 
 export const STOPWATCH: Clock = { now: () => performance.now() }
 
@@ -126,4 +145,37 @@ async function coreOf(
 
 function guardedFetch({ baseUrl }: Config, given: OutboundFetch | undefined): OutboundFetch {
   return given ?? openGuardedFetch({ userAgent: `${PRODUCT} (+${baseUrl})` })
+}
+
+/** What is on sale and at what price. */
+async function openOnSale(config: Config, stores: Stores, clock: Clock) {
+  const apis = new ApiRegistry()
+  const apiClosings = new Closings(stores.apiClosings)
+  const onSale = {
+    async read() {
+      const all = await stores.apis.all()
+      return () => apis.replace(all)
+    },
+  }
+  await stores.copies.add(onSale, apiClosings)
+  const { catalog, reloadModels } = await openModelCatalog(config, stores.models, clock)
+  return { apis, apiClosings, catalog, reloadModels, prices: stores.prices }
+}
+
+/**
+ * Seals the secrets of webhooks and imported APIs with the newest key. Returns what says, once that is done, whether older keys can be removed as far as
+ * these are concerned.
+ */
+async function resealSecrets({ sealingKeys }: Config, all: readonly SealedTexts[], log: Log): Promise<() => boolean> {
+  let isComplete = true
+  if (sealingKeys.length < 2) return () => isComplete
+  const onTrouble = (reason: string) => {
+    isComplete = false
+    log.warn('sealing', { reason })
+  }
+  const sealing = new KeyRing(sealingKeys)
+  let resealed = 0
+  for (const texts of all) resealed += await resealTexts({ texts, sealing, onTrouble })
+  if (resealed > 0) log.info('sealing: secrets of webhooks and APIs were sealed with the newest key', { resealed })
+  return () => isComplete
 }

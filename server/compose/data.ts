@@ -1,3 +1,7 @@
+import { existsSync } from 'node:fs'
+import { openBackupTarget } from '../adapters/backup/open-target'
+import { DataFolderInUse, lockDataFolder } from '../adapters/stores/libsql/driver/file/held-file'
+import { namedProblem } from '../adapters/stores/libsql/driver/named-problem'
 import { Opened } from '../adapters/stores/libsql/driver/opened'
 import { openDatabase } from '../adapters/stores/libsql/open-database'
 import { openStores } from '../adapters/stores/libsql/stores'
@@ -5,9 +9,47 @@ import type { Config } from '../config'
 import { isSold } from '../core/catalog/operations'
 import { assertClock } from '../core/ledger/clock-check'
 import type { RestorableCounters } from '../core/ledger/hold'
+import { reasonOf } from '../core/result'
+import type { Log } from '../log'
 import { putBackNote } from './backup/after-restore'
+import { databaseFileOf } from './backup/data-health'
 import { upgradeCopy } from './backup/upgrade-copy'
 import type { Surroundings } from './surroundings'
+
+/** Locks the data folder for this process. Throws `DataFolderInUse` when another gateway uses it. */
+export function takeDataFolder({ dataDir }: Pick<Config, 'dataDir'>): Promise<{ release(): void }> {
+  return lockDataFolder(dataDir)
+}
+
+/** Whether another gateway has the data folder. */
+export function isInUse(error: unknown): boolean {
+  return error instanceof DataFolderInUse
+}
+
+/**
+ * Refuses to begin a new gateway while `BACKUP_TO` has copies of this one (of its SECRET_KEY): its data is missing. A place that cannot be
+ * read decides nothing.
+ */
+export async function refuseLostData(
+  { databaseUrl, dataDir, backup, newDataDir }: Pick<Config, 'databaseUrl' | 'dataDir' | 'backup' | 'newDataDir'>,
+  isNew: boolean,
+  log: Log,
+): Promise<void> {
+  const file = databaseFileOf(databaseUrl)
+  if (file === null) return
+  if (existsSync(file)) {
+    if (newDataDir) log.warn('NEW_DATA_DIR=true is for one start: unset it, or a missing volume starts a new gateway')
+    return
+  }
+  if (newDataDir || isNew || backup.to === null) return
+  const target = openBackupTarget(backup.to, { access: backup.access, workFolder: '' })
+  const copies = await target.copies().catch(() => [])
+  const newest = copies.filter(({ secretMark }) => secretMark === backup.secretMark).at(-1)
+  if (newest)
+    throw new Error(
+      `${dataDir} has no database, but ${backup.to} has copies of this gateway, the newest ${newest.name}. Mount the volume of DATA_DIR, or run "gateway operator restore ${backup.to}". To begin a new gateway, start once with --new, or NEW_DATA_DIR=true`,
+    )
+}
 
 /** How long a caller waits for the commit of its charge before it gets a 503. */
 const COMMIT_PATIENCE_MS = 10_000
@@ -56,4 +98,9 @@ export async function openData(config: Config, surroundings: Surroundings, count
     await opened.close()
     throw error
   }
+}
+
+/** Why a gateway did not start, in words for its operator: with the name of the database if that failed. */
+export function startProblem({ databaseUrl }: Pick<Config, 'databaseUrl'>, error: unknown): string {
+  return reasonOf(namedProblem(databaseUrl, error))
 }

@@ -1,8 +1,7 @@
 import type { Stores } from '../adapters/stores/libsql/stores'
 import type { LoadedHolds } from '../adapters/stores/memory/loaded-holds'
 import type { Clock } from '../core/clock'
-import { journalEvents } from '../core/events/journal-events'
-import type { LiveEvents } from '../core/events/live-events'
+import type { EventPublisher, LiveEvents } from '../core/events/live-events'
 import type { JournalObserver } from '../core/ledger/journal'
 import { Ledger } from '../core/ledger/ledger'
 import { StuckRecords } from '../core/ledger/stuck-records'
@@ -57,5 +56,27 @@ function latencyObserver(latencies: RecentLatencies): JournalObserver {
       if (call) latencies.add(call)
     },
     noted: (call) => latencies.add(call),
+  }
+}
+
+/**
+ * Publishes an account's calls and money movements once they are durable. All of them pass through the journal, so nothing else needs to
+ * publish them. Without a follower of the account, it costs one look-up per record.
+ */
+function journalEvents(events: EventPublisher): JournalObserver {
+  return {
+    committed({ call, change, entries }) {
+      const accountId = call?.accountId ?? change?.accountId
+      if (!accountId || !events.isFollowed(accountId)) return
+      if (call) events.publish(call.accountId, { type: 'call', call })
+      if (!change) return
+      events.publish(change.accountId, { type: 'balance' })
+      if (change.toppedUp !== 0) events.publish(change.accountId, { type: 'tier' })
+      if (entries.some((entry) => entry.kind === 'top_up'))
+        events.publish(change.accountId, { type: 'topup', id: null })
+    },
+    noted(call) {
+      events.publish(call.accountId, { type: 'call', call })
+    },
   }
 }

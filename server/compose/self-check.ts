@@ -94,7 +94,7 @@ async function mail({ mail: settings }: Settings): Promise<Outcome> {
 
 async function cardKey({ cards }: Settings): Promise<Outcome> {
   if (!cards) return { state: 'off' }
-  const { stripeKeyProblem } = await import('../adapters/payments/stripe/stripe-key')
+  const { stripeKeyProblem } = await import('../adapters/payments/stripe/stripe-access')
   const problem = await stripeKeyProblem(cards)
   return problem === null ? { state: 'STRIPE_SECRET_KEY is accepted' } : { problem }
 }

@@ -1,4 +1,5 @@
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
+import type { IdempotencyRecords } from '../core/idempotency/idempotency-record'
 import { reasonOf } from '../core/result'
 import type { PrunedTable, RetentionDays, RetentionStore } from '../core/usage/retention'
 import type { Log } from '../log'
@@ -80,5 +81,13 @@ function paused(ms: number, signal: AbortSignal): Promise<void> {
     }
     const timer = setTimeout(end, ms)
     signal.addEventListener('abort', end, { once: true })
+  })
+}
+
+/** Deletes expired idempotency records every hour. */
+export function startIdempotencyPruning(records: Pick<IdempotencyRecords, 'prune'>, clock: Clock, log: Log): Job {
+  return startJob(() => records.prune(clock.now()), {
+    everyMs: HOUR_MS,
+    onError: (error) => log.warn('expired idempotency records could not be deleted', { reason: reasonOf(error) }),
   })
 }

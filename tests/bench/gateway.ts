@@ -1,4 +1,4 @@
-import { takeDataFolder } from '../../server/compose/data-folder'
+import { takeDataFolder } from '../../server/compose/data'
 import { freePort, listen } from '../../server/listen'
 import {
   benchApis,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { parseTraceparent } from '../../server/adapters/tracing/traceparent'
+import { parseTraceparent } from '../../server/adapters/tracing/otlp-tracer'
 import { err } from '../../server/core/result'
 import { openApiGateway } from '../support/api-upstream'
 import { CONTEXT as CONTEXT_BODY, IMAGES as IMAGES_BODY } from '../support/doubles/brave-bodies'

@@ -1,4 +1,4 @@
-import { BookBuilder } from '../../server/core/goggles/book-builder'
+import { BookBuilder } from '../../server/core/goggles/rule-book'
 import { RuleSet } from '../../server/core/goggles/rule-set'
 
 /** The rules of goggles, each in a book of its own. */

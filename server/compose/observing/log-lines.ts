@@ -3,13 +3,17 @@ import { MINUTE_MS, SECOND_MS } from '../../core/clock'
 import type { EntryKind } from '../../core/ledger/entry'
 import type { JournalObserver, JournalRecord } from '../../core/ledger/journal'
 import { formatUsd } from '../../core/money'
+import { reasonOf } from '../../core/result'
 import type { EndedCall } from '../../core/telemetry/ended-call'
-import { startOperatorLog } from '../../jobs/operator-log'
+import type { OnFault } from '../../http/middleware/response/failures'
+import { startJob } from '../../jobs/job'
 import type { Log } from '../../log'
 
 /** Lines per second and key. A flood of one key does not hide the others. */
 const LINES_PER_SECOND = 10
 const SUMMARY_MS = MINUTE_MS
+/** How often the audit log is read. */
+const ACTS_MS = 2 * SECOND_MS
 
 interface Budget {
   since: number
@@ -172,7 +176,10 @@ export async function openOperatorLog(acts: OperatorActs, log: Log) {
       log.info('an operator acted', { action, by: actor.id, ...about, audit: id })
     }
   }
-  const job = startOperatorLog(follow, log)
+  const job = startJob(follow, {
+    everyMs: ACTS_MS,
+    onError: (error) => log.warn('the audit log could not be read for the log', { reason: reasonOf(error) }),
+  })
   return {
     /** Reads to the end first. */
     async close() {
@@ -181,4 +188,16 @@ export async function openOperatorLog(acts: OperatorActs, log: Log) {
       lines.summarize()
     },
   }
+}
+
+/** Logs what made a request fail that should not have. */
+export function faultLog(log: Log): OnFault {
+  return (requestId, error) => log.error('request failed', { requestId, reason: stackOf(error) })
+}
+
+/** The stack of an error's cause, without the parameters of a failed SQL statement. */
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause instanceof Error ? error.cause : error
+  return cause.stack ?? cause.message
 }

@@ -12,12 +12,14 @@ import type { Limiter } from '../../core/limits/limiter'
 import type { UnknownCheckoutStore } from '../../core/payments/card-checkout'
 import type { ClaimStore } from '../../core/payments/claim'
 import type { Telemetry } from '../../core/telemetry/telemetry'
-import { startCardComparisons } from '../../jobs/card-comparisons'
-import { startCardRefunds } from '../../jobs/card-refunds'
-import { startIdempotencyPruning } from '../../jobs/idempotency-pruning'
-import { startReceiptChecks } from '../../jobs/receipt-checks'
-import { startReconciliations } from '../../jobs/reconciliations'
-import { startTopUpChecks } from '../../jobs/top-up-checks'
+import {
+  startCardComparisons,
+  startCardRefunds,
+  startReceiptChecks,
+  startReconciliations,
+  startTopUpChecks,
+} from '../../jobs/money-checks'
+import { startIdempotencyPruning } from '../../jobs/retention'
 import type { Log } from '../../log'
 import { balanceFunding } from '../../pipeline/funding/balance'
 import { offering, paymentFunding, paymentRequired } from '../../pipeline/funding/payment'

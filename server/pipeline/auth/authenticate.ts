@@ -1,5 +1,5 @@
 import { suspensionProblem } from '../../core/accounts/account'
-import { mayCallImported } from '../../core/apis/key-rights'
+import { mayCallImported } from '../../core/apis/api-routes'
 import type { Clock } from '../../core/clock'
 import { type Address, formatAddress, limitSubject } from '../../core/credentials/address'
 import { type ApiKey, keyState } from '../../core/credentials/api-key'

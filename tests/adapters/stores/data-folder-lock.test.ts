@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DataFolderInUse, lockDataFolder } from '../../../server/adapters/stores/libsql/driver/file/data-folder-lock'
+import { DataFolderInUse, lockDataFolder } from '../../../server/adapters/stores/libsql/driver/file/held-file'
 
 let folder = ''
 beforeAll(async () => {

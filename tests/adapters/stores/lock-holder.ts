@@ -1,4 +1,4 @@
-import { lockDataFolder } from '../../../server/adapters/stores/libsql/driver/file/data-folder-lock'
+import { lockDataFolder } from '../../../server/adapters/stores/libsql/driver/file/held-file'
 
 // Takes the folder it is given, forgets what it got, says so, and keeps the folder until it is killed.
 await lockDataFolder(process.argv[2] ?? '')

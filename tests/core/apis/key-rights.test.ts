@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type EndpointList, mayCallImported } from '../../../server/core/apis/key-rights'
+import { type EndpointList, mayCallImported } from '../../../server/core/apis/api-routes'
 import { anApi, anOperation } from '../../support/apis'
 
 const api = anApi({ createdAt: 100 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { topUpRecord } from '../../../server/http/billing/record'
-import { startTopUpChecks } from '../../../server/jobs/top-up-checks'
+import { startTopUpChecks } from '../../../server/jobs/money-checks'
 import { openLog } from '../../../server/log'
 import { openEvmSandbox } from '../../support/evm/evm-sandbox'
 import type { Harness } from '../../support/harness'

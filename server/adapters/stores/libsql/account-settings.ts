@@ -1,12 +1,10 @@
-import { and, eq, inArray, isNotNull, ne, or, sql } from 'drizzle-orm'
+import { and, type Column, eq, inArray, isNotNull, ne, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountSettings, AccountSettingsStore } from '../../../core/accounts/account-settings'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
-import { auditRow } from './audit/audit-row'
-import { forgottenTraces } from './audit/forgotten-traces'
-import { accountSettings } from './schema/account-settings'
-import { accountNotes, auditLog } from './schema/accounts'
+import { auditRow } from './audit/audit-trail'
+import { accountNotes, accountSettings, auditLog } from './schema/accounts'
 import { connections } from './schema/connections'
 import { limitRequests } from './schema/limit-requests'
 import { requests } from './schema/usage'
@@ -64,4 +62,22 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
       this.db.delete(accountNotes).where(eq(accountNotes.accountId, account)),
     ])
   }
+}
+
+const without = (column: Column) =>
+  sql`json_remove(${column}, '$.email', '$.from', '$.to', '$.name', '$.note', '$.tags', '$.reason', '$.allowedIps')`
+
+/** The statements that take from the audit log who the owner of a closed account is. */
+function forgottenTraces(db: LibSQLDatabase, account: AccountId) {
+  const ofAccount = eq(auditLog.accountId, account)
+  return [
+    db
+      .update(auditLog)
+      .set({ address: null, detail: without(auditLog.detail), before: without(auditLog.before) })
+      .where(ofAccount),
+    db
+      .update(auditLog)
+      .set({ detail: {}, before: null })
+      .where(and(ofAccount, eq(auditLog.action, 'account.email'))),
+  ] as const
 }

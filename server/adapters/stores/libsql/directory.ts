@@ -10,10 +10,9 @@ import type {
 import type { AuditEntry } from '../../../core/audit'
 import { builtOnce } from '../../../core/built-once'
 import type { AccountId } from '../../../core/ids'
-import { auditRow } from './audit/audit-row'
+import { auditRow } from './audit/audit-trail'
 import { auditLog } from './schema/accounts'
-import { accountDirectory as directory } from './schema/directory'
-import { identityUser } from './schema/identity'
+import { accountDirectory as directory, identityUser } from './schema/identity'
 
 /** The roles are in memory, written through. */
 export class LibsqlDirectory implements AccountDirectory {

@@ -7,7 +7,7 @@ import {
   RETENTION_MS,
 } from '../../../core/idempotency/idempotency-record'
 import type { RequestId } from '../../../core/ids'
-import { idempotencyRecords } from './schema/idempotency-records'
+import { idempotencyRecords } from './schema/usage'
 
 export class LibsqlIdempotencyRecords implements IdempotencyRecords {
   private readonly db: LibSQLDatabase

@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../../core/audit'
 import type { Model } from '../../../core/models/model'
 import type { ModelStore } from '../../../core/models/model-catalog'
 import { parseModelEntry } from '../../../core/models/model-entry'
-import { auditRow } from './audit/audit-row'
+import { auditRow } from './audit/audit-trail'
 import { auditLog, models } from './schema/accounts'
 
 /** Operators' models in memory, written through. */

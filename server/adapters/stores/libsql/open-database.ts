@@ -1,20 +1,18 @@
-import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import { drizzle } from 'drizzle-orm/libsql'
+import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { Clock } from '../../../core/clock'
 import { Copies } from '../../../core/copies'
 import type { LastTimes } from '../../../core/ledger/clock-check'
-import { doubtfulWrites } from './doubtful-writes'
+import { VERSION } from '../../../core/version'
 import { databaseFile } from './driver/file/database-file'
-import { lockDatabaseFile } from './driver/file/database-file-lock'
 import { EpochMark } from './driver/file/epoch-mark'
+import { lockDatabaseFile } from './driver/file/held-file'
 import { databaseName, namedProblem, shownReason } from './driver/named-problem'
 import type { Opened } from './driver/opened'
-import { raiseEpoch } from './driver/raise-epoch'
 import { sqlClient } from './driver/sql-client'
 import { assertSyncedCommits } from './driver/synced-commits'
-import { LateConnection } from './driver/worker/late-connection'
-import { Connection, databaseError } from './driver/worker/worker-connection'
+import { Connection, databaseError, LateConnection } from './driver/worker/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from './driver/worker/worker-threads'
+import type { SqlStatement, WireResult } from './driver/worker-wire'
 import { WriteQueue } from './driver/write-queue'
 import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
 import { lastTimes } from './last-times'
@@ -168,4 +166,38 @@ async function firstAnswer(reader: Connection, url: string): Promise<void> {
       `The database at ${databaseName(url)} does not answer: ${reason} Check DATABASE_URL, such as DATABASE_URL=libsql://db.example.com, and DATABASE_AUTH_TOKEN`,
     )
   }
+}
+
+/** Writes to tables that are in memory as a whole. Roles change by an update; new accounts are not in memory. */
+const COPIED =
+  /^\s*(?:(?:insert(?:\s+or\s+\w+)?\s+into|update(?:\s+or\s+\w+)?|delete\s+from)\s+["`]?(?:models|prices|apis|api_operations|api_prices|api_tools|removed_apis|api_closings)\b|update\s+["`]?account_directory\b)/i
+
+interface Writes {
+  batch(statements: readonly SqlStatement[]): Promise<readonly WireResult[]>
+}
+
+/** Has the copies read again when a write to them failed: it may have been committed nevertheless. */
+function doubtfulWrites(writes: Writes, copies: Pick<Copies, 'doubt'>): Writes {
+  return {
+    batch(statements) {
+      const written = writes.batch(statements)
+      if (statements.some(({ sql }) => COPIED.test(sql))) written.catch(() => copies.doubt())
+      return written
+    },
+  }
+}
+
+const RAISE = `UPDATE owner SET epoch = max(epoch + 1, ?1), asserted = max(epoch + 1, ?1), last_group = 0, version = ?2
+  WHERE id = 1 RETURNING epoch`
+
+/**
+ * Raises the epoch by one, and at least to the time in seconds: what is restored from an older copy begins above every epoch that the
+ * original ever had. Resolves to the new epoch; from then on no older process commits anything.
+ */
+async function raiseEpoch(writer: Connection, now: number): Promise<number> {
+  const statements = [{ sql: RAISE, args: [Math.max(0, Math.floor(now / 1000)), VERSION] }]
+  const [raised] = await writer.send({ op: 'batch', mode: 'write', statements })
+  const epoch = Number(raised?.rows[0]?.[0])
+  if (!Number.isSafeInteger(epoch)) throw new Error('the database has no owner row')
+  return epoch
 }

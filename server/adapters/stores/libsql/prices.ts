@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../../core/audit'
 import type { PriceName } from '../../../core/catalog/operation'
 import type { PriceOverride, PriceStore } from '../../../core/catalog/prices'
 import type { AccountId } from '../../../core/ids'
-import { auditRow } from './audit/audit-row'
+import { auditRow } from './audit/audit-trail'
 import { auditLog, prices } from './schema/accounts'
 
 /** Price overrides in memory, written through. */

@@ -12,7 +12,7 @@ import type {
   SocialSession,
 } from '../../../core/social/session'
 import type { IdleQuery, SocialStore } from '../../../core/social/store'
-import { auditRow } from './audit/audit-row'
+import { auditRow } from './audit/audit-trail'
 import { auditLog } from './schema/accounts'
 import { keys } from './schema/keys'
 import { socialApprovals, socialLinks, socialSessions } from './schema/social'

@@ -1,6 +1,5 @@
-import { BookBuilder } from '../../../core/goggles/book-builder'
 import { MAX_WORK, TOO_MUCH_WORK } from '../../../core/goggles/match-work'
-import type { RuleBook } from '../../../core/goggles/rule-book'
+import { BookBuilder, type RuleBook } from '../../../core/goggles/rule-book'
 import { RuleSet } from '../../../core/goggles/rule-set'
 import { err, ok, type Result } from '../../../core/result'
 

@@ -1,9 +1,8 @@
 import { Readability } from '@mozilla/readability'
+import { Parser, Tokenizer } from 'htmlparser2'
 import { parseHTML } from 'linkedom'
 import { NodeHtmlMarkdown } from 'node-html-markdown'
 import type { PagePlace } from './page-place'
-import { NOT_CONTENT, plainText } from './plain-text'
-import { readablePart } from './readable-part'
 import { structuredData } from './structured-data'
 
 /** Adult content: none, of adult themes, or explicit. */
@@ -207,4 +206,102 @@ function plain(text: string): string {
 
 function pixels(value: string | null): number | null {
   return /^\d{1,5}(?:px)?$/.test(value ?? '') ? Number.parseInt(value ?? '', 10) : null
+}
+
+/** Elements that are never content, for pages without a recognizable article. */
+const NOT_CONTENT = new Set(['head', 'title', 'script', 'style', 'nav', 'header', 'footer', 'noscript'])
+const STARTS_PARAGRAPH = new Set(['p', 'div', 'br', 'li', 'tr', 'pre', 'table', 'ul', 'ol', 'article', 'section'])
+
+/**
+ * The text of HTML, with headings and paragraphs separated, without building a tree: for pages that DOM-based readers cannot handle.
+ * Takes linear time.
+ */
+function plainText(html: string): string {
+  const parts: string[] = []
+  /** The element being skipped, which ends only with its own name, and how deeply it is nested in itself. */
+  let skipped: string | null = null
+  let inside = 0
+  const opened = (name: string): void => {
+    if (name === skipped) inside++
+    if (skipped !== null) return
+    const [, level] = /^h([1-6])$/.exec(name) ?? []
+    if (level) parts.push(`\n\n${'#'.repeat(Number(level))} `)
+    else parts.push(STARTS_PARAGRAPH.has(name) ? '\n\n' : ' ')
+    if (!NOT_CONTENT.has(name)) return
+    skipped = name
+    inside = 1
+  }
+  const closed = (name: string): void => {
+    if (name === skipped && --inside === 0) skipped = null
+    if (skipped === null) parts.push(/^h[1-6]$/.test(name) ? '\n\n' : ' ')
+  }
+  const nothing = (): void => {}
+  const tokenizer = new Tokenizer(
+    { decodeEntities: true },
+    {
+      ontext: (from, to) => skipped === null && parts.push(html.slice(from, to)),
+      ontextentity: (codepoint) => skipped === null && parts.push(String.fromCodePoint(codepoint)),
+      onopentagname: (from, to) => opened(html.slice(from, to).toLowerCase()),
+      onclosetag: (from, to) => closed(html.slice(from, to).toLowerCase()),
+      onattribdata: nothing,
+      onattribentity: nothing,
+      onattribend: nothing,
+      onattribname: nothing,
+      oncdata: nothing,
+      oncomment: nothing,
+      ondeclaration: nothing,
+      onend: nothing,
+      onopentagend: nothing,
+      onprocessinginstruction: nothing,
+      onselfclosingtag: nothing,
+    },
+  )
+  tokenizer.write(html)
+  tokenizer.end()
+  return parts
+    .join('')
+    .replaceAll(/[^\S\n]+/g, ' ')
+    .replaceAll(/ ?\n\s*/g, (blank) => (blank.indexOf('\n') === blank.lastIndexOf('\n') ? '\n' : '\n\n'))
+    .trim()
+}
+
+/** Maximum depth. Real pages have less than half. Readability is worse than quadratic in it: a depth of 500 takes seconds. */
+const MAX_DEPTH = 100
+/** Maximum number of elements. DOM-based readers take a second for this many. */
+const MAX_ELEMENTS = 30_000
+/** Maximum number of text nodes: each entity, and each `<` that begins no tag, makes one. */
+const MAX_TEXTS = 100_000
+/** Maximum number of line breaks in a paragraph. The Markdown writer is quadratic in it: 75,000 take a minute. */
+const MAX_BREAKS = 5_000
+
+/**
+ * How much of the HTML a DOM-based reader can handle: where to cut, or null when it can handle all. Found without building
+ * the tree, in linear time.
+ */
+function readablePart(html: string): number | null {
+  let end: number | null = null
+  let depth = 0
+  let elements = 0
+  let breaks = 0
+  let texts = 0
+  const stop = (): void => {
+    end = parser.startIndex
+    parser.pause()
+  }
+  const parser = new Parser({
+    onopentagname(name) {
+      depth++
+      elements++
+      if (name === 'br') breaks++
+      if (depth > MAX_DEPTH || elements > MAX_ELEMENTS || breaks > MAX_BREAKS) stop()
+    },
+    ontext() {
+      if (++texts > MAX_TEXTS) stop()
+    },
+    onclosetag() {
+      depth--
+    },
+  })
+  parser.write(html)
+  return end
 }

@@ -7,10 +7,8 @@ import type { ModelWire } from './model-wire'
 import { CHAT_COMPLETIONS } from './openai/chat-completions-wire'
 import { COMPLETIONS } from './openai/completions-wire'
 import { EMBEDDINGS } from './openai/embeddings-wire'
-import { IMAGE_GENERATIONS } from './openai/image-generations-wire'
-import { MODERATIONS } from './openai/moderations-wire'
 import { RESPONSES } from './openai/responses/responses-wire'
-import { SPEECH } from './openai/speech-wire'
+import { IMAGE_GENERATIONS, MODERATIONS, SPEECH } from './openai/unit-wires'
 
 /** The format of each API. */
 export const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {

@@ -7,11 +7,10 @@ import { bindingText } from '../../../../core/payments/binding'
 import type { Offer, Resource, Terms } from '../../../../core/payments/method'
 import { networkInV1 } from '../../../../core/x402-networks'
 import { ChallengeWriter, opaqueOf } from '../challenge-writer'
-import { bazaarExtension } from '../discovery'
+import { bazaarExtension, outputSchemaInV1 } from '../discovery'
 import { FirstOfKind } from '../first-of-kind'
 import { chainReason } from '../refusals'
 import { type EvmCredential, pendingX402 } from './evm-credential'
-import { type Accepted, offerInV1, paymentInV2 } from './x402-v1'
 
 export interface WireOptions {
   readonly chainId: number
@@ -163,4 +162,39 @@ class RequirementWriter {
       JSON.parse(Buffer.from(await this.first(terms), 'base64').toString()),
     )
   }
+}
+
+/** An entry of `accepts` in an x402 offer of version 2. */
+interface Accepted {
+  readonly amount: string
+  readonly asset: string
+  readonly payTo: string
+  readonly maxTimeoutSeconds: number
+  readonly extra: { readonly name: string; readonly version: string }
+}
+
+/** The part of a 402's body for clients of version 1, from an offer of version 2. */
+function offerInV1(
+  network: string,
+  { amount, asset, payTo, maxTimeoutSeconds, extra: { name, version } }: Accepted,
+  terms: Terms,
+  url: string,
+): Readonly<Record<string, unknown>> {
+  const requirement = {
+    ...{ scheme: 'exact', network, maxAmountRequired: amount, resource: url },
+    ...{ description: terms.description, mimeType: 'application/json', outputSchema: outputSchemaInV1(terms) },
+    ...{ payTo, maxTimeoutSeconds, asset, extra: { name, version } },
+  }
+  return { x402Version: 1, accepts: [requirement] }
+}
+
+/** The payment that a client of version 2 would send with this authorization, as header text. */
+function paymentInV2({ authorization }: EvmCredential, accepted: Accepted, url: string): string {
+  const { from, to, value, validAfter, validBefore, nonce, signature } = authorization
+  const signed = {
+    ...{ from, to, nonce, value: String(value) },
+    ...{ validAfter: String(validAfter), validBefore: String(validBefore) },
+  }
+  const payment = { x402Version: 2, accepted, resource: { url }, payload: { signature, authorization: signed } }
+  return Buffer.from(JSON.stringify(payment)).toString('base64')
 }

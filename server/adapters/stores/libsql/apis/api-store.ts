@@ -1,11 +1,16 @@
-import { asc, desc, eq, inArray } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { Api, ApiOperation, ApiPrice } from '../../../../core/apis/api'
 import type { ApiStore, ApiWrite, StoredPrice } from '../../../../core/apis/api-store'
+import { secretContext } from '../../../../core/apis/catalog/sealed-auth'
+import type { ApiClosing, ClosingStore } from '../../../../core/apis/closings'
 import { priceFor } from '../../../../core/apis/prices/price-rules'
+import type { AuditEntry } from '../../../../core/audit'
 import type { ImportedName } from '../../../../core/catalog/operation'
+import type { AccountId } from '../../../../core/ids'
 import { KeyedMutex } from '../../../../core/keyed-mutex'
-import { auditRow } from '../audit/audit-row'
+import type { SealedText, SealedTexts } from '../../../../core/secrets/resealing'
+import { auditRow } from '../audit/audit-trail'
 import { auditLog } from '../schema/accounts'
 import { apiClosings, apiOperations, apiPrices, apis, apiTools, removedApis } from '../schema/apis'
 
@@ -138,5 +143,56 @@ function rowOf(api: string, operation: ApiOperation, position: number): typeof a
   return {
     ...{ name, api, position, id, method, path, title, description },
     ...{ definition: rest, priceVersion, toolName, enabled },
+  }
+}
+
+/** The secrets of imported APIs. */
+export class LibsqlSealedApis implements SealedTexts {
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async all(): Promise<readonly SealedText[]> {
+    const sold = await this.db.select({ name: apis.name, auth: apis.auth }).from(apis)
+    return sold.flatMap(({ name, auth }) =>
+      'secret' in auth && auth.secret.from === 'database'
+        ? [{ context: secretContext(name), sealed: auth.secret.sealed }]
+        : [],
+    )
+  }
+
+  async replace({ context, sealed }: SealedText, by: string): Promise<void> {
+    const isSame = sql`json_extract(${apis.auth}, '$.secret.sealed') = ${sealed}`
+    await this.db
+      .update(apis)
+      .set({ auth: sql`json_set(${apis.auth}, '$.secret.sealed', ${by})` })
+      .where(and(eq(apis.name, context.row), isSame))
+  }
+}
+
+/** The operations that are closed to accounts. */
+export class LibsqlClosings implements ClosingStore {
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async all(): Promise<readonly ApiClosing[]> {
+    return this.db.select().from(apiClosings).orderBy(asc(apiClosings.at), asc(apiClosings.accountId))
+  }
+
+  async add(closing: ApiClosing): Promise<void> {
+    await this.db.batch([this.db.insert(apiClosings).values(closing).onConflictDoNothing()])
+  }
+
+  async lift(operations: readonly ImportedName[], account: AccountId | null, audit: AuditEntry): Promise<void> {
+    const ofThese = inArray(apiClosings.operation, [...operations])
+    await this.db.batch([
+      this.db.insert(auditLog).values(auditRow(audit)),
+      this.db.delete(apiClosings).where(account === null ? ofThese : and(ofThese, eq(apiClosings.accountId, account))),
+    ])
   }
 }

@@ -13,7 +13,7 @@ import { DAY_MS } from '../../../../core/clock'
 import type { AccountId, RequestId } from '../../../../core/ids'
 import { KeyedMutex } from '../../../../core/keyed-mutex'
 import { type Money, micros } from '../../../../core/money'
-import { upstreamPayments as table } from '../schema/upstream-payments'
+import { upstreamPayments as table } from '../schema/payments'
 import { requests } from '../schema/usage'
 
 const ROWS_AT_ONCE = 100

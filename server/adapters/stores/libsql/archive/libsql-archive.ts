@@ -12,7 +12,7 @@ import {
 import type { AuditEntry } from '../../../../core/audit'
 import { DAY_MS } from '../../../../core/clock'
 import { micros } from '../../../../core/money'
-import { auditRow } from '../audit/audit-row'
+import { auditRow } from '../audit/audit-trail'
 import { databaseError } from '../driver/worker/worker-connection'
 import { ClosedDays } from '../ledger/closed-days'
 import { auditLog } from '../schema/accounts'

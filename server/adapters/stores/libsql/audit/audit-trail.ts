@@ -1,10 +1,9 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { AuditEntry, AuditFilter, AuditTrail } from '../../../../core/audit'
+import type { AuditEntry, AuditFilter, AuditTrail, OperatorActs } from '../../../../core/audit'
 import type { AccountId, AuditId, KeyId } from '../../../../core/ids'
 import type { Page } from '../../../../core/page'
 import { auditLog } from '../schema/accounts'
-import { auditEntryOf, auditRow } from './audit-row'
 
 /** The maximum number of entries that one page of a filter scans. */
 const WINDOW = 20_000
@@ -71,4 +70,47 @@ const ALL = { keyId: null, actorKind: null, action: null, from: null, to: null }
 function isAction(action: string): SQL {
   const group = `${action}.`
   return sql`(${auditLog.action} = ${action} OR substr(${auditLog.action}, 1, ${group.length}) = ${group})`
+}
+
+const MAX_ROWS = 500
+
+/** Reads the audit log in the order of commits, which its ids do not have after the clock was set. */
+export function operatorActs(db: LibSQLDatabase): OperatorActs {
+  const lastRow = async () => {
+    const [last] = await db.select({ row: sql<number | null>`max(rowid)` }).from(auditLog)
+    return last?.row ?? 0
+  }
+  return {
+    async after(position) {
+      const last = await lastRow()
+      if (position === null || last <= position) return { acts: [], position: last }
+      const rows = await db
+        .select({ entry: auditLog, row: sql<number>`rowid` })
+        .from(auditLog)
+        .where(and(sql`rowid > ${position} AND rowid <= ${last}`, eq(auditLog.actorKind, 'operator')))
+        .orderBy(sql`rowid`)
+        .limit(MAX_ROWS)
+      const acts = rows.map(({ entry }) => auditEntryOf(entry))
+      return { acts, position: rows.length < MAX_ROWS ? last : (rows.at(-1)?.row ?? last) }
+    },
+  }
+}
+
+export function auditRow(entry: AuditEntry): typeof auditLog.$inferInsert {
+  const { actor, ...rest } = entry
+  return { ...rest, actorKind: actor.kind, actorId: actor.id, address: actor.address }
+}
+
+/** Writes an entry, or replaces the one that it was joined with (`JoinedChanges`). */
+export function insertAudit(db: LibSQLDatabase, entry: AuditEntry) {
+  const row = auditRow(entry)
+  return db
+    .insert(auditLog)
+    .values(row)
+    .onConflictDoUpdate({ target: auditLog.id, set: { detail: row.detail } })
+}
+
+function auditEntryOf(row: typeof auditLog.$inferSelect): AuditEntry {
+  const { actorKind: kind, actorId, address, ...rest } = row
+  return { ...rest, actor: { kind, id: actorId, address } }
 }

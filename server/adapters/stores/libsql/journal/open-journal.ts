@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import type { DiskReserve, JournalRecord } from '../../../../core/ledger/journal'
 import { stuckKind } from '../../../../core/ledger/stuck-record'
 import { reasonOf } from '../../../../core/result'
@@ -7,11 +8,11 @@ import type { WorkerThreads } from '../driver/worker/worker-threads'
 import type { WriteQueue } from '../driver/write-queue'
 import { DirectSink } from './direct-sink'
 import { GroupCommit } from './group-commit'
+import { MAX_GROUP_BYTES } from './group-size'
 import { LogApplier } from './log-applier'
 import { LogFile } from './log-file'
+import { LogDamaged, type LogExtent, logExtent } from './log-format'
 import { LogJournal, LogSink } from './log-journal'
-import { LogRescuer } from './log-rescuer'
-import { replay } from './replay'
 import { STUCK_STATE, stuckStatements } from './stuck-statements'
 
 export interface JournalOptions {
@@ -123,4 +124,90 @@ async function ownerNumber(
   const [result] = await reader.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [writes.epoch] }] })
   const [row] = result?.rows ?? []
   return row ? Number(row[0]) : null
+}
+
+/**
+ * Ends the process when another hand damaged its log: no more charges are taken, those that were acknowledged go from memory to the
+ * tables, and the damaged log is kept next to an empty one, so that the next start finds nothing missing.
+ */
+class LogRescuer {
+  private readonly log: Pick<LogFile, 'halt' | 'setAside'>
+  private readonly applier: Pick<LogApplier, 'rescue'>
+  private readonly onFatal: (reason: string) => void
+  private begun = false
+
+  constructor(parts: { log: LogRescuer['log']; applier: LogRescuer['applier']; onFatal: (reason: string) => void }) {
+    this.log = parts.log
+    this.applier = parts.applier
+    this.onFatal = parts.onFatal
+  }
+
+  async rescue(damage: string): Promise<void> {
+    if (this.begun) return
+    this.begun = true
+    try {
+      await this.log.halt(`the log is damaged: ${damage}`)
+      await this.applier.rescue()
+      const copy = await this.log.setAside()
+      this.onFatal(
+        `the log is damaged: ${damage}. Every charge that was answered is in the database now; what was left of the log is ${copy}. Start the gateway again.`,
+      )
+    } catch (error) {
+      const reason = reasonOf(error)
+      this.onFatal(
+        `the log is damaged: ${damage}. Charges that were acknowledged could not be written to the database: ${reason}`,
+      )
+    }
+  }
+}
+
+/** The maximum number of records per batch. */
+const MAX_BATCH = 4096
+
+/** The log cannot be applied to the tables. It is left unchanged. */
+class ReplayFailed extends Error {}
+
+/**
+ * Applies the log of a previous process to the tables, each group once. Returns the number of the last group ever written. The log is
+ * no longer needed then.
+ */
+async function replay(
+  path: string,
+  applied: number,
+  writes: Pick<WriteQueue, 'apply'>,
+  onTrouble: (what: string, reason: string) => void,
+): Promise<number> {
+  const bytes = existsSync(path) ? readFileSync(path) : new Uint8Array()
+  const { first, last, goodLength } = extentOf(path, bytes)
+  if (goodLength < bytes.length)
+    onTrouble('log', `${bytes.length - goodLength} bytes of a write that was not finished are dropped`)
+  if (first !== null && first > applied + 1)
+    throw new ReplayFailed(
+      `the log ${path} begins with group ${first}, but the database has groups up to ${applied} only: is it an older copy?`,
+    )
+  if (last === null || last <= applied) return applied
+  try {
+    for (let from = 0; from < goodLength; ) {
+      const { end } = await writes.apply({
+        log: { path, from, to: goodLength },
+        maxRecords: MAX_BATCH,
+        maxBytes: MAX_GROUP_BYTES,
+        bestEffort: null,
+      })
+      from = end ?? goodLength
+    }
+  } catch (error) {
+    const reason = reasonOf(error)
+    throw new ReplayFailed(`the log ${path} cannot be applied up to group ${last}: ${reason}`)
+  }
+  return last
+}
+
+function extentOf(path: string, bytes: Uint8Array): LogExtent {
+  try {
+    return logExtent(bytes)
+  } catch (error) {
+    if (error instanceof LogDamaged) throw new ReplayFailed(`the log ${path} is damaged: ${error.message}`)
+    throw error
+  }
 }

@@ -6,8 +6,7 @@ import type { FileDatabase } from '../driver/file/file-database'
 import type { Applied, ApplyRequest, LogRange, UnappliedGroups } from '../driver/worker-wire'
 import { type Group, groupRows, TOGETHER } from './group-statements'
 import { LogDamaged, lineAt } from './log-format'
-import { accountOfRecord, NOTHING_STUCK, STUCK_STATE, stuckStatements } from './stuck-statements'
-import { StuckUndone } from './stuck-undone'
+import { accountOfRecord, NOTHING_STUCK, STUCK_STATE, StuckUndone, stuckStatements } from './stuck-statements'
 
 const NO_BEST_EFFORT: Pick<Group, 'notes' | 'lastUsed'> = { notes: [], lastUsed: [] }
 /** When records of more accounts are refused at once, the tables are at fault and not the records. */

@@ -9,7 +9,7 @@ import type {
 import { builtOnce } from '../../../../core/built-once'
 import { DAY_MS } from '../../../../core/clock'
 import type { Money } from '../../../../core/money'
-import { signupCredits } from '../schema/signup-credits'
+import { signupCredits } from '../schema/ledger'
 
 const AWAITING = 'awaiting_confirmation'
 

@@ -3,7 +3,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountId, StuckId } from '../../../../core/ids'
 import type { RestorableCounters } from '../../../../core/ledger/hold'
 import type { StuckRecord, StuckStore } from '../../../../core/ledger/stuck-record'
-import { stuckRecords } from '../schema/stuck-records'
+import { stuckRecords } from '../schema/ledger'
 
 const ROWS = {
   id: stuckRecords.id,

@@ -11,9 +11,8 @@ import {
   type MailReader,
   type NoticeMailStore,
 } from '../../../../core/webhooks/notice-mails'
-import { auditRow } from '../audit/audit-row'
-import { accountSettings } from '../schema/account-settings'
-import { accounts, auditLog } from '../schema/accounts'
+import { auditRow } from '../audit/audit-trail'
+import { accountSettings, accounts, auditLog } from '../schema/accounts'
 import { events, noticeMails } from '../schema/events'
 import { identityUser } from '../schema/identity'
 

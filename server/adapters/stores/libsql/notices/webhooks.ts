@@ -13,7 +13,7 @@ import {
   TEST_EVENT,
 } from '../../../../core/webhooks/event'
 import type { Delivery, HostFailures, Webhook, WebhookStore } from '../../../../core/webhooks/webhook'
-import { auditRow } from '../audit/audit-row'
+import { auditRow } from '../audit/audit-trail'
 import { accounts, auditLog } from '../schema/accounts'
 import { connections } from '../schema/connections'
 import { events, noticeMails, noticeReads, webhookDeliveries, webhookHosts, webhooks } from '../schema/events'

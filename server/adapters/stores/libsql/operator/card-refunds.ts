@@ -1,11 +1,14 @@
-import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, isNull, lt, notInArray, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { CardRefund, CardRefundStore } from '../../../../core/accounts/cards/card-refund'
+import type { ReconciliationRun, ReconciliationStore } from '../../../../core/accounts/cards/reconciliation'
 import type { AuditEntry } from '../../../../core/audit'
 import type { AccountId, PaymentId, RefundId } from '../../../../core/ids'
-import { auditRow } from '../audit/audit-row'
+import type { UnknownCheckout, UnknownCheckoutStore } from '../../../../core/payments/card-checkout'
+import type { BooksReading } from '../../../../core/telemetry/telemetry'
+import { auditRow } from '../audit/audit-trail'
 import { auditLog } from '../schema/accounts'
-import { cardRefunds } from '../schema/operator-money'
+import { cardRefunds, reconciliations, unknownCheckouts } from '../schema/operator-money'
 
 export class LibsqlCardRefunds implements CardRefundStore {
   private readonly db: LibSQLDatabase
@@ -62,5 +65,73 @@ export class LibsqlCardRefunds implements CardRefundStore {
       )
       .orderBy(asc(cardRefunds.id))
       .limit(limit)
+  }
+}
+
+const MAX_KEPT = 100
+
+export class LibsqlReconciliations implements ReconciliationStore {
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async add(run: ReconciliationRun): Promise<void> {
+    const { id } = reconciliations
+    const kept = this.db.select({ id }).from(reconciliations).orderBy(desc(id)).limit(MAX_KEPT)
+    await this.db.batch([
+      this.db.insert(reconciliations).values(run),
+      this.db.delete(reconciliations).where(notInArray(id, kept)),
+    ])
+  }
+
+  /** Null before the first comparison. */
+  async reading(): Promise<BooksReading | null> {
+    const { endedAt: at, problems, isComplete, id } = reconciliations
+    const newest = this.db.select({ at, problems }).from(reconciliations).orderBy(desc(id)).limit(1)
+    const complete = this.db.select({ at }).from(reconciliations).where(eq(isComplete, true)).orderBy(desc(id)).limit(1)
+    const [[last], [whole]] = await Promise.all([newest, complete])
+    return last ? { completeAt: whole?.at ?? null, problems: last.problems } : null
+  }
+
+  newest(limit: number): Promise<readonly ReconciliationRun[]> {
+    return this.db.select().from(reconciliations).orderBy(desc(reconciliations.id)).limit(limit)
+  }
+}
+
+const MAX_LISTED = 1000
+
+export class LibsqlUnknownCheckouts implements UnknownCheckoutStore {
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async keep(page: string, payment: PaymentId, now: number): Promise<boolean> {
+    const [row] = await this.db
+      .insert(unknownCheckouts)
+      .values({ page, payment, firstAt: now, lastAt: now })
+      .onConflictDoUpdate({
+        target: unknownCheckouts.page,
+        set: { messages: sql`${unknownCheckouts.messages} + 1`, lastAt: now, payment },
+      })
+      .returning({ messages: unknownCheckouts.messages })
+    return row?.messages === 1
+  }
+
+  unresolved(): Promise<readonly UnknownCheckout[]> {
+    const { page, payment, messages, firstAt, lastAt, resolvedAt } = unknownCheckouts
+    return this.db
+      .select({ page, payment, messages, firstAt, lastAt })
+      .from(unknownCheckouts)
+      .where(isNull(resolvedAt))
+      .orderBy(asc(firstAt))
+      .limit(MAX_LISTED)
+  }
+
+  async resolve(page: string, now: number): Promise<void> {
+    await this.db.update(unknownCheckouts).set({ resolvedAt: now }).where(eq(unknownCheckouts.page, page))
   }
 }

@@ -5,7 +5,7 @@ import type { LimitRequest, LimitRequestStore } from '../../../../core/accounts/
 import type { AuditEntry } from '../../../../core/audit'
 import type { AccountId, LimitRequestId } from '../../../../core/ids'
 import type { LibsqlAccounts } from '../accounts'
-import { auditRow } from '../audit/audit-row'
+import { auditRow } from '../audit/audit-trail'
 import { auditLog } from '../schema/accounts'
 import { limitRequests } from '../schema/limit-requests'
 

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Suspension } from '../../../../core/accounts/account'
+import type { SavedView } from '../../../../core/accounts/account-settings'
 import type { Actor } from '../../../../core/audit'
 import type { PriceName } from '../../../../core/catalog/operation'
 import type { AccountId, AuditId, KeyId, NoteId, PriceId } from '../../../../core/ids'
@@ -81,4 +82,14 @@ export const prices = sqliteTable('prices', {
   accountId: text('account_id').$type<AccountId>(),
   amount: money(),
   at: instant('at').notNull(),
+})
+
+/** Dashboard settings of owners; an account without a row has the defaults. */
+export const accountSettings = sqliteTable('account_settings', {
+  accountId: text('account_id')
+    .$type<AccountId>()
+    .primaryKey()
+    .references(() => accounts.id),
+  timezone: text(),
+  savedViews: text('saved_views', { mode: 'json' }).$type<readonly SavedView[]>().notNull().default([]),
 })

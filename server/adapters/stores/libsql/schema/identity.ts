@@ -1,4 +1,8 @@
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { StaffRole } from '../../../../core/accounts/account'
+import type { AccountId } from '../../../../core/ids'
+import { instant } from '../driver/columns'
 
 /**
  * The tables of the sign-in library (better-auth 1.7.7, with second factors and passkeys). Only adapters/identity writes them.
@@ -124,5 +128,20 @@ export const identityPasskey = sqliteTable(
   (table) => [
     index('identity_passkey_user_id_idx').on(table.userId),
     index('identity_passkey_credential_id_idx').on(table.credentialID),
+  ],
+)
+
+/** The account of each user, and the role of those who run the gateway. A row is written before its account is opened. */
+export const accountDirectory = sqliteTable(
+  'account_directory',
+  {
+    accountId: text('account_id').$type<AccountId>().primaryKey(),
+    userId: text('user_id').notNull().unique('account_directory_user'),
+    role: text().$type<StaffRole>(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (table) => [
+    index('account_directory_staff').on(table.role).where(sql`${table.role} IS NOT NULL`),
+    check('account_role_is_known', sql`${table.role} IN ('operator', 'support')`),
   ],
 )

@@ -1,7 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { AccountId, RequestId, TransactionId } from '../../../../core/ids'
+import type { SignupCredit } from '../../../../core/accounts/signup-credit'
+import type { AccountId, RequestId, StuckId, TransactionId } from '../../../../core/ids'
 import type { EntryKind, LedgerAccount } from '../../../../core/ledger/entry'
+import type { JournalRecord } from '../../../../core/ledger/journal'
+import type { StuckRecord } from '../../../../core/ledger/stuck-record'
 import { instant, money } from '../driver/columns'
 import { accounts } from './accounts'
 
@@ -108,3 +111,38 @@ export const archivedSums = sqliteTable(
 export const archivedFlows = sqliteTable('archived_flows', flow, (table) => [
   primaryKey({ columns: [table.day, table.kind, table.debit, table.credit] }),
 ])
+
+/** The decision on each user's signup credit. Users from before the brakes have no row. */
+export const signupCredits = sqliteTable(
+  'signup_credits',
+  {
+    userId: text('user_id').primaryKey(),
+    /** A keyed hash; null where no brake applies. It stays when the account is closed: closing must not free a place. */
+    network: text(),
+    amount: money().notNull(),
+    at: instant('at').notNull(),
+    state: text().$type<SignupCredit>().notNull(),
+  },
+  (table) => [index('signup_credits_at').on(table.at)],
+)
+
+/**
+ * Records of the journal that break a rule of the other tables, until an operator decides. A trigger makes `ledger.alarm` of each. No
+ * foreign keys: the account or the call may be what is missing.
+ */
+export const stuckRecords = sqliteTable(
+  'stuck_records',
+  {
+    seq: integer().primaryKey({ autoIncrement: true }),
+    id: text().$type<StuckId>().notNull().unique('stuck_records_id'),
+    /** When the record was made. */
+    at: instant('at').notNull(),
+    accountId: text('account_id').$type<AccountId>(),
+    requestId: text('request_id').$type<RequestId>(),
+    source: text().$type<StuckRecord['source']>().notNull(),
+    /** The rule that it breaks, as the database names it. */
+    reason: text().notNull(),
+    record: text({ mode: 'json' }).$type<JournalRecord>().notNull(),
+  },
+  (table) => [index('stuck_records_request').on(table.requestId)],
+)

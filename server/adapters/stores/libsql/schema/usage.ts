@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { IdempotencyState } from '../../../../core/idempotency/idempotency-record'
 import type { AccountId, CredentialId, RequestId } from '../../../../core/ids'
 import type { DurableHold } from '../../../../core/ledger/journal'
 import { ZERO } from '../../../../core/money'
@@ -134,3 +135,25 @@ export const keptHolds = sqliteTable('kept_holds', {
   hold: text({ mode: 'json' }).$type<DurableHold['hold']>().notNull(),
   call: text({ mode: 'json' }).$type<DurableHold['call']>().notNull(),
 })
+
+/** Calls with an `Idempotency-Key`: completed ones with their response, and those in progress. */
+export const idempotencyRecords = sqliteTable(
+  'kept_answers',
+  {
+    account: text('account_id').$type<AccountId>().notNull(),
+    operation: text().notNull(),
+    key: text().notNull(),
+    fingerprint: text().notNull(),
+    state: text().$type<IdempotencyState>().notNull(),
+    requestId: text('request_id').$type<RequestId>().notNull(),
+    body: text(),
+    headers: text({ mode: 'json' }).$type<Readonly<Record<string, string>>>().notNull(),
+    at: instant('at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.operation, table.key] }),
+    index('kept_answers_at').on(table.at),
+    // Undoing a charge deletes its stored response.
+    index('kept_answers_request').on(table.requestId),
+  ],
+)

@@ -3,7 +3,7 @@ import { type Client, createClient } from '@libsql/client'
 import { fileProblem } from './file-problem'
 
 /** Another process has locked the file. */
-export class FileHeld extends Error {}
+class FileHeld extends Error {}
 
 /** References that prevent garbage collection: the driver closes an unreachable connection, which would release the lock. */
 const held = new Set<unknown>()
@@ -12,7 +12,7 @@ const held = new Set<unknown>()
  * Locks a small file for the life of this process: a database with a write transaction that is never committed. The operating system
  * releases the lock when the process ends in any way, so there are no stale locks. A frozen process keeps it.
  */
-export async function holdFile(path: string): Promise<{ release(): void }> {
+async function holdFile(path: string): Promise<{ release(): void }> {
   const client = opened(path)
   try {
     const transaction = await client.transaction('write')
@@ -36,5 +36,36 @@ function opened(path: string): Client {
     return createClient({ url: pathToFileURL(path).href, concurrency: 1, timeout: 0 })
   } catch (error) {
     throw fileProblem(path, error)
+  }
+}
+
+/** Another process has locked the database file. */
+class DatabaseFileInUse extends Error {}
+
+/**
+ * Locks a database file for the life of this process. Batches are fenced by the epoch, but the log next to the file is not: two
+ * processes must never write it, whatever their data folders are.
+ */
+export async function lockDatabaseFile(file: string): Promise<{ release(): void }> {
+  try {
+    return await holdFile(`${file}.lock`)
+  } catch (error) {
+    if (!(error instanceof FileHeld)) throw error
+    throw new DatabaseFileInUse(`the database ${file} is in use by another gateway; stop it first`)
+  }
+}
+
+/** Another process holds the folder. */
+export class DataFolderInUse extends Error {}
+
+/** Holds a data folder for the life of this process. */
+export async function lockDataFolder(folder: string): Promise<{ release(): void }> {
+  try {
+    return await holdFile(`${folder}/lock`)
+  } catch (error) {
+    if (!(error instanceof FileHeld)) throw error
+    throw new DataFolderInUse(
+      `${folder} is in use by another gateway; stop it first, or set DATA_DIR to another folder`,
+    )
   }
 }

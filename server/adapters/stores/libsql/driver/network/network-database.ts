@@ -1,7 +1,9 @@
-import type { Client, InStatement, ResultSet } from '@libsql/client'
+import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client'
 import { HOUR_MS } from '../../../../../core/clock'
 import type { WireResult } from '../worker-wire'
-import { type DatabaseAddress, serverClient } from './server-client'
+import { boundedFetch } from './bounded-fetch'
+import { KeptStream } from './kept-stream'
+import { firstStepErrorOnly } from './step-errors'
 
 const BATCH_MS = 30_000
 const MIGRATION_MS = HOUR_MS
@@ -42,4 +44,24 @@ function wireResult(result: ResultSet): WireResult {
     rowsAffected: result.rowsAffected,
     lastInsertRowid: result.lastInsertRowid?.toString(),
   }
+}
+
+/** The address of a database server. */
+interface DatabaseAddress {
+  readonly url: string
+  readonly authToken: string | null
+}
+
+interface ClientOptions {
+  /** How long a request may take. */
+  readonly deadlineMs: number
+  /** Whether its stream stays open (`KeptStream`): not for what changes settings of its stream. */
+  readonly isKept?: boolean
+}
+
+/** A client of a database server. Its requests have limits of time and size. */
+function serverClient({ url, authToken }: DatabaseAddress, { deadlineMs, isKept = false }: ClientOptions): Client {
+  const send = firstStepErrorOnly(boundedFetch({ deadlineMs }))
+  const fetch = isKept ? new KeptStream(send, () => performance.now()).fetch : send
+  return createClient({ url, ...(authToken && { authToken }), fetch })
 }

@@ -1,6 +1,5 @@
 import { afterEach, expect, jest, test } from 'bun:test'
-import { startCardComparisons } from '../../server/jobs/card-comparisons'
-import { startReconciliations } from '../../server/jobs/reconciliations'
+import { startCardComparisons, startReconciliations } from '../../server/jobs/money-checks'
 
 const MINUTE_MS = 60_000
 const log = { info: () => undefined, error: () => undefined, warn: () => undefined, debug: () => undefined }
