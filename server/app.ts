@@ -1,117 +1,139 @@
 import { Elysia } from 'elysia'
-import type { AppGrantStore } from './core/accounts/app-grant'
-import type { AppGrants } from './core/accounts/app-grants'
-import type { Identity } from './core/accounts/identity'
-import type { Keys } from './core/accounts/keys'
-import type { SignUp } from './core/accounts/sign-up'
-import type { LimitRequests } from './core/accounts/staff/limit-requests'
-import type { Operator } from './core/accounts/staff/operator'
-import type { SetupToken } from './core/accounts/staff/setup-token'
-import type { TopUps } from './core/accounts/top-ups'
 import type { ApiRegistry } from './core/apis/api-store'
-import type { AuditTrail } from './core/audit'
-import type { PriceStore } from './core/catalog/prices'
-import type { OAuthGrants } from './core/credentials/oauth-grant'
-import type { CredentialStore } from './core/credentials/store'
-import type { LiveEvents } from './core/events/live-events'
-import type { AccountStatements } from './core/ledger/account-statement'
-import type { Ledger } from './core/ledger/ledger'
-import type { Limiter } from './core/limits/limiter'
-import type { ModelCatalog } from './core/models/model-catalog'
-import type { Payments } from './core/payments/payments'
-import type { UsageReports } from './core/usage/reports'
 import { appRoutes } from './http/account/app-routes'
 import { batchRoutes } from './http/account/batch-routes'
 import { limitRequestRoutes } from './http/account/limit-request-routes'
 import { accountRoutes } from './http/account/routes'
 import { sessionRoutes } from './http/account/session-routes'
-import { type SettingsParts, settingsRoutes } from './http/account/settings-routes'
-import { type SignInParts, signInRoutes } from './http/account/sign-in-routes'
+import { settingsRoutes } from './http/account/settings-routes'
+import { signInRoutes } from './http/account/sign-in-routes'
 import type { ApiCalls } from './http/apis/api-calls'
 import { catalogRoutes } from './http/apis/catalog-routes'
 import { importedDocuments, importedRoutes, importedRouteTable } from './http/apis/routes'
 import { schemaRoutes } from './http/apis/schema-routes'
 import { auditRoutes, operatorAuditRoutes } from './http/audit/routes'
-import { type CardMessageParts, cardMessageRoutes } from './http/billing/card-webhook'
+import { cardMessageRoutes } from './http/billing/card-webhook'
 import { ledgerCsvRoutes } from './http/billing/ledger-csv'
 import { priceRoutes } from './http/billing/price-routes'
-import { type BillingParts, billingRoutes } from './http/billing/routes'
+import { billingRoutes } from './http/billing/routes'
 import { topUpRoutes } from './http/billing/top-up-routes'
 import { walletRoutes } from './http/billing/wallet-routes'
-import { type GuideParts, guideRoutes } from './http/guide/routes'
+import { guideRoutes } from './http/guide/routes'
 import { keyRecordRoutes } from './http/keys/history-routes'
 import { appKeyRoutes, keyRoutes } from './http/keys/routes'
 import { mcpRoutes } from './http/mcp/routes'
-import type { OwnerSessions } from './http/middleware/caller/owner-session'
 import type { RequestBudgets } from './http/middleware/caller/request-budgets'
-import type { Gate } from './http/middleware/gate'
 import type { PricedCalls } from './http/middleware/priced'
-import { type RequestHookOptions, requestHooks } from './http/middleware/request-hooks'
-import type { OnFault } from './http/middleware/response/failures'
+import { requestHooks } from './http/middleware/request-hooks'
 import { limitHeaders } from './http/middleware/response/reply'
-import type { ModelCalls } from './http/models/model-calls'
 import { ownerModelRoutes } from './http/models/owner-routes'
 import type { ResearchCalls } from './http/models/research-calls'
 import { modelRoutes } from './http/models/routes'
 import { docsRoutes } from './http/openapi/routes'
 import { operatorAccountRoutes } from './http/operator/account-routes'
-import type { ApiCommandParts } from './http/operator/apis/api-commands'
-import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/apis/api-report-routes'
+import { operatorApiReportRoutes } from './http/operator/apis/api-report-routes'
 import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/apis/api-routes'
-import { type CustomerMoneyParts, customerMoneyRoutes } from './http/operator/customers/customer-money'
-import {
-  type CustomerRouteParts,
-  customerActRoutes,
-  customerRecordRoutes,
-  customerRoutes,
-} from './http/operator/customers/customer-routes'
-import { type HealthParts, operatorHealthRoutes } from './http/operator/health-routes'
-import { type BooksParts, bookRoutes } from './http/operator/money/books'
-import { type ReconcileParts, reconcileRoutes } from './http/operator/money/reconcile'
-import { type RevenueParts, revenueRoutes } from './http/operator/money/revenue'
-import { type StuckParts, stuckRoutes } from './http/operator/money/stuck'
+import { customerMoneyRoutes } from './http/operator/customers/customer-money'
+import { customerActRoutes, customerRecordRoutes, customerRoutes } from './http/operator/customers/customer-routes'
+import { operatorHealthRoutes } from './http/operator/health-routes'
+import { bookRoutes } from './http/operator/money/books'
+import { reconcileRoutes } from './http/operator/money/reconcile'
+import { revenueRoutes } from './http/operator/money/revenue'
+import { stuckRoutes } from './http/operator/money/stuck'
 import { operatorRoles } from './http/operator/operator-roles'
-import { type AfterRestoreParts, afterRestoreRoutes } from './http/operator/restore/after-restore'
+import { afterRestoreRoutes } from './http/operator/restore/after-restore'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
 import { isGated, isProbe } from './http/routing/endpoint'
 import { EndpointTable, type MountedRoute } from './http/routing/endpoint-table'
 import { type MediaFiles, mediaRoutes } from './http/search/media-routes'
 import { dataRoutes } from './http/search/routes'
-import type { Thumbnails } from './http/search/thumbnails'
 import { thumbnailRoutes } from './http/search/thumbnails'
 import { ownerSocialRoutes } from './http/social/owner-routes'
-import type { Social } from './http/social/record'
 import { socialRoutes } from './http/social/routes'
 import { type SandboxSite, sandboxRoutes } from './http/social/sandbox-routes'
 import { healthRoutes } from './http/system/health-routes'
-import type { Readiness } from './http/system/readiness'
 import { wellKnownRoutes } from './http/system/well-known-routes'
 import { errorRoutes } from './http/usage/error-routes'
 import { eventRoutes } from './http/usage/event-routes'
 import { ownerUsageRoutes } from './http/usage/owner-routes'
 import { usageRoutes } from './http/usage/routes'
-import type { UsageAnswers } from './http/usage/usage-answers'
-import { appWebhookRoutes, noticeRoutes, type WebhookParts, webhookRoutes } from './http/webhooks/routes'
-import { type UnsubscribeParts, unsubscribeRoutes } from './http/webhooks/unsubscribe-routes'
-import type { UpToFrom } from './pipeline/apis/sold-route'
-import type { ModelBackend } from './pipeline/models/model-backend'
+import { appWebhookRoutes, noticeRoutes, webhookRoutes } from './http/webhooks/routes'
+import { unsubscribeRoutes } from './http/webhooks/unsubscribe-routes'
 
-/** The dependencies of all routes. Each group takes the parts it needs. */
-export interface AppParts
-  extends RequestHookOptions,
-    CallParts,
-    OwnerParts,
-    AccountParts,
-    MoneyParts,
-    OperatorGroup,
-    OpenParts,
-    GuideParts {
-  // Two groups use different sides of these.
-  readonly limitRequests: LimitRequests
-  readonly cards: CardMessageParts['cards']
-  readonly apps: AppGrantStore
-}
+/** The parts that functions of routes take, of all of them together. */
+type Needs<Routes extends (parts: never, ...more: never[]) => unknown> = (
+  Routes extends (parts: infer Parts, ...more: never[]) => unknown
+    ? (parts: Parts) => void
+    : never
+) extends (parts: infer All) => void
+  ? All
+  : never
+
+/** The dependencies of all routes. */
+export type AppParts = Needs<
+  | typeof requestHooks
+  | typeof socialRoutes
+  | typeof usageRoutes
+  | typeof catalogRoutes
+  | typeof appKeyRoutes
+  | typeof mcpRoutes
+  | typeof keyRoutes
+  | typeof keyRecordRoutes
+  | typeof errorRoutes
+  | typeof ownerModelRoutes
+  | typeof ownerSocialRoutes
+  | typeof eventRoutes
+  | typeof thumbnailRoutes
+  | typeof signInRoutes
+  | typeof accountRoutes
+  | typeof settingsRoutes
+  | typeof sessionRoutes
+  | typeof limitRequestRoutes
+  | typeof appRoutes
+  | typeof webhookRoutes
+  | typeof appWebhookRoutes
+  | typeof noticeRoutes
+  | typeof unsubscribeRoutes
+  | typeof auditRoutes
+  | typeof walletRoutes
+  | typeof billingRoutes
+  | typeof topUpRoutes
+  | typeof cardMessageRoutes
+  | typeof ledgerCsvRoutes
+  | typeof priceRoutes
+  | typeof operatorRoutes
+  | typeof operatorAccountRoutes
+  | typeof customerRoutes
+  | typeof customerRecordRoutes
+  | typeof customerActRoutes
+  | typeof customerMoneyRoutes
+  | typeof reconcileRoutes
+  | typeof afterRestoreRoutes
+  | typeof bookRoutes
+  | typeof revenueRoutes
+  | typeof stuckRoutes
+  | typeof operatorApiRoutes
+  | typeof operatorApiActRoutes
+  | typeof operatorApiReportRoutes
+  | typeof operatorHealthRoutes
+  | typeof batchRoutes
+  | typeof tryRoutes
+  | typeof healthRoutes
+  | typeof wellKnownRoutes
+  | typeof guideRoutes
+> &
+  Omit<Parameters<typeof docsRoutes>[0], 'mounted' | 'imported'> &
+  Omit<Parameters<typeof ownerUsageRoutes>[0], 'endpoints'> & {
+    readonly priced: PricedCalls
+    readonly apis: ApiRegistry
+    readonly apiCalls: ApiCalls
+    readonly researchCalls: ResearchCalls
+    readonly budgets: RequestBudgets
+    /** The sandbox social network; null if disabled. */
+    readonly sandbox: SandboxSite | null
+    readonly icons: MediaFiles
+  }
 
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
@@ -155,32 +177,8 @@ export function app(parts: AppParts) {
   return web
 }
 
-interface CallParts {
-  readonly gate: Gate
-  readonly budgets: RequestBudgets
-  readonly priced: PricedCalls
-  readonly apis: ApiRegistry
-  readonly upToFrom: UpToFrom
-  readonly apiCalls: ApiCalls
-  readonly onFault: OnFault
-  readonly social: Social | null
-  readonly models: ModelCatalog
-  readonly modelCalls: ModelCalls
-  readonly researchCalls: ResearchCalls
-  readonly usage: UsageAnswers
-  readonly keys: Keys
-  readonly credentials: CredentialStore
-  readonly apps: AppGrantStore
-  readonly ledger: Ledger
-  readonly prices: PriceStore
-  readonly ownOrigins: ReadonlySet<string>
-  readonly corsOrigins: ReadonlySet<string>
-  readonly isLoopback: boolean
-  readonly now: () => number
-}
-
 /** Routes called with a key, an access token or a payment. */
-function callRoutes(parts: CallParts, endpoints: EndpointTable) {
+function callRoutes(parts: AppParts, endpoints: EndpointTable) {
   return group('calls')
     .use(dataRoutes(parts.priced))
     .use(socialRoutes(parts))
@@ -191,26 +189,8 @@ function callRoutes(parts: CallParts, endpoints: EndpointTable) {
     .use(mcpRoutes(parts, endpoints))
 }
 
-interface OwnerParts {
-  readonly owners: OwnerSessions
-  readonly keys: Keys
-  readonly credentials: CredentialStore
-  readonly apps: AppGrantStore
-  readonly audit: AuditTrail
-  readonly reports: UsageReports
-  readonly statements: AccountStatements
-  readonly ledger: Ledger
-  readonly models: ModelCatalog
-  readonly modelCalls: ModelCalls
-  readonly social: Social | null
-  readonly events: LiveEvents
-  readonly thumbnails: Thumbnails
-  readonly now: () => number
-  readonly pingMs?: number
-}
-
 /** Keys and usage, for the dashboard. */
-function ownerRoutes(parts: OwnerParts, endpoints: EndpointTable) {
+function ownerRoutes(parts: AppParts, endpoints: EndpointTable) {
   return group('owner')
     .use(keyRoutes(parts))
     .use(keyRecordRoutes(parts))
@@ -222,24 +202,8 @@ function ownerRoutes(parts: OwnerParts, endpoints: EndpointTable) {
     .use(thumbnailRoutes(parts))
 }
 
-interface AccountParts extends SettingsParts, SignInParts, WebhookParts, UnsubscribeParts {
-  readonly owners: OwnerSessions
-  readonly appGrants: AppGrants
-  readonly audit: AuditTrail
-  readonly now: () => number
-  readonly limiter: Limiter
-  readonly operator: Operator
-  readonly setupToken: SetupToken
-  readonly signUp: SignUp
-  readonly limitRequests: LimitRequests
-  readonly events: LiveEvents
-  readonly grants: OAuthGrants
-  readonly apps: AppGrantStore
-  readonly baseUrl: string
-}
-
 /** Sign-in, the account, its settings and its connected apps. */
-function accountGroup(parts: AccountParts) {
+function accountGroup(parts: AppParts) {
   return group('accounts')
     .use(signInRoutes(parts))
     .use(accountRoutes(parts))
@@ -254,17 +218,8 @@ function accountGroup(parts: AccountParts) {
     .use(auditRoutes(parts))
 }
 
-interface MoneyParts extends BillingParts {
-  readonly cards: CardMessageParts['cards']
-  readonly identity: Identity
-  readonly payments: Payments
-  readonly topUps: TopUps
-  readonly statements: AccountStatements
-  readonly prices: PriceStore
-}
-
 /** The balance, top-ups and payments. */
-function moneyRoutes(parts: MoneyParts) {
+function moneyRoutes(parts: AppParts) {
   return group('money')
     .use(walletRoutes(parts))
     .use(billingRoutes(parts))
@@ -274,26 +229,8 @@ function moneyRoutes(parts: MoneyParts) {
     .use(priceRoutes(parts))
 }
 
-interface OperatorGroup
-  extends CustomerRouteParts,
-    CustomerMoneyParts,
-    ReconcileParts,
-    AfterRestoreParts,
-    BooksParts,
-    RevenueParts,
-    StuckParts,
-    ApiCommandParts,
-    ApiReportParts,
-    HealthParts {
-  readonly owners: OwnerSessions
-  readonly cards: CardMessageParts['cards']
-  readonly audit: AuditTrail
-  readonly models: ModelCatalog
-  readonly upstreams: ModelBackend['states']
-}
-
 /** Routes for operators only. */
-function operatorGroup(parts: OperatorGroup) {
+function operatorGroup(parts: AppParts) {
   return group('operators')
     .use(operatorRoutes(parts))
     .use(operatorAccountRoutes(parts))
@@ -313,18 +250,8 @@ function operatorGroup(parts: OperatorGroup) {
     .use(operatorAuditRoutes({ ...parts, operator: operatorRoles(parts.owners).operator }))
 }
 
-interface OpenParts {
-  readonly readiness: Readiness
-  readonly owners: OwnerSessions
-  /** The sandbox social network; null if disabled. */
-  readonly sandbox: SandboxSite | null
-  readonly icons: MediaFiles
-  readonly identity: Identity
-  readonly baseUrl: string
-}
-
 /** Public routes. */
-function openRoutes(parts: OpenParts) {
+function openRoutes(parts: AppParts) {
   return group('open')
     .use(healthRoutes(parts))
     .use(sandboxRoutes(parts.sandbox))
