@@ -32,17 +32,21 @@ import { modelRoutes } from './http/models/routes'
 import { docsRoutes } from './http/openapi/routes'
 import { operatorAccountRoutes } from './http/operator/account-routes'
 import { operatorApiReportRoutes } from './http/operator/apis/api-report-routes'
-import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/apis/api-routes'
+import { catalogFileRoutes, operatorApiActRoutes, operatorApiRoutes } from './http/operator/apis/api-routes'
 import { customerMoneyRoutes } from './http/operator/customers/customer-money'
 import { customerActRoutes, customerRecordRoutes, customerRoutes } from './http/operator/customers/customer-routes'
 import { operatorHealthRoutes } from './http/operator/health-routes'
+import { operatorModelRoutes } from './http/operator/model-routes'
 import { bookRoutes } from './http/operator/money/books'
 import { reconcileRoutes } from './http/operator/money/reconcile'
 import { revenueRoutes } from './http/operator/money/revenue'
 import { stuckRoutes } from './http/operator/money/stuck'
 import { operatorRoles } from './http/operator/operator-roles'
 import { afterRestoreRoutes } from './http/operator/restore/after-restore'
+import { archiveRoutes } from './http/operator/restore/archive-routes'
+import { backupRoutes } from './http/operator/restore/backup-routes'
 import { operatorRoutes } from './http/operator/routes'
+import { operatorWebhookRoutes } from './http/operator/webhook-routes'
 import { tryRoutes } from './http/playground/routes'
 import { isGated, isProbe } from './http/routing/endpoint'
 import { EndpointTable, type MountedRoute } from './http/routing/endpoint-table'
@@ -116,6 +120,11 @@ export type AppParts = Needs<
   | typeof operatorApiRoutes
   | typeof operatorApiActRoutes
   | typeof operatorApiReportRoutes
+  | typeof catalogFileRoutes
+  | typeof operatorModelRoutes
+  | typeof operatorWebhookRoutes
+  | typeof backupRoutes
+  | typeof archiveRoutes
   | typeof operatorHealthRoutes
   | typeof batchRoutes
   | typeof tryRoutes
@@ -149,7 +158,7 @@ export function app(parts: AppParts) {
     .onBeforeHandle(async ({ context, route, request }) => {
       const { pathname } = context.url
       // A gated path is counted when it is authenticated.
-      if (isGated(pathname) || isProbe(pathname)) return
+      if (isGated(pathname) || isProbe(pathname) || context.origin.isConsole) return
       await parts.budgets.count(context, endpoints.unitsOf(request.method, route, context.url))
     })
     .onAfterHandle(({ context, set }) => {
@@ -246,6 +255,11 @@ function operatorGroup(parts: AppParts) {
     .use(operatorApiRoutes(parts))
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))
+    .use(catalogFileRoutes(parts))
+    .use(operatorModelRoutes(parts))
+    .use(operatorWebhookRoutes(parts))
+    .use(backupRoutes(parts))
+    .use(archiveRoutes(parts))
     .use(operatorHealthRoutes(parts))
     .use(operatorAuditRoutes({ ...parts, operator: operatorRoles(parts.owners).operator }))
 }

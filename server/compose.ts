@@ -32,8 +32,8 @@ import { OwnerSessions } from './http/middleware/caller/owner-session'
 import { RequestBudgets } from './http/middleware/caller/request-budgets'
 import { Gate } from './http/middleware/gate'
 import { PricedCalls, pricedRoutes } from './http/middleware/priced'
+import { withOrigin } from './http/middleware/request-context'
 import { securedBy } from './http/middleware/secured-by'
-import { controlHandler } from './http/operator/control'
 import { Thumbnails } from './http/search/thumbnails'
 import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
@@ -67,7 +67,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
     retention: upkeep.retention,
     backups: upkeep.backups,
     upstreamPayments: imported.upstreamPayments,
-    control: composeControl(config, surroundings, parts),
+    /** Handles a request that came over the control socket. */
+    control: (request: Request) => web.handle(withOrigin(request, { isConsole: true })),
     accounts: core.accounts,
     setupToken: core.setupToken,
     metrics,
@@ -87,7 +88,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   }
 }
 
-/** What the routes and the operators' commands run on. */
+/** What the routes run on. */
 async function composeParts(config: Config, surroundings: Surroundings) {
   const { clock, log, stopwatch = STOPWATCH } = surroundings
   const core = await composeCore(config, surroundings)
@@ -132,24 +133,10 @@ function composeUpkeep(config: Config, surroundings: Surroundings, core: Compose
   }
 }
 
-/** What routes and commands have in common. */
-function sharedParts({ core, people, selling, upkeep, restored, settings }: Gateway) {
-  const { models, imported, billing } = selling
-  return {
-    ...core,
-    ...models,
-    ...imported,
-    ...settings,
-    ...people.routes,
-    ...billing.routes,
-    ...restored,
-    ...upkeep.webhooks.routes,
-  }
-}
-
 async function composeWeb(config: Config, surroundings: Surroundings, parts: Gateway) {
   const { clock, log, pingMs, dashboard } = surroundings
   const { core, observed, people, linked, selling, upkeep, stopping, readiness } = parts
+  const { billing } = selling
   const { ownOrigins } = people
   const { identity } = people.routes
   const { baseUrl } = config
@@ -157,9 +144,19 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
   const auth = { ...core, ...limits, ...selling.billing.auth, clock }
   const now = () => clock.now()
   return app({
-    ...sharedParts(parts),
+    ...core,
+    ...selling.models,
+    ...selling.imported,
+    ...parts.settings,
+    ...people.routes,
+    ...billing.routes,
+    ...parts.restored,
+    ...upkeep.webhooks.routes,
+    ...upkeep.backups.commands,
     ...linked,
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
+    network: () => billing.moneyIn.rail.network(),
+    published: () => billing.moneyIn.rail.published(),
     recentCalls: () => observed.recent.read(),
     journalState: () => core.stores.journalState(),
     readyState: () => readiness.state(),
@@ -180,21 +177,6 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     readiness,
     now,
     ...(pingMs && { pingMs }),
-  })
-}
-
-function composeControl({ baseUrl }: Config, { clock, log }: Surroundings, parts: Gateway) {
-  const { rail } = parts.selling.billing.moneyIn
-  return controlHandler({
-    ...sharedParts(parts),
-    ...parts.upkeep.backups.commands,
-    social: parts.linked.social,
-    baseUrl,
-    network: () => rail.network(),
-    published: () => rail.published(),
-    readiness: parts.readiness,
-    onFault: faultLog(log),
-    now: () => clock.now(),
   })
 }
 

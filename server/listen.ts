@@ -93,7 +93,10 @@ export function listenMetrics(
   return { port: server.port ?? address.port, stop: () => server.stop(true) }
 }
 
-/** Serves operator commands on a socket file that only this user can open. */
+/** The control socket in the data folder. Access to the folder is what makes a user an operator here. */
+export const CONTROL_SOCKET = 'control.sock'
+
+/** Serves operators on a socket file that only this user can open. */
 export function listenControl(
   path: string,
   handle: (request: Request) => Promise<Response>,

@@ -16,24 +16,21 @@ export function hasServer(dataDir: string): boolean {
   return existsSync(join(dataDir, SOCKET))
 }
 
-type Body = Readonly<Record<string, unknown>>
-
-/** Sends an operator command to the running server, over the socket in its data folder. */
-export async function askServer(command: string, body: Body, dataDir?: string): Promise<unknown> {
-  return resultOf(await ask(command, body, dataDir))
+/** Calls a route of the running server as its operator, over the socket in its data folder. */
+export async function askServer(method: string, path: string, body?: unknown, dataDir?: string): Promise<unknown> {
+  return resultOf(await ask(method, path, body, dataDir))
 }
 
 /**
- * The same for a command that answers with a file, which is passed on piece by piece. Throws `CommandRefused` if it broke off. `end`: what its last line begins
+ * Reads a file from a route, which is passed on piece by piece. Throws `CommandRefused` if it broke off. `end`: what its last line begins
  * with.
  */
 export async function readFromServer(
-  command: string,
-  body: Body,
+  path: string,
   out: (text: string) => void,
   end: string | null = null,
 ): Promise<void> {
-  const answer = await ask(command, body)
+  const answer = await ask('GET', path)
   if (!answer.ok || !answer.body) {
     await resultOf(answer)
     return
@@ -59,11 +56,11 @@ function brokenOff(reason: string): CommandRefused {
 }
 
 /** The same into a file, which has its name once it is complete. Until then, and if it broke off, it is `NAME.partial`. */
-export async function saveFromServer(command: string, body: Body, name: string, end: string | null): Promise<string> {
+export async function saveFromServer(path: string, name: string, end: string | null): Promise<string> {
   const partial = `${name}.partial`
   const file = openSync(partial, 'w', 0o600)
   try {
-    await readFromServer(command, body, (text) => writeSync(file, text), end)
+    await readFromServer(path, (text) => writeSync(file, text), end)
     fsyncSync(file)
   } finally {
     closeSync(file)
@@ -73,17 +70,17 @@ export async function saveFromServer(command: string, body: Body, name: string, 
 }
 
 async function ask(
-  command: string,
-  body: Body,
+  method: string,
+  path: string,
+  body?: unknown,
   folder = resolve(process.env['DATA_DIR'] || 'data'),
 ): Promise<Response> {
   if (!hasServer(folder))
     throw new CommandRefused(`no gateway is running on ${folder}. Start it, or set DATA_DIR to its folder`)
-  return fetch(`http://gateway/${command}`, {
+  return fetch(`http://gateway${path}`, {
     unix: join(folder, SOCKET),
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    method,
+    ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   }).catch((error: unknown) => {
     throw new CommandRefused(
       `the gateway on ${folder} does not answer: ${error instanceof Error ? error.message : error}`,

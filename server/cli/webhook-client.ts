@@ -1,4 +1,3 @@
-import type { AccountCommand } from '../http/operator/customers/customer-record'
 import type {
   DeliveryPage,
   NewWebhook,
@@ -8,64 +7,66 @@ import type {
   WebhookList,
   WebhookWithSecret,
 } from '../http/webhooks/record'
-import type { ApiClient } from './api'
-import { askServer } from './control-client'
 
-/** Changes webhooks and reads their log: the caller's own over HTTP, an operator's over the control socket. */
-export interface WebhookClient {
-  list(): Promise<WebhookList>
-  add(webhook: NewWebhook): Promise<WebhookWithSecret>
-  change(id: string, change: WebhookChange): Promise<OneWebhook>
-  remove(id: string): Promise<OneWebhook>
-  rotate(id: string): Promise<WebhookWithSecret>
-  confirm(id: string, code: string): Promise<OneWebhook>
-  sendCode(id: string): Promise<OneDelivery>
-  test(id: string): Promise<OneDelivery>
+/** Calls a route, such as `/hook_1/deliveries`. `query`: of the URL. */
+export type CallWebhooks = (
+  method: string,
+  path: string,
+  body?: unknown,
+  query?: Readonly<Record<string, string>>,
+) => Promise<unknown>
+
+/** Changes webhooks and reads their log: the caller's own, or an operator's over the control socket. */
+export class WebhookClient {
+  private readonly call: CallWebhooks
+
+  constructor(call: CallWebhooks) {
+    this.call = call
+  }
+
+  list() {
+    return this.call('GET', '') as Promise<WebhookList>
+  }
+
+  add(webhook: NewWebhook) {
+    return this.call('POST', '', webhook) as Promise<WebhookWithSecret>
+  }
+
+  change(id: string, change: WebhookChange) {
+    return this.call('PATCH', one(id), change) as Promise<OneWebhook>
+  }
+
+  remove(id: string) {
+    return this.call('DELETE', one(id)) as Promise<OneWebhook>
+  }
+
+  rotate(id: string) {
+    return this.call('POST', one(id, '/rotate')) as Promise<WebhookWithSecret>
+  }
+
+  confirm(id: string, code: string) {
+    return this.call('POST', one(id, '/confirm'), { code }) as Promise<OneWebhook>
+  }
+
+  sendCode(id: string) {
+    return this.call('POST', one(id, '/code')) as Promise<OneDelivery>
+  }
+
+  test(id: string) {
+    return this.call('POST', one(id, '/test')) as Promise<OneDelivery>
+  }
+
   /** `cursor`: null for the newest. */
-  deliveries(id: string, limit: number, cursor: string | null): Promise<DeliveryPage>
-  resend(id: string, delivery: string): Promise<OneDelivery>
-}
-
-/** The webhooks of the account that is signed in. */
-export function ownWebhooks(api: ApiClient): WebhookClient {
-  async function ask<T>(method: string, path: string, body?: unknown) {
-    return (await api.json(method, `/v1/webhooks${path}`, { body })) as T
+  deliveries(id: string, limit: number, cursor: string | null) {
+    const query = { limit: String(limit), ...(cursor !== null && { cursor }) }
+    return this.call('GET', one(id, '/deliveries'), undefined, query) as Promise<DeliveryPage>
   }
-  const one = (id: string, action = '') => `/${encodeURIComponent(id)}${action}`
-  return {
-    list: () => ask('GET', ''),
-    add: (webhook) => ask('POST', '', webhook),
-    change: (id, change) => ask('PATCH', one(id), change),
-    remove: (id) => ask('DELETE', one(id)),
-    rotate: (id) => ask('POST', one(id, '/rotate')),
-    confirm: (id, code) => ask('POST', one(id, '/confirm'), { code }),
-    sendCode: (id) => ask('POST', one(id, '/code')),
-    test: (id) => ask('POST', one(id, '/test')),
-    deliveries(id, limit, cursor) {
-      const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
-      return ask('GET', one(id, `/deliveries?${query}`))
-    },
-    resend: (id, delivery) => ask('POST', one(id, `/deliveries/${encodeURIComponent(delivery)}/resend`)),
+
+  resend(id: string, delivery: string) {
+    return this.call('POST', one(id, `/deliveries/${encodeURIComponent(delivery)}/resend`)) as Promise<OneDelivery>
   }
 }
 
-/** The webhooks of an operator's account; without `account`, of the only operator. */
-export function operatorWebhooks(account: string | undefined): WebhookClient {
-  const named: Partial<AccountCommand> = account === undefined ? {} : { account }
-  async function ask<T>(command: string, body: object = {}) {
-    return (await askServer(command, { ...named, ...body })) as T
-  }
-  return {
-    list: () => ask('webhooks'),
-    add: (webhook) => ask('webhook-add', webhook),
-    change: (webhook, change) => ask('webhook-set', { webhook, ...change }),
-    remove: (webhook) => ask('webhook-remove', { webhook }),
-    rotate: (webhook) => ask('webhook-rotate', { webhook }),
-    confirm: (webhook, code) => ask('webhook-confirm', { webhook, code }),
-    sendCode: (webhook) => ask('webhook-code', { webhook }),
-    test: (webhook) => ask('webhook-test', { webhook }),
-    deliveries: (webhook, limit, cursor) =>
-      ask('webhook-deliveries', { webhook, limit, ...(cursor !== null && { cursor }) }),
-    resend: (webhook, delivery) => ask('webhook-resend', { webhook, delivery }),
-  }
+function one(id: string, action = ''): string {
+  return `/${encodeURIComponent(id)}${action}`
 }

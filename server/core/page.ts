@@ -1,6 +1,3 @@
-/** The rows of a page whose request names no number, in the lists of operators. */
-export const DEFAULT_ROWS = 50
-
 /** One page of a list. */
 export interface Page<T> {
   readonly rows: readonly T[]

@@ -381,7 +381,7 @@ export const RULES: readonly Rule[] = [
   },
   // Operators see of a customer what its owner sees, by the same code.
   {
-    files: ['server/http/operator/customers/customer-{commands,routes,socket,views}.ts'],
+    files: ['server/http/operator/customers/customer-{commands,routes,views}.ts'],
     may: [
       ...[CORE, PIPELINE, 'server/http/operator/**', 'server/http/account/export.ts', 'server/http/usage/*.ts'],
       ...EVERY_RESOURCE,
@@ -389,14 +389,13 @@ export const RULES: readonly Rule[] = [
     packages: ['elysia'],
   },
   {
-    // The operator's commands reach every part of the gateway.
-    files: ['server/http/operator/control.ts'],
-    may: [CORE, PIPELINE, 'server/http/operator/**', ...EVERY_RESOURCE],
-    types: ['server/http/system/readiness.ts'],
+    // The routes of owners' webhooks, for operators.
+    files: ['server/http/operator/webhook-routes.ts'],
+    may: [CORE, SELF, ...EVERY_RESOURCE, 'server/http/operator/operator-roles.ts', 'server/http/webhooks/routes.ts'],
   },
-  // They receive a command with the schema of its body.
+  // Its commands come with the schema of their body.
   {
-    files: ['server/http/operator/operator-roles.ts', 'server/http/operator/socket-command.ts'],
+    files: ['server/http/operator/operator-roles.ts'],
     may: [CORE, SELF, ...EVERY_RESOURCE],
     packages: ['@sinclair/typebox'],
   },
@@ -455,7 +454,7 @@ export const RULES: readonly Rule[] = [
     files: ['server/main.ts'],
     may: [
       ...['server/core/result.ts', 'server/config.ts', 'server/config/config-error.ts', 'server/compose.ts'],
-      ...['server/listen.ts', 'server/log.ts', 'server/hand-over.ts', 'server/http/operator/control.ts'],
+      ...['server/listen.ts', 'server/log.ts', 'server/hand-over.ts'],
       ...['server/compose/data.ts', 'server/compose/self-check.ts'],
       // Checked before every start.
       ...['server/setup/secure-folder.ts', 'server/setup/unmounted-volume.ts'],

@@ -208,8 +208,8 @@ async function bench({
     async function person(name: string, limits?: object, usd?: number) {
       const { cookie, api } = await signUp(server.url, `${name}@example.com`)
       const { id } = (await api('/api/account')) as { id: string }
-      if (limits) await control(folder, 'limits', { account: id, limits })
-      if (usd) await control(folder, 'grant', { account: id, usd: String(usd), note: 'bench', reference: name })
+      if (limits) await control(folder, `/accounts/${id}/limits`, { limits })
+      if (usd) await control(folder, `/accounts/${id}/grants`, { usd: String(usd), note: 'bench', reference: name })
       const { secret } = (await api('/api/keys', { name: 'bench' })) as { secret: string }
       return { cookie, secret }
     }

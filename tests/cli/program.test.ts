@@ -24,7 +24,7 @@ describe('help says how the command line was called', () => {
   const folders: string[] = []
   afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))))
 
-  const command = (words: string) => (words === '--help' ? 'COMMAND' : words.replace(' --help', ''))
+  const command = (words: string) => (words === '--help' ? 'COMMAND' : words.replace(/( customer)? --help/, ''))
 
   test.each([...HELPS, ...LOCAL])('in a checkout: %s', async (words) => {
     const line = await firstLine([process.execPath, join(ROOT, 'server/cli/main.ts'), ...words.split(' ')])

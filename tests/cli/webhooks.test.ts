@@ -197,6 +197,6 @@ describe('operator webhooks', () => {
     expect(await run('list').catch(String)).toContain('several operators')
     expect(await run('list', '--account', id)).toBe('No webhooks.\n')
     await operatorConsole.run('role', id, '--none')
-    expect(await run('--help')).toContain('operator webhooks COMMAND')
+    expect(await run('--help')).toContain('webhooks COMMAND [--account ACCOUNT]')
   })
 })

@@ -110,7 +110,7 @@ test('a year of calls leaves month by month for a folder and a bucket; books, st
     YEAR.filter((_, i) => i % 2 === 0).map((month) => `gateway-archive-${month}`),
   )
   expect([...s3.objects.keys()]).toContain('books/gateway-archive-2023-12/manifest.json')
-  const listed = JSON.parse((await archive('list', '--json')) ?? '')
+  const listed = JSON.parse(await operator.run('archive', 'list', '--json'))
   expect(listed.archives.map(({ month }: { month: string }) => month)).toEqual(YEAR)
   expect(listed.archives.reduce((sum: number, one: { charges: number }) => sum + one.charges, 0)).toBe(CALLS)
 
@@ -208,10 +208,10 @@ test('a removal that was interrupted goes on with the same archive, whatever has
     charges,
     charged_micros_usd: charged,
   }
-  expect(await (await h.control('archive-remove', given)).json()).toEqual({ calls: 500, charges: 500, done: false })
+  expect(await (await h.control('/archives/remove', given)).json()).toEqual({ calls: 500, charges: 500, done: false })
   expect(await count('archived_months')).toBe(1)
   expect(await h.core.stores.ledgerCheck()).toEqual([])
-  expect(await (await h.control('archive-remove', { ...given, manifest: 'f'.repeat(64) })).json()).toMatchObject({
+  expect(await (await h.control('/archives/remove', { ...given, manifest: 'f'.repeat(64) })).json()).toMatchObject({
     error: { code: 'invalid_state' },
   })
   expect(await archive('2023-01', '--to', to, '--remove')).toContain(

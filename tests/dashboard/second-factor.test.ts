@@ -85,7 +85,7 @@ describe('a second factor', () => {
     await page.getByText('On. 9 recovery codes left.').waitFor()
 
     // So are the codes.
-    const reset = await dashboard.control('reset-second-factor', { account: owner.accountId })
+    const reset = await dashboard.control(`/accounts/${owner.accountId}/second-factor-reset`, {})
     expect(reset.status).toBe(200)
     await page.goto(`${dashboard.origin}/sign-in`)
     await signIn(page, owner.email)

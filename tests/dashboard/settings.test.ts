@@ -204,9 +204,10 @@ describe('a forgotten password', () => {
     await page.getByRole('button', { name: 'Send link' }).click()
     await page.getByText(`bun run gateway operator reset-link ${owner.email}`).waitFor()
     await fits(page, 'forgot-password')
-    const answer = await dashboard.control('reset-link', {
-      account: (await (await owner.api('/api/account')).json()).id,
-    })
+    const answer = await dashboard.control(
+      `/accounts/${(await (await owner.api('/api/account')).json()).id}/reset-link`,
+      {},
+    )
     const { link } = (await answer.json()) as { link: string }
     const { pathname, hash } = new URL(link)
     for (const outcome of ['set', 'over']) {

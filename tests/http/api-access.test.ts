@@ -43,15 +43,17 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 /** The code of a refusal; null of any other answer. */
-async function codeOf({ method: declared, path }: Declared, caller?: Owner, where = gateway): Promise<string | null> {
+async function codeOf(
+  { method: declared, path }: Declared,
+  caller?: Owner,
+  where = gateway,
+  send: (request: Request) => Promise<Response> = (request) => where.gateway.app.handle(request),
+): Promise<string | null> {
   const method = declared === 'ALL' ? 'GET' : declared
   const body = method === 'GET' ? {} : { headers: { 'content-type': 'application/json' }, body: '{}' }
   const target = path.replace(/:\w+/g, 'nothing')
-  const answer = await where.call(target, {
-    ...body,
-    method,
-    headers: { ...body.headers, ...(caller && { cookie: caller.cookie }) },
-  })
+  const headers = { ...body.headers, ...(caller && { cookie: caller.cookie }) }
+  const answer = await send(new Request(`http://localhost:${where.config.port}${target}`, { ...body, method, headers }))
   if (answer.ok) {
     await answer.body?.cancel()
     return null
@@ -121,11 +123,32 @@ describe('the declared access is what happens', () => {
   test('routes of operators refuse owners, and those for operators alone also support', async () => {
     expect(await notRefused(who('operator', 'staff'), 'insufficient_permissions', owner)).toEqual([])
     expect(await notRefused(who('operator'), 'insufficient_permissions', support)).toEqual([])
-    expect(routes.filter(({ path }) => path.startsWith('/api/operator/'))).toEqual(who('operator', 'staff'))
-    const acts = who('staff').filter(({ method }) => method !== 'GET')
-    expect(acts.map(({ path }) => path).toSorted()).toEqual(
-      ['end-sessions', 'keys/:key', 'lift', 'notes', 'suspend'].map((act) => `/api/operator/accounts/:id/${act}`),
+    expect(routes.filter(({ path }) => path.startsWith('/api/operator/'))).toEqual(who('operator', 'staff', 'console'))
+    const views = ['adjustments', 'audit', 'keys', 'limits', 'payments', 'refunds', 'requests', 'requests/:request']
+    const account = '/api/operator/accounts/:id'
+    expect(who('staff').map(named).toSorted()).toEqual(
+      [
+        'GET /api/operator/accounts',
+        ...['', ...[...views, 'transactions', 'usage'].map((view) => `/${view}`)].map(
+          (view) => `GET ${account}${view}`,
+        ),
+        ...['end-sessions', 'keys/:key', 'lift', 'notes', 'suspend'].map((act) => `POST ${account}/${act}`),
+      ].toSorted(),
     )
+  })
+
+  test('the control socket is an operator, signed in or not, and no owner; only it has routes of its own', async () => {
+    const atConsole = (route: Declared) => codeOf(route, undefined, gateway, gateway.gateway.control)
+    const refusals = ['missing_session', 'insufficient_permissions', 'unknown_endpoint', 'recent_sign_in_required']
+    for (const route of who('operator', 'staff', 'console'))
+      expect(refusals, named(route)).not.toContain((await atConsole(route)) ?? 'admitted')
+    for (const route of who('owner')) expect(await atConsole(route), named(route)).toBe('missing_session')
+    for (const caller of [undefined, owner, operator])
+      expect(await notRefused(who('console'), 'unknown_endpoint', caller)).toEqual([])
+    const subjects = new Set(who('console').map(({ path }) => path.replace('/api/operator/', '').split('/')[0]))
+    expect([...subjects].toSorted()).toEqual([
+      ...['accounts', 'archives', 'backups', 'catalog', 'models', 'payments', 'publication', 'webhooks'],
+    ])
   })
 
   test('a suspended account: account_suspended', async () => {

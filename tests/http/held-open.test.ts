@@ -27,13 +27,14 @@ test('a record that takes longer than a beat begins with a space each, and is JS
 })
 
 test('a record that is there at once is given as it is, and what fails at once throws', async () => {
-  expect(await heldOpen(null, Promise.resolve({ problems: 0 }))).toEqual({ problems: 0 })
-  await expect(heldOpen(null, Promise.reject(new Error('no database')))).rejects.toThrow('no database')
+  const watched = connection()
+  expect(await heldOpen(watched, Promise.resolve({ problems: 0 }))).toEqual({ problems: 0 })
+  await expect(heldOpen(watched, Promise.reject(new Error('no database')))).rejects.toThrow('no database')
 })
 
 test('what fails after the first beat breaks the answer off', async () => {
   const record = Promise.withResolvers<object>()
-  const answer = (await heldOpen(null, record.promise, 1)) as Response
+  const answer = (await heldOpen(connection(), record.promise, 1)) as Response
   record.reject(new Error('no database'))
   await expect(answer.text()).rejects.toThrow('no database')
 })

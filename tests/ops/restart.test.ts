@@ -57,8 +57,8 @@ test.skipIf(NAMES.length === 0)(
     const first = await start()
     const proxies = await Promise.all(NAMES.map((name) => openProxy(name, port)))
     const owner = await signUp(`http://127.0.0.1:${port}`, 'ada@example.com')
-    await control(data, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e9, concurrency: 10_000 } })
-    await control(data, 'grant', { account: owner.id, usd: '100' })
+    await control(data, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e6, tpm: 1e9, concurrency: 10_000 } })
+    await control(data, `/accounts/${owner.id}/grants`, { usd: '100' })
     const { secret } = await owner.api('/api/keys', { name: 'restart' })
     const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', host: HOST }
     const call = (origin: string) => fetch(`${origin}/v1/chat/completions`, { method: 'POST', headers, body: HELLO })

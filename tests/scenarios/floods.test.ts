@@ -39,8 +39,8 @@ describe(`${FLOOD} connections that send a byte at a time and ${FLOOD} that send
     folder = await dataFolder()
     server = await startServer(folder, FREES_MEMORY)
     const owner = await signUp(server.url, EMAIL)
-    await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
-    await control(folder, 'grant', { account: owner.id, usd: '100' })
+    await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
+    await control(folder, `/accounts/${owner.id}/grants`, { usd: '100' })
     secret = (await owner.api('/api/keys', { name: 'load' })).secret
   })
   afterAll(async () => {

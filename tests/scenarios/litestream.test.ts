@@ -74,8 +74,10 @@ test.skipIf(isMissing)(
     })
     children.push(litestream)
     const owner = await signUp(server.url, 'ada@example.com')
-    await control(lost, 'grant', { account: owner.id, usd: '100', note: 'test' })
-    await control(lost, 'limits', { account: owner.id, limits: { rpm: 1_000_000, tpm: 1_000_000, concurrency: 1_000 } })
+    await control(lost, `/accounts/${owner.id}/grants`, { usd: '100', note: 'test' })
+    await control(lost, `/accounts/${owner.id}/limits`, {
+      limits: { rpm: 1_000_000, tpm: 1_000_000, concurrency: 1_000 },
+    })
     const { secret } = await owner.api('/api/keys', { name: 'first', spending_limit: 100 })
     const ids = [...(await acknowledged(server.url, secret, 1_700))]
     await until(() => existsSync(replica))

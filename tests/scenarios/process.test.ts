@@ -24,8 +24,8 @@ describe('one server, from start to stop', () => {
     folder = await dataFolder({ migrated: false })
     server = await startServer(folder, {}, SOURCE)
     owner = await signUp(server.url, 'ada@example.com')
-    await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
-    await control(folder, 'grant', { account: owner.id, usd: '100' })
+    await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
+    await control(folder, `/accounts/${owner.id}/grants`, { usd: '100' })
   })
   afterAll(() => removeFolder(folder))
 

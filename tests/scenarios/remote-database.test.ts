@@ -26,8 +26,7 @@ describe.skipIf(!hasSqld)('on a libSQL server', () => {
     folders = [await dataFolder({ migrated: false }), await dataFolder({ migrated: false })]
     first = await startServer(folders[0] ?? '', { DATABASE_URL: database.url })
     const owner = await signUp(first.url, 'ada@example.com')
-    await control(folders[0] ?? '', 'limits', {
-      account: owner.id,
+    await control(folders[0] ?? '', `/accounts/${owner.id}/limits`, {
       limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 },
     })
     secret = (await owner.api('/api/keys', { name: 'remote', spending_limit: 0.1 })).secret

@@ -3,8 +3,8 @@ import { mkdir, readFile, rename, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
 import {
-  control,
   dataFolder,
+  readiness,
   removeFolder,
   type ServerProcess,
   signUp,
@@ -97,7 +97,7 @@ describe('signals', () => {
     await logged('SIGTERM: stopping')
     const ready = await fetch(`${server.url}/ready`)
     expect([ready.status, await ready.json()]).toEqual([503, { status: 'draining' }])
-    expect((await (await control(folder, 'ready', {})).json()).status).toBe('draining')
+    expect((await readiness(folder)).status).toBe('draining')
     const served = await call()
     expect([served.status, served.headers.get('connection')]).toEqual([200, 'close'])
     expect(await server.kill('SIGTERM')).toBe(0)

@@ -9,6 +9,7 @@ import { reconcile } from '../support/reconcile'
 import {
   control,
   dataFolder,
+  readiness,
   removeFolder,
   type ServerProcess,
   signUp,
@@ -45,7 +46,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     const [DATABASE_URL, LOG_FILE] = [`file:${join(small, 'gateway.db')}`, join(small, 'gateway.log')]
     server = await startServer(folder, { DATABASE_URL, LOG_FILE })
     const owner = await signUp(server.url, 'ada@example.com')
-    await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
+    await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
     headers = { authorization: `Bearer ${(await owner.api('/api/keys', { name: 'full' })).secret}` }
   })
   afterAll(() => removeFolder(folder))
@@ -66,7 +67,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     expect(await balance()).toBe(before - served.length * 5000)
     const ready = await fetch(`${server.url}/ready`)
     expect([ready.status, await ready.json()]).toEqual([503, { status: 'not_ready', code: 'charges_unavailable' }])
-    const told = await (await control(folder, 'ready', {})).json()
+    const told = await readiness(folder)
     expect(told.problems).toEqual({ charges: expect.stringMatching(/no space left|no more bytes/i) })
 
     // The log's own file is on that disk: what it does not take goes to stderr.
@@ -153,7 +154,7 @@ describe.skipIf(!canMount)('a full disk and the vendor', () => {
       },
     })
     const owner = await signUp(server.url, `ada${reserve}@example.com`)
-    await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
+    await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
     const headers = { authorization: `Bearer ${(await owner.api('/api/keys', { name: 'full' })).secret}` }
     const call = (i = 0) => fetch(`${server.url}/apis/v1/websearch/images/search?q=card${i}&count=1`, { headers })
     expect((await call()).status).toBe(200)
@@ -206,7 +207,7 @@ describe.skipIf(!canMount)('a full disk and the vendor', () => {
     await writeFile(filler, Buffer.alloc(7 << 20))
     const server = await startServer(folder, settings)
     const owner = await signUp(server.url, 'grace@example.com')
-    await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
+    await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
     const headers = { authorization: `Bearer ${(await owner.api('/api/keys', { name: 'full' })).secret}` }
     const call = () => fetch(server.url + SEARCH, { headers })
     expect((await call()).status).toBe(503)

@@ -21,7 +21,7 @@ test('a served call whose charge the tables refuse survives kill -9 at any momen
   const { secret } = await owner.api('/api/keys', { name: 'stuck' })
   const call = () => fetch(server.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
   const setCredit = (credit: number) => executeOn(file, 'UPDATE accounts SET credit = ?', [credit])
-  const listed = async () => ((await (await control(folder, 'stuck-list', {})).json()) as StuckPage).records
+  const listed = async () => ((await (await control(folder, '/stuck')).json()) as StuckPage).records
   await setCredit(0)
   // The log has it, and the tables follow within 200 ms: the kill is before that, in it or after.
   expect((await call()).status).toBe(200)
@@ -34,7 +34,7 @@ test('a served call whose charge the tables refuse survives kill -9 at any momen
   server = await startServer(folder)
   const [record, ...others] = await listed()
   expect(others).toEqual([])
-  await control(folder, 'stuck-retry', { id: record?.id })
+  await control(folder, `/stuck/${record?.id}/retry`, {})
   await server.kill('SIGKILL')
   server = await startServer(folder)
   expect([await listed(), (await call()).status]).toEqual([[], 200])

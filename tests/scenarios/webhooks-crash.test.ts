@@ -47,7 +47,7 @@ afterAll(async () => {
 test('whatever the moment of a kill -9, each event of a commit arrives, under one id', async () => {
   let server = await startServer(folder, ENV)
   const owner = await signUp(server.url, 'ada@example.com')
-  await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e8, concurrency: 1000 } })
+  await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e6, tpm: 1e8, concurrency: 1000 } })
   const { cookie } = owner
   const post = (to: ServerProcess, path: string, body: unknown) =>
     fetch(`${to.url}${path}`, {

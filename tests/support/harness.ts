@@ -100,6 +100,12 @@ interface HarnessOptions {
 
 export type Harness = Awaited<ReturnType<typeof openHarness>>
 
+/** A request as the command line sends it over the control socket. `path`: below `/api/operator`, or `/ready`. */
+export function controlRequest(path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST'): Request {
+  const json = body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  return new Request(`http://gateway${path === '/ready' ? path : `/api/operator${path}`}`, { method, ...json })
+}
+
 export async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-test-'))
   await writeMigratedDatabase(join(folder, 'gateway.db'))
@@ -167,14 +173,8 @@ export async function openHarness(options: HarnessOptions = {}) {
   const { core } = gateway
   const call = (path: string, init: RequestInit = {}) =>
     gateway.app.handle(new Request(`http://localhost:${config.port}${path}`, init))
-  const control = (command: string, body: unknown = {}) =>
-    gateway.control(
-      new Request(`http://gateway/${command}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
-    )
+  const control = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') =>
+    gateway.control(controlRequest(path, body, method))
   let people = 0
   const credentials = (email: string): RequestInit => ({
     method: 'POST',
@@ -214,10 +214,10 @@ export async function openHarness(options: HarnessOptions = {}) {
       headers.set('authorization', `Bearer ${typeof key === 'string' ? key : key.secret}`)
       return call(path, { ...init, headers })
     },
-    /** An operator's command, as the command line sends it. */
+    /** A request over the control socket. `path`: below `/api/operator`, or `/ready`. */
     control,
-    /** What `/ready` tells an operator, over the control socket. */
-    readiness: async () => (await control('ready')).json(),
+    /** The answer of `/ready` over the control socket. */
+    readiness: async () => (await control('/ready')).json(),
     /** An account without an owner who could sign in: fast. 2 USD of signup credit, and `extraUsd` of granted credit. */
     async account(extraUsd = 0, limits: Limits | null = WIDE): Promise<Account> {
       const account = await core.signUp.openAccount(`user-${++people}`)

@@ -1,9 +1,9 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type {
   CustomerDetails,
-  KeyActionCommand,
+  KeyActionForm,
   Refund,
-  RoleCommand,
+  RoleForm,
 } from '../../../server/http/operator/customers/customer-record.ts'
 import type {
   CustomerAdjustment,
@@ -23,8 +23,8 @@ export type CustomerRefund = Refund
 export type CustomerCall = CustomerRequest
 export type CustomerAdjustmentRow = CustomerAdjustment
 export type CustomerLimitRequest = CustomerLimits['requests'][number]
-export type KeyAction = KeyActionCommand['action']
-export type RoleChoice = RoleCommand['role']
+export type KeyAction = KeyActionForm['action']
+export type RoleChoice = RoleForm['role']
 
 const customer = (id: string) => api.operator.accounts({ id })
 

@@ -1,24 +1,7 @@
 import { printable } from '../../core/plain-text'
-import type { ApiRecord, ApiTrial, CatalogPlan, ImportPlan } from '../../http/apis/record'
-import type { ApiReport } from '../../http/apis/report-record'
-import { count, usdText } from '../print'
-import { table } from '../table'
+import type { ApiRecord, CatalogPlan, ImportPlan } from '../../http/apis/record'
 
 type Operation = ApiRecord['operations'][number]
-
-export function operationTable(operations: readonly Operation[]): string {
-  if (operations.length === 0) return 'No operations.\n'
-  return table(
-    ['OPERATION', 'CALL', 'PRICE', 'EFFECT', 'STATUS'],
-    operations.map((one) => [
-      one.id,
-      `${one.method} ${one.path}`,
-      priceText(one.price),
-      one.effect,
-      one.enabled ? 'enabled' : 'disabled',
-    ]),
-  )
-}
 
 function priceText(price: Operation['price']): string {
   switch (price.mode) {
@@ -75,18 +58,6 @@ export function applyText({ apis, notices, applied }: CatalogPlan): string {
   ])
 }
 
-/** The outcome of one request to an upstream. */
-export function trialText(trial: ApiTrial): string {
-  const { status, content_type, bytes, preview, units, held_usd, cost_usd, problem } = trial
-  return text([
-    ...(status === null ? [] : [`${status} ${content_type ?? ''}, ${count(bytes, 'byte')}`]),
-    ...(preview === null ? [] : [preview]),
-    ...(units === null ? [] : [`Counted: ${units}`]),
-    ...(cost_usd === null ? [] : [`It would have cost ${cost_usd} USD, of ${held_usd} USD held.`]),
-    ...(problem === null ? [] : [`Problem: ${problem}`]),
-  ])
-}
-
 function section(title: string, entries: readonly string[]): string[] {
   return entries.length === 0 ? [] : [`${title}:`, ...entries.map((entry) => `  ${entry}`)]
 }
@@ -94,25 +65,4 @@ function section(title: string, entries: readonly string[]): string[] {
 /** Documents and upstreams are strangers': nothing hidden reaches the terminal. */
 function text(lines: readonly string[]): string {
   return `${lines.map(printable).join('\n')}\n`
-}
-
-/** Revenue and upstream payments of each API, and the signed part of the wallet's daily maximum. */
-export function reportText({ days, apis, wallet }: ApiReport): string {
-  if (apis.length === 0) return 'No APIs. Import one with "operator api import"; see --help.\n'
-  const sum = (amount: number | null) => (amount === null ? 'not known' : `${usdText(amount)} USD`)
-  const sums = table(
-    ['API', 'CALLS', 'SERVED', 'FAILED', 'REVENUE', 'UPSTREAM COST'],
-    apis.map((api) => [
-      ...[api.name, api.calls, api.served, api.failed],
-      ...[sum(api.revenue_micros_usd), sum(api.upstream_cost_micros_usd)],
-    ]),
-  )
-  const paid = apis.flatMap(({ name, upstream_payments }) =>
-    upstream_payments.map(({ state, payments, cost_micros_usd }) => [name, state, payments, sum(cost_micros_usd)]),
-  )
-  const payments = paid.length === 0 ? '' : `\n${table(['PAID BY THE WALLET', 'STATE', 'PAYMENTS', 'SUM'], paid)}`
-  const signed = wallet
-    ? `\nThe wallet ${wallet.address} has signed ${sum(wallet.signed_micros_usd)} of ${sum(wallet.daily_maximum_micros_usd)} a day.\n`
-    : ''
-  return `The last ${days} days.\n\n${sums}${payments}${signed}`
 }

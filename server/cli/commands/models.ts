@@ -5,7 +5,6 @@ import { CommandRefused, UsageError } from '../control-client'
 import { asJson, printed, usdText } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
-import { unitPrice } from './operator-model'
 
 export const MODELS: Command = {
   name: 'models',
@@ -110,4 +109,13 @@ function deltaText(event: unknown, member: 'delta' | 'message'): string {
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined
   const content: unknown = Reflect.get(Object(Reflect.get(Object(first), member)), 'content')
   return typeof content === 'string' ? content : ''
+}
+
+/** A price that is not per token, in the first column of prices. */
+function unitPrice({ pricing }: Partial<Pick<ModelRecord, 'pricing'>>): string {
+  const { characters, images } = pricing ?? {}
+  if (characters !== undefined) return `${characters} characters`
+  const usd = (images ?? []).map((one) => one.usd)
+  const [least, most] = [Math.min(...usd), Math.max(...usd)]
+  return usd.length === 0 ? '-' : `${least === most ? least : `${least}-${most}`} a picture`
 }

@@ -1,52 +1,81 @@
 import { basename, resolve } from 'node:path'
 import type { BackupCopy, BackupList, BackupStatus, StartedBackup } from '../../http/operator/restore/backup-record'
+import { parsedArgsWith } from '../command'
 import { askServer, CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
-
-export const BACKUP_HELP = `  backup [LOCATION] [--verify]              copy the data to a folder or s3://bucket/prefix (default: BACKUP_TO) while the
-                                            gateway runs; with --verify, read the copy back and reconcile it
-  backup list [LOCATION]                    list the copies in a place
-  backup verify COPY                        check the sums of a copy, open it and reconcile it
-  restore COPY                              put a copy into an empty DATA_DIR; COPY is a copy, or a place for its newest one
-  restore --litestream REPLICA --log FILE   the same from a replica of Litestream and the log of charges (gateway.db.log) of
-                                            the lost gateway, or --log none
-  archive MONTH --to FOLDER|s3://BUCKET/PREFIX [--remove]
-                                            write calls, entries and closings of a month that ended 13 months ago as CSV; with
-                                            --remove, compare the archive with the tables and take its calls and charges out
-  archive list                              list the months whose calls and charges are in archives`
+import type { OperatorCommand } from './operator-command'
 
 const POLL_MS = 250
+const BACKUPS = '/api/operator/backups'
 
-interface Options {
-  readonly verify?: boolean | undefined
-  readonly json?: boolean | undefined
-}
+export const BACKUP_COMMANDS: readonly OperatorCommand[] = [
+  {
+    words: 'backup',
+    about: 'copy the data to a place (default: BACKUP_TO); with --verify, read the copy back and reconcile it',
+    usage: '[FOLDER|s3://BUCKET/PREFIX] [--verify]',
+    async run(args, { tell }) {
+      const { values, positionals } = parsedArgsWith(args, { json: { type: 'boolean' }, verify: { type: 'boolean' } })
+      const [location, ...more] = positionals
+      if (more.length > 0) throw new UsageError('"operator backup" takes one location; see --help')
+      const order = { to: placeOf(location), verify: values.verify === true }
+      const started = (await askServer('POST', BACKUPS, order)) as StartedBackup
+      const copy = await finished(started, tell)
+      return values.json ? asJson(copy) : copyReport(copy, started.location)
+    },
+  },
+  {
+    words: 'backup list',
+    about: 'list the copies in a place',
+    route: 'GET /backups',
+    args: ['location?'],
+    read: ({ location }) => ({ to: placeOf(location) }),
+    print: listText,
+  },
+  {
+    words: 'backup verify',
+    about: 'check the sums of a copy, open it and reconcile it',
+    usage: 'COPY',
+    run: needsTheGateway('backup verify'),
+  },
+  {
+    words: 'restore',
+    about: 'put a copy, or the newest one of a place, into an empty DATA_DIR; or a replica of Litestream',
+    legend:
+      '--log is the log of charges (gateway.db.log) of the lost gateway, to go with the replica, or none if it is lost.\n',
+    usage: 'COPY | --litestream REPLICA --log FILE',
+    run: needsTheGateway('restore'),
+  },
+  {
+    words: 'archive',
+    about: 'write calls, entries and closings of a month that ended 13 months ago as CSV',
+    legend: '--remove compares the archive with the tables and takes its calls and charges out.\n',
+    usage: 'MONTH --to FOLDER|s3://BUCKET/PREFIX [--remove]',
+    run: needsTheGateway('archive'),
+  },
+  {
+    words: 'archive list',
+    about: 'list the months whose calls and charges are in archives',
+    route: 'GET /archives',
+    columns: { archives: ['month', 'location', 'name', 'charges', 'charged_micros_usd'] },
+  },
+]
 
 /** Writes a line for people who wait. */
-export type Tell = (line: string) => void
+type Tell = (line: string) => void
 
-/** Runs a command about backups by the running server. */
-export async function backupCommand(args: readonly string[], options: Options, tell: Tell): Promise<string> {
-  const [first, second, ...more] = args
-  if (first === 'verify')
-    throw new UsageError('"operator backup verify" needs the gateway itself, as "gateway-server" or in its folder')
-  if (first === 'list') {
-    if (more.length > 0) throw new UsageError('"operator backup list" takes one location; see --help')
-    const list = (await askServer('backup-list', toOf(second))) as BackupList
-    return options.json ? asJson(list) : listText(list)
+function needsTheGateway(words: string) {
+  return async (): Promise<never> => {
+    throw new UsageError(`"operator ${words}" needs the gateway itself, as "gateway-server" or in its folder`)
   }
-  if (second !== undefined) throw new UsageError('"operator backup" takes one location; see --help')
-  const started = (await askServer('backup', { ...toOf(first), verify: options.verify === true })) as StartedBackup
-  const copy = await finished(started, tell)
-  return options.json ? asJson(copy) : copyReport(copy, started.location)
 }
 
 /** The server has another working directory. */
-function toOf(location: string | undefined): { readonly to?: string } {
-  if (location === undefined) return {}
-  return { to: location.startsWith('s3:') ? location : resolve(location) }
+function placeOf(location: string | boolean | undefined): string | undefined {
+  if (location === undefined) return undefined
+  const text = String(location)
+  return text.startsWith('s3:') ? text : resolve(text)
 }
 
 async function finished({ name }: StartedBackup, tell: Tell): Promise<BackupCopy> {
@@ -56,7 +85,7 @@ async function finished({ name }: StartedBackup, tell: Tell): Promise<BackupCopy
       running,
       last_success: success,
       last_failure: failure,
-    } = (await askServer('backup-status', {})) as BackupStatus
+    } = (await askServer('GET', `${BACKUPS}/status`)) as BackupStatus
     if (success?.name === name) return success.copy
     if (failure?.name === name) throw new CommandRefused(failure.reason)
     if (running?.name !== name) throw new CommandRefused(`the gateway was restarted; the backup ${name} did not end`)

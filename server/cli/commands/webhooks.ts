@@ -1,11 +1,12 @@
 import type { DeliveryRecord, NewWebhook, WebhookChange, WebhookRecord } from '../../http/webhooks/record'
 import { ApiClient } from '../api'
 import { COMMON_USAGE, type Command, type Flags, parsedArgs, words } from '../command'
-import { UsageError } from '../control-client'
+import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
-import { operatorWebhooks, ownWebhooks, type WebhookClient } from '../webhook-client'
+import { WebhookClient } from '../webhook-client'
+import type { OperatorCommand } from './operator-command'
 
 const WEBHOOK_FLAGS = {
   to: { type: 'string' },
@@ -72,24 +73,40 @@ ${COMMON_USAGE}`,
   },
 }
 
-export const OPERATOR_WEBHOOK_HELP = `  webhooks COMMAND [--account ACCOUNT]      list, create and change the webhooks of an operator, which also receive the events
-                                            of the whole gateway; --account is needed where there are several operators.
-                                            "webhooks --help" lists the commands`
+export const WEBHOOK_COMMANDS: readonly OperatorCommand[] = [
+  {
+    words: 'webhooks',
+    about: 'list, create and change the webhooks of an operator, which also receive the events of the whole gateway',
+    legend: `${WEBHOOK_USAGE}\n--account is needed where there are several operators.\n`,
+    usage: 'COMMAND [--account ACCOUNT]',
+    async run(args) {
+      const { values, positionals } = parsedArgs(args, { ...WEBHOOK_FLAGS, account: { type: 'string' } })
+      const job = webhookJob(positionals, values)
+      const { result, text, secret } = await job(operatorWebhooks(values.account))
+      if (values.json) return asJson(result)
+      return secret === undefined ? text : `${text}\nThe secret of this webhook. It cannot be shown again:\n${secret}\n`
+    },
+  },
+]
 
-/** The help of `operator webhooks`. */
-export const OPERATOR_WEBHOOKS_USAGE = `Usage: ${PROGRAM} operator webhooks COMMAND [--account ACCOUNT] [--json]
+/** The webhooks of the account that is signed in. */
+function ownWebhooks(api: ApiClient): WebhookClient {
+  return new WebhookClient((method, path, body, query) =>
+    api.json(method, `/v1/webhooks${path}${queryText(query)}`, { body }),
+  )
+}
 
-${WEBHOOK_USAGE}
-ACCOUNT is the id or email address of an operator. Without it, the only operator of the gateway.
-`
+/** The webhooks of an operator's account; without `account`, of the only operator. */
+function operatorWebhooks(account: string | undefined): WebhookClient {
+  const named = account === undefined ? {} : { account }
+  return new WebhookClient((method, path, body, query) =>
+    askServer(method, `/api/operator/webhooks${path}${queryText({ ...query, ...named })}`, body),
+  )
+}
 
-/** Runs an `operator webhooks` command. Resolves to its output. */
-export async function operatorWebhookCommand(args: readonly string[]): Promise<string> {
-  const { values, positionals } = parsedArgs(args, { ...WEBHOOK_FLAGS, account: { type: 'string' } })
-  const job = webhookJob(positionals, values)
-  const { result, text, secret } = await job(operatorWebhooks(values.account))
-  if (values.json) return asJson(result)
-  return secret === undefined ? text : `${text}\nThe secret of this webhook. It cannot be shown again:\n${secret}\n`
+function queryText(query: Readonly<Record<string, string>> = {}): string {
+  const text = String(new URLSearchParams(query))
+  return text === '' ? '' : `?${text}`
 }
 
 interface Outcome {

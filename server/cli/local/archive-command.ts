@@ -3,16 +3,12 @@ import { type ArchiveOrder, findArchive, verifyArchive, writeArchive } from '../
 import { storageSettings } from '../../config'
 import { ArchiveProblem, archiveMonth, type RemovedMonth } from '../../core/archive/archive'
 import { BackupProblem } from '../../core/backup/target'
-import type { ArchiveList, RemovalStep, RemoveArchivedCommand } from '../../http/operator/restore/archive-record'
+import type { RemovalStep, RemoveArchived } from '../../http/operator/restore/archive-record'
 import { parsedArgsWith } from '../command'
 import { progressLines } from '../commands/operator-backup'
 import { askServer, CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
-import { PROGRAM } from '../program'
-import { table } from '../table'
 import type { Terminal } from '../terminal'
-
-const MICROS = 1_000_000
 
 /** Writes archives while a gateway may run, and removes their rows through the running one. */
 export async function archiveCommand(args: readonly string[], { err }: Pick<Terminal, 'err'>): Promise<string | null> {
@@ -20,7 +16,7 @@ export async function archiveCommand(args: readonly string[], { err }: Pick<Term
   const options = { to: { type: 'string' }, remove: { type: 'boolean' }, json: { type: 'boolean' } } as const
   const { values, positionals } = parsedArgsWith(args, options)
   const [, text = '', ...more] = positionals
-  if (text === 'list' && more.length === 0) return listed(values.json === true)
+  if (text === 'list') return null
   const month = archiveMonth(text)
   if (!month || more.length > 0 || values.to === undefined)
     throw new UsageError('"operator archive" takes a month such as 2025-09, and --to FOLDER or s3://BUCKET/PREFIX')
@@ -58,7 +54,7 @@ async function remove(
   { source, onProgress }: ArchiveOrder,
 ) {
   const { charges, charged } = sums
-  const body: RemoveArchivedCommand = {
+  const body: RemoveArchived = {
     month: month.text,
     name,
     location,
@@ -69,24 +65,11 @@ async function remove(
   const removed = { calls: 0, charges: 0 }
   for (;;) {
     const began = performance.now()
-    const step = (await askServer('archive-remove', body, source.dataDir)) as RemovalStep
+    const step = (await askServer('POST', '/api/operator/archives/remove', body, source.dataDir)) as RemovalStep
     removed.calls += step.calls
     removed.charges += step.charges
     onProgress({ step: 'removing', bytes: removed.charges, total: charges })
     if (step.done) return removed
     await Bun.sleep(performance.now() - began)
   }
-}
-
-async function listed(isJson: boolean): Promise<string> {
-  const list = (await askServer('archives', {})) as ArchiveList
-  if (isJson) return asJson(list)
-  if (list.archives.length === 0)
-    return `No month was removed. "${PROGRAM} operator archive MONTH --to PLACE --remove" does it.\n`
-  return table(
-    ['MONTH', 'ARCHIVE', 'CHARGES', 'USD'],
-    list.archives.map(({ month, name, location, charges, charged_micros_usd: charged }) => [
-      ...[month, `${location}/${name}`, String(charges), String(charged / MICROS)],
-    ]),
-  )
 }

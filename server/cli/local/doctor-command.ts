@@ -106,7 +106,7 @@ async function checkSettings(env: Environment, valid: Config[]): Promise<readonl
 
 /** The running gateway's report about itself. */
 async function checkGateway(dataDir: string): Promise<readonly Found[]> {
-  const answer = (await askServer('ready', {}, dataDir).catch((error: unknown) => {
+  const answer = (await askServer('GET', '/ready', undefined, dataDir).catch((error: unknown) => {
     if (error instanceof CommandRefused) return { status: 'silent', problems: [error.message] }
     throw error
   })) as {

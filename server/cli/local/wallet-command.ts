@@ -113,7 +113,7 @@ async function show(): Promise<string> {
 }
 
 async function sandbox(): Promise<Network> {
-  const { network } = (await askServer('payments', {})) as { network: Network | null }
+  const { network } = (await askServer('GET', '/api/operator/payments')) as { network: Network | null }
   if (!network)
     throw new CommandRefused(
       'the server offers no sandbox chain now: PAYMENTS is off or evm, or the chain does not answer, which its log says',

@@ -256,11 +256,13 @@ export type CatalogPlan = Static<typeof CatalogPlan>
 export const RemovedApi = record('The API that was removed.', { name: NAME })
 export type RemovedApi = Static<typeof RemovedApi>
 
-const TRIAL = {
-  operation: text('The id of the operation.', { minLength: 1, maxLength: 64 }),
-  input: anyObject('Parameters by name; a body under `body`.'),
-}
-export const NewTrial = named('ApiTrialForm', form('A call to try.', TRIAL))
+export const NewTrial = named(
+  'ApiTrialForm',
+  form('A call to try.', {
+    operation: text('The id of the operation.', { minLength: 1, maxLength: 64 }),
+    input: anyObject('Parameters by name; a body under `body`.'),
+  }),
+)
 export type NewTrial = Static<typeof NewTrial>
 
 export const ApiTrial = named(
@@ -278,31 +280,25 @@ export const ApiTrial = named(
 )
 export type ApiTrial = Static<typeof ApiTrial>
 
-const LIFT = {
-  operation: text('The id of one operation; all, if left out.', { minLength: 1, maxLength: 64 }),
-  account: text('The id of one account; all, if left out.', { pattern: '^acct_[0-9a-f]{32}$' }),
-}
 export const ApiLift = named(
   'ApiLift',
-  form('Opens operations that are closed to accounts.', LIFT, ['operation', 'account']),
+  form(
+    'Opens operations that are closed to accounts.',
+    {
+      operation: text('The id of one operation; all, if left out.', { minLength: 1, maxLength: 64 }),
+      account: text('The id of one account; all, if left out.', { pattern: '^acct_[0-9a-f]{32}$' }),
+    },
+    ['operation', 'account'],
+  ),
 )
 export type ApiLift = Static<typeof ApiLift>
 
-/** Bodies of the control socket, which has no path that names the API. */
-export const ApiName = form('An API.', { name: NAME })
-export const ChangeCommand = form('What to change of an API.', { name: NAME, change: ApiChange })
-export const LiftCommand = form('What to open of an API.', { name: NAME, ...LIFT }, ['operation', 'account'])
-export const TrialCommand = form('A call to try.', { name: NAME, ...TRIAL })
-export const ImportCommand = form(
-  'A document to import.',
-  { import: ApiImport, dry_run: yesOrNo('Only show the plan.') },
-  ['dry_run'],
-)
-export const ApplyCommand = form(
+export const ApplyForm = form(
   'The catalog to have.',
   { catalog: anyObject('The content of the file.'), dry_run: yesOrNo('Only show the plan.'), confirm: CONFIRM },
   ['dry_run', 'confirm'],
 )
+export type ApplyForm = Static<typeof ApplyForm>
 
 /** The settings of an API, of a form that its schema has validated. */
 function settingsOf(sent: Partial<Static<ReturnType<typeof partialForm<typeof SETTINGS>>>>) {

@@ -32,6 +32,8 @@ export interface RequestOrigin {
   readonly received?: Request
   /** Whether its Host is invalid: a 400 by RFC 9112 3.2. HTTP/1.0 may omit the Host. */
   readonly hasBadHost?: boolean
+  /** Whether it came over the control socket: access to the data folder makes its sender an operator (`CONSOLE`). */
+  readonly isConsole?: boolean
   /** The key with which its signed-in owner tries a call, without its secret (which is not stored), and the owner's address. */
   readonly ownKey?: { readonly id: KeyId; readonly address: Address }
 }
@@ -81,9 +83,11 @@ export class RequestContext implements BodySource {
     const { clock, intake, addressOf } = deps
     const at = clock.now()
     const url = new URL(request.url)
-    const peer = server ? parseAddress(server.requestIP(original(request))?.address ?? '') : IN_PROCESS
-    const socket = peer ?? UNKNOWN_ADDRESS
     const origin = ORIGINS.get(request) ?? FROM_SOCKET
+    // Bun's server does not know the connections of the control socket.
+    const network = origin.isConsole ? null : server
+    const peer = network ? parseAddress(network.requestIP(original(request))?.address ?? '') : IN_PROCESS
+    const socket = peer ?? UNKNOWN_ADDRESS
     this.request = request
     this.origin = origin
     this.intake = intake
@@ -94,7 +98,7 @@ export class RequestContext implements BodySource {
     this.url = url
     this.queryKeys = keysTakenFrom(url)
     this.socket = socket
-    this.server = server
+    this.server = network
   }
 
   /** Authenticates the call for its route. If it passes, its reply and caller are set here; if not, the reply has a `refusal` to return. */
@@ -108,6 +112,7 @@ export class RequestContext implements BodySource {
   }
 
   get bodyOwner(): BodyOwner {
+    if (this.origin.isConsole) return 'address control socket'
     return this.account === null ? `address ${limitSubject(this.address)}` : `account ${this.account}`
   }
 

@@ -48,7 +48,7 @@ export function requestHooks(options: RequestHookOptions, endpoints: EndpointTab
       const { pathname } = context.url
       if (!isGated(pathname)) Object.assign(set.headers, idHeaders(context.ids))
       if (hasBadHost(context)) throw new Failed(BAD_HOST)
-      if (isDraining() && !isProbe(pathname)) throw new Failed(DRAINING)
+      if (isDraining() && !isProbe(pathname) && !context.origin.isConsole) throw new Failed(DRAINING)
     })
     .onError({ as: 'global' }, ({ context, request, code, error }) => {
       const { pathname } = context.url

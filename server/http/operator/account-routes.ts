@@ -3,10 +3,10 @@ import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { allowed, type Id } from '../routing/api-access'
+import { allowed } from '../routing/api-access'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
-import { command, operatorRoles } from './operator-roles'
-import { LimitsChange, MaxKeysForm, NewGrant } from './record'
+import { accountCommand, CONSOLE_ONLY, operatorRoles } from './operator-roles'
+import { LimitsChange, MaxKeysForm, NewGrant, NoBody } from './record'
 
 const SEARCH_HELP =
   'Part of an email address or name, or an id: of the account, a key, a request or a payment; or the beginning of a key.'
@@ -24,18 +24,22 @@ export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: 
     .get('', ...allowed(staff(), UNDOCUMENTED, ({ context }) => orders.page(queryOf(ACCOUNTS_QUERY, context))))
     .post(
       '/:id/grants',
-      ...command(operator(), NewGrant, (actor, form, { id }: Id) => orders.grant(actor, { ...form, account: id })),
+      ...accountCommand(parts, operator(), NewGrant, (actor, account, form) => orders.grant(actor, account, form)),
     )
     .post(
       '/:id/limits',
-      ...command(operator(), LimitsChange, (actor, form, { id }: Id) =>
-        orders.setLimits(actor, { ...form, account: id }),
+      ...accountCommand(parts, operator(), LimitsChange, (actor, account, form) =>
+        orders.setLimits(actor, account, form),
       ),
     )
     .post(
       '/:id/max-keys',
-      ...command(operator(), MaxKeysForm, (actor, form, { id }: Id) =>
-        orders.setMaxKeys(actor, { ...form, account: id }),
+      ...accountCommand(parts, operator(), MaxKeysForm, (actor, account, form) =>
+        orders.setMaxKeys(actor, account, form),
       ),
+    )
+    .post(
+      '/:id/reset-link',
+      ...accountCommand(parts, CONSOLE_ONLY, NoBody, (actor, account) => orders.resetLink(actor, account)),
     )
 }

@@ -12,6 +12,7 @@ import type { ApiRegistry } from '../../core/apis/api-store'
 import { priceProblem } from '../../core/apis/prices/price-rules'
 import type { Actor } from '../../core/audit'
 import { isImportedName } from '../../core/catalog/operations'
+import type { Parameters } from '../../core/catalog/parameters'
 import { currentPrice, type PriceStore } from '../../core/catalog/prices'
 import { isoTime } from '../../core/clock'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
@@ -19,21 +20,19 @@ import type { AccountId, LimitRequestId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { limitsOf, MAX_KEYS, tierOf } from '../../core/limits/tier'
 import { formatUsd, type Money, parseUsd, ZERO } from '../../core/money'
-import { DEFAULT_ROWS, pageOf } from '../../core/page'
+import { pageOf } from '../../core/page'
 import { err, ok, type Result } from '../../core/result'
 import { soldPrice } from '../../pipeline/apis/sold-price'
 import { limitRequestRecord } from '../account/limit-request-record'
-import { refuseCursor } from '../middleware/input/list-query'
+import { type PAGE_QUERY, refuseCursor } from '../middleware/input/list-query'
 import { readable } from '../middleware/input/validate-body'
+import { type CommandResult, findAccount } from './operator-roles'
 import {
-  type AccountsAndPrices,
-  type ApproveCommand,
-  type DeclineCommand,
-  type GrantCommand,
-  type LimitRequestsCommand,
-  type LimitsCommand,
-  type ListCommand,
-  type MaxKeysCommand,
+  type Approval,
+  type Decline,
+  type LimitsChange,
+  type MaxKeysForm,
+  type NewGrant,
   type NewPrice,
   type OneOperatorAccount,
   type OneOperatorLimitRequest,
@@ -43,8 +42,6 @@ import {
   type OperatorLimitRequestPage,
   priceRecord,
   type ResetLink,
-  type ResetLinkCommand,
-  type ResetSecondFactorCommand,
   type SecondFactorReset,
   type SetOperatorPrice,
 } from './record'
@@ -65,11 +62,10 @@ export interface OperatorParts {
   readonly tellSecurity: (email: string, change: SecurityChange) => void
 }
 
-export type CommandResult<T> = Promise<Result<T, Failure>>
+type PageQuery = Parameters<typeof PAGE_QUERY>
 
 /**
- * The operator commands, for the control socket (`bun run gateway operator ...`) and over HTTP for the Operator page. Their bodies
- * have been validated by their schemas; every change is audited with the actor.
+ * The commands of operators. Their bodies have been validated by their schemas; every change is audited with the actor.
  */
 export class OperatorCommands {
   private readonly parts: OperatorParts
@@ -78,38 +74,26 @@ export class OperatorCommands {
     this.parts = parts
   }
 
-  async list(form: ListCommand): CommandResult<AccountsAndPrices> {
-    const page = await this.page(form)
-    return ok({ ...page, prices: form.cursor === undefined ? this.parts.prices.all().map(priceRecord) : [] })
-  }
-
   /** A page of accounts: all of them, or those that a text names (see `AccountSearch`). */
-  async page({ search, limit = DEFAULT_ROWS, cursor }: ListCommand): Promise<OperatorAccountPage> {
+  async page({ search, limit, cursor }: PageQuery & { readonly search?: string }): Promise<OperatorAccountPage> {
     if (cursor !== undefined && !/^acct_[0-9a-f]{32}$/.test(cursor)) throw refuseCursor(cursor)
     const after = (cursor ?? null) as AccountId | null // any text: it only sorts
     const page = await this.parts.search.page(search, limit, after)
     return { accounts: await Promise.all(page.rows.map((account) => this.describe(account))), next_cursor: page.next }
   }
 
-  async grant(actor: Actor, form: GrantCommand): CommandResult<OneOperatorAccount> {
-    const account = await this.find(form.account)
-    if (!account.ok) return account
+  async grant(actor: Actor, { id }: Account, form: NewGrant): CommandResult<OneOperatorAccount> {
     const { usd, note = 'Grant', reference = crypto.randomUUID() } = form
     const amount = readable(parseUsd(usd))
-    const { operator } = this.parts
-    return this.described(await operator.grant(actor, account.value.id, amount, note.trim(), reference.trim()))
+    return this.described(await this.parts.operator.grant(actor, id, amount, note.trim(), reference.trim()))
   }
 
-  async setLimits(actor: Actor, form: LimitsCommand): CommandResult<OneOperatorAccount> {
-    const account = await this.find(form.account)
-    if (!account.ok) return account
-    return this.described(await this.parts.operator.setLimits(actor, account.value.id, form.limits))
+  async setLimits(actor: Actor, { id }: Account, { limits }: LimitsChange): CommandResult<OneOperatorAccount> {
+    return this.described(await this.parts.operator.setLimits(actor, id, limits))
   }
 
-  async setMaxKeys(actor: Actor, form: MaxKeysCommand): CommandResult<OneOperatorAccount> {
-    const account = await this.find(form.account)
-    if (!account.ok) return account
-    return this.described(await this.parts.operator.setMaxKeys(actor, account.value.id, form.keys))
+  async setMaxKeys(actor: Actor, { id }: Account, { keys }: MaxKeysForm): CommandResult<OneOperatorAccount> {
+    return this.described(await this.parts.operator.setMaxKeys(actor, id, keys))
   }
 
   async setPrice(actor: Actor, { operation, usd, account: name }: NewPrice): CommandResult<SetOperatorPrice> {
@@ -129,14 +113,10 @@ export class OperatorCommands {
     return ok({ ...priceRecord(set.value), now_usd: now === null ? null : formatUsd(now) })
   }
 
-  async requests({ status = 'pending', ...page }: LimitRequestsCommand): CommandResult<OperatorLimitRequestPage> {
-    return ok(await this.requestPage(status, page))
-  }
-
   /** A page of requests for higher limits, of all accounts. */
   async requestPage(
     status: LimitRequest['status'] | null,
-    { limit = DEFAULT_ROWS, cursor }: Pick<LimitRequestsCommand, 'limit' | 'cursor'>,
+    { limit, cursor }: PageQuery,
   ): Promise<OperatorLimitRequestPage> {
     const after = (cursor ?? null) as LimitRequestId | null // any text: it only sorts
     const page = pageOf(await this.parts.limitRequests.list({ accountId: null, status }, limit + 1, after), limit)
@@ -145,36 +125,33 @@ export class OperatorCommands {
 
   async approve(
     actor: Actor,
-    { request, reason = null, limits = null }: ApproveCommand,
+    request: string,
+    { reason = null, limits = null }: Approval,
   ): CommandResult<OneOperatorLimitRequest> {
     return this.decided(await this.parts.limitRequests.approve(actor, request, reason?.trim() ?? null, limits))
   }
 
-  async decline(actor: Actor, { request, reason }: DeclineCommand): CommandResult<OneOperatorLimitRequest> {
+  async decline(actor: Actor, request: string, { reason }: Decline): CommandResult<OneOperatorLimitRequest> {
     return this.decided(await this.parts.limitRequests.decline(actor, request, reason.trim()))
   }
 
-  async resetLink(actor: Actor, form: ResetLinkCommand): CommandResult<ResetLink> {
-    const account = await this.find(form.account)
-    if (!account.ok) return account
+  async resetLink(actor: Actor, { id, userId }: Account): CommandResult<ResetLink> {
     const { identity, operator, baseUrl } = this.parts
-    const user = await identity.user(account.value.userId)
-    if (user?.email === closedEmail(account.value.id)) return err(NOBODY_SIGNS_IN)
+    const user = await identity.user(userId)
+    if (user?.email === closedEmail(id)) return err(NOBODY_SIGNS_IN)
     const token = user && (await identity.resetToken(user.email))
-    if (!token) return err(wrongParameters([invalidParameter('account', 'has no user who can sign in', form.account)]))
-    await operator.noteResetLink(actor, account.value.id)
+    if (!token) return err(wrongParameters([invalidParameter('account', 'has no user who can sign in', id)]))
+    await operator.noteResetLink(actor, id)
     return ok({ email: user.email, link: resetLink(baseUrl, token) })
   }
 
   /** For an owner who lost their device: the password alone signs in again. */
-  async resetSecondFactor(actor: Actor, form: ResetSecondFactorCommand): CommandResult<SecondFactorReset> {
-    const account = await this.find(form.account)
-    if (!account.ok) return account
+  async resetSecondFactor(actor: Actor, { id, userId }: Account): CommandResult<SecondFactorReset> {
     const { identity, operator, tellSecurity } = this.parts
-    const user = await identity.user(account.value.userId)
+    const user = await identity.user(userId)
     if (!user || !(await identity.resetSecondFactors(user.id)))
-      return err(wrongParameters([invalidParameter('account', 'has no second factor', form.account)]))
-    await operator.noteSecondFactorReset(actor, account.value.id)
+      return err(wrongParameters([invalidParameter('account', 'has no second factor', id)]))
+    await operator.noteSecondFactorReset(actor, id)
     tellSecurity(user.email, 'second_factor_reset')
     return ok({ email: user.email, reset: true })
   }
@@ -222,33 +199,6 @@ export class OperatorCommands {
     const [request] = await this.describeRequests([decision.value])
     return ok({ request: readable(request ?? null) })
   }
-
-  private find(name: string): CommandResult<Account> {
-    return findAccount(this.parts, name)
-  }
-}
-
-/** An account by its id, or by its confirmed email address: anybody can sign up with another person's address. */
-export async function findAccount(
-  { accounts, identity }: Pick<OperatorParts, 'accounts' | 'identity'>,
-  name: string,
-): CommandResult<Account> {
-  const byId = await accounts.byId(name as AccountId) // any text: an id that does not exist is found nowhere
-  if (byId) return ok(byId)
-  const user = name.includes('@') ? await identity.userByEmail(name) : null
-  const account = user && (await accounts.byUser(user.id))
-  if (!account) return err(noAccount(name))
-  if (user.emailConfirmed) return ok(account)
-  const rule = 'This email address was never confirmed, so it does not prove whose account this is'
-  return err(
-    failure('invalid_parameter', `${rule}. If you know that ${account.id} is the right one, use that id.`, {
-      param: 'account',
-    }),
-  )
-}
-
-function noAccount(name: string): Failure {
-  return failure('resource_not_found', `The account ${name.slice(0, 100)} does not exist.`)
 }
 
 /** The amount of an imported operation; null if its upstream reports it. */

@@ -5,10 +5,9 @@ import type { PriceOverride } from '../../core/catalog/prices'
 import { isoTime } from '../../core/clock'
 import { TIERS } from '../../core/limits/tier'
 import { formatUsd, parseUsd } from '../../core/money'
-import { DEFAULT_ROWS } from '../../core/page'
 import type { Listing } from '../../core/payments/publication'
 import type { UpstreamState } from '../../pipeline/models/model-backend'
-import { LIMIT_REQUEST_STATES, LimitRequestRecord } from '../account/limit-request-record'
+import { LimitRequestRecord } from '../account/limit-request-record'
 import { ModelRecord } from '../models/record'
 import {
   anyObject,
@@ -51,55 +50,26 @@ const OPERATION = checked<PriceName>(
       ? null
       : `must be one of ${PRICE_NAMES.join(', ')}, or an operation of an imported API such as weather.forecast`,
 )
-/** For commands over the socket, which have no path that names the account or the request. */
-export const ACCOUNT = text('Id of the account, or the email address that its owner confirmed.')
-const REQUEST = text('Id of the request.')
-
-const GRANT = {
-  usd: amount('The credit in US dollars, such as "25" or "0.5".', 1),
-  note: line('What it is for. Visible to the owner. Default: Grant.', MAX_LINE),
-  reference: line('Your own reference, which is never booked twice. Default: a new one.', MAX_LINE),
-}
-export const NewGrant = form('Credit to add.', GRANT, ['note', 'reference'])
+export const NewGrant = form(
+  'Credit to add.',
+  {
+    usd: amount('The credit in US dollars, such as "25" or "0.5".', 1),
+    note: line('What it is for. Visible to the owner. Default: Grant.', MAX_LINE),
+    reference: line('Your own reference, which is never booked twice. Default: a new one.', MAX_LINE),
+  },
+  ['note', 'reference'],
+)
 export type NewGrant = Static<typeof NewGrant>
-export const GrantCommand = form('Credit to add.', { account: ACCOUNT, ...GRANT }, ['note', 'reference'])
-export type GrantCommand = Static<typeof GrantCommand>
 
-const CUSTOM_LIMITS = { limits: orNull(NewLimits, 'the limits of the tier') }
-export const LimitsChange = form('The custom limits of an account.', CUSTOM_LIMITS)
+export const LimitsChange = form('The custom limits of an account.', {
+  limits: orNull(NewLimits, 'the limits of the tier'),
+})
 export type LimitsChange = Static<typeof LimitsChange>
-export const LimitsCommand = form('The custom limits of an account.', { account: ACCOUNT, ...CUSTOM_LIMITS })
-export type LimitsCommand = Static<typeof LimitsCommand>
 
-const MAX_KEYS = { keys: orNull(whole('The maximum.', { minimum: 1 }), 'the default maximum') }
-export const MaxKeysForm = form('The maximum number of live keys.', MAX_KEYS)
+export const MaxKeysForm = form('The maximum number of live keys.', {
+  keys: orNull(whole('The maximum.', { minimum: 1 }), 'the default maximum'),
+})
 export type MaxKeysForm = Static<typeof MaxKeysForm>
-export const MaxKeysCommand = form('The maximum number of live keys of an account.', { account: ACCOUNT, ...MAX_KEYS })
-export type MaxKeysCommand = Static<typeof MaxKeysCommand>
-
-export const ResetLinkCommand = form('The account whose password to reset.', { account: ACCOUNT })
-export type ResetLinkCommand = Static<typeof ResetLinkCommand>
-
-export const ResetSecondFactorCommand = form('The account whose second factors to remove.', { account: ACCOUNT })
-export type ResetSecondFactorCommand = Static<typeof ResetSecondFactorCommand>
-
-/** For commands that list: the limits and the cursor of a route's query. */
-const PAGE = {
-  limit: whole(`Maximum number of rows. Default: ${DEFAULT_ROWS}.`, { minimum: 1, maximum: 200 }),
-  cursor: line('`next_cursor` of the previous page.', MAX_LINE),
-}
-export const ListCommand = partialForm('The accounts to list.', {
-  search: line('Part of an email address or name, or an id.', MAX_LINE),
-  ...PAGE,
-})
-export type ListCommand = Static<typeof ListCommand>
-
-export const LimitRequestsCommand = partialForm('The requests for higher limits to list.', {
-  status: oneOf(LIMIT_REQUEST_STATES, 'Only requests with this status. Default: pending.'),
-  ...PAGE,
-})
-export type LimitRequestsCommand = Static<typeof LimitRequestsCommand>
-
 export const NewPrice = form(
   'A price of a unit of an operation.',
   {
@@ -111,31 +81,16 @@ export const NewPrice = form(
 )
 export type NewPrice = Static<typeof NewPrice>
 
-const APPROVAL = {
+export const Approval = partialForm('The limits to grant.', {
   reason: orNull(REASON, 'no reason'),
   limits: orNull(NewLimits, 'the limits of Growth'),
-}
-export const Approval = partialForm('The limits to grant.', APPROVAL)
+})
 export type Approval = Static<typeof Approval>
-export const ApproveCommand = form(
-  'The request to approve, and the limits to grant.',
-  { request: REQUEST, ...APPROVAL },
-  ['reason', 'limits'],
-)
-export type ApproveCommand = Static<typeof ApproveCommand>
-
 export const Decline = form('The reason to decline.', { reason: REASON })
 export type Decline = Static<typeof Decline>
-export const DeclineCommand = form('The request to decline, and the reason.', { request: REQUEST, reason: REASON })
-export type DeclineCommand = Static<typeof DeclineCommand>
-
 /** A model, as in the models file. Core validates it, as it does for the file. */
-export const PutModelCommand = form('A model to add or replace.', { entry: anyObject('The model: docs/models.md.') })
-export const PriceModelCommand = form('The price of a model.', {
-  id: text('Id of the model.'),
-  price: anyObject('Its price, as in its entry.'),
-})
-export const RemoveModelCommand = form('A model to remove.', { id: text('Id of the model.') })
+export const PutModel = form('A model to add or replace.', { entry: anyObject('The model: docs/models.md.') })
+export const PriceModel = form('The price of a model.', { price: anyObject('Its price, as in its entry.') })
 
 /** For commands without parameters. */
 export const NoBody = form('Nothing.', {})
@@ -190,7 +145,6 @@ export const OperatorPrice = named(
 )
 export type OperatorPrice = Static<typeof OperatorPrice>
 
-/** The answer to `price`. */
 export const SetOperatorPrice = record('A price that was just set, and what applies now.', {
   ...OperatorPrice.properties,
   now_usd: orNull(
@@ -207,13 +161,6 @@ export const OperatorPrices = record('The prices of the catalog, and those that 
   prices: listOf(OperatorPrice, 'The prices that operators set.'),
 })
 export type OperatorPrices = Static<typeof OperatorPrices>
-
-/** The answer to `list`. */
-export const AccountsAndPrices = record('A page of accounts, newest first, and prices.', {
-  ...OperatorAccountPage.properties,
-  prices: listOf(OperatorPrice, 'The prices that operators set; on the first page only.'),
-})
-export type AccountsAndPrices = Static<typeof AccountsAndPrices>
 
 export const OperatorLimitRequest = named(
   'OperatorLimitRequest',

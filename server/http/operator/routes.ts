@@ -1,7 +1,9 @@
+import { CATALOG_VERSION } from '../../core/catalog/operation'
 import { OPERATIONS } from '../../core/catalog/operations'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import type { ModelCatalog } from '../../core/models/model-catalog'
 import { formatUsd } from '../../core/money'
+import { listings, mcpServerJson, type Published } from '../../core/payments/publication'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
 import { LIMIT_REQUEST_STATES } from '../account/limit-request-record'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
@@ -10,13 +12,14 @@ import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, type Id } from '../routing/api-access'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
-import { command, operatorRoles } from './operator-roles'
+import { CONSOLE_ONLY, command, operatorRoles } from './operator-roles'
 import {
   Approval,
   Decline,
   NewPrice,
   type OperatorLimitRequestPage,
   type OperatorPrices,
+  type Publication,
   priceRecord,
   type UpstreamList,
   upstreamRecord,
@@ -32,17 +35,20 @@ const REQUESTS_QUERY = {
   },
 } as const satisfies ParameterTable
 
-type Parts = OperatorParts & {
+export interface OperatorRouteParts extends OperatorParts {
   readonly owners: OwnerSessions
   readonly models: ModelCatalog
   readonly upstreams: ModelBackend['states']
+  /** Network details for a wallet on this machine; null if no payment method is configured. */
+  readonly network: () => Promise<unknown>
+  readonly published: () => Promise<Published>
 }
 
 /**
  * For operators: decides requests for higher limits, sets prices (spec D4), and shows the state of the model upstreams. Every
  * change is audited.
  */
-export function operatorRoutes(parts: Parts) {
+export function operatorRoutes(parts: OperatorRouteParts) {
   const { prices, models, upstreams } = parts
   const orders = new OperatorCommands(parts)
   const { operator } = operatorRoles(parts.owners)
@@ -56,11 +62,11 @@ export function operatorRoutes(parts: Parts) {
     )
     .post(
       '/limit-requests/:id/approve',
-      ...command(operator(), Approval, (actor, form, { id }: Id) => orders.approve(actor, { ...form, request: id })),
+      ...command(operator(), Approval, (actor, form, { id }: Id) => orders.approve(actor, id, form)),
     )
     .post(
       '/limit-requests/:id/decline',
-      ...command(operator(), Decline, (actor, form, { id }: Id) => orders.decline(actor, { ...form, request: id })),
+      ...command(operator(), Decline, (actor, form, { id }: Id) => orders.decline(actor, id, form)),
     )
     .get(
       '/prices',
@@ -79,5 +85,13 @@ export function operatorRoutes(parts: Parts) {
         UNDOCUMENTED,
         async (): Promise<UpstreamList> => ({ upstreams: upstreams(models.list()).map(upstreamRecord) }),
       ),
+    )
+    .get('/payments', ...allowed(CONSOLE_ONLY, UNDOCUMENTED, async () => ({ network: await parts.network() })))
+    .get(
+      '/publication',
+      ...allowed(CONSOLE_ONLY, UNDOCUMENTED, async (): Promise<Publication> => {
+        const published = await parts.published()
+        return { directories: listings(published), server_json: mcpServerJson(published.origin, CATALOG_VERSION) }
+      }),
     )
 }

@@ -22,8 +22,8 @@ export interface RouteAccess<Known extends object> {
 
 /** The callers of a route below `/api`. The documented security and failures derive from it. */
 export class ApiAccess<Known extends object = object> implements RouteAccess<Known>, Callers {
-  /** `staff`: operators and support. */
-  readonly who: 'owner' | 'operator' | 'staff' | 'anybody'
+  /** `staff`: operators and support. `console`: only the control socket. */
+  readonly who: 'owner' | 'operator' | 'staff' | 'console' | 'anybody'
   /**
    * The maximum age of the sign-in, in milliseconds, which then also needs the second factor; for operators and staff, the age only of
    * writes. Null: any, without.

@@ -8,11 +8,12 @@ import type { Readiness } from './readiness'
 export function healthRoutes({ readiness, owners }: { readiness: Readiness; owners: Pick<OwnerSessions, 'owner'> }) {
   /** A session that cannot be read counts as none, because this route must respond even if the database does not. */
   const isOperator = (request: Request, context: RequestContext) =>
-    request.headers.has('cookie') &&
-    owners.owner(context).then(
-      ({ account }) => account.operator,
-      () => false,
-    )
+    context.origin.isConsole ||
+    (request.headers.has('cookie') &&
+      owners.owner(context).then(
+        ({ account }) => account.operator,
+        () => false,
+      ))
   return routeGroup({ name: 'health' })
     .get('/health', () => ({ status: 'ok' as const }), documented(HEALTH_DOCS.health))
     .get(

@@ -24,18 +24,21 @@ import {
 const EVENT_TYPES = [...OWNER_EVENTS, ...OPERATOR_EVENTS]
 const MAX_URL = 2000
 
-export const WEBHOOK_SETTINGS = {
+const WEBHOOK_SETTINGS = {
   url: text('Where events are sent: an https URL.', { minLength: 1, maxLength: MAX_URL }),
   events: eventTypes('The events to receive. Empty for all.'),
 }
-export const WEBHOOK_STATUS = { status: oneOf(['active', 'paused'], 'Whether events are sent.') }
 
 export const NewWebhook = form('A new webhook.', WEBHOOK_SETTINGS, ['events'])
 export type NewWebhook = Static<typeof NewWebhook>
-export const WebhookChange = partialForm('What to change. The rest stays.', { ...WEBHOOK_SETTINGS, ...WEBHOOK_STATUS })
+export const WebhookChange = partialForm('What to change. The rest stays.', {
+  ...WEBHOOK_SETTINGS,
+  status: oneOf(['active', 'paused'], 'Whether events are sent.'),
+})
 export type WebhookChange = Static<typeof WebhookChange>
-export const CODE_OF_WEBHOOK = { code: text('The code that was sent to the URL.', { minLength: 1, maxLength: 20 }) }
-export const WebhookCode = form('The code of an endpoint.', CODE_OF_WEBHOOK)
+export const WebhookCode = form('The code of an endpoint.', {
+  code: text('The code that was sent to the URL.', { minLength: 1, maxLength: 20 }),
+})
 export const ReadNotices = partialForm('Which notices were read.', {
   through: text('The id of the newest notice that was read. All, if absent.', { maxLength: 200 }),
 })

@@ -83,7 +83,8 @@ function appOwner(context: RequestContext): WebhookOwner {
 /** The documentation of each route, in the owner's or the app's version. */
 type MirroredDocs = (name: keyof typeof WEBHOOK_DOCS, ...tables: readonly ParameterTable[]) => Hook
 
-function mirroredRoutes(
+/** The routes of one way to call them, with its access and its documentation. */
+export function mirroredRoutes(
   name: string,
   { webhooks, now }: Pick<WebhookParts, 'webhooks' | 'now'>,
   owners: MirroredAccess<WebhookOwner>,

@@ -275,20 +275,20 @@ test('a place that cannot be used is named, with what to do', async () => {
 })
 
 test('an operator starts a backup over the socket, reads its status and the list; it is in the audit log', async () => {
-  const order = async (command: string, body: object) => {
-    const answer = await h.control(command, body)
+  const order = async (path: string, body?: object) => {
+    const answer = await h.control(path, body)
     return { status: answer.status, ...(await answer.json()) }
   }
-  expect(await order('backup', {})).toMatchObject({ status: 409, error: { code: 'invalid_state' } })
+  expect(await order('/backups', {})).toMatchObject({ status: 409, error: { code: 'invalid_state' } })
   const to = join(folder, 'ordered')
   // Both at once: the first cannot have ended when the second comes.
-  const [{ name }, second] = await Promise.all([order('backup', { to }), order('backup', { to })])
+  const [{ name }, second] = await Promise.all([order('/backups', { to }), order('/backups', { to })])
   expect(second.error.message).toContain('has been running since')
-  await until(async () => (await order('backup-status', {})).running === null)
-  expect(await order('backup-status', {})).toMatchObject({
+  await until(async () => (await order('/backups/status')).running === null)
+  expect(await order('/backups/status')).toMatchObject({
     last_success: { name, location: to, copy: { version: VERSION } },
   })
-  expect((await order('backup-list', { to })).copies).toHaveLength(1)
+  expect((await order(`/backups?to=${encodeURIComponent(to)}`)).copies).toHaveLength(1)
   const rows = await executeOn(h.databaseFile, "SELECT detail FROM audit_log WHERE action = 'backup.start'")
   expect(rows.map((row) => JSON.parse(String(row['detail'])))).toEqual([{ name, location: to }])
 })

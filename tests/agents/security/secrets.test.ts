@@ -39,7 +39,7 @@ beforeAll(async () => {
   key = { id: made.key.id, secret: made.secret }
   await linkKey(gateway, key.secret)
   const { link } = (await (
-    await gateway.control('reset-link', { account: (await (await owner.api('/api/account')).json()).id })
+    await gateway.control(`/accounts/${(await (await owner.api('/api/account')).json()).id}/reset-link`, {})
   ).json()) as { link: string }
   await owner.api(`/api/keys/${key.id}/disable`, {})
   await owner.api('/api/apps/gateway-cli/limit', { spending_limit: 1 })

@@ -114,7 +114,7 @@ describe('the brakes on signup credit', () => {
       expect(await accountOf(await gateway.owner())).toMatchObject({ signup_credit: 'granted' })
     const poor = await signUp(gateway, '198.51.100.1')
     const { id } = await accountOf(poor)
-    const grant = gateway.control('grant', { account: id, usd: '1' })
+    const grant = gateway.control(`/accounts/${id}/grants`, { usd: '1' })
     await read(grant)
     expect(await accountOf(poor)).toMatchObject({ signup_credit: 'network_limit', balance_micros_usd: 1_000_000 })
     await closeReconciled(gateway)

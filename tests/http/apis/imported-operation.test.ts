@@ -335,7 +335,7 @@ describe('the upstream', () => {
     const { core, control, upstream } = await selling([READ])
     const trial = async (baseUrl: string) => {
       core.apis.replace([anApi({ baseUrl, operations: [anOperation(READ)] })])
-      return (await control('api-test', { name: 'weather', operation: 'forecast', input: { city: 'x' } })).json()
+      return (await control('/apis/weather/test', { operation: 'forecast', input: { city: 'x' } })).json()
     }
     expect((await trial('http://10.0.0.1')).problem).toContain('ALLOW_PRIVATE_UPSTREAMS')
     upstream.answers(() => new Response('no key', { status: 401 }))

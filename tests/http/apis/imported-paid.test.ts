@@ -83,7 +83,7 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec D12)'
 
   test("is in the operator's report, beside calls with keys", async () => {
     const read = async () => {
-      const answer = await gateway.gateway.control(new Request('http://gateway/api-report', { method: 'POST' }))
+      const answer = await gateway.control('/api-report')
       const [report] = ((await answer.json()) as ApiReport).apis
       if (!report) throw new Error('the API is not in the report')
       const { calls, served, failed, revenue_micros_usd, recent_calls } = report

@@ -38,13 +38,13 @@ afterAll(() => closeReconciled(gateway))
 
 const list = (query = '') => read<TransactionPage>(owner.api(`/api/transactions${query}`))
 
-/** A command of the operator's desk that must succeed. */
-const command = (name: string, body: unknown) => read(gateway.control(name, body))
+/** An operator's command that must succeed. */
+const command = (path: string, body: unknown) => read(gateway.control(path, body))
 
 describe('GET /api/transactions', () => {
   test('lists kind, amount and the balance after every movement, newest first (spec D3, D4)', async () => {
     const { id } = await read<AccountBody>(owner.api('/api/account'))
-    await command('grant', { account: id, usd: '1', note: 'Welcome', reference: 'welcome' })
+    await command(`/accounts/${id}/grants`, { usd: '1', note: 'Welcome', reference: 'welcome' })
     await gateway.core.ledger.credit({
       account: id as AccountId,
       part: 'paid',
@@ -77,9 +77,9 @@ describe('GET /api/transactions', () => {
 
   test('shows a charge from both parts as one, credit spent first', async () => {
     const { id } = await read<AccountBody>(owner.api('/api/account'))
-    await command('price', { operation: 'image-search', account: id, usd: '3.5' })
+    await command('/prices', { operation: 'image-search', account: id, usd: '3.5' })
     expect(await callWith(gateway, made.secret)).toBe('200')
-    await command('price', { operation: 'image-search', account: id, usd: null })
+    await command('/prices', { operation: 'image-search', account: id, usd: null })
     expect(await read<AccountBody>(owner.api('/api/account'))).toMatchObject({
       credit_micros_usd: 0,
       balance_micros_usd: 3_495_000,
@@ -134,7 +134,7 @@ describe('an empty account', () => {
     const { secret } = await keys.create()
     const limited = await keys.create({ spending_limit: 0.001 })
     const { id } = await read<AccountBody>(poor.api('/api/account'))
-    await command('price', { operation: 'image-search', account: id, usd: '2' })
+    await command('/prices', { operation: 'image-search', account: id, usd: '2' })
     expect(await callWith(gateway, secret)).toBe('200')
     expect(await callWith(gateway, secret)).toBe('402 insufficient_balance')
     expect(await callWith(gateway, limited.secret)).toBe('402 insufficient_api_key_balance')

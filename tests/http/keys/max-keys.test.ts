@@ -21,7 +21,7 @@ async function ownerOf(keys: number) {
   const owner = await gateway.owner()
   await owner.api('/api/keys')
   const [newest] = await gateway.core.accounts.list(1, null)
-  expect((await gateway.control('keys', { account: newest?.id, keys })).status).toBe(200)
+  expect((await gateway.control(`/accounts/${newest?.id}/max-keys`, { keys })).status).toBe(200)
   return { owner, account: newest?.id }
 }
 
@@ -70,19 +70,19 @@ describe('an account has a maximum number of live keys', () => {
     const { owner, account } = await ownerOf(1)
     const first = await create(owner, 'first')
     expect(first.status).toBe(201)
-    expect(await (await gateway.control('keys', { account, keys: 2 })).json()).toMatchObject({
+    expect(await (await gateway.control(`/accounts/${account}/max-keys`, { keys: 2 })).json()).toMatchObject({
       account: { id: account, most_keys: 2 },
     })
     expect(await verdict(create(owner, 'second'))).toBe(201)
-    await gateway.control('keys', { account, keys: 1 })
+    await gateway.control(`/accounts/${account}/max-keys`, { keys: 1 })
     expect(await verdict(create(owner, 'third'))).toBe(409)
     const { keys } = (await (await owner.api('/api/keys')).json()) as { keys: { status: string }[] }
     expect(keys.map(({ status }) => status)).toEqual(['active', 'active'])
-    expect(await (await gateway.control('keys', { account, keys: null })).json()).toMatchObject({
+    expect(await (await gateway.control(`/accounts/${account}/max-keys`, { keys: null })).json()).toMatchObject({
       account: { most_keys: 1000 },
     })
     for (const keys of [0, -1, 1.5, '3'])
-      expect([keys, (await gateway.control('keys', { account, keys })).status]).toEqual([keys, 400])
+      expect([keys, (await gateway.control(`/accounts/${account}/max-keys`, { keys })).status]).toEqual([keys, 400])
   })
 
   test('is 1,000 by default', async () => {

@@ -14,8 +14,8 @@ afterAll(async () => {
   vendor.close()
 })
 
-async function order(command: string, body: object) {
-  const answer = await gateway.control(command, body)
+async function order(path: string, body?: object, method?: string) {
+  const answer = await gateway.control(path, body, method)
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
 }
 
@@ -29,20 +29,20 @@ describe("an operator's models", () => {
       upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` },
       price: { input: 1, output: 2 },
     }
-    expect((await order('model-put', { entry })).status).toBe(200)
+    expect((await order('/models', { entry })).status).toBe(200)
     const first = await call()
     expect(first.headers.get('x-cost-micros-usd')).toBe('18')
-    expect((await order('model-price', { id: 'llama', price: { input: 10, output: 20 } })).status).toBe(200)
+    expect((await order('/models/llama/price', { price: { input: 10, output: 20 } })).status).toBe(200)
     expect((await call()).headers.get('x-cost-micros-usd')).toBe('180')
     const explained = await gateway.explained(key, first.headers.get('x-gateway-request-id') ?? '')
     expect(JSON.stringify(explained['charge'])).toContain(
       '10 input_tokens x 1 USD / 1000000 + 4 output_tokens x 2 USD / 1000000',
     )
-    expect((await order('models', {})).body['models']).toMatchObject([
+    expect((await order('/models')).body['models']).toMatchObject([
       { id: 'llama', pricing: { input: 10 } },
       ...['draw', 'echo', 'embed', 'extract', 'moderate', 'speak'].map((name) => ({ id: `sandbox/${name}` })),
     ])
-    expect((await order('model-remove', { id: 'llama' })).status).toBe(200)
+    expect((await order('/models/llama', {}, 'DELETE')).status).toBe(200)
     expect((await call()).status).toBe(404)
     const entries = await gateway.core.stores.db.all<{ action: string }>(
       "SELECT action FROM audit_log WHERE action LIKE 'model.%' ORDER BY id",
@@ -56,11 +56,11 @@ describe("an operator's models", () => {
       ...{ id: 'bought', upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` } },
       ...{ price: { input: 10, output: 20 }, purchase_price: { input, output } },
     })
-    await order('model-put', { entry: entry(5, 10) })
+    await order('/models', { entry: entry(5, 10) })
     const answer = await gateway.chat(key, { model: 'bought', max_tokens: 100 })
-    await order('model-put', { entry: entry(1, 2) })
+    await order('/models', { entry: entry(1, 2) })
     await gateway.chat(key, { model: 'bought', max_tokens: 100 })
-    const { rows } = (await order('revenue', { group_by: 'model' })).body as unknown as Revenue
+    const { rows } = (await order('/revenue?group_by=model')).body as unknown as Revenue
     expect(rows.find(({ name }) => name === 'bought')).toMatchObject({
       ...{ calls: 2, revenue_micros_usd: 360, upstream_cost_micros_usd: 108, margin_micros_usd: 252 },
     })
@@ -72,17 +72,17 @@ describe("an operator's models", () => {
     ]
     expect(JSON.stringify(shown)).not.toMatch(/purchase|upstream_cost/)
     const wrong = { ...entry(1, 2), purchase_price: { input: 1 } }
-    expect(JSON.stringify(await order('model-put', { entry: wrong }))).toContain(
+    expect(JSON.stringify(await order('/models', { entry: wrong }))).toContain(
       'purchase_price: bought: price needs input',
     )
   })
 
   test('are refused if invalid, with every error', async () => {
-    expect(await order('model-put', { entry: { id: 'x', upstream: { kind: 'openai' } } })).toMatchObject({
+    expect(await order('/models', { entry: { id: 'x', upstream: { kind: 'openai' } } })).toMatchObject({
       status: 400,
       body: { error: { code: 'invalid_parameter', message: 'x: price is missing; for a free model, set it to 0' } },
     })
-    expect((await order('model-remove', { id: 'sandbox/echo' })).status).toBe(404)
-    expect((await order('model-price', { id: 'nobody', price: { input: 1, output: 1 } })).status).toBe(404)
+    expect((await order('/models/sandbox%2Fecho', {}, 'DELETE')).status).toBe(404)
+    expect((await order('/models/nobody/price', { price: { input: 1, output: 1 } })).status).toBe(404)
   })
 })

@@ -30,7 +30,10 @@ const change = (owner: Owner, query = '', current = OLD) =>
   owner.api(`/api/auth/change-password${query}`, { currentPassword: current, newPassword: NEW })
 
 async function resetPassword(owner: Owner) {
-  const answer = await gateway.control('reset-link', { account: (await (await owner.api('/api/account')).json()).id })
+  const answer = await gateway.control(
+    `/accounts/${(await (await owner.api('/api/account')).json()).id}/reset-link`,
+    {},
+  )
   const { link } = (await answer.json()) as { link: string }
   return gateway.call('/api/auth/reset-password', {
     method: 'POST',

@@ -48,7 +48,7 @@ test('/openapi.json has the imported operations of this moment, with price and p
   const refusals = routesOf(document).find(({ path }) => path === added[0])?.operation.responses['403']
   expect(refusals?.['x-error-codes']).toEqual(['ip_not_allowed', 'account_suspended', 'insufficient_permissions'])
   const price = async (operation: string, usd: string | null) =>
-    expect((await gateway.control('price', { operation, usd })).status).toBe(200)
+    expect((await gateway.control('/prices', { operation, usd })).status).toBe(200)
   const forecast = '/apis/v1/weather/v1/forecast'
   await price('weather.forecast', '0.02')
   const priced = await read()
@@ -76,8 +76,8 @@ test('/schemas/catalog.json is a JSON Schema that accepts an export and refuses 
   }
   expect(judge({ apis: [entry] })).toBe(true)
   expect(judge({ apis: [{ ...entry, bass_url: 'x' }] })).toBe(false)
-  expect((await gateway.control('apply', { catalog: { apis: [entry] } })).status).toBe(200)
-  const exported: unknown = await (await gateway.control('api-export', {})).json()
+  expect((await gateway.control('/catalog', { catalog: { apis: [entry] } })).status).toBe(200)
+  const exported: unknown = await (await gateway.control('/catalog')).json()
   expect(judge(exported), JSON.stringify(judge.errors)).toBe(true)
   await gateway.close()
 })

@@ -10,7 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => closeReconciled(gateway))
 
-const apply = (apis: readonly object[], more: object = {}) => gateway.control('apply', { catalog: { apis }, ...more })
+const apply = (apis: readonly object[], more: object = {}) =>
+  gateway.control('/catalog', { catalog: { apis }, ...more })
 const names = () => gateway.core.apis.routes.apis.map(({ name }) => name)
 
 const OPERATION = { id: 'one', method: 'GET', path: '/v1/one', price: { mode: 'fixed', usd: '0.01' } }
@@ -28,7 +29,7 @@ test('a catalog file is applied as a whole; a dry run shows the plan, and applyi
   expect(names()).toEqual([])
   expect(await read<CatalogPlan>(apply(file))).toMatchObject({ applied: true })
   expect(names()).toEqual(['alpha', 'beta'])
-  const exported = await read<CatalogFile>(gateway.control('api-export', {}))
+  const exported = await read<CatalogFile>(gateway.control('/catalog'))
   expect(JSON.stringify(exported)).not.toContain('sealed-text-1')
   const before = await auditRows(gateway)
   expect((await read<CatalogPlan>(apply(exported.apis))).apis).toMatchObject([
@@ -82,7 +83,7 @@ test('two new APIs of one file get different tool names, however alike their ope
     api('a-b', { operations: [{ ...OPERATION, id: 'c' }] }),
     api('a', { operations: [{ ...OPERATION, id: 'b_c' }] }),
   ]
-  const kept = (await read<CatalogFile>(gateway.control('api-export', {}))).apis
+  const kept = (await read<CatalogFile>(gateway.control('/catalog'))).apis
   expect(await read<CatalogPlan>(apply([...kept, ...alike]))).toMatchObject({ applied: true })
   const tools = gateway.core.apis.routes.apis.flatMap(({ operations }) => operations.map(({ toolName }) => toolName))
   expect(new Set(tools).size).toBe(tools.length)
@@ -114,7 +115,7 @@ test('an operation named like a property of every object has its own price', asy
   const form = { name: 'odd', base_url: 'https://odd.example', document }
   const price = { mode: 'fixed', usd: '0.5' }
   const plan = await read<{ added: string[]; refused: { reason: string }[] }>(
-    gateway.control('api-import', { import: { ...form, prices: { toString: price } }, dry_run: true }),
+    gateway.control('/apis/import?dry_run=true', { ...form, prices: { toString: price } }),
   )
   expect(plan.added).toEqual(['toString'])
   expect(plan.refused.map(({ reason }) => reason.includes('no price'))).toEqual([true, true])
@@ -167,11 +168,11 @@ test('an export with every setting, applied to an empty catalog, is that catalog
   const confirmed = async (apis: readonly object[]) =>
     apply(apis, { confirm: (await read<CatalogPlan>(apply(apis, { dry_run: true }))).confirm })
   await read(confirmed([rich]))
-  const { apis } = await read<CatalogFile>(gateway.control('api-export', {}))
+  const { apis } = await read<CatalogFile>(gateway.control('/catalog'))
   expect((await read<CatalogPlan>(apply(apis))).apis).toMatchObject([{ name: 'rich', action: 'unchanged' }])
 
   const fresh = await openHarness({ env: { UPSTREAM_KEY: 'vendor-secret' } })
-  await read(fresh.control('apply', { catalog: { apis } }))
-  expect(await read<CatalogFile>(fresh.control('api-export', {}))).toMatchObject({ apis: [...apis] })
+  await read(fresh.control('/catalog', { catalog: { apis } }))
+  expect(await read<CatalogFile>(fresh.control('/catalog'))).toMatchObject({ apis: [...apis] })
   await closeReconciled(fresh)
 })

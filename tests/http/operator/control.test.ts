@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import type { AccountsAndPrices, OneOperatorAccount, SetOperatorPrice } from '../../../server/http/operator/record'
+import type {
+  OneOperatorAccount,
+  OperatorAccountPage,
+  OperatorPrices,
+  SetOperatorPrice,
+} from '../../../server/http/operator/record'
 import { copyRow } from '../../support/databases/database-file'
 import { type Harness, openHarness } from '../../support/harness'
 import {
@@ -42,18 +47,10 @@ afterAll(() => closeReconciled(gateway))
 
 const accountOf = (owner: Owner) => read<AccountBody>(owner.api('/api/account'))
 
-function send(name: string, body?: unknown): Promise<Response> {
-  const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
-  const request = body === undefined ? init : { ...init, body: JSON.stringify(body) }
-  return gateway.gateway.control(new Request(`http://gateway/${name}`, request))
-}
-function sendText(name: string, body: string): Promise<Response> {
-  const headers = { 'content-type': 'application/json' }
-  return gateway.gateway.control(new Request(`http://gateway/${name}`, { method: 'POST', headers, body }))
-}
-const command = <T>(name: string, body?: unknown) => read<T>(send(name, body))
-async function refused(name: string, body?: unknown) {
-  const answer = await send(name, body)
+const send = (path: string, body?: unknown) => gateway.control(path, body)
+const command = <T>(path: string, body?: unknown) => read<T>(send(path, body))
+async function refused(path: string, body?: unknown) {
+  const answer = await send(path, body)
   const { error } = (await answer.json()) as { error: Refusal }
   return { status: answer.status, ...error }
 }
@@ -71,7 +68,7 @@ const CONSOLE = { actor_kind: 'operator', actor_id: 'console', address: null, ke
 
 describe('list', () => {
   test('lists every account, newest first, and every price', async () => {
-    const { accounts, prices } = await command<AccountsAndPrices>('list')
+    const { accounts } = await command<OperatorAccountPage>('/accounts')
     const free = {
       tier: 'free' as const,
       limits: { rpm: 60, tpm: 60_000, concurrency: 5 },
@@ -84,15 +81,15 @@ describe('list', () => {
       { id: bobId, email: 'bob@example.com', name: 'Ada', operator: false, role: null, ...free, created_at },
       { id: adaId, email: 'ada@example.com', name: 'Ada', operator: true, role: 'operator', ...free, created_at },
     ])
-    expect(prices).toEqual([])
+    expect((await command<OperatorPrices>('/prices')).prices).toEqual([])
   })
 })
 
 describe('grant', () => {
   test('adds credit that pays for the next call, and leaves an audit row', async () => {
-    const body = { account: bobId, usd: '25.5', note: 'Sorry for the outage', reference: 'outage-1' }
+    const body = { usd: '25.5', note: 'Sorry for the outage', reference: 'outage-1' }
     const rows = await newRows(async () => {
-      expect(await command<OneOperatorAccount>('grant', body)).toMatchObject({
+      expect(await command<OneOperatorAccount>(`/accounts/${bobId}/grants`, body)).toMatchObject({
         account: { id: bobId, balance_usd: '27.5' },
       })
     })
@@ -110,10 +107,10 @@ describe('grant', () => {
     const before = (await accountOf(bob)).balance_micros_usd
     const rows = await newRows(async () => {
       const answers = await Promise.all(
-        Array.from({ length: 10 }, () => send('grant', { account: bobId, usd: '1', reference: 'once' })),
+        Array.from({ length: 10 }, () => send(`/accounts/${bobId}/grants`, { usd: '1', reference: 'once' })),
       )
       expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 409)])
-      expect(await refused('grant', { account: adaId, usd: '1', reference: 'once' })).toMatchObject({
+      expect(await refused(`/accounts/${adaId}/grants`, { usd: '1', reference: 'once' })).toMatchObject({
         status: 409,
         code: 'invalid_state',
       })
@@ -124,27 +121,30 @@ describe('grant', () => {
 
   test('without a reference is a new grant each time', async () => {
     const before = (await accountOf(bob)).balance_micros_usd
-    await command('grant', { account: bobId, usd: '1' })
-    await command('grant', { account: bobId, usd: '1' })
+    await command(`/accounts/${bobId}/grants`, { usd: '1' })
+    await command(`/accounts/${bobId}/grants`, { usd: '1' })
     expect((await accountOf(bob)).balance_micros_usd).toBe(before + 2_000_000)
   })
 
   test('accepts a confirmed email address in any letter case; for an unconfirmed one it names the id to use', async () => {
     const before = (await accountOf(bob)).balance_micros_usd
-    const squatted = { account: 'BOB@example.com', usd: '0.000001' }
-    for (const [name, body] of [
-      ['grant', squatted],
-      ['limits', { account: 'bob@example.com', limits: null }],
-      ['price', { operation: 'image-search', usd: '1', account: 'bob@example.com' }],
-      ['reset-link', { account: 'bob@example.com' }],
+    const squatted = '/accounts/BOB@example.com/grants'
+    for (const [path, body] of [
+      [squatted, { usd: '0.000001' }],
+      ['/accounts/bob@example.com/limits', { limits: null }],
+      ['/accounts/bob@example.com/usage', undefined],
+      ['/prices', { operation: 'image-search', usd: '1', account: 'bob@example.com' }],
+      ['/accounts/bob@example.com/reset-link', {}],
     ] as const) {
-      const refusal = await refused(name, body)
+      const refusal = await refused(path, body)
       expect(refusal).toMatchObject({ status: 400, code: 'invalid_parameter' })
       expect(refusal.message).toContain(bobId)
     }
     expect((await accountOf(bob)).balance_micros_usd).toBe(before)
     await confirm('bob@example.com')
-    expect(await command<OneOperatorAccount>('grant', squatted)).toMatchObject({ account: { id: bobId } })
+    expect(
+      await command<OneOperatorAccount>(encodeURI(squatted).replace('@', '%40'), { usd: '0.000001' }),
+    ).toMatchObject({ account: { id: bobId } })
   })
 
   test('finds an account that is older than a thousand others', async () => {
@@ -156,17 +156,17 @@ describe('grant', () => {
       await copyRow(gateway.databaseFile, { table, where: `${column} = '${newer}'`, copies: 1_000, changed })
     await confirm('old@example.com')
     const { id: oldest } = await accountOf(old)
-    expect(await command<OneOperatorAccount>('grant', { account: 'old@example.com', usd: '1' })).toMatchObject({
+    expect(await command<OneOperatorAccount>('/accounts/old@example.com/grants', { usd: '1' })).toMatchObject({
       account: { id: oldest },
     })
-    expect(await command('list', { search: 'old@example' })).toMatchObject({ accounts: [{ id: oldest }] })
+    expect(await command('/accounts?search=old@example')).toMatchObject({ accounts: [{ id: oldest }] })
   })
 
   test.each([['0'], ['-1'], ['1.0000001'], ['1e3'], ['much'], [5], [null], [undefined]])(
     'of %j USD is refused and books nothing',
     async (usd) => {
       const before = (await accountOf(bob)).balance_micros_usd
-      expect(await refused('grant', { account: bobId, usd })).toMatchObject({
+      expect(await refused(`/accounts/${bobId}/grants`, { usd })).toMatchObject({
         status: 400,
         code: usd === undefined ? 'missing_parameter' : 'invalid_parameter',
         param: 'usd',
@@ -180,7 +180,7 @@ describe('a note or a reference', () => {
   test.each([{ note: { text: 'hi' } }, { reference: 7 }, { note: null }])(
     'is refused unless it is text: %j',
     async (more) => {
-      expect(await refused('grant', { account: bobId, usd: '1', ...more })).toMatchObject({ status: 400 })
+      expect(await refused(`/accounts/${bobId}/grants`, { usd: '1', ...more })).toMatchObject({ status: 400 })
     },
   )
 })
@@ -188,9 +188,9 @@ describe('a note or a reference', () => {
 describe('a balance', () => {
   test('never exceeds what the ledger can count, even with two grants at once (spec D1)', async () => {
     const { id } = await gateway.account()
-    const answers = await Promise.all([1, 2].map(() => send('grant', { account: id, usd: '9000000000' })))
+    const answers = await Promise.all([1, 2].map(() => send(`/accounts/${id}/grants`, { usd: '9000000000' })))
     expect(answers.map((answer) => answer.status)).toEqual([200, 400])
-    const { accounts } = await command<AccountsAndPrices>('list')
+    const { accounts } = await command<OperatorAccountPage>('/accounts')
     expect(accounts.find((account) => account.id === id)?.balance_usd).toBe('9000000002')
   })
 })
@@ -201,7 +201,7 @@ describe('limits', () => {
     const { secret } = await keyBench(bob).create()
     expect(await callWith(gateway, secret)).toBe('200')
     const set = await newRows(async () => {
-      expect(await command<OneOperatorAccount>('limits', { account: bobId, limits })).toMatchObject({
+      expect(await command<OneOperatorAccount>(`/accounts/${bobId}/limits`, { limits })).toMatchObject({
         account: { tier: 'enterprise', limits },
       })
     })
@@ -214,7 +214,7 @@ describe('limits', () => {
     expect(await callWith(gateway, secret)).toBe('429 rate_limit_exceeded')
     expect(await callWith(gateway, adaKey.secret)).toBe('200')
 
-    const back = await newRows(() => command('limits', { account: bobId, limits: null }))
+    const back = await newRows(() => command(`/accounts/${bobId}/limits`, { limits: null }))
     expect((await accountOf(bob)).tier).toBe('free')
     expect(await callWith(gateway, secret)).toBe('200')
     expect([...set, ...back]).toMatchObject([
@@ -232,7 +232,7 @@ describe('limits', () => {
     [{ rpm: 1.5, tpm: 1, concurrency: 1 }],
     [{ rpm: '1', tpm: 1, concurrency: 1 }],
   ])('refuse %j', async (limits) => {
-    expect(await refused('limits', { account: bobId, limits })).toMatchObject({
+    expect(await refused(`/accounts/${bobId}/limits`, { limits })).toMatchObject({
       status: 400,
       code: limits === undefined ? 'missing_parameter' : 'invalid_parameter',
       param: 'limits',
@@ -243,7 +243,7 @@ describe('limits', () => {
 
 describe('price', () => {
   const setPrice = (usd: string | null, account?: string) =>
-    command<SetOperatorPrice>('price', { operation: 'image-search', usd, ...(account && { account }) })
+    command<SetOperatorPrice>('/prices', { operation: 'image-search', usd, ...(account && { account }) })
   /** The price of one call now, and its explanation at `/v1/usage/{id}`. */
   async function charged(made: MadeKey) {
     const answer = await gateway.as(made.secret, IMAGES)
@@ -328,7 +328,7 @@ describe('price', () => {
         detail: JSON.stringify({ operation: 'image-search', amount: 7_000 }),
       },
     ])
-    const { prices } = await command<AccountsAndPrices>('list')
+    const { prices } = await command<OperatorPrices>('/prices')
     expect(set).toMatchObject([{ operation: 'image-search', account: bobId, usd: '0.007' }])
     expect(prices).toEqual(expect.arrayContaining(set.map(({ now_usd: _, ...listed }) => listed)))
     await setPrice(null, bobId)
@@ -344,7 +344,7 @@ describe('price', () => {
     [{ operation: 'image-search', usd: '0.0000001' }, 400],
     [{ operation: 'image-search', usd: '1', account: 'nobody@example.com' }, 404],
   ])('refuses %j', async (body, status) => {
-    const rows = await newRows(async () => expect((await refused('price', body)).status).toBe(status))
+    const rows = await newRows(async () => expect((await refused('/prices', body)).status).toBe(status))
     expect(rows).toEqual([])
   })
 })
@@ -358,106 +358,73 @@ describe('requests for higher limits', () => {
       use_case: 'More pictures for the shop, please.',
     }
     const { request } = await read<{ request: { id: string } }>(bob.api('/api/limit-requests', wish), 201)
-    expect(await command<unknown>('requests')).toMatchObject({
+    expect(await command<unknown>('/limit-requests?status=pending')).toMatchObject({
       requests: [{ id: request.id, email: 'bob@example.com' }],
     })
-    expect(await refused('decline', { request: request.id })).toMatchObject({ status: 400, code: 'missing_parameter' })
-    const rows = await newRows(() => command('approve', { request: request.id, reason: 'Fine.' }))
+    expect(await refused(`/limit-requests/${request.id}/decline`, {})).toMatchObject({
+      status: 400,
+      code: 'missing_parameter',
+    })
+    const rows = await newRows(() => command(`/limit-requests/${request.id}/approve`, { reason: 'Fine.' }))
     expect(rows).toMatchObject([{ ...CONSOLE, action: 'limits.approved', account_id: bobId }])
     expect(await accountOf(bob)).toMatchObject({ tier: 'growth' })
-    expect(await command<unknown>('requests')).toEqual({ requests: [], next_cursor: null })
-    expect(await refused('approve', { request: 'lim_none' })).toMatchObject({ status: 404 })
+    expect(await command<unknown>('/limit-requests?status=pending')).toEqual({ requests: [], next_cursor: null })
+    expect(await refused('/limit-requests/lim_none/approve', {})).toMatchObject({ status: 404 })
   })
 })
 
 describe('the control socket', () => {
   test.each([
-    ['grant', { usd: '1' }],
+    ['grants', { usd: '1' }],
     ['limits', { limits: null }],
-    ['keys', { keys: 5 }],
+    ['max-keys', { keys: 5 }],
     ['reset-link', {}],
-  ])('%s refuses an unknown id, an unknown email and a missing account', async (name, body) => {
-    for (const account of ['acct_0', 'nobody@example.com', ''])
-      expect(await refused(name, { ...body, account })).toMatchObject({ status: 404, code: 'resource_not_found' })
-    expect(await refused(name, body)).toMatchObject({ status: 400, code: 'missing_parameter', param: 'account' })
-    expect(await refused(name, { ...body, account: 7 })).toMatchObject({ status: 400, param: 'account' })
-  })
-
-  test('lists all errors of a body at once, as HTTP does, and refuses unknown properties', async () => {
-    const body = { usd: 'much', note: '', limits: null }
-    const over = await refused('grant', body)
-    expect(over).toMatchObject({
-      status: 400,
-      type: 'invalid_request_error',
-      request_id: expect.stringMatching(/^req_/),
-    })
-    const places = (error: typeof over) => error.details?.map(({ param, rule }) => `${param} ${rule}`)
-    expect(places(over)).toEqual([
-      'account is required',
-      'usd must be a string such as "25" or "0.005" above 0',
-      expect.stringContaining('note must be text of 1 to 200 characters'),
-      'limits is not a known property',
-    ])
-    const page = await ada.api(`/api/operator/accounts/${bobId}/grants`, body)
-    const { error } = await read<{ error: typeof over }>(page, 400)
-    expect(places(error)).toEqual(places(over)?.slice(1))
-    expect(Object.keys(error).sort()).toEqual(
-      Object.keys(over)
-        .filter((name) => name !== 'status')
-        .sort(),
-    )
+    ['usage', undefined],
+  ])('%s refuses an unknown id and an unknown email address', async (act, body) => {
+    for (const account of ['acct_0', 'nobody@example.com'])
+      expect(await refused(`/accounts/${account}/${act}`, body)).toMatchObject({
+        status: 404,
+        code: 'resource_not_found',
+      })
   })
 
   test('refuses names that every JavaScript object has, and lists at most 100 of a thousand errors', async () => {
+    const sendText = (act: string, body: string) => {
+      const headers = { 'content-type': 'application/json' }
+      const url = `http://gateway/api/operator/accounts/${bobId}/${act}`
+      return gateway.gateway.control(new Request(url, { method: 'POST', headers, body }))
+    }
     const rows = await newRows(async () => {
       for (const name of ['__proto__', 'constructor', 'toString'])
-        for (const [command, body] of [
-          ['grant', `{"account":"${bobId}","usd":"1","${name}":{"usd":"9"}}`],
-          ['grant', `{"account":"${bobId}","${name}":{"usd":"9"}}`],
-          ['limits', `{"account":"${bobId}","limits":{"rpm":1,"tpm":1,"concurrency":1,"${name}":1}}`],
+        for (const [act, body] of [
+          ['grants', `{"usd":"1","${name}":{"usd":"9"}}`],
+          ['grants', `{"${name}":{"usd":"9"}}`],
+          ['limits', `{"limits":{"rpm":1,"tpm":1,"concurrency":1,"${name}":1}}`],
         ] as const)
-          expect([name, body, (await sendText(command, body)).status]).toEqual([name, body, 400])
+          expect([name, body, (await sendText(act, body)).status]).toEqual([name, body, 400])
     })
     expect(rows).toEqual([])
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`${i}${'x'.repeat(200)}`, 'y'.repeat(200)]))
-    const answer = await (await sendText('grant', JSON.stringify(many))).text()
+    const answer = await (await sendText('grants', JSON.stringify(many))).text()
     expect((JSON.parse(answer) as { error: Refusal }).error.details).toHaveLength(100)
     expect(answer.length).toBeLessThan(40_000)
   })
 
-  test.each([['requests'], ['ready'], ['payments'], ['models']])('%s takes no body', async (name) => {
-    expect(await refused(name, { all: true })).toMatchObject({ status: 400, param: 'all' })
+  test.each([['/obliterate'], ['/toString'], ['/__proto__'], ['/prices/more']])('has no route %s', async (path) => {
+    expect(await refused(path)).toMatchObject({ status: 404, code: 'unknown_endpoint' })
   })
 
-  test.each([['obliterate'], ['toString'], ['__proto__'], [''], ['grant/more']])(
-    'refuses the unknown command "%s"',
-    async (name) => {
-      expect(await refused(name, {})).toMatchObject({ status: 404, code: 'unknown_endpoint' })
-    },
-  )
-
-  test('refuses a body that is not JSON, and reads a missing body as an empty one', async () => {
-    const broken = await gateway.gateway.control(
-      new Request('http://gateway/grant', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: '{',
-      }),
-    )
-    expect(broken.status).toBe(400)
-    expect(await refused('grant')).toMatchObject({ status: 400, code: 'missing_parameter' })
+  test('reads a missing body as an empty one, and refuses one that is no object', async () => {
+    const path = `/accounts/${bobId}/limits`
+    const request = new Request(`http://gateway/api/operator${path}`, { method: 'POST' })
+    expect((await gateway.gateway.control(request)).status).toBe(400)
     for (const body of [[], null, 'text', 7])
-      expect(await refused('limits', body)).toMatchObject({ status: 400, param: 'body' })
-  })
-
-  test('is not reachable over the web', async () => {
-    for (const name of ['grant', 'limits', 'price', 'list'])
-      expect((await gateway.call(`/${name}`, { method: 'POST' })).status).toBe(404)
+      expect(await refused(path, body)).toMatchObject({ status: 400, param: 'body' })
   })
 })
 
 test('publish says for each directory why this gateway on loopback is not listed, and gives server.json', async () => {
-  const { directories, server_json } = (await (await send('publish')).json()) as {
+  const { directories, server_json } = (await (await send('/publication')).json()) as {
     directories: { directory: string; lists: string[]; problems: string[] }[]
     server_json: object
   }

@@ -90,12 +90,12 @@ describe('the books of a month', () => {
     await read(operator.api(`/api/operator/accounts/${id}/suspend`, { reason: 'A look.' }))
     const listed = await printed('list')
     await read(operator.api(`/api/operator/accounts/${id}/lift`, { reason: 'All is well.' }))
-    for (const text of [
-      'root@example.com (operator)',
-      'support@example.com (support)',
-      'hopper@example.com (suspended)',
+    for (const row of [
+      /root@example.com +operator .* -$/m,
+      /support@example.com +support .* -$/m,
+      /hopper@example.com +- .* A look\.$/m,
     ])
-      expect(listed).toContain(text)
+      expect(listed).toMatch(row)
   })
 
   test('end quietly when whoever reads the command has enough', async () => {
@@ -122,7 +122,7 @@ describe('the books of a month', () => {
     expect(lines(csv).at(-1)).toMatch(/^total,0,([\d.]+),\1,0$/)
     expect(await printed('statement', month, '--csv')).toBe(csv)
     expect(JSON.parse(await printed('statement', month, '--json'))).toEqual(statement)
-    expect(await printed('statement', month)).toContain('Customers can still spend 9.985 USD.')
+    expect(await printed('statement', month)).toMatch(/^owed to customers usd +9\.985$/m)
   })
 
   test('begin where those of the month before ended, in any time zone', async () => {
@@ -154,7 +154,7 @@ describe('the books of a month', () => {
     const backwards = 'from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z'
     expect((await refusalOf(operator.api(`/api/operator/books.csv?${backwards}`))).message).toContain('after from')
     expect(printed('books', '2026-13')).rejects.toThrow('month')
-    expect(printed('books')).rejects.toThrow('takes a month')
+    expect(printed('books')).rejects.toThrow('name a month')
   })
 })
 
@@ -205,9 +205,11 @@ describe('revenue', () => {
 })
 
 test('a comparison is printed, and the last ones with --history', async () => {
-  expect(await printed('reconcile')).toBe('The ledger agrees with itself.\nNo payment page is missing.\n')
+  const compared = await printed('reconcile')
+  expect(compared).toMatch(/^problems +0$/m)
+  expect(compared).toMatch(/^ledger +none\nmissing +none$/m)
   const history = await printed('reconcile', '--history')
-  expect(history).toMatch(/console +no +yes +0/)
+  expect(history).toMatch(/console .* no +yes +0$/m)
   expect(JSON.parse(await printed('reconcile', '--history', '--json'))).toMatchObject({ runs: [{ problems: 0 }] })
   await expect(printed('reconcile', 'now')).rejects.toThrow('takes options only')
 })

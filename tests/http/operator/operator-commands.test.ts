@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { CustomerDetails } from '../../../server/http/operator/customers/customer-record'
-import type { AccountsAndPrices } from '../../../server/http/operator/record'
+import type { OperatorPrices } from '../../../server/http/operator/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { openOperatorConsole } from '../../support/operator-console'
 import {
@@ -64,33 +64,36 @@ describe('gateway operator', () => {
     expect(await refused('suspend', id)).toContain('needs --reason TEXT')
     expect(await changed('suspend', id, '--reason', 'Stolen cards.')).toEqual([
       'account.suspend',
-      `${id} is suspended.\n`,
+      expect.stringContaining('Stolen cards.'),
     ])
     expect(await callWith(gateway, secret)).toBe('403 account_suspended')
-    expect(await run('show', id)).toMatch(/^SUSPENDED since .*: Stolen cards\.$/m)
-    expect(await run('list', 'grace@')).toContain('(suspended)')
-    expect(await changed('lift', id, '--reason', 'A mistake.')).toEqual(['account.lift', `${id} works again.\n`])
+    expect(await run('show', id)).toMatch(/^reason +Stolen cards\.$/m)
+    expect(await run('list', 'grace@')).toContain('Stolen cards.')
+    expect(await changed('lift', id, '--reason', 'A mistake.')).toEqual([
+      'account.lift',
+      expect.not.stringContaining('Stolen'),
+    ])
     expect(await refused('lift', id, '--reason', 'Again.')).toContain('not suspended')
     expect(await callWith(gateway, secret)).toBe('200')
   })
 
   test('stops and revokes one key, ends sessions, and keeps notes for colleagues', async () => {
     const { key, secret } = await keyBench(owner).create()
-    expect(await changed('key', id, key.id, 'disable')).toEqual(['key.disable', `${key.id} is now disabled.\n`])
+    expect(await changed('key', id, key.id, 'disable')).toEqual(['key.disable', expect.stringContaining('disabled')])
     expect(await callWith(gateway, secret)).toBe('401 api_key_disabled')
     expect((await changed('key', id, key.id, 'enable'))[0]).toBe('key.enable')
     expect((await changed('key', id, key.id, 'revoke'))[0]).toBe('key.revoke')
     expect(await callWith(gateway, secret)).toBe('401 invalid_api_key')
     expect(await refused('key', id, key.id, 'burn')).toContain('must be one of disable, enable, revoke')
     expect((await changed('note', id, 'Called twice.'))[0]).toBe('account.note')
-    expect(await run('show', id)).toMatch(/console: Called twice\.$/m)
-    expect(await changed('end-sessions', id)).toEqual(['account.sessions_end', 'Signed out 1 session.\n'])
+    expect(await run('show', id)).toMatch(/ - {2,}Called twice\.$/m)
+    expect(await changed('end-sessions', id)).toEqual(['account.sessions_end', 'ended  1\n'])
     expect((await owner.api('/api/account')).status).toBe(401)
     owner = await gateway.signIn('grace@example.com')
   })
 
   test('gives and takes roles, but for the last operator', async () => {
-    expect((await changed('role', id, 'support'))[1]).toBe(`${id} is now support.\n`)
+    expect((await changed('role', id, 'support'))[1]).toMatch(/grace@example\.com +support/)
     expect((await read<AccountBody & { support: boolean }>(owner.api('/api/account'))).support).toBeTrue()
     expect((await changed('role', id, '--none'))[0]).toBe('account.role')
     expect(await run('role', rootId, '--none')).toContain('the only operator')
@@ -109,34 +112,31 @@ describe('gateway operator', () => {
     const [refundAction, refundText] = await changed('refund', id, call, '--note', 'Our fault')
     expect([refundAction, refundText]).toEqual(['account.charge_refund', expect.stringMatching(/0\.005 +succeeded/)])
     expect(await refused('refund', id, call, '--note', 'Our fault')).toContain('already refunded')
-    expect(await run('refunds', id)).toBe('No card refunds.\n')
+    expect(await run('refunds', id)).toBe('No refunds.\n')
     expect((await changed('limits', id, '1', '1000', '2'))[0]).toBe('account.limits')
     expect(await callWith(gateway, secret)).toBe('429 rate_limit_exceeded')
     expect((await changed('limits', id, '--none'))[1]).toContain('free')
     expect(await callWith(gateway, secret)).toBe('200')
     expect(await refused('limits', id, '0', '1', '1')).toContain('rpm')
-    expect((await changed('keys', id, '3'))[1]).toContain('up to 3 live keys')
+    expect(JSON.parse((await changed('keys', id, '3', '--json'))[1]).account.most_keys).toBe(3)
     expect((await changed('keys', id, '--none'))[0]).toBe('account.keys')
-    expect(await changed('price', 'image-search', '0.004', '--account', id)).toEqual([
-      'price.set',
-      `image-search costs 0.004 USD for ${id}\n`,
-    ])
-    const { prices } = JSON.parse(await run('list', '--json')) as AccountsAndPrices
+    const priced = await changed('price', 'image-search', '0.004', '--account', id)
+    expect(priced).toEqual(['price.set', expect.stringMatching(/^usd +0\.004\n/m)])
+    expect(priced[1]).toMatch(new RegExp(`^account +${id}\\n`, 'm'))
+    const { prices } = JSON.parse(await run('list', '--json')) as OperatorPrices
     expect(prices).toMatchObject([{ operation: 'image-search', account: id, usd: '0.004' }])
     // Without a price of its own, the account pays everyone's.
     await run('price', 'image-search', '0.006')
-    expect((await changed('price', 'image-search', '--none', '--account', id))[1]).toBe(
-      `image-search costs the default price for ${id}: 0.006 USD\n`,
-    )
-    expect(await run('price', 'image-search', '--none')).toBe(
-      'image-search costs the default price for every account: 0.005 USD\n',
-    )
+    expect((await changed('price', 'image-search', '--none', '--account', id))[1]).toMatch(/^now usd +0\.006\n/m)
+    expect(await run('price', 'image-search', '--none')).toMatch(/^now usd +0\.005\n/m)
+    expect(await refused('price', 'image-search')).toContain('give a price, or --none')
+    expect(await refused('limits', id, '1', '2')).toContain('RPM TPM CONCURRENCY')
   })
 
   test.each([
     [['suspend', '--help'], 'suspend ACCOUNT --reason TEXT', 'ACCOUNT is an id', 'lift ACCOUNT'],
-    [['-h', 'price'], 'price OPERATION --none [--account ACCOUNT]', 'OPERATION is the name', 'model price'],
-    [['api', 'disable', '--help'], 'api enable|disable NAME[.OPERATION]', 'lists all commands', 'api import'],
+    [['-h', 'price'], 'price OPERATION [USD] [--none] [--account ACCOUNT]', 'OPERATION is the name', 'model price'],
+    [['api', 'disable', '--help'], 'api disable NAME[.OPERATION]', 'lists all commands', 'api import'],
     [['api', 'import', '--help'], 'api import FILE|URL', '[--dry-run] [--yes]', 'api lift'],
     [['model', '--help'], 'model put FILE.json', 'model remove ID', 'api list'],
   ])('%p prints the usage of that command alone', async (words, usage, more, other) => {
@@ -165,8 +165,8 @@ describe('gateway operator', () => {
     expect((await changed('approve', approved, '1200', '90000', '9', '--reason', 'Welcome.'))[0]).toBe(
       'limits.approved',
     )
-    expect(await run('requests')).toBe('No pending requests.\n')
-    expect(await run('show', id)).toContain('each key 1200 requests and 90000 tokens per minute, 9 at once')
+    expect(await run('requests')).toBe('No requests.\n')
+    expect(await run('show', id)).toMatch(/^rpm +1200\ntpm +90000\nconcurrency +9$/m)
   })
 
   test('helps with a lost password and a lost second factor', async () => {
@@ -181,7 +181,7 @@ describe('gateway operator', () => {
     expect([action, data]).toEqual(['account.export', expect.stringContaining('grace@example.com')])
     expect(await refused('erase', id)).toContain('repeat it with --yes')
     expect(await refused('erase', 'acct_none', '--yes')).toContain('does not exist')
-    expect(await run('erase', id, '--yes')).toMatch(/is closed\. Forfeited: [\d.]+ USD\.\nErased:\n {2}- email/)
+    expect(await run('erase', id, '--yes')).toMatch(/^forfeited usd +[\d.]+\n\nerased:\n {2}- email/m)
     expect((await owner.api('/api/account')).status).toBe(401)
     const shown = JSON.parse(await run('show', id, '--json')) as CustomerDetails
     expect(shown.account.email).toEndWith('@deleted.invalid')
@@ -191,7 +191,7 @@ describe('gateway operator', () => {
   test('says whether the gateway is ready, and what directories would list', async () => {
     expect(JSON.parse(await run('ready'))).toMatchObject({ status: 'ready', problems: {} })
     expect(await run('publish', 'check')).toContain('server.json')
-    expect(await run('publish')).toContain('takes "check"')
+    expect(await run('publish')).toContain('unknown operator command "publish"')
     expect(await run('burn', id)).toContain('unknown operator command "burn"')
   })
 })

@@ -10,7 +10,7 @@ test('the log has each act of an operator and of the console once, whoever asked
   await read(customer.api('/api/keys', { name: 'her own act' }), 201)
   await read(operator.api(`/api/operator/accounts/${id}/suspend`, { reason: 'Spam' }))
   expect((await operator.api(`/api/operator/accounts/acct_none/suspend`, { reason: 'Nobody' })).ok).toBe(false)
-  await read(gateway.control('grant', { account: id, usd: '5', note: 'sorry' }))
+  await read(gateway.control(`/accounts/${id}/grants`, { usd: '5', note: 'sorry' }))
   await closeReconciled(gateway)
   const acts = gateway.logged.flatMap((line) => {
     const [, fields] = line.split(' info an operator acted ')

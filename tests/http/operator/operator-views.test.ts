@@ -9,11 +9,7 @@ import type {
   CustomerLimits,
   CustomerRequests,
 } from '../../../server/http/operator/customers/customer-view-record'
-import type {
-  AccountsAndPrices,
-  OperatorAccountPage,
-  OperatorLimitRequestPage,
-} from '../../../server/http/operator/record'
+import type { OperatorAccountPage, OperatorLimitRequestPage } from '../../../server/http/operator/record'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
 import { openOperatorConsole } from '../../support/operator-console'
@@ -70,10 +66,10 @@ describe('the requests of a customer', () => {
   test('are the same by command, as JSON and as a table with the command of the next page', async () => {
     expect(await asJson<CustomerRequests>('customer', 'requests', id)).toEqual(await shown('/requests'))
     const table = await operatorConsole.run('customer', 'requests', id, '--limit', '1')
-    expect(table).toContain('refused (insufficient_api_key_balance):')
+    expect(table).toMatch(/refused +insufficient_api_key_balance /)
     const [, cursor = ''] = /--cursor (\S+)\n$/.exec(table) ?? []
     expect(await operatorConsole.run('customer', 'requests', id, '--limit', '1', '--cursor', cursor)).toMatch(
-      /image-search +200 +0\.005 +served/,
+      /image-search +- +200 +0\.005 +served/,
     )
     const [refused] = (await shown<CustomerRequests>('/requests?status=402')).requests
     expect(await operatorConsole.run('customer', 'requests', id, '--status', '402')).not.toContain('served')
@@ -108,7 +104,7 @@ describe('limits, grants and debits of a customer', () => {
       next_cursor: null,
     })
     expect(await asJson<CustomerLimits>('customer', 'limits', id)).toEqual(limits)
-    expect(await operatorConsole.run('customer', 'limits', id)).toContain('70 requests and 70000 tokens per minute')
+    expect(await operatorConsole.run('customer', 'limits', id)).toMatch(/^rpm +70\ntpm +70000$/m)
     expect(await operatorConsole.run('customer', 'limits', id)).toContain('Too early.')
     expect(await asJson<OperatorLimitRequestPage>('requests')).toEqual({ requests: [], next_cursor: null })
   })
@@ -138,7 +134,7 @@ describe('limits, grants and debits of a customer', () => {
     expect(paged).toEqual([...page.adjustments])
     expect(await asJson<CustomerAdjustments>('customer', 'adjustments', id)).toEqual(page)
     expect(await operatorConsole.run('customer', 'adjustments', id)).toMatch(
-      /debit +-6\.00 +A wrong grant +ticket-8 +console/,
+      /debit +-6\.00 +A wrong grant +ticket-8 +- +console/,
     )
   })
 })
@@ -149,21 +145,21 @@ describe('gateway operator customer', () => {
       expect(await asJson<unknown>('customer', view, id), view).toEqual(await shown(`/${view}`))
     expect(await asJson<unknown>('customer', 'show', id)).toEqual(await shown(''))
     expect(await asJson<unknown>('customer', 'usage', id, '--by', 'key')).toEqual(await shown('/usage?group_by=key'))
-    expect(await operatorConsole.run('customer', 'usage', id)).toMatch(/image-search +2 +1 +0 +0 +0\.005\ntotal/)
-    const words = { transactions: /grant +5\.00/, payments: /No payments/, refunds: /No card refunds/ }
+    expect(await operatorConsole.run('customer', 'usage', id)).toMatch(/operation +image-search +2 +1 +0 +0 +0\.005\n/)
+    const words = { transactions: /grant +5\.00/, payments: /No payments/, refunds: /No refunds/ }
     for (const [view, expected] of Object.entries({ ...words, keys: /exhausted.*laptop/, audit: /account\.debit/ }))
       expect(await operatorConsole.run('customer', view, id), view).toMatch(expected)
   })
 
   test('explains itself, and refuses what it does not know instead of ignoring it', async () => {
     expect(await operatorConsole.run('customer', '--help')).toContain('adjustments ACCOUNT')
-    expect(await operatorConsole.run('--help')).toContain('customer VIEW ACCOUNT')
+    expect(await operatorConsole.run('--help')).toContain('customer audit ACCOUNT')
     for (const [words, message] of [
-      [['customer', 'money', id], 'unknown view "money"'],
-      [['customer', 'requests'], 'takes 1 argument after'],
-      [['customer', 'request', id], 'takes 2 arguments'],
-      [['customer', 'payments', id, '--status', '402'], 'does not take --status'],
-      [['customer', 'show', id, '--limit', '1'], 'does not take --limit'],
+      [['customer', 'money', id], 'unknown operator command "customer money"'],
+      [['customer', 'requests'], 'takes ACCOUNT; see'],
+      [['customer', 'request', id], 'takes ACCOUNT REQUEST; see'],
+      [['customer', 'payments', id, '--status', '402'], "Unknown option '--status'"],
+      [['customer', 'show', id, '--limit', '1'], "Unknown option '--limit'"],
       [['customer', 'usage', id, '--from', 'yesterday'], 'is not a time'],
       [['customer', 'requests', id, '--limit', '0'], 'must be an integer from 1 to 200'],
       [['customer', 'audit', id, '--cursor', 'x'], 'next_cursor of the previous page'],
@@ -179,7 +175,7 @@ describe('lists of the whole gateway', () => {
     const all = (await read<OperatorAccountPage>(operator.api('/api/operator/accounts'))).accounts
     const seen: unknown[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const page: AccountsAndPrices = await asJson('list', '--limit', '2', ...(cursor ? ['--cursor', cursor] : []))
+      const page: OperatorAccountPage = await asJson('list', '--limit', '2', ...(cursor ? ['--cursor', cursor] : []))
       seen.push(...page.accounts)
       cursor = page.next_cursor
     }
@@ -240,7 +236,7 @@ describe('lists of the whole gateway', () => {
     expect(rest.next_cursor).toBeNull()
     const open = await cardRefunds.unfinished(200, null)
     expect(await cardRefunds.unfinished(200, open.at(-1)?.id ?? null)).toHaveLength(5)
-    expect(await operatorConsole.run('refunds', id)).toContain('"operator customer refunds" has all')
+    expect(await operatorConsole.run('refunds', id)).toContain('--cursor')
   })
 })
 
@@ -263,6 +259,6 @@ test('a key that was replaced says until when it works', async () => {
   const old = await keyBench(made).create({ name: 'old' })
   await read(made.api(`/api/keys/${old.key.id}/rotate`, { grace_period_seconds: 60 }), 201)
   expect(await operatorConsole.run('customer', 'keys', accountId)).toMatch(
-    new RegExp(`${old.key.id} .* active until 20\\S+Z `),
+    new RegExp(`${old.key.id} .* active +20\\S+Z `),
   )
 })

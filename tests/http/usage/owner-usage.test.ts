@@ -218,7 +218,7 @@ describe('GET /api/usage.csv', () => {
     const busy = await gateway.owner()
     const { key, secret } = await keyBench(busy).create()
     const { id } = await read<{ id: string }>(busy.api('/api/account'))
-    await gateway.control('limits', { account: id, limits: { rpm: 10_000, tpm: 1, concurrency: 1 } })
+    await gateway.control(`/accounts/${id}/limits`, { limits: { rpm: 10_000, tpm: 1, concurrency: 1 } })
     for (let i = 0; i < 5; i++)
       await Promise.all(Array.from({ length: 90 }, () => gateway.as(secret, '/apis/v1/websearch/images/search')))
     await gateway.core.stores.journal.drained()

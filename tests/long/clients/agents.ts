@@ -89,7 +89,7 @@ async function openAgentWorld() {
   await writeFile(join(data, 'models.json'), JSON.stringify({ models }))
   const server = await startServer(data, { MODELS_FILE: join(data, 'models.json') })
   const owner = await signUp(server.url, 'ada@example.com')
-  await control(data, 'limits', { account: owner.id, limits: { rpm: 1e5, tpm: 1e9, concurrency: 100 } })
+  await control(data, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e5, tpm: 1e9, concurrency: 100 } })
   return {
     async run(agent: Agent, bin: string): Promise<CallResult> {
       const call = `${TURNS} turns with tools`

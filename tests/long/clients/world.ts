@@ -46,12 +46,7 @@ async function startVendor(command: readonly string[]) {
 
 /** The settings of a wallet on the chain that the gateway started for itself, as it does in development. */
 async function tempoUrl(folder: string): Promise<string> {
-  const answer = await fetch('http://gateway/payments', {
-    unix: join(folder, 'control.sock'),
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{}',
-  })
+  const answer = await fetch('http://gateway/api/operator/payments', { unix: join(folder, 'control.sock') })
   const { network } = (await answer.json()) as { network: { rpcUrl: string } | null }
   if (!network) throw new Error('the gateway started no chain')
   return network.rpcUrl

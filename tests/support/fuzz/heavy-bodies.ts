@@ -86,8 +86,8 @@ export async function heavyRun(): Promise<readonly HeavyReading[]> {
   const bare = await startBareReceiver()
   try {
     const owner = await signUp(server.url, 'owner@example.com')
-    await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
-    await control(folder, 'grant', { account: owner.id, usd: '1000' })
+    await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
+    await control(folder, `/accounts/${owner.id}/grants`, { usd: '1000' })
     const bodies = heavyBodies().map((heavy) => ({ heavy, turns: [] as Turn[] }))
     for (let round = 0; round <= ROUNDS; round++) {
       // Some routes take a few calls a minute and key, and refuse more of them unread.

@@ -12,8 +12,8 @@ export async function makeWorld(server: ServerProcess, folder: string) {
   const owner = await signUp(server.url, 'owner@example.com')
   const poor = await signUp(server.url, POOR)
   for (const { id } of [rich, poor])
-    await control(folder, 'limits', { account: id, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
-  await control(folder, 'grant', { account: rich.id, usd: '100000' })
+    await control(folder, `/accounts/${id}/limits`, { limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
+  await control(folder, `/accounts/${rich.id}/grants`, { usd: '100000' })
   const key = async (who: typeof rich, name: string, more: object = {}) =>
     (await who.api('/api/keys', { name, ...more })) as { key: { id: string }; secret: string }
   const good = await key(rich, 'good')

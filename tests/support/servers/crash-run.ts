@@ -85,13 +85,13 @@ export async function crashRun(
 async function importWeather(folder: string, baseUrl: string): Promise<void> {
   const price = { mode: 'fixed', usd: '0.005' }
   const document = JSON.stringify(DOCUMENT)
-  await control(folder, 'api-import', { import: { name: 'weather', base_url: baseUrl, auth: 'none', document, price } })
+  await control(folder, '/apis/import', { name: 'weather', base_url: baseUrl, auth: 'none', document, price })
 }
 
 async function makeKey(server: ServerProcess, folder: string): Promise<string> {
   const owner = await signUp(server.url, EMAIL)
-  await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
-  await control(folder, 'grant', { account: owner.id, usd: '100000' })
+  await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
+  await control(folder, `/accounts/${owner.id}/grants`, { usd: '100000' })
   return (await owner.api('/api/keys', { name: 'load' })).secret
 }
 

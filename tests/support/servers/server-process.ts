@@ -156,14 +156,17 @@ export async function signUp(url: string, email: string, password = 'correct hor
   }
 }
 
-/** An operator's command, as the command line sends it. */
-export async function control(folder: string, command: string, body: Record<string, unknown>): Promise<Response> {
-  const said = await fetch(`http://gateway/${command}`, {
+/** A request over the control socket. `path`: below `/api/operator`. */
+export async function control(folder: string, path: string, body?: Record<string, unknown>): Promise<Response> {
+  const said = await fetch(`http://gateway/api/operator${path}`, {
     unix: join(folder, 'control.sock'),
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    ...(body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   })
   if (!said.ok) throw new Error(await said.text())
   return said
+}
+
+/** The answer of `/ready` over the control socket. */
+export async function readiness(folder: string) {
+  return (await fetch('http://gateway/ready', { unix: join(folder, 'control.sock') })).json()
 }

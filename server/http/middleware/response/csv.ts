@@ -25,8 +25,8 @@ function cell(value: string | number | null): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/** The connection of a download: it may be silent while rows are read, and not while it waits for its reader. Null for the control socket. */
-export type Connection = Pick<RequestContext, 'allowSilence' | 'awaitReader'> | null
+/** The connection of a download: it may be silent while rows are read, and not while it waits for its reader. */
+export type Connection = Pick<RequestContext, 'allowSilence' | 'awaitReader'>
 
 type ReadPage<T> = (cursor: string | null) => Promise<Page<T> | null>
 
@@ -111,8 +111,8 @@ export function pulled(
   return new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(head)),
     async pull(controller) {
-      connection?.allowSilence()
-      const { value, done } = await lines.next().finally(() => connection?.awaitReader())
+      connection.allowSilence()
+      const { value, done } = await lines.next().finally(() => connection.awaitReader())
       if (done) controller.close()
       else controller.enqueue(encoder.encode(value))
     },

@@ -16,35 +16,27 @@ import {
   type ApiImport,
   type ApiLift,
   type ApiList,
-  ApiName,
   type ApiTrial,
-  ApplyCommand,
+  type ApplyForm,
   apiChange,
   apiForm,
   apiSummary,
   CatalogFile,
   type CatalogPlan,
-  ChangeCommand,
   catalogEntry,
   catalogPlanRecord,
-  ImportCommand,
   type ImportPlan,
   importForm,
   importPlanRecord,
-  LiftCommand,
   type NewApi,
   type NewTrial,
   type OneApi,
   oneApi,
   type RemovedApi,
-  TrialCommand,
   trialRecord,
 } from '../../apis/record'
 import { validateBody } from '../../middleware/input/validate-body'
-import { NoBody } from '../record'
-import { type SocketCommand, socketCommand } from '../socket-command'
-
-type Answer<T> = Promise<Result<T, Failure>>
+import type { CommandResult } from '../operator-roles'
 
 export interface ApiCommandParts {
   readonly apiCatalog: ApiCatalog
@@ -55,7 +47,7 @@ export interface ApiCommandParts {
   readonly now: () => number
 }
 
-/** An operator's commands about APIs, over the control socket and over HTTP. Bodies are already validated by their schemas. */
+/** An operator's commands about APIs. Bodies are already validated by their schemas. */
 export class ApiCommands {
   private readonly catalog: ApiCatalog
   private readonly parts: Omit<ApiCommandParts, 'apiCatalog'>
@@ -76,7 +68,7 @@ export class ApiCommands {
   }
 
   /** With its operations, or with a document that describes them. */
-  async create(actor: Actor, sent: NewApi): Answer<OneApi> {
+  async create(actor: Actor, sent: NewApi): CommandResult<OneApi> {
     const { openapi, operations, only, price, prices, ...rest } = sent
     if ((openapi === undefined) === (operations === undefined))
       return err(wrongParameters([invalidParameter('operations', 'is needed, or openapi, but not both', '')]))
@@ -95,21 +87,21 @@ export class ApiCommands {
     return done.ok ? ok({ api: done.value.api, notices: done.value.notices, closed: [] }) : done
   }
 
-  async change(actor: Actor, name: string, sent: ApiChange): Answer<OneApi> {
+  async change(actor: Actor, name: string, sent: ApiChange): CommandResult<OneApi> {
     return this.described(await this.catalog.change(actor, name, apiChange(sent)))
   }
 
   /** Opens operations that are closed to accounts, because their upstream claimed too much. */
-  async lift(actor: Actor, name: string, sent: ApiLift): Answer<OneApi> {
+  async lift(actor: Actor, name: string, sent: ApiLift): CommandResult<OneApi> {
     const account = sent.account as AccountId | undefined
     return this.described(await this.catalog.lift(actor, name, { operation: sent.operation, account }))
   }
 
-  remove(actor: Actor, name: string): Answer<RemovedApi> {
+  remove(actor: Actor, name: string): CommandResult<RemovedApi> {
     return this.catalog.remove(actor, name)
   }
 
-  async importDocument(actor: Actor, sent: ApiImport, dryRun: boolean): Answer<ImportPlan> {
+  async importDocument(actor: Actor, sent: ApiImport, dryRun: boolean): CommandResult<ImportPlan> {
     const form = this.importFormOf(sent)
     if (!form.ok) return form
     const done = await this.catalog.importDocument(actor, form.value, { dryRun, confirm: sent.confirm })
@@ -129,7 +121,7 @@ export class ApiCommands {
   }
 
   /** Also of what is not enabled: before it goes live. The trial of a write is audited before it is sent: it acts at the upstream. */
-  async test(actor: Actor, name: string, { operation: id, input }: NewTrial): Answer<ApiTrial> {
+  async test(actor: Actor, name: string, { operation: id, input }: NewTrial): CommandResult<ApiTrial> {
     const api = this.catalog.byName(name)
     const operation = api?.operations.find((one) => one.id === id)
     if (!api || !operation)
@@ -140,8 +132,8 @@ export class ApiCommands {
     return ok(trialRecord(await tryApi({ api, operation }, { ...input })))
   }
 
-  async apply(actor: Actor, file: unknown, dryRun: boolean, confirm: string | undefined): Answer<CatalogPlan> {
-    const validated = accepted(validateBody(CatalogFile, file))
+  async apply(actor: Actor, { catalog, dry_run: dryRun = false, confirm }: ApplyForm): CommandResult<CatalogPlan> {
+    const validated = accepted(validateBody(CatalogFile, catalog))
     if (!validated.ok) return validated
     const forms: ApiForm[] = validated.value.apis.map(apiForm)
     const done = await this.catalog.apply(actor, forms, { dryRun, confirm })
@@ -179,25 +171,5 @@ export class ApiCommands {
     if (moved && this.movesSecret(sent.name, { base_url: sent.base_url ?? '' }) && 'secret' in auth)
       return err(wrongParameters([invalidParameter('auth', 'is needed: the secret was given for another host', '')]))
     return ok(importForm(sent, { baseUrl: previous?.baseUrl ?? '', auth }))
-  }
-}
-
-/** Commands for APIs over the control socket (`bun run gateway operator api ...`). */
-export function apiCommands(parts: ApiCommandParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  const orders = new ApiCommands(parts)
-  return {
-    apis: socketCommand(NoBody, async () => ok(orders.list())),
-    'api-show': socketCommand(ApiName, async ({ name }) => orders.show(name)),
-    'api-set': socketCommand(ChangeCommand, ({ name, change }) => orders.change(actor, name, change)),
-    'api-lift': socketCommand(LiftCommand, ({ name, ...lift }) => orders.lift(actor, name, lift)),
-    'api-remove': socketCommand(ApiName, ({ name }) => orders.remove(actor, name)),
-    'api-import': socketCommand(ImportCommand, (form) =>
-      orders.importDocument(actor, form.import, form.dry_run === true),
-    ),
-    'api-test': socketCommand(TrialCommand, ({ name, ...trial }) => orders.test(actor, name, trial)),
-    'api-export': socketCommand(NoBody, async () => ok(orders.export())),
-    apply: socketCommand(ApplyCommand, ({ catalog: file, dry_run = false, confirm }) =>
-      orders.apply(actor, file, dry_run, confirm),
-    ),
   }
 }

@@ -1,14 +1,23 @@
 import type { ParameterTable } from '../../../core/catalog/parameters'
-import { ApiChange, ApiImport, ApiLift, type ImportPlan, NewApi, NewTrial, type OneApi } from '../../apis/record'
+import {
+  ApiChange,
+  ApiImport,
+  ApiLift,
+  ApplyForm,
+  type ImportPlan,
+  NewApi,
+  NewTrial,
+  type OneApi,
+} from '../../apis/record'
 import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/caller/owner-session'
 import { OPERATOR_BODY } from '../../middleware/input/json-body'
 import { queryOf } from '../../middleware/input/list-query'
 import { readBody } from '../../middleware/input/validate-body'
 import { type RequestContext, routeGroup } from '../../middleware/request-context'
 import { taken } from '../../middleware/response/failures'
-import { documented } from '../../openapi/documented'
+import { documented, UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
-import { operatorRoles } from '../operator-roles'
+import { CONSOLE_ONLY, command, operatorRoles } from '../operator-roles'
 import { type ApiCommandParts, ApiCommands } from './api-commands'
 import { API_DOCS } from './api-docs'
 
@@ -80,6 +89,14 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
         taken(await orders.remove(actor, name)),
       ),
     )
+}
+
+/** The whole catalog as a file. It can send any secret of the server to another host, so only the console may apply it. */
+export function catalogFileRoutes(parts: ApiCommandParts) {
+  const orders = new ApiCommands(parts)
+  return routeGroup({ name: 'operator-catalog', prefix: '/api/operator/catalog' })
+    .get('', ...allowed(CONSOLE_ONLY, UNDOCUMENTED, () => orders.export()))
+    .post('', ...command(CONSOLE_ONLY, ApplyForm, (actor, form) => orders.apply(actor, form), OPERATOR_BODY))
 }
 
 /** Actions of an operator on an API other than changes: trying an operation, and opening operations that overruns closed. */

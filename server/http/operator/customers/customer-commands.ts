@@ -16,26 +16,20 @@ import { accountExport, type ExportParts } from '../../account/export'
 import { type KeyRecord, keyRecord } from '../../keys/record'
 import { actorEmails } from '../../middleware/caller/actor-email'
 import { logMeaning } from '../../openapi/failure-meanings'
-import {
-  type CommandResult,
-  findAccount,
-  NOBODY_SIGNS_IN,
-  OperatorCommands,
-  type OperatorParts,
-} from '../operator-commands'
+import { NOBODY_SIGNS_IN, OperatorCommands, type OperatorParts } from '../operator-commands'
+import type { CommandResult } from '../operator-roles'
 import type { OneOperatorAccount, SecondFactorReset } from '../record'
 import { whyPaidCallsFail } from '../why-402'
 import type {
-  AccountCommand,
   CustomerDetails,
   EndedSessions,
-  EraseCommand,
   ErasedAccount,
-  KeyActionCommand,
-  NoteCommand,
+  EraseForm,
+  KeyActionForm,
+  NoteForm,
   PasswordReset,
-  RoleCommand,
-  SuspendCommand,
+  RoleForm,
+  SuspendForm,
 } from './customer-record'
 
 const MAX_REFUSED = 20
@@ -66,7 +60,7 @@ export interface CustomerParts extends OperatorParts, Omit<ExportParts, 'limitRe
   readonly tellOwner: (mail: Mail) => void
 }
 
-/** The work of operators and support for one customer, for the control socket and over HTTP. Every change is audited with the actor. */
+/** The work of operators and support for one customer. Every change is audited with the actor. */
 export class CustomerCommands {
   private readonly parts: CustomerParts
   private readonly orders: OperatorCommands
@@ -76,68 +70,53 @@ export class CustomerCommands {
     this.orders = new OperatorCommands(parts)
   }
 
-  async show({ account: name }: AccountCommand): CommandResult<CustomerDetails> {
-    const account = await findAccount(this.parts, name)
-    return account.ok ? ok(await this.details(account.value)) : account
-  }
-
-  async suspend(actor: Actor, { account: name, reason }: SuspendCommand): CommandResult<OneOperatorAccount> {
-    const account = await findAccount(this.parts, name)
-    if (!account.ok) return account
-    const suspended = await this.parts.operator.suspend(actor, account.value.id, reason.trim())
+  async suspend(actor: Actor, account: Account, { reason }: SuspendForm): CommandResult<OneOperatorAccount> {
+    const suspended = await this.parts.operator.suspend(actor, account.id, reason.trim())
     if (suspended.ok) await this.tell(suspended.value, reason.trim(), false)
     return this.described(suspended)
   }
 
-  async lift(actor: Actor, { account: name, reason }: SuspendCommand): CommandResult<OneOperatorAccount> {
-    const account = await findAccount(this.parts, name)
-    if (!account.ok) return account
-    const lifted = await this.parts.operator.lift(actor, account.value.id, reason.trim())
+  async lift(actor: Actor, account: Account, { reason }: SuspendForm): CommandResult<OneOperatorAccount> {
+    const lifted = await this.parts.operator.lift(actor, account.id, reason.trim())
     if (lifted.ok) await this.tell(lifted.value, reason.trim(), true)
     return this.described(lifted)
   }
 
-  async setRole(actor: Actor, { account: name, role }: RoleCommand): CommandResult<OneOperatorAccount> {
-    const account = await findAccount(this.parts, name)
-    if (!account.ok) return account
-    return this.described(await this.parts.operator.setRole(actor, account.value.id, role))
+  async setRole(actor: Actor, account: Account, { role }: RoleForm): CommandResult<OneOperatorAccount> {
+    return this.described(await this.parts.operator.setRole(actor, account.id, role))
   }
 
   /** Disables, enables or revokes one key, such as one that leaked. */
   async actOnKey(
     actor: Actor,
-    { account: name, key, action }: KeyActionCommand,
+    account: Account,
+    key: string,
+    { action }: KeyActionForm,
   ): CommandResult<{ readonly key: KeyRecord }> {
-    const account = await findAccount(this.parts, name)
-    if (!account.ok) return account
-    const reserved = await this.reservedForOperators(actor, account.value)
+    const reserved = await this.reservedForOperators(actor, account)
     if (reserved) return err(reserved)
-    const changed = await this.parts.keys[action](await this.ownerOf(account.value, actor), key)
+    const changed = await this.parts.keys[action](await this.ownerOf(account, actor), key)
     return changed.ok ? ok({ key: await keyRecord(changed.value, { ...this.parts, now: this.parts.now() }) }) : changed
   }
 
   /** Signs the owner out everywhere. */
-  async endSessions(actor: Actor, { account: name }: AccountCommand): CommandResult<EndedSessions> {
-    const account = await findAccount(this.parts, name)
-    if (!account.ok) return account
-    const reserved = await this.reservedForOperators(actor, account.value)
+  async endSessions(actor: Actor, account: Account): CommandResult<EndedSessions> {
+    const reserved = await this.reservedForOperators(actor, account)
     if (reserved) return err(reserved)
     const { identity, operator } = this.parts
-    const ended = await identity.endSessions(account.value.userId, { all: true })
-    await operator.note(actor, account.value.id, 'account.sessions_end', { ended })
+    const ended = await identity.endSessions(account.userId, { all: true })
+    await operator.note(actor, account.id, 'account.sessions_end', { ended })
     return ok({ ended })
   }
 
   /** Sends the owner a link to set a new password; without mail, returns it. Never returned where the owner gets it by mail. */
-  async resetPassword(actor: Actor, { account: name }: AccountCommand): CommandResult<PasswordReset> {
-    const account = await findAccount(this.parts, name)
-    if (!account.ok) return account
+  async resetPassword(actor: Actor, account: Account): CommandResult<PasswordReset> {
     const { identity, operator, baseUrl, mailer } = this.parts
-    const user = await identity.user(account.value.userId)
-    if (user?.email === closedEmail(account.value.id)) return err(NOBODY_SIGNS_IN)
+    const user = await identity.user(account.userId)
+    if (user?.email === closedEmail(account.id)) return err(NOBODY_SIGNS_IN)
     const token = user && (await identity.resetToken(user.email))
-    if (!user || !token) return err(wrongParameters([invalidParameter('account', 'has no password', name)]))
-    await operator.noteResetLink(actor, account.value.id)
+    if (!user || !token) return err(wrongParameters([invalidParameter('account', 'has no password', account.id)]))
+    await operator.noteResetLink(actor, account.id)
     const link = resetLink(baseUrl, token)
     if (!mailer) return ok({ mailed: false, link })
     try {
@@ -150,31 +129,27 @@ export class CustomerCommands {
     return ok({ mailed: true, link: null })
   }
 
-  async addNote(actor: Actor, { account: name, text }: NoteCommand): CommandResult<CustomerDetails> {
-    const account = await findAccount(this.parts, name)
-    if (!account.ok) return account
+  async addNote(actor: Actor, account: Account, { text }: NoteForm): CommandResult<CustomerDetails> {
     const at = this.parts.now()
-    const accountId = account.value.id
+    const accountId = account.id
     const note = { id: makeId('note', at), accountId, at, author: actor.id, text: text.trim() }
     await this.parts.notes.add(
       note,
       auditEntry({ at, actor, accountId, action: 'account.note', detail: { note: note.id } }),
     )
-    return ok(await this.details(account.value))
+    return ok(await this.details(account))
   }
 
-  resetSecondFactor(actor: Actor, form: AccountCommand): CommandResult<SecondFactorReset> {
-    return this.orders.resetSecondFactor(actor, form)
+  resetSecondFactor(actor: Actor, account: Account): CommandResult<SecondFactorReset> {
+    return this.orders.resetSecondFactor(actor, account)
   }
 
   /** Closes the account for good, by request of its owner (GDPR). Safe to repeat after a failure. */
-  async erase(actor: Actor, { account: name, confirm }: EraseCommand): CommandResult<ErasedAccount> {
-    const account = await findAccount(this.parts, name)
-    if (!account.ok) return account
-    const { id } = account.value
+  async erase(actor: Actor, account: Account, { confirm }: EraseForm): CommandResult<ErasedAccount> {
+    const { id } = account
     if (confirm !== id)
       return err(wrongParameters([invalidParameter('confirm', `must be ${id}, the id of the account`, confirm)]))
-    const owner = await this.ownerOf(account.value, actor)
+    const owner = await this.ownerOf(account, actor)
     const forfeited = await this.parts.closing.erase(owner)
     if (!forfeited.ok) return forfeited
     const archives = await this.parts.reports.archivesOf(id)
@@ -183,11 +158,9 @@ export class CustomerCommands {
   }
 
   /** All data about an account, as its owner can export it. */
-  async export(actor: Actor, { account: name }: AccountCommand): CommandResult<ReadableStream<Uint8Array>> {
-    const account = await findAccount(this.parts, name)
-    if (!account.ok) return account
-    await this.parts.operator.note(actor, account.value.id, 'account.export')
-    return ok(accountExport(this.parts, await this.ownerOf(account.value, actor)))
+  async export(actor: Actor, account: Account): Promise<ReadableStream<Uint8Array>> {
+    await this.parts.operator.note(actor, account.id, 'account.export')
+    return accountExport(this.parts, await this.ownerOf(account, actor))
   }
 
   /** Support looks after customers: it must not be able to keep an operator out. */
@@ -206,7 +179,7 @@ export class CustomerCommands {
     return { account, accountId: account.id, tier, actor, email: user?.email ?? '', name: user?.name ?? '' }
   }
 
-  private async details(account: Account): Promise<CustomerDetails> {
+  async details(account: Account): Promise<CustomerDetails> {
     const { ledger, identity } = this.parts
     const [balance, user, factors, notes, refused, why] = await Promise.all([
       ledger.balance(account.id),

@@ -1,3 +1,4 @@
+import type { Account } from '../../../core/accounts/account'
 import type { CardRefunds } from '../../../core/accounts/cards/card-refunds'
 import type { Actor } from '../../../core/audit'
 import { isoTime } from '../../../core/clock'
@@ -10,20 +11,10 @@ import type { UsageReports } from '../../../core/usage/reports'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { readable } from '../../middleware/input/validate-body'
 import { routeGroup } from '../../middleware/request-context'
-import type { Id } from '../../routing/api-access'
-import { type CommandResult, findAccount, OperatorCommands, type OperatorParts } from '../operator-commands'
-import { command, operatorRoles } from '../operator-roles'
+import { OperatorCommands, type OperatorParts } from '../operator-commands'
+import { accountCommand, type CommandResult, operatorRoles } from '../operator-roles'
 import type { OneOperatorAccount } from '../record'
-import { type SocketCommand, socketCommand } from '../socket-command'
-import {
-  DebitCommand,
-  DebitForm,
-  type OneRefund,
-  type Refund,
-  RefundCommand,
-  RefundForm,
-  refundRecord,
-} from './customer-record'
+import { DebitForm, type OneRefund, type Refund, RefundForm, refundRecord } from './customer-record'
 
 export interface CustomerMoneyParts extends OperatorParts {
   readonly claims: ClaimStore
@@ -43,21 +34,16 @@ class CustomerMoney {
     this.orders = new OperatorCommands(parts)
   }
 
-  async debit(actor: Actor, form: DebitCommand): CommandResult<OneOperatorAccount> {
-    const account = await findAccount(this.parts, form.account)
-    if (!account.ok) return account
+  async debit(actor: Actor, { id }: Account, form: DebitForm): CommandResult<OneOperatorAccount> {
     const { usd, note, reference = crypto.randomUUID() } = form
     const { operator } = this.parts
     const amount = readable(parseUsd(usd))
-    const debited = await operator.debit(actor, account.value.id, amount, note.trim(), reference.trim())
+    const debited = await operator.debit(actor, id, amount, note.trim(), reference.trim())
     return debited.ok ? ok({ account: await this.orders.describe(debited.value) }) : debited
   }
 
   /** Refunds a card payment through its processor, or a charge. */
-  async refund(actor: Actor, form: RefundCommand): CommandResult<OneRefund> {
-    const account = await findAccount(this.parts, form.account)
-    if (!account.ok) return account
-    const { id } = account.value
+  async refund(actor: Actor, { id }: Account, form: RefundForm): CommandResult<OneRefund> {
     const amount = form.usd === undefined ? null : readable(parseUsd(form.usd))
     const note = form.note.trim()
     if (form.payment.startsWith('req_')) {
@@ -95,18 +81,10 @@ export function customerMoneyRoutes(parts: CustomerMoneyParts & { readonly owner
   return routeGroup({ name: 'operator-customer-money', prefix: '/api/operator/accounts/:id' })
     .post(
       '/debits',
-      ...command(operator(), DebitForm, (actor, form, { id }: Id) => money.debit(actor, { ...form, account: id })),
+      ...accountCommand(parts, operator(), DebitForm, (actor, account, form) => money.debit(actor, account, form)),
     )
     .post(
       '/refunds',
-      ...command(operator(), RefundForm, (actor, form, { id }: Id) => money.refund(actor, { ...form, account: id })),
+      ...accountCommand(parts, operator(), RefundForm, (actor, account, form) => money.refund(actor, account, form)),
     )
-}
-
-export function moneySocketCommands(parts: CustomerMoneyParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  const money = new CustomerMoney(parts)
-  return {
-    debit: socketCommand(DebitCommand, (form) => money.debit(actor, form)),
-    refund: socketCommand(RefundCommand, (form) => money.refund(actor, form)),
-  }
 }

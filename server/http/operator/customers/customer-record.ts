@@ -17,35 +17,25 @@ import {
   whole,
   yesOrNo,
 } from '../../openapi/json-schema'
-import { ACCOUNT, amount as amountUsd, MAX_LINE, OperatorAccount, REASON, STAFF_ROLE } from '../record'
+import { amount as amountUsd, MAX_LINE, OperatorAccount, REASON, STAFF_ROLE } from '../record'
 
 const MAX_NOTE = 4000
 
 export const SuspendForm = form('Why the account is suspended, or why it is lifted.', { reason: REASON })
-export const SuspendCommand = form('The account, and the reason.', { account: ACCOUNT, reason: REASON })
-export type SuspendCommand = Static<typeof SuspendCommand>
+export type SuspendForm = Static<typeof SuspendForm>
 
-const ROLE = { role: orNull(STAFF_ROLE, 'a customer') }
-export const RoleForm = form('The role to give, or null to take it away.', ROLE)
-export const RoleCommand = form('The account, and its role.', { account: ACCOUNT, ...ROLE })
-export type RoleCommand = Static<typeof RoleCommand>
+export const RoleForm = form('The role to give, or null to take it away.', { role: orNull(STAFF_ROLE, 'a customer') })
+export type RoleForm = Static<typeof RoleForm>
 
-const NOTE = { text: prose('What colleagues should know. The owner never sees it.', MAX_NOTE) }
-export const NoteForm = form('A note for colleagues.', NOTE)
-export const NoteCommand = form('The account, and a note for colleagues.', { account: ACCOUNT, ...NOTE })
-export type NoteCommand = Static<typeof NoteCommand>
-
-const ACTION = oneOf(['disable', 'enable', 'revoke'], 'What to do. A revoked key never works again.')
-export const KeyActionForm = form('What to do with the key.', { action: ACTION })
-export const KeyActionCommand = form('The key, and what to do with it.', {
-  account: ACCOUNT,
-  key: text('Id of the key (`key_...`).'),
-  action: ACTION,
+export const NoteForm = form('A note for colleagues.', {
+  text: prose('What colleagues should know. The owner never sees it.', MAX_NOTE),
 })
-export type KeyActionCommand = Static<typeof KeyActionCommand>
+export type NoteForm = Static<typeof NoteForm>
 
-export const AccountCommand = form('The account.', { account: ACCOUNT })
-export type AccountCommand = Static<typeof AccountCommand>
+export const KeyActionForm = form('What to do with the key.', {
+  action: oneOf(['disable', 'enable', 'revoke'], 'What to do. A revoked key never works again.'),
+})
+export type KeyActionForm = Static<typeof KeyActionForm>
 
 export const EndedSessions = record('The ended sessions.', {
   ended: whole('How many sessions were signed out.', { minimum: 0 }),
@@ -97,11 +87,7 @@ export type CustomerDetails = Static<typeof CustomerDetails>
 export const EraseForm = form('The confirmation to erase the account for good.', {
   confirm: text('The id of the account again.'),
 })
-export const EraseCommand = form('The account to erase for good.', {
-  account: ACCOUNT,
-  confirm: text('The id of the account.'),
-})
-export type EraseCommand = Static<typeof EraseCommand>
+export type EraseForm = Static<typeof EraseForm>
 
 export const ErasedAccount = record('What became of the account.', {
   id: text('Id of the account.'),
@@ -114,20 +100,24 @@ export type ErasedAccount = Static<typeof ErasedAccount>
 const AMOUNT = amountUsd('US dollars, such as "25" or "0.5".', 1)
 const MONEY_NOTE = line('The reason. The owner reads it.', MAX_LINE)
 const REFERENCE = line('Your own reference, which is never booked twice. Default: a new one.', MAX_LINE)
-const DEBIT = { usd: AMOUNT, note: MONEY_NOTE, reference: REFERENCE }
-export const DebitForm = form('What to take from the balance.', DEBIT, ['reference'])
-export const DebitCommand = form('What to take from a balance.', { account: ACCOUNT, ...DEBIT }, ['reference'])
-export type DebitCommand = Static<typeof DebitCommand>
+export const DebitForm = form(
+  'What to take from the balance.',
+  { usd: AMOUNT, note: MONEY_NOTE, reference: REFERENCE },
+  ['reference'],
+)
+export type DebitForm = Static<typeof DebitForm>
 
-const REFUND = {
-  payment: text('Id of a card payment (`pay_...`), which its processor refunds, or of a charged call (`req_...`).'),
-  usd: AMOUNT,
-  note: MONEY_NOTE,
-  reference: REFERENCE,
-}
-export const RefundForm = form('What to refund. Without `usd`: all that is left.', REFUND, ['usd', 'reference'])
-export const RefundCommand = form('What to refund.', { account: ACCOUNT, ...REFUND }, ['usd', 'reference'])
-export type RefundCommand = Static<typeof RefundCommand>
+export const RefundForm = form(
+  'What to refund. Without `usd`: all that is left.',
+  {
+    payment: text('Id of a card payment (`pay_...`), which its processor refunds, or of a charged call (`req_...`).'),
+    usd: AMOUNT,
+    note: MONEY_NOTE,
+    reference: REFERENCE,
+  },
+  ['usd', 'reference'],
+)
+export type RefundForm = Static<typeof RefundForm>
 
 const Refund = record('A refund.', {
   id: orNull(text('Id of the refund of a card payment; null for a charge, which is refunded at once.')),

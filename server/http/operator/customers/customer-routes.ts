@@ -3,12 +3,12 @@ import { exportResponse } from '../../account/export'
 import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../../middleware/input/list-query'
 import { routeGroup } from '../../middleware/request-context'
-import { notFound, taken } from '../../middleware/response/failures'
+import { taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed, type Id } from '../../routing/api-access'
 import { costing, EXPORT, OVER_ALL } from '../../routing/cost'
 import { GROUPED_QUERY, LOG_QUERY } from '../../usage/owner-routes'
-import { command, operatorRoles } from '../operator-roles'
+import { accountCommand, findAccount, operatorRoles } from '../operator-roles'
 import { NoBody } from '../record'
 import { CustomerCommands } from './customer-commands'
 import { EraseForm, KeyActionForm, NoteForm, RoleForm, SuspendForm } from './customer-record'
@@ -19,12 +19,8 @@ export interface CustomerRouteParts extends CustomerViewParts {
 }
 
 /** Resolves the account of a path. */
-function customerIn({ accounts }: Pick<CustomerRouteParts, 'accounts'>) {
-  return async ({ id }: Id): Promise<AccountId> => {
-    const account = await accounts.byId(id as AccountId) // any text: an id that does not exist is found nowhere
-    if (!account) throw notFound('This account does not exist.')
-    return account.id
-  }
+function customerIn(parts: CustomerRouteParts) {
+  return async ({ id }: Id): Promise<AccountId> => taken(await findAccount(parts, id)).id
 }
 
 /** One customer as operators and support see it (spec D15). */
@@ -36,8 +32,8 @@ export function customerRoutes(parts: CustomerRouteParts) {
   return routeGroup({ name: 'operator-customers', prefix: '/api/operator/accounts/:id' })
     .get(
       '',
-      ...allowed(staff(), UNDOCUMENTED, async (_call, path: Id) =>
-        taken(await orders.show({ account: await customer(path) })),
+      ...allowed(staff(), UNDOCUMENTED, async (_call, { id }: Id) =>
+        orders.details(taken(await findAccount(parts, id))),
       ),
     )
     .get(
@@ -115,54 +111,54 @@ export function customerActRoutes(parts: CustomerRouteParts) {
   return routeGroup({ name: 'operator-customer-acts', prefix: '/api/operator/accounts/:id' })
     .post(
       '/suspend',
-      ...command(staff(), SuspendForm, (actor, form, { id }: Id) => orders.suspend(actor, { ...form, account: id })),
+      ...accountCommand(parts, staff(), SuspendForm, (actor, account, form) => orders.suspend(actor, account, form)),
     )
     .post(
       '/lift',
-      ...command(staff(), SuspendForm, (actor, form, { id }: Id) => orders.lift(actor, { ...form, account: id })),
+      ...accountCommand(parts, staff(), SuspendForm, (actor, account, form) => orders.lift(actor, account, form)),
     )
     .post(
       '/notes',
-      ...command(staff(), NoteForm, (actor, form, { id }: Id) => orders.addNote(actor, { ...form, account: id })),
+      ...accountCommand(parts, staff(), NoteForm, (actor, account, form) => orders.addNote(actor, account, form)),
     )
     .post(
       '/end-sessions',
-      ...command(staff(), NoBody, (actor, _form, { id }: Id) => orders.endSessions(actor, { account: id })),
+      ...accountCommand(parts, staff(), NoBody, (actor, account) => orders.endSessions(actor, account)),
     )
     .post(
       '/keys/:key',
-      ...command(staff(), KeyActionForm, (actor, form, { id, key }: Id & { readonly key: string }) =>
-        orders.actOnKey(actor, { ...form, account: id, key }),
+      ...accountCommand(parts, staff(), KeyActionForm, (actor, account, form, { key }: Id & { readonly key: string }) =>
+        orders.actOnKey(actor, account, key, form),
       ),
     )
     .post(
       '/role',
-      ...command(operator(SIGNED_IN_JUST_NOW), RoleForm, (actor, form, { id }: Id) =>
-        orders.setRole(actor, { ...form, account: id }),
+      ...accountCommand(parts, operator(SIGNED_IN_JUST_NOW), RoleForm, (actor, account, form) =>
+        orders.setRole(actor, account, form),
       ),
     )
     .post(
       '/password-reset',
-      ...command(operator(SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) =>
-        orders.resetPassword(actor, { account: id }),
+      ...accountCommand(parts, operator(SIGNED_IN_JUST_NOW), NoBody, (actor, account) =>
+        orders.resetPassword(actor, account),
       ),
     )
     .post(
       '/second-factor-reset',
-      ...command(operator(SIGNED_IN_JUST_NOW), NoBody, (actor, _form, { id }: Id) =>
-        orders.resetSecondFactor(actor, { account: id }),
+      ...accountCommand(parts, operator(SIGNED_IN_JUST_NOW), NoBody, (actor, account) =>
+        orders.resetSecondFactor(actor, account),
       ),
     )
     .post(
       '/erase',
-      ...command(operator(SIGNED_IN_JUST_NOW), EraseForm, (actor, form, { id }: Id) =>
-        orders.erase(actor, { ...form, account: id }),
+      ...accountCommand(parts, operator(SIGNED_IN_JUST_NOW), EraseForm, (actor, account, form) =>
+        orders.erase(actor, account, form),
       ),
     )
     .get(
       '/export',
       ...allowed(operator(), costing(2 * EXPORT, UNDOCUMENTED), async ({ actor }, { id }: Id) =>
-        exportResponse(taken(await orders.export(actor, { account: id }))),
+        exportResponse(await orders.export(actor, taken(await findAccount(parts, id)))),
       ),
     )
 }

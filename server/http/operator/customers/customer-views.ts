@@ -40,7 +40,7 @@ export interface CustomerViewParts extends CustomerParts {
 
 type PageQuery = Parameters<typeof PAGE_QUERY>
 
-/** One customer as operators and support see it, over HTTP and the control socket. */
+/** One customer as operators and support see it. */
 export class CustomerViews {
   private readonly parts: CustomerViewParts
 

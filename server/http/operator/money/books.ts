@@ -1,6 +1,5 @@
 import type { Operator } from '../../../core/accounts/staff/operator'
 import { invalidParameter } from '../../../core/accounts/submitted'
-import type { Actor } from '../../../core/audit'
 import type { Parameters } from '../../../core/catalog/parameters'
 import { isoDay, isoTime } from '../../../core/clock'
 import { type Failure, failure, wrongParameters } from '../../../core/failure'
@@ -19,8 +18,6 @@ import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import { costing, EXPORT, OVER_ALL } from '../../routing/cost'
 import { operatorRoles } from '../operator-roles'
-import { queryCommand } from '../query-command'
-import type { SocketCommand } from '../socket-command'
 import { BOOKS_FILE_QUERY, BOOKS_QUERY, type BookStatement } from './books-record'
 
 export interface BooksParts {
@@ -40,7 +37,7 @@ const STATEMENT_HEAD = ['account', 'opening_usd', 'debits_usd', 'credits_usd', '
 async function booksFile(
   { accounting }: BooksParts,
   { period, name, entries }: Named,
-  context: RequestContext | null,
+  context: RequestContext,
 ): Promise<Response> {
   const books = await booksOf(accounting, period, entries ? 'entries' : 'sums')
   const file = `books-${name}${entries ? '-entries' : ''}.csv`
@@ -111,7 +108,7 @@ async function* entryLines(books: Books, { from, to }: BookPeriod): AsyncGenerat
 async function statementFile(
   { accounting }: BooksParts,
   { period, name }: Named,
-  context: RequestContext | null,
+  context: RequestContext,
 ): Promise<Response> {
   const books = await booksOf(accounting, period, 'sums')
   return csvStream(context, `statement-${name}.csv`, STATEMENT_HEAD, statementLines(books))
@@ -210,7 +207,8 @@ export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions 
   const exported = (file: typeof booksFile, query = BOOKS_QUERY) =>
     allowed(operator(), costing(EXPORT, UNDOCUMENTED), async ({ actor, context }) => {
       const named = taken(periodOf(queryOf(query, context)))
-      await noteExport(parts, actor, named)
+      const { from, to } = named.period
+      await parts.operator.noteBooks(actor, 'books.export', { from: isoTime(from), to: isoTime(to) })
       return file(parts, named, context)
     })
   return routeGroup({ name: 'operator-books', prefix: '/api/operator' })
@@ -222,21 +220,4 @@ export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions 
         statement(parts, taken(periodOf(queryOf(BOOKS_QUERY, context)))),
       ),
     )
-}
-
-export function bookCommands(parts: BooksParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  const exported = (file: typeof booksFile, query = BOOKS_QUERY) =>
-    queryCommand(query, periodOf, async (named) => {
-      await noteExport(parts, actor, named)
-      return file(parts, named, null)
-    })
-  return {
-    books: exported(booksFile, BOOKS_FILE_QUERY),
-    'statement-csv': exported(statementFile),
-    statement: queryCommand(BOOKS_QUERY, periodOf, (named) => statement(parts, named)),
-  }
-}
-
-function noteExport({ operator }: BooksParts, actor: Actor, { period: { from, to } }: Named): Promise<void> {
-  return operator.noteBooks(actor, 'books.export', { from: isoTime(from), to: isoTime(to) })
 }

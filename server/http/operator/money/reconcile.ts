@@ -14,10 +14,7 @@ import { taken } from '../../middleware/response/failures'
 import { heldOpen } from '../../middleware/response/held-open'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
-import type { CommandResult } from '../operator-commands'
-import { operatorRoles } from '../operator-roles'
-import { NoBody } from '../record'
-import { type SocketCommand, socketCommand } from '../socket-command'
+import { type CommandResult, operatorRoles } from '../operator-roles'
 import { type Reconciled, ReconcileForm, type Reconciliations } from './reconcile-record'
 
 export interface ReconcileParts {
@@ -79,13 +76,6 @@ export function reconcileRoutes(parts: ReconcileParts & { readonly owners: Owner
       ),
     )
     .get('/reconciliations', ...allowed(operator(), UNDOCUMENTED, () => reconciliations(parts)))
-}
-
-export function reconcileCommands(parts: ReconcileParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  return {
-    reconcile: socketCommand(ReconcileForm, (form) => reconcile(parts, actor, form, null)),
-    reconciliations: socketCommand(NoBody, async () => ok(await reconciliations(parts))),
-  }
 }
 
 export function reconciledRecord({

@@ -28,8 +28,6 @@ import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import { costing, EXPORT, OVER_ALL } from '../../routing/cost'
 import { operatorRoles } from '../operator-roles'
-import { queryCommand } from '../query-command'
-import type { SocketCommand } from '../socket-command'
 import { owedTo } from './books'
 import { MAX_REVENUE_ROWS, REVENUE_QUERY, type Revenue } from './revenue-record'
 
@@ -83,7 +81,7 @@ async function report(parts: RevenueParts, asked: Asked): Promise<Revenue> {
 }
 
 /** The same rows as a file, all of them. */
-async function revenueFile(parts: RevenueParts, asked: Asked, context: RequestContext | null): Promise<Response> {
+async function revenueFile(parts: RevenueParts, asked: Asked, context: RequestContext): Promise<Response> {
   const rows = await rowsOf(parts, asked, asked.grouping === 'rail' ? await flowsOf(parts, asked) : [])
   const { first, end, grouping } = asked
   const name = `revenue-by-${grouping}-${dateOf(first)}-${dateOf(end - 1)}.csv`
@@ -178,13 +176,4 @@ export function revenueRoutes(parts: RevenueParts & { readonly owners: OwnerSess
         revenueFile(parts, asked(context), context),
       ),
     )
-}
-
-export function revenueCommands(parts: RevenueParts): Readonly<Record<string, SocketCommand>> {
-  const command = (run: (asked: Asked) => Promise<unknown>) =>
-    queryCommand(REVENUE_QUERY, (query) => askedOf(query, parts.now()), run)
-  return {
-    revenue: command((asked) => report(parts, asked)),
-    'revenue-csv': command((asked) => revenueFile(parts, asked, null)),
-  }
 }

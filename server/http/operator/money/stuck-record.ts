@@ -1,36 +1,14 @@
 import type { Static } from '@sinclair/typebox'
 import { isoTime } from '../../../core/clock'
 import { isDue, type StuckRecord, stuckAmount, stuckKind } from '../../../core/ledger/stuck-record'
-import { DEFAULT_ROWS, type Page } from '../../../core/page'
-import {
-  form,
-  instant,
-  line,
-  listOf,
-  microsUsd,
-  oneOf,
-  orNull,
-  partialForm,
-  record,
-  text,
-  whole,
-  yesOrNo,
-} from '../../openapi/json-schema'
+import type { Page } from '../../../core/page'
+import { form, instant, line, listOf, microsUsd, oneOf, orNull, record, text, yesOrNo } from '../../openapi/json-schema'
 
 const MAX_NOTE = 500
-const MAX_CURSOR = 100
 
-const ID = line('Id of the stuck record.', MAX_CURSOR)
-const NOTE = line('Why it is discarded, for the audit log.', MAX_NOTE)
-
-export const DiscardForm = form('Discards a stuck record.', { note: NOTE })
-export const StuckListCommand = partialForm('Which stuck records to list.', {
-  limit: whole(`How many at most. Default: ${DEFAULT_ROWS}.`, { minimum: 1, maximum: 100 }),
-  cursor: line('`next_cursor` of the page before.', MAX_CURSOR),
+export const DiscardForm = form('Discards a stuck record.', {
+  note: line('Why it is discarded, for the audit log.', MAX_NOTE),
 })
-export type StuckListCommand = Static<typeof StuckListCommand>
-export const StuckCommand = form('A stuck record.', { id: ID })
-export const DiscardCommand = form('A stuck record to give up.', { id: ID, note: NOTE })
 
 export const OneStuck = record('A record of the ledger that the tables refuse.', {
   id: text('Its id.'),

@@ -1,7 +1,7 @@
 import type { Actor } from '../../../core/audit'
+import type { Parameters } from '../../../core/catalog/parameters'
 import type { StuckId } from '../../../core/ids'
 import type { StuckRecords } from '../../../core/ledger/stuck-records'
-import { DEFAULT_ROWS } from '../../../core/page'
 import { ok } from '../../../core/result'
 import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/caller/owner-session'
 import { PAGE_QUERY, queryOf } from '../../middleware/input/list-query'
@@ -9,20 +9,9 @@ import { routeGroup } from '../../middleware/request-context'
 import { taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed, type Id } from '../../routing/api-access'
-import type { CommandResult } from '../operator-commands'
-import { command, operatorRoles } from '../operator-roles'
+import { type CommandResult, command, operatorRoles } from '../operator-roles'
 import { NoBody } from '../record'
-import { type SocketCommand, socketCommand } from '../socket-command'
-import {
-  DiscardCommand,
-  DiscardForm,
-  type OneStuck,
-  StuckCommand,
-  StuckListCommand,
-  type StuckPage,
-  stuckPage,
-  stuckRecord,
-} from './stuck-record'
+import { DiscardForm, type OneStuck, type StuckPage, stuckPage, stuckRecord } from './stuck-record'
 
 export interface StuckParts {
   readonly stuck: StuckRecords
@@ -36,7 +25,7 @@ class StuckOrders {
     this.stuck = stuck
   }
 
-  async list({ limit = DEFAULT_ROWS, cursor }: StuckListCommand): Promise<StuckPage> {
+  async list({ limit, cursor }: Parameters<typeof PAGE_QUERY>): Promise<StuckPage> {
     return stuckPage(await this.stuck.page(limit, (cursor ?? null) as StuckId | null))
   }
 
@@ -72,14 +61,4 @@ export function stuckRoutes(parts: StuckParts & { readonly owners: OwnerSessions
         orders.discard(actor, id, note),
       ),
     )
-}
-
-export function stuckCommands(parts: StuckParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  const orders = new StuckOrders(parts)
-  return {
-    'stuck-list': socketCommand(StuckListCommand, async (form) => ok(await orders.list(form))),
-    'stuck-show': socketCommand(StuckCommand, ({ id }) => orders.show(id)),
-    'stuck-retry': socketCommand(StuckCommand, ({ id }) => orders.retry(actor, id)),
-    'stuck-discard': socketCommand(DiscardCommand, ({ id, note }) => orders.discard(actor, id, note)),
-  }
 }

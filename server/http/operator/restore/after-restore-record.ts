@@ -20,13 +20,13 @@ const ACTS = {
   disable_keys: yesOrNo('With `apply`: disable all keys of the copy. Their owners can enable them again.'),
 }
 export const AfterRestoreForm = partialForm('What to do after a restore.', ACTS)
-/** Over the socket also with a file of this machine. */
-export const AfterRestoreCommand = partialForm('What to do after a restore.', {
+/** At the console also with a file of this machine. */
+export const ConsoleAfterRestoreForm = partialForm('What to do after a restore.', {
   ...ACTS,
   lost_database: line('The database file that was lost or given up, if it can still be read.', 4000),
   taken_at: instant('When the copy was taken, for a database that its server restored.'),
 })
-export type AfterRestoreCommand = Static<typeof AfterRestoreCommand>
+export type ConsoleAfterRestoreForm = Static<typeof ConsoleAfterRestoreForm>
 
 const Restored = record('The copy that the data came from.', {
   copy: orNull(text('Its name.'), 'its server restored it'),

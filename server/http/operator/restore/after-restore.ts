@@ -14,15 +14,15 @@ import { failure } from '../../../core/failure'
 import type { AccountId, KeyId } from '../../../core/ids'
 import { err, ok } from '../../../core/result'
 import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/caller/owner-session'
+import { readBody } from '../../middleware/input/validate-body'
 import { routeGroup } from '../../middleware/request-context'
+import { taken } from '../../middleware/response/failures'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import { CustomerCommands, type CustomerParts } from '../customers/customer-commands'
 import { type ReconcileParts, reconciledRecord } from '../money/reconcile'
-import type { CommandResult } from '../operator-commands'
-import { command, operatorRoles } from '../operator-roles'
-import { type SocketCommand, socketCommand } from '../socket-command'
-import { type AfterRestore, AfterRestoreCommand, AfterRestoreForm, type RestoreState } from './after-restore-record'
+import { type CommandResult, operatorRoles } from '../operator-roles'
+import { type AfterRestore, AfterRestoreForm, ConsoleAfterRestoreForm, type RestoreState } from './after-restore-record'
 
 export interface AfterRestoreParts extends CustomerParts, ReconcileParts {
   readonly directory: Pick<AccountDirectory, 'users'>
@@ -41,7 +41,7 @@ const EARLIER_MS = DAY_MS
 async function afterRestore(
   parts: AfterRestoreParts,
   actor: Actor,
-  { apply = false, disable_keys: disableKeys = false, lost_database: file, taken_at: takenAt }: AfterRestoreCommand,
+  { apply = false, disable_keys: disableKeys = false, lost_database: file, taken_at: takenAt }: ConsoleAfterRestoreForm,
 ): CommandResult<AfterRestore> {
   const { restoreChecks } = parts
   const restored = restoredFrom(parts, takenAt)
@@ -114,12 +114,15 @@ async function repeatLost(
   const orders = new CustomerCommands(parts)
   const acted: NonNullable<AfterRestore['lost']>['keys'][number][] = []
   for (const { id, account, action } of keys) {
-    const done = apply && (await orders.actOnKey(actor, { account, key: id, action })).ok
+    const owner = await parts.accounts.byId(account)
+    const done = apply && owner !== null && (await orders.actOnKey(actor, owner, id, { action })).ok
     acted.push({ id, account, action, done })
   }
   const suspended: NonNullable<AfterRestore['lost']>['suspensions'][number][] = []
   for (const { account, reason } of suspensions) {
-    const done = apply && (await orders.suspend(actor, { account, reason: reason || 'Suspended before a restore.' })).ok
+    const found = await parts.accounts.byId(account)
+    const form = { reason: reason || 'Suspended before a restore.' }
+    const done = apply && found !== null && (await orders.suspend(actor, found, form)).ok
     suspended.push({ account, done })
   }
   return { keys: acted, suspensions: suspended, new_keys: newKeys, new_accounts: newAccounts }
@@ -128,8 +131,10 @@ async function repeatLost(
 async function disableAll(parts: AfterRestoreParts, actor: Actor, keys: readonly RestoredKey[]): Promise<number> {
   const orders = new CustomerCommands(parts)
   let disabled = 0
-  for (const { id, account } of keys)
-    if ((await orders.actOnKey(actor, { account, key: id, action: 'disable' })).ok) disabled++
+  for (const { id, account } of keys) {
+    const owner = await parts.accounts.byId(account)
+    if (owner && (await orders.actOnKey(actor, owner, id, { action: 'disable' })).ok) disabled++
+  }
   return disabled
 }
 
@@ -173,10 +178,9 @@ export function afterRestoreRoutes(parts: AfterRestoreParts & { readonly owners:
     )
     .post(
       '/after-restore',
-      ...command(operator(SIGNED_IN_JUST_NOW), AfterRestoreForm, (actor, form) => afterRestore(parts, actor, form)),
+      ...allowed(operator(SIGNED_IN_JUST_NOW), UNDOCUMENTED, async ({ actor, context }) => {
+        const schema = context.origin.isConsole ? ConsoleAfterRestoreForm : AfterRestoreForm
+        return taken(await afterRestore(parts, actor, await readBody(schema, context, {})))
+      }),
     )
-}
-
-export function afterRestoreCommand(parts: AfterRestoreParts, actor: Actor): SocketCommand {
-  return socketCommand(AfterRestoreCommand, (form) => afterRestore(parts, actor, form))
 }

@@ -13,7 +13,7 @@ export const ArchiveList = record('The months whose calls and charges are in arc
 })
 export type ArchiveList = Static<typeof ArchiveList>
 
-export const RemoveArchivedCommand = form('A month to remove, and the archive that was compared with it.', {
+export const RemoveArchived = form('A month to remove, and the archive that was compared with it.', {
   month: line('`2025-09`', 7),
   name: line('Its name.', 100),
   location: line('The folder or bucket that has it.', 1000),
@@ -21,7 +21,7 @@ export const RemoveArchivedCommand = form('A month to remove, and the archive th
   charges: ARCHIVE.charges,
   charged_micros_usd: ARCHIVE.charged_micros_usd,
 })
-export type RemoveArchivedCommand = Static<typeof RemoveArchivedCommand>
+export type RemoveArchived = Static<typeof RemoveArchived>
 
 export const RemovalStep = record('What was removed by this command.', {
   calls: whole('Calls.', { minimum: 0 }),

@@ -15,17 +15,12 @@ import {
   yesOrNo,
 } from '../../openapi/json-schema'
 
-const MAX_LOCATION = 1000
-const TO = line('A folder of the server, or `s3://bucket/prefix`. Default: BACKUP_TO.', MAX_LOCATION)
+export const MAX_LOCATION = 1000
 
-export const BackupCommand = partialForm('A backup to make.', {
-  to: TO,
+export const NewBackup = partialForm('A backup to make.', {
+  to: line('A folder of the server, or `s3://bucket/prefix`. Default: BACKUP_TO.', MAX_LOCATION),
   verify: yesOrNo('Whether to read the copy back and reconcile it.'),
 })
-export type BackupCommand = Static<typeof BackupCommand>
-
-export const BackupListCommand = partialForm('The place whose copies to list.', { to: TO })
-export type BackupListCommand = Static<typeof BackupListCommand>
 
 const name = text('The name of the copy.')
 const location = text('The folder or bucket.')

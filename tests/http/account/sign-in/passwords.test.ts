@@ -105,7 +105,10 @@ describe('a forgotten password', () => {
       status: 409,
       code: 'invalid_state',
     })
-    const answer = await silent.control('reset-link', { account: (await (await owner.api('/api/account')).json()).id })
+    const answer = await silent.control(
+      `/accounts/${(await (await owner.api('/api/account')).json()).id}/reset-link`,
+      {},
+    )
     const { link } = await read<{ link: string }>(answer)
     expect(link).toStartWith(`${silent.config.baseUrl}/reset-password#token=`)
     await read(reset(tokenIn(link), NEW, silent))

@@ -268,7 +268,7 @@ describe('a lost device', () => {
   test('is replaced by an operator: all sessions end, the password alone signs in, and it is in the audit', async () => {
     const { owner, cookie } = await protectedOwner()
     const { id } = await read<{ id: string }>(apiAs(cookie)('/api/account'))
-    const reset = () => gateway.control('reset-second-factor', { account: id })
+    const reset = () => gateway.control(`/accounts/${id}/second-factor-reset`, {})
     expect(await read<unknown>(reset())).toEqual({ email: owner.email, reset: true })
     expect((await apiAs(cookie)('/api/account')).status).toBe(401)
     expect(kept(await post('/api/auth/sign-in/email', { email: owner.email, password: PASSWORD }))).toContain(
