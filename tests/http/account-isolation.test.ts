@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { declaredAccess } from '../../server/http/routing/api-access'
 import { type Harness, openHarness } from '../support/harness'
 import { auditRows, closeReconciled, IMAGES, keyBench, type MadeKey, type Owner, read } from './owner-bench'
 
@@ -22,7 +23,9 @@ let ids: Record<string, string>
 /** Card processors and apps call these: without a session, and what they send is judged instead. */
 const OF_MACHINES: ReadonlySet<string> = new Set(['/api/webhooks/stripe', '/api/auth/oauth2/revoke'])
 const isRoute = (path: string) => path.startsWith('/api/') && !path.includes('*') && !OF_MACHINES.has(path)
-const routes = () => gateway.gateway.app.routes.filter(({ path }) => isRoute(path))
+/** Those of the console exist for nobody over the network: `api-access.test.ts`. */
+const routes = () =>
+  gateway.gateway.app.routes.filter(({ path, hooks }) => isRoute(path) && declaredAccess(hooks)?.who !== 'console')
 
 beforeAll(async () => {
   gateway = await openHarness()

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { ok } from '../../../server/core/result'
+import type { RequestContext } from '../../../server/http/middleware/request-context'
 import { healthRoutes } from '../../../server/http/system/health-routes'
 import { Readiness } from '../../../server/http/system/readiness'
 import { openFile } from '../../support/databases/database-file'
@@ -105,7 +106,9 @@ describe('a database that does not answer (spec D2)', () => {
     })
     const owners = { owner: () => Promise.reject(new Error('no database')) }
     const headers = { cookie: 'session=x' }
-    const routes = healthRoutes({ readiness, owners })
+    const routes = healthRoutes({ readiness, owners }).onRequest((elysia) => {
+      elysia.context = { origin: {} } as RequestContext // all that the route reads of it
+    })
     const answer = await routes.handle(new Request('http://localhost/ready', { headers }))
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('1')
