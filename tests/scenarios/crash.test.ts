@@ -4,7 +4,7 @@ import { crashRun } from '../support/servers/crash-run'
 
 setDefaultTimeout(120_000)
 
-/** `bun run crash` kills a hundred times by the same rules, and `cluster/crash.test.ts` nodes on a libSQL server. */
+/** `bun run crash` kills a hundred times by the same rules. */
 const KILLS = IS_SERVER ? 1 : 3
 
 test(`${KILLS} kills under load lose no charge of a built-in or an imported operation: every 200 has its row, and all sums agree (spec D4, D12)`, async () => {

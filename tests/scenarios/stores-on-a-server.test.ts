@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dir, '../..')
 /** A choice of those of the stores. `TEST_DATABASE=sqld bun test tests/contracts tests/properties` runs all. */
 const STORES = ['journal', 'accounts', 'credentials', 'payment-claims', 'statements']
 /** Real servers that are killed. */
-const CRASHES = ['crash', 'idempotency-crash']
+const CRASHES = ['crash', 'kill-under-way']
 
 /** These suites, unchanged, on a database behind a network. */
 describe.skipIf(!hasSqld)('on a libSQL server', () => {
