@@ -1,6 +1,5 @@
 import { LibraryGrants } from '../adapters/identity/oauth/oauth-grants'
 import { prepareOAuth } from '../adapters/identity/oauth/oauth-upkeep'
-import { hashStoredSecrets } from '../adapters/identity/secret-hash'
 import type { Database } from '../adapters/stores/libsql/open-database'
 import type { Config } from '../config'
 import type { AppGrantStore } from '../core/accounts/app-grant'
@@ -22,10 +21,9 @@ interface AgentParts {
 }
 
 /** The parts for apps with OAuth tokens: the tokens' grants, and the app grants that their calls are counted on. */
-export async function composeAgents({ baseUrl, secretKey }: Config, { stores, apps, holds, keys, clock }: AgentParts) {
+export async function composeAgents({ baseUrl }: Config, { stores, apps, holds, keys, clock }: AgentParts) {
   const { db } = stores
   await prepareOAuth(db, baseUrl)
-  await hashStoredSecrets(db, secretKey)
   const grants = new LibraryGrants({ db, baseUrl, changes: () => stores.tokenChanges(), now: () => clock.now() })
   return { grants, appGrants: new AppGrants({ store: apps, grants, holds, keys, clock }) }
 }

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { KeyRing } from '../../../server/adapters/sealing/key-ring'
 import type { ApiKey } from '../../../server/core/credentials/api-key'
 import { makeId } from '../../../server/core/ids'
 import { err, type Result } from '../../../server/core/result'
+import { resealSessions } from '../../../server/core/social/resealing'
 import { until } from '../../support/until'
 import { OWNER, openSocialParts } from './social-parts'
 
@@ -315,5 +318,23 @@ describe('a stored token', () => {
     expect(codeOf(await social.like(one))).toBe('social_session_required')
     expect(social.network.asked).toHaveLength(asked)
     expect(social.trouble.join()).toContain('social_sessions.access_token')
+  })
+
+  test('is sealed again with the newest key, so that the old one may be removed; one that no key opens stays as it is', async () => {
+    const linked = await social.linked()
+    const ring = (id: string) => ({ id, bytes: new Uint8Array(randomBytes(32)) })
+    const newestKey = ring('k9')
+    const newest = new KeyRing([newestKey])
+    const trouble: string[] = []
+    const reseal = (sealing: KeyRing) =>
+      resealSessions({ store: social.store, sealing, onTrouble: (reason) => trouble.push(reason) })
+    const before = await stored(linked)
+    expect(await reseal(newest)).toBe(0)
+    expect([trouble.some((line) => line.startsWith(before?.id ?? '')), await stored(linked)]).toEqual([true, before])
+    const both = new KeyRing([newestKey, ...social.sealingKeys])
+    expect(await reseal(both)).toBeGreaterThan(0)
+    expect(await reseal(both)).toBe(0)
+    const place = { table: 'social_sessions', row: before?.id ?? '', column: 'refresh_token' }
+    expect(newest.open((await stored(linked))?.tokens.refresh ?? '', place).stale).toBe(false)
   })
 })

@@ -23,10 +23,11 @@ export async function openSocialParts() {
   let now = NOON
   const state = { keyIsLive: true }
   const requester = { account: 'Ada', key: 'an app' }
+  const sealingKeys = [{ id: 'k1', bytes: new Uint8Array(randomBytes(32)) }]
   const parts = {
     store: stores.social,
     network,
-    sealing: new KeyRing([{ id: 'k1', bytes: new Uint8Array(randomBytes(32)) }]),
+    sealing: new KeyRing(sealingKeys),
     clock: { now: () => now },
     redirectUri: 'https://gateway.example/apis/v1/social/oauth_callback',
     requester: async () => (state.keyIsLive ? requester : null),
@@ -41,6 +42,7 @@ export async function openSocialParts() {
   const key = async () => stores.key(await stores.account())
   return {
     ...parts,
+    sealingKeys,
     stores,
     linking,
     approvals,

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { oauthApp } from '../../support/agents/oauth'
 import { axeFindings, type Dashboard, openDashboard, screenshot } from '../../support/dashboard/browser'
-import { CHECKLIST } from './checklist'
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -11,7 +10,7 @@ afterAll(() => dashboard.close())
 
 const DOORS = ['/sign-in', '/sign-up', '/consent', '/device', '/forgot-password', '/reset-password', '/confirm-email']
 
-describe(CHECKLIST.clickjacking, () => {
+describe('the pages of sign-in, consent and devices cannot be framed, are not cached and send no referrer', () => {
   test.each(DOORS)('%s', async (path) => {
     for (const method of ['GET', 'HEAD']) {
       const { headers } = await fetch(dashboard.origin + path, { method })
@@ -56,7 +55,7 @@ describe(CHECKLIST.clickjacking, () => {
   })
 })
 
-describe(CHECKLIST.consent, () => {
+describe('the consent page', () => {
   /** Opens the consent page of an app that calls itself so. */
   async function asks(client_name: string) {
     const app = oauthApp(dashboard, await dashboard.signedIn())
@@ -94,15 +93,5 @@ describe(CHECKLIST.consent, () => {
       expect(text).toContain(said)
     for (const scope of ['data:read', 'social:write', 'keys:write']) expect(text).not.toContain(scope)
     await page.close()
-  })
-
-  test('it is shown every time, even for an app approved a moment ago, whatever the app requests', async () => {
-    const app = oauthApp(dashboard, await dashboard.signedIn())
-    await app.code()
-    for (const prompt of [null, 'none', 'login']) {
-      const { location } = await app.visit(app.authorizeUrl({ prompt }).url)
-      expect([prompt, location?.searchParams.get('code') ?? null]).toEqual([prompt, null])
-      expect(location?.origin).toBe(dashboard.origin)
-    }
   })
 })

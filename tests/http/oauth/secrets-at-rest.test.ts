@@ -75,41 +75,6 @@ describe('a stored session or device code', () => {
   })
 })
 
-describe('a database of the previous version, which stored them unhashed', () => {
-  test('is hashed in place at the start: sessions stay signed in, and a device code still works', async () => {
-    const before = await openHarness()
-    const owner = await before.owner()
-    const device = await startDevice(oauthApp(before, owner))
-    const { db } = before.core.stores
-    // As the version before wrote these rows.
-    await db.run(sql`UPDATE identity_session SET token = ${tokenIn(owner.cookie)}`)
-    await db.run(sql`UPDATE oauth_device_code SET device_code = ${device.deviceCode}, user_code = ${device.userCode}`)
-    await before.close(true)
-    const after = await openHarness({ folder: before.folder })
-    const signedIn = {
-      ...owner,
-      api: (path: string, body?: unknown) =>
-        after.call(path, {
-          method: body === undefined ? 'GET' : 'POST',
-          headers: { cookie: owner.cookie, ...(body !== undefined && { 'content-type': 'application/json' }) },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        }),
-    }
-    expect(await isSignedIn(signedIn)).toBe(true)
-    expect((await rows(after, 'identity_session')).map(({ token }) => token?.slice(0, 5))).toEqual(['hmac:'])
-    const app = oauthApp(after, owner)
-    expect((await signedIn.api(`/api/auth/device?user_code=${device.userCode}`)).status).toBe(200)
-    expect((await signedIn.api('/api/auth/device/approve', { userCode: device.userCode })).status).toBe(200)
-    const { status, body } = await poll(app, device.deviceCode)
-    expect([status, String(body.access_token).slice(0, 5)]).toEqual([200, 'gwat_'])
-    const hashes = await rows(after, 'identity_session')
-    await after.close(true)
-    const third = await openHarness({ folder: before.folder })
-    expect(await rows(third, 'identity_session')).toEqual(hashes)
-    await third.close()
-  })
-})
-
 describe('a row that expires now', () => {
   test('is expired: session, refresh token and device code at their exact expiry, and not a millisecond earlier', async () => {
     const gateway = await openHarness()

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { SettingsRecord } from '../../../../server/http/account/settings-record'
-import type { OpenApiDocument } from '../../../../server/http/openapi/open-api'
 import { oauthApp } from '../../../support/agents/oauth'
 import { type Ceremony, softwarePasskey } from '../../../support/agents/software-passkey'
 import { totp } from '../../../support/agents/totp'
 import { type Harness, openHarness } from '../../../support/harness'
-import { routesOf } from '../../openapi/documented-gateway'
-import { bodyValidator } from '../../openapi/json-validation'
 import { auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
 
 const PASSWORD = 'correct horse battery'
@@ -302,54 +299,6 @@ describe('a session', () => {
       strict,
     )
     expect((await post('/api/keys', { name: 'x' }, kept(signedUp), strict)).status).toBe(403)
-  })
-})
-
-describe('the documents', () => {
-  test('describe what the routes of second factors answer, member by member', async () => {
-    const document = await read<OpenApiDocument>(gateway.call('/openapi.json'))
-    const routes = routesOf(document)
-    const check = bodyValidator(document, 'closed')
-    const described = async (path: string, answer: Response, method = 'POST') => {
-      const success = routes.find((route) => route.path === path && route.method === method)?.operation.responses['200']
-      expect([
-        path,
-        answer.status,
-        check(success?.content?.['application/json']?.schema, await answer.clone().json()),
-      ]).toEqual([path, 200, null])
-      return answer
-    }
-    const auth = (path: string, body: unknown, cookie: string) =>
-      post(`/api/auth/${path}`, body, cookie).then((answer) => described(`/api/auth/${path}`, answer))
-    const get = async (path: string, cookie: string) =>
-      described(`/api/auth/${path}`, await gateway.call(`/api/auth/${path}`, { headers: { cookie } }), 'GET')
-    const owner = await gateway.owner()
-    const begun = await auth('two-factor/enable', { password: PASSWORD }, owner.cookie)
-    const { totpURI } = (await begun.json()) as { totpURI: string }
-    const cookie = kept(await auth('two-factor/verify-totp', { code: totp(totpURI) }, owner.cookie))
-    const renewed = await auth('two-factor/generate-backup-codes', { password: PASSWORD }, cookie)
-    const { backupCodes } = (await renewed.json()) as { backupCodes: string[] }
-    await auth('two-factor/verify-backup-code', { code: backupCodes[0] }, kept(await signIn(owner.email)))
-    const { passkey, answer } = await addPasskey(cookie)
-    await described('/api/auth/passkey/verify-registration', answer)
-    const { id } = (await answer.json()) as { id: string }
-    await get('passkey/generate-register-options', cookie)
-    await get('passkey/generate-authenticate-options', '')
-    await described('/api/auth/passkey/verify-authentication', await usePasskey(passkey))
-    await get('passkey/list-user-passkeys', cookie)
-    await auth('passkey/update-passkey', { id, name: 'My phone' }, cookie)
-    await auth('passkey/delete-passkey', { id }, cookie)
-    await auth('two-factor/disable', { password: PASSWORD }, cookie)
-  })
-
-  test('say what a gateway without a host name answers to passkeys', async () => {
-    const plain = await openHarness()
-    for (const path of ['generate-authenticate-options', 'list-user-passkeys'])
-      expect(await refusalOf(plain.call(`/api/auth/passkey/${path}`))).toMatchObject({
-        status: 409,
-        code: 'invalid_state',
-      })
-    await closeReconciled(plain)
   })
 })
 
