@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { MadeKey } from '../support/harness'
 import { type ModelGateway, openModelGateway, PRICE } from '../support/model-gateway'
-import { until } from '../support/until'
 import { eventStream, openAi, openVendor, type VendorDouble } from '../support/vendor-double'
 
 /** The official package, unmodified: only its base URL and its key are ours. */
@@ -167,48 +166,6 @@ describe('openai', () => {
     expect(refused).toBeInstanceOf(OpenAI.ConflictError)
     expect(refused).toMatchObject({ code: 'idempotency_conflict' })
     expect([tries, vendor.received.length]).toEqual([3, 1])
-  })
-
-  test('under an Idempotency-Key, a stream that its caller left runs to its end, and the next try gets all of it', async () => {
-    const gate = Promise.withResolvers<void>()
-    const events = openAi.words(['Hel', 'lo'], { input: 10, output: 4 })
-    vendor.received.length = 0
-    vendor.answer = () =>
-      eventStream(events.slice(0, 2), async (controller) => {
-        await gate.promise
-        for (const event of events.slice(2)) controller.enqueue(new TextEncoder().encode(event))
-        controller.close()
-      })
-    const options = { headers: { 'Idempotency-Key': crypto.randomUUID() } }
-    const body = { model: 'gpt', messages, stream: true } as const
-    const left = await client.chat.completions.create(body, options)
-    for await (const _ of left) break
-    left.controller.abort()
-    const again = client.chat.completions.create(body, options)
-    gate.resolve()
-    let text = ''
-    for await (const chunk of await again) text += chunk.choices[0]?.delta.content ?? ''
-    expect([text, vendor.received.length]).toEqual(['Hello', 1])
-  })
-
-  test('an abort does not end the call at the vendor: the call runs to its end, and no hold remains', async () => {
-    const go = Promise.withResolvers<void>()
-    const signals: AbortSignal[] = []
-    vendor.answer = ({ signal }) => {
-      signals.push(signal)
-      return eventStream([openAi.chunk({ content: 'Hel' })], async (controller) => {
-        await go.promise
-        for (const event of [openAi.chunk({}, 'stop'), openAi.total({ input: 5, output: 2 }), openAi.done])
-          controller.enqueue(new TextEncoder().encode(event))
-        controller.close()
-      })
-    }
-    const stream = await client.chat.completions.create({ model: 'gpt', messages, stream: true })
-    for await (const _ of stream) break
-    stream.controller.abort()
-    expect(signals.map(({ aborted }) => aborted)).toEqual([false])
-    go.resolve()
-    await until(async () => (await balance()).held === 0)
   })
 })
 

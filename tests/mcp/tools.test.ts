@@ -203,19 +203,6 @@ test('deep research is a tool: searches and a model, charged together, answered 
   expect(dear.result?.structuredContent).toMatchObject({ error: { code: 'invalid_parameter' } })
 })
 
-test('deep research as a tool has its own window of 5 a minute, as its route does (spec 8)', async () => {
-  const its = await gateway.key(account)
-  const ask = () =>
-    callTool(gateway, its, 'deep_research', { model: 'sandbox/extract', query: 'x', max_price_usd: '0.000001' })
-  for (let i = 0; i < 5; i++)
-    expect((await ask()).message.result?.structuredContent).toMatchObject({
-      error: { code: 'estimated_price_exceeds_max_price' },
-    })
-  expect((await ask()).message.result?.structuredContent).toMatchObject({ error: { code: 'rate_limit_exceeded' } })
-  const { message } = await callTool(gateway, its, 'image_search', { q: 'otters' })
-  expect(message.result?.isError).toBeUndefined()
-})
-
 describe('cancel', () => {
   const never = () => {
     const seen = Promise.withResolvers<AbortSignal>()

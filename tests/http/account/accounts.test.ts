@@ -90,11 +90,6 @@ describe('a session', () => {
     expect((await bob.api('/api/account')).status).toBe(200)
   })
 
-  test('is not created by a wrong password', async () => {
-    const answer = post('/api/auth/sign-in/email', { email: 'bob@example.com', password: `${PASSWORD}?` })
-    expect(await refusalOf(answer)).toMatchObject({ status: 401, type: 'authentication_error' })
-  })
-
   test.each([
     ['GET', '/api/account'],
     ['POST', '/api/account/operator'],

@@ -323,13 +323,3 @@ describe('the upstream of a stream', () => {
     expect(await spent()).toBe(1000)
   })
 })
-
-test('200 streams at once never spend more than the key may', async () => {
-  const { upstream, core, account, as, makeKey } = await streaming(units({ maximum: 10 }), { concurrency: 1000 })
-  const key = await makeKey(account, { spending_limit: 0.105 })
-  upstream.answers(() => parts([EVENT.repeat(10)]))
-  const answers = await Promise.all(Array.from({ length: 200 }, () => as(key, PATH)))
-  expect(answers.filter(({ status }) => status === 200).length).toBe(10)
-  await Promise.all(answers.map((answer) => received(answer)))
-  await until(async () => (await core.ledger.balance(account.id))?.held === 0)
-})

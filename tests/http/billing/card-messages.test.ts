@@ -42,9 +42,6 @@ describe('card processor messages, in any order and concurrently', () => {
     const { body, headers } = stripe.message(type, object)
     return send(body, headers)
   }
-  /** The lines of money in the log, without their times and accounts. */
-  const moneyLines = () =>
-    gateway.logged.flatMap((line) => /money (\{.*\})/.exec(line)?.[1] ?? []).map((fields) => JSON.parse(fields))
   const about = (page: string, id: string) => ({
     ...{ id, object: id.startsWith('dp') ? 'dispute' : 'refund' },
     payment_intent: `pi_${page}`,
@@ -192,22 +189,6 @@ describe('card processor messages, in any order and concurrently', () => {
       const { body, headers } = stripe.message('checkout.session.completed', { id: page }, Date.now() + ahead)
       expect(await send(body, headers)).toBe(status)
     }
-  })
-
-  test('the log has a line for the account, the top-up and the refund', async () => {
-    const written = moneyLines().length
-    const page = await paidPage()
-    const refund = stripe.giveBack('refund', page, 2_000)
-    expect(await tell('charge.refunded', about(page, refund))).toBe(200)
-    expect(
-      moneyLines()
-        .slice(written)
-        .map(({ kind, usd, from }) => [kind, usd, from]),
-    ).toEqual([
-      ['top_up', '50', 'top_ups'],
-      ['refund', '20', 'paid'],
-    ])
-    expect(gateway.logged.join('')).toContain('an account was opened')
   })
 
   test('the signature covers the bytes as received: none is replaced or left out before the check', async () => {

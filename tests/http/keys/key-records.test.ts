@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Client } from '@libsql/client'
-import { countingReads } from '../../support/databases/counting-reads'
 import { type Harness, openHarness } from '../../support/harness'
-import { closeReconciled, keyBench, type Owner, read } from '../owner-bench'
+import { closeReconciled, type Owner, read } from '../owner-bench'
 
 interface ListBody {
   readonly keys: readonly { readonly id: string; readonly name: string }[]
@@ -66,68 +64,6 @@ describe('the list of keys', () => {
     const answer = await owner.api('/api/keys?cursor=key_none')
     expect(answer.status).toBe(400)
   })
-})
-
-test('lists of one account are made one at a time, so that a hundred of them are not in memory together', async () => {
-  const { $client: client } = gateway.core.stores.db as unknown as { $client: Client }
-  const { execute } = client
-  let [running, most, pages] = [0, 0, 0]
-  client.execute = async (...args: Parameters<Client['execute']>) => {
-    // The last overload alone is typed.
-    const { sql = '' } = Object(args[0] as unknown) as { sql?: string }
-    const isPage = /from "keys" inner join "pools".*limit \?/s.test(sql)
-    if (!isPage) return execute.apply(client, args)
-    most = Math.max(most, ++running)
-    pages++
-    try {
-      return await execute.apply(client, args)
-    } finally {
-      running--
-    }
-  }
-  try {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => owner.api('/api/keys')))
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
-  } finally {
-    client.execute = execute
-  }
-  expect([pages, most]).toEqual([10, 1])
-})
-
-test('no list of keys reads a revoked one, nor more than a page', async () => {
-  const other = await gateway.owner()
-  const [live, gone] = [keyBench(other), 1_000]
-  for (let i = 0; i < 5; i++) await live.create()
-  const { id } = await read<{ id: string }>(other.api('/api/account'))
-  await gateway.core.stores.db.run(
-    `INSERT INTO pools (id, account_id) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${gone})
-     SELECT 'pool_gone' || i, '${id}' FROM n`,
-  )
-  await gateway.core.stores.db.run(
-    `INSERT INTO keys (id, account_id, pool_id, hash, prefix, last4, name, allowed_ips, allowed_endpoints, allowed_models, created_at, revoked_at)
-     SELECT replace(id, 'pool', 'key'), account_id, id, id, 'gwk', 'abcd', id, '[]', '[]', '[]', 0, 1 FROM pools WHERE id LIKE 'pool_gone%'`,
-  )
-  for (const path of [
-    ...['', '?limit=2', '?q=key', '?status=active', '?sort=spent', '?limit=2&status=revoked'].map(
-      (query) => `/api/keys${query}`,
-    ),
-    ...['/api/keys.csv', '/api/limits', '/api/account', '/api/batch?get=keys'],
-  ]) {
-    const { rows } = await countingReads(gateway, async () => (await other.api(path)).text())
-    expect([path, rows < 60]).toEqual([path, true])
-  }
-  expect((await read<ListBody>(other.api('/api/keys'))).counts).toMatchObject({ active: 5, revoked: gone })
-  const { sent } = await countingReads(gateway, async () => (await other.api('/api/keys')).text())
-  const { $client: client } = gateway.core.stores.db as unknown as { $client: Client }
-  const plans: string[] = []
-  for (const statement of sent) {
-    if (typeof statement === 'string' || !statement.sql.includes('"stops_at" IS NULL')) continue
-    const { rows } = await client.execute({ ...statement, sql: `EXPLAIN QUERY PLAN ${statement.sql}` })
-    plans.push(...rows.map(({ detail }) => String(detail)).filter((detail) => / keys\b/.test(detail)))
-  }
-  const byLive = 'SEARCH keys USING INDEX keys_live (account_id=? AND <expr>>?)'
-  // The page, the counts of live keys, the tags; the count of revoked ones ends at its limit.
-  expect(plans.filter((plan) => plan === byLive)).toHaveLength(3)
 })
 
 describe('names of keys', () => {

@@ -99,15 +99,6 @@ describe('the successor (spec 5.4, spec D3)', () => {
     expect(outcomes.filter((outcome) => outcome === '402 insufficient_api_key_balance')).toHaveLength(80)
   })
 
-  test('has its own minute windows: RPM is per key', async () => {
-    const { key, secret } = await keys.create({ rpm_limit: 1 })
-    const next = await keys.rotate(key.id)
-    expect(await callWith(gateway, secret)).toBe('200')
-    expect(await callWith(gateway, secret)).toBe('429 rate_limit_exceeded')
-    expect(await callWith(gateway, next.secret)).toBe('200')
-    expect(await callWith(gateway, next.secret)).toBe('429 rate_limit_exceeded')
-  })
-
   test.each([
     ['a millisecond before its expiry keeps that expiry, and ends with it', DAY_MS - 1, DAY_MS],
     ['at its exact expiry has none, and works', DAY_MS, null],

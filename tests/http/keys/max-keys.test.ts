@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { newKeyForm } from '../../../server/http/keys/record'
-import { copyRow } from '../../support/databases/database-file'
 import { type Harness, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 
@@ -84,22 +82,4 @@ describe('an account has a maximum number of live keys', () => {
     for (const keys of [0, -1, 1.5, '3'])
       expect([keys, (await gateway.control(`/accounts/${account}/max-keys`, { keys })).status]).toEqual([keys, 400])
   })
-
-  test('is 1,000 by default', async () => {
-    const account = await gateway.account()
-    const owner = { accountId: account.id, tier: { ...account, toppedUp: 0 as never }, actor: OPERATOR }
-    const create = (name: string) => gateway.core.keys.create(owner, newKeyForm({ name }))
-    const first = await create('first')
-    if (!first.ok) throw new Error(first.error.message)
-    const { id } = first.value.key
-    const changed = { id: `'${id.slice(0, 20)}' || printf('%016x', i)`, hash: 'hash || i', name: `name || i` }
-    await copyRow(gateway.databaseFile, { table: 'keys', where: `id = '${id}'`, copies: 998, changed })
-    expect(await create('the thousandth')).toMatchObject({ ok: true })
-    expect(await create('one more')).toMatchObject({
-      ok: false,
-      error: { code: 'limit_reached' },
-    })
-  })
 })
-
-const OPERATOR = { kind: 'operator', id: 'test', address: null } as const

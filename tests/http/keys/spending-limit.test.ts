@@ -72,10 +72,4 @@ describe('the spending limit', () => {
     expect(await callWith(gateway, secret)).toBe('402 insufficient_api_key_balance')
     expect(await keys.get(key.id)).toMatchObject({ status: 'active', remaining_micros_usd: 4_999 })
   })
-
-  test('does not prevent an exhausted key from reading its usage', async () => {
-    const { secret } = await exhausted()
-    expect(await callWith(gateway, secret, '/v1/usage')).toBe('200')
-    expect(await callWith(gateway, secret, '/v1/credits/balance')).toBe('200')
-  })
 })

@@ -62,38 +62,6 @@ const counted = {
   responses: { input_tokens: 9, output_tokens: 10 },
 }
 
-describe('a plain answer that nests 400,000 deep, or just too deep for a reader of 100 levels', () => {
-  const args = (levels: number) => `${'{"a":['.repeat(levels / 2)}${']}'.repeat(levels / 2)}`
-  const plain = {
-    chat: [CALLS.chat, (deep: string) => `{"choices":[{"x":${deep}}],"usage":${JSON.stringify(counted.chat)}}`],
-    messages: [
-      CALLS.messages,
-      (deep: string) => `{"content":[{"input":${deep}}],"usage":${JSON.stringify(counted.messages)}}`,
-    ],
-    responses: [
-      ['/v1/responses', { model: 'native', input: 'Hi', max_output_tokens: 10 }],
-      (deep: string) => `{"status":"completed","output":[{"x":${deep}}],"usage":${JSON.stringify(counted.responses)}}`,
-    ],
-    google: [
-      ['/v1beta/models/gem:generateContent', google],
-      (deep: string) => `{"candidates":[{"args":${deep}}],"usageMetadata":${JSON.stringify(counted.google)}}`,
-    ],
-  } as const
-  test.each(Object.entries(plain))(
-    'is passed on as it came, and charged by its usage report, on %s',
-    async (_, [call, write]) => {
-      for (const levels of [94, 1_200, 400_000]) {
-        const { key, balance } = await gateway.funded()
-        const sent = write(args(levels))
-        vendor.answer = () => new Response(sent, { headers: { 'content-type': 'application/json' } })
-        const answer = await gateway.post(key, call[0], { ...call[1], stream: undefined })
-        expect([answer.status, (await answer.text()) === sent]).toEqual([200, true])
-        expect(await balance()).toEqual({ paid: 10_000_000 - CHARGE, held: 0 })
-      }
-    },
-  )
-})
-
 describe('an event that nests 400,000 deep', () => {
   const chunk = (json: string) => `data: ${json}\n\n`
   const streams: Record<keyof typeof CALLS, string[]> = {
@@ -146,24 +114,6 @@ describe('an event that nests 400,000 deep', () => {
     ])
     expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
   })
-})
-
-test('a stream with probabilities, padding and pings goes through whole', async () => {
-  const { key } = await gateway.funded()
-  const logprobs = { content: [{ token: 'x', logprob: -1, top_logprobs: Array(20).fill({ token: 'x', logprob: -1 }) }] }
-  const heavy = openAi.chunk({ content: 'x', obfuscation: 'y'.repeat(500), logprobs })
-  vendor.answer = () =>
-    eventStream([
-      ...Array.from({ length: 300 }, () => `: keep-alive\n\n${heavy}`),
-      openAi.total({ input: 9, output: 10 }),
-      openAi.done,
-    ])
-  const [path, body] = CALLS.chat
-  expect(await (await gateway.post(key, path, body)).text()).toEndWith(openAi.done)
-  const pings = Array.from({ length: 500 }, () => anthropic.event('ping', {}))
-  const [start, ...rest] = anthropic.words(['Hello'], { input: 9, output: 10 })
-  vendor.answer = () => eventStream([start ?? '', ...pings, ...rest])
-  expect(await (await gateway.post(key, CALLS.messages[0], CALLS.messages[1])).text()).toContain('message_stop')
 })
 
 test("an HTML error of a model's upstream is passed on as plain text", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
-import { anthropic, eventStream, gemini, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
+import { anthropic, eventStream, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
 
 let vendor: VendorDouble
 let gateway: ModelGateway
@@ -76,41 +76,6 @@ describe('a property whose cost the token price does not cover', () => {
     expect((await quoted({ best_of: 20 })) - (await quoted({}))).toBeCloseTo(19 * 10 * 10 + 13 * 3.125, -1)
   })
 
-  test('is not a search of the web that is switched off, which is not sent on, unless the entry names it', async () => {
-    const { key } = await gateway.funded()
-    const usage = { input_tokens: 10, output_tokens: 4, total_tokens: 14 }
-    vendor.answer = () => Response.json({ id: 'r', status: 'completed', output: [], usage })
-    const tool = { type: 'function', name: 'ü', parameters: {} }
-    const tools = [tool, { type: 'web_search', external_web_access: false }, { ...tool, name: 'b' }]
-    const body = { input: 'Hello', max_output_tokens: 10, tools, client_metadata: { turn: 'ü' } }
-    const held = async (model: string) => {
-      const quoted = await gateway.post(
-        key,
-        '/v1/responses',
-        { ...body, model },
-        { headers: { 'x-cost-mode': 'quote' } },
-      )
-      return ((await quoted.json()) as { quote: { cost_micros_usd: number } }).quote.cost_micros_usd
-    }
-    expect((await gateway.post(key, '/v1/responses', { ...body, model: 'codex' })).status).toBe(200)
-    expect(vendor.received.at(-1)?.body).toEqual({ ...body, model: 'codex', store: false, tools: [tools[0], tools[2]] })
-    expect((await gateway.post(key, '/v1/responses', { ...body, model: 'codex-web' })).status).toBe(200)
-    expect(vendor.received.at(-1)?.body).toMatchObject({ tools })
-    // The vendor's own words for a search are held only where it is sent.
-    expect((await held('codex-web')) - (await held('codex'))).toBeGreaterThan(1024)
-    const live = { ...body, model: 'codex', tools: [{ type: 'web_search', external_web_access: true }] }
-    const refused = await gateway.post(key, '/v1/responses', live)
-    expect([refused.status, (await errorOf(refused))['param']]).toEqual([422, 'tools.web_search'])
-  })
-
-  test('is not the wish to store a chat, which is sent as false', async () => {
-    const { key } = await gateway.funded()
-    vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
-    const more = { store: true, chat_template_kwargs: { enable_thinking: false }, tools: [{ function: { name: 'f' } }] }
-    expect((await gateway.post(key, '/v1/chat/completions', { ...hello, model: 'gpt', ...more })).status).toBe(200)
-    expect(vendor.received.at(-1)?.body).toEqual({ ...hello, model: 'gpt', ...more, store: false })
-  })
-
   test('thinking, which a vendor may bill on top of the cap, is held, and bounded where the caller did not', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
@@ -139,17 +104,6 @@ describe('a property whose cost the token price does not cover', () => {
     expect(vendor.received.at(-1)?.body).toEqual({ ...body, thinking_budget: 10 })
     const wrong = await gateway.post(key, '/v1/chat/completions', { ...body, thinking_budget: -1 })
     expect([wrong.status, (await errorOf(wrong))['param']]).toEqual([400, 'thinking_budget'])
-  })
-
-  test('is not among the members that SDKs send', async () => {
-    const { key } = await gateway.funded()
-    const body = { ...hello, model: 'gpt', user: 'u', metadata: {}, store: false, parallel_tool_calls: true, seed: 1 }
-    vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
-    expect((await gateway.post(key, '/v1/chat/completions', body)).status).toBe(200)
-    vendor.answer = () => Response.json(gemini.body('Hi', { promptTokenCount: 3, candidatesTokenCount: 1 }))
-    const config = { temperature: 0, thinkingConfig: { thinkingBudget: 0 }, maxOutputTokens: 5 }
-    const google = { contents: [{ parts: [{ text: 'Hi' }] }], generationConfig: config }
-    expect((await gateway.post(key, '/v1beta/models/gem:generateContent', google)).status).toBe(200)
   })
 })
 

@@ -423,22 +423,6 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
       expect([verdicts.filter((one) => one === '200 ok').length, amount]).toEqual([1, PRICE_UNITS])
     })
 
-    test('and stays spent after a restart', async () => {
-      const paying = await buy()
-      expect(await verdict(await paid(paying))).toBe('200 ok')
-      await gateway.close(true)
-      gateway = await opened(gateway.folder)
-      expect(await verdict(await paid(paying))).toBe(`402 invalid_challenge ${invited}`)
-    })
-
-    test('when the upstream fails, no money moves and the credential stays valid', async () => {
-      const paying = await buy()
-      gateway.images.answer = async () => ({ ok: false, error: BAD_GATEWAY })
-      expect(await moved(async () => expect(await verdict(await paid(paying))).toBe('502 upstream_error'))).toBe(0n)
-      gateway.images.answer = async () => ok({ body: '{}' })
-      expect(await moved(async () => expect(await verdict(await paid(paying))).toBe('200 ok'))).toBe(PRICE_UNITS)
-    })
-
     const now = () => Math.floor(Date.now() / 1000)
     const REFUSED: readonly (readonly [string, string, () => Promise<Paying>])[] = [
       ['too little', 'verification_failed', () => lie({ value: '4999' })],
@@ -456,47 +440,6 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
       const before = gateway.images.asked.length
       const amount = await moved(async () => expect(await verdict(await paid(paying))).toBe(`402 ${code} ${invited}`))
       expect([amount, gateway.images.asked.length - before]).toEqual([0n, 0])
-    })
-
-    test('a node that is dead from the start: 503 without an offer; the credential stays good', async () => {
-      const paying = await buy()
-      sandbox.setFault('dead')
-      expect(await verdict(await paid(paying))).toBe('503 payment_network_unavailable')
-      sandbox.setFault('ok')
-      expect(await verdict(await paid(paying))).toBe('200 ok')
-    })
-
-    test('a node that dies before the sending: 503 pending without an offer; the retry is served, money moves once', async () => {
-      const paying = await buy()
-      const amount = await moved(async () => {
-        sandbox.setFault('dead for sendings')
-        expect(await verdict(await paid(paying))).toBe('503 payment_pending')
-        sandbox.setFault('ok')
-        expect(await verdict(await paid(paying))).toBe('200 ok')
-      })
-      expect(amount).toBe(PRICE_UNITS)
-    })
-
-    test('a reply that is lost: the payment is looked up and the answer delivered, money moves once', async () => {
-      const paying = await buy()
-      sandbox.setFault('loses replies to sendings')
-      expect(await moved(async () => expect(await verdict(await paid(paying))).toBe('200 ok'))).toBe(PRICE_UNITS)
-    })
-
-    test('a payer who empties the wallet during the call: 402, the answer is not delivered, nothing moves', async () => {
-      const thief = stranger()
-      await sandbox.mint(thief.address, PRICE_UNITS)
-      const paying = await buy(IMAGES_CALL, {}, thief)
-      gateway.images.answer = async () => {
-        await sandbox.drain(thief)
-        return ok({ body: '{"secret":"answer"}' })
-      }
-      const amount = await moved(async () => {
-        const answer = await paid(paying)
-        expect(await answer.clone().text()).not.toContain('secret')
-        expect(await verdict(answer)).toBe(`402 verification_failed ${invited}`)
-      })
-      expect(amount).toBe(0n)
     })
   })
 

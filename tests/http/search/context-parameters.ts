@@ -1,6 +1,6 @@
 import { words } from './parameter-sets'
 
-/** The parameter rows of spec 4.2 as tables, which the GET and the POST form must both keep. */
+/** The parameter rows of spec 4.2 as tables. */
 
 export const DEFAULTS = {
   q: 'card',

@@ -364,11 +364,6 @@ describe('what the network refuses, and what goes wrong on the way: nothing is c
     expect((await costsNothing(() => read('user_social'))).error.code).toBe('upstream_unavailable')
   })
 
-  test('an expired access token is renewed by itself', async () => {
-    await sandbox().grants.expireAccess(ADA.id)
-    expect((await read('user_social')).status).toBe(200)
-  })
-
   test('a caller who hangs up after sending pays for what was done', async () => {
     const key = await newLinked(undefined, GRACE.id)
     const content = sentence()

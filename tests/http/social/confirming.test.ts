@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
-import { comeBack, confirmed, decide, linkKey, press, questionOf, startLink } from '../../support/social/linked-key'
+import { comeBack, decide, linkKey, press, questionOf, startLink } from '../../support/social/linked-key'
 
 const CONFIRM = '/apis/v1/social/oauth_callback/confirm'
 const TEN_MINUTES = 600_000
@@ -190,11 +190,4 @@ describe('an approval that nobody confirms', () => {
     expect([answer.status, (await answer.text()).includes('no longer has access')]).toEqual([400, true])
     expect(await grantsOf('1004')).toBe(0)
   })
-})
-
-test('accounts that an earlier version linked keep working without a confirmation', async () => {
-  const key = await anyKey()
-  expect((await confirmed(gateway, await decide(gateway, await startLink(gateway, key)))).status).toBe(200)
-  await gateway.core.stores.db.run(sql`DELETE FROM social_approvals`)
-  expect(await actsWith(key)).toBe('linked')
 })

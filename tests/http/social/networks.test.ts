@@ -107,28 +107,11 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
     expect(await answer.text()).toContain(words)
   })
 
-  test('a token near its end is renewed once, whatever number of calls comes at once (spec 2.3)', async () => {
-    gateway.clock.advance(7_200_000 - 60_000)
-    const before = double.requests.filter(({ path }) => path === '/2/oauth2/token').length
-    const users = await Promise.all(Array.from({ length: 10 }, () => as('/apis/v1/social/user_social')))
-    expect(users.map(({ status }) => status)).toEqual(Array(10).fill(200))
-    expect(double.requests.filter(({ path }) => path === '/2/oauth2/token')).toHaveLength(before + 1)
-  })
-
   test('signup credit does not pay for it (spec D4)', async () => {
     const key = await gateway.key(await gateway.account())
     await confirmed(gateway, double.decide((await startLink(gateway, key)).auth_url, 'approve'))
     const answer = await as('/apis/v1/social/user_social', {}, key.secret)
     expect([answer.status, ((await answer.json()) as Told).error.code]).toEqual([402, 'insufficient_balance'])
-  })
-
-  test('withdrawn access requires a new link; the network is not called again', async () => {
-    double.withdrawAll()
-    const answer = await as('/apis/v1/social/user_social')
-    expect([answer.status, ((await answer.json()) as Told).error.code]).toEqual([403, 'social_session_required'])
-    const before = double.requests.length
-    await as('/apis/v1/social/user_social')
-    expect(double.requests).toHaveLength(before)
   })
 
   test('no token, code or client secret in any log line, body, header or file (spec 5.4)', async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { countTokens } from '../../../../server/adapters/websearch/passages/token-count'
 import type { LlmContextInput } from '../../../../server/core/catalog/llm-context'
 import type { UpstreamFailure } from '../../../../server/core/providers/provider'
 import { DUCKDUCKGO, type EngineConfig, searxngBody } from '../../../support/doubles/searxng-server'
@@ -260,35 +259,6 @@ describe('parameters', () => {
         ),
       )
   })
-  const tokens = (body: Body) =>
-    body.grounding.generic.reduce((sum, one) => sum + countTokens([one.title, ...one.snippets].join('\n')), 0)
-
-  test('count and maximum_number_of_urls limit the pages', async () => {
-    expect((await ask({ count: 2 })).grounding.generic).toHaveLength(2)
-    expect((await ask({ maximum_number_of_urls: 3 })).grounding.generic).toHaveLength(3)
-  })
-
-  test('snippets are limited, in total and per page', async () => {
-    expect(snippets(await ask({ maximum_number_of_snippets: 4 }))).toHaveLength(4)
-    const body = await ask({ maximum_number_of_snippets_per_url: 1 })
-    expect(body.grounding.generic.map((one) => one.snippets.length)).toEqual(Array(6).fill(1))
-  })
-
-  test('tokens are limited, in total and per page, to within 5 %', async () => {
-    const full = tokens(await ask({ maximum_number_of_tokens: 32768 }))
-    const small = tokens(await ask({ maximum_number_of_tokens: 1024 }))
-    expect(full).toBeGreaterThan(2_000)
-    expect(small).toBeLessThanOrEqual(1024 * 1.05)
-    for (const one of (await ask({ maximum_number_of_tokens_per_url: 512 })).grounding.generic)
-      expect(countTokens([one.title, ...one.snippets].join('\n'))).toBeLessThanOrEqual(512 * 1.05)
-  })
-
-  test('context_threshold_mode leaves out weak matches', async () => {
-    page('weak.test/a', `<p>${'Something on minerals, among them quartz once. '.repeat(6)}</p>`)
-    const q = 'quartz number care length'
-    expect(paths(await ask({ context_threshold_mode: 'disabled' }, q))).toContain('weak.test/a')
-    expect(paths(await ask({ context_threshold_mode: 'strict' }, q))).not.toContain('weak.test/a')
-  })
 
   test("enable_source_metadata adds the pages' metadata", async () => {
     const url = bench.at('p0.test/doc')
@@ -307,20 +277,6 @@ describe('parameters', () => {
     expect(paths(await ask({ goggles: ['$discard\nquartz number 4$incontent'] }))).toEqual(['p4.test/doc'])
     expect(paths(await ask({ goggles: ['$discard', 'title of p2$intitle'] }))).toEqual([])
     expect(await failure({ goggles: ['https://evil.example/x'] })).toMatchObject({ kind: 'invalid_input' })
-  })
-
-  test('goggles that take more than 200 ms to parse are refused, and the source stays ready', async () => {
-    const goggles = ['a', 'b'].map((name) => `! ${name}\n${'abc\n'.repeat(24_000)}`)
-    expect(await failure({ goggles })).toMatchObject({
-      kind: 'invalid_input',
-      input: { rule: expect.stringContaining('200 ms') },
-    })
-    expect(await plug.context.ready()).toBe(true)
-  })
-
-  test('user-agent and cache-control make no difference', async () => {
-    await ask({ 'user-agent': 'phone', 'cache-control': 'no-cache' })
-    expect(bench.searxng.last.headers.get('user-agent')).toMatch(/^paid-api-gateway/)
   })
 })
 
