@@ -4,7 +4,7 @@ import { KeyRing } from '../../../server/adapters/sealing/key-ring'
 import type { ApiKey } from '../../../server/core/credentials/api-key'
 import { makeId } from '../../../server/core/ids'
 import { err, type Result } from '../../../server/core/result'
-import { resealSessions } from '../../../server/core/social/resealing'
+import { resealSessions } from '../../../server/jobs/social'
 import { until } from '../../support/until'
 import { OWNER, openSocialParts } from './social-parts'
 

@@ -5,7 +5,7 @@ import { MERCHANT, openPaymentSandbox } from './payment-sandbox'
 
 const PATH = '/apis/v1/websearch/images/search?q=card'
 /** The price of one call in the token's units. */
-export const PRICE = 5000n
+const PRICE = 5000n
 
 /** How somebody pays. */
 export interface Payer {
