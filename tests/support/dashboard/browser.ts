@@ -201,6 +201,8 @@ export async function axeFindings(page: Page): Promise<string[]> {
  * a load.
  */
 export async function follow(page: Page, path: string): Promise<void> {
+  // Before the app runs, nothing follows the address.
+  await page.locator('h1').first().waitFor()
   await page.evaluate((to) => {
     for (const heading of document.querySelectorAll('h1')) heading.dataset['left'] = 'yes'
     history.pushState({}, '', to)
