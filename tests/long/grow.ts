@@ -93,7 +93,7 @@ function openAccounts(db: Database, at: number): void {
     SELECT user, 'Grown', user || '@example.com', 1, ${at}, ${at} FROM owners WHERE is_new`)
   db.run(`INSERT INTO accounts (id, user_id, created_at) SELECT account, user, ${at} FROM owners WHERE is_new`)
   db.run(
-    `INSERT INTO account_directory (account_id, user_id, created_at, cell) SELECT account, user, ${at}, 'main' FROM owners WHERE is_new`,
+    `INSERT INTO account_directory (account_id, user_id, created_at) SELECT account, user, ${at} FROM owners WHERE is_new`,
   )
   db.run('INSERT INTO pools (id, account_id) SELECT pool, account FROM owners WHERE is_new')
   db.run(`INSERT INTO keys (id, account_id, pool_id, hash, prefix, last4, name, allowed_ips, allowed_endpoints, allowed_models, created_at)

@@ -62,7 +62,7 @@ test.skipIf(!IS_LONG)(
       /^bun run gateway wallet.*$/gm,
       '',
     )
-    const typed = Bun.spawn(['sh', '-c', `${commands}\necho "key $GATEWAY_API_KEY"`], {
+    const typed = Bun.spawn(['sh', '-c', `${commands}\necho\necho "key $GATEWAY_API_KEY"`], {
       cwd,
       env: { ...env, PATH: '/usr/bin:/bin' },
       stderr: 'ignore',
@@ -84,7 +84,7 @@ test.skipIf(!IS_LONG)(
       headers: { authorization: `Bearer ${/^key (.+)$/m.exec(printed)?.[1]}` },
     })
     // The README's key has spent its limit.
-    expect([search.status, (await search.json()).error.code]).toEqual([402, 'spending_limit_exceeded'])
+    expect([search.status, (await search.json()).error.code]).toEqual([402, 'insufficient_api_key_balance'])
     expect(await restored.kill('SIGTERM')).toBe(0)
     const file = join(folder, 'elsewhere/gateway.db')
     expect([...(await chargedIds(file))]).toHaveLength(2)
