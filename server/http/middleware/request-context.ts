@@ -39,7 +39,7 @@ export interface RequestOrigin {
 }
 
 const ORIGINS = new WeakMap<Request, RequestOrigin>()
-const FROM_SOCKET: RequestOrigin = {}
+const AS_RECEIVED: RequestOrigin = {}
 
 /** The request with its origin, for the context that it gets. */
 export function withOrigin(request: Request, origin: RequestOrigin): Request {
@@ -47,9 +47,12 @@ export function withOrigin(request: Request, origin: RequestOrigin): Request {
   return request
 }
 
-/** Authenticates calls for their routes. `route`: null if the path fits none, or not with this method. */
+/** Authenticates calls for their routes. */
 export interface Admission {
+  /** `route`: null if the path fits none, or not with this method. */
   open(context: RequestContext, route: Route | null): Promise<Reply>
+  /** The route of a request that the router matched to the path `mounted`. */
+  routeAt(context: RequestContext, mounted: string): Route | null
 }
 
 /** The state of one request. Available on Elysia's context as `context`, from `onRequest` to `onError`. */
@@ -83,7 +86,7 @@ export class RequestContext implements BodySource {
     const { clock, intake, addressOf } = deps
     const at = clock.now()
     const url = new URL(request.url)
-    const origin = ORIGINS.get(request) ?? FROM_SOCKET
+    const origin = ORIGINS.get(request) ?? AS_RECEIVED
     // Bun's server does not know the connections of the control socket.
     const network = origin.isConsole ? null : server
     const peer = network ? parseAddress(network.requestIP(original(request))?.address ?? '') : IN_PROCESS
@@ -104,6 +107,11 @@ export class RequestContext implements BodySource {
   /** Authenticates the call for its route. If it passes, its reply and caller are set here; if not, the reply has a `refusal` to return. */
   admit(route: Route | null): Promise<Reply> {
     return this.admission.open(this, route)
+  }
+
+  /** The same for the route of the path that the router matched, as it was mounted. */
+  admitAt(mounted: string): Promise<Reply> {
+    return this.admission.open(this, this.admission.routeAt(this, mounted))
   }
 
   /** Whether it came from this machine without a proxy. */

@@ -22,9 +22,12 @@ export interface RequestHookOptions {
  */
 export function requestHooks(options: RequestHookOptions, endpoints: EndpointTable) {
   const { contexts, gate, dashboard, isDraining, onFault } = options
-  const routeAt = ({ request: { method }, url: { pathname } }: RequestContext) =>
+  const unrouted = ({ request: { method }, url: { pathname } }: RequestContext) =>
     endpoints.routeOf(method, pathname) ?? UNKNOWN_ENDPOINT
-  const admission: Admission = { open: (context, route) => gate.open(context, route ?? routeAt(context)) }
+  const admission: Admission = {
+    open: (context, route) => gate.open(context, route ?? unrouted(context)),
+    routeAt: ({ request: { method }, url: { pathname } }, mounted) => endpoints.routeAt(method, mounted, pathname),
+  }
   const refuse = ({ ids, url, reply, readings }: RequestContext, error: unknown): Response => {
     const problem = failureOf(error, ids.own, onFault)
     if (reply) return reply.refuse(problem)
@@ -34,7 +37,7 @@ export function requestHooks(options: RequestHookOptions, endpoints: EndpointTab
   const refuseUnrouted = async (context: RequestContext, error: unknown): Promise<Response> => {
     const closed = error instanceof Failed ? ({ kind: 'unmatched', failure: error.failure } as const) : null
     try {
-      const reply = await gate.open(context, closed ?? routeAt(context))
+      const reply = await gate.open(context, closed ?? unrouted(context))
       return reply.refuse(reply.refusal ?? UNKNOWN_ENDPOINT.failure)
     } catch (fault) {
       return refuse(context, fault)

@@ -59,6 +59,8 @@ export class EndpointTable {
   private readonly gated = new Map<string, Entry>()
   private readonly imported: ImportedRoutes
   private readonly open: { readonly method: string; readonly pattern: RegExp }[] = []
+  /** The endpoints of each gated route, by method and path as mounted. Several, where only their patterns tell them apart. */
+  private readonly mounted = new Map<string, readonly Endpoint[]>()
   /** Those that routes declare, by method and path as mounted. */
   private readonly costs = new Map<string, Cost>()
 
@@ -98,6 +100,8 @@ export class EndpointTable {
       entry.endpoints.set(method, { declared, route: asMounted(declared, entry.path, cost).route })
       this.gated.set(name, entry)
     }
+    const here = endpoints.map((declared) => asMounted(declared, path, cost))
+    this.mounted.set(`${method} ${path}`, here)
   }
 
   private addOpen({ method, path, hooks }: MountedRoute): void {
@@ -130,6 +134,13 @@ export class EndpointTable {
     const { route } = entry.endpoints.get(method === 'HEAD' ? 'GET' : method) ?? {}
     if (route && (method !== 'HEAD' || route.kind !== 'priced')) return route
     return { kind: 'unmatched', failure: wrongMethod(method, allowedMethods(entry)) }
+  }
+
+  /** The route of a request that the router matched to `mounted`; null if its path fits none there, or HEAD asks for what is sold. */
+  routeAt(method: string, mounted: string, path: string): Route | null {
+    for (const { route, pattern } of this.mounted.get(`${method === 'HEAD' ? 'GET' : method} ${mounted}`) ?? [])
+      if (!pattern || pattern.test(path)) return method === 'HEAD' && route.kind === 'priced' ? null : route
+    return null
   }
 
   /** The 404 of a path, which names the right one where a slip in a client's base URL explains it. Never a redirect: it would lose bodies and keys. */

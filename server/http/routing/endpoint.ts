@@ -4,7 +4,7 @@ import type { Scope } from '../../core/credentials/oauth-grant'
 import type { Caller, KnownCaller, Route } from '../../pipeline/call'
 import type { GatedContext, RequestContext } from '../middleware/request-context'
 import { type Access, type Callers, declaring, type Hook, readDeclaration } from '../openapi/documented'
-import { type Cost, costOfMethod, unitsOf } from './cost'
+import { type Cost, unitsOf } from './cost'
 
 /** Paths that need a credential and carry limit headers (spec D9). */
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
@@ -114,36 +114,11 @@ export function served<C extends Caller, R, Params>(
   handler: (call: GatedCall<C, Params>) => R,
 ): readonly [MountedHandler<R, Params>, Hook & { readonly parse: 'none' }] {
   const hook = declaring(documentation, { callers: endpoint })
-  const routes = new MountedRoutes([endpoint, ...(endpoint.beside ?? [])], hook.declaration.cost)
   const gated = async ({ context, params, set, route }: Parameters<MountedHandler<R, Params>>[0]) => {
-    const reply = await context.admit(routes.find(context, route))
+    const reply = await context.admitAt(route)
     return reply.refusal ? reply.refuse(reply.refusal) : handler({ context: context as GatedContext<C>, params, set })
   }
   return [gated as MountedHandler<R, Params>, { parse: 'none', ...hook }]
-}
-
-/** The routes of one handler, as mounted. */
-class MountedRoutes {
-  private readonly endpoints: readonly Endpoint[]
-  private readonly cost: Cost | undefined
-  private path: string | null = null
-  private mounted: readonly Endpoint[] = []
-
-  constructor(endpoints: readonly Endpoint[], cost: Cost | undefined) {
-    this.endpoints = endpoints
-    this.cost = cost
-  }
-
-  /** The route of a request; null if only its path as Elysia knows it is right, or HEAD asks for what is sold. */
-  find({ request: { method }, url: { pathname } }: RequestContext, path: string): Route | null {
-    if (this.path !== path) {
-      this.path = path
-      this.mounted = this.endpoints.map((endpoint) => asMounted(endpoint, path, this.cost ?? costOfMethod(method)))
-    }
-    for (const { route, pattern } of this.mounted)
-      if (!pattern || pattern.test(pathname)) return method === 'HEAD' && route.kind === 'priced' ? null : route
-    return null
-  }
 }
 
 /** The endpoint with its path as documented, for the request log, and with its cost in addition to a request of its key or app. */

@@ -38,6 +38,7 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
     .onRequest((elysia) => {
       elysia.context = new RequestContext(elysia.request, null, deps, {
         open: () => Promise.reject(new Error('no gate')),
+        routeAt: () => null,
       })
     })
     .use(routes)
