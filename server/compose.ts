@@ -115,7 +115,11 @@ async function composeSelling(
   const { clock, log } = surroundings
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
   const billing = await composeBilling(config, { ...core, clock, log, telemetry })
-  const pipeline = composePipeline({ ...core, ...billing.paying, clock, log, telemetry })
+  const { limiter, ledger, journal, charges, prices } = core
+  const pipeline = composePipeline(
+    { limiter, ledger, journal, charges, prices, ...billing.paying, clock, telemetry },
+    log,
+  )
   const models = composeModels(config, core.stores, pipeline, { ...core, search: providers.context, log })
   const imported = await composeImported(config, { ...core, pipeline, ownOrigins: people.ownOrigins, clock, log })
   return { providers, billing, pipeline, models, imported }

@@ -4,31 +4,12 @@ import { Drains } from '../pipeline/drains'
 import { OpenCalls } from '../pipeline/open-calls'
 import type { PipelineDeps } from '../pipeline/paid-call'
 
-type Needs = Omit<PipelineDeps, 'drains' | 'openCalls' | 'onTrouble' | 'onOverrun'> & { readonly log: Log }
+type Needs = Omit<PipelineDeps, 'drains' | 'openCalls' | 'onTrouble' | 'onOverrun'>
 
 /** What every paid call runs on. */
-export function composePipeline({
-  limiter,
-  ledger,
-  journal,
-  charges,
-  prices,
-  clock,
-  funding,
-  idempotency,
-  telemetry,
-  log,
-}: Needs): PipelineDeps {
+export function composePipeline(needs: Needs, log: Log): PipelineDeps {
   return {
-    limiter,
-    ledger,
-    journal,
-    charges,
-    prices,
-    clock,
-    funding,
-    idempotency,
-    telemetry,
+    ...needs,
     drains: new Drains(),
     openCalls: new OpenCalls(),
     onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
