@@ -70,9 +70,8 @@ export async function upgradeDatabase(
   // By the rule of Drizzle's migrator, which reads and hashes all of them first.
   const steps = known.entries.filter(({ when }) => applied === null || when > applied).map(({ tag }) => tag)
   if (steps.length === 0) return
-  const texts = await Promise.all(steps.map((tag) => readFile(join(known.folder, `${tag}.sql`), 'utf8')))
-  const rebuilds = texts.join('\n').match(/CREATE TABLE `__new_/g)?.length ?? 0
-  if (applied !== null) await beforeUpgrade?.({ file, schema: applied, steps, rebuilds })
+  if (applied !== null)
+    await beforeUpgrade?.({ file, schema: applied, steps, rebuilds: await rebuildsOf(known.folder, steps) })
   try {
     await runMigrations(writer, known.folder)
   } catch (error) {
@@ -97,6 +96,11 @@ export async function appliedSchema(connection: Connection): Promise<number | nu
     if ((await readNumber(connection, tables)) === 0) return null
     throw error
   }
+}
+
+async function rebuildsOf(folder: string, steps: readonly string[]): Promise<number> {
+  const texts = await Promise.all(steps.map((tag) => readFile(join(folder, `${tag}.sql`), 'utf8')))
+  return texts.join('\n').match(/CREATE TABLE `__new_/g)?.length ?? 0
 }
 
 /** The version that opened the data last. Its tables are newer, so whatever is asked of them may be wrong. */
