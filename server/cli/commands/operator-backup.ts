@@ -5,7 +5,7 @@ import { askServer, CommandRefused, UsageError } from '../control-client'
 import { asJson, count } from '../print'
 import { PROGRAM } from '../program'
 import { table } from '../table'
-import type { OperatorCommand } from './operator-command'
+import type { CommandTools, OperatorCommand } from './operator-command'
 
 const POLL_MS = 250
 const BACKUPS = '/api/operator/backups'
@@ -62,9 +62,6 @@ export const BACKUP_COMMANDS: readonly OperatorCommand[] = [
   },
 ]
 
-/** Writes a line for people who wait. */
-type Tell = (line: string) => void
-
 function needsTheGateway(words: string) {
   return async (): Promise<never> => {
     throw new UsageError(`"operator ${words}" needs the gateway itself, as "gateway-server" or in its folder`)
@@ -78,7 +75,7 @@ function placeOf(location: string | boolean | undefined): string | undefined {
   return text.startsWith('s3:') ? text : resolve(text)
 }
 
-async function finished({ name }: StartedBackup, tell: Tell): Promise<BackupCopy> {
+async function finished({ name }: StartedBackup, tell: CommandTools['tell']): Promise<BackupCopy> {
   const progress = progressLines(tell)
   for (;;) {
     const {
@@ -95,7 +92,7 @@ async function finished({ name }: StartedBackup, tell: Tell): Promise<BackupCopy
 }
 
 /** Tells of each step, and of each tenth of it. */
-export function progressLines(tell: Tell) {
+export function progressLines(tell: CommandTools['tell']) {
   let last = ''
   return ({ step, bytes, total }: { readonly step: string; readonly bytes: number; readonly total: number }): void => {
     const tenths = total > 0 ? ` ${Math.min(Math.floor((bytes / total) * 10), 10) * 10} %` : ''

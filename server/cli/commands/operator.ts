@@ -3,14 +3,8 @@ import { askServer, readFromServer, saveFromServer, UsageError } from '../contro
 import { asJson } from '../print'
 import { PROGRAM } from '../program'
 import { recordText } from '../record-text'
-import type { Given, OperatorCommand, RouteCommand } from './operator-command'
+import type { CommandTools, Given, OperatorCommand, RouteCommand } from './operator-command'
 import { OPERATOR_COMMANDS } from './operator-commands'
-
-/** Asks a person at the terminal. False where there is none. */
-type Confirm = (question: string) => boolean
-
-/** Takes pieces of a file, or lines for people who wait. */
-type Out = (text: string) => void
 
 const HELP_FLAGS = ['--help', '-h']
 /** Options that have another name in the API. */
@@ -19,9 +13,9 @@ const FIELDS: Readonly<Record<string, string>> = { by: 'group_by' }
 /** Runs an operator command. Resolves to its output; files go to `out` piece by piece, and progress to `tell`. */
 export async function operatorCommand(
   args: readonly string[],
-  ask: Confirm,
-  out: Out,
-  tell: Out = () => undefined,
+  ask: CommandTools['ask'],
+  out: (text: string) => void,
+  tell: CommandTools['tell'] = () => undefined,
 ): Promise<string> {
   const given = args.filter((arg) => !arg.startsWith('-'))
   const asksForHelp = args.some((arg) => HELP_FLAGS.includes(arg))
@@ -48,7 +42,7 @@ function unknownName([first = '', ...rest]: readonly string[]): string {
   return isGroup ? [first, ...rest.slice(0, 1)].join(' ') : first
 }
 
-async function runRoute(command: RouteCommand, args: readonly string[], out: Out): Promise<string> {
+async function runRoute(command: RouteCommand, args: readonly string[], out: (text: string) => void): Promise<string> {
   const { json, csv, out: file, ...given } = givenTo(command, args)
   const { method, path, rest } = await requestOf(command, given)
   const query = method === 'GET' ? queryText(rest) : ''
