@@ -1,7 +1,6 @@
 import type { Operation } from '../core/catalog/operation'
 import type { Provider } from '../core/providers/provider'
-import type { UnitQuote } from './call'
-import { type AnswerHeaders, originOf } from './call'
+import { type AnswerHeaders, originOf, type UnitQuote } from './call'
 import { callUpstream, HUNG_UP } from './call-upstream'
 import type { PipelineDeps } from './paid-call'
 import type { CreditUse, OpenCall, Work, WorkResult } from './work'

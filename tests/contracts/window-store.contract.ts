@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Take, WindowStore } from '../../server/core/limits/limiter'
-import { NOTHING, type WindowUsage } from '../../server/core/limits/limiter'
+import { NOTHING, type Take, type WindowStore, type WindowUsage } from '../../server/core/limits/limiter'
 
 const MINUTE = 29_000_000
 

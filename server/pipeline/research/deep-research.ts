@@ -1,5 +1,4 @@
-import type { LlmContextInput } from '../../core/catalog/llm-context'
-import { LLM_CONTEXT } from '../../core/catalog/llm-context'
+import { LLM_CONTEXT, type LlmContextInput } from '../../core/catalog/llm-context'
 import { parseInput } from '../../core/catalog/operation'
 import { currentPrice, type PriceStore } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'

@@ -1,6 +1,5 @@
 import type { Account } from '../../../server/core/accounts/account'
-import type { AccountId, KeyId } from '../../../server/core/ids'
-import { makeId } from '../../../server/core/ids'
+import { type AccountId, type KeyId, makeId } from '../../../server/core/ids'
 import { NO_TOKENS } from '../../../server/core/usage/call-record'
 import type { Harness } from '../harness'
 

@@ -1,5 +1,11 @@
-import type { Take, TakeResult, WindowStore } from '../../../core/limits/limiter'
-import { type Dimension, NOTHING, type WindowUsage } from '../../../core/limits/limiter'
+import {
+  type Dimension,
+  NOTHING,
+  type Take,
+  type TakeResult,
+  type WindowStore,
+  type WindowUsage,
+} from '../../../core/limits/limiter'
 
 interface Minute {
   readonly minute: number

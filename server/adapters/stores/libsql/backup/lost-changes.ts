@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { LostChanges, ReadLostChanges } from '../../../../core/backup/restored'
-import { LostDatabaseProblem } from '../../../../core/backup/restored'
+import { type LostChanges, LostDatabaseProblem, type ReadLostChanges } from '../../../../core/backup/restored'
 import type { AccountId, KeyId } from '../../../../core/ids'
 import { reasonOf } from '../../../../core/result'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker/worker-threads'
