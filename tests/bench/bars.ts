@@ -1,9 +1,7 @@
 import type { ApisResult } from './apis'
-import type { BraveResult } from './brave'
 import type { MemoryResult } from './memory'
 import type { ModelsResult } from './models'
 import { type PaymentsResult, perCoreSecond } from './payments'
-import type { RelayerResult } from './relayer'
 import { addedP50, ratios, type SpeedResult } from './speed'
 import { median, table } from './statistics'
 import type { TokensResult } from './tokens'
@@ -11,12 +9,10 @@ import type { UsageResult } from './usage-pages'
 
 export interface Results {
   speed?: SpeedResult
-  brave?: BraveResult
   models?: ModelsResult
   apis?: ApisResult
   tokens?: TokensResult
   payments?: PaymentsResult
-  relayer?: RelayerResult
   memory?: MemoryResult
   usage?: UsageResult
 }
@@ -28,7 +24,7 @@ interface Bar {
   readonly holds: boolean
 }
 
-/** What issue 3 asks for, beside what was found. */
+/** The goals, with what was found. */
 export function describeBars(results: Results): string {
   const bars = [
     ...speedBars(results.speed),

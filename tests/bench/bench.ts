@@ -3,13 +3,10 @@ import { parseArgs } from 'node:util'
 import { describeAllocations, measureAllocations } from './allocations'
 import { describeApis, measureApis } from './apis'
 import { describeBars, type Results } from './bars'
-import { describeBrave, measureBrave } from './brave'
 import { machineFacts } from './machine'
 import { describeMemory, measureMemory } from './memory'
 import { describeModels, measureModels } from './models'
 import { describePayments, measurePayments } from './payments'
-import { describePortkey, measurePortkey } from './portkey'
-import { describeRelayer, measureRelayer } from './relayer'
 import { describeRetention, measureRetention } from './retention'
 import { describeSpeed, measureSpeed, type SpeedPlan } from './speed'
 import { describeTokens, measureTokens } from './tokens'
@@ -17,8 +14,8 @@ import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const LOADED = ['speed', 'brave', 'tokens', 'models', 'apis', 'payments', 'portkey', 'retention'] as const
-const PARTS = [...LOADED, 'allocations', 'relayer', 'memory', 'usage'] as const
+const LOADED = ['speed', 'tokens', 'models', 'apis', 'payments', 'retention'] as const
+const PARTS = [...LOADED, 'allocations', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
 const HELP = `Measures the gateway and prints Markdown tables for docs/performance.md.
@@ -38,16 +35,13 @@ const HELP = `Measures the gateway and prints Markdown tables for docs/performan
 
 speed     charged image searches against a bare Bun fetch proxy, in turns, and the books of every run; the gateway is started
           as users start it, with a double in the place of Brave
-brave     the same searches through the adapter for Brave against a provider that only fetches, in turns, and the books
-tokens    the same searches by an app's access token against an API key, in turns, and the books
+tokens    charged searches by an app's access token against an API key, in turns, and the books
 models    chat completions, plain and streamed, charged, against a bare pipe and @portkey-ai/gateway, and the books
 apis      an imported image search against the built-in one, alone and among 10,000 operations, in turns, and the books
 payments  402 challenges, and calls paid one by one against the chain alone, in turns, and the books
 allocations
           the objects that a search, a chat and a stream make; the same on a busy machine
-relayer   payments by evm that settle at once, at 100 ms for every answer of the node
-portkey   the same proxy against @portkey-ai/gateway on a chat double
-retention the same searches with and without old calls being removed from the log, in turns
+retention charged searches with and without old calls being removed from the log, in turns
 memory    100,000 keys against one
 usage     an owner's pages over 10 million calls
 Leave the machine alone meanwhile: it needs two cores, and 8 GB of disk for the usage pages.`
@@ -129,10 +123,6 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     results.speed = await measureSpeed(workshop, speed)
     section('Speed', describeSpeed(results.speed))
   }
-  if (parts.includes('brave') && !noWrk) {
-    results.brave = await measureBrave(workshop, speed)
-    section('The Brave adapter', describeBrave(results.brave))
-  }
   if (parts.includes('tokens') && !noWrk) {
     results.tokens = await measureTokens(workshop, { ...speed, connections: [1, 64] })
     section('Access tokens against keys', describeTokens(results.tokens))
@@ -149,11 +139,6 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     results.payments = await measurePayments(workshop, speed)
     section('Payments', describePayments(results.payments))
   }
-  if (parts.includes('portkey') && !noWrk) {
-    const portkey = await measurePortkey(workshop, speed)
-    found['portkey'] = portkey
-    section('A speed floor', describePortkey(portkey))
-  }
   if (parts.includes('retention') && !noWrk) {
     const retention = await measureRetention(workshop, speed)
     found['retention'] = retention
@@ -163,10 +148,6 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     const allocations = await measureAllocations(workshop)
     found['allocations'] = allocations
     section('Allocations', describeAllocations(allocations))
-  }
-  if (parts.includes('relayer')) {
-    results.relayer = await measureRelayer([1, 60, 300])
-    section('The relayer', describeRelayer(results.relayer))
   }
   if (parts.includes('memory')) {
     results.memory = await measureMemory(workshop, 100_000)
@@ -179,7 +160,7 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const bars = describeBars(results)
   if (bars) section('Bars', bars)
   if (json) writeFileSync(json, JSON.stringify(found, null, 2))
-  const agrees = [results.brave, results.tokens, results.models, results.apis, results.payments, results.relayer].every(
+  const agrees = [results.tokens, results.models, results.apis, results.payments].every(
     (part) => !part || part.problems.length === 0,
   )
   return agrees && (results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true)

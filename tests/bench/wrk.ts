@@ -23,7 +23,7 @@ export interface Burst {
 export interface Target {
   readonly url: string
   readonly pid: number
-  readonly script: 'rotate-keys.lua' | 'chat.lua' | 'models.lua' | 'challenges.lua'
+  readonly script: 'rotate-keys.lua' | 'models.lua' | 'challenges.lua'
   readonly args: readonly string[]
 }
 
