@@ -28,8 +28,7 @@ function mayFile(edge: Edge, file: string, rule: Rule): boolean {
   const within = (patterns: readonly string[]) => matches(patterns, file)
   const may = rule.may ?? []
   if (may.includes(SELF) && within([selfOf(rule, edge.from)])) return true
-  if (within(rule.types ?? [])) return edge.kind === 'type'
-  return within(may)
+  return within(may) || (edge.kind === 'type' && within(rule.types ?? []))
 }
 
 function mayPackage(edge: Edge, rule: Rule): boolean {
@@ -52,5 +51,5 @@ function matches(patterns: readonly string[], path: string): boolean {
 
 function inWords({ files, may = [], types = [], packages = [] }: Rule): string {
   const list = (words: readonly string[]) => (words.length === 0 ? 'nothing' : words.join(', '))
-  return `${list(files)} may import ${list([...may, ...packages])}; types only of ${list(types)}`
+  return `${list(files)} may import ${list([...may, ...packages])}; and the types of ${list(types)}`
 }
