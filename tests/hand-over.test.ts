@@ -62,7 +62,7 @@ describe('requests that come before the gateway can handle them', () => {
     expect(await (await room.handle(new Request('http://gateway/'))).text()).toBe('handled')
   })
 
-  test('are dropped if their caller has left, because nobody would read what they are charged for', async () => {
+  test('are dropped if their caller has left, because their charged answers would go unread', async () => {
     const room = new WaitingRoom()
     const caller = new AbortController()
     const waiting = room.handle(new Request('http://gateway/', { signal: caller.signal }))

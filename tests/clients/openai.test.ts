@@ -211,7 +211,7 @@ describe('openai, over Responses', () => {
     expect(second.output_text).toBe('The tool said: It rains.')
   })
 
-  test('what is refused, and a failure in the middle of a stream, are its own errors', async () => {
+  test('a refusal, and a failure in the middle of a stream, are its own errors', async () => {
     const body = { model: 'sandbox/echo', input: 'Hello' }
     const stored = client.responses.create({ ...body, previous_response_id: 'resp_1' })
     expect(await stored.catch((error: unknown) => error)).toMatchObject({

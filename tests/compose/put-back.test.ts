@@ -107,7 +107,7 @@ test('a database and its log that are brought to an empty folder are noticed', a
   expect(await served(undefined, other)).toBe(true)
 })
 
-test('a mark that cannot be written, as on a full disk, keeps nobody from starting', async () => {
+test('a mark that cannot be written, as on a full disk, does not prevent a start', async () => {
   await mkdir(`${file()}.epoch.draft`)
   expect(await served()).toBe(false)
   expect(existsSync(`${file()}.epoch`)).toBe(false)

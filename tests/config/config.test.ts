@@ -248,7 +248,7 @@ describe('the configuration', () => {
       PAYMENTS_EVM_RELAYER_KEY: KEY,
     }
 
-    test('all of its settings offer it, beside the other method or alone; PAYMENTS=off offers nothing', () => {
+    test('all of its settings offer it, with the other method or alone; PAYMENTS=off offers nothing', () => {
       expect(read().payments.evm).toBeNull()
       expect(read({ ...EVM, PAYMENTS: 'evm' }).payments).toMatchObject({
         rail: 'off',
@@ -291,7 +291,7 @@ describe('the configuration', () => {
       expect(() => read({ ...EVM, ...broken })).not.toThrow('secret-1')
     })
 
-    test('a payment’s gas has a ceiling that nobody needs to set, and no price below it is offered', () => {
+    test('a payment’s gas has a default ceiling, and no price below it is offered', () => {
       const evm = (more: Record<string, string> = {}) => read({ ...EVM, ...more }).payments.evm
       // 0.005 USD of an ether that costs 5,000.
       expect(evm()).toMatchObject({ minAmount: 5000, gas: { maxFeePerGas: null, maxCostPerPayment: 10n ** 12n } })

@@ -190,7 +190,7 @@ describe('a secret in a file', () => {
     )
   })
 
-  test('is refused beside the variable, when it is empty, and for a setting that is no secret', () => {
+  test('is refused together with the variable, when it is empty, and for a setting that is no secret', () => {
     expect(message(() => read({ SECRET_KEY_FILE: file(SECRET_KEY) }))).toContain('are both set. Remove one of them')
     expect(message(() => read({ METRICS_TOKEN_FILE: file('\n') }))).toContain('is empty')
     expect(message(() => read({ BASE_URL_FILE: file('x') }))).toContain('only secrets can be read from files')

@@ -68,7 +68,7 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
       expect(new Set(ids).size).toBe(await parts.store.count())
     })
 
-    test('returns a role as soon as it is durable, beside every other change', async () => {
+    test('returns a role as soon as it is durable, like every other change', async () => {
       const account = await opened()
       const operator = { ...account, operator: true }
       expect(await parts.store.setRole(account, 'operator', audit())).toEqual(operator)

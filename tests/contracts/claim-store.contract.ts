@@ -178,7 +178,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect((await one.take(third, NOON + 2, { ...covered, since: NOON + 1 })).kind).toBe('fresh')
     })
 
-    test('refused settlements count against the payer, and against the address whoever its payers are', async () => {
+    test('refused settlements count against the payer, and against the address for all of its payers', async () => {
       const from = { payer: '0xrefused', addressGroup: 'an address' }
       const [mine, next, elsewhere] = [newClaim(from), newClaim({ addressGroup: 'an address' }), newClaim()]
       for (const claim of [mine, next, elsewhere]) {
@@ -191,7 +191,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await other.settleFailures(from, NOON + 11)).toBe(0)
     })
 
-    test('unpaid payments in progress of a payer or an address are counted, besides the current one', async () => {
+    test('unpaid payments in progress of a payer or an address are counted, without the current one', async () => {
       const [payer, addressGroup] = ['0xbusy', 'a busy street']
       const own = newClaim({ payer, addressGroup })
       await one.take(own, NOON)

@@ -21,7 +21,7 @@ export function liveEventsContract(
   const taken = (watcher: Watcher) => watcher.take(0)
 
   describe(`live events: ${name}`, () => {
-    test('reach everybody who watches the account, in order, and nobody else', async () => {
+    test('reach all listeners of the account, in order, and no others', async () => {
       const { events, account, watcher } = watched()
       const [second, stranger] = [events.watch(account), events.watch(accountId())]
       const [one, other] = [keyEvent(), keyEvent()]
@@ -40,7 +40,7 @@ export function liveEventsContract(
       expect(await waiting).toEqual([{ type: 'balance' }])
     })
 
-    test('are not stored for later listeners without a mark, and an account that nobody follows is recognized', async () => {
+    test('are not stored for later listeners without a mark, and an account without listeners is recognized', async () => {
       const events = open()
       const account = accountId()
       expect(events.isFollowed(account)).toBe(false)

@@ -31,7 +31,7 @@ function slowReads(maxWaitMs?: number) {
 }
 
 describe('lookups that are gathered', () => {
-  test('what is asked for during a read, or soon after it, is looked up by the next one, each name once', async () => {
+  test('a name requested during a read, or soon after it, is looked up by the next one, each name once', async () => {
     const { reads, lookups, endPause } = slowReads()
     const first = lookups.of('known')
     const later = ['known', 'made-up', 'known-2', 'made-up'].map((name) => lookups.of(name))
@@ -54,7 +54,7 @@ describe('lookups that are gathered', () => {
     expect(await later).toBe(7)
   })
 
-  test('a read that does not end keeps nobody waiting, and what was given up is not asked for later', async () => {
+  test('a read that does not end blocks no caller, and an abandoned name is not looked up later', async () => {
     const { reads, lookups, endPause } = slowReads(150)
     const late = ['known', 'made-up', 'made-up'].map((name) => lookups.of(name).catch((error: unknown) => error))
     const errors = await Promise.all(late)

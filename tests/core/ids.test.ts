@@ -41,7 +41,7 @@ describe('an id', () => {
     expect(new Set(made).size).toBe(made.length)
   })
 
-  test('has 62 random bits besides its time and order', () => {
+  test('has 62 random bits in addition to its time and order', () => {
     const tails = new Set(Array.from({ length: 5000 }, () => makeId('req', later).slice(-16)))
     expect(tails.size).toBe(5000)
   })

@@ -155,7 +155,7 @@ describe('the catalog', () => {
     await left(watched, [/status of 402/])
   })
 
-  test('sends forms with files from the playground, as the code beside it does', async () => {
+  test('sends forms with files from the playground, as its sample code does', async () => {
     const owner = await dashboard.signedIn()
     await owner.api('/api/keys', { name: 'pictures', allowed_endpoints: ['weather.picture', 'weather.subscribe'] })
     const watched = await dashboard.visit('/playground?operation=weather.picture')

@@ -110,7 +110,7 @@ describe('a route below /api', () => {
 })
 
 describe('the declared access is what happens', () => {
-  test('without a session: missing_session, except where nobody has to be signed in', async () => {
+  test('without a session: missing_session, except on public routes', async () => {
     expect(await notRefused(who('owner', 'operator', 'staff'), 'missing_session')).toEqual([])
     expect(who('anybody').map(named).toSorted()).toEqual([
       'ALL /api/auth/*',

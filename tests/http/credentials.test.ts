@@ -84,7 +84,7 @@ describe('credentials (spec 5, 7, spec D2, D3)', () => {
       },
     )
 
-    test('Authorization wins over the key of a vendor beside it, and so does a key of ours', async () => {
+    test("Authorization wins over a vendor's key in the same request, and so does a key of ours", async () => {
       const vendors = { 'x-api-key': 'sk-ant-of-a-vendor', 'api-key': 'abc' }
       const bearer = { authorization: `Bearer ${key.secret}` }
       expect((await gateway.call('/v1/usage', { headers: { ...vendors, ...bearer } })).status).toBe(200)

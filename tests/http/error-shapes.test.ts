@@ -132,7 +132,7 @@ describe('the shape of failures (spec 7, spec D2)', () => {
       expect(message).toBe('count must be an integer from 1 to 200')
     })
 
-    test('what was received is shown, cut to 100 characters', async () => {
+    test('the received value is shown, cut to 100 characters', async () => {
       const { details } = await refusalOf(get(`q=a&country=${'😀'.repeat(300)}`))
       expect(details?.[0]?.received).toBe(`${'😀'.repeat(100)}...`)
     })

@@ -32,7 +32,7 @@ test('a record that is there at once is given as it is, and what fails at once t
   await expect(heldOpen(watched, Promise.reject(new Error('no database')))).rejects.toThrow('no database')
 })
 
-test('what fails after the first beat breaks the answer off', async () => {
+test('a failure after the first beat breaks the answer off', async () => {
   const record = Promise.withResolvers<object>()
   const answer = (await heldOpen(connection(), record.promise, 1)) as Response
   record.reject(new Error('no database'))

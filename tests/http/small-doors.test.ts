@@ -79,7 +79,7 @@ describe('a slip in a base URL', () => {
     )
   })
 
-  test('of somebody who opens a page gets the dashboard, and what fits nothing says so', async () => {
+  test('opened in a browser gets the dashboard, and an unknown path says so', async () => {
     const page = await gateway.call('/keys', { headers: { accept: 'text/html,*/*;q=0.8' } })
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect((await refusalOf(gateway.call('/nothing/at/all'))).message).toContain('/docs lists all endpoints')

@@ -44,7 +44,7 @@ async function silent(secret: string, path = PATH) {
   }
 }
 
-describe('answers that nobody takes', () => {
+describe('answers that are not read', () => {
   test('hold 32 MiB per account: those that were not read for the longest time end, and another account is served', async () => {
     const [hoarder, reader] = [await caller(), await caller()]
     const sockets = []

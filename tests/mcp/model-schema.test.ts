@@ -49,7 +49,7 @@ describe('the schema of a tool is one that every model takes', () => {
     },
   )
 
-  test('two names that would be the same stay two, also beside those that the gateway adds', () => {
+  test('two names that would be the same stay two, also among those that the gateway adds', () => {
     const names = ['max price usd', 'max[price]usd', 'max_price_usd_2']
     const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
     const { schema, restore } = modelSchema({ properties }, ['max_price_usd'])

@@ -77,7 +77,7 @@ test('a caller without a key learns what a call costs where it can be paid for, 
   expect(offered.result).toMatchObject({ isError: true, structuredContent: { error: { code: 'payment_required' } } })
 })
 
-test('what a message claims of itself must be whole and true, and nothing is held open for news that never come', async () => {
+test('the claims of a message about itself must be whole and true, and nothing is held open for news that never come', async () => {
   const cases: readonly (readonly [Sent, number, number])[] = [
     [{ method: 'tools/list', headers: { 'mcp-method': 'tools/call' } }, 400, -32020],
     [{ method: 'tools/list', meta: {} }, 400, -32602],

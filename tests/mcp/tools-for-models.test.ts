@@ -92,7 +92,7 @@ describe('the list of tools', () => {
   })
 })
 
-describe('what is wrong with arguments', () => {
+describe('wrong arguments', () => {
   test('is all in the text, by the names of the arguments', async () => {
     const text = await textOf('image_search', { q: '', count: 0, max_price_usd: 'much', idempotency_key: 'a' })
     for (const name of ['q ', 'count ', 'max_price_usd ']) expect(text).toContain(name)
@@ -104,7 +104,7 @@ describe('what is wrong with arguments', () => {
   })
 })
 
-describe('what a caller of MCP alone needs', () => {
+describe('a caller of MCP alone', () => {
   test('deep research has a default model, and lists others', async () => {
     const tool = (await toolsOf(key)).find(({ name }) => name === 'deep_research')
     const model = /Default: (\S+)\./.exec(tool?.inputSchema.properties['model']?.description ?? '')?.[1]

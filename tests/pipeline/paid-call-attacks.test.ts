@@ -215,7 +215,7 @@ describe('one wallet, many payments', () => {
     expect([calls.asked(), network.moved.length]).toEqual([3, 0])
   })
 
-  test('a payment that did not settle through our fault or our shutdown counts against nobody', async () => {
+  test('a payment that did not settle through our fault or our shutdown counts against no payer', async () => {
     const { network, payments } = calls
     const cutOff = async (shown: ShownPayment) => {
       const sending = Promise.withResolvers<void>()

@@ -289,7 +289,7 @@ class World {
   }
 }
 
-test('whatever is read when, counters that were read are what was committed, and nobody spends more than there is', async () => {
+test('in any order of reads, counters equal the committed state, and no account spends more than its balance', async () => {
   let read = 0
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 90, size: 'max' }), async (actions) => {

@@ -20,7 +20,7 @@ describe.skipIf(!canTrace)('the system calls of a charged request', () => {
     await removeFolder(folder)
   })
 
-  test('sync the log beside the database to the disk before each 200 is sent: a charge survives a power loss', async () => {
+  test('sync the log next to the database to the disk before each 200 is sent: a charge survives a power loss', async () => {
     const lines = await systemCalls(server.pid, ['fdatasync', 'sendto', 'sendmsg', 'write', 'writev'], async () => {
       for (let i = 0; i < CALLS; i++) {
         const answer = await fetch(`${server.url}/apis/v1/websearch/images/search?q=card&count=1`, {

@@ -43,7 +43,7 @@ describe.skipIf(!hasSqld)('on a libSQL server', () => {
     expect({ problems, charges }).toEqual({ problems: [], charges: 10 })
   })
 
-  test('doctor finds the server and the books sound, beside the gateway that serves from it', async () => {
+  test('doctor finds the server and the books sound while a gateway serves from it', async () => {
     let text = ''
     const env = { DATA_DIR: folders[0] ?? '', SECRET_KEY, DATABASE_URL: database.url, DATABASE_SYNC: 'promised' }
     const out = (piece: string) => {
@@ -57,7 +57,7 @@ describe.skipIf(!hasSqld)('on a libSQL server', () => {
     expect(found('books')).toEqual(['ok the books agree'])
   })
 
-  test('a database that dies during a call charges nobody for what they did not get', async () => {
+  test('a database that dies during a call charges no caller without an answer', async () => {
     await database.kill()
     const calls = Promise.all(Array.from({ length: 4 }, () => call(first)))
     await database.start()

@@ -107,7 +107,7 @@ describe('signals', () => {
   })
 })
 
-test('a gateway whose log nobody reads any more serves on', async () => {
+test('a gateway whose log lost its reader serves on', async () => {
   const folder = await dataFolder()
   const server = await startServer(folder)
   await server.closeOutput()

@@ -140,7 +140,7 @@ describe('sign-in', () => {
     }
   })
 
-  test('in the same browser replaces the previous session, whoever signs in; a wrong password does not', async () => {
+  test('in the same browser replaces the previous session of any account; a wrong password does not', async () => {
     const [ada, bob] = ['again@example.com', 'bob-again@example.com']
     const elsewhere = cookieOf(await post('/sign-up/email', newUser(ada)))
     await post('/sign-up/email', newUser(bob))

@@ -119,7 +119,7 @@ describe('attacks on the evm method', () => {
         expect(await overtaken(paying, unnamed)).toMatchObject({ kind: 'refused' })
       })
 
-      test('nor does x402 with an unsigned echo: whoever holds the authorization can write another echo for another gateway', async () => {
+      test('nor does x402 with an unsigned echo: a holder of the authorization can write another echo for another gateway', async () => {
         const [paying, terms] = [method(), termsOf()]
         const { more } = await offered(paying, terms)
         const shown = await readX402(paying, await sandbox.x402Signature(more['payment-required'] ?? ''))

@@ -182,7 +182,7 @@ describe('the evm method on its chain', () => {
       expect([(await received()) - before, (await counted('latest')) - sent]).toEqual([PRICE, 1])
     })
 
-    test('one that waits for its block is unknown on every check, never refused, whoever submitted it', async () => {
+    test('one that waits for its block is unknown on every check, never refused, from any submitter', async () => {
       const read = await credential()
       const waiting = {
         from: PAYER.address,

@@ -120,7 +120,7 @@ describe('settlement by a facilitator, which is believed as far as the chain con
     }
   })
 
-  test('what it settled counts after the operator went back to a relayer, or to another facilitator', async () => {
+  test('its settlements count after the operator went back to a relayer, or to another facilitator', async () => {
     const paying = method()
     const read = await payment(paying)
     const { outcome } = await settledWith('settles and hangs', read, paying)
@@ -135,7 +135,7 @@ describe('settlement by a facilitator, which is believed as far as the chain con
     expect(await method().lookUp(sent.handle)).toMatchObject({ kind: 'settled' })
   })
 
-  test('what we find wrong is never shown to it, and what it finds wrong is refused before anything runs', async () => {
+  test('a payment that we refuse is never shown to it, and one that it refuses is refused before anything runs', async () => {
     const paying = method()
     const poor = await payment(paying, 'x402 version 2', stranger())
     expect(await paying.validate(poor, TERMS)).toMatchObject({ error: { code: 'verification_failed' } })

@@ -176,7 +176,7 @@ describe('the upto method, and attacks on it', () => {
     expect((await received()) - before).toBe(1n)
   })
 
-  test('nobody but our relayer can settle what was signed for it, whatever it pays for gas', async () => {
+  test('only our relayer can settle an authorization signed for it, at any price for gas', async () => {
     const shown = await honest(method())
     const thief = stranger()
     await expect(calls(thief, UPTO_PROXY, settleCall(permitOf(shown), MAXIMUM))).rejects.toThrow()
@@ -207,7 +207,7 @@ describe('the upto method, and attacks on it', () => {
     expect((await received()) - before).toBe(0n)
   })
 
-  test('what expires unused never settles, and a spent nonce without our settlement neither', async () => {
+  test('an authorization that expired unused never settles, nor does a spent nonce without our settlement', async () => {
     const paying = method()
     const shown = await honest(paying)
     const over = { ...shown.handle, validBefore: Date.now() - 60_000 }

@@ -42,7 +42,7 @@ const DAMAGES: readonly (readonly [name: string, damage: (log: string) => void])
 ]
 
 for (const [name, damage] of DAMAGES)
-  test(`a log that is ${name} during charges costs nobody a charge, and the process ends`, async () => {
+  test(`a log that is ${name} during charges loses no charge, and the process ends`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-damaged-'))
     const ended = Promise.withResolvers<string>()
     const stores = await openTestStores({ folder, onFatal: ended.resolve })

@@ -188,7 +188,7 @@ test('the comparison finds a closing that is not the sum of its entries, one tha
   expect(await problems()).toEqual([])
 })
 
-test('a wrong balance is found beside a wrong closing of the same account, each with its own figures', async () => {
+test('a wrong balance is found together with a wrong closing of the same account, each with its own figures', async () => {
   for (const day of [0, 1, 2]) await grant(day)
   await close(3)
   await grant(4)

@@ -20,7 +20,7 @@ async function folder(): Promise<string> {
   return made
 }
 
-test('a user has one account, whoever asks and how often, and only the first of all may be operator', async () => {
+test('a user has one account, however often it is opened, and only the first of all may be operator', async () => {
   const stores = await openTestStores()
   const place = (userId: string) =>
     stores.directory.assign({ accountId: accountId(), userId, mayBeOperator: true, createdAt: NOON })

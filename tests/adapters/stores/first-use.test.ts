@@ -195,7 +195,7 @@ describe('after another opening', () => {
     })
   })
 
-  test('a key is read once, and a name that nobody has is looked up each time', async () => {
+  test('a key is read once, and an unknown name is looked up each time', async () => {
     const folder = await folderOf()
     const key = await withStores(folder, async ({ account, key: make }) => make(await account()))
     await withStores(folder, async ({ stores: { credentials, accounts } }) => {
@@ -218,7 +218,7 @@ describe('after another opening', () => {
     })
   })
 
-  test('what is opened counts its first money once, also for who asks at the moment of the commit', async () => {
+  test('an opened account counts its first money once, also for a reader at the moment of the commit', async () => {
     const folder = await folderOf()
     await withStores(folder, async (stores) => {
       const { journal, holds } = stores

@@ -52,7 +52,7 @@ describe('when the wait ends before the database answers', () => {
     expect(await charges()).toBe(0)
   })
 
-  test('what is queued behind a stuck commit is refused, and never written', async () => {
+  test('a record queued behind a stuck commit is refused, and never written', async () => {
     const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const stuck = gate()
     faults.before = () => stuck.opened

@@ -110,7 +110,7 @@ describe.skipIf(!hasSqld)('the connections to a libSQL server', () => {
     expect(types(sent).at(-1)).toBe('false,execute')
   })
 
-  test('closes a stream in which a batch failed as a whole: nobody waits for its lock, and no later read is old', async () => {
+  test('closes a stream in which a batch failed as a whole: no other waits for its lock, and no later read is old', async () => {
     const { client } = kept()
     const other = createClient({ url: database.url })
     await client.execute('CREATE TABLE held (n integer)')

@@ -221,7 +221,7 @@ test('close first completes what was submitted before: charges, notes and manage
   expect(await again.db.all(sql`SELECT count(*) AS n FROM requests`)).toEqual([{ n: 2 }])
 })
 
-test('what is asked of closed stores is refused, as if the database did not respond', async () => {
+test('a request to closed stores is refused, as if the database did not respond', async () => {
   const stores = await openTestStores({ folder: await sharedFolder() })
   const account = await stores.account()
   await stores.close()

@@ -56,7 +56,7 @@ async function unhandledIn(use: (database: NetworkDatabase) => Promise<void>): P
   }
 }
 
-test('a batch that the server rolls back by force fails once, and leaves no error that nobody handles', async () => {
+test('a batch that the server rolls back by force fails once, and leaves no unhandled error', async () => {
   const unhandled = await unhandledIn(async (database) => {
     for (const mode of ['write', 'read'] as const)
       await expect(database.batch(STATEMENTS, mode)).rejects.toMatchObject({ code: TIMED_OUT.code, statementIndex: 2 })
@@ -65,7 +65,7 @@ test('a batch that the server rolls back by force fails once, and leaves no erro
   expect(unhandled).toEqual([])
 })
 
-test('a step without a result before the first error leaves no error that nobody handles either', async () => {
+test('a step without a result before the first error leaves no unhandled error either', async () => {
   server.instead = answering((asked) => {
     const answer = rolledBackByForce(asked)
     answer.response.result?.step_results.splice(1, 1, null)

@@ -227,7 +227,7 @@ describe('a reversal', () => {
   const status = async (id: string) =>
     (await stores.db.all<{ status: number; cost: number }>(sql`SELECT status, cost FROM requests WHERE id = ${id}`))[0]
 
-  test('of a stuck charge removes it: nobody is charged, and nobody is given money', async () => {
+  test('of a stuck charge removes it: no account is charged, and none gets money', async () => {
     const account = await stores.account(1000)
     await setCredit(account, 10)
     const { record, reversal, id } = undoing(account, 40)

@@ -81,7 +81,7 @@ test('a paid top-up that the ledger refuses for any reason but being booked is n
   expect(await described(claim.id)).toHaveLength(1)
 })
 
-test('one that is already booked is reported as booked, once, whoever asks', async () => {
+test('one that is already booked is reported as booked, once', async () => {
   const claim = await sent(await stores.account())
   await job()
   const known = await stores.paymentClaims.find(claim.key)

@@ -49,7 +49,7 @@ describe('units', () => {
     expect(cost(units({ block: 1, minimum: 5 }), '{"data":[]}')).toBe(micros(5000))
   })
 
-  test('what the upstream reports beyond the maximum is not charged, but reported', () => {
+  test('an upstream figure beyond the maximum is not charged, but reported', () => {
     const charge = apiCharge({ price: units({ block: 1 }), version: 'v' }, parseDecimal('1000000000'), none)
     expect(charge).toMatchObject({
       ok: true,

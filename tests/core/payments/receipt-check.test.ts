@@ -118,7 +118,7 @@ test('of any period, one that was refused and then went through is named by the 
   expect(await claims.find(claim.key)).toMatchObject({ state: 'paid_unserved', paid: true })
 })
 
-test('a thousand transfers of dust hide neither a payment without a transfer nor the largest of what nobody explains', async () => {
+test('a thousand transfers of dust hide neither a payment without a transfer nor the largest unexplained transfer', async () => {
   now += 40 * DAY_MS
   const lost = await paid()
   now += DAY_MS

@@ -211,7 +211,7 @@ describe('a sign-up where mail is configured', () => {
     expect((await creditGiven(gateway)) - before).toBe(2 * CREDIT)
   })
 
-  test('is confirmed by a new password too, which takes the account from whoever signed up with the address', async () => {
+  test('is confirmed by a new password too, which takes the account from a stranger who signed up with the address', async () => {
     await open('mine@example.com', '192.0.3.1', 'the password of a thief')
     await mailbox.next()
     await open('mine@example.com', '192.0.4.1')

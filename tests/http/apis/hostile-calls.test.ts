@@ -132,7 +132,7 @@ describe('a bound of the price', () => {
   })
 })
 
-describe('what is judged is what goes up', () => {
+describe('the judged request is the one that goes up', () => {
   const body = (schema: object, contentType: 'application/json' | 'application/x-www-form-urlencoded') =>
     ({
       ...{ method: 'POST', effect: 'write', body: { contentType, required: true, schema: { ...schema } } },

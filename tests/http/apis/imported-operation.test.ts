@@ -111,7 +111,7 @@ describe('a call with a key', () => {
   })
 })
 
-describe('what is sold', () => {
+describe('the operations on sale', () => {
   test('other paths are 404, other methods 405 with Allow, path values that lead elsewhere 400; all with limit headers', async () => {
     const { as, key, upstream } = await selling([
       { id: 'one', path: '/v1/cities/{city}', parameters: [{ ...CITY, in: 'path', style: 'simple' }] },

@@ -81,7 +81,7 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec D12)'
     expect(await moved(async () => expect((await paid(credential)).status).toBe(200))).toBe(10_000n)
   })
 
-  test("is in the operator's report, beside calls with keys", async () => {
+  test("is in the operator's report, with the calls by key", async () => {
     const read = async () => {
       const answer = await gateway.control('/api-report')
       const [report] = ((await answer.json()) as ApiReport).apis

@@ -71,7 +71,7 @@ describe('an upstream that asks in the Payment scheme (MPP)', () => {
     expect([upstream.calls.length, await spent(), await states()]).toEqual([1, 0, []])
   })
 
-  test('is not paid twice for one challenge, whoever calls', async () => {
+  test('is not paid twice for one challenge, from any account', async () => {
     const { call, payments, states } = await paying({
       asks: (url) => asksByScheme(url, { id: 'the same' }),
       paid: FAILS,

@@ -123,7 +123,7 @@ describe('once signed', () => {
     expect([(await writing.payments()).length, await writing.states()]).toEqual([1, ['signed']])
   })
 
-  test('what may be cashed counts towards the daily maximum, under any concurrency, until it expired unused', async () => {
+  test('a payment that can be cashed counts towards the daily maximum, under any concurrency, until it expired unused', async () => {
     const {
       call,
       payments,
@@ -149,7 +149,7 @@ describe('once signed', () => {
     await booksAgree()
   })
 
-  test('what was cashed without an answer is booked to the house once, and those of three accounts disable the API', async () => {
+  test('a payment cashed without an answer is booked to the house once, and those of three accounts disable the API', async () => {
     const {
       call,
       another,

@@ -142,7 +142,7 @@ describe("an imported operation whose price follows from its answer, paid by x40
     expect(upstream.calls).toHaveLength(1)
   })
 
-  test('a key without money is offered it too, and pays by it beside its key; a quote and a maximum price come first', async () => {
+  test('a key without money is offered it too, and pays by it in a call with its key; a quote and a maximum price come first', async () => {
     const key = await gateway.key(await gateway.account())
     const refused = await gateway.as(key, PATH)
     expect(await verdict(refused.clone())).toBe('402 insufficient_balance +x402')

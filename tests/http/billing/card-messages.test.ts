@@ -157,7 +157,7 @@ describe('card processor messages, in any order and concurrently', () => {
     expect((await billing()).paid_micros_usd).toBe(50_000_000 - 103 * 100_000)
   })
 
-  test('what no message reported is found by the daily comparison, for 120 days; a failed one is retried', async () => {
+  test('a payment without a message is found by the daily comparison, for 120 days; a failed one is retried', async () => {
     const pages: string[] = []
     for (let page = 0; page < 5; page++) pages.push(await paidPage())
     for (const page of pages) stripe.giveBack('refund', page, 2000)

@@ -130,7 +130,7 @@ describe('/docs/guide', () => {
     expect(await html(`${BASE}/nosuch`)).toContain('<h1>There is no such page</h1>')
   })
 
-  test('serves the JSON Schema of gateway.yaml, alone and beside its page', async () => {
+  test('serves the JSON Schema of gateway.yaml, alone and with its page', async () => {
     for (const path of ['/schemas/gateway.json', `${BASE}/gateway.schema.json`]) {
       const answer = await gateway.call(path)
       expect(answer.headers.get('content-type')).toBe('application/json')

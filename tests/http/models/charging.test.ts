@@ -205,7 +205,7 @@ describe('X-Cost-Mode and X-Max-Price-USD', () => {
   })
 })
 
-describe('who may call which model', () => {
+describe('access to models', () => {
   const code = async (answer: Response) =>
     `${answer.status} ${((await answer.json()) as { error: { code: string } }).error.code}`
 

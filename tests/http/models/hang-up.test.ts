@@ -504,7 +504,7 @@ describe('the process shuts down (spec D4)', () => {
     expect(await settled(balance)).toBe(0)
   })
 
-  test('a stream that nobody listens to is charged by estimate', async () => {
+  test('a stream without a listener is charged by estimate', async () => {
     const { key, balance } = await gateway.funded()
     held()
     const answer = await chat(key, 'thinker')

@@ -123,7 +123,7 @@ describe.each(Object.entries(WIRES))('Idempotency-Key on %s (spec D5)', (_, wire
     expect([vendor.received.length, await paid()]).toEqual([1, COST])
   })
 
-  test('of many requests at once the model is called once; the others wait for its answer, and nobody pays twice', async () => {
+  test('of many requests at once the model is called once; the others wait for its answer, and one pays', async () => {
     vendor.answer = wire.vendor
     const all = await Promise.all(
       Array.from({ length: 6 }, async () => {

@@ -35,7 +35,7 @@ function arrived(text: string, parts: number | null = null): ReceivedBody {
 }
 
 describe('a body over 1 MiB is read off the thread that serves', () => {
-  test('what is read of it is the same, to the byte', async () => {
+  test('its readings are the same, to the byte', async () => {
     const parser = new BodyParser()
     for (const more of [`,"user":"${LONG_TEXT}"`, `,"stream":true,"user":"${LONG_TEXT}é\\"}{"`]) {
       const here = CHAT_COMPLETIONS.read(bytes(chat(more)), PATH)

@@ -194,7 +194,7 @@ test('when the upstream that speaks Responses is down, the next one serves the c
   expect(vendor.received.map(({ path }) => path)).toEqual(['/native/v1/responses'])
 })
 
-describe('what is refused', () => {
+describe('refused requests', () => {
   const user = (...content: object[]) => ({ role: 'user', content })
   const FILM = { type: 'video_url', video_url: { url: 'https://films.example/1.mp4' } }
   test.each([

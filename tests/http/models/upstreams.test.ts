@@ -197,7 +197,7 @@ describe('the places of an upstream', () => {
 })
 
 describe('a family of models', () => {
-  test("has a window of its own beside the key's, capped at the upstream's quota (spec 8)", async () => {
+  test("has a window of its own in addition to the key's, capped at the upstream's quota (spec 8)", async () => {
     const { key } = await gateway.funded()
     const call = () => gateway.chat(key, { model: 'family', max_tokens: 20 })
     const answers = [await call(), await call(), await call()]

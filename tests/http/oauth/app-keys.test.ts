@@ -38,7 +38,7 @@ async function connected(open: Harness, limit: number | null = null) {
 let made = 0
 const statusOf = async (secret: string, open = gateway) => (await open.as(secret, SEARCH)).status
 
-describe('what an app creates spends from its limit', () => {
+describe('the keys of an app spend from its limit', () => {
   test('its keys and its own calls together never pass it, however many ask at once, also after a restart', async () => {
     const open = await openHarness()
     const app = await connected(open, 0.03)
@@ -63,7 +63,7 @@ describe('what an app creates spends from its limit', () => {
     await closeReconciled(again)
   })
 
-  test('a successor of its key counts there too, whoever rotated it', async () => {
+  test('a successor of its key counts there too, rotated by the app or the owner', async () => {
     const app = await connected(gateway, 0.01)
     const { key, secret } = await app.make()
     const byApp = await read<KeyWithSecret>(app.byApp(`/v1/keys/${key.id}/rotate`, {}), 201)

@@ -73,7 +73,7 @@ describe('an app whose client_id is the URL of its metadata document', () => {
     expect((await opened(id)).searchParams.get('error')).toBe('invalid_client')
   })
 
-  test('is named in plain text, beside the host of its URL', async () => {
+  test('is named in plain text, with the host of its URL', async () => {
     const id = publish({ client_name: '\u202eAn\neditor', logo_uri: 'javascript:alert(1)', skip_consent: true })
     expect((await opened(id)).pathname).toBe('/consent')
     const owner = await gateway.owner()

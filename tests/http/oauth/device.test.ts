@@ -67,7 +67,7 @@ describe('a device (RFC 8628)', () => {
     expect((await poll(deviceCode)).body.error).toBe('access_denied')
   })
 
-  test('belongs to the first owner who reviewed it: nobody else decides, nobody without a session, nobody without reviewing', async () => {
+  test('belongs to the first owner who reviewed it: no other owner, no visitor, and no owner without a review decides', async () => {
     const { deviceCode, userCode } = await start()
     expect((await decide('approve', userCode)).status).toBe(400)
     await page(userCode)
@@ -85,7 +85,7 @@ describe('a device (RFC 8628)', () => {
     expect((await poll(deviceCode)).body.error).toBe('authorization_pending')
   })
 
-  test('cannot be bound to a person by whoever requests the code', async () => {
+  test('cannot be bound to a person by the requester of the code', async () => {
     const { userCode } = await start({ user_id: 'somebody' })
     const shown = (await (await page(userCode)).json()) as Record<string, unknown>
     expect(shown['client_id']).toBe('gateway-cli')

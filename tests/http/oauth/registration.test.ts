@@ -146,7 +146,7 @@ describe('dynamic registration (RFC 7591)', () => {
     expect(Number(all[5]?.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('is deleted after 30 days if nobody approved the app; an app in use stays', async () => {
+  test('is deleted after 30 days if no owner approved the app; an app in use stays', async () => {
     const unused = String((await register({})).body['client_id'])
     const used = String((await register({ redirect_uris: ['http://127.0.0.1:7777/callback'] })).body['client_id'])
     await app.connect('data:read offline_access', ['/mcp'], used)
@@ -158,7 +158,7 @@ describe('dynamic registration (RFC 7591)', () => {
     expect(await gateway.core.grants.app('gateway-cli')).not.toBeNull()
   })
 
-  test('holds at most 10,000 apps that nobody approved: the oldest are deleted first', async () => {
+  test('holds at most 10,000 unapproved apps: the oldest are deleted first', async () => {
     const rows = Array.from({ length: 10_050 }, (_, i) => ({
       id: `flood-${i}`,
       clientId: `flood-${i}`,
@@ -174,7 +174,7 @@ describe('dynamic registration (RFC 7591)', () => {
   })
 })
 
-test("nobody can call the library's routes for client and resource records and userinfo", async () => {
+test("the library's routes for client and resource records and userinfo cannot be called", async () => {
   for (const path of ['/oauth2/create-client', '/oauth2/get-clients', '/oauth2/delete-client'])
     expect((await app.call(`/api/auth${path}`, { method: 'POST' })).status).toBe(404)
   for (const path of [

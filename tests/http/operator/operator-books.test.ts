@@ -98,7 +98,7 @@ describe('the books of a month', () => {
       expect(listed).toMatch(row)
   })
 
-  test('end quietly when whoever reads the command has enough', async () => {
+  test('end quietly when the reader of the command closes its pipe', async () => {
     const closed = () => {
       throw Object.assign(new Error('broken pipe'), { code: 'EPIPE' })
     }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { openHarness } from '../../support/harness'
 import { type AccountBody, closeReconciled, read } from '../owner-bench'
 
-test('the log has each act of an operator and of the console once, whoever asked by which way, and nothing else of the audit', async () => {
+test('the log has each act of an operator and of the console once, by every way in, and nothing else of the audit', async () => {
   const gateway = await openHarness()
   const operator = await gateway.owner('root@example.com')
   const customer = await gateway.owner('ada@example.com')

@@ -77,7 +77,7 @@ describe('a debit', () => {
     await gateway.core.ledger.release(`req_${id.slice(5)}`)
   })
 
-  test('beside parallel calls and other debits takes what is there, and no more', async () => {
+  test('during parallel calls and other debits takes the available balance, and no more', async () => {
     const { secret } = await keyBench(owner).create()
     const acts = Array.from({ length: 60 }, (_, n) =>
       n % 3 === 0
@@ -232,7 +232,7 @@ describe('the refund of a card payment', () => {
     expect(await balance()).toMatchObject({ paid: usd(15), debt: 0 })
   })
 
-  test('that the bank returns later gives the balance its money back, once, whoever notices first', async () => {
+  test('that the bank returns later gives the balance its money back, once, by message or by comparison', async () => {
     const { id: payment, page } = await paid()
     stripe.setRefunding('pending')
     const { refund: pending } = await read<OneRefund>(refund(payment, { usd: '5' }))

@@ -517,7 +517,7 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
       return { init, balance }
     }
 
-    test('by evm, the credential beside the key', async () => {
+    test('by evm, the credential together with the key', async () => {
       const { init, balance } = await asOwner()
       const asked = await gateway.call(PATH, init)
       expect(Challenge.deserialize(challengeIn(asked))).toMatchObject({ header: 'Payment-Authorization' })

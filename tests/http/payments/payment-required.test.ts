@@ -66,7 +66,7 @@ describe('payment (spec 1.3, 4, 7, spec D2, D5)', () => {
       expect(asked()).toBe(before)
     })
 
-    test('wrong input is 400 before it is 402: nobody is invited to pay for what cannot be served', async () => {
+    test('wrong input is 400 before it is 402: no payment is requested for a call that cannot be served', async () => {
       expect(await verdictOf(gateway.call(`${IMAGES}?q=`))).toBe('400 invalid_parameter')
       expect(await verdictOf(gateway.call(CONTEXT))).toBe('400 missing_parameter')
       expect(await verdictOf(gateway.call(IMAGES_CALL, { headers: { accept: 'text/html' } }))).toBe(

@@ -54,7 +54,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
   const claim = async (credential: string) =>
     gateway.core.stores.paymentClaims.find(Credential.deserialize(credential).challenge.id)
 
-  test('who hangs up while the source works has paid for it: the same signature buys no second call of it', async () => {
+  test('a caller that hangs up while the source works has paid: the same signature buys no second call of it', async () => {
     const credential = await bought()
     const before = gateway.images.asked.length
     const amount = await moved(async () => {
@@ -168,7 +168,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
       })
     })
 
-    test('to a key that cannot pay it is the Bearer form beside the Payment challenge (spec D2)', async () => {
+    test('to a key that cannot pay it is the Bearer form with the Payment challenge (spec D2)', async () => {
       const key = await gateway.key(await gateway.account(), { spending_limit: 0.001 })
       const answer = await gateway.as(key, IMAGES_CALL)
       expect(answer.headers.get('www-authenticate')).toMatch(
@@ -178,7 +178,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
       expect(await verdict(await paid(once))).toBe('200 ok')
     })
 
-    test('is not sent for input that cannot be served: nobody pays for a 400', async () => {
+    test('is not sent for input that cannot be served: a 400 costs nothing', async () => {
       expect(await verdict(await gateway.call('/apis/v1/websearch/images/search'))).toBe('400 missing_parameter')
     })
 
@@ -333,7 +333,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
    * Already used: `no other query ... and not twice`; while it runs: `of many at once`. Node dead: `a node that is dead`, `dies before
    * the sending`; node slow: tests/contracts/tempo-payment. Sent, reply lost: `a reply that is lost`. Wallet drained: `empties the wallet`.
    */
-  describe('what each broken payment gets', () => {
+  describe('the answer to each broken payment', () => {
     const header = async () => (await gateway.call(IMAGES_CALL)).headers.get('www-authenticate') ?? ''
     const changed = async (change: (c: Credential.Credential) => Credential.Credential) =>
       Credential.serialize(change(Credential.deserialize(await bought())))
@@ -418,7 +418,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
       expect([amount, gateway.images.asked.length - before]).toEqual([0n, 0])
     })
 
-    test('the new challenge beside an expired one is paid and served', async () => {
+    test('the new challenge that comes with an expired one is paid and served', async () => {
       const late = await paid(await sandbox.lie(expiredChallenge(await header(), SECRET), {}))
       expect(await late.clone().json()).toMatchObject({
         error: { type: 'billing_error', code: 'payment_expired', price: { amount: '0.005' } },

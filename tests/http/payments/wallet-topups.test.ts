@@ -77,7 +77,7 @@ describe('POST /v1/wallet/topups (spec 3)', () => {
     }
   })
 
-  test('the same credential at once and again: one top-up, money moves once, nobody is asked to pay a second time', async () => {
+  test('the same credential at once and again: one top-up, money moves once, and no second payment is requested', async () => {
     const credential = await bought()
     const amount = await moved(async () => {
       const all = await Promise.all(

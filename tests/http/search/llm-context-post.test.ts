@@ -79,7 +79,7 @@ describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec D5)', () => {
       },
     )
 
-    test('every unknown member is listed, beside every wrong one', async () => {
+    test('every unknown member is listed, with every wrong one', async () => {
       const { details } = await refusalOf(post({ count: 0, one: 1, two: 2 }))
       expect(details?.map(({ param }) => param).toSorted()).toEqual(['count', 'one', 'q', 'two'])
     })

@@ -303,7 +303,7 @@ describe('412', () => {
   })
 })
 
-describe('what the network refuses, and what goes wrong on the way: nothing is charged', () => {
+describe('refusals of the network and failures on the way: nothing is charged', () => {
   const fault = (what: Parameters<ReturnType<typeof sandbox>['faults']['set']>[1]) =>
     sandbox().faults.set(ADA.id, what, 1)
   const costsNothing = async (run: () => Promise<Told>) => {

@@ -133,7 +133,7 @@ describe('the cookie of the button', () => {
   })
 })
 
-describe('an approval that nobody confirms', () => {
+describe('an approval without a confirmation', () => {
   const revokeOverdue = () => gateway.gateway.social?.approvals.revokeOverdue(AbortSignal.timeout(30_000))
 
   test('cannot be confirmed after ten minutes, and is revoked at the network', async () => {

@@ -142,7 +142,7 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
     expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
   })
 
-  test('the sandbox is not served beside it', async () => {
+  test('the sandbox is not served with it', async () => {
     expect((await gateway.call('/sandbox/social')).status).toBe(404)
     expect((await gateway.call('/sandbox/social/2/users/me')).status).toBe(404)
   })

@@ -12,7 +12,7 @@ const read = async (path: string) => {
   return { answer, body: (await answer.json()) as Record<string, unknown> }
 }
 
-describe('what an app discovers', () => {
+describe('discovery by an app', () => {
   test.each(['/mcp', '/v1', '/apis/v1'])('for %s: the authorization server (RFC 9728, spec 5.2)', async (path) => {
     const { answer, body } = await read(`/.well-known/oauth-protected-resource${path}`)
     expect(answer.status).toBe(200)

@@ -140,7 +140,7 @@ describe('GET /api/events', () => {
     await resumed.close()
   })
 
-  test('begins with `missed` when it does not know what happened since, and tells nobody of another account', async () => {
+  test('begins with `missed` when events since then are unknown, and reports no event to another account', async () => {
     const { events_mark: theirs } = await accountOf(other)
     await keyBench(other).create()
     for (const unknown of [theirs, 'of a process before this one.3', '']) {

@@ -97,7 +97,7 @@ describe('GET /api/requests/{id} of a failed call', () => {
   })
 })
 
-test('a charged call is explained with its times beside its arithmetic', async () => {
+test('a charged call is explained with its times and its arithmetic', async () => {
   gateway.images.answer = async () => {
     gateway.clock.advance(1234)
     return ok({ body: '{}' })

@@ -330,7 +330,7 @@ describe('GET /v1/credits/balance (spec D8)', () => {
     expect((await balance(key)).api_key).toMatchObject({ remaining_micros_usd: 0, used_micros_usd: 2 * PRICE })
   })
 
-  test('what a call under way holds is not available', async () => {
+  test('the hold of a call under way is not available', async () => {
     const key = await gateway.key(await gateway.account())
     let during: { available_balance_micros_usd: number } | null = null
     gateway.images.answer = async () => {

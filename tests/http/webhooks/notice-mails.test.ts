@@ -45,7 +45,7 @@ async function round(): Promise<void> {
   await gateway.gateway.noticeMails?.run(new AbortController().signal)
 }
 
-test('what the owner chose is mailed once, and what follows within 15 minutes comes in one mail', async () => {
+test('a chosen event is mailed once, and those of the next 15 minutes come in one mail', async () => {
   const owner = await newOwner()
   await happens(owner.id, 'balance.low', { balance_micros_usd: 900_000 })
   await happens(owner.id, 'key.created')

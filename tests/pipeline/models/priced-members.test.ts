@@ -71,7 +71,7 @@ describe('a token price covers all members', () => {
   })
 })
 
-describe('what costs nothing of its own passes', () => {
+describe('members without a cost of their own pass', () => {
   test('in a chat: what agents say of themselves, open members of servers, hints about caches, a tool without a type', () => {
     const sent = {
       ...{ client_metadata: { turn: 1 }, session_id: 's', store: true, usage: { include: true } },

@@ -60,7 +60,7 @@ describe('the limits of a stream', () => {
 describe('JSON of any depth', () => {
   const nested = (levels: number) => `${'{"a":['.repeat(levels / 2)}${']}'.repeat(levels / 2)}`
 
-  test('is read without its parts that nest too deeply, and with what stands before, beside and behind them', () => {
+  test('is read without its parts that nest too deeply, and with the parts around them', () => {
     for (const levels of [2, READ_DEPTH, 400_000]) {
       const text = `{"before":1,"deep":${nested(levels)},"list":[${nested(levels)},2],"usage":{"output":7}}`
       expect(readableJson(text)).toMatchObject({ before: 1, list: [{}, 2], usage: { output: 7 } })

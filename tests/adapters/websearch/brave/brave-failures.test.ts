@@ -45,7 +45,7 @@ const answering = (status: number, body: string, headers = {}) => {
   return failure()
 }
 
-describe('what Brave says about our own account is never shown to a caller', () => {
+describe('messages of Brave about our own account are never shown to a caller', () => {
   test.each([
     ['a bad key, which is 422', 422, TOKEN_INVALID],
     ['a plan without it', 400, errorBody(400, 'OPTION_NOT_IN_PLAN', { component: 'authentication' })],

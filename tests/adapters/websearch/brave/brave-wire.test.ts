@@ -131,7 +131,7 @@ describe('LLM context on the wire', () => {
     expect(brave.last.query.getAll('goggles')).toEqual(goggles)
   })
 
-  test('what is too long for a URL is sent as a JSON body with the same names, typed', async () => {
+  test('a query too long for a URL is sent as a JSON body with the same names, typed', async () => {
     const goggles = ['/a$boost\n'.repeat(500)]
     await context({ goggles, enable_local: false, 'x-loc-city': 'Bern' })
     expect(brave.last).toMatchObject({ method: 'POST', path: '/res/v1/llm/context' })

@@ -35,7 +35,7 @@ describe('rule books of hosted goggles', () => {
     expect(fate).toEqual({ kind: 'boosted', strength: 7 })
   })
 
-  test('beside an inline rule that changes with each call, it is built once', () => {
+  test('together with an inline rule that changes with each call, it is built once', () => {
     const big = long('a')
     built([big])
     for (let call = 0; call < 50; call++) {

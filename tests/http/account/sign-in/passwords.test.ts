@@ -208,7 +208,7 @@ describe('an email address', () => {
     expect(await signIn(gateway, owner.email, NEW)).toBe(200)
   })
 
-  test('gets at most ten links an hour, whoever asks for them', async () => {
+  test('gets at most ten links an hour, from any address', async () => {
     const victim = await confirmed()
     gateway.clock.advance(3_600_000)
     const thieves = [await confirmed(), await confirmed()]
