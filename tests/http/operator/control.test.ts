@@ -349,30 +349,6 @@ describe('price', () => {
   })
 })
 
-describe('requests for higher limits', () => {
-  test('are listed while pending and decided from the console, which the audit log names', async () => {
-    const wish = {
-      peak_rpm: 900,
-      peak_tpm: 1,
-      endpoints: ['image-search'],
-      use_case: 'More pictures for the shop, please.',
-    }
-    const { request } = await read<{ request: { id: string } }>(bob.api('/api/limit-requests', wish), 201)
-    expect(await command<unknown>('/limit-requests?status=pending')).toMatchObject({
-      requests: [{ id: request.id, email: 'bob@example.com' }],
-    })
-    expect(await refused(`/limit-requests/${request.id}/decline`, {})).toMatchObject({
-      status: 400,
-      code: 'missing_parameter',
-    })
-    const rows = await newRows(() => command(`/limit-requests/${request.id}/approve`, { reason: 'Fine.' }))
-    expect(rows).toMatchObject([{ ...CONSOLE, action: 'limits.approved', account_id: bobId }])
-    expect(await accountOf(bob)).toMatchObject({ tier: 'growth' })
-    expect(await command<unknown>('/limit-requests?status=pending')).toEqual({ requests: [], next_cursor: null })
-    expect(await refused('/limit-requests/lim_none/approve', {})).toMatchObject({ status: 404 })
-  })
-})
-
 describe('the control socket', () => {
   test.each([
     ['grants', { usd: '1' }],

@@ -1,16 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { OneOperatorAccount, OperatorAccountPage } from '../../../server/http/operator/record'
 import { type Harness, openHarness } from '../../support/harness'
-import {
-  type AccountBody,
-  auditRows,
-  callWith,
-  closeReconciled,
-  keyBench,
-  type Owner,
-  read,
-  refusalOf,
-} from '../owner-bench'
+import { type AccountBody, auditRows, closeReconciled, keyBench, type Owner, read, refusalOf } from '../owner-bench'
 
 let gateway: Harness
 let operator: Owner
@@ -72,20 +63,8 @@ describe('an operator', () => {
     expect((await accounts(`?search=${id}`)).accounts).toEqual(before)
   })
 
-  test('sets limits that apply to the next call, and resets them', async () => {
-    const limits = (body: unknown) => operator.api(`/api/operator/accounts/${id}/limits`, body)
-    await read(limits({ limits: { rpm: 1, tpm: 1000, concurrency: 1 } }))
-    const { secret } = await keyBench(owner).create()
-    expect(await callWith(gateway, secret)).toBe('200')
-    expect(await callWith(gateway, secret)).toBe('429 rate_limit_exceeded')
-    expect(await read<unknown>(limits({ limits: null }))).toMatchObject({ account: { tier: 'free' } })
-    expect(await callWith(gateway, secret)).toBe('200')
-    expect(await refusalOf(limits({}))).toMatchObject({ status: 400, code: 'missing_parameter' })
-    for (const wrong of [{ limits: { rpm: 0, tpm: 1, concurrency: 1 } }, { limits: 'more' }])
-      expect(await refusalOf(limits(wrong))).toMatchObject({ status: 400, code: 'invalid_parameter' })
-  })
-
   test('sets how many live keys an account may have, and restores the default', async () => {
+    await keyBench(owner).create()
     const maxKeys = (keys: unknown) => operator.api(`/api/operator/accounts/${id}/max-keys`, { keys })
     expect(await read<unknown>(maxKeys(1))).toMatchObject({ account: { most_keys: 1 } })
     expect(await refusalOf(owner.api('/api/keys', { name: 'one too many' }))).toMatchObject({ code: 'limit_reached' })

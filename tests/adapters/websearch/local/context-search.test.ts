@@ -148,36 +148,7 @@ describe('matching', () => {
   })
 })
 
-describe('safesearch', () => {
-  test.each([['off'], [undefined]] as const)('%p keeps adult pages', async (safesearch) => {
-    const body = await ask('nightclub', safesearch ? { safesearch } : {})
-    expect(urls(body).sort()).toEqual(['https://adult.example/nightclub', 'https://plain.example/nightclub'])
-  })
-
-  test.each([['moderate'], ['strict']] as const)('%p drops adult pages', async (safesearch) => {
-    expect(urls(await ask('nightclub', { safesearch }))).toEqual(['https://plain.example/nightclub'])
-  })
-})
-
 describe('budgets', () => {
-  test('count and maximum_number_of_urls both limit the pages', async () => {
-    expect(urls(await ask('quartz', { count: 3 }))).toHaveLength(3)
-    expect(urls(await ask('quartz', { maximum_number_of_urls: 2 }))).toHaveLength(2)
-    expect(
-      urls(await ask('quartz', { count: 50, maximum_number_of_urls: 50, maximum_number_of_tokens: 32768 })),
-    ).toHaveLength(30)
-  })
-
-  test('maximum_number_of_snippets limits the snippets in total', async () => {
-    expect(snippets(await ask('quartz', { maximum_number_of_snippets: 7 }))).toHaveLength(7)
-    expect(snippets(await ask('quartz', { maximum_number_of_snippets: 1 }))).toHaveLength(1)
-  })
-
-  test('maximum_number_of_snippets_per_url limits the snippets of each page', async () => {
-    const body = await ask('quartz', { count: 3, maximum_number_of_snippets_per_url: 2 })
-    expect(body.grounding.generic.map((page) => page.snippets.length)).toEqual([2, 2, 2])
-  })
-
   test('maximum_number_of_tokens limits titles and snippets together, and is almost used up', async () => {
     for (const most of [1024, 3000, 8192, 32768]) {
       const body = await ask('quartz', { maximum_number_of_tokens: most, maximum_number_of_snippets: 256 })

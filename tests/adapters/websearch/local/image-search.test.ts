@@ -77,10 +77,6 @@ describe('matching', () => {
     expect(titles(body)).toEqual(['Credit card icon', 'Credit card plus icon', 'Wallet icon', 'Card sim icon'])
     expect(body.results.map((result) => result.confidence)).toEqual(['high', 'high', 'medium', 'low'])
   })
-
-  test('count limits the results', async () => {
-    expect(titles(await ask('credit card', { count: 2 }))).toHaveLength(2)
-  })
 })
 
 describe('safesearch', () => {

@@ -260,16 +260,6 @@ describe('parameters', () => {
       )
   })
 
-  test("enable_source_metadata adds the pages' metadata", async () => {
-    const url = bench.at('p0.test/doc')
-    const { sources } = await ask({ enable_source_metadata: true })
-    expect(sources[url]).toMatchObject({
-      site_name: 'p0.test',
-      description: 'Excerpt of quartz',
-      fetched_content_timestamp: bench.now / 1000,
-    })
-  })
-
   test('goggles move, keep and remove pages, by address, title and text', async () => {
     expect(paths(await ask({ goggles: ['$discard\n$site=p3.test'] }))).toEqual(['p3.test/doc'])
     expect(paths(await ask({ goggles: ['$discard,site=p3.test'] }))).not.toContain('p3.test/doc')
@@ -344,14 +334,6 @@ describe('freshness', () => {
   test('a range: what is not known to be within is left out', async () => {
     expect(paths(await ask({ freshness: '2025-01-05to2025-01-06' })).sort()).toEqual(['engine.test/a', 'old.test/a'])
     expect(paths(await ask({ freshness: '2025-01-05to2025-01-05' }))).toEqual(['old.test/a'])
-  })
-
-  test('ages have the format of the api-version', async () => {
-    const url = bench.at('old.test/a')
-    const age = async (version: '2026-02-06' | '2026-07-31') =>
-      (await ask({ 'api-version': version })).sources[url]?.['age']
-    expect(await age('2026-07-31')).toHaveLength(4)
-    expect(await age('2026-02-06')).toHaveLength(3)
   })
 })
 
