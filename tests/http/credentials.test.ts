@@ -42,7 +42,7 @@ describe('credentials (spec 5, 7, spec D2, D3)', () => {
       ['a tab after Bearer', (secret) => `Bearer\t${secret}`],
       ['a Bearer of another issuer', () => 'Bearer eyJhbGciOiJIUzI1NiJ9.e30.x'],
       ['Bearer in quotes', (secret) => `Bearer "${secret}"`],
-    ])('%s is a credential that nobody knows: 401 invalid_api_key, never "none"', async (_, form) => {
+    ])('%s is an unknown credential: 401 invalid_api_key, never "none"', async (_, form) => {
       const before = gateway.images.asked.length
       expect(await verdictOf(authorized(form(key.secret)))).toBe('401 invalid_api_key')
       expect(await verdictOf(authorized(form(key.secret), '/v1/usage'))).toBe('401 invalid_api_key')

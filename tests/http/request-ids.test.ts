@@ -18,7 +18,7 @@ describe('request ids (spec 5.3, spec D1)', () => {
     gateway.as(key, path, id === null ? {} : { headers: { 'x-request-id': id } })
 
   test.each(['a', 'order-7', 'A.b_c:D-9', 'x'.repeat(128), 'req_notreallyours'])(
-    "a valid X-Request-ID %p is echoed, beside the gateway's id",
+    "a valid X-Request-ID %p is echoed, with the gateway's id",
     async (id) => {
       const answer = await called(id)
       expect(answer.headers.get('x-request-id')).toBe(id)

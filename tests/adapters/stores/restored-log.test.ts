@@ -35,7 +35,7 @@ const logOf = (of = stores) => readFile(`${of.file}.log`)
 const problemOf = (file: string, log: Uint8Array) => joinProblem(file, log, TEST_THREADS)
 
 test.skipIf(IS_SERVER)(
-  'a log continues a copy that nobody served since, and says how many groups the copy lacks',
+  'a log continues a copy that no gateway served since, and says how many groups the copy lacks',
   async () => {
     await charges(4)
     const copy = copied('copy.db')

@@ -55,7 +55,7 @@ describe('refunds and disputes that cannot be right', () => {
     ['of half a cent', 0.5, {}],
     ['of an amount beyond counting', 1e300, {}],
   ])(
-    '%s are listed and never booked, by message or reconcile --apply; what is right beside them is',
+    '%s are listed and never booked, by message or reconcile --apply; correct ones in the same list are',
     async (_what, amount, more) => {
       const { opened, topup } = await page()
       await told('checkout.session.completed', { id: opened })

@@ -139,17 +139,6 @@ describe('the list', () => {
     expect(await walk('')).toEqual({ seen: ids, pages: [50, 1] })
   })
 
-  test.each([
-    [1, 51],
-    [17, 3],
-    [51, 1],
-    [200, 1],
-  ])('with a limit of %d needs %d pages', async (limit, pages) => {
-    const walked = await walk(`limit=${limit}`)
-    expect(walked.seen).toEqual(ids)
-    expect(walked.pages).toHaveLength(pages)
-  })
-
   test('continues after its cursor, even when a key was created in between', async () => {
     const own = keyBench(lister)
     const first = await own.list('?limit=10')

@@ -221,21 +221,6 @@ describe('GET /v1/usage (spec 4.6, spec D8)', () => {
       expect(await explained('order-7')).toEqual(body)
     })
 
-    test("by a repeated client id finds the newest call; the gateway's id still finds the older one", async () => {
-      const headers = { 'x-request-id': 'again' }
-      const older = (await gateway.as(key, IMAGES_CALL, { headers })).headers.get('x-gateway-request-id')
-      const newer = (await gateway.as(key, CONTEXT_CALL, { headers })).headers.get('x-gateway-request-id')
-      expect(await explained('again')).toMatchObject({ id: newer, operation: 'llm-context' })
-      expect(await explained(String(older))).toMatchObject({ id: older, operation: 'image-search' })
-    })
-
-    test("by a client id that another key used later is still the key's own call", async () => {
-      const headers = { 'x-request-id': 'shared' }
-      const mine = (await gateway.as(key, IMAGES_CALL, { headers })).headers.get('x-gateway-request-id')
-      await gateway.as(await gateway.key(account), IMAGES_CALL, { headers })
-      expect(await explained('shared')).toMatchObject({ id: mine })
-    })
-
     test("an operator's price is explained by its own version", async () => {
       const own = await gateway.account()
       const ownKey = await gateway.key(own)
