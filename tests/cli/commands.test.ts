@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VERSION } from '../../server/core/version'
+import { endAndReconcile } from '../http/wire'
 import { oauthApp } from '../support/agents/oauth'
 import { type Harness, openHarness } from '../support/harness'
-import { reconcile } from '../support/reconcile'
 import { openCli } from './fake-terminal'
 
 let gateway: Harness
@@ -21,10 +21,7 @@ beforeAll(async () => {
     },
   })
 })
-afterAll(async () => {
-  await gateway.close(true)
-  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
-})
+afterAll(() => endAndReconcile(gateway))
 
 /** The owner at a browser: reads the consent page, says yes or no, and is sent back to the command line. */
 const person = (accept: boolean) => async (address: string) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness, WIDE } from '../support/harness'
-import { reconcile } from '../support/reconcile'
 import { until } from '../support/until'
+import { endAndReconcile } from './wire'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
 const MIB = 1024 * 1024
@@ -10,10 +10,7 @@ let gateway: Harness
 beforeAll(async () => {
   gateway = await openHarness({ env: { ANON_RPM: '100000' } })
 })
-afterAll(async () => {
-  await gateway.close(true)
-  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
-})
+afterAll(() => endAndReconcile(gateway))
 
 const DEEP = `${'{"a":'.repeat(101)}1${'}'.repeat(101)}`
 const WIDE_BODY = `{${Array.from({ length: 100_001 }, (_, i) => `"${i.toString(36)}":1`).join(',')}}`

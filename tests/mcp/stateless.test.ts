@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { endAndReconcile } from '../http/wire'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
-import { reconcile } from '../support/reconcile'
 
 /** The stateless protocol of 2026-07-28: no session and no `initialize`; every message says its version and its client. */
 let gateway: Harness
@@ -10,10 +10,7 @@ beforeAll(async () => {
   gateway.images.answer = async () => ({ ok: true, value: { body: '{"results":[]}' } })
   key = await gateway.key(await gateway.account(10))
 })
-afterAll(async () => {
-  await gateway.close(true)
-  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
-})
+afterAll(() => endAndReconcile(gateway))
 
 const VERSION = '2026-07-28'
 const CLAIM = {

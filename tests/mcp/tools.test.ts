@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { OPERATIONS } from '../../server/core/catalog/operations'
 import { err } from '../../server/core/result'
+import { endAndReconcile } from '../http/wire'
 import { callTool, mcp } from '../support/agents/mcp'
 import { oauthApp } from '../support/agents/oauth'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
-import { reconcile } from '../support/reconcile'
 
 let gateway: Harness
 let key: MadeKey
@@ -14,10 +14,7 @@ beforeAll(async () => {
   account = await gateway.account(10)
   key = await gateway.key(account)
 })
-afterAll(async () => {
-  await gateway.close(true)
-  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
-})
+afterAll(() => endAndReconcile(gateway))
 
 const balance = async () => (await gateway.core.ledger.balance(account.id))!.posted
 

@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { reconcile } from '../../support/reconcile'
+import { endAndReconcile } from '../wire'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
 let gateway: Harness
 beforeAll(async () => {
   gateway = await openHarness()
 })
-afterAll(async () => {
-  await gateway.close(true)
-  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
-})
+afterAll(() => endAndReconcile(gateway))
 
 type Owner = Awaited<ReturnType<Harness['owner']>>
 

@@ -8,7 +8,7 @@ import type { ReceivedBody } from '../../../server/pipeline/models/body-reader'
 import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/openai/chat-completions-wire'
 import { RESPONSES } from '../../../server/pipeline/models/wires/openai/responses/responses-wire'
 import { type Harness, openHarness } from '../../support/harness'
-import { reconcile } from '../../support/reconcile'
+import { endAndReconcile } from '../wire'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
 const MIB = 1024 * 1024
@@ -22,10 +22,7 @@ let gateway: Harness
 beforeAll(async () => {
   gateway = await openHarness()
 })
-afterAll(async () => {
-  await gateway.close(true)
-  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
-})
+afterAll(() => endAndReconcile(gateway))
 
 /** As it comes from the wire: in memory of its own, and in views on memory that others share. */
 function arrived(text: string, parts: number | null = null): ReceivedBody {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
-import { reconcile } from '../../support/reconcile'
 import { ADA, linkKey } from '../../support/social/linked-key'
+import { endAndReconcile } from '../wire'
 
 let gateway: Harness
 let key: MadeKey
@@ -10,10 +10,7 @@ beforeAll(async () => {
   key = await gateway.key(await gateway.account(5))
   await linkKey(gateway, key)
 })
-afterAll(async () => {
-  await gateway.close(true)
-  expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
-})
+afterAll(() => endAndReconcile(gateway))
 
 const sandbox = () => {
   const { sandbox: site } = gateway.gateway
