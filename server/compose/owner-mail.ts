@@ -1,4 +1,4 @@
-import type { SignUpConfirmation } from '../adapters/identity/identity'
+import type { SignUpConfirmation } from '../adapters/identity/identity-options'
 import { openAttemptWindows } from '../adapters/identity/sign-in/attempt-windows'
 import { offersPasskeys } from '../adapters/identity/sign-in/second-factors'
 import type { SignInEvents } from '../adapters/identity/sign-in/sign-in-guard'

@@ -1,4 +1,4 @@
-import type { IdentityOptions } from '../adapters/identity/identity'
+import type { IdentityOptions } from '../adapters/identity/identity-options'
 import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker/worker-threads'
 import type { Clock } from '../core/clock'
 import type { OutboundFetch } from '../core/outbound/outbound-fetch'

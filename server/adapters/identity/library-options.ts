@@ -1,4 +1,4 @@
-import type { ClientDiscovery } from '@better-auth/oauth-provider'
+import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { BetterAuthOptions, GenericEndpointContext } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api'
@@ -28,9 +28,13 @@ import {
 } from '../stores/libsql/schema/oauth'
 import { ADDRESS_HEADER, BASE_PATH } from './auth-request'
 import type { IdentityDatabase } from './identity-database'
+import type { IdentityOptions, PasswordHash } from './identity-options'
 import { type LibraryStoreParts, libraryStore } from './library-store'
+import { clientDocuments } from './oauth/client-documents'
 import { oauthPlugins } from './oauth/oauth-options'
-import type { AttemptWindows } from './sign-in/attempt-windows'
+import { secretHash } from './secret-hash'
+import { type AttemptWindows, openAttemptWindows } from './sign-in/attempt-windows'
+import type { CodeUses } from './sign-in/code-uses'
 import { refuseWeakPassword } from './sign-in/password-strength'
 import {
   beginsWithSecondFactor,
@@ -38,10 +42,15 @@ import {
   requirePasskeyId,
   SESSION_FIELDS,
   secondFactorBody,
+  secondFactorOpener,
   secondFactorPlugins,
 } from './sign-in/second-factors'
-import type { UsedCodes } from './sign-in/used-codes'
+import type { SignInGuard } from './sign-in/sign-in-guard'
+import { UsedCodes } from './sign-in/used-codes'
 import { freeStrandedEmail } from './stranded-email'
+import { userSecondFactors, userSessions } from './user-sessions'
+import { userSettings } from './user-settings'
+import { noteLoggedError, noteSecondFactor, noteUnavailable, type Visit } from './visit'
 
 const HOUR_SECONDS = 60 * 60
 const DAY_SECONDS = 24 * HOUR_SECONDS
@@ -49,105 +58,110 @@ const MINUTE_SECONDS = 60
 const MAX_NAME_CHARACTERS = 200
 const MAX_USER_AGENT_CHARACTERS = 256
 
-/** Hashes and verifies passwords. */
-export interface PasswordHash {
-  hash(password: string): Promise<string>
-  verify(given: { readonly hash: string; readonly password: string }): Promise<boolean>
-}
-
-export interface SessionOfUser {
-  readonly id: string
-  readonly userId: string
-}
-
-export interface LibrarySettings {
-  readonly db: IdentityDatabase
-  readonly secret: string
+/** The parts of the identity that run inside the library. */
+export interface LibraryParts {
+  readonly options: IdentityOptions
   readonly origin: string
-  readonly trustedOrigins: readonly string[]
-  readonly signUpPerMinute: number
-  readonly windows: AttemptWindows
   /** For the sign-in time of a session. The library measures its lifetime by its own clock. */
   readonly clock: Clock
-  readonly store: LibraryStoreParts
-  readonly endOtherSessions: (userId: string, kept: string) => Promise<unknown>
-  /** Notes that a second factor was given in a session. */
-  readonly strengthenSession: (sessionId: string) => Promise<void>
-  readonly hasAuthenticatorApp: (userId: string) => Promise<boolean>
-  /** A password was compared with that of its user. */
-  readonly onPasswordChecked: (isRight: boolean) => void
-  /** Runs after the user is stored. Must not throw: the sign-up cannot be undone. */
-  readonly onSignUp: (user: SignedUpUser) => Promise<void>
-  /** Null: a sign-up signs in at once. Only `mayEnter` may throw. */
-  readonly confirmation: {
-    readonly mayEnter: (userId: string) => Promise<boolean>
-    readonly send: (user: SignedUpUser) => Promise<void>
-    readonly onTaken: (user: SignedUpUser) => Promise<void>
-  } | null
-  readonly usedCodes: UsedCodes
-  /** Finds apps that did not register. */
-  readonly clientDiscovery: ClientDiscovery | null
-  readonly onSessionStart: (session: SessionOfUser) => void
-  /** Runs after a session is deleted. Must not throw. */
-  readonly onSessionEnd: (session: SessionOfUser) => Promise<void>
-  /** Delivers a password reset token. Must not throw. */
-  readonly sendReset: (user: SignedUpUser, token: string) => Promise<void>
-  /** Runs after a password was reset with a token. Must not throw. */
-  readonly onPasswordReset: (user: SignedUpUser) => Promise<void>
-  /** Absent: the library's own scrypt. */
-  readonly passwordHash?: PasswordHash | undefined
-  /** Receives what the library logs as an error. The arguments may contain secrets. */
-  readonly onLoggedError: (message: string, details: readonly unknown[]) => void
+  readonly visits: AsyncLocalStorage<Visit>
+  /** Callbacks that run inside the library must not make it fail: failures are reported instead. */
+  readonly guarded: (what: string, act: () => Promise<void> | undefined) => Promise<void>
+  readonly uses: CodeUses
+  readonly users: ReturnType<typeof settingsOfUsers>
+  readonly onSessionEnd: (userId: string) => Promise<void>
+  readonly resetToken: (email: string) => Promise<string | null>
+  readonly guard: SignInGuard
+  readonly upkeep: () => Promise<void>
 }
+
+export function settingsOfUsers(db: IdentityDatabase, onSessionEnd: LibraryParts['onSessionEnd']) {
+  return {
+    ...userSettings(db, onSessionEnd),
+    ...userSessions(db, onSessionEnd),
+    ...userSecondFactors(db, onSessionEnd),
+  }
+}
+
+/** The caller of what runs outside of any request. */
+export const NOBODY = { address: null, requestId: null, isFromThisMachine: false } as const
+export const SYSTEM_CLOCK: Clock = { now: () => Date.now() }
 
 /**
  * The options of the sign-in library. Everything that it would read from the environment, or change with NODE_ENV, is set
  * explicitly, so that it behaves the same in tests and in production.
  */
-export function libraryOptions(settings: LibrarySettings) {
+export function libraryOptions(parts: LibraryParts) {
+  const { options, origin, visits } = parts
+  const windows = openAttemptWindows(parts.clock)
   return {
     appName: 'Gateway',
-    baseURL: settings.origin,
+    baseURL: origin,
     basePath: BASE_PATH,
     // As a list, because BETTER_AUTH_SECRETS in the environment would silently replace a single `secret`.
-    secret: settings.secret,
-    secrets: [{ version: 1, value: settings.secret }],
-    trustedOrigins: [...settings.trustedOrigins],
-    database: libraryStore(tables(settings.db), settings.store),
+    secret: options.secret,
+    secrets: [{ version: 1, value: options.secret }],
+    trustedOrigins: [...options.trustedOrigins],
+    database: libraryStore(tables(options.db), storeParts(parts)),
     telemetry: { enabled: false },
     logger: {
       level: 'error',
       disableColors: true,
-      log: (_level: string, message: string, ...details: unknown[]) => settings.onLoggedError(message, details),
+      log: (_level: string, message: string, ...details: unknown[]) =>
+        noteLoggedError(visits.getStore(), message, details),
     },
     // Unexpected failures are thrown and become a 500 with a request id in one place.
     // A user whom an app sent with an invalid request sees the error on a dashboard page.
-    onAPIError: { throw: true, errorURL: `${settings.origin}/consent` },
+    onAPIError: { throw: true, errorURL: `${origin}/consent` },
     // First: until the second factor is given, the OAuth server must not see a session.
-    plugins: [
-      ...secondFactorPlugins(settings.origin, settings.secret),
-      ...oauthPlugins(settings.origin, settings.clientDiscovery),
-    ],
-    emailAndPassword: passwords(settings),
+    plugins: [...secondFactorPlugins(origin, options.secret), ...oauthPlugins(origin, clientDiscovery(parts, windows))],
+    emailAndPassword: passwords(parts),
     // A session ends a week after sign-in, however much it is used, so that no token lives forever.
     // How old a sign-in may be is for the gateway's own routes to say (freshAge), by its own clock.
     session: { expiresIn: 7 * DAY_SECONDS, disableSessionRefresh: true, freshAge: 0, additionalFields: SESSION_FIELDS },
     verification: { storeIdentifier: 'hashed' },
-    rateLimit: rateLimits(settings),
+    rateLimit: rateLimits(options.signUpPerMinute, windows),
     advanced: {
-      useSecureCookies: settings.origin.startsWith('https:'),
+      useSecureCookies: origin.startsWith('https:'),
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax' },
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER], ipv6Subnet: 64 },
       // Both default to off when NODE_ENV is test, but tests must see what production does.
       disableCSRFCheck: false,
       disableOriginCheck: false,
     },
-    hooks: libraryHooks(settings),
-    databaseHooks: rowHooks(settings),
+    hooks: libraryHooks(parts),
+    databaseHooks: rowHooks(parts),
   } satisfies BetterAuthOptions
 }
 
-function rateLimits({ signUpPerMinute, windows }: LibrarySettings) {
+function storeParts({ options, uses, visits, guard }: LibraryParts): LibraryStoreParts {
+  const opens = secondFactorOpener(options.secret)
+  return {
+    hash: secretHash(options.secret),
+    uses,
+    onFailure: (error) => noteUnavailable(visits.getStore(), error),
+    registration: () => visits.getStore()?.registration ?? undefined,
+    onSecondFactorRead: (row) => noteSecondFactor(visits.getStore(), row, opens),
+    onSecondFactorLocked: (userId) => guard.secondFactorLocked(userId, visits.getStore()?.address ?? null),
+  }
+}
+
+/** Finds apps that did not register. */
+function clientDiscovery({ options, origin, visits, upkeep, clock }: LibraryParts, windows: AttemptWindows) {
+  const { db, fetchDocument } = options
+  if (!fetchDocument) return null
+  return clientDocuments({
+    db,
+    fetch: fetchDocument,
+    windows,
+    upkeep,
+    now: () => clock.now(),
+    address: () => visits.getStore()?.address ?? null,
+    errorUrl: `${origin}/consent`,
+  })
+}
+
+function rateLimits(signUpPerMinute: number, windows: AttemptWindows) {
   return {
     enabled: true,
     window: MINUTE_SECONDS,
@@ -169,27 +183,27 @@ function rateLimits({ signUpPerMinute, windows }: LibrarySettings) {
   } satisfies BetterAuthOptions['rateLimit']
 }
 
-function libraryHooks(settings: LibrarySettings) {
-  const hashCode = recoveryCodeHash(settings.secret)
+function libraryHooks({ options, users }: LibraryParts) {
+  const hashCode = recoveryCodeHash(options.secret)
   return {
     before: createAuthMiddleware(async (ctx) => {
       const body: Readonly<Record<string, unknown>> = { ...ctx.body }
       validateProfile(body)
       await refuseWeakPassword(ctx.path, body)
-      if (ctx.path === '/sign-up/email') await freeStrandedEmail(settings.db, ctx.body, Date.now())
+      if (ctx.path === '/sign-up/email') await freeStrandedEmail(options.db, ctx.body, Date.now())
       if (ctx.path === '/change-password') return endOtherSessions(ctx.body)
-      if (TAKES_CODES.has(ctx.path)) await refuseCodeOfSession(ctx, settings)
+      if (TAKES_CODES.has(ctx.path)) await refuseCodeOfSession(ctx, users)
       if (ctx.path === '/passkey/verify-authentication') requirePasskeyId(ctx.body)
       const overruled = secondFactorBody(ctx.path, ctx.body, hashCode)
       if (overruled) return { context: { body: overruled } }
       if (ctx.path === '/list-sessions') return sessionsWithoutTokens(ctx)
-      if (ctx.path === '/revoke-other-sessions') return onlyThisSession(ctx, settings)
+      if (ctx.path === '/revoke-other-sessions') return onlyThisSession(ctx, users)
       return undefined
     }),
     after: createAuthMiddleware(async (ctx) => {
       await endReplacedSession(ctx)
-      await endSessionsWithoutFactor(ctx, settings)
-      await strengthenByPasskey(ctx, settings)
+      await endSessionsWithoutFactor(ctx, users)
+      await strengthenByPasskey(ctx, users)
     }),
   } satisfies BetterAuthOptions['hooks']
 }
@@ -218,14 +232,19 @@ function tables(db: IdentityDatabase) {
   })
 }
 
-function passwords(settings: LibrarySettings) {
-  const hashes: PasswordHash = settings.passwordHash ?? { hash: hashPassword, verify: verifyPassword }
+function passwords({ options, visits, guarded, users, resetToken }: LibraryParts) {
+  const confirmation = options.confirmation ?? null
+  const hashes: PasswordHash = options.passwordHash ?? { hash: hashPassword, verify: verifyPassword }
   return {
     enabled: true,
     // Without a session, the library answers a sign-up the same whether or not the address is taken.
-    autoSignIn: settings.confirmation === null,
+    autoSignIn: confirmation === null,
     // Not awaited: the time a mail takes would reveal whether the address has an account.
-    onExistingUserSignUp: async ({ user }: { user: SignedUpUser }) => void settings.confirmation?.onTaken(userOf(user)),
+    onExistingUserSignUp: async ({ user }: { user: SignedUpUser }) =>
+      void guarded('sign-up mail', async () => {
+        const token = confirmation && (await resetToken(user.email))
+        if (token !== null) await confirmation?.onTaken(userOf(user), token)
+      }),
     minPasswordLength: MIN_PASSWORD_LENGTH,
     maxPasswordLength: MAX_PASSWORD_LENGTH,
     revokeSessionsOnPasswordReset: true,
@@ -234,14 +253,23 @@ function passwords(settings: LibrarySettings) {
       hash: hashes.hash,
       verify: async (given: Parameters<PasswordHash['verify']>[0]) => {
         const isRight = await hashes.verify(given)
-        settings.onPasswordChecked(isRight)
+        const visit = visits.getStore()
+        if (visit) visit.isPasswordRight = isRight
         return isRight
       },
     },
     // Not awaited: the time a mail takes would reveal whether the address has an account.
-    sendResetPassword: async ({ user, token }: { user: SignedUpUser; token: string }) =>
-      void settings.sendReset(userOf(user), token),
-    onPasswordReset: async ({ user }: { user: SignedUpUser }) => settings.onPasswordReset(userOf(user)),
+    sendResetPassword: async ({ user, token }: { user: SignedUpUser; token: string }) => {
+      const visit = visits.getStore()
+      if (visit && visit.handed !== undefined) visit.handed = token
+      else void guarded('reset mail', () => options.onResetRequest?.(userOf(user), token))
+    },
+    onPasswordReset: async ({ user }: { user: SignedUpUser }) =>
+      guarded('reset hook', async () => {
+        // The token came by email.
+        if (confirmation) await users.confirmEmail(user.id, user.email)
+        await options.onPasswordReset?.(userOf(user), { address: visits.getStore()?.address ?? null })
+      }),
   } satisfies BetterAuthOptions['emailAndPassword']
 }
 
@@ -259,9 +287,9 @@ async function sessionsWithoutTokens(ctx: SignInContext) {
 }
 
 /** The library ends other sessions by the tokens that it listed, which are hashes here. */
-async function onlyThisSession(ctx: SignInContext, { endOtherSessions: end }: LibrarySettings) {
+async function onlyThisSession(ctx: SignInContext, users: Users) {
   const { user, session } = await signedIn(ctx)
-  await end(user.id, session.id)
+  await users.endSessions(user.id, { allBut: session.id })
   return { status: true }
 }
 
@@ -286,12 +314,10 @@ async function endReplacedSession({ path, context, getSignedCookie }: SignInCont
 }
 
 /** From here on every session began with the second factor. */
-async function endSessionsWithoutFactor(
-  { path, context }: SignInContext,
-  { endOtherSessions: end }: LibrarySettings,
-): Promise<void> {
+async function endSessionsWithoutFactor({ path, context }: SignInContext, users: Users): Promise<void> {
   const isSetUp = path === '/two-factor/verify-totp' && context.session !== null
-  if (isSetUp && context.newSession) await end(context.newSession.user.id, context.newSession.session.id)
+  if (isSetUp && context.newSession)
+    await users.endSessions(context.newSession.user.id, { allBut: context.newSession.session.id })
 }
 
 const TAKES_CODES: ReadonlySet<string> = new Set(['/two-factor/verify-totp', '/two-factor/verify-backup-code'])
@@ -300,9 +326,9 @@ const TAKES_CODES: ReadonlySet<string> = new Set(['/two-factor/verify-totp', '/t
  * The library counts wrong codes of a sign-in, but none that a session sends: a stolen one could try all codes, and then sign in with
  * the right one. A session needs codes only to set up an app.
  */
-async function refuseCodeOfSession(ctx: SignInContext, { hasAuthenticatorApp }: LibrarySettings): Promise<void> {
+async function refuseCodeOfSession(ctx: SignInContext, users: Users): Promise<void> {
   const session = await getSessionFromCtx(ctx)
-  if (!session || (ctx.path === '/two-factor/verify-totp' && !(await hasAuthenticatorApp(session.user.id)))) return
+  if (!session || (ctx.path === '/two-factor/verify-totp' && !(await users.secondFactors(session.user.id)).app)) return
   throw new APIError('CONFLICT', {
     code: 'ALREADY_SIGNED_IN',
     message: 'You are signed in already. Codes are for signing in: sign out first.',
@@ -310,26 +336,31 @@ async function refuseCodeOfSession(ctx: SignInContext, { hasAuthenticatorApp }: 
 }
 
 /** A user who adds a passkey has just shown it, and had no second factor or gave it. */
-async function strengthenByPasskey({ path, context }: SignInContext, settings: LibrarySettings): Promise<void> {
+async function strengthenByPasskey({ path, context }: SignInContext, users: Users): Promise<void> {
   const { session, returned } = context
   if (path === '/passkey/verify-registration' && session && !(returned instanceof Error))
-    await settings.strengthenSession(session.session.id)
+    await users.strengthenSession(session.session.id)
 }
 
+type Users = LibraryParts['users']
 type SignInContext = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0]
 
 function userOf({ id, email, name }: SignedUpUser): SignedUpUser {
   return { id, email, name }
 }
 
-function rowHooks(settings: LibrarySettings) {
+function rowHooks(parts: LibraryParts) {
+  const { options, clock, visits, guarded, onSessionEnd } = parts
+  // The library measures codes by the system clock.
+  const usedCodes = new UsedCodes(options.db, secretHash(options.secret), SYSTEM_CLOCK)
   return {
     user: {
       create: {
         before: async (user) => validateProfile(user),
         after: async ({ id, email, name }) => {
-          await settings.onSignUp({ id, email, name })
-          void settings.confirmation?.send({ id, email, name })
+          const user = { id, email, name }
+          await guarded('sign-up hook', () => options.onSignUp(user, visits.getStore() ?? NOBODY))
+          void sendConfirmation(parts, user)
         },
       },
       update: { before: async (user) => validateProfile(user) },
@@ -337,20 +368,30 @@ function rowHooks(settings: LibrarySettings) {
     session: {
       create: {
         before: async (session, ctx) => {
-          await requireConfirmed(settings, session.userId, ctx)
+          await requireConfirmed(parts, session.userId, ctx)
           if (ctx?.path === '/two-factor/verify-totp')
-            await settings.usedCodes.refuseUsed(session.userId, String(ctx.body?.code))
+            await usedCodes.refuseUsed(session.userId, String(ctx.body?.code))
           return {
             data: {
               secondFactor: hasSecondFactor(ctx),
-              createdAt: new Date(settings.clock.now()),
+              createdAt: new Date(clock.now()),
               userAgent: session.userAgent?.slice(0, MAX_USER_AGENT_CHARACTERS) ?? null,
             },
           }
         },
-        after: async ({ id, userId }) => settings.onSessionStart({ id, userId }),
+        after: async ({ id, userId }) => {
+          const visit = visits.getStore()
+          if (visit) visit.session = { id, userId }
+        },
       },
-      delete: { after: async ({ id, userId }) => settings.onSessionEnd({ id, userId }) },
+      delete: {
+        after: async ({ id, userId }) => {
+          const visit = visits.getStore()
+          // A session that waits for the second factor ends in the visit that began it, before anyone had it.
+          if (visit?.session?.id === id) visit.session = null
+          else await onSessionEnd(userId)
+        },
+      },
     },
   } satisfies BetterAuthOptions['databaseHooks']
 }
@@ -367,17 +408,23 @@ function hasSecondFactor(ctx: GenericEndpointContext | null): boolean {
 
 /** However somebody signs in: no session begins before the address of its sign-up is confirmed. */
 async function requireConfirmed(
-  { confirmation }: LibrarySettings,
+  parts: LibraryParts,
   userId: string,
   ctx: GenericEndpointContext | null,
 ): Promise<void> {
-  if (confirmation === null || (await confirmation.mayEnter(userId))) return
+  const { confirmation } = parts.options
+  if (!confirmation || (await confirmation.mayEnter(userId))) return
   const user = await ctx?.context.internalAdapter.findUserById(userId)
-  if (user) void confirmation.send(userOf(user))
+  if (user) void sendConfirmation(parts, userOf(user))
   throw new APIError('FORBIDDEN', {
     code: 'EMAIL_NOT_CONFIRMED',
     message: 'Confirm your email address first. We sent you a new link.',
   })
+}
+
+/** Not awaited: the time a mail takes would reveal whether the address has an account. */
+function sendConfirmation({ options, guarded }: LibraryParts, user: SignedUpUser): Promise<void> {
+  return guarded('confirmation mail', () => options.confirmation?.send(user))
 }
 
 /** The library accepts a name of any type and length; here it must be a short single-line string. Images are not supported. */
