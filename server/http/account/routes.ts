@@ -16,17 +16,40 @@ import { KEY_ROWS_QUERY, queryOf, refuseCursor } from '../middleware/input/list-
 import { validateBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { Failed, taken } from '../middleware/response/failures'
-import { documented } from '../openapi/documented'
+import { JSON_FAILURES } from '../openapi/body-failures'
+import { documented, type EndpointDocs, requestBody } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
 import { costing, page } from '../routing/cost'
-import { ACCOUNT_DOCS } from './docs'
-import {
-  type AccountRecord,
-  type LimitsRecord,
-  OperatorClaim,
-  type OperatorClaimed,
-  type ReadingRecord,
-} from './record'
+import { AccountRecord, LimitsRecord, OperatorClaim, OperatorClaimed, type ReadingRecord } from './record'
+
+const ACCOUNT_DOCS = {
+  account: {
+    id: 'account',
+    tag: 'Account',
+    summary: 'Your account',
+    description: 'The signed-in user, the tier and the balance with its breakdown.',
+    answers: { 200: { description: 'The account.', schema: AccountRecord } },
+    failures: [],
+  },
+  operator: {
+    id: 'claimOperator',
+    tag: 'Account',
+    summary: 'Claim operator rights',
+    description:
+      'Makes this account the operator. Needs the one-time setup token that the gateway printed when it first started.',
+    body: requestBody('The token.', OperatorClaim, { printed: { token: '$SETUP_TOKEN' } }),
+    answers: { 200: { description: 'The account is now the operator.', schema: OperatorClaimed } },
+    failures: ['insufficient_permissions', ...JSON_FAILURES],
+  },
+  limits: {
+    id: 'limits',
+    tag: 'Account',
+    summary: 'Your limits',
+    description: 'The tier, its limits per key, and what each key has left in the current minute, in pages.',
+    answers: { 200: { description: 'The limits.', schema: LimitsRecord } },
+    failures: ['invalid_parameter'],
+  },
+} as const satisfies Record<string, EndpointDocs>
 
 /** The owner's account, its balance and its limits (spec 2.2, 3, 8). */
 export function accountRoutes(parts: {

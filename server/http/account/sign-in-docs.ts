@@ -2,7 +2,7 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../core/accounts/pa
 import { SIGNUP_CREDIT } from '../../core/accounts/signup-credit'
 import type { FailureCode } from '../../core/failure'
 import { formatUsd } from '../../core/money'
-import { type Access, type EndpointDocs, operationOf } from '../openapi/documented'
+import { type Access, type EndpointDocs, operationOf, requestBody } from '../openapi/documented'
 import {
   instant,
   type JsonSchema,
@@ -112,12 +112,8 @@ const PASSWORD = 'correct horse battery'
 const PASSKEY_ID = 'imFCenVfBeFA8hc7wgCX4w3EXyB8FIoD'
 const CREDENTIAL_ID = 'pJ53zgVOqaGZ8kFQqC2g5A'
 
-const body = (description: string, schema: JsonSchema, example: unknown) => ({
-  description,
-  schema,
-  required: true,
-  examples: { example },
-})
+const body = (description: string, schema: JsonSchema, example: unknown) =>
+  requestBody(description, schema, { example })
 const confirmation = body('The password once more.', record('The password.', { password: text('The password.') }), {
   password: PASSWORD,
 })

@@ -9,19 +9,48 @@ import { INSTANT, instantOf } from '../middleware/input/instant-parameter'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/input/list-query'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { csvFile, jsonLinesFile, paced } from '../middleware/response/csv'
-import { documented, UNDOCUMENTED } from '../openapi/documented'
+import { documented, type EndpointDocs, fileAnswer, UNDOCUMENTED } from '../openapi/documented'
 import { type ApiAccess, allowed, signedIn } from '../routing/api-access'
 import { costing, EXPORT, page } from '../routing/cost'
-import { AUDIT_DOCS } from './docs'
 import {
   ACTORS,
   AUDIT_CSV_HEAD,
-  type AuditPage,
+  AuditPage,
   auditCsvLine,
   type OperatorAuditPage,
   operatorsEntry,
   ownersEntry,
 } from './record'
+
+const CSV = 'time_utc,entry_id,action,actor,actor_id,ip,account_id,key_id,before,after\r\n'
+const LINE = '{"id":"audit_01a1fdfa942070018c603d2632ddc21d","action":"key.change","actor":"owner"}\n'
+
+const COMMON = { tag: 'Activity', failures: ['invalid_parameter'] } as const
+
+const AUDIT_DOCS = {
+  list: {
+    ...COMMON,
+    id: 'listAuditEntries',
+    summary: 'The audit log',
+    description:
+      'Who changed what on your account, when, from where, and the values before and after, newest first: keys, limits, apps, webhooks, passwords, second factors, and what operators did. With a filter that matches few entries, a page may be short or empty although more follow: continue until `next_cursor` is null.',
+    answers: { 200: { description: 'A page of changes.', schema: AuditPage } },
+  },
+  csv: {
+    ...COMMON,
+    id: 'auditCsv',
+    summary: 'The audit log as CSV',
+    description: 'Everything that matches the filter in one streamed file. The values before and after are JSON.',
+    answers: { 200: fileAnswer('text/csv', CSV) },
+  },
+  lines: {
+    ...COMMON,
+    id: 'auditJsonLines',
+    summary: 'The audit log as JSON lines',
+    description: 'Everything that matches the filter in one streamed file, one JSON object a line.',
+    answers: { 200: fileAnswer('application/x-ndjson', LINE) },
+  },
+} as const satisfies Record<string, EndpointDocs>
 
 /** Entries per query of a file. */
 const FILE_PAGE = 2_000

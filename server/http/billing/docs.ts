@@ -1,5 +1,5 @@
 import { BODY_FAILURES } from '../openapi/body-failures'
-import type { EndpointDocs } from '../openapi/documented'
+import { type EndpointDocs, requestBody } from '../openapi/documented'
 import { record, yesOrNo } from '../openapi/json-schema'
 import { Billing, NewTopUp, PaymentPage, StartedTopUp, TopUpPage } from './record'
 
@@ -18,12 +18,7 @@ export const BILLING_DOCS = {
     summary: 'Top up the balance',
     description:
       'With `card`, returns the URL of a payment page; the balance is updated once it is paid. With `sandbox` (development only), adds worthless test money immediately. The first paid top-up moves the account to Starter, a total of 500 USD to Growth.',
-    body: {
-      description: 'The amount and the method.',
-      schema: NewTopUp,
-      required: true,
-      examples: { sandbox: { amount: '10.00', method: 'sandbox' } },
-    },
+    body: requestBody('The amount and the method.', NewTopUp, { sandbox: { amount: '10.00', method: 'sandbox' } }),
     answers: {
       201: { description: 'The top-up; for `card`, with the URL of the payment page.', schema: StartedTopUp },
     },

@@ -1,5 +1,5 @@
 import { BODY_FAILURES } from '../openapi/body-failures'
-import type { EndpointDocs } from '../openapi/documented'
+import { type EndpointDocs, fileAnswer, requestBody } from '../openapi/documented'
 import { KeyHistory, KeyNames } from './key-history'
 import { KEYS_CSV_HEAD } from './keys-csv'
 import { DisabledKeys, KeyChange, KeyPage, KeysToDisable, KeyWithSecret, NewKey, OneKey, Rotation } from './record'
@@ -29,23 +29,18 @@ export const KEY_DOCS = {
     tag: 'Keys',
     summary: 'Create a key',
     description: 'Creates a key. This response contains its secret, which is never shown again.',
-    body: {
-      description: 'The settings of the key.',
-      schema: NewKey,
-      required: true,
-      examples: {
-        limited: { name: 'My first key', spending_limit: 1 },
-        restricted: {
-          name: 'Production server',
-          spending_limit: 25,
-          allowed_ips: ['203.0.113.7', '2001:db8::/32'],
-          allowed_endpoints: ['image-search'],
-          rpm_limit: 30,
-          tags: ['production', 'team-search'],
-          budget: { limit_usd: 5, period: 'day', timezone: 'Europe/Berlin' },
-        },
+    body: requestBody('The settings of the key.', NewKey, {
+      limited: { name: 'My first key', spending_limit: 1 },
+      restricted: {
+        name: 'Production server',
+        spending_limit: 25,
+        allowed_ips: ['203.0.113.7', '2001:db8::/32'],
+        allowed_endpoints: ['image-search'],
+        rpm_limit: 30,
+        tags: ['production', 'team-search'],
+        budget: { limit_usd: 5, period: 'day', timezone: 'Europe/Berlin' },
       },
-    },
+    }),
     answers: CREATED,
     failures: ['missing_parameter', 'limit_reached', ...BODY_FAILURES],
   },
@@ -73,15 +68,7 @@ export const KEY_DOCS = {
     summary: 'Keys as CSV',
     description:
       'All keys that match, in one file, with their settings and what they have spent. Times are in UTC, amounts in US dollars. Contains no secrets.',
-    answers: {
-      200: {
-        description: 'The file.',
-        schema: { type: 'string' },
-        examples: { file: `${KEYS_CSV_HEAD.join(',')}\r\n` },
-        contentType: 'text/csv',
-        headers: ['Content-Disposition'],
-      },
-    },
+    answers: { 200: fileAnswer('text/csv', `${KEYS_CSV_HEAD.join(',')}\r\n`) },
     failures: ['invalid_parameter'],
   },
   get: {
@@ -99,12 +86,10 @@ export const KEY_DOCS = {
     summary: 'Change a key',
     description: `Changes the settings you send and leaves the others unchanged. Raising the limit of an exhausted key reactivates it immediately; lowering the limit below what the key has spent stops it immediately. ${TAKES_EFFECT}`,
     ids: ID,
-    body: {
-      description: 'The settings to change.',
-      schema: KeyChange,
-      required: true,
-      examples: { raise: { spending_limit: 5 }, rename: { name: 'Staging server', allowed_ips: [] } },
-    },
+    body: requestBody('The settings to change.', KeyChange, {
+      raise: { spending_limit: 5 },
+      rename: { name: 'Staging server', allowed_ips: [] },
+    }),
     answers: CHANGED,
     failures: ['resource_not_found', 'invalid_state', ...BODY_FAILURES],
   },
@@ -138,12 +123,7 @@ export const KEY_DOCS = {
     tag: 'Keys',
     summary: 'Disable several keys',
     description: `Disables up to 1,000 keys in one step. A key that cannot be disabled has an \`error\` and does not stop the others. Safe to repeat. ${TAKES_EFFECT}`,
-    body: {
-      description: 'The keys to disable.',
-      schema: KeysToDisable,
-      required: true,
-      examples: { one: { ids: [KEY_ID] } },
-    },
+    body: requestBody('The keys to disable.', KeysToDisable, { one: { ids: [KEY_ID] } }),
     answers: { 200: { description: 'The result for each key.', schema: DisabledKeys } },
     failures: ['missing_parameter', ...BODY_FAILURES],
   },

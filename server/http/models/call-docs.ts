@@ -1,6 +1,6 @@
 import type { FailureCode } from '../../core/failure'
 import { KEY_FAILURES } from '../keys/key-failures'
-import type { EndpointDocs } from '../openapi/documented'
+import { type EndpointDocs, requestBody } from '../openapi/documented'
 import { type ModelCallId, modelBody, shapeOf } from './body-docs'
 
 /** The failures of a model call. */
@@ -58,13 +58,11 @@ export function call(
     tag: 'Models',
     summary,
     description: [introduction, ...(id === 'chatCompletions' ? PRICING_NOTES : [LIKE_CHAT])].join('\n\n'),
-    body: {
-      description:
-        "In the vendor's own format. Parameters that the model's price does not cover are rejected with 422.",
-      schema: modelBody(id, body.required),
-      required: true,
-      examples: { simple: body.example },
-    },
+    body: requestBody(
+      "In the vendor's own format. Parameters that the model's price does not cover are rejected with 422.",
+      modelBody(id, body.required),
+      { simple: body.example },
+    ),
     answers: {
       200: {
         description: "The model's response.",

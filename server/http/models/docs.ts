@@ -1,11 +1,57 @@
 import { ROUTE_RPM } from '../../core/limits/tier'
 import { KEY_FAILURES } from '../keys/key-failures'
 import { BODY_FAILURES } from '../openapi/body-failures'
-import type { EndpointDocs } from '../openapi/documented'
+import { type EndpointDocs, requestBody } from '../openapi/documented'
 import { CALL_FAILURES, call } from './call-docs'
-import { MEDIA_DOCS } from './media-docs'
 import { CallEstimate, ModelList, ModelRecord, NewCallEstimate } from './record'
 import { AnthropicModel, AnthropicModelList, GoogleModel, GoogleModelList } from './vendor-record'
+
+const MODERATION = call(
+  'moderations',
+  'Moderations',
+  "Judges texts. Works with OpenAI's SDK. Charged per character of `input`.",
+  { example: { model: 'sandbox/moderate', input: 'Hello' }, required: ['model', 'input'] },
+  {
+    id: 'modr-1',
+    model: 'sandbox/moderate',
+    results: [{ flagged: false, categories: { violence: false }, category_scores: { violence: 0.0001 } }],
+  },
+)
+
+const IMAGES = call(
+  'generateImages',
+  'Generate pictures',
+  "Draws pictures. Works with OpenAI's SDK. Charged per picture that arrives, at the model's price for its size and quality; a call that names neither gets the first that the model lists. A size or quality without a price, streams and partial pictures are rejected with 422.",
+  { example: { model: 'sandbox/draw', prompt: 'An otter', size: '256x256' }, required: ['model', 'prompt'] },
+  { created: 1_767_225_600, data: [{ b64_json: 'iVBORw0KGgo=' }] },
+)
+
+const SPOKEN = call(
+  'speech',
+  'Speech',
+  "Speaks a text. Works with OpenAI's SDK. Charged per character of `input` and `instructions`. The sound is sent in one piece.",
+  { example: { model: 'sandbox/speak', input: 'Hello', voice: 'alloy' }, required: ['model', 'input', 'voice'] },
+  {},
+)
+
+/** The model calls that are charged per character or picture. */
+const MEDIA_DOCS = {
+  moderations: MODERATION,
+  images: IMAGES,
+  speech: {
+    ...SPOKEN,
+    answers: {
+      200: {
+        description: 'The sound, in the format that the content type names.',
+        contentType: 'audio/*',
+        schema: { type: 'string', format: 'binary' },
+        examples: {},
+        canBeQuote: true,
+        headers: ['X-Cost-Micros-USD', 'Idempotency-Replayed'],
+      },
+    },
+  },
+} as const satisfies Record<string, EndpointDocs>
 
 const HELLO = [{ role: 'user', content: 'Hello' }]
 
@@ -99,18 +145,13 @@ export const MODEL_DOCS = {
     summary: 'Estimate the maximum cost of a model call',
     description:
       'Validates a body as the route of `endpoint_type` would, and returns the maximum cost of the call. Free: it calls no model, counts against no rate limit and records nothing.',
-    body: {
-      description: 'The route, the model and the body that you would send.',
-      schema: NewCallEstimate,
-      required: true,
-      examples: {
-        chat: {
-          endpoint_type: 'chat_completions',
-          model: 'sandbox/echo',
-          body: { model: 'sandbox/echo', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
-        },
+    body: requestBody('The route, the model and the body that you would send.', NewCallEstimate, {
+      chat: {
+        endpoint_type: 'chat_completions',
+        model: 'sandbox/echo',
+        body: { model: 'sandbox/echo', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
       },
-    },
+    }),
     answers: { 200: { description: 'The estimate.', schema: CallEstimate } },
     failures: [
       ...BODY_FAILURES,

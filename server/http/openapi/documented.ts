@@ -77,6 +77,18 @@ export interface EndpointDocs {
   readonly passesUpstreamErrors?: true
 }
 
+/** A body that must be sent. */
+export function requestBody(description: string, schema: JsonSchema, examples: Readonly<Record<string, unknown>>) {
+  return { description, schema, required: true, examples }
+}
+
+/** The answer that is a file, with the beginning of one as its example. */
+export function fileAnswer(contentType: string, example: string) {
+  const schema = { type: 'string' }
+  const headers: readonly ResponseHeader[] = ['Content-Disposition']
+  return { description: 'The file.', schema, examples: { file: example }, contentType, headers }
+}
+
 /** Every route counts in a window of its caller. */
 const FULL_WINDOW: FailureCode = 'rate_limit_exceeded'
 const JSON_TYPE = 'application/json'

@@ -4,7 +4,7 @@ import type { FailureCode } from '../../core/failure'
 import { formatUsd } from '../../core/money'
 import { KEY_REFUSALS } from '../keys/key-failures'
 import { JSON_FAILURES, PAYMENT_FAILURES } from '../openapi/body-failures'
-import type { EndpointDocs } from '../openapi/documented'
+import { type EndpointDocs, requestBody } from '../openapi/documented'
 import type { JsonSchema } from '../openapi/json-schema'
 import { bodySchema } from '../openapi/parameter-documents'
 import { SOCIAL_FAILURES, SOCIAL_RESULTS } from '../social/docs'
@@ -112,12 +112,11 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
       ...(alsoGet ? ['The same as GET, with the query parameters as one flat JSON object. Headers stay headers.'] : []),
     ].join('\n\n'),
     ...(post && {
-      body: {
-        description: alsoGet ? 'The query parameters of the GET form as properties.' : 'The parameters.',
-        schema: bodySchema(operation.parameters),
-        required: true,
-        examples: { simple: operation.example },
-      },
+      body: requestBody(
+        alsoGet ? 'The query parameters of the GET form as properties.' : 'The parameters.',
+        bodySchema(operation.parameters),
+        { simple: operation.example },
+      ),
     }),
     answers: {
       200: {

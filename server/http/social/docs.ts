@@ -2,7 +2,7 @@ import type { SocialOperationName } from '../../core/catalog/operation'
 import type { FailureCode } from '../../core/failure'
 import { KEY_FAILURES } from '../keys/key-failures'
 import { BODY_FAILURES } from '../openapi/body-failures'
-import type { EndpointDocs } from '../openapi/documented'
+import { type EndpointDocs, requestBody } from '../openapi/documented'
 import type { JsonSchema } from '../openapi/json-schema'
 import {
   NewOwnerSocialLink,
@@ -111,12 +111,9 @@ export const OWNER_SOCIAL_DOCS = {
     tag: 'Social',
     summary: 'Link a social account to one of your keys',
     description: 'The same as `POST /apis/v1/social/auth_social` with that key, for the signed-in owner. Free.',
-    body: {
-      description: 'The key and the scopes to request.',
-      schema: NewOwnerSocialLink,
-      required: true,
-      examples: { narrow: { key_id: KEY_ID, scopes: ['tweet.write'] } },
-    },
+    body: requestBody('The key and the scopes to request.', NewOwnerSocialLink, {
+      narrow: { key_id: KEY_ID, scopes: ['tweet.write'] },
+    }),
     answers: { 201: { description: 'The approval page.', schema: OwnerSocialLink } },
     failures: [...BODY_FAILURES, 'resource_not_found', 'invalid_state', 'upstream_unavailable'],
   },

@@ -1,4 +1,4 @@
-import type { EndpointDocs } from '../openapi/documented'
+import { type EndpointDocs, fileAnswer } from '../openapi/documented'
 import { USAGE_DOCS } from './docs'
 import { ErrorReport, RequestPage, TransactionPage, UsageReport } from './record'
 
@@ -56,15 +56,7 @@ export const ACTIVITY_DOCS = {
     tag: 'Activity',
     summary: 'The request log as CSV',
     description: 'Everything that matches the filter in one streamed file. Times are in UTC, costs in US dollars.',
-    answers: {
-      200: {
-        description: 'The file.',
-        schema: { type: 'string' },
-        examples: { file: CSV },
-        contentType: 'text/csv',
-        headers: ['Content-Disposition'],
-      },
-    },
+    answers: { 200: fileAnswer('text/csv', CSV) },
     failures: ['invalid_parameter'],
   },
 } as const satisfies Record<string, EndpointDocs>

@@ -1,5 +1,5 @@
 import { BODY_FAILURES } from '../openapi/body-failures'
-import type { EndpointDocs } from '../openapi/documented'
+import { type EndpointDocs, requestBody } from '../openapi/documented'
 import {
   DeliveryPage,
   NewWebhook,
@@ -51,12 +51,10 @@ export const WEBHOOK_DOCS = {
     summary: 'Create a webhook',
     description:
       'Creates an endpoint that receives events as signed requests (Standard Webhooks). This response contains its secret, which is never shown again. The URL is sent one event, `webhook.confirm`, with a code; events follow once the code is entered or answered. An account can have 10, and send 30 codes a day.',
-    body: {
-      description: 'Where events are sent, and which.',
-      schema: NewWebhook,
-      required: true,
-      examples: { some: { url: RECEIVER, events: ['key.exhausted', 'balance.low'] }, all: { url: RECEIVER } },
-    },
+    body: requestBody('Where events are sent, and which.', NewWebhook, {
+      some: { url: RECEIVER, events: ['key.exhausted', 'balance.low'] },
+      all: { url: RECEIVER },
+    }),
     answers: WITH_SECRET,
     failures: ['missing_parameter', 'limit_reached', 'rate_limit_exceeded', ...BODY_FAILURES],
   },
@@ -67,12 +65,7 @@ export const WEBHOOK_DOCS = {
     description:
       'Changes what you send and leaves the rest. Resumes one that was paused because it failed. A new URL has to be confirmed by its code.',
     ids: ID,
-    body: {
-      description: 'The changes.',
-      schema: WebhookChange,
-      required: true,
-      examples: { resume: { status: 'active' }, events: { events: [] } },
-    },
+    body: requestBody('The changes.', WebhookChange, { resume: { status: 'active' }, events: { events: [] } }),
     answers: ONE,
     failures: [
       ...(['resource_not_found', 'rate_limit_exceeded', ...BODY_FAILURES] as const),
@@ -104,12 +97,7 @@ export const WEBHOOK_DOCS = {
     description:
       'Enters the code that `webhook.confirm` took to the URL. Until then no event is sent to it. A code works for 24 hours and can be tried 5 times.',
     ids: ID,
-    body: {
-      description: 'The code.',
-      schema: WebhookCode,
-      required: true,
-      examples: { code: { code: '7K2M9QXA' } },
-    },
+    body: requestBody('The code.', WebhookCode, { code: { code: '7K2M9QXA' } }),
     answers: ONE,
     failures: ['resource_not_found', 'invalid_state', 'missing_parameter', ...BODY_FAILURES],
   },
@@ -190,12 +178,10 @@ export const NOTICE_DOCS = {
     id: 'changeNoticeMail',
     summary: 'Choose which notices are mailed',
     description: 'Changes what you send and leaves the rest. An empty list of kinds ends the mails of notices.',
-    body: {
-      description: 'The notices to mail.',
-      schema: NoticeMailForm,
-      required: true,
-      examples: { some: { kinds: ['key.exhausted', 'balance.low'] }, weekly: { weekly_summary: true } },
-    },
+    body: requestBody('The notices to mail.', NoticeMailForm, {
+      some: { kinds: ['key.exhausted', 'balance.low'] },
+      weekly: { weekly_summary: true },
+    }),
     answers: MAIL,
     failures: [...BODY_FAILURES],
   },

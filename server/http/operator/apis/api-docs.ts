@@ -11,7 +11,7 @@ import {
   RemovedApi,
 } from '../../apis/record'
 import { BODY_FAILURES } from '../../openapi/body-failures'
-import type { EndpointDocs } from '../../openapi/documented'
+import { type EndpointDocs, requestBody } from '../../openapi/documented'
 
 const ONE = { description: 'The API.', schema: OneApi }
 const NAME = { name: { description: 'The name of the API.', example: 'weather' } }
@@ -37,26 +37,21 @@ export const API_DOCS = {
     summary: 'Put an API on sale',
     description:
       'With its operations, or with an OpenAPI document in `openapi` and a price. Its operations can be called at once, at `/apis/v1/{name}{path}`. Setting an upstream needs a recent sign-in.',
-    body: {
-      description: 'The API.',
-      schema: NewApi,
-      required: true,
-      examples: {
-        document: { ...NEW, openapi: DOCUMENT, price: { mode: 'fixed', usd: '0.01' } },
-        operations: {
-          ...NEW,
-          operations: [
-            {
-              id: 'getForecast',
-              method: 'GET',
-              path: '/v1/forecast',
-              price: { mode: 'fixed', usd: '0.01' },
-              parameters: [{ name: 'city', in: 'query', required: true, schema: { type: 'string' } }],
-            },
-          ],
-        },
+    body: requestBody('The API.', NewApi, {
+      document: { ...NEW, openapi: DOCUMENT, price: { mode: 'fixed', usd: '0.01' } },
+      operations: {
+        ...NEW,
+        operations: [
+          {
+            id: 'getForecast',
+            method: 'GET',
+            path: '/v1/forecast',
+            price: { mode: 'fixed', usd: '0.01' },
+            parameters: [{ name: 'city', in: 'query', required: true, schema: { type: 'string' } }],
+          },
+        ],
       },
-    },
+    }),
     answers: { 201: ONE },
     failures: [...BODY_FAILURES, 'missing_parameter', 'invalid_state'],
   },
@@ -66,12 +61,9 @@ export const API_DOCS = {
     summary: 'Import an OpenAPI document',
     description:
       'Puts the operations of a document on sale, or brings an API up to date with it. With `dry_run=true` nothing is changed: the plan says what would be sold, and what cannot be, each by name and reason. To change an API that is there, send the `confirm` of the plan.',
-    body: {
-      description: 'The document, where the API is, and what its operations cost.',
-      schema: ApiImport,
-      required: true,
-      examples: { first: { ...NEW, document: DOCUMENT, price: { mode: 'fixed', usd: '0.01' } } },
-    },
+    body: requestBody('The document, where the API is, and what its operations cost.', ApiImport, {
+      first: { ...NEW, document: DOCUMENT, price: { mode: 'fixed', usd: '0.01' } },
+    }),
     answers: { 200: { description: 'The changes, made or planned.', schema: ImportPlan } },
     failures: [...BODY_FAILURES, 'missing_parameter', 'invalid_state'],
   },
@@ -91,15 +83,10 @@ export const API_DOCS = {
     ids: NAME,
     description:
       'Applies to the next call; calls in progress keep what they were admitted with. A changed scheme, host or port drops the secret unless `auth` is sent too, and changing either needs a recent sign-in.',
-    body: {
-      description: 'The changes.',
-      schema: ApiChange,
-      required: true,
-      examples: {
-        price: { operations: [{ id: 'getForecast', price: { mode: 'fixed', usd: '0.02' } }] },
-        disable: { enabled: false },
-      },
-    },
+    body: requestBody('The changes.', ApiChange, {
+      price: { operations: [{ id: 'getForecast', price: { mode: 'fixed', usd: '0.02' } }] },
+      disable: { enabled: false },
+    }),
     answers: { 200: ONE },
     failures: [...BODY_FAILURES, 'resource_not_found', 'invalid_state'],
   },
@@ -110,12 +97,7 @@ export const API_DOCS = {
     ids: NAME,
     description:
       'Asks the upstream once, also of an operation that is not enabled yet: its real answer, the units that were counted, and the price it would have cost. Nothing is charged to anybody here; the upstream may charge you.',
-    body: {
-      description: 'The call.',
-      schema: NewTrial,
-      required: true,
-      examples: { one: { operation: 'getForecast', input: { city: 'Berlin' } } },
-    },
+    body: requestBody('The call.', NewTrial, { one: { operation: 'getForecast', input: { city: 'Berlin' } } }),
     answers: { 200: { description: 'The outcome.', schema: ApiTrial } },
     failures: [...BODY_FAILURES, 'missing_parameter', 'resource_not_found'],
   },

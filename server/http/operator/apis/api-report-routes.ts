@@ -1,15 +1,18 @@
 import { invalidParameter } from '../../../core/accounts/submitted'
+import { apiReports, type ReadOperationUsage } from '../../../core/apis/api-report'
+import type { ApiRegistry } from '../../../core/apis/api-store'
 import { MAX_DOCUMENT_BYTES } from '../../../core/apis/document-size'
+import type { UpstreamPayments, UpstreamWallet } from '../../../core/apis/payments/upstream-payment'
+import { DAY_MS } from '../../../core/clock'
 import { type Failure, wrongParameters } from '../../../core/failure'
 import type { OutboundFetch, OutboundProblemKind } from '../../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../../core/result'
-import { type FetchedDocument, NewDocumentFetch } from '../../apis/report-record'
+import { type ApiReport, apiReportRecord, type FetchedDocument, NewDocumentFetch } from '../../apis/report-record'
 import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { allowed } from '../../routing/api-access'
 import { command, operatorRoles } from '../operator-roles'
-import { type ApiReportNeeds, readApiReport } from './api-report'
 
 const FETCH_MS = 20_000
 
@@ -48,4 +51,30 @@ const PROBLEMS: Readonly<Record<OutboundProblemKind, string>> = {
   wrong_type: 'it is no document',
   bad_encoding: 'its encoding is invalid',
   cut: 'the answer broke off',
+}
+
+const DAYS = 30
+
+interface ApiReportNeeds {
+  readonly apis: ApiRegistry
+  readonly operationUsage: ReadOperationUsage
+  /** Pays upstreams per request; null without a wallet. */
+  readonly paying: { readonly wallet: UpstreamWallet; readonly payments: UpstreamPayments } | null
+  readonly now: () => number
+}
+
+/** The revenue of the APIs over the last days, and the wallet's signatures, for the operator. */
+async function readApiReport({ apis, operationUsage, paying, now }: ApiReportNeeds): Promise<ApiReport> {
+  const from = now() - DAYS * DAY_MS
+  const [usage, paid, signed] = await Promise.all([
+    operationUsage(from, now() - DAY_MS),
+    paying?.payments.sums(from) ?? [],
+    paying?.payments.counted(now()),
+  ])
+  const wallet = paying && {
+    address: paying.wallet.address,
+    signed_micros_usd: signed ?? 0,
+    daily_maximum_micros_usd: paying.wallet.maxima.inAll,
+  }
+  return { days: DAYS, wallet, apis: apiReports(apis.routes.apis, usage, paid).map(apiReportRecord) }
 }
