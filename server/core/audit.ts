@@ -100,7 +100,7 @@ export interface AuditEntry {
   readonly actor: Actor
   readonly accountId: AccountId | null
   readonly keyId: KeyId | null
-  /** An `AuditAction`, or what an earlier version wrote. */
+  /** An `AuditAction`. */
   readonly action: string
   /** The changes, without secrets. */
   readonly detail: Readonly<Record<string, unknown>>

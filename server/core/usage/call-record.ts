@@ -85,7 +85,7 @@ export interface CallRecord {
   readonly held?: Money | undefined
   /** Its upstream cost to the operator, by the purchase price at that time. Absent if not known. Never shown to the caller. */
   readonly upstreamCost?: Money | undefined
-  /** Absent if no upstream was asked, and in rows of earlier versions. */
+  /** Absent if no upstream was asked. */
   readonly upstream?: UpstreamUse | undefined
   /** Set for a failure. */
   readonly failure?: FailureNote | undefined

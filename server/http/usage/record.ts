@@ -137,13 +137,13 @@ export const ExplainedRequest = named(
         'How the operation is called. In the dashboard only; empty for operations of imported APIs, which the catalog describes.',
       ),
       provider: orNull(text('The provider that was asked; `cache` for a cached answer; null if none was.')),
-      times: record('Where the time went. Null where no upstream was asked, and in calls of earlier versions.', {
+      times: record('Where the time went. Null where no upstream was asked.', {
         waiting_ms: orNull(count('Milliseconds until the upstream was asked.')),
         upstream_ms: orNull(count('Milliseconds that the upstream took.')),
         total_ms: count('Milliseconds in all.'),
       }),
       failure: orNull(
-        record('Why it failed, without anything that was sent; null for a success, and in calls of earlier versions.', {
+        record('Why it failed, without anything that was sent; null for a success.', {
           route: orNull(text('The path as documented; null for a path that does not exist.')),
           message: text('What happened.'),
           param: orNull(text('The parameter at fault.')),
@@ -152,7 +152,7 @@ export const ExplainedRequest = named(
       ),
       refunded_micros_usd: microsUsd('What the operator gave back of the charge.', { minimum: 0 }),
       held_micros_usd: orNull(
-        microsUsd('What was held until the end of the call; null if nothing was, or in calls of earlier versions.', {
+        microsUsd('What was held until the end of the call; null if nothing was.', {
           minimum: 0,
         }),
       ),
@@ -195,7 +195,7 @@ export const ErrorReport = named(
         requests: count('How many.'),
         last_at: instant('When the newest of them arrived.'),
         last_request_id: text('Its id.'),
-        last_message: orNull(text('What happened to it; null in calls of earlier versions.')),
+        last_message: orNull(text('What happened to it; null if it is not known.')),
       }),
       'The most frequent first, at most 200.',
     ),

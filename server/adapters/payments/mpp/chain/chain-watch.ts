@@ -3,7 +3,7 @@ import { call, getBlock } from 'viem/actions'
 import { CANNOT_SEND, NETWORK, type PaymentRefusal } from '../../../../core/payments/refusal'
 import { chainReason } from '../refusals'
 import { isRevert } from './node-trouble'
-import { ofNetwork, type RelayProblem } from './relaying'
+import { ofNetwork, type RelayProblem } from './relayer'
 
 export interface ChainWatchOptions {
   readonly chainId: number

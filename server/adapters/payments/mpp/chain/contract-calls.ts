@@ -1,7 +1,7 @@
 import type { SettleOutcome } from '../../../../core/payments/method'
 import type { ChainWatch } from './chain-watch'
 import { isRevert } from './node-trouble'
-import type { ContractCall, RelayedReceipt, Relaying } from './relaying'
+import type { ContractCall, RelayedReceipt, Relayer } from './relayer'
 
 /** The conditions of a settlement besides its call. */
 interface Settlement {
@@ -13,7 +13,7 @@ interface Settlement {
 
 /** Sends a call from the relayer and waits for its block. Rejects when the node does not respond. */
 export async function settleByCall(
-  { relayer, watch }: { readonly relayer: Relaying; readonly watch: ChainWatch },
+  { relayer, watch }: { readonly relayer: Relayer; readonly watch: ChainWatch },
   call: ContractCall,
   settlement: Settlement,
 ): Promise<SettleOutcome> {

@@ -1,11 +1,39 @@
-import { type Client, type Hex, keccak256, type TransactionReceipt } from 'viem'
+import { type Address, type Client, type Hex, keccak256, type TransactionReceipt } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { getTransactionCount, getTransactionReceipt, sendRawTransaction } from 'viem/actions'
 import { MINUTE_MS } from '../../../../core/clock'
 import { chainReason } from '../refusals'
 import type { Fees, GasPrices } from './gas-prices'
 import { causesOf, isNodeTrouble, isRevert } from './node-trouble'
-import { type ContractCall, ofNetwork, type Relayed, type Relaying, type RelayProblem } from './relaying'
+
+/** A contract call that settles a payment. */
+export interface ContractCall {
+  readonly to: Address
+  readonly data: Hex
+}
+
+/** The part of a transaction's receipt that shows whether it paid. */
+export interface RelayedReceipt {
+  readonly transactionHash: Hex
+  readonly status: 'success' | 'reverted'
+  readonly logs: readonly { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex }[]
+}
+
+/** `late`: it is not in a block yet. `reverts`: the contract refuses it now, and it was not sent. */
+export type Relayed =
+  | { readonly kind: 'mined'; readonly receipt: RelayedReceipt }
+  | { readonly kind: 'late' }
+  | { readonly kind: 'reverts'; readonly reason: string }
+
+/** Why nothing can be sent. `isOurs`: the gateway is the cause, not the network or what it costs. */
+export interface RelayProblem {
+  readonly reason: string
+  readonly isOurs: boolean
+}
+
+export function ofNetwork(reason: string | null): RelayProblem | null {
+  return reason === null ? null : { reason, isOurs: false }
+}
 
 export interface RelayedCall extends ContractCall {
   readonly gas: bigint
@@ -66,7 +94,7 @@ class TooExpensive extends Error {
  * for the next nonce, and first waits until the transactions of the old one are in blocks. Then the contract refuses what one of them
  * submitted, and it is not sent a second time.
  */
-export class Relayer implements Relaying {
+export class Relayer {
   private readonly options: RelayerOptions
   private readonly pending = new Map<number, PendingCall>()
   /** Nonces that were reserved but not used. */
@@ -91,12 +119,17 @@ export class Relayer implements Relaying {
     return this.options.account.address
   }
 
+  /** Why no call is accepted now, such as gas that costs too much; null when one is. Rejects if the chain's node does not respond. */
   async problem(): Promise<RelayProblem | null> {
     if (this.waiting.length >= MAX_WAITING)
       return { reason: `${this.waiting.length} payments wait for the relayer`, isOurs: true }
     return ofNetwork(await this.options.gas.problem())
   }
 
+  /**
+   * Sends the call and waits for its block. Safe to repeat: the same call is sent with one nonce while it is under way, and afterwards the
+   * contract refuses it. Rejects if it is not known what happened, or nothing can be sent now. `onSent` is called once a node of the chain may have it.
+   */
   async relay({ to, data }: ContractCall, onSent: () => void): Promise<Relayed> {
     if (!(await this.isAfterEarlier())) return { kind: 'late' }
     let limit: bigint

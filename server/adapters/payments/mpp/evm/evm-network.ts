@@ -4,8 +4,7 @@ import { readContract } from 'viem/actions'
 import type { Money } from '../../../../core/money'
 import { ChainWatch } from '../chain/chain-watch'
 import { type GasCeiling, GasPrices } from '../chain/gas-prices'
-import { Relayer } from '../chain/relayer'
-import { ofNetwork, type Relaying } from '../chain/relaying'
+import { ofNetwork, Relayer } from '../chain/relayer'
 import { EIP3009_ABI } from './eip3009'
 import { batchingTransportOf, type ChainOptions, chainOf, transportOf } from './evm-chain'
 import type { WireOptions } from './evm-wire'
@@ -44,7 +43,7 @@ export interface EvmNetwork {
   /** For reads: concurrent calls are batched. */
   readonly reads: Client
   /** Our own account that sends; null without one. */
-  readonly relayed: { readonly relayer: Relaying; readonly watch: ChainWatch } | null
+  readonly relayed: { readonly relayer: Relayer; readonly watch: ChainWatch } | null
   /** The facilitator that sends authorizations instead; null without one. */
   readonly facilitated: { readonly facilitator: Facilitator; readonly watch: ChainWatch } | null
   balance(payer: string): Promise<bigint | null>

@@ -1,7 +1,7 @@
 import { type Address, type Client, type Hex, numberToHex, pad, parseAbi, type TransactionReceipt } from 'viem'
 import { getBlock, getChainId, getTransaction, getTransactionReceipt, readContract } from 'viem/actions'
 import type { PaymentFate, SettlementHandle } from '../../../../core/payments/method'
-import type { RelayedReceipt } from '../chain/relaying'
+import type { RelayedReceipt } from '../chain/relayer'
 import { type BlockHead, logsOf, REORG_MS, TRANSFER } from '../evm/eip3009'
 import { PERMIT2, type Permit, settledBy, UPTO_PROXY } from './permit2'
 
