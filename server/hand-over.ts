@@ -150,8 +150,11 @@ export class WaitingRoom {
 
 function notYet(): Response {
   const error = {
-    ...{ type: 'api_error', code: 'service_unavailable', message: 'This server is starting. Try again.' },
-    ...{ request_id: null, retry_after: 1 },
+    type: 'api_error',
+    code: 'service_unavailable',
+    message: 'This server is starting. Try again.',
+    request_id: null,
+    retry_after: 1,
   }
   return Response.json({ error }, { status: 503, headers: { 'retry-after': '1', 'x-content-type-options': 'nosniff' } })
 }

@@ -11,7 +11,9 @@ describe('a gateway whose successor announces itself', () => {
       config: { takeOver, host: '127.0.0.1', port: 3000, drainNoticeSeconds: 0 },
       web: { retireConnections: note('retire'), keepConnections: note('keep'), closePort: note('close') },
       stopping: { announce: note('announce'), takeBack: note('take back') },
-      ...{ drainMs: () => 35_000, leave: note('leave'), maxAbsenceMs: 1 },
+      drainMs: () => 35_000,
+      leave: note('leave'),
+      maxAbsenceMs: 1,
     })
     const ask = (path: string, body: unknown = {}) =>
       handOver.answer(new Request(`http://gateway${path}`, { method: 'POST', body: JSON.stringify(body) }))

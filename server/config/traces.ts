@@ -46,7 +46,8 @@ export const TRACES = group(
   'The standard variables of OpenTelemetry. Sends traces to a collector by OTLP over HTTP ([more](operating/monitoring.md#traces)).',
   {
     OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl({
-      ...{ ...ENDPOINT, otherwise: 'no traces' },
+      ...ENDPOINT,
+      otherwise: 'no traces',
       doc: 'Base URL of the collector',
     }),
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl({ ...ENDPOINT, doc: 'Its whole URL for traces' }),

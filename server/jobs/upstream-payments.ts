@@ -68,13 +68,15 @@ async function lose({ payments, journal, clock, ...checks }: UpstreamPaymentChec
     entries: [
       {
         transaction: makeId('txn', clock.now()),
-        ...{ kind: 'overrun', accountId: null, debit: 'house/overrun', credit: 'house/revenue', amount: cost },
+        kind: 'overrun',
+        accountId: null,
+        debit: 'house/overrun',
+        credit: 'house/revenue',
+        amount: cost,
         // The call was never charged, and after a crash it has no row.
-        ...{
-          at: clock.now(),
-          requestId: null,
-          description: `${operation}, paid to its upstream without an answer: ${request}`,
-        },
+        at: clock.now(),
+        requestId: null,
+        description: `${operation}, paid to its upstream without an answer: ${request}`,
         reference: `upstream payment ${nonce}`,
       },
     ],

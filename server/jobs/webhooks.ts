@@ -57,7 +57,11 @@ export function startExpiryNotices(
       keys.map(
         ({ id, accountId, expiresAt }): NewEvent => ({
           id: `evt_${id.slice('key_'.length)}_expiring${expiresAt}`,
-          ...{ type: 'key.expiring', accountId, keyId: id, at: now, data: {} },
+          type: 'key.expiring',
+          accountId,
+          keyId: id,
+          at: now,
+          data: {},
         }),
       ),
     )

@@ -180,14 +180,12 @@ function catalogTools(
     title: isRead ? 'Call an operation' : 'Call an operation that changes something',
     description: `Calls one operation of the catalog${isRead ? '' : ' that changes something at its upstream'}. Charged at its price when it succeeds; set max_price_usd to limit the cost.`,
     inputSchema: schemaOf({ ...OPERATION, ...INPUT, ...callOptionSchemas() }, ['operation']),
-    ...{
-      isReadOnly: isRead,
-      isDestructive: !isRead,
-      isIdempotent: isRead,
-      isFromOutside: true,
-      isLong: true,
-      route: FREE,
-    },
+    isReadOnly: isRead,
+    isDestructive: !isRead,
+    isIdempotent: isRead,
+    isFromOutside: true,
+    isLong: true,
+    route: FREE,
     call: withInput(isRead, false),
   })
   return [
@@ -228,7 +226,11 @@ function catalogTools(
 }
 
 const READS = {
-  ...{ isReadOnly: true, isDestructive: false, isIdempotent: true, isFromOutside: true, isLong: false },
+  isReadOnly: true,
+  isDestructive: false,
+  isIdempotent: true,
+  isFromOutside: true,
+  isLong: false,
   route: FREE,
 } as const
 const OPERATION = {

@@ -31,7 +31,11 @@ export function researchTool(models: readonly string[]): Tool {
       required: first === undefined ? ['model', 'query'] : ['query'],
       additionalProperties: false,
     },
-    ...{ isReadOnly: true, isDestructive: false, isIdempotent: true, isFromOutside: true, isLong: true },
+    isReadOnly: true,
+    isDestructive: false,
+    isIdempotent: true,
+    isFromOutside: true,
+    isLong: true,
     route: { kind: 'priced', operation: 'deep-research', scope: 'models:use', alsoScope: 'data:read' },
     shownName: argumentName,
     call({ max_price_usd: maxPrice, stream: _whole, model = first, ...body }) {

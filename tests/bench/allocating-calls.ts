@@ -27,7 +27,11 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const RESULTS = new TextEncoder().encode(JSON.stringify({ type: 'images', results: ['x'.repeat(2000)] }))
 const USAGE = { prompt_tokens: 12, completion_tokens: 150, total_tokens: 162 }
 const CHAT = JSON.stringify({
-  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: MODEL, usage: USAGE },
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: MODEL,
+  usage: USAGE,
   choices: [{ index: 0, message: { role: 'assistant', content: 'x'.repeat(600) }, finish_reason: 'stop' }],
 })
 const chunk = (choices: readonly object[], usage: object | null) =>
@@ -74,7 +78,9 @@ const [key = ''] = readFileSync(join(folder, 'keys.txt'), 'utf8').trim().split('
 const authorization = `Bearer ${key}`
 const sent = JSON.stringify({
   ...(kind === 'stream' && { stream: true }),
-  ...{ model: MODEL, max_tokens: 500, messages: [{ role: 'user', content: 'hello '.repeat(60) }] },
+  model: MODEL,
+  max_tokens: 500,
+  messages: [{ role: 'user', content: 'hello '.repeat(60) }],
 })
 
 function request(): Request {

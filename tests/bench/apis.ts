@@ -73,7 +73,10 @@ async function opened(workshop: Workshop, base: string, apis: readonly object[],
   return {
     pid: gateway.pid,
     target: (path: string): Target => ({
-      ...{ url: `http://127.0.0.1:${port}${path}`, pid: gateway.pid, script: 'rotate-keys.lua', args: [keys] },
+      url: `http://127.0.0.1:${port}${path}`,
+      pid: gateway.pid,
+      script: 'rotate-keys.lua',
+      args: [keys],
     }),
     async close(): Promise<readonly string[]> {
       await gateway.stop()
@@ -97,14 +100,12 @@ function others(baseUrl: string): object[] {
           toolName: `api_${i}_operation${n}`,
           parameters: [
             {
-              ...{
-                name: 'id',
-                in: 'path',
-                required: true,
-                description: 'Which thing.',
-                style: 'simple',
-                explode: false,
-              },
+              name: 'id',
+              in: 'path',
+              required: true,
+              description: 'Which thing.',
+              style: 'simple',
+              explode: false,
               schema: { type: 'string', maxLength: 40 },
             },
           ],

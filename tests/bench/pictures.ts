@@ -4,7 +4,12 @@ import { anApi, anOperation } from '../support/apis'
 /** An image search with the parameters of the built-in one. The upstream wants a key, which no answer may contain. */
 export function pictures(baseUrl: string): Api {
   const parameter = (name: string, schema: object) => ({
-    ...{ name, in: 'query' as const, required: name === 'q', description: '', style: 'form' as const, explode: true },
+    name,
+    in: 'query' as const,
+    required: name === 'q',
+    description: '',
+    style: 'form' as const,
+    explode: true,
     schema: { ...schema },
   })
   return anApi({

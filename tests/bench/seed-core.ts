@@ -57,7 +57,11 @@ async function seedTokens({ core }: BenchGateway, folder: string, count: number)
     core.stores.db.insert(identityUser).values(users.map((user) => ({ ...user, createdAt: now, updatedAt: now }))),
     core.stores.db.insert(oauthAccessToken).values(
       tokens.map((token, i) => ({
-        ...{ id: `bench-${i}`, clientId: 'gateway-cli', userId: `bench-${i}`, createdAt: now, expiresAt },
+        id: `bench-${i}`,
+        clientId: 'gateway-cli',
+        userId: `bench-${i}`,
+        createdAt: now,
+        expiresAt,
         token: createHash('sha256').update(token).digest('base64url'),
         // As the library writes its lists.
         scopes: JSON.stringify(['data:read']),

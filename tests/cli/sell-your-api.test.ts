@@ -26,7 +26,9 @@ beforeAll(async () => {
     `${port}`,
   )
   page = [...text.matchAll(/^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm)].map(([, language = '', file, block = '']) => ({
-    ...{ language, file: file ?? null, text: block },
+    language,
+    file: file ?? null,
+    text: block,
   }))
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -91,7 +93,8 @@ test('each price that the page shows sells calls at that price', async () => {
     price.includes('"paid"') ? [] : price,
   )
   const upstream = Bun.serve({
-    ...{ port: 0, hostname: '127.0.0.1' },
+    port: 0,
+    hostname: '127.0.0.1',
     fetch: () => Response.json({ cost: 4, data: [{ celsius: 20 }, { celsius: 21 }] }),
   })
   const gateway = await openHarness({

@@ -56,11 +56,17 @@ async function chargedCalls(days: number, calls = days): Promise<void> {
   const appended = Array.from({ length: calls }, (_, i) => {
     const at = Math.floor(START + i * step)
     const record = call(account.id, 5, {
-      ...{ id: requestIdAt(at, i), at, keyId: key.id as `key_${string}` },
+      id: requestIdAt(at, i),
+      at,
+      keyId: key.id as `key_${string}`,
       clientRequestId: `mine-${i}`,
     })
     const taken = entry(account.id, 5, {
-      ...{ kind: 'charge', debit: `${account.id}/credit`, credit: 'house/revenue', at, requestId: record.id },
+      kind: 'charge',
+      debit: `${account.id}/credit`,
+      credit: 'house/revenue',
+      at,
+      requestId: record.id,
       description: i % 7 === 0 ? 'a "model",\nin two lines' : i % 3 === 0 ? '' : 'image-search',
     })
     return journal.append({

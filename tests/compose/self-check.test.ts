@@ -40,8 +40,11 @@ describe('the self-check of a start in production', () => {
   test('has nothing to say against a gateway that has everything, and asks the mail server and the processor', async () => {
     const config = {
       ...settings({
-        ...{ BASE_URL: 'https://api.example.com', TRUSTED_PROXIES: '10.0.0.1', BACKUP_TO: join(folder, 'copies') },
-        ...{ SMTP_URL: mailbox.url, MAIL_FROM: 'gateway@example.com' },
+        BASE_URL: 'https://api.example.com',
+        TRUSTED_PROXIES: '10.0.0.1',
+        BACKUP_TO: join(folder, 'copies'),
+        SMTP_URL: mailbox.url,
+        MAIL_FROM: 'gateway@example.com',
       }),
       // A test key and http are refused in production.
       cards: { secretKey: STRIPE_KEY, webhookSecret: WEBHOOK_SECRET, apiUrl: stripe.url },
@@ -70,8 +73,11 @@ describe('the self-check of a start in production', () => {
   test('warns of each thing that is missing or wrong, once, and still looks at the others', async () => {
     const config = {
       ...settings({
-        ...{ BASE_URL: 'https://api.example.com', SANDBOX_MODELS: 'true', SOCIAL_PROVIDER: 'sandbox' },
-        ...{ SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'gateway@example.com' },
+        BASE_URL: 'https://api.example.com',
+        SANDBOX_MODELS: 'true',
+        SOCIAL_PROVIDER: 'sandbox',
+        SMTP_URL: 'smtp://127.0.0.1:9',
+        MAIL_FROM: 'gateway@example.com',
       }),
       cards: { secretKey: 'sk_live_wrong', webhookSecret: WEBHOOK_SECRET, apiUrl: stripe.url },
       dataDir: join(folder, 'missing'),

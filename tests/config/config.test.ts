@@ -89,9 +89,16 @@ describe('the configuration', () => {
     expect(read({ ...endpoint, OTEL_TRACES_EXPORTER: 'none' }).traces).toBeNull()
     expect(read({ ...endpoint, OTEL_SDK_DISABLED: 'TRUE' }).traces).toBeNull()
     expect(read(endpoint).traces).toEqual({
-      ...{ url: 'http://127.0.0.1:4318/base/v1/traces', headers: {}, timeoutMs: 10_000 },
-      ...{ resource: { 'service.name': 'paid-api-gateway' }, sampler: 'parentbased_always_on', ratio: 1 },
-      ...{ maxQueue: 2048, maxBatch: 512, delayMs: 5_000, toUpstreams: false },
+      url: 'http://127.0.0.1:4318/base/v1/traces',
+      headers: {},
+      timeoutMs: 10_000,
+      resource: { 'service.name': 'paid-api-gateway' },
+      sampler: 'parentbased_always_on',
+      ratio: 1,
+      maxQueue: 2048,
+      maxBatch: 512,
+      delayMs: 5_000,
+      toUpstreams: false,
     })
     const { url, headers, resource, ratio } =
       read({

@@ -180,9 +180,13 @@ describe('a secret in a file', () => {
     const server = join(import.meta.dir, '../../server/main.ts')
     const { stderr } = Bun.spawnSync(['sh', '-c', 'printf %s "$PIPED" | exec "$0" "$1"', process.execPath, server], {
       env: {
-        ...{ PATH: process.env['PATH'], DATA_DIR: mkdtempSync(join(FOLDER, 'data-')), PORT: '0', PIPED: SECRET_KEY },
+        PATH: process.env['PATH'],
+        DATA_DIR: mkdtempSync(join(FOLDER, 'data-')),
+        PORT: '0',
+        PIPED: SECRET_KEY,
         // The start ends here, after it has read all settings.
-        ...{ SECRET_KEY_FILE: '/dev/stdin', LOG_FILE: '/nowhere/gateway.log' },
+        SECRET_KEY_FILE: '/dev/stdin',
+        LOG_FILE: '/nowhere/gateway.log',
       },
     })
     expect(stderr.toString()).toStartWith(

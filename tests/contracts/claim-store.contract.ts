@@ -84,8 +84,10 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       await paid(claim)
       await one.markUnserved(claim.key, 'upstream 502', NOON)
       expect(await other.take({ ...claim, leaseUntil: NOON + 5000 }, NOON)).toEqual({
-        ...{ kind: 'prepaid', attempt: 2 },
-        ...{ answer: null, isLast: false },
+        kind: 'prepaid',
+        attempt: 2,
+        answer: null,
+        isLast: false,
       })
       expect((await one.take(claim, NOON)).kind).toBe('refused')
       await other.served(claim.key, NOON)

@@ -20,7 +20,9 @@ async function open() {
   const sandbox = await openEvmSandbox()
   const method = evmMethod({
     ...sandbox.options,
-    ...{ secret: SECRET, realm: 'localhost', origin: ORIGIN },
+    secret: SECRET,
+    realm: 'localhost',
+    origin: ORIGIN,
     now: () => Date.now(),
     onTrouble: () => undefined,
   })
@@ -29,7 +31,11 @@ async function open() {
 
 function common({ method, sandbox, payer }: Awaited<ReturnType<typeof open>>) {
   return {
-    ...{ method, sandbox, payer, setFault: sandbox.setFault, close: sandbox.close },
+    method,
+    sandbox,
+    payer,
+    setFault: sandbox.setFault,
+    close: sandbox.close,
     received: () => sandbox.balance(MERCHANT),
   }
 }
@@ -74,7 +80,10 @@ async function openPaymentForm(): Promise<MethodUnderTest> {
     poor: (offer) => pay(offer, stranger()),
     async late(terms: Terms) {
       const charge = evm.charge({
-        ...{ currency: sandbox.token, recipient: MERCHANT, chainId: EVM_CHAIN_ID, decimals: 6 },
+        currency: sandbox.token,
+        recipient: MERCHANT,
+        chainId: EVM_CHAIN_ID,
+        decimals: 6,
         authorization: { name: TOKEN_NAME, version: TOKEN_VERSION },
         settle: () => Promise.reject(new Error('not here')),
       })
@@ -136,7 +145,10 @@ paymentMethodContract('evm, by x402', openX402Form)
 test("evm: every offer is the library's with the Bazaar's extension added, whatever was offered before", async () => {
   const { method, sandbox } = await open()
   const charge = evm.charge({
-    ...{ currency: sandbox.token, recipient: MERCHANT, chainId: EVM_CHAIN_ID, decimals: 6 },
+    currency: sandbox.token,
+    recipient: MERCHANT,
+    chainId: EVM_CHAIN_ID,
+    decimals: 6,
     authorization: { name: TOKEN_NAME, version: TOKEN_VERSION },
     settle: () => Promise.reject(new Error('not here')),
   })

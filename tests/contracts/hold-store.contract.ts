@@ -322,8 +322,13 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         const { store, account } = await funded({ credit: 1, paid: 2 })
         await store.credited({ account, part: 'paid', amount: micros(40), toppedUp: micros(40) })
         expect(await store.balance(account)).toEqual({
-          ...{ credit: micros(1), paid: micros(42), posted: micros(43) },
-          ...{ held: ZERO, available: micros(43), toppedUp: micros(42), debt: ZERO },
+          credit: micros(1),
+          paid: micros(42),
+          posted: micros(43),
+          held: ZERO,
+          available: micros(43),
+          toppedUp: micros(42),
+          debt: ZERO,
         })
       })
 

@@ -119,8 +119,10 @@ export function statementsContract(name: string, open: () => Promise<StatementsU
           if (row.kind === 'charge' && last?.kind === 'charge' && dayOf(last.at) === dayOf(row.at))
             expected[expected.length - 1] = {
               ...last,
-              ...{ amount: plus(last.amount, row.amount), charges: (last.charges ?? 0) + 1 },
-              ...{ description: '', requestId: null },
+              amount: plus(last.amount, row.amount),
+              charges: (last.charges ?? 0) + 1,
+              description: '',
+              requestId: null,
             }
           else expected.push({ ...row, charges: row.kind === 'charge' ? 1 : null })
         }

@@ -52,7 +52,13 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
 
     const question = { keyId: null, operation: null, status: null, model: null }
     const filter = (more: Partial<RequestFilter> = {}): RequestFilter => ({
-      ...{ accountId: account, keyId: null, operation: null, status: null, model: null, from: null, to: null },
+      accountId: account,
+      keyId: null,
+      operation: null,
+      status: null,
+      model: null,
+      from: null,
+      to: null,
       ...more,
     })
     const sum = (list: readonly UsageSums[]) => ({
@@ -189,7 +195,9 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       // A call every 97 minutes for nine days, of three keys; one of five is undone.
       const log = Array.from({ length: (9 * 24 * 60) / 97 }, (_, i) =>
         call(other, i % 4 ? 5 : null, {
-          ...{ at: start + i * 97 * MINUTE, keyId: `key_${i % 3}`, tokens },
+          at: start + i * 97 * MINUTE,
+          keyId: `key_${i % 3}`,
+          tokens,
           ...(i % 2 && { model: 'gpt' }),
         }),
       )
@@ -299,7 +307,11 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       const busy = await parts.account()
       const failed = (at: number, operation: string, status: number, code: string) =>
         call(busy, null, {
-          ...{ at: NOON + at * MINUTE, operation, status, code, keyId: at % 2 ? 'key_a' : 'key_b' },
+          at: NOON + at * MINUTE,
+          operation,
+          status,
+          code,
+          keyId: at % 2 ? 'key_a' : 'key_b',
           failure: { route: null, message: `failed at ${at}`, param: null, rule: null },
         })
       const log = [
@@ -369,8 +381,11 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       const calls = Array.from({ length: 400 }, (_, i) => {
         const status = [200, 200, 200, 400, 502][random(5)] ?? 200
         return call(timed, status === 200 ? 5 : null, {
-          ...{ status, at: NOON + random(3 * 96) * SLOT + i, latencyMs: random(3000) },
-          ...{ keyId: `key_${random(2)}`, operation: ['image-search', 'llm-context'][random(2)] ?? '' },
+          status,
+          at: NOON + random(3 * 96) * SLOT + i,
+          latencyMs: random(3000),
+          keyId: `key_${random(2)}`,
+          operation: ['image-search', 'llm-context'][random(2)] ?? '',
           ...(random(2) && { upstream: { provider: `p${random(2)}`, waitingMs: 1, upstreamMs: 2 } }),
           ...(random(2) && { model: 'gpt' }),
         } as const)
@@ -385,7 +400,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
           [50, 250],
         ] as const) {
           const range = { from: NOON + first * SLOT + 1, to: NOON + end * SLOT - 1 }
-          const groups = await parts.reports.latencies({ ...{ ...question, accountId: timed }, ...more, ...range })
+          const groups = await parts.reports.latencies({ ...question, accountId: timed, ...more, ...range })
           const seen = groups.flatMap(({ operation, provider, model, counts }) =>
             [...counts].map(([bucket, count]) => `${operation} ${provider} ${model} ${bucket} ${count}`),
           )

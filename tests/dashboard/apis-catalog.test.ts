@@ -18,10 +18,17 @@ beforeAll(async () => {
   operator = await dashboard.signedIn()
   const price = { mode: 'fixed', usd: '0.02' }
   const made = await operator.api('/api/operator/apis', {
-    ...{ name: 'weather', title: 'Weather of the world', base_url: upstream.url, auth: 'none' },
+    name: 'weather',
+    title: 'Weather of the world',
+    base_url: upstream.url,
+    auth: 'none',
     operations: [
       {
-        ...{ id: 'forecast', method: 'GET', path: '/v1/{city}/forecast', title: 'Tidal forecast', price },
+        id: 'forecast',
+        method: 'GET',
+        path: '/v1/{city}/forecast',
+        title: 'Tidal forecast',
+        price,
         description: 'When the tide comes.',
         parameters: [
           { name: 'city', in: 'path', required: true, schema: { type: 'string' }, description: 'A city on a coast.' },
@@ -30,14 +37,23 @@ beforeAll(async () => {
         examples: [{ title: 'Brest', input: { city: 'Brest', days: 2 } }],
       },
       {
-        ...{ id: 'report', method: 'POST', path: '/v1/reports', title: 'Report a wave', price },
+        id: 'report',
+        method: 'POST',
+        path: '/v1/reports',
+        title: 'Report a wave',
+        price,
         body: {
           content_type: 'application/json',
           schema: { type: 'object', properties: { height: { type: 'number' } }, required: ['height'] },
         },
       },
       {
-        ...{ id: 'picture', method: 'POST', path: '/v1/pictures', title: 'Send a picture', price, effect: 'write' },
+        id: 'picture',
+        method: 'POST',
+        path: '/v1/pictures',
+        title: 'Send a picture',
+        price,
+        effect: 'write',
         body: {
           content_type: 'multipart/form-data',
           schema: {
@@ -53,7 +69,12 @@ beforeAll(async () => {
         },
       },
       {
-        ...{ id: 'subscribe', method: 'POST', path: '/v1/subscribers', title: 'Subscribe', price, effect: 'write' },
+        id: 'subscribe',
+        method: 'POST',
+        path: '/v1/subscribers',
+        title: 'Subscribe',
+        price,
+        effect: 'write',
         body: {
           content_type: 'application/x-www-form-urlencoded',
           schema: { type: 'object', properties: { email: { type: 'string' } }, required: ['email'] },

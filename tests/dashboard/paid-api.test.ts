@@ -24,17 +24,20 @@ async function pay(): Promise<void> {
     const request = makeId('req', now)
     const opened = await stores.upstreamPayments.open(
       {
-        ...{
-          request,
-          account: null,
-          operation: 'paid.one',
-          api: 'paid',
-          chainId: CHAIN_ID,
-          token: TOKEN,
-          payer: WALLET,
-          payee: PAYEE,
-        },
-        ...{ amount: 20_000n, cost: micros(20_000), fee: micros(0), nonce: request, validBefore: now, signedAt: now },
+        request,
+        account: null,
+        operation: 'paid.one',
+        api: 'paid',
+        chainId: CHAIN_ID,
+        token: TOKEN,
+        payer: WALLET,
+        payee: PAYEE,
+        amount: 20_000n,
+        cost: micros(20_000),
+        fee: micros(0),
+        nonce: request,
+        validBefore: now,
+        signedAt: now,
       },
       paying.wallet.maxima,
       0,
@@ -48,7 +51,10 @@ test('an operator says whom an upstream is paid, and sees what the wallet paid i
   const operator = await dashboard.signedIn()
   const price = { mode: 'reported', unit: 'paid', multiplier: '1.2', maximum_usd: '0.05' }
   const form = {
-    ...{ name: 'paid', title: 'Paid weather', base_url: 'https://paid.example', auth: `402:${TOKEN}` },
+    name: 'paid',
+    title: 'Paid weather',
+    base_url: 'https://paid.example',
+    auth: `402:${TOKEN}`,
     operations: [{ id: 'one', method: 'GET', path: '/one', price }],
   }
   expect((await operator.api('/api/operator/apis', form)).status).toBe(201)

@@ -12,10 +12,15 @@ const PUBLISHED_APP = 'https://editor.example/apps/editor.json'
 
 const published: OutboundFetch = async ({ url }) =>
   ok({
-    ...{ url, status: url === PUBLISHED_APP ? 200 : 404, contentType: 'application/json', headers: new Headers() },
+    url,
+    status: url === PUBLISHED_APP ? 200 : 404,
+    contentType: 'application/json',
+    headers: new Headers(),
     body: new TextEncoder().encode(
       JSON.stringify({
-        ...{ client_id: PUBLISHED_APP, client_name: 'Accounts of bank.example', redirect_uris: [REDIRECT] },
+        client_id: PUBLISHED_APP,
+        client_name: 'Accounts of bank.example',
+        redirect_uris: [REDIRECT],
         logo_uri: 'https://editor.example/logo.svg',
       }),
     ),

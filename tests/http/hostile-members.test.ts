@@ -160,7 +160,8 @@ describe('a member that cannot be turned into text', () => {
       const answer = await gateway.call(path, {
         method: 'POST',
         headers: {
-          ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
           ...(path.startsWith('/api/') ? {} : { authorization: `Bearer ${key.secret}` }),
         },
         body: JSON.stringify(variant),

@@ -268,8 +268,12 @@ test.each([
   const gateway = await openHarness({
     configuredProviders: true,
     env: {
-      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, TRACES_TO_UPSTREAMS: handed, WEBSEARCH_PROVIDER: name },
-      ...{ BRAVE_BASE_URL: brave.url, BRAVE_API_KEY: 'BSA-key', SEARXNG_URL: searxng.url },
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      TRACES_TO_UPSTREAMS: handed,
+      WEBSEARCH_PROVIDER: name,
+      BRAVE_BASE_URL: brave.url,
+      BRAVE_API_KEY: 'BSA-key',
+      SEARXNG_URL: searxng.url,
       CREDIT_BUYS_PAID_PROVIDERS: 'true',
     },
   })

@@ -88,7 +88,14 @@ test('the books are compared daily, three days back, booking nothing; what does 
         const { problems = 0, isComplete = true } = ends[asked.length - 1] ?? {}
         const result = { ledger: [], missing: [], booked: 0, cards: null, chain: null }
         return {
-          ...{ id: 'rec_1', actor: 'job', startedAt: 0, endedAt: 0, isApplied: false, isComplete, problems, result },
+          id: 'rec_1',
+          actor: 'job',
+          startedAt: 0,
+          endedAt: 0,
+          isApplied: false,
+          isComplete,
+          problems,
+          result,
         }
       },
     },

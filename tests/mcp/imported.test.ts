@@ -15,7 +15,12 @@ afterEach(async () => {
 const OPERATOR = { kind: 'operator', id: 'test', address: null } as const
 
 const CITY: ApiParameter = {
-  ...{ name: 'city', in: 'path', required: true, description: 'A place.', style: 'simple', explode: false },
+  name: 'city',
+  in: 'path',
+  required: true,
+  description: 'A place.',
+  style: 'simple',
+  explode: false,
   schema: { type: 'string' },
 }
 

@@ -49,11 +49,17 @@ test.skipIf(promtool === null)(
         gateway_books_mismatches: 2,
         gateway_backup_newest_timestamp_seconds: 0.5 * DAY,
         gateway_backup_every_seconds: DAY,
-        ...{ process_resident_memory_bytes: 900, gateway_memory_limit_bytes: 1000, gateway_disk_full: 1 },
+        process_resident_memory_bytes: 900,
+        gateway_memory_limit_bytes: 1000,
+        gateway_disk_full: 1,
       },
       {
-        ...{ GatewayBooksNotCompared: true, GatewayBooksDisagree: true, GatewayBackupLate: true },
-        ...{ GatewayMemory: true, GatewayDiskFull: true, GatewayDown: false },
+        GatewayBooksNotCompared: true,
+        GatewayBooksDisagree: true,
+        GatewayBackupLate: true,
+        GatewayMemory: true,
+        GatewayDiskFull: true,
+        GatewayDown: false,
       },
     )
   },
@@ -72,8 +78,12 @@ test.skipIf(promtool === null)(
     const well = { gateway_books_compared_timestamp_seconds: 2.5 * DAY, gateway_books_mismatches: 0 }
     const memory = { process_resident_memory_bytes: 800, gateway_memory_limit_bytes: 1000, gateway_disk_full: 0 }
     const none = {
-      ...{ GatewayBooksNotCompared: false, GatewayBooksDisagree: false, GatewayBackupLate: false },
-      ...{ GatewayMemory: false, GatewayDiskFull: false, GatewayDown: false },
+      GatewayBooksNotCompared: false,
+      GatewayBooksDisagree: false,
+      GatewayBackupLate: false,
+      GatewayMemory: false,
+      GatewayDiskFull: false,
+      GatewayDown: false,
     }
     await firing({ ...well, ...memory }, none)
     const copied = { gateway_backup_newest_timestamp_seconds: 1.5 * DAY, gateway_backup_every_seconds: DAY }

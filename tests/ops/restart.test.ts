@@ -52,7 +52,10 @@ test.skipIf(NAMES.length === 0)(
     const start = () =>
       startServer(data, {
         ...TAKE_OVER,
-        ...{ MODELS_FILE, PORT: String(port), BASE_URL: `https://${HOST}`, TRUSTED_PROXIES: '127.0.0.1' },
+        MODELS_FILE,
+        PORT: String(port),
+        BASE_URL: `https://${HOST}`,
+        TRUSTED_PROXIES: '127.0.0.1',
       })
     const first = await start()
     const proxies = await Promise.all(NAMES.map((name) => openProxy(name, port)))

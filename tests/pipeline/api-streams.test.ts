@@ -121,15 +121,13 @@ test('the same events are counted and passed, however the bytes are split', () =
     new ApiStreamMeter(
       'events',
       {
-        ...{
-          mode: 'units',
-          amount: micros(1),
-          figure: { kind: 'events' },
-          block: 1,
-          minimum: 0,
-          maximum,
-          onMissing: null,
-        },
+        mode: 'units',
+        amount: micros(1),
+        figure: { kind: 'events' },
+        block: 1,
+        minimum: 0,
+        maximum,
+        onMissing: null,
       },
       () => 0,
     )

@@ -4,8 +4,16 @@ import { Drains } from '../../server/pipeline/drains'
 import { accountId } from '../support/ledger-parts'
 
 const upstream = (baseUrl: string, concurrency: number): ModelUpstream => ({
-  ...{ kind: 'openai', baseUrl, keyEnv: null, model: 'm', concurrency },
-  ...{ connectMs: 1, firstByteMs: 1, idleMs: 1, capName: 'max_tokens', speaksResponses: false },
+  kind: 'openai',
+  baseUrl,
+  keyEnv: null,
+  model: 'm',
+  concurrency,
+  connectMs: 1,
+  firstByteMs: 1,
+  idleMs: 1,
+  capName: 'max_tokens',
+  speaksResponses: false,
 })
 const wide = { upstreams: [upstream('http://wide.test', 10_000)] }
 

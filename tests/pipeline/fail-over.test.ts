@@ -43,7 +43,9 @@ const chain = (timeoutMs = 1_000, creditBuysPaid = true) =>
       { provider: last, paid: false },
     ],
     {
-      ...{ timeoutMs, creditBuysPaid, telemetry: NO_TELEMETRY },
+      timeoutMs,
+      creditBuysPaid,
+      telemetry: NO_TELEMETRY,
       onTrouble: (name, reason) => troubles.push(`${name}: ${reason}`),
     },
   )

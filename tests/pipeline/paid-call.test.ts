@@ -40,7 +40,10 @@ describe('a paid call, whatever its work', () => {
     const { core, clock } = gateway
     hangUp = new AbortController()
     deps = {
-      ...{ ...core, clock, drains: new Drains(), openCalls: new OpenCalls() },
+      ...core,
+      clock,
+      drains: new Drains(),
+      openCalls: new OpenCalls(),
       idempotency: new Idempotency(core.stores.idempotencyRecords, clock, core.ledger),
       funding: { balance: balanceFunding(core.ledger), payment: paymentRequired, none: paymentRequired },
       onTrouble: () => undefined,
@@ -55,19 +58,28 @@ describe('a paid call, whatever its work', () => {
     const subjects = [{ name: key.id, limits: TWO }]
     authenticated = async () => ({
       incoming: {
-        ...{ id: makeId('req', clock.now()), clientRequestId: null, at: clock.now(), address },
+        id: makeId('req', clock.now()),
+        clientRequestId: null,
+        at: clock.now(),
+        address,
         credential: { kind: 'own_key', id: key.id },
         request: { method: 'POST', url: '/x' },
         route: { kind: 'priced', operation: 'image-search', scope: 'data:read' },
         trace: null,
       },
-      ...{ caller: { kind: 'key', key, account }, subjects, readings: await core.limiter.read(subjects) },
+      caller: { kind: 'key', key, account },
+      subjects,
+      readings: await core.limiter.read(subjects),
     })
   })
   afterAll(() => endAndReconcile(gateway))
 
   const work = (run: Work['run'], more: Partial<Work> = {}): Work => ({
-    ...{ operation: 'image-search', effect: 'read', streams: false, timeoutMs: 1000, credit: 'all' },
+    operation: 'image-search',
+    effect: 'read',
+    streams: false,
+    timeoutMs: 1000,
+    credit: 'all',
     quote: { maxCost: MOST, version: 'test', fixed: false },
     fingerprint: () => 'the same',
     run,
@@ -98,7 +110,10 @@ describe('a paid call, whatever its work', () => {
           bytes += chunk.length
           return chunk
         },
-        ...{ close: () => nothing, ending: nothing, isComplete: true, hasFailed: false },
+        close: () => nothing,
+        ending: nothing,
+        isComplete: true,
+        hasFailed: false,
       },
       get progress() {
         return bytes

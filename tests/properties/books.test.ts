@@ -148,8 +148,11 @@ function joinedDays(days: readonly DayBalance[]): readonly LedgerBalance[] {
     else {
       expect([row.opening, day > before]).toEqual([last.closing, true])
       found[found.length - 1] = {
-        ...{ account: row.account, opening: last.opening, closing: row.closing },
-        ...{ debits: micros(last.debits + row.debits), credits: micros(last.credits + row.credits) },
+        account: row.account,
+        opening: last.opening,
+        closing: row.closing,
+        debits: micros(last.debits + row.debits),
+        credits: micros(last.credits + row.credits),
       }
     }
     before = day

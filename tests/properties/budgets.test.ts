@@ -80,7 +80,12 @@ class World {
     if (act.do === 'capture') known.charged = amount
     else
       await this.holds.credited({
-        ...{ account: this.account, part: 'credit', amount, toppedUp: ZERO, pool: this.pool, at: known.at },
+        account: this.account,
+        part: 'credit',
+        amount,
+        toppedUp: ZERO,
+        pool: this.pool,
+        at: known.at,
       })
   }
 

@@ -68,7 +68,10 @@ class World {
     new Map(this.pools.map(({ id, account }) => [id, account])),
   )
   readonly ledger = new Ledger({
-    ...{ holds: this.holds, journal: this.journal, bookings: this.journal, clock: { now: () => this.tables.now } },
+    holds: this.holds,
+    journal: this.journal,
+    bookings: this.journal,
+    clock: { now: () => this.tables.now },
     onReversalFailure: (request) => this.alarms.push(request),
   })
   readonly alarms: string[] = []
@@ -93,13 +96,22 @@ class World {
     const { call: ofStuck } = record
     if (!ofStuck) throw new Error('no call')
     this.stuck = {
-      ...{ id: makeId('stuck', 1), at: 1, accountId: account, requestId: ofStuck.id, source: 'log', reason: 'test' },
+      id: makeId('stuck', 1),
+      at: 1,
+      accountId: account,
+      requestId: ofStuck.id,
+      source: 'log',
+      reason: 'test',
       record: { ...record, spent: { poolId: pool?.id ?? poolId(), amount: 20, since: MIDNIGHT - DAY } },
     }
     this.decisions = new StuckRecords({
-      ...{ journal: this.journal, holds: this.holds, clock: { now: () => this.tables.now } },
+      journal: this.journal,
+      holds: this.holds,
+      clock: { now: () => this.tables.now },
       store: {
-        ...{ page: async () => [], counts: async () => ({ records: 0, accounts: 0 }), isCounted: () => false },
+        page: async () => [],
+        counts: async () => ({ records: 0, accounts: 0 }),
+        isCounted: () => false,
         byId: async () => this.stuck,
         refresh: async () => {
           this.stuck = null

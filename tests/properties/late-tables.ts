@@ -53,7 +53,9 @@ export class LateTables implements StoredCounters {
       const spent = this.spentIn(id, dayOf(at))
       const budget = { budget: budgetOf(most ?? 0), at, spent, spentBefore: this.spentIn(id, dayOf(at) - DAY) }
       return {
-        ...{ accountId: owner, limit: limit === null ? null : micros(limit), spent: micros(this.journal.spent(id)) },
+        accountId: owner,
+        limit: limit === null ? null : micros(limit),
+        spent: micros(this.journal.spent(id)),
         budget: most === null ? null : budget,
       }
     })

@@ -97,12 +97,19 @@ async function live(steps: readonly Step[], faults: readonly string[]) {
     }
     if (credit)
       await ledger.credit({
-        ...{ account, part: 'paid', kind: 'top_up', amount: micros(amount), description: '' },
+        account,
+        part: 'paid',
+        kind: 'top_up',
+        amount: micros(amount),
+        description: '',
         reference: `${account}:${index}`,
       })
     if (refund !== null)
       await ledger.takeBack({
-        ...{ account, kind: 'refund', amount: micros(3 * amount), description: '' },
+        account,
+        kind: 'refund',
+        amount: micros(3 * amount),
+        description: '',
         reference: `${account}:back:${refund}`,
       })
     const request = requestId()

@@ -21,28 +21,37 @@ const action = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       do: fc.constant('credit' as const),
-      ...{ account: pick, amount: fc.integer({ min: 1, max: 90 }), paid: fc.boolean(), reference: fc.nat(8) },
+      account: pick,
+      amount: fc.integer({ min: 1, max: 90 }),
+      paid: fc.boolean(),
+      reference: fc.nat(8),
     }),
   },
   {
     weight: 2,
     arbitrary: fc.record({
       do: fc.constant('takeBack' as const),
-      ...{ account: pick, amount: fc.integer({ min: 1, max: 120 }), reference: fc.nat(8), lost: fc.boolean() },
+      account: pick,
+      amount: fc.integer({ min: 1, max: 120 }),
+      reference: fc.nat(8),
+      lost: fc.boolean(),
     }),
   },
   {
     weight: 2,
     arbitrary: fc.record({
       do: fc.constantFrom('debit' as const, 'takeAvailable' as const),
-      ...{ account: pick, amount: fc.integer({ min: 1, max: 120 }), reference: fc.nat(8) },
+      account: pick,
+      amount: fc.integer({ min: 1, max: 120 }),
+      reference: fc.nat(8),
     }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant('refundCharge' as const),
-      ...{ pick, amount: fc.option(fc.integer({ min: 1, max: 60 })) },
+      pick,
+      amount: fc.option(fc.integer({ min: 1, max: 60 })),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('limit' as const), pool: pick, limit: fc.option(fc.nat(200)) }) },
@@ -50,10 +59,8 @@ const action = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       do: fc.constant('answer' as const),
-      ...{
-        pick,
-        how: fc.constantFrom('committed' as const, 'committed' as const, 'refused' as const, 'unknown' as const),
-      },
+      pick,
+      how: fc.constantFrom('committed' as const, 'committed' as const, 'refused' as const, 'unknown' as const),
     }),
   },
   {

@@ -74,7 +74,8 @@ async function openFacilitated() {
   const facilitator = await openFacilitator(sandbox)
   const { PAYMENTS_EVM_RELAYER_KEY: _, ...env } = sandbox.env
   return {
-    ...{ ...sandbox, ...others.x402 },
+    ...sandbox,
+    ...others.x402,
     env: { ...env, ...facilitator.env },
     freezeAt: (_method: string, after: boolean) => facilitator.freeze(after),
     async close() {

@@ -57,7 +57,8 @@ async function restore(dataDir: string, ...args: string[]) {
       DATA_DIR: dataDir,
       SECRET_KEY,
     },
-    ...{ stdout: 'pipe', stderr: 'pipe' },
+    stdout: 'pipe',
+    stderr: 'pipe',
   })
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   return { code: await child.exited, out, err }
@@ -70,7 +71,8 @@ test.skipIf(isMissing)(
     const replica = join(folder, 'replica')
     const server = await startServer(lost)
     const litestream = Bun.spawn(['litestream', 'replicate', join(lost, 'gateway.db'), `file://${replica}`], {
-      ...{ stdout: 'ignore', stderr: 'ignore' },
+      stdout: 'ignore',
+      stderr: 'ignore',
     })
     children.push(litestream)
     const owner = await signUp(server.url, 'ada@example.com')

@@ -16,20 +16,23 @@ import { openServedGateway } from '../support/servers/served-gateway'
 import { until } from '../support/until'
 
 const PRICE: ApiPrice = {
-  ...{ mode: 'reported', figure: { kind: 'paid' }, unit: 'micros', multiplier: '1.5' },
-  ...{ minimum: micros(0), maximum: micros(10_000), onMissing: null },
+  mode: 'reported',
+  figure: { kind: 'paid' },
+  unit: 'micros',
+  multiplier: '1.5',
+  minimum: micros(0),
+  maximum: micros(10_000),
+  onMissing: null,
 }
 const PATH = '/apis/v1/websearch/images/search'
 const QUERY: ApiParameter = {
-  ...{
-    name: 'q',
-    in: 'query',
-    required: true,
-    description: '',
-    schema: { type: 'string' },
-    style: 'form',
-    explode: true,
-  },
+  name: 'q',
+  in: 'query',
+  required: true,
+  description: '',
+  schema: { type: 'string' },
+  style: 'form',
+  explode: true,
 }
 
 let evm: Awaited<ReturnType<typeof openEvmSandbox>>
@@ -48,7 +51,9 @@ async function openBoth(sellerEnv: Record<string, string>, wallet: Record<string
   seller.images.answer = async () => ok({ body: '{"pictures":["one"]}' })
   const buyer = await openHarness({ running: true, env: { ...wallet, ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1,::1' } })
   const api = anApi({
-    ...{ baseUrl: seller.origin, timeoutMs: 30_000, auth: { kind: '402', payees: [MERCHANT] } },
+    baseUrl: seller.origin,
+    timeoutMs: 30_000,
+    auth: { kind: '402', payees: [MERCHANT] },
     operations: [anOperation({ path: PATH, price: PRICE, parameters: [QUERY] })],
   })
   buyer.core.apis.replace([api])
@@ -57,7 +62,8 @@ async function openBoth(sellerEnv: Record<string, string>, wallet: Record<string
   expect((await buyer.core.ledger.credit({ ...topUp, description: 'test', reference: 'top-up' })).ok).toBe(true)
   const key = await buyer.key(account, { spending_limit: 0.01 })
   return {
-    ...{ buyer, origin: seller.origin },
+    buyer,
+    origin: seller.origin,
     ask: (q: string) => buyer.as(key, `/apis/v1/weather${PATH}?q=${q}`),
     rows: () =>
       buyer.core.stores.db.all(sql`SELECT state, cost, reference IS NOT NULL AS named FROM upstream_payments`),
@@ -95,18 +101,20 @@ test('a caller with a key buys from a gateway that accepts payments per request,
   const now = Date.now()
   const header = await asked.header(
     {
-      ...{
-        request: makeId('req', now),
-        account: null,
-        operation: 'weather.forecast',
-        api: 'weather',
-        payee,
-        amount,
-        cost,
-        fee,
-      },
-      ...{ chainId: token.chainId, token: token.address, payer: wallet.address, nonce: asked.nonce ?? '' },
-      ...{ validBefore: Math.floor(now / 1000) + 40, signedAt: now },
+      request: makeId('req', now),
+      account: null,
+      operation: 'weather.forecast',
+      api: 'weather',
+      payee,
+      amount,
+      cost,
+      fee,
+      chainId: token.chainId,
+      token: token.address,
+      payer: wallet.address,
+      nonce: asked.nonce ?? '',
+      validBefore: Math.floor(now / 1000) + 40,
+      signedAt: now,
     },
     wallet,
   )

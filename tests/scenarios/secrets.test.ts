@@ -79,8 +79,13 @@ describe('secrets are shown once and stored nowhere (spec 5.4, spec D3)', () => 
     folder = await dataFolder()
     const metricsPort = await freePort()
     const env = {
-      ...{ SECRET_KEY, METRICS_TOKEN, METRICS_PORT: String(metricsPort), LOG_LEVEL: 'debug', LOG_FORMAT: 'json' },
-      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`, OTEL_BSP_SCHEDULE_DELAY: '10' },
+      SECRET_KEY,
+      METRICS_TOKEN,
+      METRICS_PORT: String(metricsPort),
+      LOG_LEVEL: 'debug',
+      LOG_FORMAT: 'json',
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`,
+      OTEL_BSP_SCHEDULE_DELAY: '10',
       OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${COLLECTOR_TOKEN}`,
     }
     // The stored form of a password is a subject here.

@@ -27,8 +27,12 @@ describe('signals', () => {
     models = join(folder, 'models.json')
     await listModels('one', 'two')
     server = await startServer(folder, {
-      ...{ LOG_FILE: log, MODELS_FILE: models, SANDBOX_MODELS: 'false' },
-      ...{ DRAIN_NOTICE_SECONDS: '600', NODE_ENV: 'production', SEALING_KEYS: `k1:${'A'.repeat(43)}=` },
+      LOG_FILE: log,
+      MODELS_FILE: models,
+      SANDBOX_MODELS: 'false',
+      DRAIN_NOTICE_SECONDS: '600',
+      NODE_ENV: 'production',
+      SEALING_KEYS: `k1:${'A'.repeat(43)}=`,
     })
     const owner = await signUp(server.url, 'ada@example.com')
     headers = { authorization: `Bearer ${(await owner.api('/api/keys', { name: 'signals' })).secret}` }

@@ -145,13 +145,12 @@ describe.skipIf(!canMount)('a full disk and the vendor', () => {
   ])('%s, and calls of a full disk cost the vendor nothing until there is space (spec D4)', async (_name, reserve) => {
     const database = join(disk, `with-${reserve}.db`)
     const server = await startServer(folder, {
-      ...{ DATABASE_URL: `file:${database}`, DISK_RESERVE_MIB: reserve },
-      ...{
-        WEBSEARCH_PROVIDER: 'brave',
-        BRAVE_BASE_URL: vendor.url,
-        BRAVE_API_KEY: 'key',
-        CREDIT_BUYS_PAID_PROVIDERS: 'true',
-      },
+      DATABASE_URL: `file:${database}`,
+      DISK_RESERVE_MIB: reserve,
+      WEBSEARCH_PROVIDER: 'brave',
+      BRAVE_BASE_URL: vendor.url,
+      BRAVE_API_KEY: 'key',
+      CREDIT_BUYS_PAID_PROVIDERS: 'true',
     })
     const owner = await signUp(server.url, `ada${reserve}@example.com`)
     await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })

@@ -172,7 +172,8 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
     holds,
     folder,
     /** For `reconcile` and clients of their own: of the file, or of the server. */
-    ...{ file, url },
+    file,
+    url,
     fatal,
     trouble,
     open,

@@ -44,7 +44,8 @@ describe('bun run advisories', () => {
       const child = Bun.spawn([process.execPath, 'tools/advisories.ts'], {
         cwd: ROOT,
         env: { PATH: process.env['PATH'] ?? '', BUN_CONFIG_REGISTRY: `http://127.0.0.1:${registry.port}/` },
-        ...{ stdout: 'pipe', stderr: 'pipe' },
+        stdout: 'pipe',
+        stderr: 'pipe',
       })
       const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
       return { code: await child.exited, said: out + err, asked }
@@ -53,7 +54,10 @@ describe('bun run advisories', () => {
     }
   }
   const advisory = (versions: string) => ({
-    ...{ id: 1, url: 'https://github.com/advisories/GHSA-aaaa-bbbb-cccc', title: 'a hole', severity: 'high' },
+    id: 1,
+    url: 'https://github.com/advisories/GHSA-aaaa-bbbb-cccc',
+    title: 'a hole',
+    severity: 'high',
     vulnerable_versions: versions,
   })
 

@@ -88,7 +88,8 @@ function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
       <KeyHistory id={apiKey.id} />
       <DangerZone
         actions={(dangerous ?? []).map(({ label, run }) => ({
-          ...{ label, text: TEXT.revokeText },
+          label,
+          text: TEXT.revokeText,
           onSelect: () => run(apiKey, actions),
         }))}
       />

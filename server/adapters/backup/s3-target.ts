@@ -154,7 +154,12 @@ export function openS3({ bucket, prefix }: { readonly bucket: string; readonly p
     location: `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`,
     prefix: prefix === '' ? '' : `${prefix}/`,
     client: new Bun.S3Client({
-      ...{ accessKeyId, secretAccessKey, bucket, partSize: PART_BYTES, queueSize: 2, retry: 3 },
+      accessKeyId,
+      secretAccessKey,
+      bucket,
+      partSize: PART_BYTES,
+      queueSize: 2,
+      retry: 3,
       ...(sessionToken !== null && { sessionToken }),
       ...(endpoint !== null && { endpoint }),
       ...(region !== null && { region }),

@@ -61,12 +61,8 @@ export function openIdentity(options: IdentityOptions): Identity {
     const visit: Visit = { ...caller, hidden: null }
     const response = await respond(visit, () => visits.run(visit, () => auth.handler(request)))
     const fault = visit.hidden?.error ?? (response.status >= 500 ? `the library answered ${response.status}` : null)
-    return {
-      response,
-      fault,
-      startedFor: visit.session?.userId ?? null,
-      isPasswordRight: visit.isPasswordRight ?? null,
-    }
+    const { session: started, isPasswordRight = null } = visit
+    return { response, fault, startedFor: started?.userId ?? null, isPasswordRight }
   }
   const session: Identity['session'] = async (headers) => {
     const visit: Visit = { ...NOBODY, hidden: null }
@@ -76,7 +72,10 @@ export function openIdentity(options: IdentityOptions): Identity {
       const { user, session: row } = found
       users.seen(row.id, clock.now())
       return {
-        ...{ id: row.id, userId: user.id, email: user.email, name: user.name },
+        id: row.id,
+        userId: user.id,
+        email: user.email,
+        name: user.name,
         sessionCreatedAt: row.createdAt.getTime(),
         secondFactor: row.secondFactor === true,
       }
@@ -86,7 +85,10 @@ export function openIdentity(options: IdentityOptions): Identity {
   }
   const tokens = new LibraryGrants({ db: options.db, baseUrl: origin, changes: () => 0, now: () => clock.now() })
   const oauth = openProtocol({
-    ...{ origin, run, uses, upkeep },
+    origin,
+    run,
+    uses,
+    upkeep,
     onFault: (requestId, error) => report({ requestId, reason: safeReason(error) }),
     byToken: (token) => tokens.byToken(token),
     now: () => clock.now(),

@@ -131,7 +131,9 @@ function registerSeries(
 ): void {
   const [name, resultLabel, help] = names.count
   new Counter({
-    ...{ name, help, registers },
+    name,
+    help,
+    registers,
     labelNames: [label, resultLabel],
     collect() {
       this.reset()
@@ -189,7 +191,8 @@ function registerMoney(
 ): void {
   const registers = [registry]
   new Gauge({
-    ...{ name: 'gateway_books_readable', registers },
+    name: 'gateway_books_readable',
+    registers,
     help: '1 if the sums of the ledger could be read; while they cannot, they are missing here',
     async collect() {
       this.set((await inTimeOrNull(books(), READ_MS)) ? 1 : 0)
@@ -203,7 +206,9 @@ function registerMoney(
   const mismatchHelp = 'How many things did not agree in the last comparison, whether it reached all or not'
   rare(registry, 'gateway_books_mismatches', mismatchHelp, async () => (await compared())?.problems ?? null)
   new Counter({
-    ...{ name: 'gateway_ledger_micros_usd_total', registers, labelNames: ['kind'] },
+    name: 'gateway_ledger_micros_usd_total',
+    registers,
+    labelNames: ['kind'],
     help: 'Sum of all ledger entries in micro-USD, by kind; what customers paid for calls is charge minus reversal, plus payment',
     async collect() {
       this.reset()
@@ -214,7 +219,9 @@ function registerMoney(
   gauge(registry, 'gateway_holds', 'Open holds', () => holds().count)
   gauge(registry, 'gateway_held_micros_usd', 'Sum of the open holds in micro-USD', () => holds().amount)
   new Counter({
-    ...{ name: 'gateway_payments_total', registers, labelNames: ['step'] },
+    name: 'gateway_payments_total',
+    registers,
+    labelNames: ['step'],
     help: 'Payments for single requests and top-ups by wallets, by step: 402 offered, verified or refused, settled, failed or unknown',
     collect() {
       this.reset()
@@ -243,7 +250,9 @@ function registerQueues(registry: Registry, { journal, openCalls, upstreams, los
   const labelNames = ['upstream']
   const registers = [registry]
   new Gauge({
-    ...{ name: 'gateway_model_upstream_in_progress', registers, labelNames },
+    name: 'gateway_model_upstream_in_progress',
+    registers,
+    labelNames,
     help: 'Calls in progress at an upstream of models',
     collect() {
       this.reset()
@@ -251,7 +260,9 @@ function registerQueues(registry: Registry, { journal, openCalls, upstreams, los
     },
   })
   new Gauge({
-    ...{ name: 'gateway_model_upstream_open', registers, labelNames },
+    name: 'gateway_model_upstream_open',
+    registers,
+    labelNames,
     help: '1 while the circuit breaker of an upstream of models gives it no calls',
     collect() {
       this.reset()
@@ -264,7 +275,9 @@ function registerProcess(registry: Registry, { isReady, memoryLimit }: MetricRea
   const registers = [registry]
   new ReadHistogram(
     {
-      ...{ name: 'gateway_event_loop_delay_seconds', registers, buckets: LOOP_BUCKETS },
+      name: 'gateway_event_loop_delay_seconds',
+      registers,
+      buckets: LOOP_BUCKETS,
       help: `How late a timer of ${LOOP_CHECK_MS} ms ran`,
     },
     () => [{ labels: {}, durations: loop }],
@@ -284,7 +297,9 @@ function registerProcess(registry: Registry, { isReady, memoryLimit }: MetricRea
     return (user + system) / 1e6
   })
   new Gauge({
-    ...{ name: 'gateway_ready', registers, help: '1 while calls can be served and charged' },
+    name: 'gateway_ready',
+    registers,
+    help: '1 while calls can be served and charged',
     async collect() {
       this.set((await inTimeOrNull(isReady(), READ_MS)) ? 1 : 0)
     },
@@ -301,7 +316,9 @@ function registerBackups(registry: Registry, { backups }: MetricReadings): void 
 
 function gauge(registry: Registry, name: string, help: string, read: () => number): void {
   new Gauge({
-    ...{ name, help, registers: [registry] },
+    name,
+    help,
+    registers: [registry],
     collect() {
       this.set(read())
     },
@@ -318,7 +335,9 @@ function rare(
   read: () => number | null | Promise<number | null>,
 ): void {
   new Gauge({
-    ...{ name, help, registers: [registry] },
+    name,
+    help,
+    registers: [registry],
     async collect() {
       const value = await read()
       this.remove()
@@ -330,7 +349,9 @@ function rare(
 /** Figures that are counted elsewhere. */
 function counter(registry: Registry, name: string, help: string, read: () => number): void {
   new Counter({
-    ...{ name, help, registers: [registry] },
+    name,
+    help,
+    registers: [registry],
     collect() {
       this.reset()
       this.inc(read())

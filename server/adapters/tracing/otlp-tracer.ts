@@ -67,7 +67,9 @@ export class OtlpTracer implements CallTracer {
     })
     const batches = new BatchSpanProcessor({
       exporter: reporting(otlp, options.onTrouble),
-      ...{ maxQueueSize: maxQueue, maxExportBatchSize: maxBatch, scheduledDelayMillis: delayMs },
+      maxQueueSize: maxQueue,
+      maxExportBatchSize: maxBatch,
+      scheduledDelayMillis: delayMs,
       exportTimeoutMillis: timeoutMs * 2,
     })
     this.provider = new TracerProvider({

@@ -58,8 +58,12 @@ export function openAuthorizations(
         primaryType: 'TransferWithAuthorization',
         types: { TransferWithAuthorization: AUTHORIZATION },
         message: {
-          ...{ from: account.address, to: payee as Address, value: amount, nonce: nonce as Hex },
-          ...{ validAfter: 0n, validBefore: BigInt(validBefore) },
+          from: account.address,
+          to: payee as Address,
+          value: amount,
+          nonce: nonce as Hex,
+          validAfter: 0n,
+          validBefore: BigInt(validBefore),
         },
       }),
     async wasCashed({ payer, nonce, validBefore }) {

@@ -87,8 +87,13 @@ function problemOf({ method, intent }: Challenge.Challenge, details: Readonly<Re
 /** The payload of an `evm` charge. It is ours and not the library's, whose signature would be valid until the challenge expires. */
 async function authorizationOf(payment: UpstreamPayment, signer: Pick<UpstreamWallet, 'sign'>) {
   return {
-    ...{ type: 'authorization', from: payment.payer, to: payment.payee, value: String(payment.amount) },
-    ...{ validAfter: '0', validBefore: String(payment.validBefore), nonce: payment.nonce },
+    type: 'authorization',
+    from: payment.payer,
+    to: payment.payee,
+    value: String(payment.amount),
+    validAfter: '0',
+    validBefore: String(payment.validBefore),
+    nonce: payment.nonce,
     signature: await signer.sign(payment),
   }
 }

@@ -45,7 +45,13 @@ const CUSTOMER_COMMANDS: readonly OperatorCommand[] = [
     route: 'GET /accounts/:account/requests',
     args: ['account'],
     options: {
-      ...{ status: 'STATUS', key: 'KEY', tag: 'TAG', operation: 'NAME', model: 'MODEL', from: 'TIME', to: 'TIME' },
+      status: 'STATUS',
+      key: 'KEY',
+      tag: 'TAG',
+      operation: 'NAME',
+      model: 'MODEL',
+      from: 'TIME',
+      to: 'TIME',
     },
     isPaged: true,
     columns: {

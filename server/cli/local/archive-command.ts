@@ -24,7 +24,9 @@ export async function archiveCommand(args: readonly string[], { err }: Pick<Term
   const { dataDir, databaseUrl, access } = storageSettings()
   const order: ArchiveOrder = {
     source: { dataDir, databaseUrl, backup: { access, secrets: [], secretMark: '' } },
-    ...{ month, to: values.to.startsWith('s3:') ? values.to : resolve(values.to), now: Date.now() },
+    month,
+    to: values.to.startsWith('s3:') ? values.to : resolve(values.to),
+    now: Date.now(),
     onProgress: progressLines(err),
   }
   try {

@@ -44,8 +44,10 @@ export async function localBackupCommand(args: readonly string[], { err }: Outpu
 
 function parsed(args: readonly string[]) {
   return parsedArgsWith(args, {
-    ...{ json: { type: 'boolean' }, verify: { type: 'boolean' } },
-    ...{ litestream: { type: 'string' }, log: { type: 'string' } },
+    json: { type: 'boolean' },
+    verify: { type: 'boolean' },
+    litestream: { type: 'string' },
+    log: { type: 'string' },
   })
 }
 

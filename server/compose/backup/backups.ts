@@ -76,7 +76,9 @@ async function snapshot(source: BackupSource, folder: string, onProgress: OnProg
     throw new BackupProblem(`${folder} has ${free} bytes left; the copy needs about ${size + indexBytes}`)
   const database = join(folder, DATABASE)
   await copyDatabase({
-    ...{ from, to: database, threads },
+    from,
+    to: database,
+    threads,
     onProgress: (bytes, total) => onProgress({ step: 'copying', bytes, total }),
   })
   const paths = [database]
@@ -88,7 +90,8 @@ async function snapshot(source: BackupSource, folder: string, onProgress: OnProg
   onProgress({ step: 'checking', bytes: 0, total: 0 })
   const { schema, problems, keyVariables } = await examineCopy(database, { everyPage: false, threads })
   return {
-    ...{ version: VERSION, schema },
+    version: VERSION,
+    schema,
     // Such data is copied all the same: a problem must not cost the backups too.
     problems: problems?.length ?? 0,
     files: await Promise.all(paths.map(copiedFile)),

@@ -52,7 +52,9 @@ export function upgradeCopy({ dataDir, backup }: Pick<Config, 'dataDir' | 'backu
       // A table that is written anew is at most the whole database.
       const seconds = Math.ceil(((performance.now() - began) * (1 + rebuilds)) / 1000)
       log.info('the database was copied; its upgrade takes at most about this long', {
-        ...{ seconds, bytes: copySize(copy), copy: join(target.location, name) },
+        seconds,
+        bytes: copySize(copy),
+        copy: join(target.location, name),
       })
     } finally {
       await draft.discard()

@@ -105,9 +105,17 @@ export class TopUps {
     const id = makeId('pay', now)
     const key = `sandbox:${id}`
     const claim = topUpClaim({
-      ...{ id, key, account, amount, requestId },
-      ...{ method: 'sandbox', payer: 'sandbox', transaction: id },
-      ...{ validBefore: null, leaseUntil: now + MINUTE_MS, createdAt: now },
+      id,
+      key,
+      account,
+      amount,
+      requestId,
+      method: 'sandbox',
+      payer: 'sandbox',
+      transaction: id,
+      validBefore: null,
+      leaseUntil: now + MINUTE_MS,
+      createdAt: now,
     })
     const taken = await this.claims.take(claim, now)
     if (taken.kind === 'refused' || !(await this.claims.settling(key, taken.attempt, now))) return null
@@ -147,7 +155,9 @@ export class TopUps {
   async takeBack({ id, account, amount, method }: Claim): Promise<boolean> {
     if (!account) throw new Error(`top-up ${id} belongs to no account`)
     const booked = await this.ledger.takeBack({
-      ...{ account, amount, kind: 'refund' },
+      account,
+      amount,
+      kind: 'refund',
       description: `Top-up ${id} by ${method} was reverted by its network`,
       reference: `reorganised:${id}`,
     })

@@ -37,7 +37,13 @@ export interface ApiReport extends ApiFigures {
 }
 
 const NO_FIGURES: ApiFigures = {
-  ...{ calls: 0, served: 0, failed: 0, charged: ZERO, recentCalls: 0, recentFailed: 0, upstreamCost: ZERO },
+  calls: 0,
+  served: 0,
+  failed: 0,
+  charged: ZERO,
+  recentCalls: 0,
+  recentFailed: 0,
+  upstreamCost: ZERO,
 }
 
 /** The figures of each API and its operations, including those that it no longer has. */

@@ -302,7 +302,10 @@ export class Ledger {
     if (fate !== 'committed') return fate
     for (const part of PARTS)
       await this.holds.credited({
-        ...{ account, part, amount: split[part], toppedUp: ZERO },
+        account,
+        part,
+        amount: split[part],
+        toppedUp: ZERO,
         ...(pool && { pool, at }),
       })
     return fate

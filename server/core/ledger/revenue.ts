@@ -41,7 +41,11 @@ export interface RevenueReports {
 }
 
 export const NO_REVENUE: RevenueSums = {
-  ...{ calls: 0, charged: ZERO, refunded: ZERO, upstreamCost: ZERO, unknownCostCalls: 0 },
+  calls: 0,
+  charged: ZERO,
+  refunded: ZERO,
+  upstreamCost: ZERO,
+  unknownCostCalls: 0,
 }
 
 export function addedRevenue(a: RevenueSums, b: RevenueSums): RevenueSums {

@@ -128,8 +128,15 @@ export class StuckRecords {
   private overrun({ record, accountId, requestId }: StuckRecord): LedgerEntry {
     const at = this.clock.now()
     return {
-      ...{ transaction: makeId('txn', at), kind: 'overrun', debit: 'house/overrun', credit: 'house/revenue', at },
-      ...{ accountId, requestId, amount: stuckAmount(record), reference: null },
+      transaction: makeId('txn', at),
+      kind: 'overrun',
+      debit: 'house/overrun',
+      credit: 'house/revenue',
+      at,
+      accountId,
+      requestId,
+      amount: stuckAmount(record),
+      reference: null,
       description: `${record.call?.operation ?? 'a call'}, charge discarded`,
     }
   }
@@ -140,7 +147,8 @@ export class StuckRecords {
     const { accountId: account, credit, paid } = change
     const amounts = { credit: sign * credit, paid: sign * paid }
     await this.holds.corrected({
-      ...{ account, ...amounts },
+      account,
+      ...amounts,
       ...(spent && { spent: { ...spent, amount: sign * spent.amount } }),
     })
   }

@@ -30,7 +30,9 @@ export function failureNote(problem: Failure, route: string | null): FailureNote
   const { code, message, passThrough } = problem
   if (passThrough)
     return {
-      ...{ route, param: null, rule: null },
+      route,
+      param: null,
+      rule: null,
       message: `The upstream provider refused the request with status ${passThrough.status}. Its own message was in the response and is not stored.`,
     }
   const general = ABOUT_INPUT[code]

@@ -347,16 +347,24 @@ function attempted(
   const nextAt = now + (PAUSES_MS[Math.min(attempts, PAUSES_MS.length) - 1] ?? 0)
   return {
     ...delivery,
-    ...{ attempts, nextAt, lastAt: now, durationMs: attempt.durationMs },
+    attempts,
+    nextAt,
+    lastAt: now,
+    durationMs: attempt.durationMs,
     state: isDelivered ? 'delivered' : isOnce || nextAt >= delivery.expiresAt ? 'failed' : 'pending',
-    ...{ responseStatus: attempt.status, responseBody: attempt.body, error: attempt.error },
+    responseStatus: attempt.status,
+    responseBody: attempt.body,
+    error: attempt.error,
   }
 }
 
 function pausedEvent({ id, accountId, url }: Webhook, failingSince: number, at: number): NewEvent {
   return {
     id: `evt_${id.slice('hook_'.length)}_paused${failingSince}`,
-    ...{ type: 'webhook.paused', accountId, keyId: null, at },
+    type: 'webhook.paused',
+    accountId,
+    keyId: null,
+    at,
     data: { webhook_id: id, host: URL.parse(url)?.host ?? '', failing_since: isoTime(failingSince) },
   }
 }

@@ -93,10 +93,19 @@ export class Webhooks {
       const id = makeId('hook', createdAt)
       const secret = newSecret()
       const webhook: Webhook = {
-        ...{ id, accountId: owner.accountId, url: form.url, events: [...new Set(form.events)], status: 'active' },
+        id,
+        accountId: owner.accountId,
+        url: form.url,
+        events: [...new Set(form.events)],
+        status: 'active',
         secret: this.sealing.seal(secret, webhookContext(id, 'secret')),
-        ...{ previousSecret: null, previousUntil: null, failingSince: null, createdAt },
-        ...{ confirmedAt: null, codeTries: 0, dropped: 0 },
+        previousSecret: null,
+        previousUntil: null,
+        failingSince: null,
+        createdAt,
+        confirmedAt: null,
+        codeTries: 0,
+        dropped: 0,
         app: owner.app ?? null,
       }
       await this.store.create(webhook, this.audit(owner, 'webhook.create', webhook))
@@ -117,7 +126,8 @@ export class Webhooks {
       const now = this.clock.now()
       if (isMoved && !this.sentCodes.take(owner.accountId, now)) return err(tooManyCodes())
       const change = {
-        ...{ url: webhook.url, ...form },
+        url: webhook.url,
+        ...form,
         // The reason of the pause: a test resumes only endpoints that were paused because they failed.
         ...((isMoved || form.status !== undefined) && { failingSince: null }),
         ...(isMoved && { confirmedAt: null }),
@@ -284,8 +294,16 @@ export function newDelivery(event: Pick<Delivery, 'webhookId' | 'eventId' | 'typ
   return {
     id: makeId('dlv', now),
     ...event,
-    ...{ state: 'pending', attempts: 0, createdAt: now, nextAt: now, expiresAt: now + RETRIED_MS, lastAt: null },
-    ...{ durationMs: null, responseStatus: null, responseBody: null, error: null },
+    state: 'pending',
+    attempts: 0,
+    createdAt: now,
+    nextAt: now,
+    expiresAt: now + RETRIED_MS,
+    lastAt: null,
+    durationMs: null,
+    responseStatus: null,
+    responseBody: null,
+    error: null,
   }
 }
 

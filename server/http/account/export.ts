@@ -92,9 +92,14 @@ async function* exported(
   const head = {
     exported_at: isoTime(parts.now()),
     account: {
-      ...{ id: accountId, email, name, operator: account.operator },
-      ...{ created_at: isoTime(account.createdAt), balance_micros_usd: balance?.posted ?? 0 },
-      ...{ timezone, saved_views: savedViews },
+      id: accountId,
+      email,
+      name,
+      operator: account.operator,
+      created_at: isoTime(account.createdAt),
+      balance_micros_usd: balance?.posted ?? 0,
+      timezone,
+      saved_views: savedViews,
     },
   }
   yield JSON.stringify(head).slice(0, -1)

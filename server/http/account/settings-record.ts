@@ -121,7 +121,10 @@ export function settingsRecord(
 ): SettingsRecord {
   const { app, recoveryCodes, passkeys, passkeysOffered, required } = second
   return {
-    ...{ name, email, workspace_id: accountId, timezone: settings.timezone },
+    name,
+    email,
+    workspace_id: accountId,
+    timezone: settings.timezone,
     saved_views: settings.savedViews,
     second_factor: { app, recovery_codes: recoveryCodes, passkeys, passkeys_offered: passkeysOffered, required },
     sends_mail: sendsMail,
@@ -138,8 +141,11 @@ export function sessionRecord(line: SessionLine, current: string): SessionRecord
 export function sessionDetails(line: SessionLine): Omit<SessionRecord, 'current'> {
   const { id, signedInAt, lastSeenAt, secondFactor, address, userAgent } = line
   return {
-    ...{ id, signed_in_at: isoTime(signedInAt) },
+    id,
+    signed_in_at: isoTime(signedInAt),
     last_seen_at: lastSeenAt === null ? null : isoTime(lastSeenAt),
-    ...{ second_factor: secondFactor, ip: address, user_agent: userAgent },
+    second_factor: secondFactor,
+    ip: address,
+    user_agent: userAgent,
   }
 }

@@ -132,7 +132,10 @@ function settingsAudit(
 ) {
   const isTimezone = changed.includes('timezone')
   return auditEntry({
-    ...{ at, actor, accountId, action: 'account.settings' },
+    at,
+    actor,
+    accountId,
+    action: 'account.settings',
     detail: { changed, ...(isTimezone && { timezone }) },
     before: isTimezone ? { timezone: before.timezone } : null,
   })

@@ -36,7 +36,11 @@ function documentOf(operation: ApiOperation, schemas: Schemas, access: Access): 
   const { name, title, description, parameters, body, price, toolName, success, effect } = operation
   const base = operationOf(
     {
-      ...{ id: toolName, tag: 'Catalog', summary: title, description: description || title, operation: name },
+      id: toolName,
+      tag: 'Catalog',
+      summary: title,
+      description: description || title,
+      operation: name,
       answers: {
         [success.minStatus]: { description: 'The answer of the upstream, as it came.', schema: {}, examples: {} },
       },
@@ -49,12 +53,16 @@ function documentOf(operation: ApiOperation, schemas: Schemas, access: Access): 
   return {
     ...base,
     parameters: parameters.map(({ in: where, schema, ...parameter }, i) => ({
-      ...{ name: parameter.name, in: where, description: parameter.description, required: parameter.required },
+      name: parameter.name,
+      in: where,
+      description: parameter.description,
+      required: parameter.required,
       ...writtenBy(parameter, shared(schema, `${toolName}_${i}`, schemas)),
     })),
     ...(body && {
       requestBody: {
-        ...{ description: 'The body.', required: body.required },
+        description: 'The body.',
+        required: body.required,
         content: {
           [body.contentType]: {
             schema: shared(body.schema, `${toolName}_body`, schemas),
@@ -64,7 +72,8 @@ function documentOf(operation: ApiOperation, schemas: Schemas, access: Access): 
         },
       },
     }),
-    ...{ 'x-api-price': priceRecordOf(price), 'x-effect': effect },
+    'x-api-price': priceRecordOf(price),
+    'x-effect': effect,
     ...(access === 'key or payment' && price.mode !== 'fixed' && { 'x-price-limits': limitsOf(operation) }),
   } as OpenApiOperation
 }

@@ -273,14 +273,21 @@ function parameterOf(sent: Static<typeof Parameter>): ApiOperation['parameters']
   const { name, in: location, schema, description = '', style = location === 'query' ? 'form' : 'simple' } = sent
   const { required = location === 'path', explode = style === 'form' } = sent
   return {
-    ...{ name, in: location, required, description, schema, style, explode },
+    name,
+    in: location,
+    required,
+    description,
+    schema,
+    style,
+    explode,
     ...('default' in sent && { default: sent.default }),
   }
 }
 
 function successOf({ min_status, max_status, conditions = [] }: Static<typeof Success>): ApiOperation['success'] {
   return {
-    ...{ minStatus: min_status, maxStatus: max_status },
+    minStatus: min_status,
+    maxStatus: max_status,
     conditions: conditions.map(
       (condition): SuccessCondition =>
         'not_empty' in condition
@@ -295,11 +302,20 @@ export function operationRecord(operation: ApiOperation): OperationRecord {
   const { name, toolName, priceVersion, id, method, path, price, title, description, parameters } = operation
   const { body, success, upstreamCost, effect, idempotencyHeader, refusedStatuses, answer, enabled } = operation
   return {
-    ...{ name, tool_name: toolName, price_version: priceVersion, id, method, path, price: priceRecordOf(price) },
-    ...{ title, description, parameters: [...parameters] },
+    name,
+    tool_name: toolName,
+    price_version: priceVersion,
+    id,
+    method,
+    path,
+    price: priceRecordOf(price),
+    title,
+    description,
+    parameters: [...parameters],
     body: body && bodyRecord(body),
     success: {
-      ...{ min_status: success.minStatus, max_status: success.maxStatus },
+      min_status: success.minStatus,
+      max_status: success.maxStatus,
       conditions: success.conditions.map((one) =>
         'notEmpty' in one
           ? { pointer: one.pointer, not_empty: true as const }
@@ -310,9 +326,13 @@ export function operationRecord(operation: ApiOperation): OperationRecord {
     // Older rows have no such member.
     pay_per_request: operation.payPerRequest ?? null,
     effect,
-    ...{ idempotency_header: idempotencyHeader, refused_statuses: refusedStatuses, answer },
-    ...{ headers_up: operation.headersUp, headers_down: operation.headersDown },
-    ...{ examples: operation.examples.map(({ title, input }) => ({ title, input })), enabled },
+    idempotency_header: idempotencyHeader,
+    refused_statuses: refusedStatuses,
+    answer,
+    headers_up: operation.headersUp,
+    headers_down: operation.headersDown,
+    examples: operation.examples.map(({ title, input }) => ({ title, input })),
+    enabled,
   }
 }
 

@@ -115,8 +115,13 @@ export function apiPriceOf(price: PriceRecord): ApiPrice {
       const { count, block = 1, minimum = 0, maximum, maximum_from = '', on_missing = null } = price
       const parameter = maximum_from.slice('query.'.length)
       return {
-        ...{ mode: 'units', amount: usd(price.usd), figure: readable(parseFigure(count)), block, minimum },
-        ...{ maximum: maximum ?? { parameter }, onMissing: on_missing },
+        mode: 'units',
+        amount: usd(price.usd),
+        figure: readable(parseFigure(count)),
+        block,
+        minimum,
+        maximum: maximum ?? { parameter },
+        onMissing: on_missing,
       }
     }
     case 'reported': {
@@ -126,7 +131,10 @@ export function apiPriceOf(price: PriceRecord): ApiPrice {
       const counted =
         unit === 'paid' ? ({ figure: { kind: 'paid' }, unit: 'micros' } as const) : ({ figure: read, unit } as const)
       return {
-        ...{ mode: 'reported', ...counted, multiplier, maximum: usd(maximum_usd) },
+        mode: 'reported',
+        ...counted,
+        multiplier,
+        maximum: usd(maximum_usd),
         minimum: minimum_usd === undefined ? ZERO : usd(minimum_usd),
         onMissing: on_missing === undefined ? null : usd(on_missing),
       }
@@ -142,7 +150,11 @@ export function priceRecordOf(price: ApiPrice): PriceRecord {
     case 'units': {
       const { amount, figure, block, minimum, maximum, onMissing } = price
       return {
-        ...{ mode: 'units', usd: formatUsd(amount), count: figureText(figure), block, minimum },
+        mode: 'units',
+        usd: formatUsd(amount),
+        count: figureText(figure),
+        block,
+        minimum,
         ...(typeof maximum === 'number' ? { maximum } : { maximum_from: `query.${maximum.parameter}` }),
         ...(onMissing !== null && { on_missing: onMissing }),
       }
@@ -154,7 +166,9 @@ export function priceRecordOf(price: ApiPrice): PriceRecord {
         ...(figure.kind === 'header' && { header: figure.name }),
         ...(figure.kind === 'pointer' && { pointer: figure.pointer }),
         unit: figure.kind === 'paid' ? 'paid' : unit,
-        ...{ multiplier, minimum_usd: formatUsd(minimum), maximum_usd: formatUsd(maximum) },
+        multiplier,
+        minimum_usd: formatUsd(minimum),
+        maximum_usd: formatUsd(maximum),
         ...(onMissing !== null && { on_missing: formatUsd(onMissing) }),
       }
     }

@@ -33,7 +33,8 @@ export const ApiReport = named(
     ),
     apis: listOf(
       record('One API.', {
-        ...{ name: text('Its name.'), ...FIGURES },
+        name: text('Its name.'),
+        ...FIGURES,
         operations: listOf(
           record('One operation.', { name: text('`{api}.{id}`.'), ...FIGURES }),
           'Its operations that were called, also those that were removed.',
@@ -66,7 +67,8 @@ export type FetchedDocument = Static<typeof FetchedDocument>
 
 export function apiReportRecord({ name, operations, payments, ...figures }: CoreReport): ApiReport['apis'][number] {
   return {
-    ...{ name, ...figuresRecord(figures) },
+    name,
+    ...figuresRecord(figures),
     operations: operations.map(({ name, ...figures }) => ({ name, ...figuresRecord(figures) })),
     upstream_payments: payments.map(({ state, payments, cost }) => ({ state, payments, cost_micros_usd: cost })),
   }
@@ -74,7 +76,12 @@ export function apiReportRecord({ name, operations, payments, ...figures }: Core
 
 function figuresRecord({ calls, served, failed, charged, upstreamCost, recentCalls, recentFailed }: ApiFigures) {
   return {
-    ...{ calls, served, failed, revenue_micros_usd: charged, upstream_cost_micros_usd: upstreamCost },
-    ...{ recent_calls: recentCalls, recent_failed: recentFailed },
+    calls,
+    served,
+    failed,
+    revenue_micros_usd: charged,
+    upstream_cost_micros_usd: upstreamCost,
+    recent_calls: recentCalls,
+    recent_failed: recentFailed,
   }
 }

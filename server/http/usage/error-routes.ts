@@ -29,7 +29,10 @@ export function errorRoutes(parts: {
         return {
           is_partial: isPartial,
           errors: groups.map(({ operation, status, code, calls, lastAt, lastId, lastMessage }) => ({
-            ...{ operation, status, code, requests: calls },
+            operation,
+            status,
+            code,
+            requests: calls,
             last_at: isoTime(lastAt),
             last_request_id: lastId,
             last_message: lastMessage,

@@ -138,7 +138,9 @@ export async function latencyReport(
     ...wireLatency(all),
     groups: groups
       .map(({ operation, provider, model, counts }) => ({
-        ...{ operation, provider: provider || null, model: model || null },
+        operation,
+        provider: provider || null,
+        model: model || null,
         ...wireLatency(counts),
       }))
       .sort((a, b) => b.calls - a.calls || (a.operation < b.operation ? -1 : 1)),

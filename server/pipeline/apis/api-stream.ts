@@ -45,7 +45,12 @@ export function streamed(
   const onLeak = () => deps.onTrouble(upstream, `${operation.name}: the stream contained our own secret`)
   const head = { status: status === 204 || status === 205 ? 200 : status, headers }
   const source = {
-    ...{ upstream, contentType, head, close, idleMs: api.timeoutMs, drainMs: api.timeoutMs },
+    upstream,
+    contentType,
+    head,
+    close,
+    idleMs: api.timeoutMs,
+    drainMs: api.timeoutMs,
     body: guardedBody(body, secrets, onLeak),
   }
   return {

@@ -64,7 +64,8 @@ export async function askPaid(
   const requestId = incoming.id
   const { match, input, hops } = sale
   const written = upstreamRequest(match, await writtenInput(input), NO_CREDENTIALS, {
-    ...{ requestId, hops },
+    requestId,
+    hops,
     traceparent: incoming.trace?.handedOn ?? null,
   })
   if (!written.ok) return err({ kind: 'error', reason: written.error, didNothing: true })
@@ -77,7 +78,10 @@ export async function askPaid(
     return free.ok ? ok({ answer: free.value, paid: ZERO, payment: null }) : free
   }
   const signed = await signOffer(paying, sale, request, {
-    ...{ asked: askedIn(paying.wallet, probe.value), requestId, account: caller.account.id, limits },
+    asked: askedIn(paying.wallet, probe.value),
+    requestId,
+    account: caller.account.id,
+    limits,
     minLeftMs: timeoutMs * MIN_TIME_LEFT,
   })
   if (!signed.ok) return err({ kind: 'unavailable', reason: signed.error, didNothing: true })
@@ -143,7 +147,9 @@ async function signOffer(
   const offer = chooseOffer(asked, {
     tokens: wallet.tokens,
     payees: auth.kind === '402' ? auth.payees : [],
-    ...{ url, maximum: maximumOf(price.price, input.numberOf), priceOf },
+    url,
+    maximum: maximumOf(price.price, input.numberOf),
+    priceOf,
   })
   if (!offer.ok) return offer
   const trouble = await wallet.trouble(offer.value.token, offer.value.amount)
@@ -181,8 +187,18 @@ function paymentOf(
   const signedAt = clock.now()
   const life = Math.min(lifeSeconds, Math.ceil(leftMs / 1000) + GRACE_SECONDS)
   return {
-    ...{ request: requestId, account, operation: operation.name, api: api.name, payee, amount, cost, fee, signedAt },
-    ...{ chainId: token.chainId, token: token.address, payer: address },
+    request: requestId,
+    account,
+    operation: operation.name,
+    api: api.name,
+    payee,
+    amount,
+    cost,
+    fee,
+    signedAt,
+    chainId: token.chainId,
+    token: token.address,
+    payer: address,
     nonce: asked.nonce ?? `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`,
     validBefore: Math.floor(signedAt / 1000) + life,
   }

@@ -34,7 +34,14 @@ export interface Trial {
 }
 
 const NOTHING: Trial = {
-  ...{ status: null, contentType: null, bytes: 0, preview: null, units: null, held: null, cost: null, problem: null },
+  status: null,
+  contentType: null,
+  bytes: 0,
+  preview: null,
+  units: null,
+  held: null,
+  cost: null,
+  problem: null,
 }
 
 type TrialDeps = Pick<ApiDeps, 'fetch' | 'fetchStream' | 'secretsOf' | 'tokens'>
@@ -71,7 +78,10 @@ export async function tryOperation(
   const read = new ReadAnswer(answer)
   const isText = /json|text|xml|csv|yaml/.test(answer.contentType)
   const shown = {
-    ...{ status: answer.status, contentType: answer.contentType, bytes: answer.body.byteLength, held },
+    status: answer.status,
+    contentType: answer.contentType,
+    bytes: answer.body.byteLength,
+    held,
     preview: isText ? read.text.slice(0, MAX_PREVIEW) : null,
   }
   if (!isSuccess(operation.success, read))

@@ -99,8 +99,11 @@ describe('while the database cannot answer, whichever statement it refuses', () 
       'a token',
       () =>
         form('/oauth2/token', {
-          ...{ grant_type: 'authorization_code', code: 'x', client_id: clientId },
-          ...{ redirect_uri: callback, code_verifier: 'v'.repeat(43) },
+          grant_type: 'authorization_code',
+          code: 'x',
+          client_id: clientId,
+          redirect_uri: callback,
+          code_verifier: 'v'.repeat(43),
         }),
     ],
     ['a code for a device', () => form('/device/code', { client_id: clientId, scope: 'data:read' })],

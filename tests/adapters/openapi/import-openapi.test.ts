@@ -190,7 +190,11 @@ paths:
 
   test('of Swagger 2.0 is converted, with the forms of its lists, its forms and its bodies', async () => {
     const list = (name: string, collectionFormat?: string) => ({
-      ...{ name, in: 'query', type: 'array', items: { type: 'string' }, required: true },
+      name,
+      in: 'query',
+      type: 'array',
+      items: { type: 'string' },
+      required: true,
       ...(collectionFormat && { collectionFormat }),
     })
     const document = {

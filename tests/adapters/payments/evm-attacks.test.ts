@@ -32,7 +32,9 @@ describe('attacks on the evm method', () => {
     const told = troubles
     return evmMethod({
       ...sandbox.options,
-      ...{ secret: 'a secret that only this test knows, long enough', realm: 'localhost', origin: 'http://localhost' },
+      secret: 'a secret that only this test knows, long enough',
+      realm: 'localhost',
+      origin: 'http://localhost',
       now: () => Date.now() + ahead,
       onTrouble: (what, reason) => told.push(`${what}: ${reason}`),
       ...more,

@@ -33,13 +33,17 @@ describe('the evm method on its chain', () => {
 
   const settings = () => ({
     ...sandbox.options,
-    ...{ secret: 'a secret that only this test knows, long enough', realm: 'localhost', origin: 'http://localhost' },
+    secret: 'a secret that only this test knows, long enough',
+    realm: 'localhost',
+    origin: 'http://localhost',
   })
   const method = (blockWaitMs = 10_000) =>
     evmMethod({ ...settings(), now: () => Date.now(), onTrouble: () => undefined, blockWaitMs })
   let made = 0
   const terms = () => ({
-    ...{ amount: micros(Number(PRICE)), description: 'a call', resource: { method: 'GET', url: '/search' } },
+    amount: micros(Number(PRICE)),
+    description: 'a call',
+    resource: { method: 'GET', url: '/search' },
     binding: { op: 'image-search', fp: 'a fingerprint', rid: `request-${++made}`, own: '1' },
   })
   const credential = async (change: EvmLie = {}, by: PrivateKeyAccount = PAYER): Promise<ReadCredential> => {

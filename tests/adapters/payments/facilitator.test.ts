@@ -36,8 +36,11 @@ describe('settlement by a facilitator, which is believed as far as the chain con
     const url = facilitator.env.PAYMENTS_FACILITATOR_URL
     return evmMethod({
       ...sandbox.options,
-      ...{ secret: 'a secret that only this test knows, long enough', realm: 'localhost', origin: 'http://localhost' },
-      ...{ relayerKey: null, blockWaitMs: 500 },
+      secret: 'a secret that only this test knows, long enough',
+      realm: 'localhost',
+      origin: 'http://localhost',
+      relayerKey: null,
+      blockWaitMs: 500,
       facilitator: { url, authorization, fetch: trustedFetch, settleMs: 500 },
       now: () => Date.now(),
       onTrouble: (what, reason) => told.push(`${what}: ${reason}`),

@@ -21,9 +21,16 @@ describe('attacks on the tempo method', () => {
 
   const method = () =>
     tempoMethod({
-      ...{ rpcUrl: sandbox.nodeUrl, chainId: SANDBOX_CHAIN_ID, token: SANDBOX_TOKEN, decimals: 6, recipient: MERCHANT },
-      ...{ secret: 'a secret that only this test knows, long enough', realm: 'localhost' },
-      ...{ confirmations: 3, maxBlockAgeMs: 20_000, now: () => Date.now() + ahead },
+      rpcUrl: sandbox.nodeUrl,
+      chainId: SANDBOX_CHAIN_ID,
+      token: SANDBOX_TOKEN,
+      decimals: 6,
+      recipient: MERCHANT,
+      secret: 'a secret that only this test knows, long enough',
+      realm: 'localhost',
+      confirmations: 3,
+      maxBlockAgeMs: 20_000,
+      now: () => Date.now() + ahead,
       onTrouble: (what, reason) => troubles.push(`${what}: ${reason}`),
     })
   const paid = async (paying: ReturnType<typeof method>, terms = termsOf()) => {

@@ -37,7 +37,9 @@ describe('the upto method, and attacks on it', () => {
     const told = troubles
     const options: EvmOptions = {
       ...sandbox.options,
-      ...{ secret: 'a secret that only this test knows, long enough', realm: 'localhost', origin: 'http://localhost' },
+      secret: 'a secret that only this test knows, long enough',
+      realm: 'localhost',
+      origin: 'http://localhost',
       now: () => Date.now(),
       onTrouble: (what, reason) => told.push(`${what}: ${reason}`),
       ...more,

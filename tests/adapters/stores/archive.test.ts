@@ -35,7 +35,11 @@ async function charged(i: number, at: number, chargedAt = at, owner = i % 3): Pr
   const account = owners[owner] as AccountId
   const record = call(account, 10 + i, { id: requestIdAt(at, i), at })
   const taken = entry(account, 10 + i, {
-    ...{ kind: 'charge', debit: `${account}/credit`, credit: 'house/revenue', at: chargedAt, requestId: record.id },
+    kind: 'charge',
+    debit: `${account}/credit`,
+    credit: 'house/revenue',
+    at: chargedAt,
+    requestId: record.id,
   })
   const change = { accountId: account, credit: -10 - i, paid: 0, toppedUp: 0 }
   expect(await stores.journal.append({ call: record, entries: [taken], change })).toEqual({ kind: 'committed' })
@@ -68,7 +72,10 @@ async function removedMonth(month = SEPTEMBER): Promise<RemovedMonth> {
   if (!month) throw new Error('no month')
   const rows = await ArchiveRows.open(stores.db, month)
   return {
-    ...{ month, name: `gateway-archive-${month.text}`, location: '/archives', manifest: 'a'.repeat(64) },
+    month,
+    name: `gateway-archive-${month.text}`,
+    location: '/archives',
+    manifest: 'a'.repeat(64),
     ...(await rows.charges()),
   }
 }

@@ -32,7 +32,11 @@ test('a refund of money that a reversal returned is booked at once, before the t
     entries: [
       {
         ...back,
-        ...{ kind: 'reversal', debit: 'house/revenue', credit: `${account}/paid`, requestId: request, reference: null },
+        kind: 'reversal',
+        debit: 'house/revenue',
+        credit: `${account}/paid`,
+        requestId: request,
+        reference: null,
       },
     ],
     change: { accountId: account, credit: 0, paid: 50, toppedUp: 0 },

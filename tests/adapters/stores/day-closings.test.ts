@@ -42,7 +42,10 @@ const closings = () => all('SELECT account, day, debits, credits FROM closings O
 const problems = async () =>
   (await libsqlLedgerCheck(stores.db, stores.applied, { rows: 4, unmatched: 5 })()).map(
     ({ what, subject, one, other }) => ({
-      ...{ what, subject, one, other },
+      what,
+      subject,
+      one,
+      other,
     }),
   )
 /** The credit of an account within days from today on. */
@@ -199,12 +202,14 @@ test('a wrong balance is found together with a wrong closing of the same account
     {
       what: 'a closed day is not the sum of its entries',
       subject: `${owners[0]}/credit ${new Date(TODAY * DAY_MS).toISOString().slice(0, 10)}`,
-      ...{ one: 1_000_015, other: 1_000_010 },
+      one: 1_000_015,
+      other: 1_000_010,
     },
     {
       what: 'the credit of an account is not the sum of its entries',
       subject: owners[0] as string,
-      ...{ one: 1_000_043, other: 1_000_040 },
+      one: 1_000_043,
+      other: 1_000_040,
     },
   ])
 })

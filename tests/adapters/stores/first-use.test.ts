@@ -81,7 +81,10 @@ async function readLate<T>(ask: () => Promise<T>): Promise<{ readonly end: () =>
 
 const ledgerOf = ({ holds, journal, stores }: TestStores) =>
   new Ledger({
-    ...{ holds, journal, bookings: stores.bookings, clock: { now: () => NOON } },
+    holds,
+    journal,
+    bookings: stores.bookings,
+    clock: { now: () => NOON },
     onReversalFailure: (request, reason) => {
       throw new Error(`${request}: ${reason}`)
     },
@@ -135,7 +138,12 @@ describe('after another opening', () => {
       expect(await ledger.budget(key.poolId)).toMatchObject({ spent: micros(400), held: micros(0) })
       const hold = (amount: number) =>
         ledger.hold({
-          ...{ request: requestId(), account, pool: key.poolId, amount: micros(amount), creditPays: true, at: NOON },
+          request: requestId(),
+          account,
+          pool: key.poolId,
+          amount: micros(amount),
+          creditPays: true,
+          at: NOON,
         })
       expect(await hold(101)).toEqual({ ok: false, error: 'budget_exhausted' })
       expect((await hold(100)).ok).toBe(true)
@@ -233,8 +241,13 @@ describe('after another opening', () => {
       const ledger = ledgerOf({ ...stores, journal: { append } as never })
       const account = `acct_${'7'.repeat(32)}` as const
       const booked = await ledger.credit({
-        ...{ account, part: 'credit', kind: 'signup_credit', amount: micros(2000), description: 'first' },
-        ...{ reference: 'signup:7', opening: { id: account, userId: 'seven', createdAt: NOON } },
+        account,
+        part: 'credit',
+        kind: 'signup_credit',
+        amount: micros(2000),
+        description: 'first',
+        reference: 'signup:7',
+        opening: { id: account, userId: 'seven', createdAt: NOON },
       })
       expect([booked.ok, asking.length]).toEqual([true, 1])
       expect(Number((await ledger.balance(account))?.posted)).toBe(2000)

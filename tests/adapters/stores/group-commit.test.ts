@@ -14,8 +14,15 @@ const charges = () => parts.number("SELECT count(*) FROM entries WHERE kind = 'c
 
 /** An answer of so many bytes that a charge paid for. */
 const idempotencyRecord = (account: AccountId, i: number, bytes: number) => ({
-  ...{ account, operation: 'image-search', key: `key ${i}`, fingerprint: 'f', state: 'kept' as const },
-  ...{ requestId: requestId(), body: 'x'.repeat(bytes), headers: {}, at: 1 },
+  account,
+  operation: 'image-search',
+  key: `key ${i}`,
+  fingerprint: 'f',
+  state: 'kept' as const,
+  requestId: requestId(),
+  body: 'x'.repeat(bytes),
+  headers: {},
+  at: 1,
 })
 
 /** Keeps the writer busy, so that what `act` appends goes down as one group. */

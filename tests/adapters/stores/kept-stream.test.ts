@@ -125,7 +125,8 @@ describe.skipIf(!hasSqld)('the connections to a libSQL server', () => {
       await other.execute('INSERT INTO held VALUES (5)')
     }
     expect((await client.execute('SELECT count(*) AS count, max(n) AS max FROM held')).rows[0]).toMatchObject({
-      ...{ count: 10, max: 5 },
+      count: 10,
+      max: 5,
     })
     other.close()
   })

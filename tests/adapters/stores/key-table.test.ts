@@ -15,9 +15,19 @@ const idsOf = (i: number) =>
 const key = (i: number, more: Partial<ApiKey> = {}): ApiKey => ({
   ...KEY_DEFAULTS,
   ...idsOf(i),
-  ...{ hash: hashOf(i), prefix: 'gwk_1', last4: '1234' },
-  ...{ name: `key ${i}`, createdAt: 1_790_000_000_000 + i, allowlist: null, endpointsAt: null, createdBy: null },
-  ...{ disabledAt: null, revokedAt: null, stopsAt: null, replaces: null, replacedBy: null },
+  hash: hashOf(i),
+  prefix: 'gwk_1',
+  last4: '1234',
+  name: `key ${i}`,
+  createdAt: 1_790_000_000_000 + i,
+  allowlist: null,
+  endpointsAt: null,
+  createdBy: null,
+  disabledAt: null,
+  revokedAt: null,
+  stopsAt: null,
+  replaces: null,
+  replacedBy: null,
   ...more,
 })
 

@@ -57,7 +57,10 @@ function opened() {
   tables.accounts.set(account, balance(100))
   const stored = (limit: number | null, more: Partial<StoredPool> = {}) =>
     tables.pools.set(pool, {
-      ...{ accountId: account, spent: ZERO, budget: null, limit: limit === null ? null : micros(limit) },
+      accountId: account,
+      spent: ZERO,
+      budget: null,
+      limit: limit === null ? null : micros(limit),
       ...more,
     })
   stored(null)

@@ -54,7 +54,9 @@ beforeEach(async () => {
         return applied
       },
     },
-    ...{ lastApplied: 0, stuck: '0 0', onStuck: () => stuck++ },
+    lastApplied: 0,
+    stuck: '0 0',
+    onStuck: () => stuck++,
     onFatal: (reason) => fatal.push(reason),
     onDamage: (reason) => damage.push(reason),
     onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
@@ -225,8 +227,15 @@ describe('the log it reads', () => {
     const account = await stores.account(1_000_000)
     const body = 'x'.repeat(200_000)
     const kept = (i: number) => ({
-      ...{ account, operation: 'image-search', key: `key ${i}`, fingerprint: 'f', state: 'kept' as const },
-      ...{ requestId: requestId(), body, headers: {}, at: 1 },
+      account,
+      operation: 'image-search',
+      key: `key ${i}`,
+      fingerprint: 'f',
+      state: 'kept' as const,
+      requestId: requestId(),
+      body,
+      headers: {},
+      at: 1,
     })
     add(...Array.from({ length: 10 }, (_, i) => ({ ...charge(account, 5), kept: kept(i) })))
     add(charge(account, 5))

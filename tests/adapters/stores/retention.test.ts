@@ -36,7 +36,9 @@ describe('old rows of the request log', () => {
       const isFree = i % 5 === 0
       written.push(
         call(account, i % 3 && !isFree ? 5 : null, {
-          ...{ id: requestIdAt(at, i), at, clientRequestId: `mine-${i}` },
+          id: requestIdAt(at, i),
+          at,
+          clientRequestId: `mine-${i}`,
           ...(isFree && { operation: 'free', counted: false, status: 200, code: null }),
           ...(!isFree && i % 3 === 0 && { failure: FAILURE }),
         }),
@@ -78,7 +80,10 @@ describe('old rows of the request log', () => {
       )
     const [first] = expected
     expect(await stores.reports.request(account, null, first?.id ?? '')).toMatchObject({
-      ...{ keyId: 'key_test', operation: 'image-search', clientRequestId: null, address: '' },
+      keyId: 'key_test',
+      operation: 'image-search',
+      clientRequestId: null,
+      address: '',
       charged: { cost: 5, priceVersion: '2.0.0' },
     } as never)
     // Whole slots: the same sums as before, and it says so.

@@ -39,7 +39,10 @@ const onlyStuck = async () => {
 }
 const ledger = () =>
   new Ledger({
-    ...{ holds: stores.holds, journal: stores.journal, bookings: stores.bookings, clock },
+    holds: stores.holds,
+    journal: stores.journal,
+    bookings: stores.bookings,
+    clock,
     onReversalFailure: (request, reason) => expect.unreachable(`${request}: ${reason}`),
   })
 /** Somebody changes the balance in the tables, behind the gateway's back. */
@@ -98,7 +101,9 @@ describe('a charge of a group that the tables refuse', () => {
     const alarms = events.filter(({ type }) => type === 'ledger.alarm')
     expect(alarms).toHaveLength(1)
     expect(JSON.parse(alarms[0]?.data ?? '')).toEqual({
-      ...{ stuck_record_id: await onlyStuck(), workspace_id: account, request_id: expect.any(String) },
+      stuck_record_id: await onlyStuck(),
+      workspace_id: account,
+      request_id: expect.any(String),
       reason: expect.stringContaining('account_posted_not_negative'),
     })
   })

@@ -12,9 +12,21 @@ const MAXIMA = { inAll: micros(1_000_000), perPayee: micros(1_000_000) }
 function payment(change: Partial<UpstreamPayment> = {}): UpstreamPayment {
   const request = makeId('req', NOON)
   return {
-    ...{ request, account: null, operation: 'weather.forecast', api: 'weather', chainId: 1, token: '0xb2' },
-    ...{ payer: '0xaa', payee: '0xa1', amount: 1n, cost: micros(1), fee: micros(0), nonce: request },
-    ...{ validBefore: NOON / 1000 + 40, signedAt: NOON, ...change },
+    request,
+    account: null,
+    operation: 'weather.forecast',
+    api: 'weather',
+    chainId: 1,
+    token: '0xb2',
+    payer: '0xaa',
+    payee: '0xa1',
+    amount: 1n,
+    cost: micros(1),
+    fee: micros(0),
+    nonce: request,
+    validBefore: NOON / 1000 + 40,
+    signedAt: NOON,
+    ...change,
   }
 }
 

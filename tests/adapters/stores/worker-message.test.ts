@@ -10,7 +10,8 @@ const request = (...args: unknown[]) =>
   ({ id: 7, op: 'batch', mode: 'write', statements: ['SELECT 1', { sql: 'SELECT ?', args }] }) as WorkerRequest
 const reply = (...row: unknown[]) =>
   ({
-    ...{ id: 7, ok: true },
+    id: 7,
+    ok: true,
     results: [
       {
         columns: ['a'],

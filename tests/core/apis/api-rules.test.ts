@@ -9,7 +9,8 @@ import { anOperation } from '../../support/apis'
 const QUERY = { in: 'query', required: false, description: '', style: 'form', explode: true } as const
 const named = (name: string): ApiParameter => ({ ...QUERY, name, schema: { type: 'string' } })
 const spread = (name: string, ...members: readonly string[]): ApiParameter => ({
-  ...{ ...QUERY, name },
+  ...QUERY,
+  name,
   schema: { type: 'object', properties: Object.fromEntries(members.map((member) => [member, {}])) },
 })
 

@@ -6,7 +6,9 @@ const api = anApi({ createdAt: 100 })
 const read = { api, operation: anOperation({ id: 'read' }) }
 const write = { api, operation: anOperation({ id: 'write', method: 'POST', effect: 'write' }) }
 const key = (allowedEndpoints: EndpointList['allowedEndpoints'], endpointsAt: number | null, createdAt = 0) => ({
-  ...{ allowedEndpoints, endpointsAt, createdAt },
+  allowedEndpoints,
+  endpointsAt,
+  createdAt,
 })
 
 describe('the rights of a key on an imported operation', () => {

@@ -21,7 +21,13 @@ function answer(
 
 function units(part: Partial<Extract<ApiPrice, { mode: 'units' }>> = {}): ApiPrice {
   return {
-    ...{ mode: 'units', amount: micros(1000), figure: DATA, block: 10, minimum: 2, maximum: 100, onMissing: null },
+    mode: 'units',
+    amount: micros(1000),
+    figure: DATA,
+    block: 10,
+    minimum: 2,
+    maximum: 100,
+    onMissing: null,
     ...part,
   }
 }
@@ -29,8 +35,14 @@ function units(part: Partial<Extract<ApiPrice, { mode: 'units' }>> = {}): ApiPri
 function reported(part: Partial<Extract<ApiPrice, { mode: 'reported' }>> = {}): ApiPrice {
   const figure: Figure = { kind: 'pointer', pointer: '/cost' }
   return {
-    ...{ mode: 'reported', figure, unit: 'usd', multiplier: '1.2', minimum: micros(0), maximum: micros(500_000) },
-    ...{ onMissing: null, ...part },
+    mode: 'reported',
+    figure,
+    unit: 'usd',
+    multiplier: '1.2',
+    minimum: micros(0),
+    maximum: micros(500_000),
+    onMissing: null,
+    ...part,
   }
 }
 
@@ -122,7 +134,8 @@ test('figures may come from headers and lengths too', () => {
 
 test('a success requires a status and all conditions', () => {
   const rule = {
-    ...{ minStatus: 200, maxStatus: 299 },
+    minStatus: 200,
+    maxStatus: 299,
     conditions: [
       { pointer: '/ok', equals: true },
       { pointer: '/results', notEmpty: true },

@@ -56,7 +56,10 @@ describe('parameters', () => {
         },
         { param: 'flag', in: 'query', code: 'invalid_parameter', rule: 'must be true or false', received: 'yes' },
         {
-          ...{ param: 'x-head', in: 'header', code: 'invalid_parameter', received: 'long' },
+          param: 'x-head',
+          in: 'header',
+          code: 'invalid_parameter',
+          received: 'long',
           rule: 'must be text of 1 to 3 characters; it has 4 characters',
         },
       ],

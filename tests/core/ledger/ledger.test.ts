@@ -226,7 +226,11 @@ describe('a capture whose outcome is unknown', () => {
 describe('credit', () => {
   const credit = (reference = 'one') =>
     ledger.credit({
-      ...{ account, part: 'paid', kind: 'top_up', amount: micros(25), description: 'Top-up' },
+      account,
+      part: 'paid',
+      kind: 'top_up',
+      amount: micros(25),
+      description: 'Top-up',
       reference,
     })
 
@@ -317,7 +321,11 @@ describe('a refund that is reversed', () => {
     journal.answers.push({ kind: 'committed' }, { ...REFUSED, constraint: 'reference' })
     const won = () =>
       ledger.credit({
-        ...{ account, part: 'paid', kind: 'dispute', amount: micros(40), description: 'Won' },
+        account,
+        part: 'paid',
+        kind: 'dispute',
+        amount: micros(40),
+        description: 'Won',
         reference: 'one:won',
       })
     const ends = await Promise.all([takeBack('one', 40), takeBack('one', 40), won()])

@@ -66,22 +66,21 @@ const where = fc.oneof(
 )
 const entry = fc
   .record({
-    ...{
-      where,
-      families,
-      id: mostly(some(GOOD_IDS, BAD_IDS)),
-      price: mostly(price),
-      owned_by: texts,
-      image_tokens: counts,
-    },
-    ...{ recharge_required: some([undefined, true, false], ['yes']), context_tokens: counts, prize: rarely(1) },
-    ...{
-      purpose: fc.oneof(
-        { weight: 2, arbitrary: some([undefined, 'text', 'embeddings'], ['pictures']) },
-        { weight: 1, arbitrary: fc.constantFrom('moderation', 'images', 'speech') },
-      ),
-    },
-    ...{ stops_billing: some([undefined, true, false], ['yes']), tokens_per_second: counts },
+    where,
+    families,
+    id: mostly(some(GOOD_IDS, BAD_IDS)),
+    price: mostly(price),
+    owned_by: texts,
+    image_tokens: counts,
+    recharge_required: some([undefined, true, false], ['yes']),
+    context_tokens: counts,
+    prize: rarely(1),
+    purpose: fc.oneof(
+      { weight: 2, arbitrary: some([undefined, 'text', 'embeddings'], ['pictures']) },
+      { weight: 1, arbitrary: fc.constantFrom('moderation', 'images', 'speech') },
+    ),
+    stops_billing: some([undefined, true, false], ['yes']),
+    tokens_per_second: counts,
   })
   // As it would stand in a file: what is undefined is not there.
   .map(({ where: at, families: of, ...rest }): unknown => JSON.parse(JSON.stringify({ ...rest, ...at, ...of })))

@@ -33,9 +33,17 @@ afterAll(async () => {
 /** One call that was paid for and, unless told otherwise, answered. Gives the transaction that paid for it. */
 async function paid({ served = true } = {}): Promise<string> {
   const purchase = {
-    ...{ purpose: 'call' as const, operation: 'image-search', amount: micros(5000), description: 'one call' },
-    ...{ fingerprint: 'a request', requestId: requestId(), clientRequestId: null, account: null },
-    ...{ resource: { method: 'GET', url: '/search' }, addressGroup: null, workMs: 0 },
+    purpose: 'call' as const,
+    operation: 'image-search',
+    amount: micros(5000),
+    description: 'one call',
+    fingerprint: 'a request',
+    requestId: requestId(),
+    clientRequestId: null,
+    account: null,
+    resource: { method: 'GET', url: '/search' },
+    addressGroup: null,
+    workMs: 0,
   }
   await payments.offers(purchase)
   const begun = await payments.begin(purchase, network.pay())

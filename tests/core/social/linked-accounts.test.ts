@@ -177,8 +177,14 @@ describe("a renewal reads the session again first (the caller's copy may be stal
       const session = await stored(key)
       if (!session) throw new Error('no session')
       await social.store.markRevoked(session.id, social.clock.now(), {
-        ...{ id: makeId('audit', social.clock.now()), at: social.clock.now(), actor: OWNER, detail: {}, before: null },
-        ...{ accountId: session.accountId, keyId: session.keyId, action: 'social.revoked' },
+        id: makeId('audit', social.clock.now()),
+        at: social.clock.now(),
+        actor: OWNER,
+        detail: {},
+        before: null,
+        accountId: session.accountId,
+        keyId: session.keyId,
+        action: 'social.revoked',
       })
     })
     expect(codeOf(outcome)).toBe('social_session_required')

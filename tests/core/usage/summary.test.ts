@@ -8,8 +8,14 @@ import { added, NO_USAGE, type UsageSums } from '../../../server/core/usage/sums
 const HOUR = 3_600_000
 const NOON = Date.UTC(2026, 10, 21, 12)
 const sums = (more: Partial<UsageSums> = {}): UsageSums => ({
-  ...{ requests: 1, failedRequests: 0, inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 },
-  ...{ charged: micros(5), ...more },
+  requests: 1,
+  failedRequests: 0,
+  inputTokens: 1,
+  outputTokens: 2,
+  cacheReadTokens: 3,
+  cacheWriteTokens: 4,
+  charged: micros(5),
+  ...more,
 })
 const group = (name: string, more: Partial<UsageSums> = {}): UsageGroup => ({ name, ...sums(more) })
 const edges = [NOON, NOON + HOUR, NOON + 2 * HOUR, NOON + 3 * HOUR]
@@ -40,15 +46,25 @@ describe('a usage summary', () => {
       [2 * HOUR, 1],
     ])
     expect(totals).toEqual({
-      ...{ requests: 3, failedRequests: 0, inputTokens: 2, outputTokens: 4 },
-      ...{ cacheReadTokens: 6, cacheWriteTokens: 8, charged: micros(10) },
+      requests: 3,
+      failedRequests: 0,
+      inputTokens: 2,
+      outputTokens: 4,
+      cacheReadTokens: 6,
+      cacheWriteTokens: 8,
+      charged: micros(10),
     })
   })
 
   test('has totals that equal the sum of its buckets, for any sums', () => {
     const any = fc.record({
-      ...{ requests: fc.nat(1000), failedRequests: fc.nat(1000), inputTokens: fc.nat(), outputTokens: fc.nat() },
-      ...{ cacheReadTokens: fc.nat(), cacheWriteTokens: fc.nat(), charged: fc.nat(10 ** 9).map(micros) },
+      requests: fc.nat(1000),
+      failedRequests: fc.nat(1000),
+      inputTokens: fc.nat(),
+      outputTokens: fc.nat(),
+      cacheReadTokens: fc.nat(),
+      cacheWriteTokens: fc.nat(),
+      charged: fc.nat(10 ** 9).map(micros),
     })
     fc.assert(
       fc.property(fc.array(any, { minLength: 3, maxLength: 3 }), (buckets) => {
@@ -76,7 +92,12 @@ describe('a usage summary', () => {
 test('sums are added name by name', () => {
   expect(added(sums(), NO_USAGE)).toEqual(sums())
   expect(added(sums({ failedRequests: 3 }), sums({ charged: micros(7) }))).toEqual({
-    ...{ requests: 2, failedRequests: 3, inputTokens: 2, outputTokens: 4, cacheReadTokens: 6, cacheWriteTokens: 8 },
+    requests: 2,
+    failedRequests: 3,
+    inputTokens: 2,
+    outputTokens: 4,
+    cacheReadTokens: 6,
+    cacheWriteTokens: 8,
     charged: micros(12),
   })
 })

@@ -36,7 +36,10 @@ const ID: ApiParameter = {
   schema: { type: 'string' },
 }
 const LIMIT: ApiParameter = {
-  ...{ ...QUERY, name: 'limit', schema: { type: 'integer', minimum: 1, maximum: 5000 }, default: 1 },
+  ...QUERY,
+  name: 'limit',
+  schema: { type: 'integer', minimum: 1, maximum: 5000 },
+  default: 1,
 }
 const USER = { id: 'user', path: '/users/{id}', parameters: [ID] }
 const EXPORT = { id: 'export', path: '/users/export', price: { mode: 'fixed', amount: micros(2_000_000) } as const }
@@ -81,7 +84,9 @@ describe('a bound of the price', () => {
     parameters: [LIMIT],
     price: {
       ...({ mode: 'units', amount: micros(1000), figure: { kind: 'pointer', pointer: '/data' }, block: 1 } as const),
-      ...{ minimum: 0, maximum: { parameter: 'limit' }, onMissing: null },
+      minimum: 0,
+      maximum: { parameter: 'limit' },
+      onMissing: null,
     },
   } satisfies Partial<ApiOperation>
 
@@ -135,7 +140,9 @@ describe('a bound of the price', () => {
 describe('the judged request is the one that goes up', () => {
   const body = (schema: object, contentType: 'application/json' | 'application/x-www-form-urlencoded') =>
     ({
-      ...{ method: 'POST', effect: 'write', body: { contentType, required: true, schema: { ...schema } } },
+      method: 'POST',
+      effect: 'write',
+      body: { contentType, required: true, schema: { ...schema } },
     }) satisfies Partial<ApiOperation>
   const post = (type: string, text: string) => ({ method: 'POST', headers: { 'content-type': type }, body: text })
 

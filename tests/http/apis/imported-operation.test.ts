@@ -37,11 +37,22 @@ async function calling(gateway: ApiGateway, operations: readonly Partial<ApiOper
 }
 
 const CITY: ApiParameter = {
-  ...{ name: 'city', in: 'query', required: true, description: '', style: 'form', explode: true },
+  name: 'city',
+  in: 'query',
+  required: true,
+  description: '',
+  style: 'form',
+  explode: true,
   schema: { type: 'string', maxLength: 20 },
 }
 const DAYS: ApiParameter = {
-  ...{ name: 'days', in: 'query', required: false, description: '', style: 'form', explode: true, default: 3 },
+  name: 'days',
+  in: 'query',
+  required: false,
+  description: '',
+  style: 'form',
+  explode: true,
+  default: 3,
   schema: { type: 'integer', minimum: 1, maximum: 10 },
 }
 
@@ -216,7 +227,13 @@ describe('headers', () => {
 
   test('that an operation declares as parameters do not go up either, nor does a query parameter named like the credential', async () => {
     const header = (name: string): ApiParameter => ({
-      ...{ name, in: 'header', required: false, description: '', style: 'simple', explode: false, schema: true },
+      name,
+      in: 'header',
+      required: false,
+      description: '',
+      style: 'simple',
+      explode: false,
+      schema: true,
     })
     const names = ['Cookie', 'Authorization', 'X-Forwarded-For', 'Host', 'X-Fine']
     const { as, key, upstream } = await selling(
@@ -431,7 +448,9 @@ describe('an answer without its figure', () => {
     mode: 'units',
     amount: micros(1000),
     figure: { kind: 'header', name: 'x-units' },
-    ...{ block: 10, minimum: 2, maximum: 100 },
+    block: 10,
+    minimum: 2,
+    maximum: 100,
   } as const
 
   test('costs nothing where it is read, and the declared units where something was written', async () => {
@@ -461,7 +480,13 @@ describe('an answer without its figure', () => {
 
 describe('a required list that selects rows to delete', () => {
   const ids = (schema: ApiParameter['schema'], explode: boolean): ApiParameter => ({
-    ...{ name: 'ids', in: 'query', required: true, description: '', style: 'form', schema, explode },
+    name: 'ids',
+    in: 'query',
+    required: true,
+    description: '',
+    style: 'form',
+    schema,
+    explode,
   })
   const list = { type: 'array', items: { type: 'string' } }
   const remove = { method: 'DELETE', path: '/v1/rows', effect: 'write' } as const

@@ -99,8 +99,11 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec D12)'
     const key = await gateway.key(account)
     expect((await gateway.as(key, PATH)).status).toBe(200)
     expect(await read()).toEqual({
-      ...{ calls: before.calls + 2, served: before.served + 2, failed: before.failed },
-      ...{ revenue_micros_usd: before.revenue_micros_usd + 20_000, recent_calls: before.recent_calls + 2 },
+      calls: before.calls + 2,
+      served: before.served + 2,
+      failed: before.failed,
+      revenue_micros_usd: before.revenue_micros_usd + 20_000,
+      recent_calls: before.recent_calls + 2,
     })
   })
 

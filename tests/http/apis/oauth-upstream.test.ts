@@ -34,7 +34,10 @@ async function withTokens({
   gateway = await openApiGateway({}, { answer, env: { UPSTREAM_KEY: CLIENT_SECRET } })
   const { upstream, sell, account, key: makeKey, as, clock } = gateway
   const auth: Api['auth'] = {
-    ...{ kind: 'oauth2', tokenUrl: `${upstream.url}/token`, clientId: 'client:1', scope: 'read weather' },
+    kind: 'oauth2',
+    tokenUrl: `${upstream.url}/token`,
+    clientId: 'client:1',
+    scope: 'read weather',
     secret: { from: 'environment', name: 'UPSTREAM_KEY' },
   }
   sell({ auth, operations: [anOperation(operation)] })

@@ -265,8 +265,13 @@ describe('a hostile upstream', () => {
 
   test('never gets more than was held, even for an account whose price is below the cost', async () => {
     const price: ApiPrice = {
-      ...{ mode: 'reported', figure: { kind: 'paid' }, unit: 'micros', multiplier: '0.5' },
-      ...{ minimum: micros(0), maximum: micros(15_000), onMissing: null },
+      mode: 'reported',
+      figure: { kind: 'paid' },
+      unit: 'micros',
+      multiplier: '0.5',
+      minimum: micros(0),
+      maximum: micros(15_000),
+      onMissing: null,
     }
     const { call, states } = await paying({ operation: { price }, asks: (url) => asksToPay(url, { amount: '15001' }) })
     expect((await call()).status).toBe(503)

@@ -22,7 +22,13 @@ async function calling({ core, as, upstream, clock, key: makeKey, account: newAc
   const key: MadeKey = await makeKey(account, listing([operation]))
   const start = (await core.ledger.balance(account.id))?.available ?? 0
   return {
-    ...{ as, key, upstream, clock, core, account, makeKey },
+    as,
+    key,
+    upstream,
+    clock,
+    core,
+    account,
+    makeKey,
     call: (init: RequestInit = {}) => as(key, PATH, init),
     async spent() {
       await until(async () => (await core.ledger.balance(account.id))?.held === 0)
@@ -87,8 +93,13 @@ async function received(
 
 const units = (part: Partial<Extract<ApiPrice, { mode: 'units' }>>): { price: ApiPrice } => ({
   price: {
-    ...{ mode: 'units', amount: micros(1000), figure: { kind: 'events' }, block: 1 },
-    ...{ minimum: 0, maximum: 100, onMissing: null },
+    mode: 'units',
+    amount: micros(1000),
+    figure: { kind: 'events' },
+    block: 1,
+    minimum: 0,
+    maximum: 100,
+    onMissing: null,
     ...part,
   },
 })

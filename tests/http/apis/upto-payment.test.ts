@@ -76,11 +76,17 @@ describe("an imported operation whose price follows from its answer, paid by x40
     const { accepts, resource } = JSON.parse(atob(requiredIn(answer)))
     expect(accepts).toEqual([
       {
-        ...{ scheme: 'upto', network: `eip155:${EVM_CHAIN_ID}`, amount: '100000', maxTimeoutSeconds: 300 },
-        ...{ asset: getAddress(sandbox.token), payTo: getAddress(MERCHANT) },
+        scheme: 'upto',
+        network: `eip155:${EVM_CHAIN_ID}`,
+        amount: '100000',
+        maxTimeoutSeconds: 300,
+        asset: getAddress(sandbox.token),
+        payTo: getAddress(MERCHANT),
         extra: {
-          ...{ name: TOKEN_NAME, version: TOKEN_VERSION },
-          ...{ assetTransferMethod: 'permit2', facilitatorAddress: getAddress(RELAYER.address) },
+          name: TOKEN_NAME,
+          version: TOKEN_VERSION,
+          assetTransferMethod: 'permit2',
+          facilitatorAddress: getAddress(RELAYER.address),
         },
       },
     ])

@@ -367,7 +367,10 @@ describe('every route of management that changes something writes one entry', ()
     const { entries } = await list('?limit=200')
     expect(new Set(entries.map(({ account_id: id }) => id)).size).toBeGreaterThan(3)
     expect(entries.find(({ action }) => action === 'price.set')).toMatchObject({
-      ...{ actor: 'operator', actor_email: 'root@example.com', ip: '127.0.0.1', account_id: null },
+      actor: 'operator',
+      actor_email: 'root@example.com',
+      ip: '127.0.0.1',
+      account_id: null,
       before: { operation: 'image-search', amount_micros_usd: 10_000 },
       after: { operation: 'image-search', amount_micros_usd: 20_000 },
     })

@@ -43,7 +43,8 @@ describe('card processor messages, in any order and concurrently', () => {
     return send(body, headers)
   }
   const about = (page: string, id: string) => ({
-    ...{ id, object: id.startsWith('dp') ? 'dispute' : 'refund' },
+    id,
+    object: id.startsWith('dp') ? 'dispute' : 'refund',
     payment_intent: `pi_${page}`,
   })
   const completed = (page: string) => tell('checkout.session.completed', { id: page, object: 'checkout.session' })

@@ -129,7 +129,11 @@ describe('a budget per period (spec 7, spec D3)', () => {
     const drain = await gateway.key(poor)
     const balance = await gateway.core.ledger.balance(poor.id)
     await gateway.core.ledger.hold({
-      ...{ request: 'req_drain', account: poor.id, pool: null, creditPays: true, at: 0 },
+      request: 'req_drain',
+      account: poor.id,
+      pool: null,
+      creditPays: true,
+      at: 0,
       amount: micros(balance?.available ?? 0),
     })
     expect(await outcome(drain)).toBe('402 insufficient_balance')

@@ -54,7 +54,8 @@ describe('the successor (spec 5.4, spec D3)', () => {
       remaining_micros_usd: 995_000,
       budget_window: {
         ...(key.budget_window ?? { starts_at: '', ends_at: '' }),
-        ...{ spent_micros_usd: 5_000, remaining_micros_usd: 995_000 },
+        spent_micros_usd: 5_000,
+        remaining_micros_usd: 995_000,
       },
       replaces: key.id,
     })

@@ -90,8 +90,11 @@ describe('a stream whose caller hangs up after the last useful word (spec D4)', 
     left.finish()
     expect(await settled(leaver.balance)).toBe(THOUGHT_COST)
     expect(await gateway.explained(leaver.key, requestId(answer))).toMatchObject({
-      ...{ status: 200, code: 'caller_hung_up', usage_source: 'exact' },
-      ...{ input_tokens: THOUGHT.input, output_tokens: THOUGHT.output },
+      status: 200,
+      code: 'caller_hung_up',
+      usage_source: 'exact',
+      input_tokens: THOUGHT.input,
+      output_tokens: THOUGHT.output,
     })
   })
 
@@ -235,7 +238,9 @@ describe('a stream that goes on without its caller and ends without a report (sp
     finish()
     expect(await settled(balance)).toBe(1_000 * 2.5 + 50 * 10)
     expect(await gateway.explained(key, requestId(answer))).toMatchObject({
-      ...{ code: 'caller_hung_up', usage_source: 'exact', output_tokens: 50 },
+      code: 'caller_hung_up',
+      usage_source: 'exact',
+      output_tokens: 50,
     })
   })
 
@@ -307,7 +312,10 @@ describe('an entry that stops billing', () => {
     await leave(answer)
     await settled(balance)
     expect(await gateway.explained(key, requestId(answer))).toMatchObject({
-      ...{ input_tokens: 321, cache_read_tokens: 21, output_tokens: 100, usage_source: 'estimated' },
+      input_tokens: 321,
+      cache_read_tokens: 21,
+      output_tokens: 100,
+      usage_source: 'estimated',
     })
   })
 
@@ -513,7 +521,10 @@ describe('the process shuts down (spec D4)', () => {
     await gateway.gateway.streamsEnded(0)
     expect(await settled(balance)).toBeGreaterThan(500 * 36.8)
     expect(await gateway.explained(key, requestId(answer))).toMatchObject({
-      ...{ status: 200, code: 'gateway_shutdown', usage_source: 'estimated', output_tokens: 500 },
+      status: 200,
+      code: 'gateway_shutdown',
+      usage_source: 'estimated',
+      output_tokens: 500,
     })
   })
 

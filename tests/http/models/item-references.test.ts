@@ -16,7 +16,10 @@ const MESSAGE = {
 const HIDDEN = { id: 'rs_hidden', type: 'reasoning', summary: [] }
 const SEALED = { id: 'rs_sealed', type: 'reasoning', summary: [], encrypted_content: 'x' }
 const RESPONSE = {
-  ...{ id: 'resp_vendor', object: 'response', status: 'completed', output: [HIDDEN, SEALED, MESSAGE] },
+  id: 'resp_vendor',
+  object: 'response',
+  status: 'completed',
+  output: [HIDDEN, SEALED, MESSAGE],
   usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 },
 }
 const event = (type: string, more: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`

@@ -15,7 +15,10 @@ beforeAll(async () => {
     [
       { id: 'gpt', upstream: { kind: 'openai', base_url }, price: PRICE, recharge_required: false },
       {
-        ...{ id: 'claude', upstream: { kind: 'anthropic', base_url }, price: PRICE, recharge_required: false },
+        id: 'claude',
+        upstream: { kind: 'anthropic', base_url },
+        price: PRICE,
+        recharge_required: false,
         stops_billing: true,
       },
       { id: 'org/gem', upstream: { kind: 'gemini', base_url }, price: PRICE, recharge_required: false },

@@ -53,8 +53,10 @@ describe("an operator's models", () => {
   test('with a purchase price say what their calls cost and left, at the price of the time; callers never see it', async () => {
     const { key } = await gateway.funded()
     const entry = (input: number, output: number) => ({
-      ...{ id: 'bought', upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` } },
-      ...{ price: { input: 10, output: 20 }, purchase_price: { input, output } },
+      id: 'bought',
+      upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` },
+      price: { input: 10, output: 20 },
+      purchase_price: { input, output },
     })
     await order('/models', { entry: entry(5, 10) })
     const answer = await gateway.chat(key, { model: 'bought', max_tokens: 100 })
@@ -62,7 +64,10 @@ describe("an operator's models", () => {
     await gateway.chat(key, { model: 'bought', max_tokens: 100 })
     const { rows } = (await order('/revenue?group_by=model')).body as unknown as Revenue
     expect(rows.find(({ name }) => name === 'bought')).toMatchObject({
-      ...{ calls: 2, revenue_micros_usd: 360, upstream_cost_micros_usd: 108, margin_micros_usd: 252 },
+      calls: 2,
+      revenue_micros_usd: 360,
+      upstream_cost_micros_usd: 108,
+      margin_micros_usd: 252,
     })
     // The model of the test above had none.
     expect(rows.find(({ name }) => name === 'llama')).toMatchObject({ unknown_cost_calls: 2, margin_micros_usd: null })

@@ -81,8 +81,13 @@ describe.each(MODELS)('POST /v1/responses of the model %p (spec 4.6)', (model) =
     await until(async () => (await balance()).held === 0)
     expect(await balance()).toEqual({ paid: 10_000_000 - COST, held: 0 })
     expect(await gateway.explained(key, requestId(answered))).toMatchObject({
-      ...{ operation: 'responses', model, usage_source: 'exact', cost_micros_usd: COST },
-      ...{ input_tokens: 100, output_tokens: 40, cache_read_tokens: 60 },
+      operation: 'responses',
+      model,
+      usage_source: 'exact',
+      cost_micros_usd: COST,
+      input_tokens: 100,
+      output_tokens: 40,
+      cache_read_tokens: 60,
     })
   })
 
@@ -91,8 +96,13 @@ describe.each(MODELS)('POST /v1/responses of the model %p (spec 4.6)', (model) =
     const tool = (name: string) => ({ type: 'function', name, strict: false, parameters: { type: 'object' } })
     const turn = {
       stream: true,
-      ...{ store: false, parallel_tool_calls: true, tool_choice: 'auto', prompt_cache_key: 'k' },
-      ...{ include: ['reasoning.encrypted_content'], reasoning: { summary: 'auto' }, client_metadata: { turn: '1' } },
+      store: false,
+      parallel_tool_calls: true,
+      tool_choice: 'auto',
+      prompt_cache_key: 'k',
+      include: ['reasoning.encrypted_content'],
+      reasoning: { summary: 'auto' },
+      client_metadata: { turn: '1' },
       tools: [
         tool('exec_command'),
         { type: 'namespace', name: 'mcp__files', description: 'Files', tools: [tool('read'), tool('list')] },
@@ -247,13 +257,17 @@ describe('POST /v1/completions', () => {
         expect(await answered.text()).toContain('"object":"text_completion"')
         await until(async () => (await balance()).held === 0)
         expect(await gateway.explained(key, requestId(answered))).toMatchObject({
-          ...{ operation: 'completions', usage_source: 'exact', cost_micros_usd: COST },
+          operation: 'completions',
+          usage_source: 'exact',
+          cost_micros_usd: COST,
         })
       }
       expect((await balance()).paid).toBe(10_000_000 - 2 * COST)
       expect(vendor.received.map(({ path }) => path)).toEqual(['/native/v1/chat/completions', '/v1/chat/completions'])
       expect(vendor.received[0]?.body).toMatchObject({
-        ...{ model: 'real', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] },
+        model: 'real',
+        max_tokens: 50,
+        messages: [{ role: 'user', content: 'Hello' }],
       })
     },
   )

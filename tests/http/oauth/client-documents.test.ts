@@ -22,7 +22,10 @@ const web: OutboundFetch = async (request) => {
   if (typeof found === 'string') return err({ kind: found, reason: 'for the log' })
   const { status = 200, type = 'application/json', body } = found
   return ok({
-    ...{ url: request.url, status, contentType: type, body: new TextEncoder().encode(body) },
+    url: request.url,
+    status,
+    contentType: type,
+    body: new TextEncoder().encode(body),
     headers: new Headers({ location: 'https://elsewhere.example/app.json' }),
   })
 }

@@ -108,7 +108,9 @@ describe('grants that an app has not redeemed yet end too', () => {
   async function approvedDevice(owner: Owner) {
     const app = oauthApp(gateway, owner)
     const { body } = await app.form('/device/code', {
-      ...{ client_id: 'gateway-cli', scope: 'data:read offline_access', resource: `${app.origin}/mcp` },
+      client_id: 'gateway-cli',
+      scope: 'data:read offline_access',
+      resource: `${app.origin}/mcp`,
     })
     const userCode = String(body['user_code'])
     await owner.api(`/api/auth/device?user_code=${userCode}`)

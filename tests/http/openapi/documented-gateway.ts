@@ -51,7 +51,8 @@ export function routesOf({ paths, components }: OpenApiDocument): DocumentedRout
     })
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
-      ...{ method: method.toUpperCase(), path },
+      method: method.toUpperCase(),
+      path,
       operation: { ...operation, responses: Object.fromEntries(responsesOf(operation)) },
     })),
   )

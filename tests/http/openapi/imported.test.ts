@@ -21,14 +21,22 @@ test('/openapi.json has the imported operations of this moment, with price and p
       operations: [
         anOperation({ payPerRequest: true, parameters: [{ ...query, name: 'days', schema: { type: 'integer' } }] }),
         anOperation({
-          ...{ id: 'order', method: 'POST', path: '/v1/orders/{id}', effect: 'write' },
+          id: 'order',
+          method: 'POST',
+          path: '/v1/orders/{id}',
+          effect: 'write',
           parameters: [
             { ...query, in: 'path', name: 'id', required: true, style: 'simple', explode: false, schema: true },
           ],
           body: { contentType: 'application/json', required: true, schema: recursive },
           price: {
-            ...{ mode: 'units', amount: micros(1000), figure: { kind: 'pointer', pointer: '/data' } },
-            ...{ block: 1, minimum: 0, maximum: 5, onMissing: 1 },
+            mode: 'units',
+            amount: micros(1000),
+            figure: { kind: 'pointer', pointer: '/data' },
+            block: 1,
+            minimum: 0,
+            maximum: 5,
+            onMissing: 1,
           },
         }),
         anOperation({ id: 'off', path: '/v1/off', enabled: false }),
@@ -39,11 +47,17 @@ test('/openapi.json has the imported operations of this moment, with price and p
   const added = Object.keys(document.paths).filter((path) => !(path in before.paths))
   expect(added).toEqual(['/apis/v1/weather/v1/forecast', '/apis/v1/weather/v1/orders/{id}'])
   expect(document.paths['/apis/v1/weather/v1/forecast']?.['get']).toMatchObject({
-    ...{ operationId: 'weather_forecast', tags: ['Catalog'], 'x-operation': 'weather.forecast' },
-    ...{ 'x-price': { amount: '0.01' }, parameters: [{ name: 'days', in: 'query' }], security: [{ apiKey: [] }, {}] },
+    operationId: 'weather_forecast',
+    tags: ['Catalog'],
+    'x-operation': 'weather.forecast',
+    'x-price': { amount: '0.01' },
+    parameters: [{ name: 'days', in: 'query' }],
+    security: [{ apiKey: [] }, {}],
   })
   expect(document.paths['/apis/v1/weather/v1/orders/{id}']?.['post']).toMatchObject({
-    ...{ security: [{ apiKey: [] }], 'x-effect': 'write', 'x-api-price': { mode: 'units', maximum: 5 } },
+    security: [{ apiKey: [] }],
+    'x-effect': 'write',
+    'x-api-price': { mode: 'units', maximum: 5 },
   })
   const refusals = routesOf(document).find(({ path }) => path === added[0])?.operation.responses['403']
   expect(refusals?.['x-error-codes']).toEqual(['ip_not_allowed', 'account_suspended', 'insufficient_permissions'])
@@ -71,7 +85,9 @@ test('/schemas/catalog.json is a JSON Schema that accepts an export and refuses 
   const schema = (await (await gateway.call('/schemas/catalog.json')).json()) as object
   const judge = new Ajv2020({ strict: false, validateFormats: false }).compile(schema)
   const entry = {
-    ...{ name: 'weather', base_url: 'https://api.weather.example', auth: 'none' },
+    name: 'weather',
+    base_url: 'https://api.weather.example',
+    auth: 'none',
     operations: [{ id: 'forecast', method: 'GET', path: '/v1/forecast', price: { mode: 'fixed', usd: '0.01' } }],
   }
   expect(judge({ apis: [entry] })).toBe(true)

@@ -16,7 +16,11 @@ const names = () => gateway.core.apis.routes.apis.map(({ name }) => name)
 
 const OPERATION = { id: 'one', method: 'GET', path: '/v1/one', price: { mode: 'fixed', usd: '0.01' } }
 const api = (name: string, part: object = {}) => ({
-  ...{ name, base_url: `https://${name}.example`, auth: 'bearer:env:UPSTREAM_KEY', operations: [OPERATION], ...part },
+  name,
+  base_url: `https://${name}.example`,
+  auth: 'bearer:env:UPSTREAM_KEY',
+  operations: [OPERATION],
+  ...part,
 })
 
 test('a catalog file is applied as a whole; a dry run shows the plan, and applying it twice changes nothing', async () => {
@@ -109,7 +113,8 @@ test('a file with one invalid API changes nothing, and says which and why', asyn
 test('an operation named like a property of every object has its own price', async () => {
   const get = (operationId: string) => ({ get: { operationId, responses: { 200: { description: 'ok' } } } })
   const document = JSON.stringify({
-    ...{ openapi: '3.1.0', info: { title: 'Odd', version: '1' } },
+    openapi: '3.1.0',
+    info: { title: 'Odd', version: '1' },
     paths: { '/a': get('constructor'), '/b': get('toString'), '/c': get('hasOwnProperty') },
   })
   const form = { name: 'odd', base_url: 'https://odd.example', document }
@@ -125,7 +130,11 @@ test('an export with every setting, applied to an empty catalog, is that catalog
   const query = { in: 'query', required: false, description: 'Which.', style: 'form', explode: true }
   const operations = [
     {
-      ...{ id: 'list', method: 'GET', path: '/v1/{place}/things', title: 'List', description: 'Lists things.' },
+      id: 'list',
+      method: 'GET',
+      path: '/v1/{place}/things',
+      title: 'List',
+      description: 'Lists things.',
       parameters: [
         { name: 'place', in: 'path', required: true, description: '', style: 'simple', explode: false, schema: true },
         { ...query, name: 'limit', schema: { type: 'integer', minimum: 1, maximum: 50 }, default: 5 },
@@ -139,10 +148,17 @@ test('an export with every setting, applied to an empty catalog, is that catalog
       price: { mode: 'units', usd: '0.001', count: '/data', block: 10, minimum: 1, maximum_from: 'query.limit' },
       success: { min_status: 200, max_status: 201, conditions: [{ pointer: '/ok', equals: null }] },
       examples: [{ title: 'Two', input: { place: 'x', limit: 2 } }],
-      ...{ upstream_cost_usd: '0.0005', headers_up: ['x-trace-of-ours'], headers_down: ['x-page'], enabled: false },
+      upstream_cost_usd: '0.0005',
+      headers_up: ['x-trace-of-ours'],
+      headers_down: ['x-page'],
+      enabled: false,
     },
     {
-      ...{ id: 'order', method: 'POST', path: '/v1/orders', effect: 'write', idempotency_header: 'X-Once' },
+      id: 'order',
+      method: 'POST',
+      path: '/v1/orders',
+      effect: 'write',
+      idempotency_header: 'X-Once',
       body: { content_type: 'multipart/form-data', required: false, schema: { type: 'object', properties: {} } },
       price: {
         mode: 'reported',
@@ -156,14 +172,23 @@ test('an export with every setting, applied to an empty catalog, is that catalog
       refused_statuses: [409, 422],
     },
     {
-      ...{ id: 'tail', method: 'GET', path: '/v1/tail', answer: 'stream' },
+      id: 'tail',
+      method: 'GET',
+      path: '/v1/tail',
+      answer: 'stream',
       price: { mode: 'units', usd: '0.00001', count: 'events', maximum: 1000 },
     },
   ]
   const rich = api('rich', {
-    ...{ title: 'Rich', description: 'Has everything.', timeout_ms: 5000, concurrency: 7, cache_seconds: 30 },
-    ...{ auth: 'oauth2:https://login.example/token;client=a;scope=b c;secret=env:UPSTREAM_KEY', enabled: false },
-    ...{ headers: { 'X-Version': '3' }, operations },
+    title: 'Rich',
+    description: 'Has everything.',
+    timeout_ms: 5000,
+    concurrency: 7,
+    cache_seconds: 30,
+    auth: 'oauth2:https://login.example/token;client=a;scope=b c;secret=env:UPSTREAM_KEY',
+    enabled: false,
+    headers: { 'X-Version': '3' },
+    operations,
   })
   const confirmed = async (apis: readonly object[]) =>
     apply(apis, { confirm: (await read<CatalogPlan>(apply(apis, { dry_run: true }))).confirm })

@@ -22,7 +22,10 @@ afterAll(async () => {
 })
 
 const operation = (id: string, price: object, more: object = {}) => ({
-  ...{ id, method: 'GET', path: `/${id}`, price },
+  id,
+  method: 'GET',
+  path: `/${id}`,
+  price,
   ...more,
 })
 const sell = (name: string, operations: object[]) =>
@@ -35,7 +38,8 @@ const reportOf = async (name: string) => {
 
 test('a document of a private network refers to its neighbours at its own origin, where that network is allowed', async () => {
   const parts = Bun.serve({
-    ...{ port: 0, hostname: '127.0.0.1' },
+    port: 0,
+    hostname: '127.0.0.1',
     fetch: ({ url }) => Response.json(url.endsWith('/parts.json') ? { Place: { type: 'string', maxLength: 3 } } : {}),
   })
   try {
@@ -43,7 +47,9 @@ test('a document of a private network refers to its neighbours at its own origin
     const other = { ...place, schema: { $ref: 'http://127.0.0.2/parts.json#/Place' } }
     const get = (parameter: object) => ({ get: { parameters: [parameter], responses: {} } })
     const form = {
-      ...{ name: 'neighbours', base_url: 'https://api.weather.example', price: { mode: 'fixed', usd: '0.01' } },
+      name: 'neighbours',
+      base_url: 'https://api.weather.example',
+      price: { mode: 'fixed', usd: '0.01' },
       origin: `http://127.0.0.1:${parts.port}/openapi.json`,
       document: JSON.stringify({ openapi: '3.1.0', paths: { '/a': get(place), '/b': get(other) } }),
     }
@@ -75,8 +81,13 @@ describe('the report on APIs', () => {
     upstream.answers(() => new Response('broken', { status: 500 }))
     expect(await call('/sums/known')).toBe(502)
     expect(await reportOf('sums')).toMatchObject({
-      ...{ calls: 4, served: 3, failed: 1, revenue_micros_usd: 50_000, upstream_cost_micros_usd: 28_000 },
-      ...{ recent_calls: 4, recent_failed: 1 },
+      calls: 4,
+      served: 3,
+      failed: 1,
+      revenue_micros_usd: 50_000,
+      upstream_cost_micros_usd: 28_000,
+      recent_calls: 4,
+      recent_failed: 1,
       operations: [
         { name: 'sums.billed', revenue_micros_usd: 30_000, upstream_cost_micros_usd: 20_000 },
         { name: 'sums.known', calls: 3, failed: 1, upstream_cost_micros_usd: 8_000 },

@@ -203,7 +203,11 @@ describe('importing a document', () => {
   const cookie = { name: 'sid', in: 'cookie', required: true, schema: { type: 'string' } }
   const paths = { '/v1/forecast': get('forecast'), '/v1/alerts': get('alerts'), '/v1/me': get('me', [cookie]) }
   const form = (name: string, more: object = {}) => ({
-    ...{ name, base_url: 'https://api.weather.example', document: document(paths), price: FIXED, ...more },
+    name,
+    base_url: 'https://api.weather.example',
+    document: document(paths),
+    price: FIXED,
+    ...more,
   })
 
   test('shows in a dry run what would be sold, at what price, and what cannot be, without any change', async () => {
@@ -249,7 +253,10 @@ describe('importing a document', () => {
     expect(await sold('first')).toEqual(['first.alerts', 'first.forecast'])
     const before = await auditRows(gateway)
     expect(await read<ImportPlan>(importing({ name: 'first', document: document(paths) }))).toMatchObject({
-      ...{ is_new: false, added: [], changed: [], removed: [] },
+      is_new: false,
+      added: [],
+      changed: [],
+      removed: [],
     })
     expect(await auditRows(gateway)).toEqual(before)
   })
@@ -263,14 +270,17 @@ describe('importing a document', () => {
     )
     const city = { name: 'city', in: 'query', schema: { type: 'string' } }
     const next = {
-      ...{ name: 'again', price: FIXED },
+      name: 'again',
+      price: FIXED,
       document: document({ '/v1/forecast': get('forecast', [city]), '/v1/new': get('brandNew') }),
     }
     const refusal = await refusalOf(importing(next))
     expect(refusal).toMatchObject({ status: 409, code: 'invalid_state' })
     const plan = await read<ImportPlan>(importing(next, '?dry_run=true'))
     expect(plan).toMatchObject({
-      ...{ added: ['brandNew'], removed: ['alerts'], changed: [{ id: 'forecast', changed: ['text', 'schema'] }] },
+      added: ['brandNew'],
+      removed: ['alerts'],
+      changed: [{ id: 'forecast', changed: ['text', 'schema'] }],
     })
     await read(change('again', { title: 'Changed in between' }))
     expect(await refusalOf(importing({ ...next, confirm: plan.confirm }))).toMatchObject({ status: 409 })
@@ -385,12 +395,20 @@ describe('the public catalog', () => {
     const { operations } = await catalog(`q=WAVES%20tidal&api=${api.name}`)
     expect(operations).toEqual([
       {
-        ...{ name: `${api.name}.forecast`, api: api.name, method: 'GET', path: `/apis/v1/${api.name}/v1/forecast` },
-        ...{ title: 'Tidal waves', description: '', price: FIXED, effect: 'read', pay_per_request: false },
+        name: `${api.name}.forecast`,
+        api: api.name,
+        method: 'GET',
+        path: `/apis/v1/${api.name}/v1/forecast`,
+        title: 'Tidal waves',
+        description: '',
+        price: FIXED,
+        effect: 'read',
+        pay_per_request: false,
         input_schema: {
           type: 'object',
           properties: { limit: LIMIT.schema, q: { type: 'string' } },
-          ...{ required: ['q'], additionalProperties: false },
+          required: ['q'],
+          additionalProperties: false,
         },
         parameters: [
           { input: 'limit', name: 'limit', in: 'query' },

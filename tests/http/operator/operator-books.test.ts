@@ -112,8 +112,11 @@ describe('the books of a month', () => {
       statement.accounts.reduce((n, row) => n + row[name], 0)
     expect([sum('opening_micros_usd'), sum('closing_micros_usd')]).toEqual([0, 0])
     expect(statement.accounts).toContainEqual({
-      ...{ account: 'house/revenue', opening_micros_usd: 0, debits_micros_usd: 0 },
-      ...{ credits_micros_usd: 15_000, closing_micros_usd: 15_000 },
+      account: 'house/revenue',
+      opening_micros_usd: 0,
+      debits_micros_usd: 0,
+      credits_micros_usd: 15_000,
+      closing_micros_usd: 15_000,
     })
     expect(statement.kinds).toContainEqual({ kind: 'charge', entries: 3, amount_micros_usd: 15_000 })
     expect(statement.owed_to_customers_micros_usd).toBe(9_985_000)
@@ -169,9 +172,14 @@ describe('revenue', () => {
     for (const [by, name] of Object.entries(names)) {
       const { rows, totals } = await of(`?group_by=${by}`)
       const sums = {
-        ...{ calls: 3, charged_micros_usd: 15_000, refunded_micros_usd: 5_000, revenue_micros_usd: 10_000 },
+        calls: 3,
+        charged_micros_usd: 15_000,
+        refunded_micros_usd: 5_000,
+        revenue_micros_usd: 10_000,
         // The cost of this provider is not configured, so no margin is shown.
-        ...{ upstream_cost_micros_usd: 0, unknown_cost_calls: 3, margin_micros_usd: null },
+        upstream_cost_micros_usd: 0,
+        unknown_cost_calls: 3,
+        margin_micros_usd: null,
       }
       expect(rows).toEqual([{ name, email: by === 'account' ? 'grace.hopper@example.com' : null, ...sums }])
       expect(totals).toEqual(sums)
@@ -188,10 +196,13 @@ describe('revenue', () => {
     expect(report.rows).toMatchObject([{ name: 'balance/credit', calls: 3, revenue_micros_usd: 10_000 }])
     expect(report).toMatchObject({
       credit: {
-        ...{ signup_credit_given_micros_usd: 6_000_000, grants_given_micros_usd: 5_000_000 },
-        ...{ debited_micros_usd: 1_000_000, used_micros_usd: 10_000 },
+        signup_credit_given_micros_usd: 6_000_000,
+        grants_given_micros_usd: 5_000_000,
+        debited_micros_usd: 1_000_000,
+        used_micros_usd: 10_000,
       },
-      ...{ overruns_micros_usd: 0, owed_to_customers_micros_usd: 9_990_000 },
+      overruns_micros_usd: 0,
+      owed_to_customers_micros_usd: 9_990_000,
     })
     expect((await of('?to=2026-01-01')).owed_to_customers_micros_usd).toBe(0)
     expect(JSON.parse(await printed('revenue', '--by', 'rail', '--json'))).toEqual(report)

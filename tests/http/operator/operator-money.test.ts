@@ -65,8 +65,12 @@ describe('a debit', () => {
 
   test('is never more than what is available: what a call holds stays, and nothing goes below zero', async () => {
     const held = await gateway.core.ledger.hold({
-      ...{ request: `req_${id.slice(5)}`, account: id, pool: null, amount: usd(1.5) as never },
-      ...{ creditPays: true, at: gateway.clock.now() },
+      request: `req_${id.slice(5)}`,
+      account: id,
+      pool: null,
+      amount: usd(1.5) as never,
+      creditPays: true,
+      at: gateway.clock.now(),
     })
     expect(held.ok).toBe(true)
     const refusal = await refusalOf(debit('1'))
@@ -202,13 +206,17 @@ describe('the refund of a card payment', () => {
   test('continues where a crash interrupted it: before the booking, after it, and with the processor away', async () => {
     const { id: payment, page } = await paid()
     const row = (name: string, state: Refund['state']) => ({
-      ...{
-        id: `rfd_${name}${payment.slice(4)}` as `rfd_${string}`,
-        payment: payment as `pay_${string}`,
-        accountId: id,
-      },
-      ...{ amount: usd(5) as never, reason: 'x', reference: `${name}-${payment}`, state, processorId: null },
-      ...{ lastError: null, createdAt: 1, updatedAt: 1 },
+      id: `rfd_${name}${payment.slice(4)}` as `rfd_${string}`,
+      payment: payment as `pay_${string}`,
+      accountId: id,
+      amount: usd(5) as never,
+      reason: 'x',
+      reference: `${name}-${payment}`,
+      state,
+      processorId: null,
+      lastError: null,
+      createdAt: 1,
+      updatedAt: 1,
     })
     const audit = {
       at: 1,

@@ -99,7 +99,10 @@ describe('limits, grants and debits of a customer', () => {
     await read(operator.api(at('/limits'), { limits: { rpm: 70, tpm: 70_000, concurrency: 7 } }))
     const limits = await shown<CustomerLimits>('/limits')
     expect(limits).toMatchObject({
-      ...{ tier: 'enterprise', custom: true, limits: { rpm: 70, tpm: 70_000, concurrency: 7 }, live_keys: 1 },
+      tier: 'enterprise',
+      custom: true,
+      limits: { rpm: 70, tpm: 70_000, concurrency: 7 },
+      live_keys: 1,
       requests: [{ id: request.id, status: 'declined', reason: 'Too early.' }],
       next_cursor: null,
     })
@@ -187,14 +190,16 @@ describe('lists of the whole gateway', () => {
     const asked: string[] = []
     for (const { id: account } of all) {
       const request: LimitRequest = {
-        ...{
-          id: makeId('lim', now + asked.length),
-          accountId: account as `acct_${string}`,
-          at: now,
-          peakRpm: 900,
-          peakTpm: 1,
-        },
-        ...{ endpoints: ['image-search'], useCase: 'Many of them.', status: 'pending', reason: null, decidedAt: null },
+        id: makeId('lim', now + asked.length),
+        accountId: account as `acct_${string}`,
+        at: now,
+        peakRpm: 900,
+        peakTpm: 1,
+        endpoints: ['image-search'],
+        useCase: 'Many of them.',
+        status: 'pending',
+        reason: null,
+        decidedAt: null,
       }
       const audit = {
         id: makeId('audit', now),
@@ -222,9 +227,17 @@ describe('lists of the whole gateway', () => {
     const made: string[] = []
     for (let i = 0; i < 205; i++) {
       const refund: CardRefund = {
-        ...{ id: makeId('rfd', now + i), payment: makeId('pay', now), accountId: account, amount: 10_000 as never },
-        ...{ reason: 'Test', reference: `r${i}`, state: 'pending', processorId: null, lastError: null },
-        ...{ createdAt: now, updatedAt: now },
+        id: makeId('rfd', now + i),
+        payment: makeId('pay', now),
+        accountId: account,
+        amount: 10_000 as never,
+        reason: 'Test',
+        reference: `r${i}`,
+        state: 'pending',
+        processorId: null,
+        lastError: null,
+        createdAt: now,
+        updatedAt: now,
       }
       const audit = { id: makeId('audit', now), at: now, actor, accountId: account, keyId: null, before: null }
       await cardRefunds.open(refund, { ...audit, action: 'account.card_refund', detail: {} })

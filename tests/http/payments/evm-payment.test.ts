@@ -160,7 +160,10 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
       resource: { url: expect.stringMatching(new RegExp(`^http://[^/]+${IMAGES_CALL.replace('?', '\\?')}$`)) },
       accepts: [
         {
-          ...{ scheme: 'exact', network: `eip155:${EVM_CHAIN_ID}`, amount: '5000', maxTimeoutSeconds: 300 },
+          scheme: 'exact',
+          network: `eip155:${EVM_CHAIN_ID}`,
+          amount: '5000',
+          maxTimeoutSeconds: 300,
           asset: challenge.request['currency'],
           payTo: challenge.request['recipient'],
           extra: { name: TOKEN_NAME, version: '2' },

@@ -89,8 +89,12 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     // The calls of the test above have no configured cost.
     expect(sales).toEqual([
       {
-        ...{ method: 'tempo', calls, charged: micros(5000 * calls), refunded: micros(0) },
-        ...{ upstreamCost: micros(3000), unknownCostCalls: calls - 1 },
+        method: 'tempo',
+        calls,
+        charged: micros(5000 * calls),
+        refunded: micros(0),
+        upstreamCost: micros(3000),
+        unknownCostCalls: calls - 1,
       },
     ])
   })

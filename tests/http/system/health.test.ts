@@ -121,7 +121,10 @@ describe('a database that does not answer (spec D2)', () => {
         database: () => Promise.reject(new Error('broken')),
         charges: () => Promise.withResolvers<null>().promise,
       },
-      ...{ sources: async () => ({}), upstreams: () => [], isDraining: () => false, maxCheckMs: 10 },
+      sources: async () => ({}),
+      upstreams: () => [],
+      isDraining: () => false,
+      maxCheckMs: 10,
     })
     expect(await readiness.details()).toMatchObject({
       status: 'not_ready',

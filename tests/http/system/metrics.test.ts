@@ -221,7 +221,10 @@ describe('GET /api/operator/health', () => {
     const answer = await operator.api('/api/operator/health')
     expect(answer.status).toBe(200)
     expect(await answer.json()).toMatchObject({
-      ...{ ready: true, problems: [], calls: 2, codes: [{ code: 'missing_parameter', calls: 1 }] },
+      ready: true,
+      problems: [],
+      calls: 2,
+      codes: [{ code: 'missing_parameter', calls: 1 }],
       upstreams: [{ name: 'fixture', requests: 1, failures: 0 }],
       tables_reject: false,
       backups: { scheduled: false, newest_at: null, failing: false },
@@ -257,15 +260,13 @@ test('the last comparison of the books that reached all shows its time, and the 
   }
   const run = (i: number, isComplete: boolean, problems: number) =>
     gateway.core.stores.reconciliations.add({
-      ...{
-        id: `rec_${i}`,
-        actor: 'job',
-        startedAt: i * 1000,
-        endedAt: i * 2000,
-        isApplied: false,
-        isComplete,
-        problems,
-      },
+      id: `rec_${i}`,
+      actor: 'job',
+      startedAt: i * 1000,
+      endedAt: i * 2000,
+      isApplied: false,
+      isComplete,
+      problems,
       result: { ledger: [], missing: [], booked: 0, cards: null, chain: null },
     })
   expect(await shown()).toEqual([undefined, undefined])

@@ -59,7 +59,9 @@ describe('GET /api/events', () => {
     for (let i = 0; i < MAX_PER_ACCOUNT + 1; i++) {
       const signal = AbortSignal.timeout(5000)
       const answer = await fetch(`http://127.0.0.1:${web.port}/api/events`, {
-        ...{ method: 'HEAD', headers: { cookie: other.cookie }, signal },
+        method: 'HEAD',
+        headers: { cookie: other.cookie },
+        signal,
       })
       expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
     }

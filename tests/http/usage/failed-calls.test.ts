@@ -43,7 +43,11 @@ const post = (body: unknown, headers = {}): RequestInit => ({
 describe('GET /api/requests/{id} of a failed call', () => {
   test('names the route, what happened, the parameter and its rule', async () => {
     expect(await explainedCall(`${IMAGES}&count=900`)).toMatchObject({
-      ...{ status: 400, code: 'invalid_parameter', cost_micros_usd: 0, provider: null, charge: null },
+      status: 400,
+      code: 'invalid_parameter',
+      cost_micros_usd: 0,
+      provider: null,
+      charge: null,
       calls: [{ method: 'GET', path: '/apis/v1/websearch/images/search' }],
       failure: {
         route: '/apis/v1/websearch/images/search',
@@ -66,7 +70,9 @@ describe('GET /api/requests/{id} of a failed call', () => {
     }
     const call = await explainedCall(IMAGES)
     expect(call).toMatchObject({
-      ...{ code: 'upstream_unavailable', provider: 'fixture', latency_ms: 700 },
+      code: 'upstream_unavailable',
+      provider: 'fixture',
+      latency_ms: 700,
       times: { waiting_ms: 0, upstream_ms: 700, total_ms: 700 },
       failure: { message: 'The upstream provider cannot be reached.', param: null, rule: null },
     })
@@ -103,7 +109,9 @@ test('a charged call is explained with its times and its arithmetic', async () =
     return ok({ body: '{}' })
   }
   expect(await explainedCall(IMAGES)).toMatchObject({
-    ...{ provider: 'fixture', failure: null, latency_ms: 1234 },
+    provider: 'fixture',
+    failure: null,
+    latency_ms: 1234,
     times: { waiting_ms: 0, upstream_ms: 1234, total_ms: 1234 },
     charge: { arithmetic: '1 request x 0.005 USD = 0.005 USD' },
   })

@@ -68,7 +68,8 @@ describe('GET /api/usage', () => {
     const times = { p50_ms: 0, p95_ms: 0, p99_ms: 0 }
     const { latency } = await usage()
     expect(latency).toEqual({
-      ...{ calls: 5, ...times },
+      calls: 5,
+      ...times,
       groups: [
         { operation: 'image-search', provider: 'fixture', model: null, calls: 4, ...times },
         { operation: 'llm-context', provider: 'fixture', model: null, calls: 1, ...times },

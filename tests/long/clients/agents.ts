@@ -128,9 +128,12 @@ function modelEntry(agent: Agent, vendor: string) {
   const { kind } = agent.upstream
   const base_url = `${vendor}/${kind === 'gemini' ? 'v1beta' : 'v1'}`
   return {
-    ...{ id: modelId(agent), upstream: { ...agent.upstream, base_url }, recharge_required: false },
+    id: modelId(agent),
+    upstream: { ...agent.upstream, base_url },
+    recharge_required: false,
     price: { ...PRICE, ...(kind === 'anthropic' && { cache_write: 1.25 }) },
-    ...{ context_tokens: 200_000, max_output_tokens: 64_000 },
+    context_tokens: 200_000,
+    max_output_tokens: 64_000,
   }
 }
 
@@ -176,7 +179,9 @@ async function runProgram(agent: Agent, place: AgentPlace): Promise<void> {
     // Nothing of this machine: no key, no settings, no proxy.
     env: { PATH: process.env['PATH'], HOME: place.home, GATEWAY_API_KEY: place.key, ...agent.env?.(place) },
     stdin: agent.tools ? 'ignore' : new Blob([lines]),
-    ...{ stdout: 'pipe', stderr: 'pipe', timeout: SECONDS * 1000 },
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: SECONDS * 1000,
   })
   const [out, problems, code] = await Promise.all([
     new Response(child.stdout).text(),

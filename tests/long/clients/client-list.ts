@@ -27,18 +27,30 @@ export interface ClientUnderTest {
 }
 
 const python = (name: string, script: string, more: Partial<ClientUnderTest> = {}): ClientUnderTest => ({
-  ...{ name, language: 'Python', package: name, script: `${script}.py` },
+  name,
+  language: 'Python',
+  package: name,
+  script: `${script}.py`,
   ...more,
 })
 const javaScript = (name: string, script: string, more: Partial<ClientUnderTest> = {}): ClientUnderTest => ({
-  ...{ name, language: 'JavaScript', package: name, script: `${script}.mjs` },
+  name,
+  language: 'JavaScript',
+  package: name,
+  script: `${script}.mjs`,
   ...more,
 })
 const go = (name: string, script: string, module: string): ClientUnderTest => ({
-  ...{ name, language: 'Go', package: module, script },
+  name,
+  language: 'Go',
+  package: module,
+  script,
 })
 const openApiGenerator = (language: 'Python' | 'Go' | 'Java'): ClientUnderTest => ({
-  ...{ name: 'openapi-generator', language, package: OPENAPI_GENERATOR, script: '' },
+  name: 'openapi-generator',
+  language,
+  package: OPENAPI_GENERATOR,
+  script: '',
   generator: `openapi-generator ${language}`,
 })
 

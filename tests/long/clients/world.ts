@@ -12,7 +12,11 @@ const PRICE = { input: 1, output: 2 }
 function modelFile(vendor: string) {
   const openai = { kind: 'openai', base_url: `${vendor}/v1` }
   const model = (id: string, upstream: object, more: object = {}) => ({
-    ...{ id, upstream, price: PRICE, recharge_required: false, ...more },
+    id,
+    upstream,
+    price: PRICE,
+    recharge_required: false,
+    ...more,
   })
   const vectors = { purpose: 'embeddings', price: { input: 0.1, output: 0 } }
   return {

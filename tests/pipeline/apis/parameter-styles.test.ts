@@ -14,7 +14,13 @@ const NO_BODY = { kind: 'none' } as const
 function parameter(part: Partial<ApiParameter>): ApiParameter {
   const style = part.in === 'path' || part.in === 'header' ? 'simple' : 'form'
   return {
-    ...{ name: 'p', in: 'query', required: true, description: '', schema: true, style, explode: style === 'form' },
+    name: 'p',
+    in: 'query',
+    required: true,
+    description: '',
+    schema: true,
+    style,
+    explode: style === 'form',
     ...part,
   }
 }

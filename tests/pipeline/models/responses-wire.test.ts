@@ -109,11 +109,26 @@ describe('a call of Responses', () => {
 
   test("is covered by a token price with everything that SDKs send, and without the vendor's own tools", () => {
     const sent = {
-      ...{ instructions: 'i', temperature: 1, top_p: 1, parallel_tool_calls: false, metadata: { a: 'b' }, user: 'u' },
-      ...{ text: { format: { type: 'json_object' }, verbosity: 'low' }, reasoning: { effort: 'low', summary: 'auto' } },
-      ...{ include: ['reasoning.encrypted_content'], store: true, background: false, service_tier: 'auto' },
-      ...{ truncation: 'disabled', prompt_cache_key: 'k', safety_identifier: 's', stream_options: {}, top_logprobs: 1 },
-      ...{ max_tool_calls: 3, prompt_cache_retention: '24h', tool_choice: { type: 'function', name: 'weather' } },
+      instructions: 'i',
+      temperature: 1,
+      top_p: 1,
+      parallel_tool_calls: false,
+      metadata: { a: 'b' },
+      user: 'u',
+      text: { format: { type: 'json_object' }, verbosity: 'low' },
+      reasoning: { effort: 'low', summary: 'auto' },
+      include: ['reasoning.encrypted_content'],
+      store: true,
+      background: false,
+      service_tier: 'auto',
+      truncation: 'disabled',
+      prompt_cache_key: 'k',
+      safety_identifier: 's',
+      stream_options: {},
+      top_logprobs: 1,
+      max_tool_calls: 3,
+      prompt_cache_retention: '24h',
+      tool_choice: { type: 'function', name: 'weather' },
       tools: [FUNCTION, { type: 'custom', name: 'patch' }],
     }
     expect(read(sent).uncovered).toEqual([])
@@ -121,8 +136,13 @@ describe('a call of Responses', () => {
     for (const type of hosted) expect(read({ tools: [{ type }] }).uncovered).toEqual([`tools.${type}`])
     expect(
       read({
-        ...{ tools: ['x'], tool_choice: { type: 'mcp' }, include: ['file_search_call.results'], moderation: {} },
-        ...{ reasoning: { mode: 'pro' }, context_management: [], service_tier: 'flex' },
+        tools: ['x'],
+        tool_choice: { type: 'mcp' },
+        include: ['file_search_call.results'],
+        moderation: {},
+        reasoning: { mode: 'pro' },
+        context_management: [],
+        service_tier: 'flex',
         input: [{ type: 'code_interpreter_call' }, { role: 'user', content: [{ type: 'input_audio' }] }],
       }).uncovered.toSorted(),
     ).toEqual([
@@ -303,7 +323,12 @@ describe('an upstream that speaks chat completions only', () => {
       parallel_tool_calls: false,
       text: { format: { type: 'json_schema', name: 'n', schema, strict: null }, verbosity: 'low' },
       reasoning: { effort: 'low', summary: 'auto' },
-      ...{ temperature: 0.5, top_p: null, user: 'u', metadata: { a: 'b' }, store: true, prompt_cache_key: 'k' },
+      temperature: 0.5,
+      top_p: null,
+      user: 'u',
+      metadata: { a: 'b' },
+      store: true,
+      prompt_cache_key: 'k',
       include: ['reasoning.encrypted_content'],
     })
     const { type: _, ...weather } = FUNCTION
@@ -315,7 +340,10 @@ describe('an upstream that speaks chat completions only', () => {
       tool_choice: { type: 'function', function: { name: 'weather' } },
       parallel_tool_calls: false,
       response_format: { type: 'json_schema', json_schema: { name: 'n', schema } },
-      ...{ verbosity: 'low', reasoning_effort: 'low', temperature: 0.5, user: 'u' },
+      verbosity: 'low',
+      reasoning_effort: 'low',
+      temperature: 0.5,
+      user: 'u',
     })
     expect(asChat({ text: { format: { type: 'json_object' } }, parallel_tool_calls: true })).toEqual({
       model: 'real',
@@ -327,7 +355,9 @@ describe('an upstream that speaks chat completions only', () => {
 
   test('gets the functions of a namespace as functions of its own, and their calls find back to it', () => {
     const group = (name: string, ...names: string[]) => ({
-      ...{ type: 'namespace', name, description: 'd' },
+      type: 'namespace',
+      name,
+      description: 'd',
       tools: names.map((one) => ({ ...FUNCTION, name: one })),
     })
     const long = 'n'.repeat(70)
@@ -457,15 +487,21 @@ describe('an upstream that speaks chat completions only', () => {
     const stream = [chunk, ...openAi.words([], { input: 1, output: 1 })].join('')
     expect(eventsOf(through(CHAT_ONLY, stream, 64, body).sent).at(-1).response.output).toEqual([
       {
-        ...{ id: expect.stringMatching(/^tsc_/), type: 'tool_search_call', status: 'completed', call_id: 't2' },
-        ...{ execution: 'client', arguments: { query: 'x' } },
+        id: expect.stringMatching(/^tsc_/),
+        type: 'tool_search_call',
+        status: 'completed',
+        call_id: 't2',
+        execution: 'client',
+        arguments: { query: 'x' },
       },
     ])
   })
 
   test('gets members that both APIs have in common with open servers, and no search that is switched off', () => {
     const sent = asChat({
-      ...{ chat_template_kwargs: { enable_thinking: false }, top_k: 4, client_metadata: { a: 'b' } },
+      chat_template_kwargs: { enable_thinking: false },
+      top_k: 4,
+      client_metadata: { a: 'b' },
       tools: [{ type: 'web_search', external_web_access: false }],
       input: [
         { type: 'web_search_call', id: 'w', action: {} },
@@ -473,8 +509,11 @@ describe('an upstream that speaks chat completions only', () => {
       ],
     })
     expect(sent).toEqual({
-      ...{ model: 'real', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
-      ...{ chat_template_kwargs: { enable_thinking: false }, top_k: 4 },
+      model: 'real',
+      max_tokens: 9,
+      messages: [{ role: 'user', content: 'Hello' }],
+      chat_template_kwargs: { enable_thinking: false },
+      top_k: 4,
     })
   })
 
@@ -499,7 +538,10 @@ describe('an upstream that speaks chat completions only', () => {
   })
 
   const choice = (message: object, finish = 'stop') => ({
-    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 7, model: 'real' },
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 7,
+    model: 'real',
     choices: [{ index: 0, message, finish_reason: finish }],
     usage: { ...openAi.usage({ input: 10, output: 4, cached: 6 }), completion_tokens_details: { reasoning_tokens: 3 } },
   })
@@ -518,9 +560,21 @@ describe('an upstream that speaks chat completions only', () => {
       },
     ])
     expect(response).toMatchObject({
-      ...{ object: 'response', created_at: 7, model: 'real', status: 'completed', store: false, error: null },
-      ...{ instructions: 'Be\nbrief', tools: [FUNCTION], metadata: { a: 'b' }, temperature: 0.5, tool_choice: 'auto' },
-      ...{ incomplete_details: null, previous_response_id: null, parallel_tool_calls: true, top_p: 1 },
+      object: 'response',
+      created_at: 7,
+      model: 'real',
+      status: 'completed',
+      store: false,
+      error: null,
+      instructions: 'Be\nbrief',
+      tools: [FUNCTION],
+      metadata: { a: 'b' },
+      temperature: 0.5,
+      tool_choice: 'auto',
+      incomplete_details: null,
+      previous_response_id: null,
+      parallel_tool_calls: true,
+      top_p: 1,
       usage: {
         input_tokens: 10,
         input_tokens_details: { cached_tokens: 6, cache_write_tokens: 0 },

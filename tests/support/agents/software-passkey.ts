@@ -35,8 +35,11 @@ export function softwarePasskey() {
     return Buffer.concat([name, Buffer.from([flags]), counted, attested])
   }
   const credential = (response: object) => ({
-    ...{ id: id.toString('base64url'), rawId: id.toString('base64url'), type: 'public-key' },
-    ...{ response, clientExtensionResults: {} },
+    id: id.toString('base64url'),
+    rawId: id.toString('base64url'),
+    type: 'public-key',
+    response,
+    clientExtensionResults: {},
   })
   return {
     /** The answer to `generate-register-options`. */

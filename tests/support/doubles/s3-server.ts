@@ -76,7 +76,10 @@ export function openS3Server(bucket = 'backups') {
     /** How many of the next whole writes fail. */
     fail,
     access: {
-      ...{ accessKeyId: ACCESS, secretAccessKey: SECRET, sessionToken: null, region: 'eu-central-1' },
+      accessKeyId: ACCESS,
+      secretAccessKey: SECRET,
+      sessionToken: null,
+      region: 'eu-central-1',
       endpoint: server.url.origin,
     },
     env: {

@@ -37,11 +37,17 @@ export interface EngineConfig {
 }
 
 export const DUCKDUCKGO: EngineConfig = {
-  ...{ name: 'duckduckgo', categories: ['general', 'web'], enabled: true, time_range_support: true },
+  name: 'duckduckgo',
+  categories: ['general', 'web'],
+  enabled: true,
+  time_range_support: true,
 }
 
 export const PICTURES: EngineConfig = {
-  ...{ name: 'bing images', categories: ['images', 'web'], enabled: true, time_range_support: true },
+  name: 'bing images',
+  categories: ['images', 'web'],
+  enabled: true,
+  time_range_support: true,
 }
 
 export function searxngDouble(

@@ -126,10 +126,18 @@ export async function openEvmSandbox() {
     },
     /** The settings of the method, besides its secret. */
     options: {
-      ...{ rpcUrl: node.url, chainId: EVM_CHAIN_ID, token, decimals: 6, recipient: MERCHANT },
-      ...{ tokenName: TOKEN_NAME, tokenVersion: TOKEN_VERSION, relayerKey: RELAYER.key },
+      rpcUrl: node.url,
+      chainId: EVM_CHAIN_ID,
+      token,
+      decimals: 6,
+      recipient: MERCHANT,
+      tokenName: TOKEN_NAME,
+      tokenVersion: TOKEN_VERSION,
+      relayerKey: RELAYER.key,
       gas: { maxFeePerGas: null, maxCostPerPayment: 10n ** 18n },
-      ...{ minAmount: micros(1), confirmations: 1, maxBlockAgeMs: 20_000 },
+      minAmount: micros(1),
+      confirmations: 1,
+      maxBlockAgeMs: 20_000,
     },
     ask,
     mint,
@@ -198,7 +206,9 @@ export async function openEvmSandbox() {
         primaryType: 'PermitWitnessTransferFrom',
         message: {
           permitted: { token: said.permitted.token, amount: BigInt(said.permitted.amount) },
-          ...{ spender: said.spender, nonce: BigInt(said.nonce), deadline: BigInt(said.deadline) },
+          spender: said.spender,
+          nonce: BigInt(said.nonce),
+          deadline: BigInt(said.deadline),
           witness: { ...said.witness, validAfter: BigInt(said.witness.validAfter) },
         },
       })
@@ -248,9 +258,13 @@ export async function openEvmSandbox() {
         ...change,
       }
       const payload = {
-        ...{ type: 'authorization', nonce: said.nonce, value: said.value },
-        ...{ from: getAddress(said.from), to: getAddress(said.to) },
-        ...{ validAfter: String(said.validAfter), validBefore: String(said.validBefore) },
+        type: 'authorization',
+        nonce: said.nonce,
+        value: said.value,
+        from: getAddress(said.from),
+        to: getAddress(said.to),
+        validAfter: String(said.validAfter),
+        validBefore: String(said.validBefore),
         signature: await signed(by, { ...domain, ...change.domain }, said),
       }
       return Credential.serialize({ challenge, payload })
@@ -349,8 +363,12 @@ function signed(
     primaryType: 'TransferWithAuthorization',
     types: { TransferWithAuthorization: AUTHORIZATION },
     message: {
-      ...{ from: said.from as Address, to: said.to as Address, nonce: said.nonce },
-      ...{ value: BigInt(said.value), validAfter: BigInt(said.validAfter), validBefore: BigInt(said.validBefore) },
+      from: said.from as Address,
+      to: said.to as Address,
+      nonce: said.nonce,
+      value: BigInt(said.value),
+      validAfter: BigInt(said.validAfter),
+      validBefore: BigInt(said.validBefore),
     },
   })
 }

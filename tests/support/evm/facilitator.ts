@@ -24,7 +24,9 @@ export async function openFacilitator(
   const account = privateKeyToAccount(generatePrivateKey())
   await sandbox.ask('anvil_setBalance', [account.address, '0xde0b6b3a7640000'])
   const chain = defineChain({
-    ...{ id: EVM_CHAIN_ID, name: 'test', nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 } },
+    id: EVM_CHAIN_ID,
+    name: 'test',
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [sandbox.chainUrl] } },
   })
   const wallet = createWalletClient({ account, chain, transport: http(), pollingInterval: 20 }).extend(publicActions)

@@ -73,7 +73,9 @@ export async function fuzzImported(requests: number, seed: number): Promise<Impo
       operation(method, `/w${i}`, `b${i}`),
     ])
     const auth: Api['auth'] = {
-      ...{ kind: 'header', name: 'x-upstream-key', secret: { from: 'environment', name: 'UPSTREAM_KEY' } },
+      kind: 'header',
+      name: 'x-upstream-key',
+      secret: { from: 'environment', name: 'UPSTREAM_KEY' },
     }
     gateway.sell({ auth, operations, concurrency: 1000 })
     const account = await gateway.account(1_000_000)
@@ -115,7 +117,11 @@ const MEMBERS: DataSchema = {
 
 function operation(method: ApiOperation['method'], path: string, id: string): ApiOperation {
   const parameter = (part: Partial<ApiParameter> & Pick<ApiParameter, 'name' | 'in'>): ApiParameter => ({
-    ...{ required: false, description: '', schema: { type: 'string', maxLength: 200 }, style: 'form', explode: true },
+    required: false,
+    description: '',
+    schema: { type: 'string', maxLength: 200 },
+    style: 'form',
+    explode: true,
     ...part,
   })
   const inPath = [...path.matchAll(/\{(\w)\}/g)].map(([, name = '']) =>
@@ -123,11 +129,18 @@ function operation(method: ApiOperation['method'], path: string, id: string): Ap
   )
   const types = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const
   return anOperation({
-    ...{ id, method, path },
+    id,
+    method,
+    path,
     effect: method === 'GET' ? 'read' : 'write',
     price: {
-      ...{ mode: 'units', amount: micros(10), figure: { kind: 'pointer', pointer: '/data' }, block: 2, minimum: 1 },
-      ...{ maximum: { parameter: 'limit' }, onMissing: method === 'GET' ? null : 1 },
+      mode: 'units',
+      amount: micros(10),
+      figure: { kind: 'pointer', pointer: '/data' },
+      block: 2,
+      minimum: 1,
+      maximum: { parameter: 'limit' },
+      onMissing: method === 'GET' ? null : 1,
     },
     parameters: [
       ...inPath,

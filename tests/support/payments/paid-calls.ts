@@ -49,23 +49,36 @@ export async function openPaidCalls() {
     if (!counted.ok) throw new Error('the window of the address is full')
     const authenticated: AuthenticatedCall = {
       incoming: {
-        ...{ id: makeId('req', clock.now()), clientRequestId: null, at: clock.now(), address },
+        id: makeId('req', clock.now()),
+        clientRequestId: null,
+        at: clock.now(),
+        address,
         credential: shown ? { kind: 'payment', shown } : { kind: 'none' },
         request: { method: 'GET', url: IMAGE_SEARCH.path },
         route: { kind: 'priced', operation: 'image-search', scope: 'data:read', payable: true },
         trace: null,
       },
-      ...{ caller: { kind: 'anonymous' }, subjects, readings: counted.value },
+      caller: { kind: 'anonymous' },
+      subjects,
+      readings: counted.value,
     }
     const input = { q } as InputOf<typeof IMAGE_SEARCH.parameters> // the fixture does not read it
     const deps = {
-      ...{ ...core, clock, onTrouble: () => undefined, onOverrun: () => undefined, telemetry: NO_TELEMETRY },
-      ...{ drains: new Drains(), openCalls: new OpenCalls() },
+      ...core,
+      clock,
+      onTrouble: () => undefined,
+      onOverrun: () => undefined,
+      telemetry: NO_TELEMETRY,
+      drains: new Drains(),
+      openCalls: new OpenCalls(),
       idempotency: {} as unknown as Idempotency, // no account, no idempotency
       funding: { balance: paymentRequired, payment, none },
     }
     const work = providerWork(deps, {
-      ...{ operation: IMAGE_SEARCH, provider: gateway.images, input, headers: {} },
+      operation: IMAGE_SEARCH,
+      provider: gateway.images,
+      input,
+      headers: {},
       quote: quoteOf(core.prices, IMAGE_SEARCH, input, null),
       fingerprint: () => fingerprintOf({ method: 'GET', path: IMAGE_SEARCH.path, query: [], input }),
     })

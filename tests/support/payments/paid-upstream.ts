@@ -75,13 +75,11 @@ export function walletEnv(rpcUrl: string, token: Record<string, unknown> = {}): 
 export function asksToPay(url: string, change: Record<string, unknown> = {}, version: 1 | 2 = 2): Response {
   const { resource = url, ...rest } = change
   const offer = {
-    ...{
-      scheme: 'exact',
-      asset: TOKEN,
-      payTo: PAYEE,
-      maxTimeoutSeconds: 300,
-      extra: { name: 'Test Dollar', version: '2' },
-    },
+    scheme: 'exact',
+    asset: TOKEN,
+    payTo: PAYEE,
+    maxTimeoutSeconds: 300,
+    extra: { name: 'Test Dollar', version: '2' },
     ...(version === 2
       ? { network: `eip155:${CHAIN_ID}`, amount: '10000' }
       : { network: `eip155:${CHAIN_ID}`, maxAmountRequired: '10000', resource }),
@@ -103,11 +101,16 @@ export function asksByScheme(
   { request = {}, details = {}, ...change }: Record<string, unknown> & { request?: object; details?: object } = {},
 ): Response {
   const challenge = Challenge.from({
-    ...{ id: crypto.randomUUID(), realm: new URL(url).host, method: 'evm', intent: 'charge' },
+    id: crypto.randomUUID(),
+    realm: new URL(url).host,
+    method: 'evm',
+    intent: 'charge',
     expires: new Date(Date.now() + 300_000).toISOString(),
     ...change,
     request: {
-      ...{ amount: '10000', currency: TOKEN, recipient: PAYEE },
+      amount: '10000',
+      currency: TOKEN,
+      recipient: PAYEE,
       methodDetails: { chainId: CHAIN_ID, credentialTypes: ['authorization'], decimals: 6, ...details },
       ...request,
     },
@@ -149,8 +152,12 @@ export async function paymentIn({ headers }: UpstreamCall) {
       ],
     },
     message: {
-      ...{ from: from as Address, to: to as Address, nonce: nonce as Hex },
-      ...{ value: BigInt(value), validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) },
+      from: from as Address,
+      to: to as Address,
+      nonce: nonce as Hex,
+      value: BigInt(value),
+      validAfter: BigInt(validAfter),
+      validBefore: BigInt(validBefore),
     },
   })
   return { version: x402Version, text, to, value, nonce, validBefore: Number(validBefore), isSigned }

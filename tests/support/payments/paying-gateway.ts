@@ -11,8 +11,13 @@ import { asksToPay, hasPaid, openNode, PAYEE, paymentIn, walletEnv } from './pai
 export const PAID_PATH = '/apis/v1/weather/v1/forecast'
 const PAID: Partial<ApiOperation> = {
   price: {
-    ...{ mode: 'reported', figure: { kind: 'paid' }, unit: 'micros', multiplier: '1.2' },
-    ...{ minimum: micros(0), maximum: micros(15_000), onMissing: null },
+    mode: 'reported',
+    figure: { kind: 'paid' },
+    unit: 'micros',
+    multiplier: '1.2',
+    minimum: micros(0),
+    maximum: micros(15_000),
+    onMissing: null,
   },
 }
 type Answering = (call: UpstreamCall) => Response | Promise<Response>
@@ -51,7 +56,19 @@ export async function openPayingGateway(options: PayingOptions = {}) {
       sql`SELECT state, reference, request, nonce FROM upstream_payments ORDER BY signed_at`,
     )
   return {
-    ...{ gateway, as, key, upstream, core, clock, makeKey, newAccount, account, sell, node, composed, rows },
+    gateway,
+    as,
+    key,
+    upstream,
+    core,
+    clock,
+    makeKey,
+    newAccount,
+    account,
+    sell,
+    node,
+    composed,
+    rows,
     /** Calls as another account, which has 5 USD as well. */
     async another() {
       const other = await openAccount()

@@ -13,8 +13,11 @@ export async function runBun(
   const child = Bun.spawn([process.execPath, ...command], {
     cwd: ROOT,
     env: {
-      ...{ PATH: process.env['PATH'] ?? '', BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED },
-      ...{ HOME: folder, DATA_DIR: folder, ...env },
+      PATH: process.env['PATH'] ?? '',
+      BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
+      HOME: folder,
+      DATA_DIR: folder,
+      ...env,
     },
     stdout: 'pipe',
     stderr: 'pipe',

@@ -82,8 +82,14 @@ export function openStripeDouble(now: () => number = () => Date.now()) {
       return Response.json({ error: { type: 'invalid_request_error', message } }, { status: 400 })
     }
     const refund: Return = {
-      ...{ id: `re_${++made}`, object: 'refund', amount, currency: 'usd', charge: 'ch_1', payment_intent: payment },
-      ...{ created: Math.floor(now() / 1000), metadata: { refund: form.get('metadata[refund]') ?? '' } },
+      id: `re_${++made}`,
+      object: 'refund',
+      amount,
+      currency: 'usd',
+      charge: 'ch_1',
+      payment_intent: payment,
+      created: Math.floor(now() / 1000),
+      metadata: { refund: form.get('metadata[refund]') ?? '' },
       status: refunding === 'pending' ? 'pending' : 'succeeded',
     }
     returns.push(refund)

@@ -61,7 +61,8 @@ export type ProxyProcess = ReturnType<typeof startProxy>
 
 export function startProxy(command: string[], folder: string) {
   const child = Bun.spawn(command, {
-    ...{ stdout: 'ignore', stderr: 'ignore' },
+    stdout: 'ignore',
+    stderr: 'ignore',
     env: { PATH: process.env['PATH'] ?? '', HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
   })
   noteServer(child)

@@ -133,7 +133,14 @@ export function catalogGatewayOperation(entry: CatalogOperation): GatewayOperati
     return simpleField({ name: input, in: location, required: required.includes(input), schema: property }, sentAs)
   })
   return {
-    ...{ id: name, title, description, group, path, price: null, apiPrice: Object(price), name },
+    id: name,
+    title,
+    description,
+    group,
+    path,
+    price: null,
+    apiPrice: Object(price),
+    name,
     method: METHODS.find((one) => one === method) ?? 'GET',
     ...withBody(
       fields,
@@ -152,7 +159,15 @@ export function operatorGatewayOperation(operation: ApiOperation): GatewayOperat
     return simpleField({ ...parameter, name: isTaken ? `${parameter.in}_${parameter.name}` : parameter.name })
   })
   return {
-    ...{ id, title, description, group: '', method, path, price: null, apiPrice: price, name },
+    id,
+    title,
+    description,
+    group: '',
+    method,
+    path,
+    price: null,
+    apiPrice: price,
+    name,
     ...withBody(
       fields,
       body?.schema,

@@ -171,7 +171,11 @@ async function store({ db, now }: ClientDocumentParts, clientId: string, documen
   await db
     .insert(oauthClient)
     .values({
-      ...{ id: randomUUID(), clientId, clientDiscoveryId: 'metadata-document', createdAt: at, ...described },
+      id: randomUUID(),
+      clientId,
+      clientDiscoveryId: 'metadata-document',
+      createdAt: at,
+      ...described,
       tokenEndpointAuthMethod: 'none',
       grantTypes: JSON.stringify(['authorization_code', 'refresh_token']),
       responseTypes: JSON.stringify(['code']),

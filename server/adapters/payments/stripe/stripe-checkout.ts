@@ -195,7 +195,11 @@ function refundReturn(refund: Stripe.Refund, payment: string): CardReturn {
   const isTaken = state === 'succeeded' || (ours !== null && state === 'pending')
   const read = amountOf(amount, currency)
   return {
-    ...{ kind: 'refund', id, amount: isTaken ? read.amount : ZERO, ours, state },
+    kind: 'refund',
+    id,
+    amount: isTaken ? read.amount : ZERO,
+    ours,
+    state,
     ...doubt(read.currency, refund.payment_intent, payment),
   }
 }
@@ -205,8 +209,11 @@ function disputeReturn(dispute: Stripe.Dispute, payment: string): CardReturn {
   const takes = takesMoney(status)
   const read = amountOf(amount, currency)
   return {
-    ...{ kind: 'dispute', id, amount: takes ? read.amount : ZERO },
-    ...{ ours: null, state: takes ? 'succeeded' : 'failed' },
+    kind: 'dispute',
+    id,
+    amount: takes ? read.amount : ZERO,
+    ours: null,
+    state: takes ? 'succeeded' : 'failed',
     ...doubt(read.currency, dispute.payment_intent, payment),
   }
 }

@@ -101,7 +101,12 @@ export class LibsqlPaymentClaims implements ClaimStore {
     const changed = await this.db
       .update(payments)
       .set({
-        ...{ state: 'settling', sentAt: now, ourTrouble: false, leaseUntil: lease, nextLookAt: lease, updatedAt: now },
+        state: 'settling',
+        sentAt: now,
+        ourTrouble: false,
+        leaseUntil: lease,
+        nextLookAt: lease,
+        updatedAt: now,
         ...(amount !== undefined && { amount }),
       })
       .where(and(eq(payments.key, key), eq(payments.state, 'working'), eq(payments.attempts, attempt)))
@@ -132,7 +137,9 @@ export class LibsqlPaymentClaims implements ClaimStore {
       this.db
         .update(payments)
         .set({
-          ...{ state: 'served', deliveries: sql`${payments.deliveries} + 1`, updatedAt: now },
+          state: 'served',
+          deliveries: sql`${payments.deliveries} + 1`,
+          updatedAt: now,
           ...(upstreamCost !== undefined && { upstreamCost }),
         })
         .where(and(eq(payments.key, key), eq(payments.paid, true), isOfTry(attempt))),

@@ -58,7 +58,12 @@ export async function compareCards(
     return topUp !== null
   }
   const result = (complete: boolean): CardComparisonOfPeriod => ({
-    ...{ from, to, compared: seen.size, differences: differences.slice(0, MAX_DIFFERENCES), corrected, complete },
+    from,
+    to,
+    compared: seen.size,
+    differences: differences.slice(0, MAX_DIFFERENCES),
+    corrected,
+    complete,
   })
   try {
     for await (const page of card.pagesBetween(from, to)) await compare(page)

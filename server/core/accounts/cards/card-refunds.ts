@@ -67,8 +67,17 @@ export class CardRefunds {
       const at = clock.now()
       const { payment, reason, reference } = wanted
       const refund: CardRefund = {
-        ...{ id: makeId('rfd', at), payment, accountId: claim.account, amount, reason, reference },
-        ...{ state: 'asked', processorId: null, lastError: null, createdAt: at, updatedAt: at },
+        id: makeId('rfd', at),
+        payment,
+        accountId: claim.account,
+        amount,
+        reason,
+        reference,
+        state: 'asked',
+        processorId: null,
+        lastError: null,
+        createdAt: at,
+        updatedAt: at,
       }
       const detail = { refund: refund.id, payment, amount, reason, reference }
       const audit = auditEntry({ at, actor, accountId: claim.account, action: 'account.card_refund', detail })
@@ -129,7 +138,10 @@ export class CardRefunds {
       const { ledger } = this.parts
       const { id, accountId, amount, reason } = refund
       const booked = await ledger.takeBackAvailable({
-        ...{ account: accountId, amount, kind: 'refund', reference: refundReference(id) },
+        account: accountId,
+        amount,
+        kind: 'refund',
+        reference: refundReference(id),
         description: `Refund of top-up ${refund.payment}: ${reason}`,
       })
       if (!booked.ok && booked.error === 'insufficient') {
@@ -187,7 +199,10 @@ export class CardRefunds {
     const { references, takenBack } = await ledger.booked(name)
     if (takenBack > 0) {
       const booked = await ledger.credit({
-        ...{ account: ended.accountId, part: 'paid', kind: 'refund', amount: takenBack },
+        account: ended.accountId,
+        part: 'paid',
+        kind: 'refund',
+        amount: takenBack,
         description: `Failed refund of top-up ${ended.payment}`,
         reference: `${name}:${references.length}`,
       })

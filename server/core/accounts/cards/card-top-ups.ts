@@ -104,10 +104,18 @@ export class CardTopUps {
     const page = await this.card.open({ id, account, email, amount })
     const key = keyOf(page.id)
     const newClaim = topUpClaim({
-      ...{ id, key, account, amount, requestId },
+      id,
+      key,
+      account,
+      amount,
+      requestId,
       // Never the email address: the row outlives a closed account, and its owner has a right to be forgotten.
-      ...{ method: 'card', payer: account, transaction: page.id },
-      ...{ validBefore: page.expiresAt, leaseUntil: page.expiresAt + EXPIRY_GRACE_MS, createdAt: now },
+      method: 'card',
+      payer: account,
+      transaction: page.id,
+      validBefore: page.expiresAt,
+      leaseUntil: page.expiresAt + EXPIRY_GRACE_MS,
+      createdAt: now,
     })
     const taken = await this.claims.take(newClaim, now)
     // From here on only the processor knows whether it is paid.
@@ -184,8 +192,17 @@ export class CardTopUps {
         const { id, account } = topUp
         if (!(await this.isOnlyPage(page, id))) continue
         const claim = topUpClaim({
-          ...{ id, key: keyOf(page), account, amount, requestId: makeId('req', now) },
-          ...{ method: 'card', payer: account, transaction: page, validBefore: null, leaseUntil: now, createdAt: now },
+          id,
+          key: keyOf(page),
+          account,
+          amount,
+          requestId: makeId('req', now),
+          method: 'card',
+          payer: account,
+          transaction: page,
+          validBefore: null,
+          leaseUntil: now,
+          createdAt: now,
         })
         const taken = await this.claims.take(claim, now)
         if (taken.kind !== 'refused') await this.claims.settling(claim.key, taken.attempt, now)
@@ -306,11 +323,18 @@ export class CardTopUps {
     const booked =
       amount > takenBack
         ? await this.ledger.takeBack({
-            ...{ account, kind, reference, amount: minus(amount, takenBack) },
+            account,
+            kind,
+            reference,
+            amount: minus(amount, takenBack),
             description: `${TAKEN_BACK[kind]} ${topUp}`,
           })
         : await this.ledger.credit({
-            ...{ account, kind, reference, amount: minus(takenBack, amount), part: 'paid' },
+            account,
+            kind,
+            reference,
+            amount: minus(takenBack, amount),
+            part: 'paid',
             description: `${RETURNED[kind]} ${topUp}`,
           })
     if (!booked.ok) throw new NotBooked(id)

@@ -53,7 +53,12 @@ export class LimitRequests {
     const at = this.clock.now()
     const request: LimitRequest = {
       ...form.value,
-      ...{ id: makeId('lim', at), accountId: owner.accountId, at, status: 'pending', reason: null, decidedAt: null },
+      id: makeId('lim', at),
+      accountId: owner.accountId,
+      at,
+      status: 'pending',
+      reason: null,
+      decidedAt: null,
     }
     const { peakRpm, peakTpm } = request
     const audit = this.audit(owner.actor, owner.accountId, 'limits.request', { id: request.id, peakRpm, peakTpm })

@@ -89,7 +89,10 @@ export class Operator {
     const account = await this.accounts.byId(id)
     if (!account) return err(noAccount(id))
     const booked = await this.ledger.debit({
-      ...{ account: id, amount, description: note, reference: `debit:${reference}` },
+      account: id,
+      amount,
+      description: note,
+      reference: `debit:${reference}`,
       audit: this.audit(actor, id, 'account.debit', { amount, note, reference }),
     })
     if (booked.ok) return ok(account)
@@ -109,7 +112,10 @@ export class Operator {
     if (!account) return err(noAccount(id))
     if (account.closedAt !== null) return err(CLOSED)
     const booked = await this.ledger.refundCharge({
-      ...{ account: id, request, amount, description: note },
+      account: id,
+      request,
+      amount,
+      description: note,
       audit: this.audit(actor, id, 'account.charge_refund', { request, note }),
     })
     if (booked.ok) return ok({ account, refunded: booked.value })

@@ -47,8 +47,12 @@ function askedBy(challenge: Challenge, accepted: Readonly<Record<string, unknown
     async header(payment, wallet) {
       const signature = await wallet.sign(payment)
       const authorization = {
-        ...{ from: payment.payer, to: payment.payee, value: String(payment.amount) },
-        ...{ validAfter: '0', validBefore: String(payment.validBefore), nonce: payment.nonce },
+        from: payment.payer,
+        to: payment.payee,
+        value: String(payment.amount),
+        validAfter: '0',
+        validBefore: String(payment.validBefore),
+        nonce: payment.nonce,
       }
       const payload = { signature, authorization }
       const { resource, extensions } = challenge

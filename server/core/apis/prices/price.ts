@@ -100,7 +100,10 @@ function unitCharge(
   ].join(', ')
   return ok({
     charged: {
-      ...{ cost, priceVersion: version, units: blocks, unitPrice: amount },
+      cost,
+      priceVersion: version,
+      units: blocks,
+      unitPrice: amount,
       lines: [{ item, units: blocks, unitPrice: amount, per: 1 }],
     },
     overrun: beyond > cost ? minus(beyond, cost) : ZERO,
@@ -126,7 +129,10 @@ function reportedCharge(
   ].join(', ')
   return ok({
     charged: {
-      ...{ cost, priceVersion: version, units: 1, unitPrice: cost },
+      cost,
+      priceVersion: version,
+      units: 1,
+      unitPrice: cost,
       lines: [{ item, units: 1, unitPrice: cost, per: 1 }],
     },
     overrun: minus(floored, cost),

@@ -25,8 +25,11 @@ export async function callersOf(
   return [
     ...keys.map(({ id, name, last4, revokedAt }) => ({ id, kind: 'key' as const, name, last4, endedAt: revokedAt })),
     ...appGrants.map(({ id, name, disconnectedAt }) => ({
-      ...{ id, kind: 'app' as const, name },
-      ...{ last4: null, endedAt: disconnectedAt },
+      id,
+      kind: 'app' as const,
+      name,
+      last4: null,
+      endedAt: disconnectedAt,
     })),
   ]
 }

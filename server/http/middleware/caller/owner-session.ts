@@ -108,7 +108,13 @@ export class OwnerSessions {
     const account = await this.accountOf(session, context)
     const { userId, email, name, sessionCreatedAt: signedInAt, secondFactor } = session
     return {
-      ...{ userId, accountId: account.id, email, name, role: staffRole(account), signedInAt, secondFactor },
+      userId,
+      accountId: account.id,
+      email,
+      name,
+      role: staffRole(account),
+      signedInAt,
+      secondFactor,
       actor: { kind: 'owner', id: userId, address: formatAddress(context.address) },
     }
   }

@@ -68,8 +68,16 @@ class CustomerMoney {
   private chargeRefund(payment: RequestId, amount: number, note: string): Refund {
     const at = isoTime(this.parts.now())
     return {
-      ...{ id: null, payment, amount_micros_usd: amount, note, reference: null },
-      ...{ state: 'succeeded', processor_id: null, error: null, created_at: at, updated_at: at },
+      id: null,
+      payment,
+      amount_micros_usd: amount,
+      note,
+      reference: null,
+      state: 'succeeded',
+      processor_id: null,
+      error: null,
+      created_at: at,
+      updated_at: at,
     }
   }
 }

@@ -143,8 +143,14 @@ async function customerAdjustment(
   const { id, at, kind, amount, description: reason, reference, requestId, actor } = row
   const email = actor === null ? null : await emailOf({ kind: 'operator', id: actor })
   return {
-    ...{ id, at: isoTime(at), kind, amount_micros_usd: amount, reason, reference },
-    ...{ request_id: requestId, by: email ?? actor },
+    id,
+    at: isoTime(at),
+    kind,
+    amount_micros_usd: amount,
+    reason,
+    reference,
+    request_id: requestId,
+    by: email ?? actor,
   }
 }
 
@@ -182,7 +188,14 @@ function change(
   email: string | null,
 ): CustomerAudit['changes'][number] {
   return {
-    ...{ id, at: isoTime(at), action, by: actor.kind, actor: actor.id, actor_email: email },
-    ...{ ip: actor.address, key: keyId, detail: { ...detail } },
+    id,
+    at: isoTime(at),
+    action,
+    by: actor.kind,
+    actor: actor.id,
+    actor_email: email,
+    ip: actor.address,
+    key: keyId,
+    detail: { ...detail },
   }
 }

@@ -138,13 +138,17 @@ async function statement({ accounting }: BooksParts, { period }: Named): Promise
     kinds.set(kind, { entries: sum.entries + entries, amount: plus(sum.amount, amount) })
   }
   return {
-    ...{ from: isoTime(period.from), to: isoTime(period.to) },
+    from: isoTime(period.from),
+    to: isoTime(period.to),
     entries: flows.reduce((sum, flow) => sum + flow.entries, 0),
     accounts: [...accounts.values()]
       .sort((a, b) => (a.account < b.account ? -1 : 1))
       .map(({ account, opening, debits, credits, closing }) => ({
-        ...{ account, opening_micros_usd: opening, debits_micros_usd: debits },
-        ...{ credits_micros_usd: credits, closing_micros_usd: closing },
+        account,
+        opening_micros_usd: opening,
+        debits_micros_usd: debits,
+        credits_micros_usd: credits,
+        closing_micros_usd: closing,
       })),
     kinds: [...kinds]
       .filter(([, sum]) => sum.entries > 0)
@@ -171,8 +175,11 @@ function named(account: string): LedgerBalance {
 
 function added(sum: LedgerBalance, { opening, debits, credits, closing }: LedgerBalance): LedgerBalance {
   return {
-    ...{ account: sum.account, opening: plus(sum.opening, opening), debits: plus(sum.debits, debits) },
-    ...{ credits: plus(sum.credits, credits), closing: plus(sum.closing, closing) },
+    account: sum.account,
+    opening: plus(sum.opening, opening),
+    debits: plus(sum.debits, debits),
+    credits: plus(sum.credits, credits),
+    closing: plus(sum.closing, closing),
   }
 }
 

@@ -60,10 +60,13 @@ async function report(parts: RevenueParts, asked: Asked): Promise<Revenue> {
   const given = givingsOf(flows)
   const shown = rows.slice(0, MAX_REVENUE_ROWS)
   return {
-    ...{ from: dateOf(first), to: dateOf(end - 1), group_by: grouping },
+    from: dateOf(first),
+    to: dateOf(end - 1),
+    group_by: grouping,
     rows: await Promise.all(
       shown.map(async (row) => ({
-        ...{ name: row.name, email: grouping === 'account' ? await emailOf(parts, row.name) : null },
+        name: row.name,
+        email: grouping === 'account' ? await emailOf(parts, row.name) : null,
         ...wireSums(row, grouping !== 'rail'),
       })),
     ),

@@ -32,9 +32,15 @@ export type StuckPage = Static<typeof StuckPage>
 export function stuckRecord(stuck: StuckRecord): OneStuck {
   const { id, at, accountId, requestId, reason, record } = stuck
   return {
-    ...{ id, at: isoTime(at), account: accountId, request_id: requestId, reason },
+    id,
+    at: isoTime(at),
+    account: accountId,
+    request_id: requestId,
+    reason,
     operation: (record.call ?? record.undoes ?? record.keeps?.call)?.operation ?? null,
-    ...{ kind: stuckKind(record), amount_micros_usd: stuckAmount(record), due: isDue(stuck) },
+    kind: stuckKind(record),
+    amount_micros_usd: stuckAmount(record),
+    due: isDue(stuck),
   }
 }
 

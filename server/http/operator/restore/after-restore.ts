@@ -63,10 +63,16 @@ async function afterRestore(
     restored: await restoredRecord(parts, restored),
     applied: apply,
     keys: before.slice(0, MAX_LISTED).map(({ id, account, name, prefix, last4, lastUsedAt }) => ({
-      ...{ id, account, name, shown: `${prefix}…${last4}` },
+      id,
+      account,
+      name,
+      shown: `${prefix}…${last4}`,
       last_used_at: lastUsedAt === null ? null : isoTime(lastUsedAt),
     })),
-    ...{ live_keys: before.length, disabled_keys: disabled, ended_sessions: ended, lost: repeated },
+    live_keys: before.length,
+    disabled_keys: disabled,
+    ended_sessions: ended,
+    lost: repeated,
     reconciled: reconciledRecord(run),
   })
 }
@@ -153,7 +159,9 @@ async function endSessions({ directory, identity }: AfterRestoreParts): Promise<
 async function restoredRecord({ restoreChecks }: AfterRestoreParts, note: RestoreNote) {
   const check = await restoreChecks.checkOf(note.restoredAt)
   return {
-    ...{ copy: note.copy, taken_at: isoTime(note.takenAt), restored_at: isoTime(note.restoredAt) },
+    copy: note.copy,
+    taken_at: isoTime(note.takenAt),
+    restored_at: isoTime(note.restoredAt),
     checked_at: check && isoTime(check.checkedAt),
   }
 }

@@ -51,7 +51,11 @@ const shell = (tool: string, member: string, more: object = {}): AgentTools => (
 })
 
 const codex = (name: string, calls: string, responses: boolean): Agent => ({
-  ...{ name, registry: 'npm', package: '@openai/codex', version: '0.171.0', calls },
+  name,
+  registry: 'npm',
+  package: '@openai/codex',
+  version: '0.171.0',
+  calls,
   upstream: { kind: 'openai', responses },
   tools: { ...shell('exec_command', 'cmd'), own: { namespace: 'mcp__gateway', tool: 'balance', args: {} } },
   files: ({ origin, model }) => ({
@@ -76,7 +80,9 @@ bearer_token_env_var = "GATEWAY_API_KEY"
 /** For a model that Codex knows, it gives its tools as functions of a program that the model writes. */
 const newCodex = (name: string, calls: string, responses: boolean, model: string): Agent => {
   const program = (code: string): ToolUse => ({
-    ...{ namespace: 'functions', tool: 'exec', isText: true },
+    namespace: 'functions',
+    tool: 'exec',
+    isText: true,
     args: { input: `text(JSON.stringify(await tools.${code}))` },
   })
   const shell = (cmd: string) => program(`exec_command(${JSON.stringify({ cmd })})`)
@@ -98,13 +104,11 @@ export const AGENTS: readonly Agent[] = [
   newCodex('Codex, newest models', 'Responses', true, 'gpt-6.2-sol'),
   newCodex('Codex, newest models, on a chat upstream', 'Responses, translated', false, 'gpt-6-sol'),
   {
-    ...{
-      name: 'Claude Code',
-      registry: 'npm',
-      package: '@anthropic-ai/claude-code',
-      version: '2.1.332',
-      calls: 'messages',
-    },
+    name: 'Claude Code',
+    registry: 'npm',
+    package: '@anthropic-ai/claude-code',
+    version: '2.1.332',
+    calls: 'messages',
     upstream: { kind: 'anthropic' },
     tools: {
       ...shell('Bash', 'command', { description: 'List the files' }),
@@ -121,13 +125,11 @@ export const AGENTS: readonly Agent[] = [
     command: ({ program }, prompt) => [program('claude'), '-p', '--allowedTools', 'Bash,Read,Write,Edit', '--', prompt],
   },
   {
-    ...{
-      name: 'Gemini CLI',
-      registry: 'npm',
-      package: '@google/gemini-cli',
-      version: '0.61.0',
-      calls: 'generateContent',
-    },
+    name: 'Gemini CLI',
+    registry: 'npm',
+    package: '@google/gemini-cli',
+    version: '0.61.0',
+    calls: 'generateContent',
     upstream: { kind: 'gemini' },
     tools: {
       list: (folder) => ({ tool: 'list_directory', args: { dir_path: folder } }),
@@ -147,7 +149,11 @@ export const AGENTS: readonly Agent[] = [
     ],
   },
   {
-    ...{ name: 'opencode', registry: 'npm', package: 'opencode-ai', version: '1.18.33', calls: 'chat' },
+    name: 'opencode',
+    registry: 'npm',
+    package: 'opencode-ai',
+    version: '1.18.33',
+    calls: 'chat',
     upstream: { kind: 'openai' },
     tools: {
       ...shell('bash', 'command', { description: 'List the files' }),
@@ -163,13 +169,18 @@ export const AGENTS: readonly Agent[] = [
             models: { [model]: { name: model, tool_call: true, limit: { context: 200_000, output: 8000 } } },
           },
         },
-        ...{ autoupdate: false, share: 'disabled' },
+        autoupdate: false,
+        share: 'disabled',
       }),
     }),
     command: ({ program, model }, prompt) => [program('opencode'), 'run', '--pure', '-m', `gateway/${model}`, prompt],
   },
   {
-    ...{ name: 'Qwen Code', registry: 'npm', package: '@qwen-code/qwen-code', version: '0.24.4', calls: 'chat' },
+    name: 'Qwen Code',
+    registry: 'npm',
+    package: '@qwen-code/qwen-code',
+    version: '0.24.4',
+    calls: 'chat',
     upstream: { kind: 'openai' },
     tools: {
       ...shell('run_shell_command', 'command', { is_background: false }),
@@ -187,7 +198,11 @@ export const AGENTS: readonly Agent[] = [
     ],
   },
   {
-    ...{ name: 'Cline', registry: 'npm', package: 'cline', version: '3.0.65', calls: 'chat' },
+    name: 'Cline',
+    registry: 'npm',
+    package: 'cline',
+    version: '3.0.65',
+    calls: 'chat',
     upstream: { kind: 'openai' },
     tools: {
       list: (folder) => ({ tool: 'run_commands', args: { commands: [`ls ${folder}`] } }),
@@ -196,11 +211,14 @@ export const AGENTS: readonly Agent[] = [
     },
     files: ({ origin, key, model }) => ({
       '.cline/data/settings/providers.json': JSON.stringify({
-        ...{ version: 1, lastUsedProvider: 'openai-compatible', modes: {} },
+        version: 1,
+        lastUsedProvider: 'openai-compatible',
+        modes: {},
         providers: {
           'openai-compatible': {
             settings: { provider: 'openai-compatible', apiKey: key, model, baseUrl: `${origin}/v1` },
-            ...{ updatedAt: '2026-01-01T00:00:00.000Z', tokenSource: 'manual' },
+            updatedAt: '2026-01-01T00:00:00.000Z',
+            tokenSource: 'manual',
           },
         },
       }),
@@ -208,7 +226,11 @@ export const AGENTS: readonly Agent[] = [
     command: ({ program, model }, prompt) => [program('cline'), '-P', 'openai-compatible', '-m', model, prompt],
   },
   {
-    ...{ name: 'pi', registry: 'npm', package: '@mariozechner/pi-coding-agent', version: '0.73.1', calls: 'chat' },
+    name: 'pi',
+    registry: 'npm',
+    package: '@mariozechner/pi-coding-agent',
+    version: '0.73.1',
+    calls: 'chat',
     upstream: { kind: 'openai' },
     tools: {
       ...shell('bash', 'command'),
@@ -219,7 +241,9 @@ export const AGENTS: readonly Agent[] = [
       '.pi/agent/models.json': JSON.stringify({
         providers: {
           gateway: {
-            ...{ baseUrl: `${origin}/v1`, api: 'openai-completions', apiKey: 'GATEWAY_API_KEY' },
+            baseUrl: `${origin}/v1`,
+            api: 'openai-completions',
+            apiKey: 'GATEWAY_API_KEY',
             models: [{ id: model, name: model, contextWindow: 200_000, maxTokens: 8000 }],
           },
         },
@@ -231,7 +255,11 @@ export const AGENTS: readonly Agent[] = [
     ],
   },
   {
-    ...{ name: 'Continue', registry: 'npm', package: '@continuedev/cli', version: '1.5.47', calls: 'chat' },
+    name: 'Continue',
+    registry: 'npm',
+    package: '@continuedev/cli',
+    version: '1.5.47',
+    calls: 'chat',
     upstream: { kind: 'openai' },
     tools: {
       list: (folder) => ({ tool: 'List', args: { dirpath: folder } }),
@@ -256,7 +284,11 @@ models:
     ],
   },
   {
-    ...{ name: 'llm', registry: 'PyPI', package: 'llm', version: '0.30', calls: 'chat' },
+    name: 'llm',
+    registry: 'PyPI',
+    package: 'llm',
+    version: '0.30',
+    calls: 'chat',
     upstream: { kind: 'openai' },
     tools: {
       list: (folder) => ({ tool: 'list_files', args: { folder } }),
@@ -295,7 +327,11 @@ def write_file(path: str, content: str) -> str:
     ],
   },
   {
-    ...{ name: 'aider', registry: 'PyPI', package: 'aider-chat', version: '0.86.2', calls: 'chat' },
+    name: 'aider',
+    registry: 'PyPI',
+    package: 'aider-chat',
+    version: '0.86.2',
+    calls: 'chat',
     upstream: { kind: 'openai' },
     tools: null,
     env: ({ origin, key }) => ({ OPENAI_API_BASE: `${origin}/v1`, OPENAI_API_KEY: key }),

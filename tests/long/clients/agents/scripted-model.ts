@@ -63,7 +63,9 @@ export function answerTo({ path, body }: Received, turn: Turn): Response {
 
 function chatAnswer(body: Json, { use, text }: Turn, number: number): Response {
   const called = use && {
-    ...{ index: 0, id: `call_${number}`, type: 'function' },
+    index: 0,
+    id: `call_${number}`,
+    type: 'function',
     // As the gateway names it to a chat.
     function: { name: use.namespace ? `${use.namespace}__${use.tool}` : use.tool, arguments: JSON.stringify(use.args) },
   }
@@ -79,18 +81,28 @@ function chatAnswer(body: Json, { use, text }: Turn, number: number): Response {
 function responsesAnswer(body: Json, { use, text }: Turn, number: number): Response {
   const item = use
     ? {
-        ...{ id: `fc_${number}`, type: use.isText ? 'custom_tool_call' : 'function_call', status: 'completed' },
-        ...{ call_id: `call_${number}`, namespace: use.namespace, name: use.tool },
+        id: `fc_${number}`,
+        type: use.isText ? 'custom_tool_call' : 'function_call',
+        status: 'completed',
+        call_id: `call_${number}`,
+        namespace: use.namespace,
+        name: use.tool,
         ...(use.isText ? use.args : { arguments: JSON.stringify(use.args) }),
       }
     : {
-        ...{ id: `msg_${number}`, type: 'message', status: 'completed', role: 'assistant' },
+        id: `msg_${number}`,
+        type: 'message',
+        status: 'completed',
+        role: 'assistant',
         content: [{ type: 'output_text', text, annotations: [] }],
       }
   const { input, output } = USAGE
   const usage = {
-    ...{ input_tokens: input, output_tokens: output, total_tokens: input + output },
-    ...{ input_tokens_details: { cached_tokens: 0 }, output_tokens_details: { reasoning_tokens: 0 } },
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: input + output,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: 0 },
   }
   const response = { id: `resp_${number}`, object: 'response', status: 'completed', output: [item], usage }
   if (body['stream'] !== true) return Response.json(response)

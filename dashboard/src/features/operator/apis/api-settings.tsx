@@ -115,7 +115,9 @@ function readSettings(form: FormData, auth: AuthValues): FormResult<ApiChange> {
   const sent = toAuth(auth)
   return {
     values: {
-      ...{ title, description: fieldText(form, 'description'), base_url: baseUrl.replace(/\/$/, '') },
+      title,
+      description: fieldText(form, 'description'),
+      base_url: baseUrl.replace(/\/$/, ''),
       ...(sent !== undefined && { auth: sent }),
       ...Object.fromEntries(numbers),
     },

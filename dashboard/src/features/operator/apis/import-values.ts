@@ -32,8 +32,12 @@ export interface ImportErrors {
 
 export function importValues(existing: ApiDetails | null): ImportValues {
   return {
-    ...{ source: 'file', document: '', fileName: '', url: '' },
-    ...{ name: existing?.name ?? '', baseUrl: existing?.base_url ?? '' },
+    source: 'file',
+    document: '',
+    fileName: '',
+    url: '',
+    name: existing?.name ?? '',
+    baseUrl: existing?.base_url ?? '',
     auth: authValues(existing ? 'keep' : 'none'),
     price: priceValues(null),
   }

@@ -16,8 +16,13 @@ import { HealthBadge, marginOf, revenueText, SaleBadge } from './api-facts.tsx'
 const { operationColumns: HEADS, columns } = TEXT
 
 const NO_CALLS: ApiFigures = {
-  ...{ calls: 0, served: 0, failed: 0, revenue_micros_usd: 0, upstream_cost_micros_usd: 0 },
-  ...{ recent_calls: 0, recent_failed: 0 },
+  calls: 0,
+  served: 0,
+  failed: 0,
+  revenue_micros_usd: 0,
+  upstream_cost_micros_usd: 0,
+  recent_calls: 0,
+  recent_failed: 0,
 }
 
 /** The operations of an API: what they cost, what they earned, and what an operator can do with them. */
@@ -69,7 +74,9 @@ function columnsOf(
     { id: 'name', head: HEADS.name, cell: (operation) => <OperationTitle operation={operation} /> },
     { id: 'price', head: HEADS.price, cell: ({ price }) => priceText(price) },
     {
-      ...{ id: 'state', head: HEADS.state, card: 'aside' as const },
+      id: 'state',
+      head: HEADS.state,
+      card: 'aside' as const,
       cell: ({ enabled = true }) => <SaleBadge enabled={enabled} waits={!api.enabled} />,
     },
     { id: 'calls', head: columns.calls, numeric: true, cell: (operation) => callsOf(figuresOf(operation)) },

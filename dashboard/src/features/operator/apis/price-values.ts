@@ -55,12 +55,12 @@ export function priceValues(price: ApiPrice | null): PriceValues {
     case 'units':
       return {
         ...EMPTY,
-        ...{ mode: 'units', usd: price.usd, ...figureValues(price.count) },
-        ...{
-          block: String(price.block ?? 1),
-          minimum: String(price.minimum ?? 0),
-          maximum: String(price.maximum ?? ''),
-        },
+        mode: 'units',
+        usd: price.usd,
+        ...figureValues(price.count),
+        block: String(price.block ?? 1),
+        minimum: String(price.minimum ?? 0),
+        maximum: String(price.maximum ?? ''),
         ...(price.maximum_from !== undefined && {
           bound: 'parameter' as const,
           parameter: price.maximum_from.replace(/^query\./, ''),
@@ -70,8 +70,12 @@ export function priceValues(price: ApiPrice | null): PriceValues {
     case 'reported':
       return {
         ...EMPTY,
-        ...{ mode: 'reported', unit: price.unit, multiplier: price.multiplier ?? '1', maximumUsd: price.maximum_usd },
-        ...{ minimumUsd: price.minimum_usd ?? '', onMissing: price.on_missing ?? '' },
+        mode: 'reported',
+        unit: price.unit,
+        multiplier: price.multiplier ?? '1',
+        maximumUsd: price.maximum_usd,
+        minimumUsd: price.minimum_usd ?? '',
+        onMissing: price.on_missing ?? '',
         ...(price.header === undefined
           ? { figure: 'pointer' as const, pointer: price.pointer ?? '' }
           : { figure: 'header' as const, header: price.header }),
@@ -122,7 +126,11 @@ export function toPrice(values: PriceValues): ApiPrice {
       return { mode, usd }
     case 'units':
       return {
-        ...{ mode, usd, count: figureText(values), block: Number(values.block), minimum: Number(values.minimum) },
+        mode,
+        usd,
+        count: figureText(values),
+        block: Number(values.block),
+        minimum: Number(values.minimum),
         ...(bound === 'number'
           ? { maximum: Number(values.maximum) }
           : { maximum_from: `query.${values.parameter.trim()}` }),
@@ -133,7 +141,9 @@ export function toPrice(values: PriceValues): ApiPrice {
         mode,
         ...(values.unit !== 'paid' &&
           (figure === 'header' ? { header: values.header.trim() } : { pointer: values.pointer })),
-        ...{ unit: values.unit, multiplier: values.multiplier.trim(), maximum_usd: plain(values.maximumUsd) },
+        unit: values.unit,
+        multiplier: values.multiplier.trim(),
+        maximum_usd: plain(values.maximumUsd),
         ...(values.minimumUsd.trim() !== '' && { minimum_usd: plain(values.minimumUsd) }),
         ...(missing !== '' && { on_missing: plain(missing) }),
       }

@@ -127,18 +127,31 @@ const FOUND: readonly Column<Found>[] = [
 function foundBy({ ledger, missing, cards, chain }: Reconciliation): readonly Found[] {
   return [
     ...ledger.map(({ what, subject, one, other }) => ({
-      ...{ key: `${what} ${subject}`, what: `${TEXT.kinds.ledger}: ${what}`, of: subject, there: one, here: other },
+      key: `${what} ${subject}`,
+      what: `${TEXT.kinds.ledger}: ${what}`,
+      of: subject,
+      there: one,
+      here: other,
     })),
     ...missing.map(({ page, account, amount_micros_usd: there }) => ({
-      ...{ key: page, what: TEXT.kinds.missing, of: `${page} ${account ?? ''}`, there, here: 0 },
+      key: page,
+      what: TEXT.kinds.missing,
+      of: `${page} ${account ?? ''}`,
+      there,
+      here: 0,
     })),
     ...(cards?.differences ?? []).map((one) => ({
-      ...{ key: `${one.what} ${one.id}`, what: TEXT.kinds[one.what], of: `${one.id} ${one.payment}` },
-      ...{ there: one.at_processor_micros_usd, here: one.here_micros_usd },
+      key: `${one.what} ${one.id}`,
+      what: TEXT.kinds[one.what],
+      of: `${one.id} ${one.payment}`,
+      there: one.at_processor_micros_usd,
+      here: one.here_micros_usd,
     })),
     ...(chain?.problems ?? []).map((one) => ({
       key: `${one.kind} ${one.payment ?? ''} ${one.reference ?? ''}`,
-      ...{ what: TEXT.kinds[one.kind], of: one.payment ?? one.reference ?? '', there: one.on_chain_micros_usd },
+      what: TEXT.kinds[one.kind],
+      of: one.payment ?? one.reference ?? '',
+      there: one.on_chain_micros_usd,
       here: one.here_micros_usd,
     })),
   ]

@@ -40,8 +40,10 @@ export function receivedTransfers(
       for (let block = first; block < end; ) {
         const last = block + step > end ? end - 1n : block + step - 1n
         const filter = {
-          ...{ address: token as Address, topics: [TRANSFER, null, pad(recipient as Hex)] },
-          ...{ fromBlock: numberToHex(block), toBlock: numberToHex(last) },
+          address: token as Address,
+          topics: [TRANSFER, null, pad(recipient as Hex)],
+          fromBlock: numberToHex(block),
+          toBlock: numberToHex(last),
         }
         const logs = await client.request({ method: 'eth_getLogs', params: [filter] }).catch((error: unknown) => {
           if (step === 1n) throw error

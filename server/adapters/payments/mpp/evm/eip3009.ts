@@ -58,8 +58,13 @@ export function authorizationIn(payload: unknown): Authorization | null {
   const [nonce, signature] = [member('nonce', /^0x[0-9a-f]{64}$/i), member('signature', /^0x[0-9a-f]{130}$/i)]
   if (!from || !to || !value || !after || !before || !nonce || !signature) return null
   return {
-    ...{ from, to, nonce, signature: signature as Hex }, // its format was checked above
-    ...{ value: BigInt(value), validAfter: BigInt(after), validBefore: BigInt(before) },
+    from,
+    to,
+    nonce,
+    signature: signature as Hex, // its format was checked above
+    value: BigInt(value),
+    validAfter: BigInt(after),
+    validBefore: BigInt(before),
   }
 }
 

@@ -76,7 +76,10 @@ export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
     watch: new ChainWatch(reads, { ...options, also: async () => ofNetwork(await facilitator.problem()) }),
   }
   return {
-    ...{ token, reads, relayed: own && { relayer: own.relayer, watch }, facilitated },
+    token,
+    reads,
+    relayed: own && { relayer: own.relayer, watch },
+    facilitated,
     fuel: () => own?.gas.fuel ?? null,
     async balance(payer) {
       const args = [payer as Address] as const

@@ -34,8 +34,10 @@ const X402_LIFE_SECONDS = 300
 /** Uses the library for offers in all wire formats and for all checks of a credential that do not need the chain. */
 export function evmWire(options: WireOptions) {
   const charge = evm.charge({
-    ...{ chainId: options.chainId, decimals: options.decimals },
-    ...{ currency: getAddress(options.token), recipient: getAddress(options.recipient) },
+    chainId: options.chainId,
+    decimals: options.decimals,
+    currency: getAddress(options.token),
+    recipient: getAddress(options.recipient),
     authorization: { name: options.tokenName, version: options.tokenVersion },
     x402: { maxTimeoutSeconds: X402_LIFE_SECONDS },
     // The library verifies. The gateway sends, so that it can send a payment again if the node's response was lost.
@@ -181,9 +183,17 @@ function offerInV1(
   url: string,
 ): Readonly<Record<string, unknown>> {
   const requirement = {
-    ...{ scheme: 'exact', network, maxAmountRequired: amount, resource: url },
-    ...{ description: terms.description, mimeType: 'application/json', outputSchema: outputSchemaInV1(terms) },
-    ...{ payTo, maxTimeoutSeconds, asset, extra: { name, version } },
+    scheme: 'exact',
+    network,
+    maxAmountRequired: amount,
+    resource: url,
+    description: terms.description,
+    mimeType: 'application/json',
+    outputSchema: outputSchemaInV1(terms),
+    payTo,
+    maxTimeoutSeconds,
+    asset,
+    extra: { name, version },
   }
   return { x402Version: 1, accepts: [requirement] }
 }
@@ -192,8 +202,12 @@ function offerInV1(
 function paymentInV2({ authorization }: EvmCredential, accepted: Accepted, url: string): string {
   const { from, to, value, validAfter, validBefore, nonce, signature } = authorization
   const signed = {
-    ...{ from, to, nonce, value: String(value) },
-    ...{ validAfter: String(validAfter), validBefore: String(validBefore) },
+    from,
+    to,
+    nonce,
+    value: String(value),
+    validAfter: String(validAfter),
+    validBefore: String(validBefore),
   }
   const payment = { x402Version: 2, accepted, resource: { url }, payload: { signature, authorization: signed } }
   return Buffer.from(JSON.stringify(payment)).toString('base64')

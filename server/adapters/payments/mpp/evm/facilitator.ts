@@ -110,7 +110,8 @@ export class Facilitator {
         ...(authorization !== null && { authorization }),
       },
       ...(request && { body: JSON.stringify(request) }),
-      ...{ timeoutMs, maxBytes: MAX_BYTES },
+      timeoutMs,
+      maxBytes: MAX_BYTES,
     })
     if (!answer.ok) return { ok: false, reason: answer.error.kind }
     const { status } = answer.value
@@ -145,18 +146,30 @@ export function facilitatorRequest(
 ): FacilitatorRequest {
   const { from, to, value, validAfter, validBefore, nonce, signature } = authorization
   const paymentRequirements = {
-    ...{ scheme: 'exact', network: `eip155:${chainId}`, amount: String(value), asset: token, payTo: recipient },
-    ...{ maxTimeoutSeconds: 300, extra: { name: tokenName, version: tokenVersion } },
+    scheme: 'exact',
+    network: `eip155:${chainId}`,
+    amount: String(value),
+    asset: token,
+    payTo: recipient,
+    maxTimeoutSeconds: 300,
+    extra: { name: tokenName, version: tokenVersion },
   }
   const signed = {
-    ...{ from, to, nonce, value: String(value) },
-    ...{ validAfter: String(validAfter), validBefore: String(validBefore) },
+    from,
+    to,
+    nonce,
+    value: String(value),
+    validAfter: String(validAfter),
+    validBefore: String(validBefore),
   }
   const url = listed ? origin + listed.pathname : origin
   const extensions = listed && bazaarExtension({ resource: { method: listed.method, url }, binding: {} }, url)
   const paymentPayload = {
-    ...{ x402Version: 2, resource: { url }, accepted: paymentRequirements },
-    ...{ payload: { signature, authorization: signed }, ...(extensions && { extensions }) },
+    x402Version: 2,
+    resource: { url },
+    accepted: paymentRequirements,
+    payload: { signature, authorization: signed },
+    ...(extensions && { extensions }),
   }
   return { x402Version: 2, paymentPayload, paymentRequirements }
 }

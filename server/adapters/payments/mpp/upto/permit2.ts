@@ -118,8 +118,11 @@ export async function isSignedByPayer(chainId: number, permit: Permit): Promise<
       types: SIGNED_TYPES,
       primaryType: 'PermitWitnessTransferFrom',
       message: {
-        ...{ permitted: permittedOf(permit), spender: permit.spender as Address },
-        ...{ nonce: permit.nonce, deadline: permit.deadline, witness: witnessOf(permit) },
+        permitted: permittedOf(permit),
+        spender: permit.spender as Address,
+        nonce: permit.nonce,
+        deadline: permit.deadline,
+        witness: witnessOf(permit),
       },
       signature: permit.signature,
     })
@@ -151,8 +154,10 @@ export function settledBy(data: Hex): { facilitator: string; from: string; nonce
     const { functionName, args } = decodeFunctionData({ abi: PROXY_ABI, data })
     const [permit, amount, owner, witness] = functionName === 'settle' ? args : [args[1], args[2], args[3], args[4]]
     return {
-      ...{ facilitator: witness.facilitator.toLowerCase(), from: owner.toLowerCase() },
-      ...{ nonce: permit.nonce, amount },
+      facilitator: witness.facilitator.toLowerCase(),
+      from: owner.toLowerCase(),
+      nonce: permit.nonce,
+      amount,
     }
   } catch {
     return null
@@ -162,5 +167,7 @@ export function settledBy(data: Hex): { facilitator: string; from: string; nonce
 // The form of the addresses was checked when they were read.
 const permittedOf = ({ token, amount }: Permit) => ({ token: token as Address, amount })
 const witnessOf = ({ to, facilitator, validAfter }: Permit) => ({
-  ...{ to: to as Address, facilitator: facilitator as Address, validAfter },
+  to: to as Address,
+  facilitator: facilitator as Address,
+  validAfter,
 })

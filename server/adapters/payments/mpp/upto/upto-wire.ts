@@ -57,10 +57,17 @@ export function uptoWire(options: UptoWireOptions, facilitator: string, takesApp
     return options.origin + pathname + search
   }
   const requirement = (amount: bigint) => ({
-    ...{ scheme: 'upto', network, amount: String(amount), asset, payTo, maxTimeoutSeconds: LIFE_SECONDS },
+    scheme: 'upto',
+    network,
+    amount: String(amount),
+    asset,
+    payTo,
+    maxTimeoutSeconds: LIFE_SECONDS,
     extra: {
-      ...{ name: options.tokenName, version: options.tokenVersion },
-      ...{ assetTransferMethod: 'permit2', facilitatorAddress: getAddress(facilitator) },
+      name: options.tokenName,
+      version: options.tokenVersion,
+      assetTransferMethod: 'permit2',
+      facilitatorAddress: getAddress(facilitator),
     },
   })
   return {
@@ -69,7 +76,9 @@ export function uptoWire(options: UptoWireOptions, facilitator: string, takesApp
     offer(terms: Terms, amount: bigint): string {
       const url = publicUrl(terms.resource)
       const offer = {
-        ...{ x402Version: 2, error: 'Payment required', resource: { url, description: terms.description } },
+        x402Version: 2,
+        error: 'Payment required',
+        resource: { url, description: terms.description },
         accepts: [requirement(amount)],
         extensions: {
           [BINDING]: { info: { binding: opaqueOf(terms.binding) }, schema: BINDING_SCHEMA },
@@ -124,8 +133,14 @@ const SPONSORING_EXTENSION = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
     properties: {
-      ...{ from: ADDRESS, asset: ADDRESS, spender: ADDRESS, amount: NUMBER, nonce: NUMBER, deadline: NUMBER },
-      ...{ signature: HEX, version: { ...TEXT, pattern: '^[0-9]+(\\.[0-9]+)*$' } },
+      from: ADDRESS,
+      asset: ADDRESS,
+      spender: ADDRESS,
+      amount: NUMBER,
+      nonce: NUMBER,
+      deadline: NUMBER,
+      signature: HEX,
+      version: { ...TEXT, pattern: '^[0-9]+(\\.[0-9]+)*$' },
     },
     required: ['from', 'asset', 'spender', 'amount', 'nonce', 'deadline', 'signature', 'version'],
   },

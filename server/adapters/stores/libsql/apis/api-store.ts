@@ -115,7 +115,10 @@ export class LibsqlApis implements ApiStore {
   private operationWrites(api: Api, operations: readonly ApiOperation[], from: number): Writes {
     const rows = operations.map((operation, i) => rowOf(api.name, operation, from + i))
     const prices = operations.map(({ name, price, priceVersion }) => ({
-      ...{ id: priceVersion, operation: name, price, at: api.updatedAt },
+      id: priceVersion,
+      operation: name,
+      price,
+      at: api.updatedAt,
     }))
     const tools = operations.map(({ name, toolName }) => ({ name: toolName, operation: name }))
     return [
@@ -141,8 +144,18 @@ function operationOf(row: typeof apiOperations.$inferSelect, price: ApiPrice | u
 function rowOf(api: string, operation: ApiOperation, position: number): typeof apiOperations.$inferInsert {
   const { name, id, method, path, title, description, price: _, priceVersion, toolName, enabled, ...rest } = operation
   return {
-    ...{ name, api, position, id, method, path, title, description },
-    ...{ definition: rest, priceVersion, toolName, enabled },
+    name,
+    api,
+    position,
+    id,
+    method,
+    path,
+    title,
+    description,
+    definition: rest,
+    priceVersion,
+    toolName,
+    enabled,
   }
 }
 

@@ -26,7 +26,8 @@ export function lostChanges(threads: WorkerThreads = OWN_THREADS): ReadLostChang
         )
         return {
           keys: keys.map(([id, account, isOver]) => ({
-            ...{ id: String(id) as KeyId, account: String(account) as AccountId }, // columns of ids
+            id: String(id) as KeyId,
+            account: String(account) as AccountId, // columns of ids
             action: Number(isOver) === 1 ? 'revoke' : 'disable',
           })),
           suspensions: suspended.map(([account, reason]) => ({

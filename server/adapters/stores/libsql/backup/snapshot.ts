@@ -89,7 +89,8 @@ async function applyLog({ to, threads = OWN_THREADS }: CopyOptions, bytes: Uint8
         const { end } = await copy.apply({
           epoch,
           log: { path, from, to: goodLength },
-          ...{ maxRecords: MAX_BATCH, maxBytes: MAX_GROUP_BYTES },
+          maxRecords: MAX_BATCH,
+          maxBytes: MAX_GROUP_BYTES,
           bestEffort: null,
         })
         from = end ?? goodLength

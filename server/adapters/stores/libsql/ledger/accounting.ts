@@ -178,7 +178,10 @@ export class LibsqlAccounting implements Accounting {
         const name = `${kind} ${debit} ${credit}`
         const known = flows.get(name)
         flows.set(name, {
-          ...{ kind, debit, credit, earlier: micros((known?.earlier ?? 0) + row.earlier) },
+          kind,
+          debit,
+          credit,
+          earlier: micros((known?.earlier ?? 0) + row.earlier),
           amount: micros((known?.amount ?? 0) + sign * row.amount),
           entries: (known?.entries ?? 0) + sign * row.entries,
         })
@@ -294,7 +297,10 @@ function balanced(
   { debits, credits }: { readonly debits: number; readonly credits: number },
 ): LedgerBalance {
   return {
-    ...{ account, opening: micros(opening), debits: micros(debits), credits: micros(credits) },
+    account,
+    opening: micros(opening),
+    debits: micros(debits),
+    credits: micros(credits),
     closing: micros(opening + credits - debits),
   }
 }

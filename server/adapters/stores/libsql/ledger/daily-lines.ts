@@ -106,8 +106,14 @@ async function partAt(db: LibSQLDatabase, account: AccountId, timezone: string, 
   const { charges = 1, spent = 0, first = row.seq } = sums ?? {}
   const only = charges === 1
   return {
-    ...{ id, at, kind, description: only ? description : '', requestId: only ? requestId : null },
-    ...{ amount: micros(-spent), charges, first },
+    id,
+    at,
+    kind,
+    description: only ? description : '',
+    requestId: only ? requestId : null,
+    amount: micros(-spent),
+    charges,
+    first,
   }
 }
 

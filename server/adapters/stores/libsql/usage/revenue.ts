@@ -122,7 +122,10 @@ function dayOf(at: SQL): SQL {
 
 function sumsOf({ calls, charged, cost, costed }: Sums): Omit<RevenueRow, 'name'> {
   return {
-    ...{ calls, charged: micros(charged), refunded: ZERO, upstreamCost: micros(cost) },
+    calls,
+    charged: micros(charged),
+    refunded: ZERO,
+    upstreamCost: micros(cost),
     unknownCostCalls: calls - costed,
   }
 }
