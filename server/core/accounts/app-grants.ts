@@ -14,42 +14,37 @@ import type { Keys } from './keys'
 /** Security actions that also disconnect every app: an intruder may have connected one. */
 export type AppsEnd = 'new_password' | 'sign_out_everywhere'
 
+interface AppGrantsParts {
+  readonly store: AppGrantStore
+  readonly grants: OAuthGrants
+  readonly holds: HoldStore
+  readonly keys: Pick<Keys, 'revokeAll'>
+  readonly clock: Clock
+}
+
 /**
  * Manages the apps that an owner connected. When a promise resolves, the change is durable and applies to the next request.
  * Changes of one account run one at a time.
  */
 export class AppGrants {
-  private readonly store: AppGrantStore
-  private readonly grants: OAuthGrants
-  private readonly holds: HoldStore
-  private readonly keys: Pick<Keys, 'revokeAll'>
-  private readonly clock: Clock
+  private readonly parts: AppGrantsParts
   private readonly mutex = new KeyedMutex()
   private readonly changes = new JoinedChanges()
 
-  constructor(parts: {
-    store: AppGrantStore
-    grants: OAuthGrants
-    holds: HoldStore
-    keys: Pick<Keys, 'revokeAll'>
-    clock: Clock
-  }) {
-    this.store = parts.store
-    this.keys = parts.keys
-    this.grants = parts.grants
-    this.holds = parts.holds
-    this.clock = parts.clock
+  constructor(parts: AppGrantsParts) {
+    this.parts = parts
   }
 
   /** The grant of an app that presents a token. Created now, without a limit, unless the owner set a limit before. */
   async of(account: Account, clientId: string, address: string): Promise<AppGrant> {
-    const known = await this.store.live(account.id, clientId)
+    const known = await this.parts.store.live(account.id, clientId)
     if (known) return known
     const actor: Actor = { kind: 'owner', id: account.userId, address }
     return this.mutex.take(
       account.id,
       async () =>
-        (await this.store.live(account.id, clientId)) ?? this.open(account.id, await this.app(clientId), null, actor),
+        (await this.parts.store.live(account.id, clientId)) ??
+        this.open(account.id, await this.app(clientId), null, actor),
     )
   }
 
@@ -64,15 +59,15 @@ export class AppGrants {
     actor: Actor,
   ): Promise<Result<AppGrant, Failure>> {
     return this.mutex.take(accountId, async () => {
-      const app = await this.grants.app(clientId)
+      const app = await this.parts.grants.app(clientId)
       if (!app) return err(failure('resource_not_found', 'This app does not exist or is no longer connected.'))
-      const known = await this.store.live(accountId, clientId)
+      const known = await this.parts.store.live(accountId, clientId)
       if (!known) return ok(await this.open(accountId, app, limit, actor))
       // Read before the change, so that nothing can fail after it.
-      const before = { limit: (await this.holds.pool(known.poolId))?.limit ?? null }
+      const before = { limit: (await this.parts.holds.pool(known.poolId))?.limit ?? null }
       const audit = this.changes.of(this.audit(known, actor, 'connection.limit', { limit }, before))
-      await this.store.setLimit(known, limit, audit)
-      await this.holds.setPoolLimit(known.poolId, limit)
+      await this.parts.store.setLimit(known, limit, audit)
+      await this.parts.holds.setPoolLimit(known.poolId, limit)
       return ok(known)
     })
   }
@@ -89,15 +84,15 @@ export class AppGrants {
     { because, keptKeys = [] }: { readonly because?: AppsEnd; readonly keptKeys?: readonly string[] } = {},
   ): Promise<number> {
     return this.mutex.take(account.id, async () => {
-      await this.grants.disconnect(account.userId, clientId)
-      const live = (await this.store.byAccount(account.id)).filter(
+      await this.parts.grants.disconnect(account.userId, clientId)
+      const live = (await this.parts.store.byAccount(account.id)).filter(
         (grant) => grant.disconnectedAt === null && (clientId === 'all' || grant.clientId === clientId),
       )
       const audits = live.map((grant) => this.audit(grant, actor, 'connection.end', because ? { because } : {}))
       if (live.length === 0) return 0
-      await this.store.disconnect(live, this.clock.now(), audits)
+      await this.parts.store.disconnect(live, this.parts.clock.now(), audits)
       const ended = new Set<string | null>(live.map(({ id }) => id))
-      await this.keys.revokeAll(
+      await this.parts.keys.revokeAll(
         { accountId: account.id, actor },
         ({ id, createdBy }) => ended.has(createdBy) && !keptKeys.includes(id),
       )
@@ -107,7 +102,7 @@ export class AppGrants {
 
   /** An app with a token exists. If it cannot be found all the same, a missing name must not fail the call. */
   private async app(clientId: string): Promise<Pick<OAuthApp, 'clientId' | 'name'>> {
-    return (await this.grants.app(clientId)) ?? { clientId, name: 'App' }
+    return (await this.parts.grants.app(clientId)) ?? { clientId, name: 'App' }
   }
 
   private async open(
@@ -116,7 +111,7 @@ export class AppGrants {
     limit: Money | null,
     actor: Actor,
   ): Promise<AppGrant> {
-    const createdAt = this.clock.now()
+    const createdAt = this.parts.clock.now()
     const grant: AppGrant = {
       id: makeId('conn', createdAt),
       accountId,
@@ -126,8 +121,8 @@ export class AppGrants {
       createdAt,
       disconnectedAt: null,
     }
-    await this.holds.openPool(grant.poolId, accountId, limit)
-    await this.store.create(grant, limit, this.audit(grant, actor, 'connection.open', { limit }))
+    await this.parts.holds.openPool(grant.poolId, accountId, limit)
+    await this.parts.store.create(grant, limit, this.audit(grant, actor, 'connection.open', { limit }))
     return grant
   }
 
@@ -138,7 +133,7 @@ export class AppGrants {
     detail: Record<string, unknown>,
     before: Record<string, unknown> | null = null,
   ): AuditEntry {
-    const at = this.clock.now()
+    const at = this.parts.clock.now()
     const { id, accountId, clientId } = grant
     const more = { connection: id, client_id: clientId, ...detail }
     return auditEntry({ at, actor, accountId, action, detail: more, before })

@@ -44,6 +44,17 @@ export interface KeyOwner {
 
 type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
 
+interface KeysParts {
+  readonly accounts: Pick<AccountStore, 'byId'>
+  readonly apps: Pick<AppGrantStore, 'byId'>
+  readonly credentials: CredentialStore
+  readonly holds: HoldStore
+  readonly clock: Clock
+  readonly events: EventPublisher
+  readonly isOnSale: (operation: string) => boolean
+  readonly isModel: (id: string) => boolean
+}
+
 /**
  * Manages an owner's API keys (spec 2.1, 5.4, spec D3). When a promise resolves, the change is durable and applies to the
  * next request. Changes of one account run one at a time. Keys of other accounts are reported as not found, never as forbidden.
@@ -52,47 +63,24 @@ type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
  * parent, so the app's spending limit is also that of its keys.
  */
 export class Keys {
-  private readonly accounts: Pick<AccountStore, 'byId'>
-  private readonly apps: Pick<AppGrantStore, 'byId'>
-  private readonly credentials: CredentialStore
-  private readonly holds: HoldStore
-  private readonly clock: Clock
-  private readonly events: EventPublisher
-  private readonly isOnSale: (operation: string) => boolean
-  private readonly isModel: (id: string) => boolean
+  private readonly parts: KeysParts
   private readonly mutex = new KeyedMutex()
   private readonly changes = new JoinedChanges()
 
   /** `isOnSale`: whether an imported operation can be called now. `isModel`: whether a model can. */
-  constructor(parts: {
-    accounts: Pick<AccountStore, 'byId'>
-    apps: Pick<AppGrantStore, 'byId'>
-    credentials: CredentialStore
-    holds: HoldStore
-    clock: Clock
-    events: EventPublisher
-    isOnSale: (operation: string) => boolean
-    isModel: (id: string) => boolean
-  }) {
-    this.accounts = parts.accounts
-    this.apps = parts.apps
-    this.credentials = parts.credentials
-    this.holds = parts.holds
-    this.clock = parts.clock
-    this.events = parts.events
-    this.isOnSale = parts.isOnSale
-    this.isModel = parts.isModel
+  constructor(parts: KeysParts) {
+    this.parts = parts
   }
 
   /** Creates a key and returns it with its secret, which cannot be retrieved later. Refused once the account is closing. */
   create(owner: KeyOwner, sent: Submitted<NewKeyForm>): Outcome<{ key: ApiKey; secret: string }> {
     return this.mutex.take(owner.accountId, async () => {
-      const now = this.clock.now()
+      const now = this.parts.clock.now()
       const parsed = this.accepted(owner, sent, now)
       if (!parsed.ok) return parsed
       const form = parsed.value
       const settings: KeySettings = { ...KEY_DEFAULTS, ...settingsIn(form), name: form.name }
-      const live = await this.credentials.liveKeys(owner.accountId, settings.name, now)
+      const live = await this.parts.credentials.liveKeys(owner.accountId, settings.name, now)
       const refusal =
         (await this.ended(owner)) ?? nameTaken(live, settings.name, null) ?? limitReached(live, owner.tier, 'own')
       if (refusal) return err(refusal)
@@ -116,10 +104,10 @@ export class Keys {
         allowlist: Allowlist.of(settings.allowedIps),
       }
       const limit = form.spendingLimit ?? null
-      await this.holds.openPool(poolId, owner.accountId, limit, parent)
-      if (form.budget) await this.holds.setPoolBudget(poolId, poolBudget(form.budget), now, NOTHING_SPENT)
+      await this.parts.holds.openPool(poolId, owner.accountId, limit, parent)
+      if (form.budget) await this.parts.holds.setPoolBudget(poolId, poolBudget(form.budget), now, NOTHING_SPENT)
       const audit = this.audit(owner, key.id, 'key.create', { ...form })
-      await this.credentials.create(key, { limit, budget: form.budget ?? null, parentId: parent }, audit)
+      await this.parts.credentials.create(key, { limit, budget: form.budget ?? null, parentId: parent }, audit)
       this.announce(key)
       return ok({ key, secret })
     })
@@ -135,7 +123,7 @@ export class Keys {
       if (form.stopsAt !== undefined && key.stopsAt === null)
         return err(failure('invalid_state', 'Only a replaced key has a stops_at. Rotate the key first.'))
       if (form.name) {
-        const live = await this.credentials.liveKeys(owner.accountId, form.name, now)
+        const live = await this.parts.credentials.liveKeys(owner.accountId, form.name, now)
         const taken = nameTaken(live, form.name, key)
         if (taken) return err(taken)
       }
@@ -153,12 +141,12 @@ export class Keys {
       const entry = this.audit(owner, key.id, 'key.change', { ...form }, await this.before(key, form))
       const audit = this.changes.of(entry)
       // Read before the change, so that nothing can fail after it. The counters include what is spent in between.
-      await this.holds.known(key.accountId, key.poolId)
+      await this.parts.holds.known(key.accountId, key.poolId)
       const spending = form.budget ? await this.spending(key, form.budget, now) : NOTHING_SPENT
-      await this.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
-      if (form.spendingLimit !== undefined) await this.holds.setPoolLimit(key.poolId, form.spendingLimit)
+      await this.parts.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
+      if (form.spendingLimit !== undefined) await this.parts.holds.setPoolLimit(key.poolId, form.spendingLimit)
       if (form.budget !== undefined)
-        await this.holds.setPoolBudget(key.poolId, form.budget && poolBudget(form.budget), now, spending)
+        await this.parts.holds.setPoolBudget(key.poolId, form.budget && poolBudget(form.budget), now, spending)
       this.announce(changed)
       return ok(changed)
     })
@@ -170,7 +158,7 @@ export class Keys {
       if (keyState(key, now) === 'revoked')
         return err(failure('invalid_state', 'This key was revoked and cannot be rotated.'))
       if (key.replacedBy) return err(failure('invalid_state', `This key was already replaced by ${key.replacedBy}.`))
-      const live = await this.credentials.liveKeys(owner.accountId, null, now)
+      const live = await this.parts.credentials.liveKeys(owner.accountId, null, now)
       const refusal = (await this.ended(owner)) ?? limitReached(live, owner.tier, 'replaced')
       if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
@@ -188,7 +176,7 @@ export class Keys {
       }
       const replaced: ApiKey = { ...key, replacedBy: successor.id, stopsAt: now + graceSeconds * 1000 }
       const detail = { successor: successor.id, grace_period_seconds: graceSeconds }
-      await this.credentials.rotate(successor, replaced, this.audit(owner, key.id, 'key.rotate', detail))
+      await this.parts.credentials.rotate(successor, replaced, this.audit(owner, key.id, 'key.rotate', detail))
       this.announce(replaced)
       this.announce(successor)
       return ok({ key: successor, secret })
@@ -208,15 +196,15 @@ export class Keys {
    */
   disableMany(owner: KeyOwner, ids: readonly string[]): Promise<readonly { id: string; refusal: Failure | null }[]> {
     return this.mutex.take(owner.accountId, async () => {
-      const now = this.clock.now()
+      const now = this.parts.clock.now()
       const own = new Map<string, ApiKey>(
-        (await this.credentials.lists.byIds(owner.accountId, ids)).map((key) => [key.id, key]),
+        (await this.parts.credentials.lists.byIds(owner.accountId, ids)).map((key) => [key.id, key]),
       )
       const named = [...new Set(ids)].map((id) => ({ id, key: own.get(id) ?? null }))
       const results = named.map(({ id, key }) => ({ id, key, refusal: key ? stateRefusal(key, now) : NO_SUCH_KEY }))
       const enabled = results.flatMap(({ key, refusal }) => (key && !refusal && key.disabledAt === null ? key : []))
       const audits = enabled.map((key) => this.audit(owner, key.id, 'key.disable', {}, stateBefore(key, now)))
-      await this.credentials.end(enabled, { disabledAt: now }, audits)
+      await this.parts.credentials.end(enabled, { disabledAt: now }, audits)
       for (const key of enabled) this.announce(key)
       return results.map(({ id, refusal }) => ({ id, refusal }))
     })
@@ -233,12 +221,12 @@ export class Keys {
    */
   revokeAll(owner: Pick<KeyOwner, 'accountId' | 'actor'>, matches: (key: ApiKey) => boolean): Promise<number> {
     return this.mutex.take(owner.accountId, async () => {
-      const now = this.clock.now()
+      const now = this.parts.clock.now()
       const live: ApiKey[] = []
-      for await (const key of keysAmong(this.credentials.lists, owner.accountId, 'live', now))
+      for await (const key of keysAmong(this.parts.credentials.lists, owner.accountId, 'live', now))
         if (matches(key)) live.push(key)
       const audits = live.map((key) => this.audit(owner, key.id, 'key.revoke', {}, stateBefore(key, now)))
-      await this.credentials.end(live, { revokedAt: now }, audits)
+      await this.parts.credentials.end(live, { revokedAt: now }, audits)
       for (const key of live) this.announce(key)
       return live.length
     })
@@ -254,14 +242,14 @@ export class Keys {
 
   /** Why no key is made: since the request began, the account was closed or the app disconnected. Null if neither. */
   private async ended({ accountId, app }: KeyOwner): Promise<Failure | null> {
-    const account = await this.accounts.byId(accountId)
+    const account = await this.parts.accounts.byId(accountId)
     if (account?.closedAt != null) return ACCOUNT_CLOSED
-    const grant = app && (await this.apps.byId(app.id))
+    const grant = app && (await this.parts.apps.byId(app.id))
     return grant?.disconnectedAt == null ? null : failure('invalid_token', 'This app was disconnected.')
   }
 
   async find(account: AccountId, id: string): Promise<ApiKey | null> {
-    const key = await this.credentials.byId(id as KeyId) // safe for any text: an unknown id finds nothing
+    const key = await this.parts.credentials.byId(id as KeyId) // safe for any text: an unknown id finds nothing
     return key?.accountId === account ? key : null
   }
 
@@ -286,24 +274,24 @@ export class Keys {
     action: AuditAction,
     before: Record<string, unknown>,
   ): Promise<ApiKey> {
-    await this.credentials.update({ key }, this.audit(owner, key.id, action, {}, before))
+    await this.parts.credentials.update({ key }, this.audit(owner, key.id, action, {}, before))
     this.announce(key)
     return key
   }
 
   private spending(key: ApiKey, { period, timezone }: Budget, now: number): Promise<PoolSpending> {
-    return this.credentials.spending(key.poolId, periodAround(now, period, timezone).start)
+    return this.parts.credentials.spending(key.poolId, periodAround(now, period, timezone).start)
   }
 
   private announce({ id, accountId }: ApiKey): void {
-    this.events.publish(accountId, { type: 'key', id })
+    this.parts.events.publish(accountId, { type: 'key', id })
   }
 
   private onKey<T>(owner: KeyOwner, id: string, change: (key: ApiKey, now: number) => Outcome<T>): Outcome<T> {
     return this.mutex.take(owner.accountId, async () => {
       const key = await this.find(owner.accountId, id)
       if (!key) return err(NO_SUCH_KEY)
-      return owner.app && key.createdBy !== owner.app.id ? err(NOT_OF_APP) : change(key, this.clock.now())
+      return owner.app && key.createdBy !== owner.app.id ? err(NOT_OF_APP) : change(key, this.parts.clock.now())
     })
   }
 
@@ -329,10 +317,12 @@ export class Keys {
     before: ListedNames,
   ): ParameterError[] {
     const operation = allowedEndpoints.find(
-      (name) => isImportedName(name) && !before.allowedEndpoints.includes(name) && !this.isOnSale(name),
+      (name) => isImportedName(name) && !before.allowedEndpoints.includes(name) && !this.parts.isOnSale(name),
     )
-    const pinned = pinnedOperations.find((name) => !before.pinnedOperations.includes(name) && !this.isOnSale(name))
-    const model = allowedModels.find((id) => !before.allowedModels.includes(id) && !this.isModel(id))
+    const pinned = pinnedOperations.find(
+      (name) => !before.pinnedOperations.includes(name) && !this.parts.isOnSale(name),
+    )
+    const model = allowedModels.find((id) => !before.allowedModels.includes(id) && !this.parts.isModel(id))
     const notOnSale = 'names an operation that is not on sale. GET /v1/catalog lists those that are'
     const noModel = 'names a model that does not exist. GET /v1/models lists those that do'
     return [
@@ -349,7 +339,7 @@ export class Keys {
     detail: Record<string, unknown>,
     before: Record<string, unknown> | null = null,
   ): AuditEntry {
-    const at = this.clock.now()
+    const at = this.parts.clock.now()
     return auditEntry({ at, actor: owner.actor, accountId: owner.accountId, keyId, action, detail, before })
   }
 
@@ -359,8 +349,8 @@ export class Keys {
     const settings = Object.keys(settingsIn(form)) as (keyof KeySettings)[]
     return {
       ...Object.fromEntries(settings.map((name) => [name, key[name]])),
-      ...(spendingLimit !== undefined && { spendingLimit: (await this.holds.pool(key.poolId))?.limit ?? null }),
-      ...(budget !== undefined && { budget: await this.credentials.budgetOf(key.poolId) }),
+      ...(spendingLimit !== undefined && { spendingLimit: (await this.parts.holds.pool(key.poolId))?.limit ?? null }),
+      ...(budget !== undefined && { budget: await this.parts.credentials.budgetOf(key.poolId) }),
       ...(form.stopsAt !== undefined && { stopsAt: key.stopsAt }),
     }
   }

@@ -12,36 +12,32 @@ import { isDue, type StuckRecord, type StuckStore, stuckAmount, stuckKind } from
 
 type Decision = 'retry' | 'discard'
 
+interface StuckRecordsParts {
+  readonly store: StuckStore
+  readonly journal: Pick<Journal, 'append'>
+  readonly holds: Pick<HoldStore, 'known' | 'corrected'>
+  readonly clock: Clock
+}
+
 /**
  * Decisions of operators about stuck records (ADR 10). One decision at a time. The record leaves its table in the commit that books it
  * or discards it, so it is decided once; its account can spend again when it has no stuck record.
  */
 export class StuckRecords {
-  private readonly store: StuckStore
-  private readonly journal: Pick<Journal, 'append'>
-  private readonly holds: Pick<HoldStore, 'known' | 'corrected'>
-  private readonly clock: Clock
+  private readonly parts: StuckRecordsParts
   private readonly mutex = new KeyedMutex()
 
-  constructor(parts: {
-    store: StuckStore
-    journal: Pick<Journal, 'append'>
-    holds: Pick<HoldStore, 'known' | 'corrected'>
-    clock: Clock
-  }) {
-    this.store = parts.store
-    this.journal = parts.journal
-    this.holds = parts.holds
-    this.clock = parts.clock
+  constructor(parts: StuckRecordsParts) {
+    this.parts = parts
   }
 
   /** A page of them, oldest first. A cursor is any text: it only sorts. */
   async page(limit: number, cursor: StuckId | null): Promise<Page<StuckRecord>> {
-    return pageOf(await this.store.page(limit + 1, cursor), limit)
+    return pageOf(await this.parts.store.page(limit + 1, cursor), limit)
   }
 
   async find(id: StuckId): Promise<Result<StuckRecord, Failure>> {
-    const stuck = await this.store.byId(id)
+    const stuck = await this.parts.store.byId(id)
     return stuck ? ok(stuck) : err(failure('resource_not_found', `There is no stuck record ${id.slice(0, 100)}.`))
   }
 
@@ -59,7 +55,7 @@ export class StuckRecords {
       const refusal = await this.refusalOf(record)
       if (refusal !== null)
         return err(failure('invalid_state', `The tables still refuse it, and nothing was changed: ${refusal}.`))
-      if (!this.store.isCounted(stuck)) await this.correct(stuck, 1)
+      if (!this.parts.store.isCounted(stuck)) await this.correct(stuck, 1)
       return ok(stuck)
     })
   }
@@ -78,14 +74,14 @@ export class StuckRecords {
       }
       if (refusal !== null)
         return err(failure('invalid_state', `It could not be discarded, and nothing was changed: ${refusal}.`))
-      if (this.store.isCounted(stuck)) await this.correct(stuck, -1)
+      if (this.parts.store.isCounted(stuck)) await this.correct(stuck, -1)
       return ok(stuck)
     })
   }
 
   /** The warning of `/ready` for operators; null while nothing is stuck. */
   async warning(): Promise<string | null> {
-    const { records, accounts } = await this.store.counts()
+    const { records, accounts } = await this.parts.store.counts()
     if (records === 0) return null
     return `${records} stuck records close ${accounts} accounts: see gateway operator stuck list`
   }
@@ -98,16 +94,16 @@ export class StuckRecords {
       const found = await this.find(id)
       if (!found.ok) return found
       const { change, spent } = found.value.record
-      if (change) await this.holds.known(change.accountId, spent?.poolId)
+      if (change) await this.parts.holds.known(change.accountId, spent?.poolId)
       const outcome = await decide(found.value)
-      if (outcome.ok) await this.store.refresh()
+      if (outcome.ok) await this.parts.store.refresh()
       return outcome
     })
   }
 
   /** Null once the record is durable. Waits for the outcome, however long the database takes. */
   private async refusalOf(record: JournalRecord): Promise<string | null> {
-    const outcome: AppendOutcome = await this.journal.append(record)
+    const outcome: AppendOutcome = await this.parts.journal.append(record)
     if (outcome.kind === 'refused') return outcome.reason
     const fate = outcome.kind === 'unknown' ? await outcome.fate : outcome.kind
     return fate === 'committed' ? null : 'the database did not take it'
@@ -126,7 +122,7 @@ export class StuckRecords {
   }
 
   private overrun({ record, accountId, requestId }: StuckRecord): LedgerEntry {
-    const at = this.clock.now()
+    const at = this.parts.clock.now()
     return {
       transaction: makeId('txn', at),
       kind: 'overrun',
@@ -146,7 +142,7 @@ export class StuckRecords {
     if (!change) return
     const { accountId: account, credit, paid } = change
     const amounts = { credit: sign * credit, paid: sign * paid }
-    await this.holds.corrected({
+    await this.parts.holds.corrected({
       account,
       ...amounts,
       ...(spent && { spent: { ...spent, amount: sign * spent.amount } }),
@@ -156,6 +152,6 @@ export class StuckRecords {
   private audit(actor: Actor, stuck: StuckRecord, decision: Decision, more: Readonly<Record<string, unknown>>) {
     const { id, accountId, requestId: request, reason, record } = stuck
     const detail = { id, request, kind: stuckKind(record), amount: stuckAmount(record), reason, ...more }
-    return auditEntry({ at: this.clock.now(), actor, action: `stuck.${decision}`, accountId, detail })
+    return auditEntry({ at: this.parts.clock.now(), actor, action: `stuck.${decision}`, accountId, detail })
   }
 }

@@ -49,15 +49,21 @@ export interface DeliveryBounds {
   readonly perAccount: number
 }
 
+interface DeliveringParts {
+  readonly store: WebhookStore
+  readonly send: SendWebhook
+  readonly sealing: Sealing
+  readonly codes: WebhookCodes
+  readonly clock: Clock
+  readonly bounds: DeliveryBounds
+  /** The data of an event as receivers get it: the record as the API gives it. */
+  readonly describe: (event: GatewayEvent) => Promise<GatewayEvent['data']>
+  readonly onError: (error: unknown) => void
+}
+
 /** Turns events into deliveries, and sends these. Everything is in the database: a restart goes on where the process ended. */
 export class Delivering {
-  private readonly store: WebhookStore
-  private readonly send: SendWebhook
-  private readonly sealing: Sealing
-  private readonly codes: WebhookCodes
-  private readonly clock: Clock
-  private readonly describe: (event: GatewayEvent) => Promise<GatewayEvent['data']>
-  private readonly onError: (error: unknown) => void
+  private readonly parts: DeliveringParts
   private readonly stop = new AbortController()
   private readonly sending = new Map<DeliveryId, Promise<void>>()
   private readonly slots = new Shares()
@@ -78,39 +84,23 @@ export class Delivering {
   private readonly sinceCut = new Map<WebhookId, number>()
   private expiredAt = Number.NEGATIVE_INFINITY
 
-  constructor(parts: {
-    store: WebhookStore
-    send: SendWebhook
-    sealing: Sealing
-    codes: WebhookCodes
-    clock: Clock
-    bounds: DeliveryBounds
-    /** The data of an event as receivers get it: the record as the API gives it. */
-    describe: (event: GatewayEvent) => Promise<GatewayEvent['data']>
-    onError: (error: unknown) => void
-  }) {
-    this.store = parts.store
-    this.send = parts.send
-    this.sealing = parts.sealing
-    this.codes = parts.codes
-    this.clock = parts.clock
+  constructor(parts: DeliveringParts) {
+    this.parts = parts
     const { perHost, perAccount } = parts.bounds
     this.toHost = new Brake(perHost)
     this.toHostOfAccount = new Brake(Math.max(1, Math.floor(perHost / 2)))
     this.ofAccount = new Brake(perAccount)
-    this.describe = parts.describe
-    this.onError = parts.onError
   }
 
   /** One round: dispatches all waiting events and starts the attempts that are due. Does not wait for the receivers. */
   async run(): Promise<void> {
     while (await this.dispatch());
-    const now = this.clock.now()
+    const now = this.parts.clock.now()
     if (now - this.expiredAt >= EXPIRED_EVERY_MS) {
       this.expiredAt = now
-      await this.store.expire(now)
+      await this.parts.store.expire(now)
     }
-    const due = await this.store.due(now)
+    const due = await this.parts.store.due(now)
     this.isFull = false
     const waitingAt = new Map<string, Set<AccountId>>()
     for (const { url, accountId } of due)
@@ -140,12 +130,12 @@ export class Delivering {
   }
 
   private async dispatch(): Promise<boolean> {
-    const waiting = await this.store.waiting(EVENTS_AT_ONCE)
+    const waiting = await this.parts.store.waiting(EVENTS_AT_ONCE)
     if (waiting.length === 0 || this.stop.signal.aborted) return false
     const described = await Promise.all(waiting.map((event) => this.described(event)))
     const accounts = new Set(described.flatMap(({ accountId }) => (accountId === null ? [] : [accountId])))
-    const receivers = await this.store.receivers([...accounts] as readonly AccountId[])
-    const now = this.clock.now()
+    const receivers = await this.parts.store.receivers([...accounts] as readonly AccountId[])
+    const now = this.parts.clock.now()
     const deliveries = described.flatMap((event) => {
       const { id: eventId, type } = event
       const body = JSON.stringify({ type, timestamp: isoTime(event.at), data: event.data })
@@ -153,7 +143,7 @@ export class Delivering {
         .filter((receiver) => receives(receiver, event))
         .map(({ id: webhookId }) => newDelivery({ webhookId, eventId, type, body }, now))
     })
-    await this.store.dispatch(described, deliveries)
+    await this.parts.store.dispatch(described, deliveries)
     for (const { webhookId } of deliveries) await this.count(webhookId)
     return waiting.length === EVENTS_AT_ONCE
   }
@@ -162,15 +152,15 @@ export class Delivering {
   private async count(id: WebhookId): Promise<void> {
     const counted = (this.sinceCut.get(id) ?? CUT_EVERY) + 1
     this.sinceCut.set(id, counted < CUT_EVERY ? counted : 0)
-    if (counted >= CUT_EVERY) await this.store.cutLog(id, KEPT_DELIVERIES)
+    if (counted >= CUT_EVERY) await this.parts.store.cutLog(id, KEPT_DELIVERIES)
   }
 
   /** An event whose record cannot be read is sent as it was stored, so that it stops none behind it. */
   private async described(event: GatewayEvent): Promise<GatewayEvent> {
     try {
-      return { ...event, data: await this.describe(event) }
+      return { ...event, data: await this.parts.describe(event) }
     } catch (error) {
-      this.onError(error)
+      this.parts.onError(error)
       return event
     }
   }
@@ -188,11 +178,11 @@ export class Delivering {
     this.lastStarts.set(webhook.id, ++this.starts)
     // A delivery in progress is still due, also if it arrives while this is read.
     const sent = new Set(this.sending.keys())
-    for (const delivery of await this.store.dueOf(webhook, now, each * 2)) {
+    for (const delivery of await this.parts.store.dueOf(webhook, now, each * 2)) {
       if (this.stop.signal.aborted || !isFree()) return
       if (sent.has(delivery.id)) continue
       if (!this.take(lane, webhook, now)) return
-      const attempt = this.attempt(webhook, delivery).catch(this.onError)
+      const attempt = this.attempt(webhook, delivery).catch(this.parts.onError)
       const ended = attempt.then((isDelivered) => {
         this.sending.delete(delivery.id)
         this.giveBack(lane, webhook)
@@ -207,9 +197,9 @@ export class Delivering {
     // Others wait for the slot: the next round gives it to them.
     if (this.isFull || this.slow.has(webhook.id)) return
     try {
-      await this.start({ ...webhook, failingSince: null, status: 'active' }, this.clock.now())
+      await this.start({ ...webhook, failingSince: null, status: 'active' }, this.parts.clock.now())
     } catch (error) {
-      this.onError(error)
+      this.parts.onError(error)
     }
   }
 
@@ -248,18 +238,18 @@ export class Delivering {
   private async attempt(webhook: Webhook, delivery: Delivery): Promise<boolean> {
     const { eventId } = delivery
     const secrets = this.secretsOf(webhook)
-    const at = this.clock.now()
+    const at = this.parts.clock.now()
     const { signal } = this.stop
-    const code = delivery.type === CONFIRM_EVENT ? this.codes.of(webhook, delivery.id) : null
+    const code = delivery.type === CONFIRM_EVENT ? this.parts.codes.of(webhook, delivery.id) : null
     const body = code === null ? delivery.body : delivery.body.replace(HIDDEN_CODE, code)
     const attempt: DeliveryAttempt =
       secrets === null
         ? { status: null, body: null, error: 'The secret could not be decrypted. Rotate it.', durationMs: 0 }
-        : await this.send({ url: webhook.url, eventId, at, body, secrets, signal })
+        : await this.parts.send({ url: webhook.url, eventId, at, body, secrets, signal })
     if (signal.aborted) return false
     this.remember(webhook.id, attempt)
     const isDelivered = attempt.status !== null && attempt.status >= 200 && attempt.status < 300
-    const now = this.clock.now()
+    const now = this.parts.clock.now()
     const isOnce = code !== null || webhook.status === 'paused'
     const outcome = attempted(delivery, attempt, isDelivered, isOnce, now)
     if (code !== null) await this.finishCode(webhook, outcome, isDelivered && attempt.body?.trim() === code)
@@ -270,28 +260,28 @@ export class Delivering {
 
   /** The log does not keep the answer, which may contain the code. An answer that is nothing but the code confirms the endpoint. */
   private async finishCode(webhook: Webhook, outcome: Delivery, isAnswered: boolean): Promise<void> {
-    await this.store.finish(
+    await this.parts.store.finish(
       { ...outcome, responseBody: null },
       { id: webhook.id, failingSince: null, status: null },
       null,
     )
     if (!isAnswered) return
-    const at = this.clock.now()
+    const at = this.parts.clock.now()
     const { accountId } = webhook
     const actor = { kind: 'system', id: 'webhooks', address: null } as const
     const detail = recorded({ ...webhook, confirmedAt: at })
-    await this.store.confirm(webhook, at, auditEntry({ at, actor, accountId, action: 'webhook.confirm', detail }))
+    await this.parts.store.confirm(webhook, at, auditEntry({ at, actor, accountId, action: 'webhook.confirm', detail }))
   }
 
   /** `host`: null if it was not asked. `at`: when the attempt began. */
   private async finish(webhook: Webhook, outcome: Delivery, host: string | null, at: number): Promise<void> {
     const isDelivered = outcome.state === 'delivered'
-    const now = this.clock.now()
+    const now = this.parts.clock.now()
     const failingSince = isDelivered ? null : (webhook.failingSince ?? at)
-    const failures = host === null ? null : await this.store.noteHost(host, isDelivered, at)
+    const failures = host === null ? null : await this.parts.store.noteHost(host, isDelivered, at)
     const isPaused = failingSince !== null && isLost(now - failingSince, failures, now)
     const isResumed = isDelivered && webhook.status === 'paused'
-    await this.store.finish(
+    await this.parts.store.finish(
       outcome,
       { id: webhook.id, failingSince, status: isPaused ? 'paused' : isResumed ? 'active' : null },
       isPaused ? pausedEvent(webhook, failingSince, now) : null,
@@ -308,14 +298,14 @@ export class Delivering {
   private secretsOf({ id, secret, previousSecret, previousUntil }: Webhook): readonly string[] | null {
     const current = this.opened(secret, webhookContext(id, 'secret'))
     if (current === null) return null
-    const overlaps = previousSecret !== null && previousUntil !== null && this.clock.now() < previousUntil
+    const overlaps = previousSecret !== null && previousUntil !== null && this.parts.clock.now() < previousUntil
     const previous = overlaps ? this.opened(previousSecret, webhookContext(id, 'previous_secret')) : null
     return previous === null ? [current] : [current, previous]
   }
 
   private opened(sealed: string, context: SealContext): string | null {
     try {
-      return this.sealing.open(sealed, context).text
+      return this.parts.sealing.open(sealed, context).text
     } catch {
       return null
     }

@@ -75,30 +75,22 @@ export interface NoticeMailStore {
   finish(events: readonly GatewayEvent[], until: number): Promise<void>
 }
 
+interface NoticeMailsParts {
+  readonly store: NoticeMailStore
+  readonly mailer: Mailer
+  readonly clock: Clock
+  readonly baseUrl: string
+  readonly links: UnsubscribeLinks
+  readonly onFailure: (reason: string) => void
+}
+
 /** Mails notices to owners: one mail for all that happened since the last one, at most every 15 minutes. */
 export class NoticeMails {
-  private readonly store: NoticeMailStore
-  private readonly mailer: Mailer
-  private readonly clock: Clock
-  private readonly baseUrl: string
-  private readonly links: UnsubscribeLinks
-  private readonly onFailure: (reason: string) => void
+  private readonly parts: NoticeMailsParts
   private readonly mutex = new KeyedMutex()
 
-  constructor(parts: {
-    store: NoticeMailStore
-    mailer: Mailer
-    clock: Clock
-    baseUrl: string
-    links: UnsubscribeLinks
-    onFailure: (reason: string) => void
-  }) {
-    this.store = parts.store
-    this.mailer = parts.mailer
-    this.clock = parts.clock
-    this.baseUrl = parts.baseUrl
-    this.links = parts.links
-    this.onFailure = parts.onFailure
+  constructor(parts: NoticeMailsParts) {
+    this.parts = parts
   }
 
   /** One round. An event whose mail the server refused is tried again after the pause, for a day. */
@@ -107,10 +99,10 @@ export class NoticeMails {
   }
 
   private async round(signal: AbortSignal): Promise<void> {
-    const now = this.clock.now()
+    const now = this.parts.clock.now()
     const stale = now - STALE_MS
-    const waiting = await this.store.unmailed(stale, now - DIGEST_MS, EVENTS_AT_ONCE)
-    const readers = await this.store.readers([...new Set(waiting.flatMap(({ accountId }) => accountId ?? []))])
+    const waiting = await this.parts.store.unmailed(stale, now - DIGEST_MS, EVENTS_AT_ONCE)
+    const readers = await this.parts.store.readers([...new Set(waiting.flatMap(({ accountId }) => accountId ?? []))])
     const done = new Set(waiting)
     for (const reader of readers) {
       if (signal.aborted) return
@@ -120,18 +112,20 @@ export class NoticeMails {
       // Another operator may have had them in a mail.
       if (isPaused || !(await this.send(reader, events, now))) for (const event of events) done.delete(event)
     }
-    await this.store.finish([...done], stale)
+    await this.parts.store.finish([...done], stale)
   }
 
   private async send(reader: MailReader, events: readonly GatewayEvent[], now: number): Promise<boolean> {
-    await this.store.begin(reader.accountId, now)
+    await this.parts.store.begin(reader.accountId, now)
     try {
-      await this.mailer.send(noticeMail(reader.email, events, this.baseUrl, this.links.of(reader.accountId)))
+      await this.parts.mailer.send(
+        noticeMail(reader.email, events, this.parts.baseUrl, this.parts.links.of(reader.accountId)),
+      )
       const ofGateway = events.findLast(({ accountId }) => accountId === null)
-      if (ofGateway) await this.store.sent(reader.accountId, ofGateway.seq)
+      if (ofGateway) await this.parts.store.sent(reader.accountId, ofGateway.seq)
       return true
     } catch (error) {
-      this.onFailure(reasonOf(error))
+      this.parts.onFailure(reasonOf(error))
       return false
     }
   }

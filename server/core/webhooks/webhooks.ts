@@ -49,13 +49,17 @@ export function webhookContext(webhook: WebhookId, column: 'secret' | 'previous_
   return { table: 'webhooks', row: webhook, column }
 }
 
+interface WebhooksParts {
+  readonly store: WebhookStore
+  readonly sealing: Sealing
+  readonly clock: Clock
+  readonly codes: WebhookCodes
+  readonly allowsPrivate: boolean
+}
+
 /** An owner's endpoints: settings, secrets, the log of deliveries (spec D11). */
 export class Webhooks {
-  private readonly store: WebhookStore
-  private readonly sealing: Sealing
-  private readonly clock: Clock
-  private readonly codes: WebhookCodes
-  private readonly allowsPrivate: boolean
+  private readonly parts: WebhooksParts
   private readonly mutex = new KeyedMutex()
   private readonly tests = new Brake(TESTS_PER_MINUTE)
   private readonly resends = new Brake(RESENDS_PER_MINUTE)
@@ -63,22 +67,12 @@ export class Webhooks {
   private readonly repeatedCodes = new Brake(REPEATS_PER_DAY, DAY_MS)
 
   /** `allowsPrivate`: receivers may be private addresses, and need no https. */
-  constructor(parts: {
-    store: WebhookStore
-    sealing: Sealing
-    clock: Clock
-    codes: WebhookCodes
-    allowsPrivate: boolean
-  }) {
-    this.store = parts.store
-    this.sealing = parts.sealing
-    this.clock = parts.clock
-    this.codes = parts.codes
-    this.allowsPrivate = parts.allowsPrivate
+  constructor(parts: WebhooksParts) {
+    this.parts = parts
   }
 
   list(account: AccountId): Promise<readonly Webhook[]> {
-    return this.store.of(account)
+    return this.parts.store.of(account)
   }
 
   /** The secret is returned here and never again. The endpoint is sent a code, and events once the code came back. */
@@ -86,9 +80,9 @@ export class Webhooks {
     return this.mutex.take(owner.accountId, async () => {
       const broken = this.broken(owner, form)
       if (broken) return err(broken)
-      if ((await this.store.of(owner.accountId)).length >= MAX_WEBHOOKS)
+      if ((await this.parts.store.of(owner.accountId)).length >= MAX_WEBHOOKS)
         return err(failure('limit_reached', `An account can have ${MAX_WEBHOOKS} webhooks. Delete one first.`))
-      const createdAt = this.clock.now()
+      const createdAt = this.parts.clock.now()
       if (!this.sentCodes.take(owner.accountId, createdAt)) return err(tooManyCodes())
       const id = makeId('hook', createdAt)
       const secret = newSecret()
@@ -98,7 +92,7 @@ export class Webhooks {
         url: form.url,
         events: [...new Set(form.events)],
         status: 'active',
-        secret: this.sealing.seal(secret, webhookContext(id, 'secret')),
+        secret: this.parts.sealing.seal(secret, webhookContext(id, 'secret')),
         previousSecret: null,
         previousUntil: null,
         failingSince: null,
@@ -108,8 +102,8 @@ export class Webhooks {
         dropped: 0,
         app: owner.app ?? null,
       }
-      await this.store.create(webhook, this.audit(owner, 'webhook.create', webhook))
-      await this.store.addCode(codeDelivery(webhook, createdAt))
+      await this.parts.store.create(webhook, this.audit(owner, 'webhook.create', webhook))
+      await this.parts.store.addCode(codeDelivery(webhook, createdAt))
       return ok({ webhook, secret })
     })
   }
@@ -123,7 +117,7 @@ export class Webhooks {
       const isMoved = (form.url ?? webhook.url) !== webhook.url
       // The one who chooses the URL, or resumes an endpoint of a disconnected app, owns it.
       const isTaken = isMoved || (isResumed && webhook.app?.disconnectedAt != null)
-      const now = this.clock.now()
+      const now = this.parts.clock.now()
       if (isMoved && !this.sentCodes.take(owner.accountId, now)) return err(tooManyCodes())
       const change = {
         url: webhook.url,
@@ -134,22 +128,22 @@ export class Webhooks {
         ...(isTaken && { app: owner.app ?? null }),
       }
       const changed: Webhook = { ...webhook, ...change }
-      await this.store.update(webhook.id, change, this.audit(owner, 'webhook.change', changed, webhook))
-      if (isMoved) await this.store.addCode(codeDelivery(changed, now))
+      await this.parts.store.update(webhook.id, change, this.audit(owner, 'webhook.change', changed, webhook))
+      if (isMoved) await this.parts.store.addCode(codeDelivery(changed, now))
       return ok(changed)
     })
   }
 
   remove(owner: WebhookOwner, id: string): Outcome<Webhook> {
     return this.changing(owner, id, async (webhook) => {
-      await this.store.remove(webhook.id, this.audit(owner, 'webhook.delete', webhook))
+      await this.parts.store.remove(webhook.id, this.audit(owner, 'webhook.delete', webhook))
       return ok(webhook)
     })
   }
 
   /** Pauses what an app made that gave its access back. */
   pauseOfApp(holder: { readonly userId: string; readonly clientId: string }): Promise<void> {
-    return this.store.pauseOfApp(holder)
+    return this.parts.store.pauseOfApp(holder)
   }
 
   /** A new secret. The previous one signs as well for a day, so that the receiver can change over without a gap. */
@@ -158,12 +152,12 @@ export class Webhooks {
       const secret = newSecret()
       const previous = this.previousOf(webhook)
       const change = {
-        secret: this.sealing.seal(secret, webhookContext(webhook.id, 'secret')),
+        secret: this.parts.sealing.seal(secret, webhookContext(webhook.id, 'secret')),
         previousSecret: previous,
-        previousUntil: previous === null ? null : this.clock.now() + OVERLAP_MS,
+        previousUntil: previous === null ? null : this.parts.clock.now() + OVERLAP_MS,
       }
       const rotated: Webhook = { ...webhook, ...change }
-      await this.store.update(webhook.id, change, this.audit(owner, 'webhook.rotate', rotated))
+      await this.parts.store.update(webhook.id, change, this.audit(owner, 'webhook.rotate', rotated))
       return ok({ webhook: rotated, secret })
     })
   }
@@ -171,8 +165,8 @@ export class Webhooks {
   /** The secret as the previous one; null if no key opens it, so that a rotation is the way out. */
   private previousOf({ id, secret }: Webhook): string | null {
     try {
-      return this.sealing.seal(
-        this.sealing.open(secret, webhookContext(id, 'secret')).text,
+      return this.parts.sealing.seal(
+        this.parts.sealing.open(secret, webhookContext(id, 'secret')).text,
         webhookContext(id, 'previous_secret'),
       )
     } catch {
@@ -183,12 +177,12 @@ export class Webhooks {
   /** Sends an event without content, to try the endpoint. A success resumes one that was paused because it failed. */
   sendTest(owner: WebhookOwner, id: string): Outcome<Delivery> {
     return this.changing(owner, id, async (webhook) => {
-      const now = this.clock.now()
+      const now = this.parts.clock.now()
       const refused = webhook.failingSince === null || webhook.confirmedAt === null ? refuseUnlessActive(webhook) : null
       if (refused) return err(refused)
       if (!this.tests.take(owner.accountId, now)) return err(tooMany(`send ${TESTS_PER_MINUTE} test events`))
       const delivery = ownDelivery(TEST_EVENT, { webhook_id: webhook.id }, webhook.id, now)
-      await this.store.addDelivery(delivery)
+      await this.parts.store.addDelivery(delivery)
       return ok(delivery)
     })
   }
@@ -196,7 +190,7 @@ export class Webhooks {
   /** Sends a new code to an endpoint that waits for its confirmation. The one before no longer works. */
   sendCode(owner: WebhookOwner, id: string): Outcome<Delivery> {
     return this.changing(owner, id, async (webhook) => {
-      const now = this.clock.now()
+      const now = this.parts.clock.now()
       if (statusOf(webhook) !== 'unconfirmed')
         return err(failure('invalid_state', `This webhook is ${statusOf(webhook)}: it does not wait for a code.`))
       const isFree = this.sentCodes.isFree(owner.accountId, now)
@@ -204,7 +198,7 @@ export class Webhooks {
         return err(tooManyCodes())
       this.sentCodes.take(owner.accountId, now)
       const delivery = codeDelivery(webhook, now)
-      await this.store.addCode(delivery)
+      await this.parts.store.addCode(delivery)
       return ok(delivery)
     })
   }
@@ -212,15 +206,16 @@ export class Webhooks {
   /** Confirms an endpoint by the code that was sent to it. Idempotent: a confirmed one stays as it is. */
   confirm(owner: WebhookOwner, id: string, code: string): Outcome<Webhook> {
     return this.changing(owner, id, async (webhook) => {
-      const now = this.clock.now()
+      const now = this.parts.clock.now()
       if (webhook.confirmedAt !== null) return ok(webhook)
-      const sent = (await this.store.tryCode(webhook.id, TRIES_OF_A_CODE)) && (await this.store.lastCode(webhook.id))
+      const sent =
+        (await this.parts.store.tryCode(webhook.id, TRIES_OF_A_CODE)) && (await this.parts.store.lastCode(webhook.id))
       if (!sent || now >= sent.createdAt + RETRIED_MS)
         return err(failure('invalid_state', 'The code has expired or was tried too often. Send a new one.'))
-      if (!this.codes.matches(code, webhook, sent.id))
+      if (!this.parts.codes.matches(code, webhook, sent.id))
         return err(failure('invalid_parameter', 'This is not the newest code that was sent to the endpoint.', CODE))
       const confirmed: Webhook = { ...webhook, confirmedAt: now }
-      await this.store.confirm(webhook, now, this.audit(owner, 'webhook.confirm', confirmed))
+      await this.parts.store.confirm(webhook, now, this.audit(owner, 'webhook.confirm', confirmed))
       return ok(confirmed)
     })
   }
@@ -231,8 +226,8 @@ export class Webhooks {
     limit: number,
     after: DeliveryId | null,
   ): Outcome<readonly Delivery[]> {
-    const webhook = await this.store.byId(account, id as WebhookId) // any text: an unknown id finds nothing
-    return webhook ? ok(await this.store.deliveries(webhook.id, limit, after)) : err(unknownWebhook())
+    const webhook = await this.parts.store.byId(account, id as WebhookId) // any text: an unknown id finds nothing
+    return webhook ? ok(await this.parts.store.deliveries(webhook.id, limit, after)) : err(unknownWebhook())
   }
 
   /** Sends a delivery again, with the same event id and body. */
@@ -240,13 +235,13 @@ export class Webhooks {
     return this.changing(owner, id, async (webhook) => {
       const refused = refuseUnlessActive(webhook)
       if (refused) return err(refused)
-      const delivery = await this.store.delivery(webhook.id, deliveryId as DeliveryId) // as above
+      const delivery = await this.parts.store.delivery(webhook.id, deliveryId as DeliveryId) // as above
       if (!delivery) return err(failure('resource_not_found', 'This delivery does not exist.'))
       if (delivery.type === CONFIRM_EVENT) return err(failure('invalid_state', 'A code cannot be sent again.'))
-      const now = this.clock.now()
+      const now = this.parts.clock.now()
       if (!this.resends.take(owner.accountId, now)) return err(tooMany(`resend ${RESENDS_PER_MINUTE} deliveries`))
       const expiresAt = now + RETRIED_MS
-      await this.store.retry(delivery.id, now, expiresAt)
+      await this.parts.store.retry(delivery.id, now, expiresAt)
       return ok({ ...delivery, state: 'pending', nextAt: now, expiresAt, error: null })
     })
   }
@@ -257,7 +252,7 @@ export class Webhooks {
     change: (webhook: Webhook) => Promise<Result<T, Failure>>,
   ): Outcome<T> {
     return this.mutex.take(owner.accountId, async () => {
-      const webhook = await this.store.byId(owner.accountId, id as WebhookId) // any text: an unknown id finds nothing
+      const webhook = await this.parts.store.byId(owner.accountId, id as WebhookId) // any text: an unknown id finds nothing
       return webhook ? change(webhook) : err(unknownWebhook())
     })
   }
@@ -265,7 +260,7 @@ export class Webhooks {
   private broken({ account }: WebhookOwner, { url: text, events }: WebhookForm): Failure | null {
     const url = URL.parse(text)
     const isPlain = url !== null && url.username === '' && url.password === '' && url.hash === ''
-    const protocols = this.allowsPrivate ? ['https:', 'http:'] : ['https:']
+    const protocols = this.parts.allowsPrivate ? ['https:', 'http:'] : ['https:']
     if (!isPlain || !protocols.includes(url.protocol))
       return failure('invalid_parameter', 'The URL must be an https URL without user name and fragment.', {
         param: 'url',
@@ -280,7 +275,7 @@ export class Webhooks {
 
   private audit({ actor, accountId }: WebhookOwner, action: AuditAction, webhook: Webhook, previous?: Webhook) {
     const before = previous ? recorded(previous) : null
-    return auditEntry({ at: this.clock.now(), actor, accountId, action, detail: recorded(webhook), before })
+    return auditEntry({ at: this.parts.clock.now(), actor, accountId, action, detail: recorded(webhook), before })
   }
 }
 

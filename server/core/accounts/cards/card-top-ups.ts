@@ -59,37 +59,27 @@ export interface MissingTopUp extends Pick<CardState, 'state' | 'amount' | 'topU
   readonly bookable: boolean
 }
 
+interface CardTopUpsParts {
+  readonly card: CardCheckout
+  readonly claims: ClaimStore
+  readonly topUps: TopUps
+  readonly ledger: Ledger
+  readonly unknown: UnknownCheckoutStore
+  readonly clock: Clock
+  readonly onTrouble: (what: string, reason: string) => void
+}
+
 /**
  * Top-ups by card. The content of a webhook message is never trusted: the page, its refunds and its disputes are fetched from
  * the processor, and the ledger is corrected to match. Two jobs make up for lost messages: one settles open pages with
  * `fateOf`, and a daily one runs `compareAll`.
  */
 export class CardTopUps {
-  private readonly card: CardCheckout
-  private readonly claims: ClaimStore
-  private readonly topUps: TopUps
-  private readonly ledger: Ledger
-  private readonly unknown: UnknownCheckoutStore
-  private readonly clock: Clock
+  private readonly parts: CardTopUpsParts
   private readonly mutex = new KeyedMutex()
-  private readonly onTrouble: (what: string, reason: string) => void
 
-  constructor(parts: {
-    card: CardCheckout
-    claims: ClaimStore
-    topUps: TopUps
-    ledger: Ledger
-    unknown: UnknownCheckoutStore
-    clock: Clock
-    onTrouble: (what: string, reason: string) => void
-  }) {
-    this.card = parts.card
-    this.claims = parts.claims
-    this.topUps = parts.topUps
-    this.ledger = parts.ledger
-    this.unknown = parts.unknown
-    this.clock = parts.clock
-    this.onTrouble = parts.onTrouble
+  constructor(parts: CardTopUpsParts) {
+    this.parts = parts
   }
 
   /** Opens a payment page. Its claim is durable before the page's URL is returned. */
@@ -99,9 +89,9 @@ export class CardTopUps {
     amount: Money,
     requestId: RequestId,
   ): Promise<{ claim: Claim; url: string }> {
-    const now = this.clock.now()
+    const now = this.parts.clock.now()
     const id = makeId('pay', now)
-    const page = await this.card.open({ id, account, email, amount })
+    const page = await this.parts.card.open({ id, account, email, amount })
     const key = keyOf(page.id)
     const newClaim = topUpClaim({
       id,
@@ -117,17 +107,17 @@ export class CardTopUps {
       leaseUntil: page.expiresAt + EXPIRY_GRACE_MS,
       createdAt: now,
     })
-    const taken = await this.claims.take(newClaim, now)
+    const taken = await this.parts.claims.take(newClaim, now)
     // From here on only the processor knows whether it is paid.
-    if (taken.kind !== 'refused') await this.claims.settling(key, taken.attempt, now)
-    const claim = await this.claims.find(key)
+    if (taken.kind !== 'refused') await this.parts.claims.settling(key, taken.attempt, now)
+    const claim = await this.parts.claims.find(key)
     if (!claim) throw new Error(`top-up ${id} was not written`)
     return { claim, url: page.url }
   }
 
   private async pageOf(message: CardMessage): Promise<string | null> {
     if (message.kind === 'other') return null
-    return message.kind === 'page' ? message.id : this.card.pageOf(message.payment)
+    return message.kind === 'page' ? message.id : this.parts.card.pageOf(message.payment)
   }
 
   /** Handles a signed webhook message. Idempotent, in any order, also concurrently. */
@@ -135,15 +125,18 @@ export class CardTopUps {
     const page = await this.pageOf(message)
     if (!page) return
     await this.reconcilePage(page)
-    if (!(await this.claims.find(keyOf(page)))) await this.keepUnknown(page)
+    if (!(await this.parts.claims.find(keyOf(page)))) await this.keepUnknown(page)
   }
 
   /** A page of ours that the database does not know: kept and reported, because somebody may have paid on it. */
   private async keepUnknown(page: string): Promise<void> {
-    const topUp = await this.card.topUpOn(page)
+    const topUp = await this.parts.card.topUpOn(page)
     if (!topUp) return
-    if (await this.unknown.keep(page, topUp.id, this.clock.now()))
-      this.onTrouble('card', `the page ${page} of top-up ${topUp.id} is unknown here. Run "gateway operator reconcile"`)
+    if (await this.parts.unknown.keep(page, topUp.id, this.parts.clock.now()))
+      this.parts.onTrouble(
+        'card',
+        `the page ${page} of top-up ${topUp.id} is unknown here. Run "gateway operator reconcile"`,
+      )
   }
 
   /**
@@ -153,13 +146,13 @@ export class CardTopUps {
   async missing(): Promise<{ readonly pages: readonly MissingTopUp[]; readonly isComplete: boolean }> {
     const pages: MissingTopUp[] = []
     let isComplete = true
-    for (const { page, firstAt } of await this.unknown.unresolved()) {
+    for (const { page, firstAt } of await this.parts.unknown.unresolved()) {
       try {
         pages.push({ page, firstAt, ...(await this.missingState(page)) })
       } catch (error) {
         if (!isUnavailable(error)) throw error
         isComplete = false
-        this.onTrouble('card', `the page ${page}, which is unknown here, could not be read: ${reasonOf(error)}`)
+        this.parts.onTrouble('card', `the page ${page}, which is unknown here, could not be read: ${reasonOf(error)}`)
       }
     }
     return { pages, isComplete }
@@ -167,16 +160,16 @@ export class CardTopUps {
 
   private async missingState(page: string): Promise<Pick<MissingTopUp, 'state' | 'amount' | 'topUp' | 'bookable'>> {
     // One that the processor does not know any more can never be paid.
-    if (!(await this.card.topUpOn(page))) return { state: 'expired', amount: ZERO, topUp: null, bookable: false }
-    const { state, amount, currency, topUp } = await this.card.state(page)
+    if (!(await this.parts.card.topUpOn(page))) return { state: 'expired', amount: ZERO, topUp: null, bookable: false }
+    const { state, amount, currency, topUp } = await this.parts.card.state(page)
     const isPaid = state === 'paid' && currency === 'USD' && amount > 0
-    const isKnown = topUp !== null && (await this.ledger.balance(topUp.account)) !== null
+    const isKnown = topUp !== null && (await this.parts.ledger.balance(topUp.account)) !== null
     return { state, amount, topUp, bookable: isPaid && isKnown && (await this.isOnlyPage(page, topUp.id)) }
   }
 
   /** Whether no other page has this top-up: a second one would book its money twice. */
   private async isOnlyPage(page: string, topUp: PaymentId): Promise<boolean> {
-    const claim = await this.claims.byId(topUp)
+    const claim = await this.parts.claims.byId(topUp)
     return claim === null || claim.transaction === page
   }
 
@@ -187,7 +180,7 @@ export class CardTopUps {
   async bookMissing(missing: readonly MissingTopUp[]): Promise<number> {
     let booked = 0
     for (const { page, topUp, amount, state, bookable } of missing) {
-      const now = this.clock.now()
+      const now = this.parts.clock.now()
       if (bookable && topUp) {
         const { id, account } = topUp
         if (!(await this.isOnlyPage(page, id))) continue
@@ -204,13 +197,13 @@ export class CardTopUps {
           leaseUntil: now,
           createdAt: now,
         })
-        const taken = await this.claims.take(claim, now)
-        if (taken.kind !== 'refused') await this.claims.settling(claim.key, taken.attempt, now)
+        const taken = await this.parts.claims.take(claim, now)
+        if (taken.kind !== 'refused') await this.parts.claims.settling(claim.key, taken.attempt, now)
         await this.reconcilePage(page)
-        if ((await this.claims.find(claim.key))?.state !== 'served') continue
+        if ((await this.parts.claims.find(claim.key))?.state !== 'served') continue
         booked++
       }
-      if (bookable || state === 'expired') await this.unknown.resolve(page, now)
+      if (bookable || state === 'expired') await this.parts.unknown.resolve(page, now)
     }
     return booked
   }
@@ -220,11 +213,11 @@ export class CardTopUps {
    * lost messages. Stops early, with `complete` false, when the processor keeps failing.
    */
   async compareAll(onProgress: (compared: number) => void): Promise<CardComparison> {
-    const since = this.clock.now() - LOOK_BACK_MS
+    const since = this.parts.clock.now() - LOOK_BACK_MS
     const sums = { compared: 0, corrected: 0, failed: 0 }
     let failedInARow = 0
     const filter = { state: 'served', account: null, purpose: 'top_up' } as const
-    for await (const claim of pagedRows((cursor) => this.claims.list(filter, PAGE_SIZE, cursor))) {
+    for await (const claim of pagedRows((cursor) => this.parts.claims.list(filter, PAGE_SIZE, cursor))) {
       if (claim.createdAt < since) break
       if (claim.method !== 'card') continue
       try {
@@ -232,7 +225,7 @@ export class CardTopUps {
         failedInARow = 0
       } catch (error) {
         sums.failed++
-        this.onTrouble('card', `${claim.id} could not be compared with the card processor: ${reasonOf(error)}`)
+        this.parts.onTrouble('card', `${claim.id} could not be compared with the card processor: ${reasonOf(error)}`)
         if (++failedInARow === MAX_FAILURES_IN_A_ROW) return { ...sums, complete: false }
       }
       if (++sums.compared % PAGE_SIZE === 0) onProgress(sums.compared)
@@ -242,11 +235,11 @@ export class CardTopUps {
 
   /** The outcome of a payment page, for the job. */
   async fateOf(claim: Pick<Claim, 'id' | 'transaction' | 'amount'>): Promise<PaymentFate> {
-    const { state, amount, currency, payment } = await this.card.state(claim.transaction)
+    const { state, amount, currency, payment } = await this.parts.card.state(claim.transaction)
     if (state === 'open') return { kind: 'open' }
     if (state === 'expired') return { kind: 'never' }
     if (amount === claim.amount && currency === 'USD' && payment) return { kind: 'settled', reference: payment }
-    this.onTrouble('card', `${claim.id} was paid in a different amount or currency than requested`)
+    this.parts.onTrouble('card', `${claim.id} was paid in a different amount or currency than requested`)
     return { kind: 'open' }
   }
 
@@ -256,13 +249,13 @@ export class CardTopUps {
    */
   reconcilePage(page: string): Promise<number> {
     return this.mutex.take(page, async () => {
-      const claim = await this.claims.find(keyOf(page))
+      const claim = await this.parts.claims.find(keyOf(page))
       const paid = claim && (await this.paid(claim))
       if (!paid?.account || !paid.reference) return 0
       let corrected = 0
-      for (const cardReturn of await this.card.returns(paid.reference)) {
+      for (const cardReturn of await this.parts.card.returns(paid.reference)) {
         if (isDoubtful(cardReturn, paid))
-          this.onTrouble(
+          this.parts.onTrouble(
             'card',
             `what the card processor says of ${cardReturn.id} (${paid.id}) cannot be right; not booked`,
           )
@@ -277,20 +270,21 @@ export class CardTopUps {
     if (claim.state === 'served') return claim
     // A claim that was given up is checked too: if its page was paid after all, the money belongs to its owner.
     const fate = await this.fateOf(claim)
-    if (fate.kind === 'never') await this.claims.release(claim.key, 'the page expired', false, this.clock.now())
+    if (fate.kind === 'never')
+      await this.parts.claims.release(claim.key, 'the page expired', false, this.parts.clock.now())
     if (fate.kind !== 'settled') return null
-    if (!(await this.topUps.book(claim.key, fate.reference))) throw new NotBooked(claim.id)
-    return this.claims.find(claim.key)
+    if (!(await this.parts.topUps.book(claim.key, fate.reference))) throw new NotBooked(claim.id)
+    return this.parts.claims.find(claim.key)
   }
 
   /** Compares a page with the ledger, and changes nothing. */
   async compare(listed: ListedPage): Promise<readonly CardDifference[]> {
     const { id: page, topUp, state, amount, currency } = listed
-    const claim = await this.claims.find(keyOf(page))
+    const claim = await this.parts.claims.find(keyOf(page))
     const subject = { page, payment: claim?.id ?? topUp.id, account: claim?.account ?? topUp.account }
     if (!claim) {
       // An open page that is unknown may be paid yet; an expired one never was.
-      if (state !== 'expired') await this.unknown.keep(page, topUp.id, this.clock.now())
+      if (state !== 'expired') await this.parts.unknown.keep(page, topUp.id, this.parts.clock.now())
       return []
     }
     if (claim.state !== 'served') {
@@ -298,10 +292,10 @@ export class CardTopUps {
       return state === 'paid' ? [{ ...subject, what, id: page, atProcessor: amount, here: ZERO }] : []
     }
     const differences: CardDifference[] = []
-    for (const cardReturn of claim.reference ? await this.card.returns(claim.reference) : []) {
+    for (const cardReturn of claim.reference ? await this.parts.card.returns(claim.reference) : []) {
       const { kind, id, ours } = cardReturn
       const taken = takenBy(cardReturn, claim)
-      const { takenBack } = await this.ledger.booked(returnReference(id, ours))
+      const { takenBack } = await this.parts.ledger.booked(returnReference(id, ours))
       const what = isDoubtful(cardReturn, claim) ? 'doubtful' : kind
       if (what === 'doubtful' || taken !== takenBack)
         differences.push({ ...subject, what, id, atProcessor: taken, here: takenBack })
@@ -316,20 +310,20 @@ export class CardTopUps {
     const amount = takenBy(cardReturn, paid)
     // The money of a refund that was asked for here was booked before the processor was asked.
     const name = returnReference(id, ours)
-    const { references, takenBack } = await this.ledger.booked(name)
+    const { references, takenBack } = await this.parts.ledger.booked(name)
     if (amount === takenBack) return false
     // The reference numbers the corrections, so that two made from the same ledger state cannot both be booked.
     const reference = references.length === 0 ? name : `${name}:${references.length}`
     const booked =
       amount > takenBack
-        ? await this.ledger.takeBack({
+        ? await this.parts.ledger.takeBack({
             account,
             kind,
             reference,
             amount: minus(amount, takenBack),
             description: `${TAKEN_BACK[kind]} ${topUp}`,
           })
-        : await this.ledger.credit({
+        : await this.parts.ledger.credit({
             account,
             kind,
             reference,

@@ -21,36 +21,30 @@ import {
 
 type Outcome = Promise<Result<LimitRequest, Failure>>
 
+interface LimitRequestsParts {
+  readonly store: LimitRequestStore
+  readonly accounts: AccountStore
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly events: EventPublisher
+}
+
 /**
  * Requests for higher limits, from the owner's form to the operator's decision (spec 8, spec D4). An account has at most one
  * open request. An approval and the changed account are one commit and apply to the next request.
  */
 export class LimitRequests {
-  private readonly store: LimitRequestStore
-  private readonly accounts: AccountStore
-  private readonly ledger: Ledger
-  private readonly clock: Clock
-  private readonly events: EventPublisher
+  private readonly parts: LimitRequestsParts
   private readonly mutex = new KeyedMutex()
 
-  constructor(parts: {
-    store: LimitRequestStore
-    accounts: AccountStore
-    ledger: Ledger
-    clock: Clock
-    events: EventPublisher
-  }) {
-    this.store = parts.store
-    this.accounts = parts.accounts
-    this.ledger = parts.ledger
-    this.clock = parts.clock
-    this.events = parts.events
+  constructor(parts: LimitRequestsParts) {
+    this.parts = parts
   }
 
   async open(owner: KeyOwner, sent: Submitted<LimitRequestForm>): Outcome {
     const form = accepted(sent, brokenLimitRequestRules(sent.form, limitsOf(owner.tier)))
     if (!form.ok) return form
-    const at = this.clock.now()
+    const at = this.parts.clock.now()
     const request: LimitRequest = {
       ...form.value,
       id: makeId('lim', at),
@@ -62,7 +56,7 @@ export class LimitRequests {
     }
     const { peakRpm, peakTpm } = request
     const audit = this.audit(owner.actor, owner.accountId, 'limits.request', { id: request.id, peakRpm, peakTpm })
-    if (await this.store.open(request, audit)) return ok(request)
+    if (await this.parts.store.open(request, audit)) return ok(request)
     return err(
       failure('invalid_state', 'You already have a pending request. Wait for its decision before you send another.'),
     )
@@ -73,14 +67,14 @@ export class LimitRequests {
     limit: number,
     after: LimitRequestId | null,
   ): Promise<readonly LimitRequest[]> {
-    return this.store.list(filter, limit, after)
+    return this.parts.store.list(filter, limit, after)
   }
 
   /** Moves the account to Growth, or gives it custom `limits` (Enterprise). */
   approve(actor: Actor, id: string, reason: string | null, limits: Limits | null): Outcome {
     return this.decide(actor, id, 'approved', reason, async (account) => {
       if (limits) return ok({ ...account, customLimits: limits })
-      const balance = await this.ledger.balance(account.id)
+      const balance = await this.parts.ledger.balance(account.id)
       const tier = tierOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO })
       if (tier === 'growth' || tier === 'enterprise')
         return err(failure('invalid_state', `The account is already ${tier}. Name the limits that it should have.`))
@@ -101,24 +95,24 @@ export class LimitRequests {
     change: (account: Account) => Promise<Result<Account | null, Failure>>,
   ): Outcome {
     return this.mutex.take(id, async () => {
-      const request = await this.store.byId(id as LimitRequestId) // safe for any text: an unknown id finds nothing
-      const account = request && (await this.accounts.byId(request.accountId))
+      const request = await this.parts.store.byId(id as LimitRequestId) // safe for any text: an unknown id finds nothing
+      const account = request && (await this.parts.accounts.byId(request.accountId))
       if (!request || !account) return err(failure('resource_not_found', 'This request does not exist.'))
       if (request.status !== 'pending')
         return err(failure('invalid_state', `This request was already ${request.status}.`))
       const changed = await change(account)
       if (!changed.ok) return changed
-      const decided: LimitRequest = { ...request, status, reason, decidedAt: this.clock.now() }
+      const decided: LimitRequest = { ...request, status, reason, decidedAt: this.parts.clock.now() }
       const customLimits = changed.value?.customLimits ?? null
       const detail = { id, reason, ...(customLimits && { customLimits }) }
-      await this.store.decide(decided, changed.value, this.audit(actor, account.id, `limits.${status}`, detail))
-      this.events.publish(account.id, { type: 'tier' })
+      await this.parts.store.decide(decided, changed.value, this.audit(actor, account.id, `limits.${status}`, detail))
+      this.parts.events.publish(account.id, { type: 'tier' })
       return ok(decided)
     })
   }
 
   private audit(actor: Actor, accountId: AccountId, action: AuditAction, detail: Record<string, unknown>): AuditEntry {
-    const at = this.clock.now()
+    const at = this.parts.clock.now()
     return auditEntry({ at, actor, accountId, action, detail })
   }
 }

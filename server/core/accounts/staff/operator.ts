@@ -13,35 +13,27 @@ import { err, ok, type Result } from '../../result'
 import { type Account, type StaffRole, staffRole } from '../account'
 import type { AccountStore } from '../store'
 
+interface OperatorParts {
+  readonly accounts: AccountStore
+  readonly prices: PriceStore
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly events: EventPublisher
+  readonly audit: AuditTrail
+  /** Whether another account is operator and not closed. */
+  readonly hasOperatorBeside: (account: AccountId) => Promise<boolean>
+}
+
 /** The operator's commands (spec D4, D5). When a promise resolves, the change is durable and in the audit log. */
 export class Operator {
-  private readonly accounts: AccountStore
-  private readonly prices: PriceStore
-  private readonly ledger: Ledger
-  private readonly clock: Clock
-  private readonly events: EventPublisher
+  private readonly parts: OperatorParts
   private readonly trail: AuditTrail
-  private readonly hasOperatorBeside: (account: AccountId) => Promise<boolean>
   private readonly mutex = new KeyedMutex()
   private readonly roles = new KeyedMutex()
 
-  constructor(parts: {
-    accounts: AccountStore
-    prices: PriceStore
-    ledger: Ledger
-    clock: Clock
-    events: EventPublisher
-    audit: AuditTrail
-    /** Whether another account is operator and not closed. */
-    hasOperatorBeside: (account: AccountId) => Promise<boolean>
-  }) {
-    this.accounts = parts.accounts
-    this.prices = parts.prices
-    this.ledger = parts.ledger
-    this.clock = parts.clock
-    this.events = parts.events
+  constructor(parts: OperatorParts) {
+    this.parts = parts
     this.trail = parts.audit
-    this.hasOperatorBeside = parts.hasOperatorBeside
   }
 
   /** Adds credit. A `reference` is never booked twice. */
@@ -53,16 +45,16 @@ export class Operator {
     reference: string,
   ): Promise<Result<Account, Failure>> {
     return this.mutex.take(id, async () => {
-      const account = await this.accounts.byId(id)
+      const account = await this.parts.accounts.byId(id)
       if (!account) return err(noAccount(id))
       if (account.closedAt !== null) return err(CLOSED)
       // A balance beyond 2^53 could be written but not read back, and the next start would fail.
-      const balance = await this.ledger.balance(id)
+      const balance = await this.parts.ledger.balance(id)
       if (!Number.isSafeInteger((balance?.posted ?? 0) + amount))
         return err(
           failure('invalid_parameter', 'The balance would exceed what the ledger can hold. Grant a smaller amount.'),
         )
-      const granted = await this.ledger.credit({
+      const granted = await this.parts.ledger.credit({
         account: id,
         part: 'credit',
         kind: 'grant',
@@ -86,9 +78,9 @@ export class Operator {
     note: string,
     reference: string,
   ): Promise<Result<Account, Failure>> {
-    const account = await this.accounts.byId(id)
+    const account = await this.parts.accounts.byId(id)
     if (!account) return err(noAccount(id))
-    const booked = await this.ledger.debit({
+    const booked = await this.parts.ledger.debit({
       account: id,
       amount,
       description: note,
@@ -99,7 +91,7 @@ export class Operator {
     if (booked.error === 'already_booked')
       return err(failure('invalid_state', `A debit with reference ${reference} was already booked.`))
     if (booked.error !== 'insufficient') return err(notBooked('debit'))
-    const available = formatUsd((await this.ledger.balance(id))?.available ?? ZERO)
+    const available = formatUsd((await this.parts.ledger.balance(id))?.available ?? ZERO)
     return err(failure('invalid_state', `Only ${available} USD is available; the rest is held by calls in progress.`))
   }
 
@@ -108,10 +100,10 @@ export class Operator {
     actor: Actor,
     { account: id, request, amount, note }: ChargeToRefund,
   ): Promise<Result<{ readonly account: Account; readonly refunded: Money }, Failure>> {
-    const account = await this.accounts.byId(id)
+    const account = await this.parts.accounts.byId(id)
     if (!account) return err(noAccount(id))
     if (account.closedAt !== null) return err(CLOSED)
-    const booked = await this.ledger.refundCharge({
+    const booked = await this.parts.ledger.refundCharge({
       account: id,
       request,
       amount,
@@ -141,25 +133,25 @@ export class Operator {
   /** Gives a role to an account, or takes it. The last operator keeps theirs. Runs one at a time, so that two cannot both leave. */
   setRole(actor: Actor, id: AccountId, role: StaffRole | null): Promise<Result<Account, Failure>> {
     return this.roles.take('roles', async () => {
-      const previous = await this.accounts.byId(id)
+      const previous = await this.parts.accounts.byId(id)
       const isClosed = previous !== null && previous.closedAt !== null
       if (isClosed && role) return err(CLOSED)
       const isLeaving = previous?.operator === true && !isClosed && role !== 'operator'
-      if (isLeaving && !(await this.hasOperatorBeside(id))) return err(LAST_OPERATOR)
+      if (isLeaving && !(await this.parts.hasOperatorBeside(id))) return err(LAST_OPERATOR)
       return this.changeRole(actor, id, role, 'account.role', { role })
     })
   }
 
   /** From the next request on, the account's keys, apps and sessions are refused with the reason. Its money stays. */
   async suspend(actor: Actor, id: AccountId, reason: string): Promise<Result<Account, Failure>> {
-    const at = this.clock.now()
+    const at = this.parts.clock.now()
     const suspended = await this.change(actor, id, 'account.suspend', { reason }, (account) =>
       staffRole(account)
         ? err(failure('invalid_state', 'Operators and support cannot be suspended. Take the role away first.'))
         : ok({ ...account, suspension: { at: account.suspension?.at ?? at, reason } }),
     )
     // Open pages of the owner end now instead of at their next request.
-    if (suspended.ok) this.events.publish(id, { type: 'session' })
+    if (suspended.ok) this.parts.events.publish(id, { type: 'session' })
     return suspended
   }
 
@@ -168,7 +160,7 @@ export class Operator {
    * `forfeited`: its balance.
    */
   close(actor: Actor, id: AccountId, forfeited: Money): Promise<Result<Account, Failure>> {
-    const closedAt = this.clock.now()
+    const closedAt = this.parts.clock.now()
     return this.change(actor, id, 'account.close', { forfeited_micros_usd: forfeited }, (account) =>
       // The reason of a suspension may say who somebody is.
       ok({ ...account, closedAt, suspension: account.suspension && { ...account.suspension, reason: CLOSED.message } }),
@@ -190,10 +182,10 @@ export class Operator {
     accountId: AccountId | null,
     amount: Money | null,
   ): Promise<Result<PriceOverride, Failure>> {
-    const at = this.clock.now()
+    const at = this.parts.clock.now()
     const override: PriceOverride = { id: makeId('price', at), operation, accountId, amount, at }
-    const before = { operation, amount: this.prices.newest(operation, accountId)?.amount ?? null }
-    await this.prices.add(override, this.audit(actor, accountId, 'price.set', { operation, amount }, before))
+    const before = { operation, amount: this.parts.prices.newest(operation, accountId)?.amount ?? null }
+    await this.parts.prices.add(override, this.audit(actor, accountId, 'price.set', { operation, amount }, before))
     return ok(override)
   }
 
@@ -225,13 +217,13 @@ export class Operator {
     next: (account: Account) => Result<Account, Failure>,
   ): Promise<Result<Account, Failure>> {
     return this.mutex.take(id, async () => {
-      const account = await this.accounts.byId(id)
+      const account = await this.parts.accounts.byId(id)
       if (!account) return err(noAccount(id))
       if (account.closedAt !== null) return action === 'account.close' ? ok(account) : err(CLOSED)
       const changed = next(account)
       if (!changed.ok) return changed
-      await this.accounts.update(changed.value, this.audit(actor, id, action, detail, before(account, detail)))
-      this.events.publish(id, { type: 'tier' })
+      await this.parts.accounts.update(changed.value, this.audit(actor, id, action, detail, before(account, detail)))
+      this.parts.events.publish(id, { type: 'tier' })
       return changed
     })
   }
@@ -244,13 +236,13 @@ export class Operator {
     detail: Record<string, unknown>,
   ): Promise<Result<Account, Failure>> {
     return this.mutex.take(id, async () => {
-      const account = await this.accounts.byId(id)
+      const account = await this.parts.accounts.byId(id)
       if (!account) return err(noAccount(id))
       if (account.suspension && role)
         return err(failure('invalid_state', 'This account is suspended. Lift the suspension first.'))
       const audit = this.audit(actor, id, action, detail, before(account, detail))
-      const changed = await this.accounts.setRole(account, role, audit)
-      this.events.publish(id, { type: 'tier' })
+      const changed = await this.parts.accounts.setRole(account, role, audit)
+      this.parts.events.publish(id, { type: 'tier' })
       return ok(changed)
     })
   }
@@ -262,7 +254,7 @@ export class Operator {
     detail: Record<string, unknown>,
     before: Record<string, unknown> | null = null,
   ): AuditEntry {
-    const at = this.clock.now()
+    const at = this.parts.clock.now()
     return auditEntry({ at, actor, accountId, action, detail, before })
   }
 }
