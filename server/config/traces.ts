@@ -64,12 +64,6 @@ export const TRACES = group(
     OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
     OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol,
     OTEL_EXPORTER_OTLP_TIMEOUT: integer({ default: 10_000, min: 1, max: MAX_MS, doc: 'Milliseconds per request' }),
-    OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: integer({
-      default: null,
-      min: 1,
-      max: MAX_MS,
-      doc: 'The same for traces; takes precedence',
-    }),
     OTEL_TRACES_EXPORTER: choice({ default: 'otlp', values: ['otlp', 'none'], doc: '`none` turns traces off' }),
     OTEL_SDK_DISABLED: text({ default: 'false', doc: '`true` turns traces off' }),
     OTEL_SERVICE_NAME: text({ otherwise: `\`${SERVICE}\``, doc: '`service.name` of the traces' }),
@@ -124,7 +118,7 @@ export function traceSettings(read: Read): TraceSettings | null {
       ...settings.OTEL_EXPORTER_OTLP_HEADERS.of(read),
       ...settings.OTEL_EXPORTER_OTLP_TRACES_HEADERS.of(read),
     },
-    timeoutMs: settings.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT.of(read) ?? settings.OTEL_EXPORTER_OTLP_TIMEOUT.of(read),
+    timeoutMs: settings.OTEL_EXPORTER_OTLP_TIMEOUT.of(read),
     resource: {
       ...resource,
       'service.name': settings.OTEL_SERVICE_NAME.of(read) ?? resource['service.name'] ?? SERVICE,

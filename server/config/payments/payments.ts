@@ -50,7 +50,6 @@ export const PAYMENTS = group(
     PAYMENTS_TOKEN: chainAddress({ doc: "The token's contract. A whole token is a dollar" }),
     PAYMENTS_RECIPIENT: chainAddress({ doc: "The recipient's address" }),
     PAYMENTS_TOKEN_DECIMALS: integer({ default: 6, min: 6, max: 18, doc: 'Decimals of the token, 6 to 18' }),
-    PAYMENTS_REALM: text({ otherwise: 'host of `BASE_URL`', doc: 'Realm named in challenges' }),
     PAYMENTS_SECRET: text({
       secret: true,
       is: /^.{32,}$/,
@@ -75,7 +74,7 @@ export const PAYMENTS = group(
 /** Reads the settings of per-request payments (spec 5.3). */
 export function paymentSettings(read: Read, surroundings: Surroundings): PaymentSettings {
   const { secretKey, baseUrl } = surroundings
-  const { PAYMENTS_SECRET, PAYMENTS_REALM, PAYMENTS_ATTEMPTS_RPM } = PAYMENTS.settings
+  const { PAYMENTS_SECRET, PAYMENTS_ATTEMPTS_RPM } = PAYMENTS.settings
   const secret = Buffer.from(hkdfSync('sha256', secretKey, '', 'gateway payment challenges v1', 32)).toString('hex')
   const evm = evmSettings(read, surroundings.environment === 'production')
   const mode = paymentMode(read, evm, surroundings)
@@ -85,7 +84,7 @@ export function paymentSettings(read: Read, surroundings: Surroundings): Payment
     evm: mode === 'off' ? null : evm,
     sandboxTopUps: sandboxTopUps(read, rail, surroundings),
     secret: PAYMENTS_SECRET.of(read) ?? secret,
-    realm: PAYMENTS_REALM.of(read) ?? new URL(baseUrl).hostname,
+    realm: new URL(baseUrl).hostname,
     attemptsPerMinute: PAYMENTS_ATTEMPTS_RPM.of(read),
   }
 }

@@ -53,7 +53,10 @@ export interface ListRule extends Common {
 }
 export type ParameterRule = TextRule | IntegerRule | NumberRule | BooleanRule | EnumRule | ListRule
 
-/** An operation's parameters by wire name. Validation, documentation and the MCP schema are generated from it. */
+/**
+ * An operation's parameters by wire name. Validation, documentation and the MCP schema are generated from it. Not a TypeBox schema,
+ * because core imports no package and the rules in words, defaults and letter case have no place in one.
+ */
 export type ParameterTable = Readonly<Record<string, ParameterRule>>
 
 type ValueOf<R> = R extends { kind: 'integer' | 'number' }
