@@ -1,11 +1,9 @@
 import { join } from 'node:path'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
-import { agentInterfaces } from './compose/agents'
 import { composeImported } from './compose/apis/imported-apis'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
-import { closing } from './compose/closing'
 import { type ComposedCore, composeCore, STOPWATCH } from './compose/core'
 import { composeGuide } from './compose/guide'
 import { composeIdentity } from './compose/identity'
@@ -15,8 +13,6 @@ import { faultLog } from './compose/observing/log-lines'
 import { composeTelemetry, openMetricsEndpoint } from './compose/observing/telemetry'
 import { ownerSettings } from './compose/owner-mail'
 import { composeBilling } from './compose/payments/billing'
-import { composePipeline } from './compose/pipeline'
-import { composeRetention } from './compose/retention'
 import { indexSources } from './compose/search/index-sources'
 import { SearchIndex } from './compose/search/search-index'
 import { openWebsearch } from './compose/search/websearch'
@@ -27,6 +23,7 @@ import { composeWebhooks } from './compose/webhooks'
 import type { Config } from './config'
 import type { Limiter } from './core/limits/limiter'
 import { type Limits, TIER_LIMITS } from './core/limits/tier'
+import { formatUsd } from './core/money'
 import type { Telemetry } from './core/telemetry/telemetry'
 import { OwnerSessions } from './http/middleware/caller/owner-session'
 import { RequestBudgets } from './http/middleware/caller/request-budgets'
@@ -37,7 +34,13 @@ import { securedBy } from './http/middleware/secured-by'
 import { Thumbnails } from './http/search/thumbnails'
 import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
+import { UsageAnswers } from './http/usage/usage-answers'
 import { startDayClosings } from './jobs/day-closings'
+import { startRetention } from './jobs/retention'
+import type { Log } from './log'
+import { Drains } from './pipeline/drains'
+import { OpenCalls } from './pipeline/open-calls'
+import type { PipelineDeps } from './pipeline/paid-call'
 
 const ROOT = join(import.meta.dir, '..')
 /** Where the build puts the dashboard. */
@@ -116,13 +119,34 @@ async function composeSelling(
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
   const billing = await composeBilling(config, { ...core, clock, log, telemetry })
   const { limiter, ledger, journal, charges, prices } = core
-  const pipeline = composePipeline(
-    { limiter, ledger, journal, charges, prices, ...billing.paying, clock, telemetry },
-    log,
-  )
+  const pipeline: PipelineDeps = {
+    ...billing.paying,
+    limiter,
+    ledger,
+    journal,
+    charges,
+    prices,
+    clock,
+    telemetry,
+    drains: new Drains(),
+    openCalls: new OpenCalls(),
+    ...troubleLog(log),
+  }
   const models = composeModels(config, core.stores, pipeline, { ...core, search: providers.context, log })
   const imported = await composeImported(config, { ...core, pipeline, ownOrigins: people.ownOrigins, clock, log })
   return { providers, billing, pipeline, models, imported }
+}
+
+function troubleLog(log: Log): Pick<PipelineDeps, 'onTrouble' | 'onOverrun'> {
+  return {
+    onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
+    onOverrun: (requestId, model, amount) =>
+      log.error('a model call cost more than was held; the gateway bears the difference', {
+        requestId,
+        model,
+        usd: formatUsd(amount),
+      }),
+  }
 }
 
 /** What runs by the clock: events, old rows, closings of the books and backups. */
@@ -131,7 +155,7 @@ function composeUpkeep(config: Config, surroundings: Surroundings, core: Compose
   const { stores } = core
   return {
     webhooks: composeWebhooks(config, { ...core, ...mailers, clock, log }),
-    retention: composeRetention(config, { stores, clock, stopwatch, log }),
+    retention: startRetention({ store: stores.retention, days: config.retention, clock, stopwatch }, log),
     dayClosings: startDayClosings({ closing: stores.dayClosing, clock, stopwatch }, log),
     backups: composeBackups(config, { ...surroundings, stores }),
   }
@@ -143,7 +167,7 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
   const { billing } = selling
   const { ownOrigins } = people
   const { identity } = people.routes
-  const { baseUrl } = config
+  const { baseUrl, isLoopback, corsOrigins } = config
   const { budgets, ...limits } = requestLimits(config, core.limiter)
   const auth = { ...core, ...limits, ...selling.billing.auth, clock }
   const now = () => clock.now()
@@ -158,15 +182,18 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     ...upkeep.webhooks.routes,
     ...upkeep.backups.commands,
     ...linked,
-    ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
     network: () => billing.moneyIn.rail.network(),
     published: () => billing.moneyIn.rail.published(),
     recentCalls: () => observed.recent.read(),
     journalState: () => core.stores.journalState(),
     readyState: () => readiness.state(),
     backupReading: () => ({ ...upkeep.backups.commands.backups.reading(), isScheduled: config.backup.to !== null }),
+    usage: new UsageAnswers({ ledger: core.ledger, reports: core.reports, identity, now }),
     budgets,
     baseUrl,
+    isLoopback,
+    ownOrigins,
+    corsOrigins,
     gate: new Gate({ auth, journal: core.journal, telemetry: observed.telemetry, baseUrl, unread: core.unread }),
     contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
     guide: composeGuide(ROOT),
@@ -219,4 +246,19 @@ function composeReadiness({ dataDir }: Config, { core, selling, upkeep, stopping
     isDraining: stopping.isAnnounced,
   })
   return { index, readiness }
+}
+
+interface Closable {
+  close?(): unknown
+}
+
+/** Closes all of one step before the next, and the database last. */
+function closing(
+  steps: readonly (readonly (Closable | null | undefined)[])[],
+  { closeDatabase }: { closeDatabase(): Promise<void> },
+) {
+  return async (): Promise<void> => {
+    for (const step of steps) await Promise.all(step.map((part) => part?.close?.()))
+    await closeDatabase()
+  }
 }

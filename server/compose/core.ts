@@ -1,3 +1,5 @@
+import { LibraryGrants } from '../adapters/identity/oauth/oauth-grants'
+import { prepareOAuth } from '../adapters/identity/oauth/oauth-upkeep'
 import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
 import { KeyRing } from '../adapters/sealing/key-ring'
 import { LibsqlAppGrants } from '../adapters/stores/libsql/app-grants'
@@ -6,6 +8,7 @@ import { MemoryEvents } from '../adapters/stores/memory/events'
 import { LoadedHolds } from '../adapters/stores/memory/loaded-holds'
 import { MemoryWindows } from '../adapters/stores/memory/windows'
 import type { Config } from '../config'
+import { AppGrants } from '../core/accounts/app-grants'
 import { Keys } from '../core/accounts/keys'
 import { SignUp } from '../core/accounts/sign-up'
 import { LimitRequests } from '../core/accounts/staff/limit-requests'
@@ -23,7 +26,6 @@ import { PRODUCT } from '../core/version'
 import { Intake } from '../http/middleware/input/intake'
 import { UnreadAnswers, type UnreadCaps } from '../http/middleware/response/unread-answers'
 import type { Log } from '../log'
-import { composeAgents } from './agents'
 import { openUpstreamWallet } from './apis/imported-apis'
 import { openData } from './data'
 import { composeLedger } from './ledger'
@@ -74,9 +76,7 @@ async function coreOf(
   const { ledger, charges } = books
   const onSale = await openOnSale(config, stores, clock)
   const { apis, catalog, prices } = onSale
-  const apps = new LibsqlAppGrants(stores.db, (reason) =>
-    log.warn('the last use of an app could not be saved', { reason }),
-  )
+  const apps = openAppGrants(stores, log)
   const keys = new Keys({
     accounts,
     apps,
@@ -87,11 +87,13 @@ async function coreOf(
     isOnSale: (name) => apis.routes.byName(name) !== null,
     isModel: (id) => catalog.byId(id) !== null,
   })
+  const grants = await openGrants(config, stores, clock)
   const setupToken = new SetupToken()
   return {
     ...books,
     ...onSale,
-    ...(await composeAgents(config, { stores, apps, holds, keys, clock })),
+    grants,
+    appGrants: new AppGrants({ store: apps, grants, holds, keys, clock }),
     stores,
     latencies,
     isResealed,
@@ -141,6 +143,17 @@ async function coreOf(
       },
     }),
   }
+}
+
+function openAppGrants({ db }: Stores, log: Log) {
+  return new LibsqlAppGrants(db, (reason) => log.warn('the last use of an app could not be saved', { reason }))
+}
+
+/** The grants of apps with OAuth tokens. */
+async function openGrants({ baseUrl }: Config, stores: Stores, clock: Clock) {
+  const { db } = stores
+  await prepareOAuth(db, baseUrl)
+  return new LibraryGrants({ db, baseUrl, changes: () => stores.tokenChanges(), now: () => clock.now() })
 }
 
 function guardedFetch({ baseUrl }: Config, given: OutboundFetch | undefined): OutboundFetch {
