@@ -159,7 +159,7 @@ export function app(parts: AppParts) {
       const { pathname } = context.url
       // A gated path is counted when it is authenticated.
       if (isGated(pathname) || isProbe(pathname) || context.origin.isConsole) return
-      await parts.budgets.count(context, endpoints.unitsOf(request.method, route, context.url))
+      parts.budgets.count(context, endpoints.unitsOf(request.method, route, context.url))
     })
     .onAfterHandle(({ context, set }) => {
       if (context.readings) Object.assign(set.headers, limitHeaders(context.readings))

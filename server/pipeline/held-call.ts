@@ -122,11 +122,11 @@ export class HeldCall implements OpenCall {
       }),
       ...(stored !== 'cut' && { delivery: { ...stored, isGone: () => this.hangUp.aborted } }),
     })
-    if (captured.ok && !slot) this.isGivenBack = true
-    else {
-      const giving = this.giveBack(tokens ? tokens.input + tokens.output : 0, captured.ok)
-      if (giving !== null) await giving
-    }
+    const used = tokens ? tokens.input + tokens.output : 0
+    if (captured.ok) {
+      this.isGivenBack = true
+      slot?.finish(used)
+    } else await this.giveBack(used)
     if (captured.ok) this.streamEnded(status ?? 200, charge.code ?? null)
     else this.streamEnded(503, captured.error.code)
     return captured
@@ -153,19 +153,12 @@ export class HeldCall implements OpenCall {
     this.streamEnded(STATUS_OF_BROKEN[code] ?? 502, code, { held: quote.maxCost, model, upstream, failure })
   }
 
-  giveBack(tokens = 0, isCaptured = false): Promise<unknown> | null {
+  giveBack(tokens = 0): Promise<void> | null {
     if (this.isGivenBack) return null
     this.isGivenBack = true
-    const { slot } = this.parts
-    return isCaptured ? (slot?.finish(tokens) ?? null) : this.releaseAll(tokens)
-  }
-
-  private async releaseAll(tokens: number): Promise<void> {
-    try {
-      await this.parts.slot?.finish(tokens)
-    } finally {
-      await this.reservation.release()
-    }
+    const released = this.reservation.release()
+    this.parts.slot?.finish(tokens)
+    return released
   }
 
   close(end: Ending): Promise<void> | null {

@@ -53,8 +53,7 @@ export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: P
   const { authenticated } = call
   const { trace } = authenticated.incoming
   if (call.takesSlot) trace?.step('admit')
-  const entering = call.takesSlot ? deps.limiter.enter(authenticated.subjects) : null
-  const entered = entering instanceof Promise ? await entering : entering
+  const entered = call.takesSlot ? deps.limiter.enter(authenticated.subjects) : null
   if (entered !== null && !entered.ok) return overLimit(entered.error, authenticated.caller)
   const slot = entered?.value ?? null
   let goesOn = false
@@ -66,8 +65,7 @@ export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: P
     goesOn = outcome.kind === 'streaming'
     return outcome
   } finally {
-    const finishing = goesOn || !slot ? null : slot.finish(0)
-    if (finishing !== null) await finishing
+    if (!goesOn) slot?.finish(0)
   }
 }
 
@@ -121,7 +119,7 @@ async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
   const { deps, call, work, slot } = sale
   const { trace } = call.authenticated.incoming
   trace?.step('admit')
-  const load = work.load && slot ? await takeLoad(deps, call, work.load, slot) : null
+  const load = work.load && slot ? takeLoad(deps, call, work.load, slot) : null
   if (load?.kind === 'refused') return load
   trace?.step('hold')
   const isUncharged = deps.charges.isFailing && !(await deps.charges.recovers())
@@ -129,9 +127,9 @@ async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
   const missing = isUncharged ? NOT_CHARGEABLE : lacking
   const reserved = missing ? err(missing) : await fundingOf(deps, call).reserve(work, call.authenticated)
   if (reserved.ok) return new HeldCall(sale, reserved.value, load?.drain ?? null)
-  await slot?.finish(0)
+  slot?.finish(0)
   const problem = work.explainRefusal ? await work.explainRefusal(reserved.error) : reserved.error
-  return refused(problem, await readings(sale))
+  return refused(problem, readings(sale))
 }
 
 /** Calls the upstream and charges its answer. From here on a hang-up changes nothing (ADR 18). */
@@ -161,17 +159,15 @@ async function settleAnswer(
   open: HeldCall,
   answer: Extract<WorkResult, { kind: 'answer' }>,
 ): Promise<SaleResult> {
-  const { work, slot } = sale
+  const { work } = sale
   const { body, charge, ageSeconds, status } = answer
   const headers = { ...work.headers, ...answer.headers }
   const captured = await open.charge(charge, { body, headers, ...(status !== undefined && { status }) })
   if (!captured.ok) return releaseAndRefuse(sale, open, captured.error, work.effect === 'write' ? 'unknown' : 'nothing')
   if (answer.onCharged) await answer.onCharged()
   const { cost, receipt } = captured.value
-  const reading = slot ? readings(sale) : undefined
-  const now = reading instanceof Promise ? await reading : reading
   const age = ageSeconds === undefined ? headers : { ...headers, age: String(ageSeconds) }
-  const outcome = { kind: 'served', body, headers: age, cost, receipt, readings: now } as const
+  const outcome = { kind: 'served', body, headers: age, cost, receipt, readings: readings(sale) } as const
   return { outcome: status === undefined ? outcome : { ...outcome, status }, end: 'done' }
 }
 
@@ -186,7 +182,7 @@ async function openStream(
   try {
     if (work.quote.maxCost > 0 && !(await open.persist(stream.lost)))
       return await releaseAndRefuse(sale, open, NOT_PREPARED)
-    const now = await readings(sale)
+    const now = readings(sale)
     const body = stream.open()
     isOpen = true
     open.streams()
@@ -207,11 +203,11 @@ async function releaseAndRefuse(
   const upstream = open.upstreamUse(sale.deps.clock.now())
   await open.giveBack()
   const held = sale.work.quote.maxCost
-  return { outcome: { ...refused(problem, await readings(sale)), upstream, held }, end }
+  return { outcome: { ...refused(problem, readings(sale)), upstream, held }, end }
 }
 
 /** The current windows of a call with a concurrency slot. For any other call, those that `authenticate` read are still right. */
-function readings({ deps, call, work, slot }: Sale): Readings | undefined | Promise<Readings> {
+function readings({ deps, call, work, slot }: Sale): Readings | undefined {
   return slot ? deps.limiter.read(work.load?.subjects ?? call.authenticated.subjects) : undefined
 }
 
@@ -272,24 +268,24 @@ function tooExpensive(price: Money, maxPrice: Money): RefusedOutcome {
  * Takes what a call needs of its caller's limits besides its place: a request of its own window, and its likely tokens. Refuses
  * an account that has too many calls running after their callers hung up.
  */
-async function takeLoad(
+function takeLoad(
   { limiter, drains }: { readonly limiter: Limiter; readonly drains: Drains },
   { authenticated, hangUp }: Pick<PaidCall, 'authenticated' | 'hangUp'>,
   load: Load,
   place: Ticket,
-): Promise<{ readonly kind: 'taken'; readonly drain: Drain } | RefusedOutcome> {
+): { readonly kind: 'taken'; readonly drain: Drain } | RefusedOutcome {
   const { caller, subjects } = authenticated
-  const counted = load.window && (await limiter.countRequest([load.window]))
+  const counted = load.window && limiter.countRequest([load.window])
   if (counted && !counted.ok)
     return {
       kind: 'refused',
       failure: limitFailure(counted.error, caller),
-      readings: await limiter.read(load.subjects),
+      readings: limiter.read(load.subjects),
     }
   const account = accountOf(authenticated)
   const problem = drains.refusal(account, subjects[0]?.limits.concurrency ?? 1, load)
-  if (problem) return { kind: 'refused', failure: problem, readings: await limiter.read(load.subjects) }
-  const reserved = await place.reserve(load.subjects, load.tokens)
+  if (problem) return { kind: 'refused', failure: problem, readings: limiter.read(load.subjects) }
+  const reserved = place.reserve(load.subjects, load.tokens)
   if (!reserved.ok) return overLimit(reserved.error, caller)
   const drain = drains.open(account, load)
   const begin = () => drain.begin()

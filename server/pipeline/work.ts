@@ -147,7 +147,7 @@ export interface OpenCall {
   /** Writes the usage row of a call that failed after the headers of its stream. It is not charged. */
   note(code: string, message: string): void
   /** Releases the hold, if it was not captured, and the slot. May be called repeatedly. Null if there is nothing to wait for. */
-  giveBack(): Promise<unknown> | null
+  giveBack(): Promise<void> | null
   /** Ends the call: releases what was not charged, and wakes repeats that wait for its key and a shutdown that waits for it. Null as above. */
   close(end: Ending): Promise<void> | null
 }

@@ -24,19 +24,19 @@ interface Taken {
 }
 
 /** A place with its tokens, as a call comes by them: both or neither. */
-async function entered(limiter: Limiter, subjects: readonly Subject[], tokens: number) {
-  const call = await limiter.enter(subjects)
+function entered(limiter: Limiter, subjects: readonly Subject[], tokens: number) {
+  const call = limiter.enter(subjects)
   if (!call.ok) return call
-  const reserved = await call.value.reserve(subjects, tokens)
+  const reserved = call.value.reserve(subjects, tokens)
   if (reserved.ok) return call
-  await call.value.finish(0)
+  call.value.finish(0)
   return reserved
 }
 
 describe('the limiter, whatever is taken and given back in whatever order', () => {
-  test('never lets a subject over its limits in a minute, and a refused call has taken nothing', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 120, size: 'max' }), async (steps) => {
+  test('never lets a subject over its limits in a minute, and a refused call has taken nothing', () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 30, maxLength: 120, size: 'max' }), (steps) => {
         let now = 1_700_000_000_000
         let furthest = 0
         const limiter = new Limiter(new MemoryWindows(), { now: () => now })
@@ -50,29 +50,29 @@ describe('the limiter, whatever is taken and given back in whatever order', () =
         }
         const places = new Map<string, number>(NAMES.map((name) => [name, 0]))
         const tickets: { ticket: Ticket; names: readonly string[]; open: boolean }[] = []
-        const read = async () => {
+        const read = () => {
           const all: [string, Readings][] = []
-          for (const name of NAMES) all.push([name, await limiter.read([subject(name)])])
+          for (const name of NAMES) all.push([name, limiter.read([subject(name)])])
           return all.map(([name, readings]) => ({ name, ...readings }))
         }
         for (const act of steps) {
           // Two minutes behind the furthest at most: of so many the store knows what was taken.
           if (act.do === 'time') now = Math.max(now + act.ms, furthest - 120_000)
           furthest = Math.max(furthest, now)
-          await read()
+          read()
           if (act.do === 'time') continue
           if (act.do === 'count') {
-            const before = await read()
-            const result = await limiter.countRequest(act.which.map(subject))
+            const before = read()
+            const result = limiter.countRequest(act.which.map(subject))
             if (result.ok) for (const name of act.which) expect(++of(name).requests).toBeLessThanOrEqual(LIMITS.rpm)
             else {
               expect(act.which.some((name) => of(name).requests === LIMITS.rpm)).toBe(true)
-              expect(await read()).toEqual(before)
+              expect(read()).toEqual(before)
             }
           } else if (act.do === 'enter') {
-            const before = await read()
-            const result = await entered(limiter, act.which.map(subject), act.tokens)
-            if (!result.ok) expect(await read()).toEqual(before)
+            const before = read()
+            const result = entered(limiter, act.which.map(subject), act.tokens)
+            if (!result.ok) expect(read()).toEqual(before)
             else {
               tickets.push({ ticket: result.value, names: act.which, open: true })
               for (const name of act.which) {
@@ -85,14 +85,14 @@ describe('the limiter, whatever is taken and given back in whatever order', () =
           } else {
             const chosen = tickets[act.pick % Math.max(1, tickets.length)]
             if (!chosen) continue
-            await chosen.ticket.finish(act.tokens)
-            const after = await read()
-            await chosen.ticket.finish(0)
-            expect(await read()).toEqual(after)
+            chosen.ticket.finish(act.tokens)
+            const after = read()
+            chosen.ticket.finish(0)
+            expect(read()).toEqual(after)
             if (chosen.open) for (const name of chosen.names) places.set(name, (places.get(name) ?? 0) - 1)
             chosen.open = false
           }
-          for (const { name, concurrency, requests } of await read()) {
+          for (const { name, concurrency, requests } of read()) {
             expect(concurrency.remaining).toBe(LIMITS.concurrency - (places.get(name) ?? 0))
             expect(requests.remaining).toBe(LIMITS.rpm - of(name).requests)
           }
@@ -102,17 +102,17 @@ describe('the limiter, whatever is taken and given back in whatever order', () =
     )
   })
 
-  test('never lets the estimates of a minute over the tokens of a minute', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.nat(40), fc.nat(40)), { maxLength: 30 }), async (calls) => {
+  test('never lets the estimates of a minute over the tokens of a minute', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(40), fc.nat(40)), { maxLength: 30 }), (calls) => {
         const limits = { ...LIMITS, concurrency: 1000 }
         const limiter = new Limiter(new MemoryWindows(), { now: () => 1_700_000_000_000 })
         let used = 0
         for (const [estimate, actual] of calls) {
-          const call = await entered(limiter, [{ name: 'a', limits }], estimate)
+          const call = entered(limiter, [{ name: 'a', limits }], estimate)
           expect(call.ok).toBe(estimate === 0 || used + estimate <= limits.tpm)
           if (!call.ok) continue
-          await call.value.finish(actual)
+          call.value.finish(actual)
           used += actual
         }
       }),

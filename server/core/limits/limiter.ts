@@ -38,11 +38,6 @@ export interface Subject {
   readonly owner?: 'account'
 }
 
-export interface Take {
-  readonly subject: Subject
-  readonly cost: WindowUsage
-}
-
 export type TakeResult =
   | { readonly taken: true; readonly used: readonly WindowUsage[] }
   | {
@@ -51,15 +46,12 @@ export type TakeResult =
       readonly by: { index: number; dimension: Dimension }
     }
 
-/**
- * Counts usage per subject and wall-clock minute. A cost of zero is never refused and serves to read a window. A store in this process
- * answers at once: a call asks it several times, and each wait is a turn of the event loop's queue.
- */
+/** Counts usage per subject and wall-clock minute. It answers at once, so what a call checks and takes is one step. */
 export interface WindowStore {
-  /** Takes all or nothing in one atomic step. */
-  takeAll(takes: readonly Take[], minute: number): TakeResult | Promise<TakeResult>
+  /** Takes the cost from each subject, or nothing from any. A cost of zero is never refused and serves to read a window. */
+  takeAll(subjects: readonly Subject[], cost: WindowUsage, minute: number): TakeResult
   /** Adds to the usage of `minute`; a negative change gives back. Ignores tokens of a past minute. */
-  adjust(subject: string, change: WindowUsage, minute: number): WindowUsage | Promise<WindowUsage>
+  adjust(subject: string, change: WindowUsage, minute: number): WindowUsage
 }
 
 /** The content of the limit headers (spec 8). */
@@ -88,11 +80,11 @@ export interface Ticket {
   /** The windows after this slot was taken. */
   readonly readings: Readings
   /** Reserves the estimated tokens. If a limit does not allow it, reserves none. */
-  reserve(subjects: readonly Subject[], estimatedTokens: number): Promise<Taking>
+  reserve(subjects: readonly Subject[], estimatedTokens: number): Taking
   /** Registers something to release together with the slot. */
   with(release: () => void): void
-  /** Releases the slot and corrects the tokens to the actual number. Idempotent. Null if there is nothing to wait for. */
-  finish(actualTokens: number): Promise<unknown> | null
+  /** Releases the slot and corrects the tokens to the actual number. Idempotent. */
+  finish(actualTokens: number): void
 }
 
 /** The outcome of a take: the windows after it, or why nothing was taken. */
@@ -104,8 +96,7 @@ const SLOT_BACK: WindowUsage = { ...NOTHING, slots: -1 }
 
 /**
  * Enforces rate limits. A request is counted when it arrives. Tokens and concurrency are held by a ticket for the duration of the call
- * and corrected once the actual count is known. A refusal is a return value; a failing store throws (ADR 2). With a store that answers at
- * once each method is one step.
+ * and corrected once the actual count is known. A refusal is a return value (ADR 2).
  */
 export class Limiter {
   private readonly windows: WindowStore
@@ -117,35 +108,36 @@ export class Limiter {
   }
 
   /** Counts a request against every subject, or against none if one has reached its limit. */
-  countRequest(subjects: readonly Subject[]): Taking | Promise<Taking> {
+  countRequest(subjects: readonly Subject[]): Taking {
     return take(this.windows, subjects, ONE_REQUEST, this.clock.now())
   }
 
   /** Reads the windows without taking anything. */
-  read(subjects: readonly Subject[]): Readings | Promise<Readings> {
+  read(subjects: readonly Subject[]): Readings {
     const now = this.clock.now()
-    const result = this.windows.takeAll(takesOf(subjects, NOTHING), minuteOf(now))
-    if (result instanceof Promise) return result.then(({ used }) => readings(subjects, used, now))
-    return readings(subjects, result.used, now)
+    return readings(subjects, this.windows.takeAll(subjects, NOTHING, minuteOf(now)).used, now)
   }
 
   /** Takes a concurrency slot for a streaming or long-running call. Its tokens are reserved later, once they are known. */
-  enter(subjects: readonly Subject[]): Result<Ticket, LimitRefusal> | Promise<Result<Ticket, LimitRefusal>> {
-    const { windows, clock } = this
-    const ticket = (taken: Taking) => (taken.ok ? ok(new Slot(windows, clock, subjects, taken.value)) : taken)
-    const taken = take(windows, subjects, ONE_SLOT, clock.now())
-    return taken instanceof Promise ? taken.then(ticket) : ticket(taken)
+  enter(subjects: readonly Subject[]): Result<Ticket, LimitRefusal> {
+    const taken = take(this.windows, subjects, ONE_SLOT, this.clock.now())
+    return taken.ok ? ok(new Slot(this.windows, this.clock, subjects, taken.value)) : taken
   }
 
   /** Gives back one request that was counted at `at`. */
-  async giveBack(subjects: readonly Subject[], at: number): Promise<void> {
+  giveBack(subjects: readonly Subject[], at: number): void {
     for (const subject of subjects)
-      await this.windows.adjust(subject.name, { ...NOTHING, requests: -requestCost(subject).requests }, minuteOf(at))
+      this.windows.adjust(subject.name, { ...NOTHING, requests: -requestUnits(subject) }, minuteOf(at))
   }
 }
 
+/** How many requests of its window one request takes. */
+export function requestUnits({ cost, limits }: Subject): number {
+  return cost === undefined ? 1 : Math.min(cost, limits.rpm)
+}
+
 interface ReservedTokens {
-  readonly name: string
+  readonly subjects: readonly Subject[]
   readonly tokens: number
   readonly minute: number
 }
@@ -172,49 +164,25 @@ class Slot implements Ticket {
     this.releases = [...this.releases, release]
   }
 
-  async reserve(counted: readonly Subject[], tokens: number): Promise<Taking> {
+  reserve(counted: readonly Subject[], tokens: number): Taking {
     const now = this.clock.now()
-    const taken = await take(this.windows, counted, { ...NOTHING, tokens }, now)
-    if (taken.ok)
-      this.reserved = [...this.reserved, ...counted.map(({ name }) => ({ name, tokens, minute: minuteOf(now) }))]
+    const taken = take(this.windows, counted, { ...NOTHING, tokens }, now)
+    if (taken.ok) this.reserved = [...this.reserved, { subjects: counted, tokens, minute: minuteOf(now) }]
     return taken
   }
 
-  finish(actualTokens: number): Promise<unknown> | null {
-    if (!this.isOpen) return null
+  finish(actualTokens: number): void {
+    if (!this.isOpen) return
     this.isOpen = false
-    const { windows, reserved, subjects } = this
     for (const release of this.releases) release()
-    const adjusted: (WindowUsage | Promise<WindowUsage>)[] = []
-    for (const { name, tokens, minute } of reserved)
-      adjusted.push(windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute))
-    for (const { name } of subjects) adjusted.push(windows.adjust(name, SLOT_BACK, 0))
-    return adjusted.some((one) => one instanceof Promise) ? Promise.all(adjusted) : null
+    for (const { subjects, tokens, minute } of this.reserved)
+      for (const { name } of subjects) this.windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute)
+    for (const { name } of this.subjects) this.windows.adjust(name, SLOT_BACK, 0)
   }
 }
 
-function take(
-  windows: WindowStore,
-  subjects: readonly Subject[],
-  cost: WindowUsage,
-  now: number,
-): Taking | Promise<Taking> {
-  const result = windows.takeAll(takesOf(subjects, cost), minuteOf(now))
-  if (result instanceof Promise) return result.then((one) => taking(subjects, one, now))
-  return taking(subjects, result, now)
-}
-
-function takesOf(subjects: readonly Subject[], cost: WindowUsage): readonly Take[] {
-  const takes: Take[] = []
-  for (const subject of subjects) takes.push({ subject, cost: cost === ONE_REQUEST ? requestCost(subject) : cost })
-  return takes
-}
-
-function requestCost({ cost, limits }: Subject): WindowUsage {
-  return cost === undefined ? ONE_REQUEST : { ...NOTHING, requests: Math.min(cost, limits.rpm) }
-}
-
-function taking(subjects: readonly Subject[], result: TakeResult, now: number): Taking {
+function take(windows: WindowStore, subjects: readonly Subject[], cost: WindowUsage, now: number): Taking {
+  const result = windows.takeAll(subjects, cost, minuteOf(now))
   const left = readings(subjects, result.used, now)
   if (result.taken) return ok(left)
   const { index, dimension } = result.by

@@ -131,8 +131,8 @@ async function limitsRecord(
   const query = { among: 'live', sort: 'created', order: 'desc', q, id } as const
   const page = await credentials.lists.page(accountId, query, now(), { limit, after: cursor ?? null })
   if (!page) throw refuseCursor(cursor ?? '')
-  const keys = page.rows.map(async (key) => {
-    const { requests, tokens, concurrency } = await limiter.read([{ name: key.id, limits: withKeyLimits(limits, key) }])
+  const keys = page.rows.map((key) => {
+    const { requests, tokens, concurrency } = limiter.read([{ name: key.id, limits: withKeyLimits(limits, key) }])
     return {
       id: key.id,
       name: key.name,
@@ -141,7 +141,7 @@ async function limitsRecord(
       concurrency: { limit: concurrency.limit, remaining: concurrency.remaining },
     }
   })
-  return { tier: tierOf(tier), limits: wireLimits(limits), keys: await Promise.all(keys), next_cursor: page.next }
+  return { tier: tierOf(tier), limits: wireLimits(limits), keys, next_cursor: page.next }
 }
 
 function wireLimits({ rpm, tpm, concurrency }: Limits) {

@@ -93,7 +93,7 @@ export class Gate {
       credential: payment ? { kind: 'payment', shown: payment } : outer.credential,
       trace: outer.trace?.within(ids.own) ?? null,
     }
-    const passed = payment ? await authenticate(auth, incoming) : await reauthorize(auth, authenticated, incoming)
+    const passed = payment ? await authenticate(auth, incoming) : reauthorize(auth, authenticated, incoming)
     return { reply: this.reply(passed, ids, url.pathname), authenticated: passed.ok ? passed.value : null }
   }
 

@@ -40,7 +40,7 @@ export async function identifyApp(
 ): Promise<Result<Identified, Failure>> {
   const remembered = auth.grants.inMemory(token)
   // A lookup costs a query, so a caller who guesses tokens is stopped by the window of its address first. A known app is not.
-  if (!remembered && !auth.grants.wasGood(token) && (await isAddressFull(auth, address))) return err(REFUSED)
+  if (!remembered && !auth.grants.wasGood(token) && isAddressFull(auth, address)) return err(REFUSED)
   const granted = remembered ?? (await auth.grants.byToken(token))
   if (!granted || granted.expiresAt <= at || !granted.audiences.has(audience)) return err(REFUSED)
   const account = await auth.accounts.byUser(granted.userId)
@@ -53,11 +53,11 @@ export async function identifyApp(
 }
 
 /** Whether strangers at this address have used up their window: then no credential is looked up for them. */
-export async function isAddressFull(
+export function isAddressFull(
   { limiter, anonymousLimits }: Pick<AppAuthDeps, 'limiter' | 'anonymousLimits'>,
   address: Address,
-): Promise<boolean> {
-  const { requests } = await limiter.read([{ name: limitSubject(address), limits: anonymousLimits }])
+): boolean {
+  const { requests } = limiter.read([{ name: limitSubject(address), limits: anonymousLimits }])
   return requests.remaining === 0
 }
 

@@ -43,10 +43,9 @@ export async function authenticate(
 ): Promise<Result<AuthenticatedCall, Refused>> {
   const { caller, subjects, refused } = await identify(auth, incoming)
   if (incoming.route.kind === 'unmatched')
-    return refuse(incoming, caller, incoming.route.failure, await auth.limiter.read(subjects))
+    return refuse(incoming, caller, incoming.route.failure, auth.limiter.read(subjects))
   if (paymentInBody(incoming)) return admitUnread(auth, incoming, subjects)
-  const counting = auth.limiter.countRequest(subjects)
-  const counted = counting instanceof Promise ? await counting : counting
+  const counted = auth.limiter.countRequest(subjects)
   const readings = counted.ok ? counted.value : counted.error.readings
   if (caller.kind !== 'anonymous') {
     noteUse(auth, caller, incoming)
@@ -61,15 +60,15 @@ export async function authenticate(
 }
 
 /** A stranger's message is counted once it is read, so reading it takes a unit of another window. */
-async function admitUnread(
+function admitUnread(
   { limiter, visitorLimits }: AuthDeps,
   incoming: IncomingCall,
   subjects: readonly Subject[],
-): Promise<Result<AuthenticatedCall, Refused>> {
+): Result<AuthenticatedCall, Refused> {
   const caller = { kind: 'anonymous' } as const
-  const counted = await limiter.countRequest([visits(incoming.address, visitorLimits, 1)])
+  const counted = limiter.countRequest([visits(incoming.address, visitorLimits, 1)])
   if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), counted.error.readings)
-  return ok({ incoming, caller, subjects, readings: await limiter.read(subjects) })
+  return ok({ incoming, caller, subjects, readings: limiter.read(subjects) })
 }
 
 /** The window of an address for what needs no credential. */
@@ -85,18 +84,18 @@ function refuse(incoming: IncomingCall, caller: Caller, problem: Failure, readin
  * Authorizes one part of an authenticated call: the same caller on another route. The caller is not looked up or counted again.
  * Its permission for the route is checked, and the request counts in the route's own window, if it has one (spec 8).
  */
-export async function reauthorize(
+export function reauthorize(
   auth: Pick<AuthDeps, 'limiter' | 'freeUnitsPerMinute'>,
   authenticated: AuthenticatedCall,
   incoming: IncomingCall,
-): Promise<Result<AuthenticatedCall, Refused>> {
+): Result<AuthenticatedCall, Refused> {
   const { caller, subjects } = authenticated
   const { route } = incoming
   const problem = route.kind === 'unmatched' ? route.failure : accessProblem(caller, route)
   if (problem) return refuse(incoming, caller, problem, authenticated.readings)
   const all = withOverride(auth, subjects, incoming, caller)
   if (all.length === subjects.length) return ok({ ...authenticated, incoming })
-  const counted = await auth.limiter.countRequest(all.slice(subjects.length))
+  const counted = auth.limiter.countRequest(all.slice(subjects.length))
   if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), counted.error.readings)
   return ok({ ...authenticated, incoming, subjects: all })
 }
@@ -163,12 +162,8 @@ function keyOf(
   if (credential.kind === 'own_key') return credentials.byId(credential.id)
   if (!looksLikeSecret(credential.secret)) return null
   const hash = hashSecret(credential.secret)
-  return credentials.isInMemory(hash) ? credentials.byHash(hash) : lookedUp(auth, hash, address)
-}
-
-/** A look-up costs a query, so a caller who guesses keys is stopped by the window of its address first. A key in use is not. */
-async function lookedUp(auth: AuthDeps, hash: string, address: Address): Promise<ApiKey | null> {
-  return (await isAddressFull(auth, address)) ? null : auth.credentials.byHash(hash)
+  // A look-up costs a query, so a caller who guesses keys is stopped by the window of its address first. A key in use is not.
+  return credentials.isInMemory(hash) || !isAddressFull(auth, address) ? credentials.byHash(hash) : null
 }
 
 const UNKNOWN_KEY = failure(

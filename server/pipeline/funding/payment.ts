@@ -81,7 +81,7 @@ function purchaseOf({ quote, operation, timeoutMs, fingerprint }: Priced, { inco
   }
 }
 
-function reservation(payments: Payments, what: Purchase, payment: Payment, onPaid: () => Promise<void>): Reservation {
+function reservation(payments: Payments, what: Purchase, payment: Payment, onPaid: () => void): Reservation {
   return {
     deadline: payment.deadline,
     undeliveredAnswer: payment.undeliveredAnswer,
@@ -99,7 +99,7 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
         }
         const settled = await payment.settle(answer, payment.isPaid ? undefined : amount)
         if (!settled.ok) return err(await refused(payments, what, settled.error))
-        await onPaid()
+        onPaid()
         const given = await payment.give({ answer, isGone: delivery.isGone, upstreamCost })
         return given.ok
           ? ok({ cost: given.value.amount, receipt: given.value })

@@ -45,7 +45,7 @@ export async function openPaidCalls() {
     const address = parseAddress(from)
     if (!address) throw new Error(from)
     const subjects = [{ name: `payments of ${from}`, limits: { rpm: window, tpm: 1, concurrency: 1 } }]
-    const counted = await core.limiter.countRequest(subjects)
+    const counted = core.limiter.countRequest(subjects)
     if (!counted.ok) throw new Error('the window of the address is full')
     const authenticated: AuthenticatedCall = {
       incoming: {

@@ -1,7 +1,8 @@
 import {
   type Dimension,
   NOTHING,
-  type Take,
+  requestUnits,
+  type Subject,
   type TakeResult,
   type WindowStore,
   type WindowUsage,
@@ -26,55 +27,55 @@ const KEPT_MINUTES = 4
 /** A counter that was not used for this many sweeps is dropped. */
 const IDLE_SWEEPS = 3
 
-/** The counter that one take is for. */
-interface Found {
-  readonly take: Take
-  readonly counter: WindowCounter
-  readonly window: Minute
-}
-
-/**
- * Windows of one process. Atomic because `takeAll` is one step. Windows follow the
- * clock: a call while the clock is far ahead does not affect this minute.
- */
+/** Windows of one process. They follow the clock: a call while the clock is far ahead does not affect this minute. */
 export class MemoryWindows implements WindowStore {
   private readonly counters = new Map<string, WindowCounter>()
   private sweptMinute = 0
   private sweeps = 0
 
-  takeAll(takes: readonly Take[], minute: number): TakeResult {
+  takeAll(subjects: readonly Subject[], cost: WindowUsage, minute: number): TakeResult {
     this.sweep(minute)
-    const found: Found[] = []
-    for (const take of takes) found.push(this.counterOf(take, minute))
-    for (const one of found) {
-      const dimension = exceeded(one)
-      if (dimension) return { taken: false, used: found.map(usageOf), by: { index: found.indexOf(one), dimension } }
+    for (let index = 0; index < subjects.length; index++) {
+      const subject = subjects[index] as Subject
+      const dimension = exceeded(subject, this.counters.get(subject.name), cost, minute)
+      if (dimension) return { taken: false, used: this.usages(subjects, minute), by: { index, dimension } }
     }
-    for (const { take, counter, window } of found) {
-      counter.used = this.sweeps
-      counter.slots += take.cost.slots
-      window.requests += take.cost.requests
-      window.tokens += take.cost.tokens
-      if (take.cost.requests + take.cost.tokens + take.cost.slots > 0) this.counters.set(take.subject.name, counter)
-    }
-    return { taken: true, used: found.map(usageOf) }
+    if (cost.requests + cost.tokens + cost.slots > 0) for (const subject of subjects) this.take(subject, cost, minute)
+    return { taken: true, used: this.usages(subjects, minute) }
   }
 
   adjust(subject: string, change: WindowUsage, minute: number): WindowUsage {
     const counter = this.counters.get(subject)
     if (!counter) return NOTHING
     counter.slots = Math.max(0, counter.slots + change.slots)
-    const window = counter.minutes.find((known) => known.minute === minute)
+    const window = windowOf(counter, minute)
     if (window) {
       window.requests = Math.max(0, window.requests + change.requests)
       window.tokens = Math.max(0, window.tokens + change.tokens)
     }
-    return usage(counter, window)
+    return usage(counter, minute)
   }
 
-  private counterOf(take: Take, minute: number): Found {
-    const counter = this.counters.get(take.subject.name) ?? { slots: 0, minutes: [], used: 0 }
-    return { take, counter, window: windowOf(counter, minute) }
+  private take(subject: Subject, cost: WindowUsage, minute: number): void {
+    let counter = this.counters.get(subject.name)
+    if (!counter) {
+      counter = { slots: 0, minutes: [], used: 0 }
+      this.counters.set(subject.name, counter)
+    }
+    const window = windowOf(counter, minute) ?? openWindow(counter, minute)
+    counter.slots += cost.slots
+    window.requests += requestsOf(subject, cost)
+    window.tokens += cost.tokens
+  }
+
+  private usages(subjects: readonly Subject[], minute: number): readonly WindowUsage[] {
+    const used: WindowUsage[] = []
+    for (const { name } of subjects) {
+      const counter = this.counters.get(name)
+      if (counter) counter.used = this.sweeps
+      used.push(usage(counter, minute))
+    }
+    return used
   }
 
   /** Once a minute, drops idle counters, so that memory depends on recent callers only. */
@@ -87,9 +88,9 @@ export class MemoryWindows implements WindowStore {
   }
 }
 
-function windowOf(counter: WindowCounter, minute: number): Minute {
+function windowOf(counter: WindowCounter, minute: number): Minute | undefined {
   for (const known of counter.minutes) if (known.minute === minute) return known
-  return openWindow(counter, minute)
+  return undefined
 }
 
 function openWindow(counter: WindowCounter, minute: number): Minute {
@@ -100,19 +101,27 @@ function openWindow(counter: WindowCounter, minute: number): Minute {
   return opened
 }
 
+function requestsOf(subject: Subject, { requests }: WindowUsage): number {
+  return requests === 0 ? 0 : requests * requestUnits(subject)
+}
+
 /** The first limit that the take would exceed, or null. A cost of zero exceeds none. */
-function exceeded({ take, counter, window }: Found): Dimension | null {
-  const { cost, subject } = take
+function exceeded(
+  subject: Subject,
+  counter: WindowCounter | undefined,
+  cost: WindowUsage,
+  minute: number,
+): Dimension | null {
   const { rpm, tpm, concurrency } = subject.limits
-  if (cost.requests > 0 && window.requests + cost.requests > rpm) return 'requests'
-  if (cost.tokens > 0 && window.tokens + cost.tokens > tpm) return 'tokens'
-  return cost.slots > 0 && counter.slots + cost.slots > concurrency ? 'slots' : null
+  const window = counter && windowOf(counter, minute)
+  const requests = requestsOf(subject, cost)
+  if (requests > 0 && (window?.requests ?? 0) + requests > rpm) return 'requests'
+  if (cost.tokens > 0 && (window?.tokens ?? 0) + cost.tokens > tpm) return 'tokens'
+  return cost.slots > 0 && (counter?.slots ?? 0) + cost.slots > concurrency ? 'slots' : null
 }
 
-function usageOf({ counter, window }: Found): WindowUsage {
-  return usage(counter, window)
-}
-
-function usage({ slots }: WindowCounter, window: Minute | undefined): WindowUsage {
-  return { requests: window?.requests ?? 0, tokens: window?.tokens ?? 0, slots }
+function usage(counter: WindowCounter | undefined, minute: number): WindowUsage {
+  if (!counter) return NOTHING
+  const window = windowOf(counter, minute)
+  return { requests: window?.requests ?? 0, tokens: window?.tokens ?? 0, slots: counter.slots }
 }

@@ -80,7 +80,7 @@ export class OwnerSessions {
     const account = await this.accountOf(session, context)
     if (withinMs !== undefined) await this.requireSecondFactor(session, account, isSettingUp)
     context.countOn(account.id)
-    await this.budgets.countOn(context, account.id)
+    this.budgets.countOn(context, account.id)
     const balance = await this.ledger.balance(account.id)
     return {
       account,
@@ -99,7 +99,7 @@ export class OwnerSessions {
     requireRecent(user.signedInAt, context, withinMs)
     if (withinMs !== undefined) await this.requireSecondFactor(user, roleFlags(user.role), isSettingUp)
     context.countOn(user.accountId)
-    await this.budgets.countOn(context, user.accountId)
+    this.budgets.countOn(context, user.accountId)
     return user
   }
 
@@ -122,7 +122,7 @@ export class OwnerSessions {
   private async sessionOf(context: RequestContext): Promise<OwnerSession> {
     const { request } = context
     // Of a route that is not counted, such as `/ready`, a session still costs a look-up.
-    await this.budgets.count(context, 1)
+    this.budgets.count(context, 1)
     if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
     const session = await this.identity.session(request.headers)
     if (session) return session

@@ -32,20 +32,20 @@ export class RequestBudgets {
   }
 
   /** Takes `cost` units of the caller's window, once per request. Throws `rate_limit_exceeded` if too little is left. */
-  async count(context: RequestContext, cost: number): Promise<void> {
+  count(context: RequestContext, cost: number): void {
     if (context.counted) return
     const account = this.sessions.get(sessionIn(context) ?? '')
-    await this.take(context, account === undefined ? this.ofAddress(context, cost) : this.ofAccount(account, cost))
+    this.take(context, account === undefined ? this.ofAddress(context, cost) : this.ofAccount(account, cost))
   }
 
   /** Counts the request on the account of its session instead, once that is known. Idempotent. Throws as `count`. */
-  async countOn(context: RequestContext, account: AccountId): Promise<void> {
+  countOn(context: RequestContext, account: AccountId): void {
     const before = context.counted
     if (!before) return
     const subject = this.ofAccount(account, before.cost ?? 1)
     if (before.name !== subject.name) {
-      await this.take(context, subject)
-      await this.limiter.giveBack([before], context.at)
+      this.take(context, subject)
+      this.limiter.giveBack([before], context.at)
     }
     this.remember(sessionIn(context), account)
   }
@@ -55,8 +55,8 @@ export class RequestBudgets {
     this.sessions.delete(sessionIn(context) ?? '')
   }
 
-  private async take(context: RequestContext, subject: Subject): Promise<void> {
-    const counted = await this.limiter.countRequest([subject])
+  private take(context: RequestContext, subject: Subject): void {
+    const counted = this.limiter.countRequest([subject])
     context.readings = counted.ok ? counted.value : counted.error.readings
     if (!counted.ok) throw new Failed(limitFailure(counted.error, { kind: 'anonymous' }))
     context.counted = subject
@@ -67,7 +67,7 @@ export class RequestBudgets {
   private async pace(context: RequestContext, subject: Subject, rows: number): Promise<void> {
     const rest = { ...subject, cost: Math.ceil(rows / ROWS_PER_UNIT) }
     if (rows === 0) return
-    for (let tries = 1; !(await this.limiter.countRequest([rest])).ok; tries++) {
+    for (let tries = 1; !this.limiter.countRequest([rest]).ok; tries++) {
       if (tries > MAX_RETRIES) throw new Error('the download waited too long for its limit')
       context.allowSilence()
       await Bun.sleep(RETRY_MS)
