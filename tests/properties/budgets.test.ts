@@ -46,7 +46,7 @@ class World {
   async open(): Promise<void> {
     await this.holds.openAccount(this.account)
     const amount = micros(1_000_000)
-    await this.holds.credited({ account: this.account, part: 'credit', amount, toppedUp: ZERO })
+    this.holds.credited({ account: this.account, part: 'credit', amount, toppedUp: ZERO })
     await this.holds.openPool(this.pool, this.account, null)
   }
 
@@ -60,7 +60,7 @@ class World {
       const [request, known] = [...this.calls].filter(([, call]) => !call.ended)[act.pick % 7] ?? []
       if (!request || !known) return null
       known.ended = true
-      if (act.do === 'release') await this.holds.release(request)
+      if (act.do === 'release') this.holds.release(request)
       else await this.capture(request, known, act)
     }
     return null
@@ -68,18 +68,18 @@ class World {
 
   private async hold(amount: number, at: number): Promise<'granted' | 'refused'> {
     const asked = { request: requestId(), account: this.account, pool: this.pool, creditPays: true, at }
-    const granted = await this.holds.hold({ ...asked, amount: micros(amount) })
+    const granted = this.holds.hold({ ...asked, amount: micros(amount) })
     if (granted.ok) this.calls.set(asked.request, { at, held: amount, charged: 0, ended: false })
     return granted.ok ? 'granted' : 'refused'
   }
 
   private async capture(request: RequestId, known: Call, act: Extract<Step, { do: 'capture' | 'undo' }>) {
     const amount = micros(act.do === 'undo' ? known.held : Math.floor((known.held * act.part) / 100))
-    await this.holds.fix(request, amount)
-    await this.holds.captured(request, act.do === 'undo')
+    this.holds.fix(request, amount)
+    this.holds.captured(request, act.do === 'undo')
     if (act.do === 'capture') known.charged = amount
     else
-      await this.holds.credited({
+      this.holds.credited({
         account: this.account,
         part: 'credit',
         amount,

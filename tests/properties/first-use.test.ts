@@ -254,7 +254,7 @@ class World {
   /** As `Keys.change`: in memory first, then in the tables, then in the counters. */
   private async limit({ pick: which, limit }: Extract<Action, { do: 'limit' }>): Promise<void> {
     const { id, account } = this.poolOf(which)
-    await this.holds.known(account, id)
+    await this.holds.load(account, id)
     this.isLimitSet = true
     this.tables.limits.set(id, limit)
     await this.holds.setPoolLimit(id, limit === null ? null : micros(limit))
@@ -262,7 +262,7 @@ class World {
 
   private async budget({ pick: which, limit }: Extract<Action, { do: 'budget' }>): Promise<void> {
     const { id, account } = this.poolOf(which)
-    await this.holds.known(account, id)
+    await this.holds.load(account, id)
     this.isBudgetSet = true
     const at = this.tables.now
     const spending = this.tables.spending(id, at)

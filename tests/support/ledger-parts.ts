@@ -163,7 +163,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
     await holds.openAccount(id)
     const outcome = await stores.journal.append(opening(id, credit))
     if (outcome.kind !== 'committed') throw new Error(outcome.kind)
-    await holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: micros(0) })
+    holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: micros(0) })
     return id
   }
   return {

@@ -141,7 +141,7 @@ export class Keys {
       const entry = this.audit(owner, key.id, 'key.change', { ...form }, await this.before(key, form))
       const audit = this.changes.of(entry)
       // Read before the change, so that nothing can fail after it. The counters include what is spent in between.
-      await this.parts.holds.known(key.accountId, key.poolId)
+      await this.parts.holds.load(key.accountId, key.poolId)
       const spending = form.budget ? await this.spending(key, form.budget, now) : NOTHING_SPENT
       await this.parts.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
       if (form.spendingLimit !== undefined) await this.parts.holds.setPoolLimit(key.poolId, form.spendingLimit)

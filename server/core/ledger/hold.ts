@@ -54,6 +54,16 @@ export interface Hold extends HoldRequest {
   readonly parent?: PoolId
 }
 
+/** A hold whose amount to capture is set. */
+export interface FixedHold {
+  readonly hold: Hold
+  readonly split: Split
+  /** False if it was captured before. */
+  readonly first: boolean
+  /** When the period of the pool's budget began; absent without a budget. */
+  readonly periodStart?: number
+}
+
 /** The key's limit and budget are checked before the account's balance (spec D2). */
 export type HoldRefusal =
   | 'pool_exhausted'
@@ -87,31 +97,29 @@ export interface Balance {
 
 /**
  * The counters that decide whether a call may spend: balance, held and spent. Every method is atomic, which is what enforces the
- * limits under any concurrency. Invariants: available = posted - held >= 0. No hold is granted that takes spent + held of a pool,
+ * limits under any concurrency. Those that answer at once need `load` first. Invariants: available = posted - held >= 0. No hold is granted that takes spent + held of a pool,
  * or of its parent, above its current limit, or spent + held of a budget's period above the budget.
  *
  * A hold ends once. `fix` sets the amount (held -> settling), then either `captured` or `release` follows.
  */
 export interface HoldStore {
   /**
-   * Brings an account, and a pool, into memory. Needed before every commit that changes them, other than that of a hold: read after it they would have
-   * the change already, and what follows it would count it twice. Does nothing for those that do not exist. Rejects if they cannot be read.
+   * Brings an account, and a pool, into memory; null if they are there. Needed before a hold, and before every other commit that changes them: read
+   * after it they would have the change already, and what follows it would count it twice. Does nothing for those that do not exist. Rejects if they
+   * cannot be read.
    */
-  known(account: AccountId, pool?: PoolId | null): Promise<void>
+  load(account: AccountId, pool?: PoolId | null): Promise<void> | null
   /** A request can hold only once: a second hold, even after a capture, is a bug and throws. */
-  hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>>
-  /** Sets the amount to capture, at most what was held, credit first. Repeating it with the same amount returns the same split. `periodStart`: of the budget's period, if the pool has a budget. */
-  fix(
-    request: RequestId,
-    amount: Money,
-  ): Promise<Result<{ hold: Hold; split: Split; first: boolean; periodStart?: number }, SettleRefusal>>
+  hold(request: HoldRequest): Result<Hold, HoldRefusal>
+  /** Sets the amount to capture, at most what was held, credit first. Repeating it with the same amount returns the same split. */
+  fix(request: RequestId, amount: Money): Result<FixedHold, SettleRefusal>
   /**
    * Call once the fixed amount is durable: held goes down, spent goes up, and the rest becomes available again. `undone`: a reversal
    * follows, so a repeated capture must find no hold instead of a successful charge.
    */
-  captured(request: RequestId, undone?: boolean): Promise<void>
+  captured(request: RequestId, undone?: boolean): void
   /** Releases the whole hold, unless it is settling and `evenSettling` is not set. Returns false when there was nothing to release. */
-  release(request: RequestId, evenSettling?: boolean): Promise<boolean>
+  release(request: RequestId, evenSettling?: boolean): boolean
   /** Adds money that is already durable. `repaid`: what came in in addition to `amount` and paid back debt. */
   credited(change: {
     account: AccountId
@@ -122,32 +130,34 @@ export interface HoldStore {
     pool?: PoolId
     /** When the call began whose charge is reversed. */
     at?: number
-  }): Promise<void>
+  }): void
   /**
    * Reserves the money of a refund from paid money that is not held, so that it cannot be spent before the refund is booked. Must be
    * followed by `takenBack` or `putBack`. Until then balance and debt do not change: they follow the journal.
    */
-  setAside(account: AccountId, amount: Money): Promise<SetAside>
+  setAside(account: AccountId, amount: Money): SetAside
   /** Call once the refund is durable: removes the reserved money and adds `debt`. `toppedUp` is subtracted from the total topped up. */
-  takenBack(account: AccountId, taken: SetAside, toppedUp: Money): Promise<void>
+  takenBack(account: AccountId, taken: SetAside, toppedUp: Money): void
   /** Call if the refund was not booked: the reserved money can be spent again. */
-  putBack(account: AccountId, taken: SetAside): Promise<void>
+  putBack(account: AccountId, taken: SetAside): void
   /**
    * Reserves the whole amount from what is available, credit first, so that it cannot be spent before a debit is booked. Null when less
    * is available. Must be followed by `debited` or `undebited`.
    */
-  reserve(account: AccountId, amount: Money): Promise<Split | null>
+  reserve(account: AccountId, amount: Money): Split | null
   /** Call once the debit is durable. */
-  debited(account: AccountId, taken: Split): Promise<void>
+  debited(account: AccountId, taken: Split): void
   /** Call if the debit was not booked. */
-  undebited(account: AccountId, taken: Split): Promise<void>
+  undebited(account: AccountId, taken: Split): void
   /**
    * Adds to what is posted and spent, without a hold: an operator decided about a record that the counters had otherwise. Amounts may be
    * negative; a part of the balance stops at zero. `since`: the start of the budget's period. Does nothing to an account or pool that is
    * unknown.
    */
-  corrected(change: Correction): Promise<void>
+  corrected(change: Correction): void
   balance(account: AccountId): Promise<Balance | null>
+  /** The total that an account topped up; null if the account must be loaded first. */
+  toppedUp(account: AccountId): Money | null
   pool(pool: PoolId): Promise<PoolReading | null>
   /** Opens an empty account, or a pool with nothing spent, before the commit that makes it. Idempotent. */
   openAccount(account: AccountId): Promise<void>
@@ -197,10 +207,10 @@ export interface StoredCounters {
 }
 
 /** Counters in memory, which are read from the tables at their first use. */
-export interface RestorableCounters extends Pick<HoldStore, 'known'> {
+export interface RestorableCounters extends Pick<HoldStore, 'load'> {
   /** From where they are read. Call once, when the tables have every charge of earlier processes, and before any other method. */
   readFrom(stored: StoredCounters): void
-  /** Restores a durable hold as it was granted, without checking it again. Its account and pool must be known. */
+  /** Restores a durable hold as it was granted, without checking it again. Its account and pool must be loaded. */
   restoreHold(hold: Hold): void
   /** The accounts that hold nothing until an operator has decided. Replaces those given before. */
   review(accounts: ReadonlySet<AccountId>): void

@@ -82,11 +82,16 @@ export class Ledger {
   }
 
   /** Reserves the maximum cost of a call. A granted hold can always be captured. */
-  async hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {
-    const held = await this.holds.hold(request)
+  hold(request: HoldRequest): Result<Hold, HoldRefusal> | Promise<Result<Hold, HoldRefusal>> {
+    const loading = this.holds.load(request.account, request.pool)
+    return loading === null ? this.holdLoaded(request) : loading.then(() => this.holdLoaded(request))
+  }
+
+  private holdLoaded(request: HoldRequest): Result<Hold, HoldRefusal> | Promise<Result<Hold, HoldRefusal>> {
+    const held = this.holds.hold(request)
     if (held.ok || held.error !== 'insufficient_balance') return held
     // Money that was held when a refund arrived may be free now, and pays the debt that the refund left.
-    return (await this.moves.offsetDebt(request.account)) ? this.holds.hold(request) : held
+    return this.moves.offsetDebt(request.account).then((isPaid) => (isPaid ? this.holds.hold(request) : held))
   }
 
   /**
@@ -122,19 +127,19 @@ export class Ledger {
     overrun = ZERO,
     answer?: IdempotencyRecord,
   ): Promise<Result<Settlement, CaptureRefusal>> {
-    const fixed = await this.holds.fix(call.id, amount)
+    const fixed = this.holds.fix(call.id, amount)
     if (!fixed.ok) return fixed
     if (!fixed.value.first) return ok({ request: call.id, amount })
     const { hold, split, periodStart } = fixed.value
     const charge = this.charge(hold, split, call, overrun, periodStart)
     const outcome = await this.journal.append(answer ? { ...charge, kept: answer } : charge)
     if (outcome.kind === 'committed') {
-      await this.holds.captured(call.id)
+      this.holds.captured(call.id)
       this.durable.delete(call.id)
       return ok({ request: call.id, amount })
     }
     if (outcome.kind === 'refused') {
-      await this.holds.release(call.id, true)
+      this.holds.release(call.id, true)
       if (this.durable.delete(call.id)) void this.end(call.id)
       return err('not_durable')
     }
@@ -146,10 +151,9 @@ export class Ledger {
     return err('outcome_unknown')
   }
 
-  /** Ends a hold without a charge. Idempotent. Does nothing to a hold that is being captured. */
-  async release(request: RequestId): Promise<void> {
-    const released = await this.holds.release(request)
-    if (released && this.durable.delete(request)) await this.end(request)
+  /** Ends a hold without a charge. Idempotent. Does nothing to a hold that is being captured. Null if there is nothing to wait for. */
+  release(request: RequestId): Promise<void> | null {
+    return this.holds.release(request) && this.durable.delete(request) ? this.end(request) : null
   }
 
   /** Removes a durable hold from the journal. */
@@ -233,6 +237,11 @@ export class Ledger {
     return this.holds.balance(account)
   }
 
+  /** The total that an account topped up; null if its balance must be read. */
+  toppedUp(account: AccountId): Money | null {
+    return this.holds.toppedUp(account)
+  }
+
   pool(pool: PoolId) {
     return this.holds.pool(pool)
   }
@@ -279,9 +288,9 @@ export class Ledger {
     if (fate === 'lost') return
     if (fate === 'refused') {
       if (wasDurable) void this.end(id)
-      await this.holds.release(id, true)
+      this.holds.release(id, true)
     } else {
-      await this.holds.captured(id, true)
+      this.holds.captured(id, true)
       const undone = await this.undo(charge)
       if (undone === 'lost') return
       if (undone === 'refused') this.onReversalFailure(id, 'the reversal was refused')
@@ -301,7 +310,7 @@ export class Ledger {
     const fate = undone.kind === 'unknown' ? await undone.fate : undone.kind
     if (fate !== 'committed') return fate
     for (const part of PARTS)
-      await this.holds.credited({
+      this.holds.credited({
         account,
         part,
         amount: split[part],

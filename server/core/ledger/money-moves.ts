@@ -108,14 +108,14 @@ export class MoneyMoves {
     return this.mutex.take(account, async () => {
       if (!(await isAvailable(() => this.holds.openAccount(account)))) return err('not_durable')
       const outcome = await this.journal.append({ opening, audit, entries: [] })
-      return this.finish({ account, outcome }, async () => undefined)
+      return this.finish({ account, outcome }, () => undefined)
     })
   }
 
   takeBack(request: TakeBackRequest): Promise<Result<null, MoveRefusal>> {
     return this.exclusively(request, async () => {
       const { account, amount } = request
-      const taken = await this.holds.setAside(account, amount)
+      const taken = this.holds.setAside(account, amount)
       const entry = this.entry(request, `${account}/paid`, 'house/top_ups')
       const owed = { ...entry, amount: taken.debt, debit: `${account}/debt` as const }
       const entries = splitEntry(entry, { ...entry, amount: taken.paid }, owed)
@@ -127,9 +127,9 @@ export class MoneyMoves {
   takeBackAvailable(request: TakeBackRequest): Promise<Result<null, DebitRefusal>> {
     return this.exclusively<DebitRefusal>(request, async () => {
       const { account, amount } = request
-      const taken = await this.holds.setAside(account, amount)
+      const taken = this.holds.setAside(account, amount)
       if (taken.debt > 0) {
-        await this.holds.putBack(account, taken)
+        this.holds.putBack(account, taken)
         return err('insufficient')
       }
       const entry = this.entry(request, `${account}/paid`, 'house/top_ups')
@@ -141,7 +141,7 @@ export class MoneyMoves {
   debit(request: DebitRequest): Promise<Result<null, DebitRefusal>> {
     return this.exclusively<DebitRefusal>(request, async () => {
       const { account, amount, audit } = request
-      const taken = await this.holds.reserve(account, amount)
+      const taken = this.holds.reserve(account, amount)
       if (!taken) return err('insufficient')
       const entry = this.entry({ ...request, kind: 'debit' }, `${account}/credit`, 'house/grants')
       const outcome = await this.journal.append({
@@ -177,9 +177,9 @@ export class MoneyMoves {
         ),
         change: { accountId: account, credit: split.credit, paid: split.paid, toppedUp: 0 },
       })
-      return this.finish({ account, outcome }, async () => {
+      return this.finish({ account, outcome }, () => {
         for (const part of ['credit', 'paid'] as const)
-          await this.holds.credited({ account, part, amount: split[part], toppedUp: ZERO })
+          this.holds.credited({ account, part, amount: split[part], toppedUp: ZERO })
       })
     })
   }
@@ -194,7 +194,7 @@ export class MoneyMoves {
       const debt = (await this.holds.balance(account))?.debt ?? ZERO
       // Another call paid it while this one waited.
       if (debt === 0) return ok(null)
-      const { paid } = await this.holds.setAside(account, debt)
+      const { paid } = this.holds.setAside(account, debt)
       if (paid === 0) return err('not_durable')
       const entry = this.entry({ ...move, amount: paid }, `${account}/paid`, `${account}/debt`)
       return this.take({ account, toppedUp: ZERO }, [entry], { paid, debt: minus(ZERO, paid) })
@@ -217,7 +217,7 @@ export class MoneyMoves {
     let isBooked = false
     const isAnswered = await isAvailable(async () => {
       isBooked = (await this.bookings.under(reference)).references.includes(reference)
-      await this.holds.known(account)
+      await this.holds.load(account)
     })
     if (!isAnswered) return 'not_durable'
     return isBooked ? 'already_booked' : null
@@ -238,24 +238,24 @@ export class MoneyMoves {
   }
 
   /** Updates the counters by the outcome of a move, as soon as it is known. */
-  private async finish(
+  private finish(
     { account, outcome }: { account: AccountId; outcome: AppendOutcome },
-    onCommitted: () => Promise<void>,
-    onRefused: () => Promise<void> = async () => undefined,
-  ): Promise<Result<null, MoveRefusal>> {
+    onCommitted: () => void,
+    onRefused: () => void = () => undefined,
+  ): Result<null, MoveRefusal> {
     if (outcome.kind === 'committed') {
-      await onCommitted()
+      onCommitted()
       return ok(null)
     }
     if (outcome.kind === 'refused') {
-      await onRefused()
+      onRefused()
       return err(outcome.constraint === 'reference' ? 'already_booked' : 'not_durable')
     }
     this.undecided.add(account)
     void outcome.fate
       .then((fate) => {
-        if (fate === 'committed') return onCommitted()
-        return fate === 'refused' ? onRefused() : undefined
+        if (fate === 'committed') onCommitted()
+        else if (fate === 'refused') onRefused()
       })
       .finally(() => this.undecided.delete(account))
     return err('outcome_unknown')

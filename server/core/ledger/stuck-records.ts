@@ -15,7 +15,7 @@ type Decision = 'retry' | 'discard'
 interface StuckRecordsParts {
   readonly store: StuckStore
   readonly journal: Pick<Journal, 'append'>
-  readonly holds: Pick<HoldStore, 'known' | 'corrected'>
+  readonly holds: Pick<HoldStore, 'load' | 'corrected'>
   readonly clock: Clock
 }
 
@@ -55,7 +55,7 @@ export class StuckRecords {
       const refusal = await this.refusalOf(record)
       if (refusal !== null)
         return err(failure('invalid_state', `The tables still refuse it, and nothing was changed: ${refusal}.`))
-      if (!this.parts.store.isCounted(stuck)) await this.correct(stuck, 1)
+      if (!this.parts.store.isCounted(stuck)) this.correct(stuck, 1)
       return ok(stuck)
     })
   }
@@ -74,7 +74,7 @@ export class StuckRecords {
       }
       if (refusal !== null)
         return err(failure('invalid_state', `It could not be discarded, and nothing was changed: ${refusal}.`))
-      if (this.parts.store.isCounted(stuck)) await this.correct(stuck, -1)
+      if (this.parts.store.isCounted(stuck)) this.correct(stuck, -1)
       return ok(stuck)
     })
   }
@@ -94,7 +94,7 @@ export class StuckRecords {
       const found = await this.find(id)
       if (!found.ok) return found
       const { change, spent } = found.value.record
-      if (change) await this.parts.holds.known(change.accountId, spent?.poolId)
+      if (change) await this.parts.holds.load(change.accountId, spent?.poolId)
       const outcome = await decide(found.value)
       if (outcome.ok) await this.parts.store.refresh()
       return outcome
@@ -138,11 +138,11 @@ export class StuckRecords {
   }
 
   /** 1: the counters follow what was booked. -1: they take back what they had. */
-  private async correct({ record: { change, spent } }: StuckRecord, sign: 1 | -1): Promise<void> {
+  private correct({ record: { change, spent } }: StuckRecord, sign: 1 | -1): void {
     if (!change) return
     const { accountId: account, credit, paid } = change
     const amounts = { credit: sign * credit, paid: sign * paid }
-    await this.parts.holds.corrected({
+    this.parts.holds.corrected({
       account,
       ...amounts,
       ...(spent && { spent: { ...spent, amount: sign * spent.amount } }),

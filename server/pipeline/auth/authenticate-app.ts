@@ -46,8 +46,8 @@ export async function identifyApp(
   const account = await auth.accounts.byUser(granted.userId)
   if (!account) return err(REFUSED)
   const grant = await auth.appGrants.of(account, granted.clientId, formatAddress(address))
-  const balance = await auth.ledger.balance(account.id)
-  const limits = limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO })
+  const toppedUp = auth.ledger.toppedUp(account.id) ?? (await auth.ledger.balance(account.id))?.toppedUp ?? ZERO
+  const limits = limitsOf({ ...account, toppedUp })
   const caller: AppCaller = { kind: 'app', grant, account, scopes: granted.scopes }
   return ok({ caller, subjects: [{ name: grant.id, limits }], refused: null })
 }

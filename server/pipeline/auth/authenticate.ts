@@ -126,9 +126,9 @@ async function identify(auth: AuthDeps, incoming: IncomingCall): Promise<Identif
   const key = await keyOf(auth, credential, address)
   if (!key || keyState(key, at) === 'revoked') return anonymous(auth, address, unknownKey(credential))
   const account = await auth.accounts.byId(key.accountId)
-  const balance = await auth.ledger.balance(key.accountId)
+  const toppedUp = auth.ledger.toppedUp(key.accountId) ?? (await auth.ledger.balance(key.accountId))?.toppedUp ?? ZERO
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
-  const limits = withKeyLimits(limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO }), key)
+  const limits = withKeyLimits(limitsOf({ ...account, toppedUp }), key)
   const caller = { kind: 'key', key, account } as const
   return { caller, subjects: withOverride(auth, [{ name: key.id, limits }], incoming, caller), refused: null }
 }

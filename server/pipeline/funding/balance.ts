@@ -1,13 +1,14 @@
 import { isoTime } from '../../core/clock'
 import { type Failure, failure, uncharged } from '../../core/failure'
-import type { BudgetWindow, Hold, HoldRefusal } from '../../core/ledger/hold'
+import type { PoolId } from '../../core/ids'
+import type { BudgetWindow, Hold, HoldRefusal, HoldRequest } from '../../core/ledger/hold'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import type { CallRecord } from '../../core/usage/call-record'
 import { countedOn, type Quote } from '../call'
 import type { Captured } from '../work'
-import type { Capture, Funding, Reservation } from './funding'
+import type { Capture, Funding, Priced, Reservation } from './funding'
 
 /** A person decides, so a call in the same minute is hardly worth it. */
 const REVIEW_SECONDS = 60
@@ -18,24 +19,34 @@ const REVIEW_SECONDS = 60
  */
 export function balanceFunding(ledger: Ledger): Funding {
   return {
-    async reserve({ quote, credit }, { caller, incoming }) {
+    reserve(work, { caller, incoming }) {
       if (caller.kind === 'anonymous') throw new Error('balance funding got an anonymous caller')
       const { account } = caller
       const { poolId } = countedOn(caller)
       const { id: request, at } = incoming
-      const wanted = { request, account: account.id, pool: poolId, amount: quote.maxCost, at }
-      const first = await ledger.hold({ ...wanted, creditPays: credit === 'all' })
-      const isCredit = credit === 'part' && !first.ok && first.error === 'insufficient_paid_balance'
-      const held = isCredit ? await ledger.hold({ ...wanted, creditPays: true }) : first
-      if (!held.ok)
-        return err(
-          held.error === 'budget_exhausted'
-            ? budgetUsedUp(await ledger.budget(poolId), quote, at)
-            : refusal(held.error, quote, caller.kind),
-        )
-      return ok(new BalanceReservation(ledger, held.value, isCredit))
+      const amount = work.quote.maxCost
+      const wanted = { request, account: account.id, pool: poolId, amount, creditPays: work.credit === 'all', at }
+      const held = ledger.hold(wanted)
+      if (held instanceof Promise || !held.ok) return reserveLater(ledger, wanted, work, caller.kind, held)
+      return ok(new BalanceReservation(ledger, held.value, false))
     },
   }
+}
+
+/** A hold that waits for its counters or for a repayment, or is refused. */
+async function reserveLater(
+  ledger: Ledger,
+  wanted: HoldRequest & { readonly pool: PoolId },
+  { quote, credit }: Priced,
+  caller: 'key' | 'app',
+  holding: ReturnType<Ledger['hold']>,
+): Promise<Result<Reservation, Failure>> {
+  const first = await holding
+  const isCredit = credit === 'part' && !first.ok && first.error === 'insufficient_paid_balance'
+  const held = isCredit ? await ledger.hold({ ...wanted, creditPays: true }) : first
+  if (held.ok) return ok(new BalanceReservation(ledger, held.value, isCredit))
+  if (held.error !== 'budget_exhausted') return err(refusal(held.error, quote, caller))
+  return err(budgetUsedUp(await ledger.budget(wanted.pool), quote, wanted.at))
 }
 
 const NOT_RECORDED = uncharged('service_unavailable', 'The charge could not be recorded. Try again.', {
@@ -63,7 +74,7 @@ class BalanceReservation implements Reservation {
     return this.ledger.keep({ hold: this.held, call })
   }
 
-  release(): Promise<void> {
+  release(): Promise<void> | null {
     return this.ledger.release(this.held.request)
   }
 }

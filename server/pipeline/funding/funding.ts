@@ -15,7 +15,10 @@ export type Priced = Pick<Work, 'operation' | 'quote' | 'credit' | 'timeoutMs' |
  */
 export interface Funding {
   /** Reserves the money before the upstream is called, or returns the 402 that explains why it cannot. */
-  reserve(work: Priced, authenticated: AuthenticatedCall): Promise<Result<Reservation, Failure>>
+  reserve(
+    work: Priced,
+    authenticated: AuthenticatedCall,
+  ): Result<Reservation, Failure> | Promise<Result<Reservation, Failure>>
 }
 
 /** An answer that is about to be sent. */
@@ -55,8 +58,8 @@ export interface Reservation {
    * record how far the stream has come. False: not durable. Absent: this funding cannot pay for streams.
    */
   persist?(call: CallRecord): Promise<boolean>
-  /** Ends the reservation without a charge. May be called repeatedly, and does nothing after a capture. */
-  release(reason?: string): Promise<void>
+  /** Ends the reservation without a charge. May be called repeatedly, and does nothing after a capture. Null if there is nothing to wait for. */
+  release(reason?: string): Promise<void> | null
   /** An answer that arrives after this time (ms) cannot be paid for. */
   readonly deadline?: number
 }

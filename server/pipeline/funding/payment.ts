@@ -42,16 +42,27 @@ export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
 /** Adds payment challenges to each 402 of a payable operation, both for callers without a credential and for keys that cannot pay. */
 export function offering(funding: Funding, payments: Payments): Funding {
   return {
-    async reserve(work, authenticated) {
-      const reserved = await funding.reserve(work, authenticated)
-      const { route } = authenticated.incoming
-      // Other failures must not offer a payment.
-      if (reserved.ok || !LACKS_MONEY.has(reserved.error.code)) return reserved
-      if (!work.quote.fixed && work.quote.minCost === undefined) return reserved
-      if (route.kind !== 'priced' || !route.payable) return reserved
-      return err(await withOffers(payments, purchaseOf(work, authenticated), reserved.error))
+    reserve(work, authenticated) {
+      const reserving = funding.reserve(work, authenticated)
+      const isDone = !(reserving instanceof Promise) && reserving.ok
+      return isDone ? reserving : offered(payments, work, authenticated, reserving)
     },
   }
+}
+
+async function offered(
+  payments: Payments,
+  work: Priced,
+  authenticated: AuthenticatedCall,
+  reserving: ReturnType<Funding['reserve']>,
+): Promise<Result<Reservation, Failure>> {
+  const reserved = await reserving
+  const { route } = authenticated.incoming
+  // Other failures must not offer a payment.
+  if (reserved.ok || !LACKS_MONEY.has(reserved.error.code)) return reserved
+  if (!work.quote.fixed && work.quote.minCost === undefined) return reserved
+  if (route.kind !== 'priced' || !route.payable) return reserved
+  return err(await withOffers(payments, purchaseOf(work, authenticated), reserved.error))
 }
 
 /** The refusals that a payment of its own would cure. */
@@ -142,7 +153,7 @@ async function withOffers(payments: Payments, what: Purchase, problem: Failure):
 
 /** Refuses every call with a 402 that names the price. Where payment methods are offered, `offering` adds their challenges. */
 export const paymentRequired: Funding = {
-  async reserve({ quote: { maxCost, fixed } }) {
+  reserve({ quote: { maxCost, fixed } }) {
     return err(
       failure(
         'payment_required',

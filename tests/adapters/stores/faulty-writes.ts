@@ -73,7 +73,7 @@ export async function openFaulty(options: FaultyOptions = {}, keepFolder = false
         end = outcome.kind === 'unknown' ? await outcome.fate : outcome.kind
       }
       groups.length = 0
-      await parts.holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: ZERO })
+      parts.holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: ZERO })
       return id
     },
     async close() {

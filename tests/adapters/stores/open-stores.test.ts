@@ -131,7 +131,7 @@ describe('a restart', () => {
       [accounts[1], free, 8],
     ] as const) {
       const record = call(account as `acct_${string}`, cost, { keyId: key.id })
-      await before.holds.hold({
+      before.holds.hold({
         request: record.id,
         account: record.accountId,
         pool: key.poolId,
@@ -139,9 +139,9 @@ describe('a restart', () => {
         creditPays: true,
         at: NOON,
       })
-      await before.holds.fix(record.id, micros(cost))
+      before.holds.fix(record.id, micros(cost))
       await before.journal.append(charge(record.accountId, cost, { call: record, pool: key.poolId }))
-      await before.holds.captured(record.id)
+      before.holds.captured(record.id)
     }
     const counters = async ({ holds }: TestStores) => ({
       balances: await Promise.all(accounts.map((id) => holds.balance(id as `acct_${string}`))),
@@ -162,7 +162,7 @@ describe('a restart', () => {
     const before = await openTestStores({ folder })
     const account = await before.account(500)
     const amount = micros(100)
-    await before.holds.hold({ request: 'req_open', account, pool: null, amount, creditPays: true, at: NOON })
+    before.holds.hold({ request: 'req_open', account, pool: null, amount, creditPays: true, at: NOON })
     await before.close()
     const after = await open(folder)
     expect(await after.holds.balance(account)).toMatchObject({ posted: micros(500), held: micros(0) })

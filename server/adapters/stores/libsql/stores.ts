@@ -91,7 +91,7 @@ export async function openStores(database: Database, options: StoreOptions, open
   counters.readFrom(new LibsqlStoredCounters(db, clock))
   const restoreHolds = async (): Promise<readonly DurableHold[]> => {
     const durable = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
-    await Promise.all(durable.map(({ hold }) => counters.known(hold.account, hold.pool)))
+    await Promise.all(durable.map(({ hold }) => counters.load(hold.account, hold.pool)))
     for (const { hold } of durable) counters.restoreHold(hold)
     return durable
   }

@@ -4,6 +4,7 @@ import type {
   Balance,
   BudgetWindow,
   Correction,
+  FixedHold,
   Hold,
   HoldRefusal,
   HoldRequest,
@@ -12,6 +13,7 @@ import type {
   PoolReading,
   PoolSpending,
   SetAside,
+  SettleRefusal,
   Split,
 } from '../../../core/ledger/hold'
 import { type Money, micros, min, minus, plus, ZERO } from '../../../core/money'
@@ -74,8 +76,10 @@ export class MemoryHolds implements HoldStore {
     this.poolOf(id).budget = new BudgetCounter(budget, at, spent, spentBefore)
   }
 
-  /** All there is was restored or opened. */
-  async known(_account: AccountId, _pool?: PoolId | null): Promise<void> {}
+  /** Everything was restored or opened. */
+  load(_account: AccountId, _pool?: PoolId | null): Promise<void> | null {
+    return null
+  }
 
   review(accounts: ReadonlySet<AccountId>): void {
     this.underReview = accounts
@@ -92,7 +96,7 @@ export class MemoryHolds implements HoldStore {
     this.open.set(hold.request, { hold, settling: null, period })
   }
 
-  async hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>> {
+  hold(request: HoldRequest): Result<Hold, HoldRefusal> {
     if (this.open.has(request.request) || this.endedAs(request.request))
       throw new Error(`request ${request.request} has its hold already`)
     if (request.amount < 0) throw new RangeError('a hold is never negative')
@@ -125,7 +129,7 @@ export class MemoryHolds implements HoldStore {
     return ok(granted)
   }
 
-  async fix(request: RequestId, amount: Money): ReturnType<HoldStore['fix']> {
+  fix(request: RequestId, amount: Money): Result<FixedHold, SettleRefusal> {
     const ended = this.endedAs(request)
     if (ended) {
       const same = ended.captured.credit + ended.captured.paid === amount
@@ -142,7 +146,7 @@ export class MemoryHolds implements HoldStore {
     return ok(period ? { hold, split, first: true, periodStart: period.start } : { hold, split, first: true })
   }
 
-  async captured(request: RequestId, undone = false): Promise<void> {
+  captured(request: RequestId, undone = false): void {
     const open = this.open.get(request)
     if (!open?.settling) throw new Error(`request ${request} is not settling`)
     const { hold, settling } = open
@@ -153,14 +157,14 @@ export class MemoryHolds implements HoldStore {
     if (!undone) this.remember(hold, settling)
   }
 
-  async release(request: RequestId, evenSettling = false): Promise<boolean> {
+  release(request: RequestId, evenSettling = false): boolean {
     const open = this.open.get(request)
     if (!open || (open.settling && !evenSettling)) return false
     this.end(open, 0)
     return true
   }
 
-  async credited(change: Parameters<HoldStore['credited']>[0]): Promise<void> {
+  credited(change: Parameters<HoldStore['credited']>[0]): void {
     const account = this.accountOf(change.account)
     const debt = notNegative(minus(account.debt, change.repaid ?? ZERO))
     account.posted[change.part] = plus(account.posted[change.part], change.amount)
@@ -171,14 +175,14 @@ export class MemoryHolds implements HoldStore {
     if (change.at !== undefined) pool.budget?.returned(change.at, change.amount)
   }
 
-  async setAside(id: AccountId, amount: Money): Promise<SetAside> {
+  setAside(id: AccountId, amount: Money): SetAside {
     const account = this.accountOf(id)
     const paid = min(amount, minus(account.posted.paid, account.held.paid))
     account.held.paid = plus(account.held.paid, paid)
     return { paid, debt: minus(amount, paid) }
   }
 
-  async takenBack(id: AccountId, taken: SetAside, toppedUp: Money): Promise<void> {
+  takenBack(id: AccountId, taken: SetAside, toppedUp: Money): void {
     const account = this.accountOf(id)
     const debt = notNegative(plus(account.debt, taken.debt))
     account.held.paid = minus(account.held.paid, taken.paid)
@@ -187,12 +191,12 @@ export class MemoryHolds implements HoldStore {
     account.debt = debt
   }
 
-  async putBack(id: AccountId, taken: SetAside): Promise<void> {
+  putBack(id: AccountId, taken: SetAside): void {
     const account = this.accountOf(id)
     account.held.paid = minus(account.held.paid, taken.paid)
   }
 
-  async reserve(id: AccountId, amount: Money): Promise<Split | null> {
+  reserve(id: AccountId, amount: Money): Split | null {
     const account = this.accountOf(id)
     const free = minus(account.posted.credit, account.held.credit)
     const credit = min(free, amount)
@@ -202,17 +206,17 @@ export class MemoryHolds implements HoldStore {
     return split
   }
 
-  async debited(id: AccountId, taken: Split): Promise<void> {
+  debited(id: AccountId, taken: Split): void {
     const account = this.accountOf(id)
     move(account.held, taken, -1)
     move(account.posted, taken, -1)
   }
 
-  async undebited(id: AccountId, taken: Split): Promise<void> {
+  undebited(id: AccountId, taken: Split): void {
     move(this.accountOf(id).held, taken, -1)
   }
 
-  async corrected({ account: id, spent, ...parts }: Correction): Promise<void> {
+  corrected({ account: id, spent, ...parts }: Correction): void {
     const account = this.accounts.get(id)
     if (account)
       for (const part of ['credit', 'paid'] as const)
@@ -231,6 +235,10 @@ export class MemoryHolds implements HoldStore {
     const { debt, toppedUp } = account
     const available = debt > 0 ? ZERO : minus(posted, held)
     return { credit, paid, debt, posted: minus(posted, debt), held, available, toppedUp }
+  }
+
+  toppedUp(id: AccountId): Money | null {
+    return this.accounts.get(id)?.toppedUp ?? null
   }
 
   /** All open holds: how many, and their sum. */

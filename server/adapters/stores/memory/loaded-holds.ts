@@ -1,7 +1,6 @@
 import type { AccountId, PoolId } from '../../../core/ids'
 import type {
   BudgetWindow,
-  HoldRequest,
   HoldStore,
   PoolBudget,
   PoolSpending,
@@ -23,18 +22,10 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     this.stored = stored
   }
 
-  override async known(account: AccountId, pool: PoolId | null = null): Promise<void> {
-    const missing = [
-      ...(this.hasAccount(account) ? [] : [this.readAccount(account)]),
-      ...(pool === null || this.hasPool(pool) ? [] : [this.readPool(pool)]),
-    ]
-    if (missing.length > 0) await Promise.all(missing)
-  }
-
-  override hold(request: HoldRequest): ReturnType<HoldStore['hold']> {
-    const { account, pool } = request
-    if (this.hasAccount(account) && (pool === null || this.hasPool(pool))) return super.hold(request)
-    return this.known(account, pool).then(() => super.hold(request))
+  override load(account: AccountId, pool: PoolId | null = null): Promise<void> | null {
+    const isPoolHere = pool === null || this.hasPool(pool)
+    if (!this.hasAccount(account)) return this.readBoth(account, isPoolHere ? null : pool)
+    return isPoolHere ? null : this.readPool(pool)
   }
 
   override balance(id: AccountId): ReturnType<HoldStore['balance']> {
@@ -46,7 +37,7 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
   }
 
   override async openAccount(id: AccountId): Promise<void> {
-    await this.known(id)
+    await this.load(id)
     return super.openAccount(id)
   }
 
@@ -79,6 +70,10 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
   override async budget(id: PoolId, at: number): Promise<BudgetWindow | null> {
     await this.knownPool(id)
     return super.budget(id, at)
+  }
+
+  private async readBoth(account: AccountId, pool: PoolId | null): Promise<void> {
+    await Promise.all([this.readAccount(account), pool && this.readPool(pool)])
   }
 
   private async readAccount(id: AccountId): Promise<void> {
