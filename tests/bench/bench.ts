@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { describeAgainst, measureAgainst } from './against'
 import { describeAllocations, measureAllocations } from './allocations'
 import { describeApis, measureApis } from './apis'
 import { describeBars, type Results } from './bars'
@@ -30,6 +31,8 @@ const HELP = `Measures the gateway and prints Markdown tables for docs/performan
   --connections N of the speed part; may be given more than once (1, 16, 64, 256)
   --series A/B    of the speed part: bodies of A bytes from an upstream that takes B ms; may be given more than once
   --rows N        calls in the database of the usage pages (10000000, quick 1000000)
+  --against COMMIT
+                  only chat, streams and searches of that commit, of this checkout and of a bare proxy, in turns
   --dir FOLDER    where the data folders are made: what counts is the speed of its disk (default: the temporary folder)
   --help
 
@@ -57,6 +60,7 @@ interface Options {
   readonly parts: readonly Part[]
   readonly speed: SpeedPlan
   readonly rows: number
+  readonly against: string | null
   readonly json: string | null
   readonly folder: string | null
 }
@@ -71,6 +75,7 @@ function options(): Options {
       seconds: { type: 'string' },
       rows: { type: 'string' },
       dir: { type: 'string' },
+      against: { type: 'string' },
       connections: { type: 'string', multiple: true },
       series: { type: 'string', multiple: true },
       help: { type: 'boolean', default: false },
@@ -95,7 +100,8 @@ function options(): Options {
   const wrong = values.only?.find((part) => !PARTS.includes(part as Part))
   if (wrong) throw new Error(`--only must be one of ${PARTS.join(', ')}, not "${wrong}"`)
   return {
-    parts: PARTS.filter((part) => !values.only || values.only.includes(part)),
+    parts: PARTS.filter((part) => values.against === undefined && (!values.only || values.only.includes(part))),
+    against: values.against ?? null,
     speed: {
       series: series ?? SERIES,
       connections:
@@ -110,15 +116,22 @@ function options(): Options {
   }
 }
 
-async function bench({ parts, speed, rows, json, folder }: Options): Promise<boolean> {
+async function bench({ parts, against, speed, rows, json, folder }: Options): Promise<boolean> {
   const workshop = new Workshop(folder)
   const facts = machineFacts(await workshop.folder('probe'))
   const results: Results = {}
   const found: Record<string, unknown> = { facts, results }
   console.log(facts.map((fact) => `- ${fact}`).join('\n'))
   if (!Bun.which('taskset')) console.log('- No taskset here: servers and generator share the cores, ratios mean little')
-  const noWrk = LOADED.some((part) => parts.includes(part)) ? await wrkProblem() : null
+  const noWrk = against !== null || LOADED.some((part) => parts.includes(part)) ? await wrkProblem() : null
   if (noWrk) console.log(`\nSkipped ${LOADED.join(', ')}: ${noWrk}`)
+  if (against !== null) {
+    if (noWrk) throw new Error(noWrk)
+    const compared = await measureAgainst(workshop, against, speed)
+    found['against'] = compared
+    section('Against another commit', describeAgainst(compared))
+    if (compared.problems.length > 0) return false
+  }
   if (parts.includes('speed') && !noWrk) {
     results.speed = await measureSpeed(workshop, speed)
     section('Speed', describeSpeed(results.speed))

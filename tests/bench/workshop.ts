@@ -36,9 +36,12 @@ export class Workshop {
   private readonly pids = new Set<number>()
   private readonly folders = new Set<string>()
   private readonly parent: string
+  /** The checkout whose programs it starts. */
+  private readonly root: string
 
-  constructor(parent: string | null) {
+  constructor(parent: string | null, root = ROOT) {
     this.parent = parent ?? tmpdir()
+    this.root = root
     process.on('exit', () => this.clear())
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130))
   }
@@ -47,6 +50,11 @@ export class Workshop {
     const folder = await mkdtemp(join(this.parent, `bench-${name}-`))
     this.folders.add(folder)
     return folder
+  }
+
+  /** Another one, for a checkout of another commit. */
+  at(root: string): Workshop {
+    return new Workshop(this.parent, root)
   }
 
   removeFolder(folder: string): void {
@@ -97,7 +105,7 @@ export class Workshop {
     { core, env, ready: readyLine }: { core: string; env: Record<string, string>; ready: RegExp },
   ): Promise<Helper> {
     const child = Bun.spawn(onCore(core, command), {
-      cwd: ROOT,
+      cwd: this.root,
       env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
       stdin: 'pipe',
       stdout: 'pipe',

@@ -45,7 +45,7 @@ export function composeBackups(config: Config, { stores, clock, log, threads }: 
       backupTarget(location: string | null) {
         if (location !== null) return backupTarget(location, source)
         if (configured) return configured
-        throw new BackupProblem('say where the copy goes, or set BACKUP_TO')
+        throw new BackupProblem('Say where the copy goes (`to`), or set BACKUP_TO')
       },
     },
     /** Why copies cannot be made on schedule; null if they can. */

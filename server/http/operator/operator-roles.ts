@@ -47,7 +47,7 @@ export function operatorRoles(owners: OwnerSessions) {
   }
 }
 
-/** Of routes that reach files or secrets of the machine. They do not exist over the network. */
+/** Of routes that reach files or secrets of the machine. Over the network they are unknown; a wrong method of theirs is a 405, as anywhere. */
 export const CONSOLE_ONLY: OperatorAccess = new ApiAccess('console', null, ({ origin }) => {
   if (!origin.isConsole) throw new Failed(UNKNOWN_ENDPOINT.failure)
   return { actor: CONSOLE }
