@@ -103,7 +103,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     files: ['server/adapters/stores/libsql/**'],
-    may: [CORE, SELF],
+    may: ['server/adapters/backup/files.ts', CORE, SELF],
     types: [PIPELINE],
     packages: ['@libsql/client', 'libsql', 'drizzle-orm', 'node:*'],
   },

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { copyFile, open, statfs } from 'node:fs/promises'
+import { open, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** Flushes a file or folder to disk. */
@@ -9,10 +9,53 @@ export async function syncFile(path: string): Promise<void> {
   await handle.close()
 }
 
-/** Copies a file, which is private to this user and on disk then. */
+/** How often a file is flushed while it is written. */
+const FLUSH_MS = 50
+
+/**
+ * Writes a large file by `write`, which makes it at `path`, and flushes it meanwhile: left to itself the kernel writes it in bursts, and the
+ * log of charges on the same disk waits for each of them for a third of a second. `onSize` is called with the bytes on disk.
+ */
+export async function writeFlushed<T>(
+  path: string,
+  write: () => Promise<T>,
+  onSize: (bytes: number) => void = () => undefined,
+): Promise<T> {
+  let isFlushing = false
+  const flush = async () => {
+    if (isFlushing) return
+    isFlushing = true
+    try {
+      const handle = await open(path, 'r+')
+      await handle.datasync()
+      const { size } = await handle.stat()
+      await handle.close()
+      onSize(size)
+    } catch {
+      // It is not there yet, or no longer. The writer knows of a disk that fails.
+    } finally {
+      isFlushing = false
+    }
+  }
+  const timer = setInterval(flush, FLUSH_MS)
+  try {
+    return await write()
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+/** The bytes of a copy that are on disk before the next are written. */
+const COPIED_BYTES = 4 * 1024 * 1024
+
+/** Copies a file, which is private to this user and on disk then. Never has much to flush, for the same reason. */
 export async function copyFileDurably(from: string, to: string): Promise<void> {
-  await copyFile(from, to)
-  await syncFile(to)
+  await using target = await open(to, 'w', 0o600)
+  for await (const piece of createReadStream(from, { highWaterMark: COPIED_BYTES })) {
+    await target.writeFile(piece)
+    await target.datasync()
+  }
+  await target.sync()
 }
 
 export interface DiskLeft {

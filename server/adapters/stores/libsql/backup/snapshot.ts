@@ -1,10 +1,11 @@
-import { stat, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { drizzle } from 'drizzle-orm/libsql'
 import { DATABASE } from '../../../../core/backup/copy'
 import type { LastTimes } from '../../../../core/ledger/clock-check'
 import type { LedgerProblem } from '../../../../core/ledger/ledger-check'
+import { writeFlushed } from '../../../backup/files'
 import { sqlClient } from '../driver/sql-client'
 import { Connection } from '../driver/worker/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker/worker-threads'
@@ -23,7 +24,6 @@ interface CopyOptions {
   readonly threads?: WorkerThreads | undefined
 }
 
-const PROGRESS_MS = 250
 const MAX_BATCH = 4096
 const NEVER: LastTimes = { entry: null, audit: null }
 const LOG_SUFFIX = '.log'
@@ -61,19 +61,11 @@ async function vacuumInto({ from, to, onProgress, threads = OWN_THREADS }: CopyO
   await withConnection(from, 'copier', threads, async (source) => {
     const [row] = await source.rows('SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()')
     const total = Number(row?.[0] ?? 0)
-    const watch = setInterval(
-      () =>
-        stat(to).then(
-          ({ size }) => onProgress(size, total),
-          () => undefined,
-        ),
-      PROGRESS_MS,
+    await writeFlushed(
+      to,
+      () => source.send({ op: 'batch', mode: 'read', statements: [{ sql: 'VACUUM INTO ?', args: [to] }] }),
+      (bytes) => onProgress(bytes, total),
     )
-    try {
-      await source.send({ op: 'batch', mode: 'read', statements: [{ sql: 'VACUUM INTO ?', args: [to] }] })
-    } finally {
-      clearInterval(watch)
-    }
   })
 }
 
