@@ -325,6 +325,16 @@ describe('a stream of generateContent', () => {
     }
   })
 
+  test('does not end with a text that is the name of a finish reason', () => {
+    const { meter } = through(
+      GENERATE_CONTENT,
+      { contents: [{}] },
+      `data: ${JSON.stringify(part('finishReason', {}))}\n\n`,
+      7,
+    )
+    expect(meter.isComplete).toBe(false)
+  })
+
   test('as one JSON array is followed in pieces, and its end is held back', () => {
     const stream = JSON.stringify(parts, null, 2)
     for (const size of SIZES) {

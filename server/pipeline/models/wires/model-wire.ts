@@ -111,7 +111,7 @@ export function metered(seen: MeteredOutput, expected: { readonly input: number;
 
 /** A pattern that finds the start of string properties with these names, for `stringBytes`. */
 export function stringMembers(...names: readonly string[]): RegExp {
-  return new RegExp(`"(?:${names.join('|')})"\\s*:\\s*"`, 'g')
+  return new RegExp(`"(${names.join('|')})"\\s*:\\s*"`, 'g')
 }
 
 /** The bytes of string properties in unparsed JSON. A quote inside a string is always escaped. */

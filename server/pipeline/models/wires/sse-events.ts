@@ -1,4 +1,5 @@
 import { isJson, type Json } from '../../../core/json'
+import type { LikeEvents } from './event-frame'
 import { readableJson } from './json/readable-json'
 import { WaitingBytes } from './waiting-bytes'
 
@@ -18,17 +19,17 @@ export type Verdict = 'pass' | 'drop' | Uint8Array
  * Splits a stream into whole server-sent events, wherever the network cut it, and filters them. Events that pass are not copied.
  */
 export class SseEvents {
-  private readonly filter: (event: Uint8Array) => Verdict
-  private readonly filterMany: ((events: string) => string | null) | null
+  private readonly filter: (event: Uint8Array, text: string) => Verdict
+  private readonly like: LikeEvents | null
   private readonly tail = new WaitingBytes()
 
   /**
-   * `filterMany` is a fast path for streams whose events are mostly alike: it gets all whole events of a chunk as latin-1 and
-   * returns the text to send, or null if the events must be filtered one by one.
+   * `filter` gets an event, and its bytes as latin-1. `like` recognizes the events that need no filter, because they are like one that
+   * was filtered.
    */
-  constructor(filter: (event: Uint8Array) => Verdict, filterMany: ((events: string) => string | null) | null = null) {
+  constructor(filter: (event: Uint8Array, text: string) => Verdict, like: LikeEvents | null = null) {
     this.filter = filter
-    this.filterMany = filterMany
+    this.like = like
   }
 
   /** Returns what may be sent now. Throws a `RangeError` if an event does not end. */
@@ -36,37 +37,44 @@ export class SseEvents {
     const data = this.tail.with(chunk)
     // The bytes before this were searched already, except for an event end that the network may have cut.
     const unseen = Math.max(0, this.tail.length - MAX_END + 1)
-    return this.filteredTogether(data, unseen) ?? this.filteredOneByOne(data, unseen)
+    return unseen > 0 && endOfEvent(data, unseen) < 0 ? this.sent(data, [], 0, 0) : this.filtered(data)
   }
 
-  private filteredTogether(data: Uint8Array, unseen: number): Uint8Array | null {
-    const end = this.filterMany ? endOfEvents(data, unseen) : -1
-    if (!this.filterMany || end < 0) return null
-    const whole = end === data.length ? data : data.subarray(0, end)
-    const events = latin1(whole)
-    const passed = this.filterMany(events)
-    if (passed === null) return null
-    this.keep(end === data.length ? NONE : data.subarray(end))
-    return passed === events ? whole : Buffer.from(passed, 'latin1')
-  }
-
-  private filteredOneByOne(data: Uint8Array, unseen: number): Uint8Array {
+  private filtered(data: Uint8Array): Uint8Array {
+    const { like } = this
+    const text = latin1(data)
     const out: Uint8Array[] = []
     let kept = 0
     let from = 0
-    for (let end = endOfEvent(data, unseen); end > 0; end = endOfEvent(data, from)) {
-      const event = data.subarray(from, end)
-      const verdict = this.filter(event)
+    while (from < data.length) {
+      const run = like?.endOfRun(text, from) ?? from
+      const end = run > from ? run : endOfEvent(data, from)
+      if (end < 0) break
+      const events = text.slice(from, end)
+      const verdict = run > from ? this.ofRun(events) : this.filter(data.subarray(from, end), events)
+      if (run === from) like?.learn(events)
       if (verdict !== 'pass') {
-        out.push(data.subarray(kept, from))
+        if (from > kept) out.push(data.subarray(kept, from))
         if (verdict !== 'drop') out.push(verdict)
         kept = end
       }
       from = end
     }
-    this.keep(data.subarray(from))
-    const rest = data.subarray(kept, from)
-    return out.length === 0 ? rest : Buffer.concat([...out, rest])
+    return this.sent(data, out, kept, from)
+  }
+
+  /** Keeps the bytes after the last whole event. Returns those before, of which `out` replaces the first. */
+  private sent(data: Uint8Array, out: Uint8Array[], kept: number, end: number): Uint8Array {
+    const isAll = end === data.length
+    this.keep(isAll ? NONE : data.subarray(end))
+    if (kept === 0) return isAll ? data : data.subarray(0, end)
+    if (end > kept) out.push(data.subarray(kept, end))
+    return out.length === 1 && out[0] ? out[0] : Buffer.concat(out)
+  }
+
+  private ofRun(events: string): Verdict {
+    const sent = this.like?.counted(events) ?? events
+    return sent.length === events.length ? 'pass' : Buffer.from(sent, 'latin1')
   }
 
   private keep(tail: Uint8Array): void {
@@ -78,7 +86,7 @@ export class SseEvents {
   end(): Uint8Array {
     const last = this.tail.take()
     if (last.length === 0) return NONE
-    const verdict = this.filter(last)
+    const verdict = this.filter(last, latin1(last))
     return verdict === 'pass' ? last : verdict === 'drop' ? NONE : verdict
   }
 }
@@ -92,19 +100,15 @@ function endOfEvent(data: Uint8Array, from: number): number {
   return -1
 }
 
-/** The index after the last empty line at or after `from`; -1 if there is none. */
-function endOfEvents(data: Uint8Array, from: number): number {
-  const unseen = data.subarray(from)
-  for (let at = unseen.lastIndexOf(LINE_FEED); at > 0; at = unseen.lastIndexOf(LINE_FEED, at - 1))
-    if (unseen[at - 1] === LINE_FEED || (unseen[at - 1] === RETURN && unseen[at - 2] === LINE_FEED))
-      return from + at + 1
-  return -1
-}
-
 /** The data of an event, its lines joined as the standard requires. */
 export function dataOf(event: Uint8Array): string {
-  const lines = new TextDecoder().decode(event).split(/\r?\n/)
-  return lines
+  return dataIn(new TextDecoder().decode(event))
+}
+
+/** The same of an event that was decoded. */
+export function dataIn(event: string): string {
+  return event
+    .split(/\r?\n/)
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice(line.charAt(5) === ' ' ? 6 : 5))
     .join('\n')

@@ -1,6 +1,7 @@
 import { elementsOf, isJson, jsonText, partsOf } from '../../../../core/json'
 import type { ModelTokens } from '../../../../core/models/model-tokens'
 import { ok } from '../../../../core/result'
+import { type FrameRules, LikeEvents } from '../event-frame'
 import { edited } from '../json/json-members'
 import {
   type InputParts,
@@ -15,11 +16,12 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { eventJson, latin1, SseEvents, type Verdict } from '../sse-events'
+import { eventJson, SseEvents, type Verdict } from '../sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from '../token-usage'
 import { isHistory, uncoveredOfMessages, vendorDescribedTools } from './messages-members'
 
-const TEXTS = stringMembers('text', 'partial_json', 'thinking')
+const TEXT_MEMBERS = ['text', 'partial_json', 'thinking']
+const TEXTS = stringMembers(...TEXT_MEMBERS)
 const NONE: Uint8Array = new Uint8Array()
 const STOP = new TextEncoder().encode('event: message_stop\ndata: {"type":"message_stop"}\n\n')
 
@@ -110,8 +112,13 @@ function filesIn(value: object): InputParts[] {
   })
 }
 
-/** Event types beyond content. A match inside answer text only means that the event is parsed. */
-const NOT_CONTENT_ALONE = /message_(?:start|delta|stop)|\berror\b/
+/** Events of content blocks, which are nearly all of them. */
+const CONTENT: FrameRules = {
+  varying: TEXTS,
+  texts: new Set(TEXT_MEMBERS),
+  beyond: /message_(?:start|delta|stop)|\berror\b/,
+  hidden: '',
+}
 
 class MessagesMeter implements StreamMeter {
   ending: Uint8Array = NONE
@@ -122,8 +129,10 @@ class MessagesMeter implements StreamMeter {
   private hasStopped = false
   private text = 0
   private readonly events = new SseEvents(
-    (event) => this.filter(event),
-    (events) => this.filterMany(events),
+    (event, text) => this.filter(event, text),
+    new LikeEvents(CONTENT, ({ textBytes }) => {
+      this.text += textBytes
+    }),
   )
 
   get seen(): MeteredOutput {
@@ -150,16 +159,8 @@ class MessagesMeter implements StreamMeter {
     return rest
   }
 
-  /** Events of content blocks only, which is nearly all of them. */
-  private filterMany(events: string): string | null {
-    if (NOT_CONTENT_ALONE.test(events)) return null
-    this.text += stringBytes(events, TEXTS)
-    return events
-  }
-
-  private filter(event: Uint8Array): Verdict {
-    const text = latin1(event)
-    switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? jsonText(eventJson(event)['type'])) {
+  private filter(event: Uint8Array, text: string): Verdict {
+    switch (/(?:^|\n)event:\s*(\w+)/.exec(text)?.[1] ?? jsonText(eventJson(event)['type'])) {
       case 'message_start': {
         const { message } = eventJson(event)
         this.counts = anthropicUsage(isJson(message) ? message['usage'] : null)

@@ -1,6 +1,7 @@
 import { elementsOf, isJson, type Json, jsonText } from '../../../../core/json'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
+import { type FrameRules, LikeEvents } from '../event-frame'
 import { JsonElements } from '../json/json-elements'
 import { edited, inserted, objectMembers } from '../json/json-members'
 import { readableJson, reportsFailure } from '../json/readable-json'
@@ -17,11 +18,12 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { dataOf, latin1, SseEvents, type Verdict } from '../sse-events'
+import { dataIn, dataOf, latin1, SseEvents, type Verdict } from '../sse-events'
 import { geminiUsage } from '../token-usage'
 import { normalizeSpelling, uncoveredOfGenerate } from './generate-content-members'
 
-const TEXTS = stringMembers('text', 'name')
+const TEXT_MEMBERS = ['text', 'name']
+const TEXTS = stringMembers(...TEXT_MEMBERS)
 const NONE: Uint8Array = new Uint8Array()
 
 /**
@@ -114,6 +116,16 @@ function isPicture(data: Json): boolean {
   return jsonText(either(data, 'mimeType')).startsWith('image/')
 }
 
+/** Whether the answer ended. A text is followed by no colon. */
+const FINISH = /"(?:finish|block)Reason"\s*:/
+/** Events of text, with the running count of usage that the vendor adds to each. */
+const TEXT_EVENTS: FrameRules = {
+  varying: /"(text|name)"\s*:\s*"|"\w{1,40}TokenCount"\s*:\s*(?=\d)/g,
+  texts: new Set(TEXT_MEMBERS),
+  beyond: new RegExp(`"error"|${FINISH.source}`),
+  hidden: '',
+}
+
 class GeminiMeter implements StreamMeter {
   ending: Uint8Array = NONE
   hasFailed = false
@@ -124,7 +136,13 @@ class GeminiMeter implements StreamMeter {
 
   constructor(events: boolean) {
     this.source = events
-      ? new SseEvents((event) => this.filter(event, dataOf))
+      ? new SseEvents(
+          (event) => this.filter(event, dataOf),
+          new LikeEvents(TEXT_EVENTS, ({ textBytes }, events) => {
+            this.text += textBytes
+            this.countLast(events)
+          }),
+        )
       : new JsonElements((element) => void this.filter(element, (bytes) => new TextDecoder().decode(bytes)))
   }
 
@@ -154,11 +172,25 @@ class GeminiMeter implements StreamMeter {
       const json = parsed(read(event)) ?? parsed(text)
       this.hasFailed ||= json !== null && reportsFailure(json)
     }
-    if (text.includes('"finishReason"') || text.includes('"blockReason"')) this.finished = true
+    if (FINISH.test(text)) this.finished = true
     if (!text.includes('"usageMetadata"')) return 'pass'
     // Cumulative, or only at the end: the last report replaces the earlier ones.
     this.counts = geminiUsage(parsed(read(event))?.['usageMetadata']) ?? this.counts
     return 'pass'
+  }
+
+  /** The last plausible report in several events. */
+  private countLast(events: string): void {
+    if (!events.includes('"usageMetadata"')) return
+    for (const event of events
+      .trimEnd()
+      .split(/\n\r?\n/)
+      .reverse()) {
+      const counts = geminiUsage(parsed(dataIn(event))?.['usageMetadata'])
+      if (counts === null) continue
+      this.counts = counts
+      return
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import { elementsOf, isJson, type Json, stringOrEmpty } from '../../../../core/j
 import type { ModelUpstream } from '../../../../core/models/model'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
+import { type FrameRules, LikeEvents } from '../event-frame'
 import { assigned, type Edit, edited, objectMembers } from '../json/json-members'
 import { reportsFailure } from '../json/readable-json'
 import {
@@ -18,16 +19,28 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { eventJson, latin1, SseEvents, type Verdict } from '../sse-events'
+import { eventJson, SseEvents, type Verdict } from '../sse-events'
 import { openAiUsage } from '../token-usage'
 import { uncoveredOfChat } from './chat-completions-members'
 
-const TEXTS = stringMembers('content', 'arguments', 'refusal', 'reasoning', 'reasoning_content')
+const TEXT_MEMBERS = ['content', 'arguments', 'refusal', 'reasoning', 'reasoning_content']
+const TEXTS = stringMembers(...TEXT_MEMBERS)
 /** The text of this property in every event of a stream with `include_usage`. */
 const NO_USAGE = ',"usage":null'
-const NOT_TEXT_ALONE = /\[DONE\]|"error"(?!\s*:\s*null\b)|"usage"\s*:\s*\{|"finish_reason"\s*:\s*"[^"]/
 /** Some servers send an empty reason before the last one. */
 const FINISH = /"finish_reason"\s*:\s*"[^"]/
+const ERROR_OR_FINISH = /"error"(?!\s*:\s*null\b)|"finish_reason"\s*:\s*"[^"]/
+const SHOWN: FrameRules = {
+  varying: stringMembers(...TEXT_MEMBERS, 'obfuscation'),
+  texts: new Set(TEXT_MEMBERS),
+  beyond: new RegExp(`${ERROR_OR_FINISH.source}|"usage"\\s*:\\s*\\{`),
+  hidden: '',
+}
+const UNSHOWN: FrameRules = {
+  ...SHOWN,
+  beyond: new RegExp(`${ERROR_OR_FINISH.source}|"usage"`),
+  hidden: NO_USAGE,
+}
 const DONE = new TextEncoder().encode('data: [DONE]\n\n')
 const NONE: Uint8Array = new Uint8Array()
 
@@ -154,15 +167,16 @@ class ChatMeter implements StreamMeter {
   private readonly finished = new Set<unknown>()
   /** Whether the usage came with the last finish reason, or after it. */
   private isCountedToEnd = false
-  private readonly events = new SseEvents(
-    (event) => this.filter(event),
-    (events) => this.filterMany(events),
-  )
+  private readonly events: SseEvents
 
   /** `shown`: the caller requested the usage. Otherwise the usage that the gateway requested is removed. */
   constructor(shown: boolean, choices: number) {
     this.shown = shown
     this.choices = choices
+    const like = new LikeEvents(shown ? SHOWN : UNSHOWN, ({ textBytes }) => {
+      this.text += textBytes
+    })
+    this.events = new SseEvents((event, text) => this.filter(event, text), like)
   }
 
   get seen(): MeteredOutput {
@@ -185,17 +199,7 @@ class ChatMeter implements StreamMeter {
     return rest
   }
 
-  /** Events with text only, which is nearly all of them. */
-  private filterMany(events: string): string | null {
-    if (NOT_TEXT_ALONE.test(events)) return null
-    const passed = this.shown ? events : events.replaceAll(NO_USAGE, '')
-    if (!this.shown && passed.includes('"usage"')) return null
-    this.text += stringBytes(events, TEXTS)
-    return passed
-  }
-
-  private filter(event: Uint8Array): Verdict {
-    const text = latin1(event)
+  private filter(event: Uint8Array, text: string): Verdict {
     if (text.length < 64 && /^data:\s*\[DONE\]/m.test(text)) {
       this.isComplete = true
       this.ending = event

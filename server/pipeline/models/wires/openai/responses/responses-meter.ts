@@ -1,13 +1,20 @@
 import { isJson } from '../../../../../core/json'
 import type { TokenCounts } from '../../../../../core/usage/call-record'
+import { type FrameRules, LikeEvents } from '../../event-frame'
 import { type MeteredOutput, type StreamMeter, stringBytes, stringMembers } from '../../model-wire'
-import { eventJson, latin1, SseEvents, type Verdict } from '../../sse-events'
+import { eventJson, SseEvents, type Verdict } from '../../sse-events'
 import { responsesUsage } from '../../token-usage'
 
 /** Every text arrives once in a delta. The events that close a part repeat it. */
 const DELTAS = stringMembers('delta')
 /** Events beyond content. A match inside answer text only means that the events are parsed. */
 const NOT_CONTENT_ALONE = /response\.(?:completed|incomplete|failed|cancelled)|\berror\b/
+const DELTA_EVENTS: FrameRules = {
+  varying: /"(delta|obfuscation)"\s*:\s*"|"sequence_number"\s*:\s*(?=\d)/g,
+  texts: new Set(['delta']),
+  beyond: NOT_CONTENT_ALONE,
+  hidden: '',
+}
 const NUMBERS = /"sequence_number"\s*:\s*(\d{1,9})/g
 const NONE: Uint8Array = new Uint8Array()
 
@@ -20,8 +27,11 @@ export class ResponsesMeter implements StreamMeter {
   private counts: TokenCounts | null = null
   private text = 0
   private readonly events = new SseEvents(
-    (event) => this.filter(event),
-    (events) => this.filterMany(events),
+    (event, text) => this.filter(event, text),
+    new LikeEvents(DELTA_EVENTS, ({ textBytes, number }) => {
+      this.text += textBytes
+      if (number !== null) this.sentEvents = number + 1
+    }),
   )
 
   get seen(): MeteredOutput {
@@ -36,16 +46,10 @@ export class ResponsesMeter implements StreamMeter {
     return this.events.end()
   }
 
-  /** Events of content only, which is nearly all of them. */
-  private filterMany(events: string): string | null {
-    if (NOT_CONTENT_ALONE.test(events)) return null
-    this.count(events)
-    return events
-  }
-
-  private filter(event: Uint8Array): Verdict {
-    const text = latin1(event)
-    const type = NOT_CONTENT_ALONE.test(text) ? (/^event:\s*([\w.]+)/m.exec(text)?.[1] ?? eventJson(event)['type']) : ''
+  private filter(event: Uint8Array, text: string): Verdict {
+    const type = NOT_CONTENT_ALONE.test(text)
+      ? (/(?:^|\n)event:\s*([\w.]+)/.exec(text)?.[1] ?? eventJson(event)['type'])
+      : ''
     if (type === 'response.completed' || type === 'response.incomplete') {
       const { response } = eventJson(event)
       this.counts = responsesUsage(isJson(response) ? response['usage'] : null)
@@ -54,12 +58,8 @@ export class ResponsesMeter implements StreamMeter {
       return 'drop'
     }
     this.hasFailed ||= type === 'response.failed' || type === 'response.cancelled' || type === 'error'
-    this.count(text)
+    this.text += stringBytes(text, DELTAS)
+    for (const [, number] of text.matchAll(NUMBERS)) this.sentEvents = Number(number) + 1
     return 'pass'
-  }
-
-  private count(events: string): void {
-    this.text += stringBytes(events, DELTAS)
-    for (const [, number] of events.matchAll(NUMBERS)) this.sentEvents = Number(number) + 1
   }
 }
