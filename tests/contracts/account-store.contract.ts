@@ -46,6 +46,7 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
       expect(await parts.store.byId(account.id)).toEqual(account)
       expect(await parts.store.byUser(account.userId)).toEqual(account)
       expect(await parts.store.byId('acct_none')).toBeNull()
+      expect([parts.store.known(account.id), parts.store.known('acct_none')]).toEqual([account, null])
       expect(await parts.store.byUser('nobody')).toBeNull()
     })
 
@@ -85,6 +86,7 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
       const customLimits = { rpm: 7, tpm: 8, concurrency: 9 }
       const changed = { ...account, growthApproved: true, customLimits, maxKeys: 5000 }
       await parts.store.update(changed, audit())
+      expect(parts.store.known(account.id)).toEqual(changed)
       expect(await parts.store.byId(account.id)).toEqual(changed)
       expect(await parts.store.byUser(account.userId)).toEqual(changed)
       const again = await parts.reopened()

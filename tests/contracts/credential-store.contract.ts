@@ -36,7 +36,9 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
     test('finds a key by its hash and by its id as soon as it is created, and not before', async () => {
       const key = apiKey(await parts.account())
       expect(await parts.store.byHash(key.hash)).toBeNull()
+      expect(parts.store.known(key.hash)).toBeNull()
       await parts.store.create(key, noLimit, audit())
+      expect(parts.store.known(key.hash)).toEqual(key)
       expect(await parts.store.byHash(key.hash)).toEqual(key)
       expect(await parts.store.byId(key.id)).toEqual(key)
       expect(await parts.store.byHash(key.hash.replace(/^./, 'x'))).toBeNull()
@@ -165,6 +167,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
         allowlist: Allowlist.of(['::1']),
       }
       await parts.store.update({ key: changed }, audit())
+      expect(parts.store.known(key.hash)).toEqual(changed)
       expect(await parts.store.byHash(key.hash)).toEqual(changed)
       expect(await parts.store.byId(key.id)).toEqual(changed)
       expect(await parts.store.byAccount(key.accountId)).toEqual([changed])

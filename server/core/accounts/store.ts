@@ -8,6 +8,8 @@ import type { Account, StaffRole } from './account'
  */
 export interface AccountStore {
   byId(id: AccountId): Promise<Account | null>
+  /** The account as it is in memory; null if `byId` must be asked. */
+  known(id: AccountId): Account | null
   byUser(userId: string): Promise<Account | null>
   count(): Promise<number>
   /** Newest first, starting after `after`. */

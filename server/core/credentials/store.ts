@@ -36,6 +36,8 @@ export interface LiveKeys {
  */
 export interface CredentialStore {
   byHash(hash: string): Promise<ApiKey | null>
+  /** The key as it is in memory; null if `byHash` must be asked. */
+  known(hash: string): ApiKey | null
   /** Whether `byHash` finds it without a query. */
   isInMemory(hash: string): boolean
   byId(id: KeyId): Promise<ApiKey | null>

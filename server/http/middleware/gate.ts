@@ -34,7 +34,7 @@ export class Gate {
    * Authenticates a request for its route. If it passes, its reply and caller are set on the context; if not, the reply has a
    * `refusal` to return.
    */
-  async open(context: RequestContext, route: Route): Promise<Reply> {
+  open(context: RequestContext, route: Route): Reply | Promise<Reply> {
     const { auth, telemetry } = this.options
     const { ids, address, at, url, request, queryKeys, origin } = context
     const path = url.pathname
@@ -53,10 +53,16 @@ export class Gate {
       route: !ownKey && hasTwoKeys(request.headers, others) ? TWO_KEYS : route,
       trace: telemetry.tracer?.begin(ids.own, request.headers.get('traceparent')) ?? null,
     }
-    const passed = await authenticate(auth, incoming)
+    const passing = authenticate(auth, incoming)
+    return passing instanceof Promise
+      ? passing.then((passed) => this.opened(context, incoming, passed))
+      : this.opened(context, incoming, passing)
+  }
+
+  private opened(context: RequestContext, incoming: IncomingCall, passed: Result<AuthenticatedCall, Refused>): Reply {
     const { caller } = passed.ok ? passed.value : passed.error
     if (caller.kind !== 'anonymous') context.countBodyOn(caller.account.id)
-    const reply = this.reply(passed, ids, path)
+    const reply = this.reply(passed, context.ids, context.url.pathname)
     if (passed.ok) {
       incoming.trace?.step('read')
       context.reply = reply
@@ -66,7 +72,7 @@ export class Gate {
   }
 
   /** Counts a request against its address that was not counted before, because its payment might be in the body (`paymentInBody`). */
-  count(context: RequestContext): Promise<Reply> {
+  count(context: RequestContext): Reply | Promise<Reply> {
     return this.open(context, { kind: 'public' })
   }
 

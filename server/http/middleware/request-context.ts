@@ -50,7 +50,7 @@ export function withOrigin(request: Request, origin: RequestOrigin): Request {
 /** Authenticates calls for their routes. */
 export interface Admission {
   /** `route`: null if the path fits none, or not with this method. */
-  open(context: RequestContext, route: Route | null): Promise<Reply>
+  open(context: RequestContext, route: Route | null): Reply | Promise<Reply>
   /** The route of a request that the router matched to the path `mounted`. */
   routeAt(context: RequestContext, mounted: string): Route | null
 }
@@ -105,12 +105,12 @@ export class RequestContext implements BodySource {
   }
 
   /** Authenticates the call for its route. If it passes, its reply and caller are set here; if not, the reply has a `refusal` to return. */
-  admit(route: Route | null): Promise<Reply> {
+  admit(route: Route | null): Reply | Promise<Reply> {
     return this.admission.open(this, route)
   }
 
   /** The same for the route of the path that the router matched, as it was mounted. */
-  admitAt(mounted: string): Promise<Reply> {
+  admitAt(mounted: string): Reply | Promise<Reply> {
     return this.admission.open(this, this.admission.routeAt(this, mounted))
   }
 

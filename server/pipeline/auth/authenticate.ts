@@ -1,4 +1,4 @@
-import { suspensionProblem } from '../../core/accounts/account'
+import { type Account, suspensionProblem } from '../../core/accounts/account'
 import { mayCallImported } from '../../core/apis/api-routes'
 import type { Clock } from '../../core/clock'
 import { type Address, formatAddress, limitSubject } from '../../core/credentials/address'
@@ -8,7 +8,7 @@ import type { CredentialStore } from '../../core/credentials/store'
 import { type Failure, failure } from '../../core/failure'
 import type { LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
 import { type Limits, limitsOf, withKeyLimits } from '../../core/limits/tier'
-import { ZERO } from '../../core/money'
+import { type Money, ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import type {
   AuthenticatedCall,
@@ -37,11 +37,21 @@ export interface AuthDeps extends AppAuthDeps {
  * window of a known key or app whatever the result; with a payment it counts in a window for payments, and for any other
  * caller in the window of the address. Paths without a route count nowhere.
  */
-export async function authenticate(
+export function authenticate(
   auth: AuthDeps,
   incoming: IncomingCall,
-): Promise<Result<AuthenticatedCall, Refused>> {
-  const { caller, subjects, refused } = await identify(auth, incoming)
+): Result<AuthenticatedCall, Refused> | Promise<Result<AuthenticatedCall, Refused>> {
+  const identified = identify(auth, incoming)
+  return identified instanceof Promise
+    ? identified.then((found) => admit(auth, incoming, found))
+    : admit(auth, incoming, identified)
+}
+
+function admit(
+  auth: AuthDeps,
+  incoming: IncomingCall,
+  { caller, subjects, refused }: Identified,
+): Result<AuthenticatedCall, Refused> {
   if (incoming.route.kind === 'unmatched')
     return refuse(incoming, caller, incoming.route.failure, auth.limiter.read(subjects))
   if (paymentInBody(incoming)) return admitUnread(auth, incoming, subjects)
@@ -107,8 +117,8 @@ export function accessProblem(caller: Caller, route: Route): Failure | null {
   return listProblem(caller.key, route)
 }
 
-async function identify(auth: AuthDeps, incoming: IncomingCall): Promise<Identified> {
-  const { credential, address, route, at } = incoming
+function identify(auth: AuthDeps, incoming: IncomingCall): Identified | Promise<Identified> {
+  const { credential, address, route } = incoming
   if (credential.kind === 'none') return anonymous(auth, address, isForAnybody(route) ? null : NEEDS_KEY)
   if (credential.kind === 'payment') {
     // Verifying one costs a signature check and a network request, so attempts have a window of their own.
@@ -117,17 +127,61 @@ async function identify(auth: AuthDeps, incoming: IncomingCall): Promise<Identif
     const takes = isForAnybody(route) || (route.kind === 'free' && route.takesPayment)
     return { caller: { kind: 'anonymous' }, subjects, refused: takes ? null : NEEDS_KEY }
   }
-  if (credential.kind === 'oauth_token') {
-    const found = await identifyApp(auth, credential, { address, at })
-    if (!found.ok) return anonymous(auth, address, found.error)
-    const { caller, subjects } = found.value
-    return { ...found.value, subjects: withOverride(auth, subjects, incoming, caller) }
+  return credential.kind === 'oauth_token'
+    ? identifyToken(auth, incoming, credential)
+    : identifyKey(auth, incoming, credential)
+}
+
+async function identifyToken(
+  auth: AuthDeps,
+  incoming: IncomingCall,
+  credential: Extract<Credential, { kind: 'oauth_token' }>,
+): Promise<Identified> {
+  const found = await identifyApp(auth, credential, incoming)
+  if (!found.ok) return anonymous(auth, incoming.address, found.error)
+  const { caller, subjects } = found.value
+  return { ...found.value, subjects: withOverride(auth, subjects, incoming, caller) }
+}
+
+type KeyCredential = Extract<Credential, { kind: 'own_key' | 'api_key' }>
+
+/** A key whose holder is in memory is identified at once. */
+function identifyKey(
+  auth: AuthDeps,
+  incoming: IncomingCall,
+  credential: KeyCredential,
+): Identified | Promise<Identified> {
+  const isSecret = credential.kind === 'api_key' && looksLikeSecret(credential.secret)
+  const hash = isSecret ? hashSecret(credential.secret) : null
+  const key = hash === null ? null : auth.credentials.known(hash)
+  const account = key && auth.accounts.known(key.accountId)
+  const toppedUp = key && auth.ledger.toppedUp(key.accountId)
+  const isHere = key && account && toppedUp !== null && keyState(key, incoming.at) !== 'revoked'
+  return isHere ? holder(auth, incoming, key, account, toppedUp) : lookUp(auth, incoming, credential, hash)
+}
+
+async function lookUp(
+  auth: AuthDeps,
+  incoming: IncomingCall,
+  credential: KeyCredential,
+  hash: string | null,
+): Promise<Identified> {
+  const { credentials, accounts, ledger } = auth
+  const { address, at } = incoming
+  const byHash = async () => {
+    // A look-up costs a query, so a caller who guesses keys is stopped by the window of its address first. A key in use is not.
+    const isAllowed = hash !== null && (credentials.isInMemory(hash) || !isAddressFull(auth, address))
+    return isAllowed ? credentials.byHash(hash) : null
   }
-  const key = await keyOf(auth, credential, address)
+  const key = await (credential.kind === 'own_key' ? credentials.byId(credential.id) : byHash())
   if (!key || keyState(key, at) === 'revoked') return anonymous(auth, address, unknownKey(credential))
-  const account = await auth.accounts.byId(key.accountId)
-  const toppedUp = auth.ledger.toppedUp(key.accountId) ?? (await auth.ledger.balance(key.accountId))?.toppedUp ?? ZERO
+  const account = await accounts.byId(key.accountId)
+  const balance = await ledger.balance(key.accountId)
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
+  return holder(auth, incoming, key, account, balance?.toppedUp ?? ZERO)
+}
+
+function holder(auth: AuthDeps, incoming: IncomingCall, key: ApiKey, account: Account, toppedUp: Money): Identified {
   const limits = withKeyLimits(limitsOf({ ...account, toppedUp }), key)
   const caller = { kind: 'key', key, account } as const
   return { caller, subjects: withOverride(auth, [{ name: key.id, limits }], incoming, caller), refused: null }
@@ -153,25 +207,12 @@ function withOverride(
   return [...subjects, { ...windowOf(caller.account.id, { name: 'free work', rpm }), cost, owner: 'account' }]
 }
 
-function keyOf(
-  auth: AuthDeps,
-  credential: Extract<Credential, { kind: 'own_key' | 'api_key' }>,
-  address: Address,
-): Promise<ApiKey | null> | null {
-  const { credentials } = auth
-  if (credential.kind === 'own_key') return credentials.byId(credential.id)
-  if (!looksLikeSecret(credential.secret)) return null
-  const hash = hashSecret(credential.secret)
-  // A look-up costs a query, so a caller who guesses keys is stopped by the window of its address first. A key in use is not.
-  return credentials.isInMemory(hash) || !isAddressFull(auth, address) ? credentials.byHash(hash) : null
-}
-
 const UNKNOWN_KEY = failure(
   'invalid_api_key',
   'This API key does not exist or was revoked. Check it for missing characters.',
 )
 
-function unknownKey(credential: Extract<Credential, { kind: 'own_key' | 'api_key' }>): Failure {
+function unknownKey(credential: KeyCredential): Failure {
   const problem = credential.kind === 'api_key' ? secretProblem(credential.secret, credential.scheme) : null
   return problem === null ? UNKNOWN_KEY : failure('invalid_api_key', `This is not a valid API key. ${problem}`)
 }

@@ -56,6 +56,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     const disabled = { ...key, disabledAt: 1 }
     await stores.credentials.update({ key: disabled }, audit())
     await changedUnder('answer lost', () => stores.credentials.update({ key }, audit()))
+    expect(stores.credentials.known(key.hash)).toBeNull()
     // The owner disables it again: it must not count as disabled already.
     expect((await stores.credentials.byHash(key.hash))?.disabledAt).toBeNull()
     expect((await stores.credentials.byId(key.id))?.disabledAt).toBeNull()

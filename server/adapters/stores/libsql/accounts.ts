@@ -63,6 +63,10 @@ export class LibsqlAccounts implements AccountStore {
     return row ? this.accountOf(row) : null
   }
 
+  known(id: AccountId): Account | null {
+    return this.doubts.has(id) ? null : (this.ids.get(id) ?? null)
+  }
+
   async byUser(userId: string): Promise<Account | null> {
     const seen = this.users.get(userId)
     if (seen && this.doubts.has(seen.id)) await this.doubts.resolve()

@@ -83,6 +83,10 @@ export class LibsqlCredentials implements CredentialStore {
     return row ? this.keyOf(row) : null
   }
 
+  known(hash: string): ApiKey | null {
+    return this.doubts.has(hash) ? null : this.keys.get(hash)
+  }
+
   isInMemory(hash: string): boolean {
     return this.keys.get(hash) !== null
   }
