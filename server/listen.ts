@@ -32,6 +32,22 @@ export function listen(
   let inProgress = 0
   let isRetiring = false
   let onIdle: (() => void) | null = null
+  // Shared by all requests, so that none needs an async frame of its own here.
+  const end = () => {
+    if (--inProgress === 0) onIdle?.()
+  }
+  const sent = (response: Response): Response => {
+    if (isRetiring) response.headers.set('connection', 'close')
+    return response
+  }
+  const ended = (response: Response): Response => {
+    end()
+    return sent(response)
+  }
+  const broken = (error: unknown): never => {
+    end()
+    throw error
+  }
   const server = openPort(address, () =>
     Bun.serve({
       hostname: address.host,
@@ -40,15 +56,11 @@ export function listen(
       idleTimeout: address.idleSeconds ?? IDLE_SECONDS,
       // Bodies are streamed and limited per route. Bun's own limit would respond without our body and headers.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      async fetch(request) {
+      fetch(request) {
+        const answer = handle(request)
+        if (!(answer instanceof Promise)) return sent(answer)
         inProgress++
-        try {
-          const response = await handle(request)
-          if (isRetiring) response.headers.set('connection', 'close')
-          return response
-        } finally {
-          if (--inProgress === 0) onIdle?.()
-        }
+        return answer.then(ended, broken)
       },
       error(error) {
         onFault(error)

@@ -17,20 +17,32 @@ const MILLION = 1_000_000 as const
 
 /** The charge lines of a metered call, one for each kind of token that it used. */
 export function tokenLines(price: TokenPrice, tokens: ModelTokens): ChargeLine[] {
-  const line = (item: string, units: number, unitPrice: Money): ChargeLine => ({ item, units, unitPrice, per: MILLION })
   const plain = tokens.input - tokens.cacheRead - tokens.cacheWrite
   const hour = price.cacheWriteHour === undefined ? 0 : (tokens.hourWrite ?? 0)
-  return [
-    line('input_tokens', plain, price.input),
-    line('cache_read_tokens', tokens.cacheRead, price.cacheRead),
-    line('cache_write_tokens', tokens.cacheWrite - hour, price.cacheWrite),
-    line('cache_write_1h_tokens', hour, price.cacheWriteHour ?? price.cacheWrite),
-    line('output_tokens', tokens.output, price.output),
-  ].filter(({ units }) => units > 0)
+  const lines: ChargeLine[] = []
+  addLine(lines, 'input_tokens', plain, price.input)
+  addLine(lines, 'cache_read_tokens', tokens.cacheRead, price.cacheRead)
+  addLine(lines, 'cache_write_tokens', tokens.cacheWrite - hour, price.cacheWrite)
+  addLine(lines, 'cache_write_1h_tokens', hour, price.cacheWriteHour ?? price.cacheWrite)
+  addLine(lines, 'output_tokens', tokens.output, price.output)
+  return lines
 }
 
-/** The exact sum of all lines, rounded up once to a whole micro-USD (spec D1). */
+function addLine(lines: ChargeLine[], item: string, units: number, unitPrice: Money): void {
+  if (units > 0) lines.push({ item, units, unitPrice, per: MILLION })
+}
+
+/** The exact sum of all lines, rounded up once to a whole micro-USD (spec D1). Plain integers are exact up to 2^53, and make no objects. */
 export function costOfLines(lines: readonly ChargeLine[]): Money {
+  let millionths = 0
+  for (const { units, unitPrice, per } of lines) millionths += units * unitPrice * (MILLION / per)
+  // No line is negative, so a product or sum that was too large to be exact makes the whole sum too large.
+  if (!Number.isSafeInteger(millionths + MILLION)) return costOfLargeLines(lines)
+  const rest = millionths % MILLION
+  return micros((millionths - rest) / MILLION + (rest > 0 ? 1 : 0))
+}
+
+function costOfLargeLines(lines: readonly ChargeLine[]): Money {
   let millionths = 0n
   for (const { units, unitPrice, per } of lines) millionths += BigInt(units) * BigInt(unitPrice) * BigInt(MILLION / per)
   return micros(Number((millionths + BigInt(MILLION - 1)) / BigInt(MILLION)))

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
 import { costOfLines, maxTokenCost, tokenLines } from '../../../server/core/models/token-price'
 import { micros } from '../../../server/core/money'
 
@@ -51,6 +52,25 @@ describe('cost of tokens (spec D1)', () => {
   test('stays exact where the product passes 2^53', () => {
     const lines = [{ item: 'x', units: 9_007_199_254, unitPrice: micros(1_000_001), per: 1_000_000 as const }]
     expect(Number(costOfLines(lines))).toBe(9_007_208_262)
+  })
+
+  test('is the same as in BigInt for any lines, below and above 2^53', () => {
+    const line = fc.record({
+      item: fc.constant('x'),
+      units: fc.oneof(fc.nat(200_000), fc.nat(9_007_199_254)),
+      unitPrice: fc.oneof(fc.nat(100_000_000), fc.nat(2 ** 31 - 1)).map(micros),
+      per: fc.constantFrom(1 as const, 1_000_000 as const),
+    })
+    const cost = fc.property(fc.array(line, { maxLength: 6 }), (lines) => {
+      const millionths = lines.reduce(
+        (sum, { units, unitPrice, per }) => sum + BigInt(units) * BigInt(unitPrice) * BigInt(1_000_000 / per),
+        0n,
+      )
+      const rounded = Number((millionths + 999_999n) / 1_000_000n)
+      if (Number.isSafeInteger(rounded)) expect(Number(costOfLines(lines))).toBe(rounded)
+      else expect(() => costOfLines(lines)).toThrow(RangeError)
+    })
+    fc.assert(cost, { numRuns: 2000 })
   })
 
   test('of no tokens is zero', () => {
