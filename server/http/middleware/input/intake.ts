@@ -5,6 +5,8 @@ import { MIN_BYTES_PER_SECOND, Pace } from '../../../core/limits/pace'
 import { err, ok, type Result } from '../../../core/result'
 
 const PERIOD_MS = 10_000
+/** A body of this length is at the minimum pace if it arrives within one period, so it can be read in one piece. */
+const SHORT_BYTES = (MIN_BYTES_PER_SECOND * PERIOD_MS) / 1000
 /** How often to check for bodies that have stalled. */
 const CHECK_MS = 1000
 
@@ -53,27 +55,25 @@ export class Intake {
    * connection, because a client that is still sending would not see the response. Only connections that are too slow are closed.
    */
   async take(request: Request, owner: BodyOwner, terms: BodyTerms): Promise<Result<TakenBody, Failure>> {
-    const { body: sent } = request
-    const encoding = sent ? encodingOf(request.headers) : null
-    const format = encoding === null ? null : UNPACKED[encoding]
-    if (encoding !== null && !format) return err(isPacked(encoding))
-    const counted = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform: (chunk, to) => (arriving?.takesPacked(chunk) ? to.enqueue(chunk) : to.terminate()),
-    })
-    // The type of Bun lacks zstd, which it has.
-    const unpacking = () => new DecompressionStream(format as CompressionFormat)
-    const body = sent && format ? sent.pipeThrough(counted).pipeThrough(unpacking()) : sent
-    let arriving: Arriving | null = null
+    const { headers } = request
+    const announced = Number(headers.get('content-length') ?? 0)
+    const encoding = encodingOf(headers)
+    const isShort = announced > 0 && announced <= SHORT_BYTES && !headers.has('transfer-encoding') && encoding === null
+    // Bun makes a stream of a body when `body` is read.
+    const sent = isShort ? null : request.body
+    const format = sent && encoding !== null ? UNPACKED[encoding] : null
+    if (format === undefined) return err(isPacked(encoding ?? ''))
     const share = this.room.share(owner)
-    const announced = Number(request.headers.get('content-length') ?? 0)
     if (announced > terms.maxBytes) return err(tooLarge(terms.maxBytes))
     const overfull = share.lacks(announced)
     if (overfull) return err(noRoom(overfull, owner))
-    if (!body) return ok({ chunks: [], byteLength: 0, giveBack: share.giveBack })
-    arriving = new Arriving(body, { terms, share, owner, isPacked: format !== null }, this.clock)
+    if (!isShort && !sent) return ok({ chunks: [], byteLength: 0, giveBack: share.giveBack })
+    const arriving = new Arriving({ terms, share, owner, isPacked: format !== null }, this.clock)
     this.watch(arriving)
     try {
-      const whole = await arriving.whole()
+      const whole = await (sent
+        ? arriving.pieces(format ? unpacked(sent, format, arriving) : sent)
+        : arriving.whole(request))
       if (!whole.ok) share.giveBack()
       return whole.ok ? ok({ ...whole.value, giveBack: share.giveBack }) : whole
     } finally {
@@ -107,7 +107,6 @@ export function takeBody(
 
 /** A body that is being received. */
 class Arriving {
-  private readonly reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
   private readonly terms: BodyTerms
   private readonly share: ByteShare
   private readonly owner: BodyOwner
@@ -117,13 +116,13 @@ class Arriving {
   private readonly pace: Pace
   private packedBytes = 0
   private problem: Failure | null = null
+  /** Stops the reading, which then sees the problem. */
+  private stop: () => void = () => undefined
 
   constructor(
-    body: ReadableStream<Uint8Array<ArrayBuffer>>,
     { terms, share, owner, isPacked }: { terms: BodyTerms; share: ByteShare; owner: BodyOwner; isPacked: boolean },
     clock: Clock,
   ) {
-    this.reader = body.getReader()
     this.terms = terms
     this.share = share
     this.owner = owner
@@ -133,12 +132,28 @@ class Arriving {
     this.pace = new Pace(PERIOD_MS, this.start)
   }
 
-  async whole(): Promise<Result<Omit<TakenBody, 'giveBack'>, Failure>> {
+  /** Reads a short body in one piece. */
+  async whole(request: Request): Promise<Result<Omit<TakenBody, 'giveBack'>, Failure>> {
+    const { promise, resolve } = Promise.withResolvers<Uint8Array<ArrayBuffer> | null>()
+    this.stop = () => resolve(null)
+    request.bytes().then(resolve, this.stop)
+    const bytes = await promise
+    if (bytes === null) return err(this.problem ?? this.cut())
+    const { byteLength } = bytes
+    const problem = byteLength > 0 ? this.check(bytes, byteLength) : null
+    return problem ? err(problem) : ok({ chunks: byteLength > 0 ? [bytes] : [], byteLength })
+  }
+
+  /** Reads a body as it arrives. */
+  async pieces(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Result<Omit<TakenBody, 'giveBack'>, Failure>> {
+    const reader = body.getReader()
+    // Cancelling fails if the body has already ended. A pending read resolves as done.
+    this.stop = () => reader.cancel().catch(() => undefined)
     const chunks: Uint8Array<ArrayBuffer>[] = []
     let length = 0
     try {
       for (;;) {
-        const { done, value } = await this.reader.read()
+        const { done, value } = await reader.read()
         if (this.problem) return err(this.problem)
         if (done) return ok({ chunks, byteLength: length })
         if (value.byteLength === 0) continue
@@ -151,11 +166,13 @@ class Arriving {
         chunks.push(value)
       }
     } catch {
-      const cause = this.isPacked ? 'was cut off or is not what its Content-Encoding says' : 'was cut off'
-      return err(
-        this.problem ?? failure('invalid_request', `The body ${cause}. Send the request again.`, { closes: true }),
-      )
+      return err(this.problem ?? this.cut())
     }
+  }
+
+  private cut(): Failure {
+    const cause = this.isPacked ? 'was cut off or is not what its Content-Encoding says' : 'was cut off'
+    return failure('invalid_request', `The body ${cause}. Send the request again.`, { closes: true })
   }
 
   /** Counts what arrives of a packed body, which may unpack to nothing. False if that is more than any body may be. */
@@ -187,8 +204,7 @@ class Arriving {
 
   private end(problem: Failure): void {
     this.problem ??= problem
-    // Cancelling fails if the body has already ended. A pending read resolves as done.
-    this.reader.cancel().catch(() => undefined)
+    this.stop()
   }
 }
 
@@ -200,6 +216,19 @@ function encodingOf(headers: Headers): string | null {
 
 /** A few compressed kilobytes may unpack to gigabytes: they are unpacked in pieces, and what is unpacked counts. */
 const UNPACKED: Readonly<Record<string, CompressionFormat | 'zstd'>> = { gzip: 'gzip', 'x-gzip': 'gzip', zstd: 'zstd' }
+
+/** The body unpacked as it arrives, counted before that. */
+function unpacked(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  format: CompressionFormat | 'zstd',
+  arriving: Arriving,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const counted = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform: (chunk, to) => (arriving.takesPacked(chunk) ? to.enqueue(chunk) : to.terminate()),
+  })
+  // The type of Bun lacks zstd, which it has.
+  return body.pipeThrough(counted).pipeThrough(new DecompressionStream(format as CompressionFormat))
+}
 
 function isPacked(encoding: string): Failure {
   const shown = encoding.replace(/[^\x20-\x7e]/g, '?').slice(0, 40)

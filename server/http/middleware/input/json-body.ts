@@ -33,7 +33,11 @@ export async function readJson(source: BodySource, size: BodySize = SHORT): Prom
   if (!taken.ok) return taken
   const { chunks, byteLength, giveBack } = taken.value
   try {
-    return ok(byteLength === 0 ? undefined : parsedJson(Buffer.concat(chunks, byteLength)))
+    return ok(
+      byteLength === 0
+        ? undefined
+        : parsedJson(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, byteLength)),
+    )
   } catch {
     return err(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
   } finally {
@@ -131,6 +135,8 @@ function isJsonType(header: string | null): boolean {
   return type === 'application/json' || /^application\/[\w.+-]+\+json$/.test(type)
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
 function parsedJson(bytes: Uint8Array): unknown {
-  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  return JSON.parse(UTF8.decode(bytes))
 }
