@@ -7,7 +7,7 @@ import {
 } from '../core/apis/payments/upstream-payment'
 import { type Clock, DAY_MS } from '../core/clock'
 import { makeId } from '../core/ids'
-import type { Journal } from '../core/ledger/journal'
+import { appended, type Journal } from '../core/ledger/journal'
 import { reasonOf } from '../core/result'
 import { type Job, startJob } from './job'
 
@@ -64,7 +64,7 @@ async function checkToken(checks: UpstreamPaymentChecks, token: WalletToken, sig
 
 async function lose({ payments, journal, clock, ...checks }: UpstreamPaymentChecks, payment: UpstreamPayment) {
   const { request, operation, api, cost, nonce } = payment
-  const booked = await journal.append({
+  const booked = await appended(journal, {
     entries: [
       {
         transaction: makeId('txn', clock.now()),

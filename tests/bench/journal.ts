@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApiKey } from '../../server/core/credentials/api-key'
+import { appended } from '../../server/core/ledger/journal'
 import { call, charge, openTestStores } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
 import { cpuTime } from './proc'
@@ -34,7 +35,7 @@ async function round(stores: Stores, keys: readonly ApiKey[], wanted: number): P
   const loop = async () => {
     for (let record = left.pop(); record; record = left.pop()) {
       const at = performance.now()
-      const { kind } = await stores.journal.append(record)
+      const { kind } = await appended(stores.journal, record)
       if (kind !== 'committed') throw new Error(`a charge was ${kind}`)
       times.push(performance.now() - at)
       if (otherUs === 0) continue

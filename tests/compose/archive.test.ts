@@ -7,6 +7,7 @@ import { archiveCommand } from '../../server/cli/local/archive-command'
 import type { Account } from '../../server/core/accounts/account'
 import { archiveMonth } from '../../server/core/archive/archive'
 import { DAY_MS } from '../../server/core/clock'
+import { appended } from '../../server/core/ledger/journal'
 import { executeOn } from '../support/databases/database-file'
 import { openS3Server } from '../support/doubles/s3-server'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
@@ -53,7 +54,7 @@ afterEach(async () => {
 async function chargedCalls(days: number, calls = days): Promise<void> {
   const { journal, dayClosing } = h.core.stores
   const step = (days * DAY_MS) / calls
-  const appended = Array.from({ length: calls }, (_, i) => {
+  const appends = Array.from({ length: calls }, (_, i) => {
     const at = Math.floor(START + i * step)
     const record = call(account.id, 5, {
       id: requestIdAt(at, i),
@@ -69,13 +70,13 @@ async function chargedCalls(days: number, calls = days): Promise<void> {
       requestId: record.id,
       description: i % 7 === 0 ? 'a "model",\nin two lines' : i % 3 === 0 ? '' : 'image-search',
     })
-    return journal.append({
+    return appended(journal, {
       call: record,
       entries: [taken],
       change: { accountId: account.id, credit: -5, paid: 0, toppedUp: 0 },
     })
   })
-  for (const outcome of await Promise.all(appended)) expect(outcome.kind).toBe('committed')
+  for (const outcome of await Promise.all(appends)) expect(outcome.kind).toBe('committed')
   for await (const _ of dayClosing.close(h.clock.now()));
 }
 

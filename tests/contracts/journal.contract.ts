@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AccountId, PoolId } from '../../server/core/ids'
-import type { Journal } from '../../server/core/ledger/journal'
+import { appended, type Journal } from '../../server/core/ledger/journal'
 import { accountId, call, charge, opening, requestId } from '../support/ledger-parts'
 
 export interface JournalUnderTest {
@@ -31,7 +31,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const id = await account(100)
       const pool = await parts().pool(id)
       const record = charge(id, 30, { pool })
-      expect(await parts().journal.append(record)).toEqual({ kind: 'committed' })
+      expect(await appended(parts().journal, record)).toEqual({ kind: 'committed' })
       expect(await parts().account(id)).toEqual({ credit: 70, paid: 0, entries: 70 })
       expect(await parts().spent(pool)).toBe(30)
       expect(await parts().logged(record.call?.id ?? '')).toEqual({ status: 200, cost: 30 })
@@ -39,7 +39,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
 
     test('books a reference once, however many ask at once', async () => {
       const ids = Array.from({ length: 10 }, accountId)
-      const outcomes = await Promise.all(ids.map((id) => parts().journal.append(opening(id, 5, 'opening:the same'))))
+      const outcomes = await Promise.all(ids.map((id) => appended(parts().journal, opening(id, 5, 'opening:the same'))))
       expect(outcomes.filter((outcome) => outcome.kind === 'committed')).toHaveLength(1)
       expect(
         outcomes.filter((outcome) => outcome.kind === 'refused' && outcome.constraint === 'reference'),
@@ -48,7 +48,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
 
     test('distinguishes a reference that is already booked from any other rule', async () => {
       const id = await account(100)
-      const again = await parts().journal.append(opening(id, 5, 'opening:another reference'))
+      const again = await appended(parts().journal, opening(id, 5, 'opening:another reference'))
       expect(again).toMatchObject({ kind: 'refused', constraint: 'other' })
       expect(await parts().account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
     })
@@ -56,7 +56,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
     test('sums what concerns one account and one pool in one group', async () => {
       const id = await account(1000)
       const pool = await parts().pool(id)
-      await Promise.all(Array.from({ length: 100 }, () => parts().journal.append(charge(id, 7, { pool }))))
+      await Promise.all(Array.from({ length: 100 }, () => appended(parts().journal, charge(id, 7, { pool }))))
       expect(await parts().account(id)).toEqual({ credit: 300, paid: 0, entries: 300 })
       expect(await parts().spent(pool)).toBe(700)
     })
@@ -65,7 +65,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const id = await account(100)
       const pool = await parts().pool(id)
       const record = charge(id, 30, { pool })
-      await parts().journal.append(record)
+      await appended(parts().journal, record)
       const [entry] = record.entries
       if (!entry || !record.call) throw new Error('a charge has an entry and a call')
       const back = { ...entry, kind: 'reversal' as const, debit: entry.credit, credit: entry.debit }
@@ -75,7 +75,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
         change: { accountId: id, credit: 30, paid: 0, toppedUp: 0 },
         spent: { poolId: pool, amount: -30 },
       }
-      expect(await parts().journal.append(undo)).toEqual({ kind: 'committed' })
+      expect(await appended(parts().journal, undo)).toEqual({ kind: 'committed' })
       expect(await parts().account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
       expect(await parts().spent(pool)).toBe(0)
       expect(await parts().logged(record.call.id)).toEqual({ status: 503, cost: 0 })
@@ -101,7 +101,7 @@ export function judgingJournalContract(name: string, open: () => Promise<Journal
       const id = await account(100)
       const pool = await parts().pool(id)
       const record = charge(id, 101, { pool })
-      expect(await parts().journal.append(record)).toMatchObject({ kind: 'refused', constraint: 'other' })
+      expect(await appended(parts().journal, record)).toMatchObject({ kind: 'refused', constraint: 'other' })
       expect(await parts().account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
       expect(await parts().spent(pool)).toBe(0)
       expect(await parts().logged(record.call?.id ?? '')).toBeNull()
@@ -110,14 +110,14 @@ export function judgingJournalContract(name: string, open: () => Promise<Journal
     test('charges a request once, even if it is submitted twice at the same time', async () => {
       const id = await account(100)
       const record = charge(id, 10)
-      const outcomes = await Promise.all([parts().journal.append(record), parts().journal.append(record)])
+      const outcomes = await Promise.all([appended(parts().journal, record), appended(parts().journal, record)])
       expect(outcomes.map((outcome) => outcome.kind).sort()).toEqual(['committed', 'refused'])
       expect(await parts().account(id)).toEqual({ credit: 90, paid: 0, entries: 90 })
     })
 
     test('treats records separately: of many at once only those that break a rule are refused', async () => {
       const ids = await Promise.all(Array.from({ length: 30 }, (_, i) => account(i % 3 === 0 ? 4 : 100)))
-      const outcomes = await Promise.all(ids.map((id) => parts().journal.append(charge(id, 5))))
+      const outcomes = await Promise.all(ids.map((id) => appended(parts().journal, charge(id, 5))))
       for (const [i, outcome] of outcomes.entries()) expect(outcome.kind).toBe(i % 3 === 0 ? 'refused' : 'committed')
     })
   })
@@ -138,7 +138,7 @@ function opened(open: () => Promise<JournalUnderTest>) {
     parts,
     async account(credit: number): Promise<AccountId> {
       const id = accountId()
-      expect(await parts().journal.append(opening(id, credit))).toEqual({ kind: 'committed' })
+      expect(await appended(parts().journal, opening(id, credit))).toEqual({ kind: 'committed' })
       return id
     },
   }

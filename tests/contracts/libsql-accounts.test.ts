@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { appended } from '../../server/core/ledger/journal'
 import { NOON, opening, openTestStores } from '../support/ledger-parts'
 import { accountStoreContract } from './account-store.contract'
 
@@ -11,7 +12,7 @@ accountStoreContract('libSQL, written through', async () => {
     store: stores.accounts,
     async commit({ id, userId }) {
       await stores.directory.assign({ accountId: id, userId, mayBeOperator: false, createdAt: NOON })
-      const outcome = await stores.journal.append(opening(id, 5))
+      const outcome = await appended(stores.journal, opening(id, 5))
       if (outcome.kind !== 'committed') throw new Error(outcome.kind)
     },
     async reopened() {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
+import { appended } from '../../server/core/ledger/journal'
 import { charge, openTestStores } from '../support/ledger-parts'
 import { credentialStoreContract } from './credential-store.contract'
 
@@ -21,7 +22,7 @@ credentialStoreContract('libSQL, written through', async () => {
       return { limit: row['spending_limit'] as number | null, spent: Number(row['spent']) }
     },
     async spend(account, pool, amount) {
-      const outcome = await stores.journal.append(charge(account, amount, { pool }))
+      const outcome = await appended(stores.journal, charge(account, amount, { pool }))
       if (outcome.kind !== 'committed') throw new Error(outcome.kind)
     },
     audited: async (action) =>

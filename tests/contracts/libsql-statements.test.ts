@@ -1,3 +1,4 @@
+import { appended } from '../../server/core/ledger/journal'
 import { call, openTestStores } from '../support/ledger-parts'
 import { statementsContract } from './statements.contract'
 
@@ -6,7 +7,7 @@ statementsContract('libSQL', async () => {
   return {
     statements: stores.statements,
     async append(record) {
-      const outcome = await stores.journal.append(record)
+      const outcome = await appended(stores.journal, record)
       if (outcome.kind !== 'committed') throw new Error(outcome.kind)
     },
     async foreignCursor(account) {

@@ -1,10 +1,11 @@
+import { appended } from '../../server/core/ledger/journal'
 import { charge, openTestStores } from '../support/ledger-parts'
 import { chargeOf, usageReportsContract } from './usage-reports.contract'
 
 usageReportsContract('libSQL', async () => {
   const stores = await openTestStores()
   const commit = async (record: Parameters<typeof stores.journal.append>[0]) => {
-    const outcome = await stores.journal.append(record)
+    const outcome = await appended(stores.journal, record)
     if (outcome.kind !== 'committed') throw new Error(`${outcome.kind}`)
   }
   return {

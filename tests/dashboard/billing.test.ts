@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AccountId } from '../../server/core/ids'
+import { appended } from '../../server/core/ledger/journal'
 import { micros } from '../../server/core/money'
 import { axeFindings, type Dashboard, openDashboard, screenshot } from '../support/dashboard/browser'
 import { fits } from '../support/dashboard/page-checks'
@@ -62,7 +63,7 @@ describe('billing', () => {
     // 0.40 USD four days ago and 0.01 today: 0.1025 a day, of 1.99 USD.
     const account = owner.accountId as AccountId
     const at = Date.now() - 4 * DAY_MS
-    await dashboard.core.journal.append(charge(account, 400_000, { call: call(account, 400_000, { at }) }))
+    await appended(dashboard.core.journal, charge(account, 400_000, { call: call(account, 400_000, { at }) }))
     const later = (await dashboard.visit('/billing')).page
     await later.getByText(/^At \$0\.10\d* a day, your average of the last 4 days$/).waitFor()
     const end = await later.getByText('Balance lasts until').locator('..').locator('dd').first().textContent()

@@ -233,7 +233,9 @@ describe('a charge that cannot be recorded (spec D2, D4)', () => {
     const account = await gateway.account()
     const key = await gateway.key(account)
     const full = spyOn(gateway.core.journal, 'append')
-    full.mockResolvedValueOnce({ kind: 'refused', reason: 'no space left on device', constraint: null })
+    full.mockImplementationOnce((_, onEnd) =>
+      onEnd({ kind: 'refused', reason: 'no space left on device', constraint: null }),
+    )
     const answer = await gateway.as(key, IMAGES_CALL)
     expect(answer.headers.get('retry-after')).toBe('1')
     expect(answer.headers.get('x-cost-micros-usd')).toBe('0')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { MAX_STORED_BYTES } from '../../server/core/idempotency/idempotency-record'
-import type { AppendOutcome, GroupFate, Journal } from '../../server/core/ledger/journal'
+import { appended, type GroupFate, type Journal } from '../../server/core/ledger/journal'
 import { Ledger } from '../../server/core/ledger/ledger'
 import { micros, ZERO } from '../../server/core/money'
 import { Idempotency } from '../../server/pipeline/idempotency/idempotency'
@@ -101,7 +101,7 @@ describe('a write under an Idempotency-Key (spec D5)', () => {
     const turn = await first('done')
     const record = call(owner, 5000)
     const kept = turn.answer('{"data":1}', { 'x-a': 'b' })
-    expect((await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })).kind).toBe('committed')
+    expect((await appended(stores.journal, { ...charge(owner, 5000, { call: record }), kept })).kind).toBe('committed')
     await turn.end('done')
     const again = await idempotency().use(asked('done'))
     expect(again).toEqual({ ok: true, value: { kind: 'repeat', body: '{"data":1}', headers: { 'x-a': 'b' } } })
@@ -113,7 +113,7 @@ describe('a write under an Idempotency-Key (spec D5)', () => {
     const turn = await idempotency().use({ ...asked('undone', 'read'), requestId: record.id })
     if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
     const kept = turn.value.first.answer('{}', {})
-    await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })
+    await appended(stores.journal, { ...charge(owner, 5000, { call: record }), kept })
     const { entries } = charge(owner, 5000, { call: record })
     const back = entries.map((entry) => ({
       ...entry,
@@ -122,7 +122,7 @@ describe('a write under an Idempotency-Key (spec D5)', () => {
       credit: entry.debit,
     }))
     const change = { accountId: owner, credit: 5000, paid: 0, toppedUp: 0 }
-    await stores.journal.append({ undoes: record, entries: back, change })
+    await appended(stores.journal, { undoes: record, entries: back, change })
     await turn.value.first.end('unknown')
     expect(await verdict('undone', 'read')).toBe('first')
   })
@@ -150,7 +150,7 @@ describe('another request under a key', () => {
     const kept = answers[state]()
     expect(kept.state).toBe(state)
     const record = call(owner, 5000)
-    expect((await stores.journal.append({ ...charge(owner, 5000, { call: record }), kept })).kind).toBe('committed')
+    expect((await appended(stores.journal, { ...charge(owner, 5000, { call: record }), kept })).kind).toBe('committed')
     await turn.end('done')
     expect(await other(`was ${state}`)).toBe('idempotency_conflict')
   })
@@ -174,12 +174,11 @@ test('a repeat is 503 while its own process does not know whether the first was 
   const record = call(account, 5000)
   const { promise: fate, resolve: tell } = Promise.withResolvers<GroupFate>()
   let isFirst = true
-  const append = async (...written: Parameters<Journal['append']>): Promise<AppendOutcome> => {
-    const outcome = await stores.journal.append(...written)
-    if (!isFirst) return outcome
-    isFirst = false
-    return { kind: 'unknown', fate }
-  }
+  const append: Journal['append'] = (record, onEnd) =>
+    stores.journal.append(record, (outcome) => {
+      onEnd(isFirst ? { kind: 'unknown', fate } : outcome)
+      isFirst = false
+    })
   const ledger = openLedger({ append, note: () => undefined })
   const one = idempotency(ledger)
   const use = await one.use({ ...asked('undecided', 'read'), requestId: record.id })

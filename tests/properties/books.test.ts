@@ -7,6 +7,7 @@ import { DAY_MS, HOUR_MS, isoDay } from '../../server/core/clock'
 import type { AccountId } from '../../server/core/ids'
 import type { DayBalance, LedgerBalance } from '../../server/core/ledger/accounting'
 import type { EntryKind, LedgerAccount } from '../../server/core/ledger/entry'
+import { appended } from '../../server/core/ledger/journal'
 import { micros } from '../../server/core/money'
 import { entry, NOON, openTestStores } from '../support/ledger-parts'
 
@@ -58,7 +59,7 @@ test('opening + entries = closing for every ledger account of any history, any c
         const records = moves.map(({ move: which, owner, amount, at }) =>
           moved(which, owners[owner] as AccountId, amount, at),
         )
-        await Promise.all(records.map((one) => stores.journal.append({ entries: [one] })))
+        await Promise.all(records.map((one) => appended(stores.journal, { entries: [one] })))
         done += records.length
         // Ended at any step, as by a crash. Time goes on from run to run, at times.
         closedUntil = Math.max(closedUntil, NOON + closing.until * UNIT_MS)

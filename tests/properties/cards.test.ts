@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { CardTopUps } from '../../server/core/accounts/cards/card-top-ups'
 import { TopUps } from '../../server/core/accounts/top-ups'
 import type { AccountId } from '../../server/core/ids'
+import type { Journal } from '../../server/core/ledger/journal'
 import { Ledger } from '../../server/core/ledger/ledger'
 import { type Money, micros, ZERO } from '../../server/core/money'
 import type { CardCheckout, CardReturn } from '../../server/core/payments/card-checkout'
@@ -165,11 +166,11 @@ async function live(steps: readonly Step[], kinds: readonly string[]) {
   const writes = breakWrites(parts, kinds)
   const journal = {
     note: () => undefined,
-    async append(record: Parameters<typeof parts.journal.append>[0]) {
-      const outcome = await parts.journal.append(record)
-      if (outcome.kind === 'unknown') writes.goOn()
-      return outcome
-    },
+    append: (...[record, onEnd]: Parameters<Journal['append']>) =>
+      parts.journal.append(record, (outcome) => {
+        if (outcome.kind === 'unknown') writes.goOn()
+        onEnd(outcome)
+      }),
   }
   const clock = { now: () => NOON }
   const { holds, bookings, paymentClaims: claims } = parts

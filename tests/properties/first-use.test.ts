@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { LoadedHolds } from '../../server/adapters/stores/memory/loaded-holds'
 import { auditEntry } from '../../server/core/audit'
 import { type AccountId, makeId, type PoolId, type RequestId } from '../../server/core/ids'
-import type { JournalRecord } from '../../server/core/ledger/journal'
+import { appended, type JournalRecord } from '../../server/core/ledger/journal'
 import { Ledger } from '../../server/core/ledger/ledger'
 import type { StuckRecord } from '../../server/core/ledger/stuck-record'
 import { StuckRecords } from '../../server/core/ledger/stuck-records'
@@ -146,7 +146,7 @@ class World {
   }
 
   private write(record: JournalRecord): void {
-    void this.journal.append(record)
+    void appended(this.journal, record)
     this.journal.answer(0, 'committed')
   }
 

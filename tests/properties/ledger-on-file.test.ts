@@ -71,13 +71,14 @@ async function live(steps: readonly Step[], faults: readonly string[]) {
   // A late commit ends when somebody was told that its outcome is unknown.
   const journal: Journal = {
     note: (record) => parts.journal.note(record),
-    async append(record) {
-      const outcome = await parts.journal.append(record)
-      if (outcome.kind !== 'unknown') return outcome
-      late.open()
-      late = gate()
-      return outcome
-    },
+    append: (record, onEnd) =>
+      parts.journal.append(record, (outcome) => {
+        if (outcome.kind === 'unknown') {
+          late.open()
+          late = gate()
+        }
+        onEnd(outcome)
+      }),
   }
   const alarms: string[] = []
   const ledger = new Ledger({

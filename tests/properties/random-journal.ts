@@ -16,8 +16,8 @@ export class RandomJournal implements Journal, Bookings {
   private readonly unknown: { record: JournalRecord; decide: (fate: Fate) => void }[] = []
   private readonly references = new Set<string>()
 
-  append(record: JournalRecord): Promise<AppendOutcome> {
-    return new Promise((answer) => this.waiting.push({ record, answer }))
+  append(record: JournalRecord, answer: (outcome: AppendOutcome) => void): void {
+    this.waiting.push({ record, answer })
   }
 
   note(): void {}

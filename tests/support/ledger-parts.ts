@@ -7,7 +7,7 @@ import { type ApiKey, KEY_DEFAULTS } from '../../server/core/credentials/api-key
 import { newSecret } from '../../server/core/credentials/secret'
 import { type AccountId, makeId, type PoolId, type RequestId } from '../../server/core/ids'
 import type { BalancePart, LedgerEntry } from '../../server/core/ledger/entry'
-import type { JournalRecord } from '../../server/core/ledger/journal'
+import { appended, type JournalRecord } from '../../server/core/ledger/journal'
 import { micros } from '../../server/core/money'
 import { type CallRecord, NO_TOKENS } from '../../server/core/usage/call-record'
 import { openFile } from './databases/database-file'
@@ -161,7 +161,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
   /** An account with that much credit, as the ledger opens it. */
   const open = async (id: AccountId, credit: number): Promise<AccountId> => {
     await holds.openAccount(id)
-    const outcome = await stores.journal.append(opening(id, credit))
+    const outcome = await appended(stores.journal, opening(id, credit))
     if (outcome.kind !== 'committed') throw new Error(outcome.kind)
     holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: micros(0) })
     return id

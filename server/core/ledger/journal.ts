@@ -74,10 +74,15 @@ export interface JournalObserver {
 
 /**
  * The durable side of the ledger. `append` is atomic per record. Records that arrive together share one commit, but fail
- * independently. Database errors never reject the promise.
+ * independently. Calls `onEnd` once with the outcome, whatever happens to the database.
  */
 export interface Journal {
-  append(record: JournalRecord): Promise<AppendOutcome>
+  append(record: JournalRecord, onEnd: (outcome: AppendOutcome) => void): void
   /** Writes a call that moved no money with the next commit. Best effort: calls are dropped under load, and counted. */
   note(call: CallRecord): void
+}
+
+/** Appends a record and waits for its outcome. */
+export function appended(journal: Pick<Journal, 'append'>, record: JournalRecord): Promise<AppendOutcome> {
+  return new Promise((resolve) => journal.append(record, resolve))
 }

@@ -9,7 +9,14 @@ import type { CallRecord } from '../usage/call-record'
 import type { Booked, Bookings } from './bookings'
 import type { LedgerAccount, LedgerEntry } from './entry'
 import type { Balance, BudgetWindow, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
-import type { AccountOpening, DurableHold, GroupFate, Journal, JournalRecord } from './journal'
+import {
+  type AccountOpening,
+  appended,
+  type DurableHold,
+  type GroupFate,
+  type Journal,
+  type JournalRecord,
+} from './journal'
 import {
   type ChargeRefundRequest,
   type CreditRequest,
@@ -101,7 +108,7 @@ export class Ledger {
   async keep({ hold, call }: DurableHold): Promise<boolean> {
     const first = !this.durable.has(hold.request)
     this.durable.add(hold.request)
-    const outcome = await this.journal.append({ keeps: { hold, call }, entries: [] })
+    const outcome = await appended(this.journal, { keeps: { hold, call }, entries: [] })
     if (!first) return outcome.kind === 'committed'
     if (outcome.kind !== 'committed') this.durable.delete(hold.request)
     // The stream will not start. If the hold was written after all, the next start would charge for it.
@@ -132,7 +139,7 @@ export class Ledger {
     if (!fixed.value.first) return ok({ request: call.id, amount })
     const { hold, split, periodStart } = fixed.value
     const charge = this.charge(hold, split, call, overrun, periodStart)
-    const outcome = await this.journal.append(answer ? { ...charge, kept: answer } : charge)
+    const outcome = await appended(this.journal, answer ? { ...charge, kept: answer } : charge)
     if (outcome.kind === 'committed') {
       this.holds.captured(call.id)
       this.durable.delete(call.id)
@@ -158,7 +165,7 @@ export class Ledger {
 
   /** Removes a durable hold from the journal. */
   private async end(request: RequestId): Promise<void> {
-    const outcome = await this.journal.append({ ends: request, entries: [] })
+    const outcome = await appended(this.journal, { ends: request, entries: [] })
     const fate = outcome.kind === 'unknown' ? await outcome.fate : outcome.kind
     if (fate !== 'committed')
       this.onReversalFailure(request, 'a durable hold could not be removed; the next start will charge it')
@@ -301,7 +308,7 @@ export class Ledger {
   /** Writes the reversal of a charge that is in the database, then gives the money back to the counters. */
   private async undo({ account, pool, parent, at, split, call, since }: UndecidedCharge): Promise<GroupFate> {
     const amount = micros(split.credit + split.paid)
-    const undone = await this.journal.append({
+    const undone = await appended(this.journal, {
       undoes: call,
       entries: this.entries('reversal', account, split, call, `${call.operation}, not delivered`),
       change: { accountId: account, credit: split.credit, paid: split.paid, toppedUp: 0 },

@@ -8,7 +8,7 @@ import { isUnavailable } from '../unavailable'
 import type { Bookings } from './bookings'
 import type { BalancePart, EntryKind, LedgerAccount, LedgerEntry } from './entry'
 import type { HoldStore, SetAside, Split } from './hold'
-import type { AccountOpening, AppendOutcome, Journal } from './journal'
+import { type AccountOpening, type AppendOutcome, appended, type Journal } from './journal'
 
 /** `already_booked`: there is an entry with this reference. `not_durable`: nothing was booked. */
 export type MoveRefusal = 'already_booked' | 'not_durable' | 'outcome_unknown'
@@ -86,7 +86,7 @@ export class MoneyMoves {
       const toppedUp = isPaidIn ? amount : ZERO
       if (opening) await this.holds.openAccount(account)
       const entry = this.entry(request, SOURCE[kind], `${account}/${part}`)
-      const outcome = await this.journal.append({
+      const outcome = await appended(this.journal, {
         ...(opening && { opening }),
         ...(audit && { audit }),
         entries: splitEntry(
@@ -107,7 +107,7 @@ export class MoneyMoves {
     const { id: account } = opening
     return this.mutex.take(account, async () => {
       if (!(await isAvailable(() => this.holds.openAccount(account)))) return err('not_durable')
-      const outcome = await this.journal.append({ opening, audit, entries: [] })
+      const outcome = await appended(this.journal, { opening, audit, entries: [] })
       return this.finish({ account, outcome }, () => undefined)
     })
   }
@@ -144,7 +144,7 @@ export class MoneyMoves {
       const taken = this.holds.reserve(account, amount)
       if (!taken) return err('insufficient')
       const entry = this.entry({ ...request, kind: 'debit' }, `${account}/credit`, 'house/grants')
-      const outcome = await this.journal.append({
+      const outcome = await appended(this.journal, {
         audit,
         entries: splitEntry(
           entry,
@@ -168,7 +168,7 @@ export class MoneyMoves {
       const amount = plus(split.credit, split.paid)
       const from = { ...refund, kind: 'charge_refund' as const, amount }
       const entry = { ...this.entry(from, 'house/revenue', `${account}/credit`), requestId: request }
-      const outcome = await this.journal.append({
+      const outcome = await appended(this.journal, {
         audit,
         entries: splitEntry(
           entry,
@@ -229,7 +229,7 @@ export class MoneyMoves {
     taken: SetAside,
   ): Promise<Result<null, MoveRefusal>> {
     const change = { accountId: account, credit: 0, paid: 0 - taken.paid, toppedUp: 0 - toppedUp, debt: taken.debt }
-    const outcome = await this.journal.append({ entries, change })
+    const outcome = await appended(this.journal, { entries, change })
     return this.finish(
       { account, outcome },
       () => this.holds.takenBack(account, taken, toppedUp),

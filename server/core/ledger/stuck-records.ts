@@ -7,7 +7,7 @@ import { type Page, pageOf } from '../page'
 import { err, ok, type Result } from '../result'
 import type { LedgerEntry } from './entry'
 import type { HoldStore } from './hold'
-import type { AppendOutcome, Journal, JournalRecord } from './journal'
+import { type AppendOutcome, appended, type Journal, type JournalRecord } from './journal'
 import { isDue, type StuckRecord, type StuckStore, stuckAmount, stuckKind } from './stuck-record'
 
 type Decision = 'retry' | 'discard'
@@ -103,7 +103,7 @@ export class StuckRecords {
 
   /** Null once the record is durable. Waits for the outcome, however long the database takes. */
   private async refusalOf(record: JournalRecord): Promise<string | null> {
-    const outcome: AppendOutcome = await this.parts.journal.append(record)
+    const outcome: AppendOutcome = await appended(this.parts.journal, record)
     if (outcome.kind === 'refused') return outcome.reason
     const fate = outcome.kind === 'unknown' ? await outcome.fate : outcome.kind
     return fate === 'committed' ? null : 'the database did not take it'

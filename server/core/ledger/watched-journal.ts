@@ -1,5 +1,12 @@
 import type { CallRecord } from '../usage/call-record'
-import type { AppendOutcome, DiskReserve, Journal, JournalObserver, JournalRecord } from './journal'
+import {
+  type AppendOutcome,
+  appended,
+  type DiskReserve,
+  type Journal,
+  type JournalObserver,
+  type JournalRecord,
+} from './journal'
 
 /**
  * A record without effect: no hold has this id. It is larger than most charges and than a disk page, so that it fails when a charge
@@ -42,14 +49,16 @@ export class WatchedJournal implements Journal {
     this.learnedAt = now()
   }
 
-  append(record: JournalRecord): Promise<AppendOutcome> {
-    const outcome = this.journal.append(record)
-    void outcome.then((result) => {
+  append(record: JournalRecord, onEnd: (outcome: AppendOutcome) => void): void {
+    this.journal.append(record, (outcome) => {
       // A stream asks its upstream before its hold is made durable, so that one counts too.
-      if (record.call || record.keeps) this.learn(result)
-      if (result.kind === 'committed') for (const observer of this.observers) observer.committed(record)
+      if (record.call || record.keeps) this.learn(outcome)
+      try {
+        if (outcome.kind === 'committed') for (const observer of this.observers) observer.committed(record)
+      } finally {
+        onEnd(outcome)
+      }
     })
-    return outcome
   }
 
   note(call: CallRecord): void {
@@ -92,7 +101,7 @@ export class WatchedJournal implements Journal {
 
   private async write(): Promise<string | null> {
     const full = this.reserve?.problem == null ? null : await this.reserve.take()
-    return full ?? this.learn(await this.journal.append(PROBE))
+    return full ?? this.learn(await appended(this.journal, PROBE))
   }
 
   /** A charge refused by a constraint says nothing about the disk. */

@@ -8,6 +8,7 @@ import { libsqlLedgerCheck } from '../../../server/adapters/stores/libsql/ledger
 import { ArchiveProblem, archiveMonth, isArchivable, type RemovedMonth } from '../../../server/core/archive/archive'
 import { DAY_MS, HOUR_MS } from '../../../server/core/clock'
 import type { AccountId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import { audit, call, entry, NOON, openTestStores, requestIdAt, type TestStores } from '../../support/ledger-parts'
 
 const SEPTEMBER = archiveMonth('2025-09')
@@ -42,7 +43,7 @@ async function charged(i: number, at: number, chargedAt = at, owner = i % 3): Pr
     requestId: record.id,
   })
   const change = { accountId: account, credit: -10 - i, paid: 0, toppedUp: 0 }
-  expect(await stores.journal.append({ call: record, entries: [taken], change })).toEqual({ kind: 'committed' })
+  expect(await appended(stores.journal, { call: record, entries: [taken], change })).toEqual({ kind: 'committed' })
 }
 
 interface Given {
@@ -56,7 +57,7 @@ interface Given {
 async function append({ owner, amount, ...given }: Given, more: object = {}): Promise<void> {
   const account = owners[owner] as AccountId
   const change = { accountId: account, credit: amount, paid: 0, toppedUp: 0 }
-  await stores.journal.append({ entries: [entry(account, amount, { ...given, ...more })], change })
+  await appended(stores.journal, { entries: [entry(account, amount, { ...given, ...more })], change })
 }
 
 async function close(): Promise<void> {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { appended } from '../../../server/core/ledger/journal'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
 import { call, NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
@@ -27,7 +28,7 @@ test('a refund of money that a reversal returned is booked at once, before the t
   expect((await ledger.capture(micros(50), charged)).ok).toBe(true)
   await stores.applied()
   const back = { transaction: 'txn_back', accountId: account, amount: micros(50), at: NOON, description: '' } as const
-  const outcome = await stores.journal.append({
+  const outcome = await appended(stores.journal, {
     undoes: charged,
     entries: [
       {

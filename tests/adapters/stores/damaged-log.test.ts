@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AccountId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import { charge, openTestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 
@@ -53,7 +54,7 @@ for (const [name, damage] of DAMAGES)
     let [acknowledged, refused] = [0, 0]
     const keepCharging = async (id: AccountId) => {
       while (!over) {
-        const outcome = await stores.journal.append(charge(id, 5))
+        const outcome = await appended(stores.journal, charge(id, 5))
         if (over) return // a process that has ended answers no caller
         if (outcome.kind === 'committed') acknowledged++
         else refused++
@@ -72,7 +73,7 @@ for (const [name, damage] of DAMAGES)
     expect(acknowledged).toBeGreaterThanOrEqual(10 * CALLERS)
     expect(charges).toBe(acknowledged)
     const next = await openTestStores({ folder })
-    expect((await next.journal.append(charge(account, 5))).kind).toBe('committed')
+    expect((await appended(next.journal, charge(account, 5))).kind).toBe('committed')
     await next.close()
     expect(await reconcile(stores.file)).toMatchObject({ charges: acknowledged + 1, problems: [] })
     rmSync(folder, { recursive: true, force: true })

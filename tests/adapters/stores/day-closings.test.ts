@@ -7,6 +7,7 @@ import { libsqlLedgerCheck } from '../../../server/adapters/stores/libsql/ledger
 import { LowestSums } from '../../../server/adapters/stores/libsql/ledger/lowest-sums'
 import { DAY_MS } from '../../../server/core/clock'
 import type { AccountId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import { entry, NOON, openTestStores, type TestStores } from '../../support/ledger-parts'
 
 const TINY = { entries: 4, accounts: 3, written: 2 }
@@ -25,7 +26,7 @@ async function grant(day: number, owner = 0, amount = 10): Promise<void> {
   const account = owners[owner] as AccountId
   const granted = entry(account, amount, { at: NOON + day * DAY_MS })
   const change = { accountId: account, credit: amount, paid: 0, toppedUp: 0 }
-  expect(await stores.journal.append({ entries: [granted], change })).toEqual({ kind: 'committed' })
+  expect(await appended(stores.journal, { entries: [granted], change })).toEqual({ kind: 'committed' })
   await stores.applied()
 }
 

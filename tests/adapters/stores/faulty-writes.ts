@@ -7,6 +7,7 @@ import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-
 import { DirectSink, type DirectSinkOptions } from '../../../server/adapters/stores/libsql/journal/direct-sink'
 import { GroupCommit, type GroupCommitOptions } from '../../../server/adapters/stores/libsql/journal/group-commit'
 import type { AccountId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import { micros, ZERO } from '../../../server/core/money'
 import { accountId, opening, openTestStores } from '../../support/ledger-parts'
 
@@ -69,7 +70,7 @@ export async function openFaulty(options: FaultyOptions = {}, keepFolder = false
       await parts.holds.openAccount(id)
       // However little patience the test asks for: on a busy machine the first commits take longer than that.
       for (let end = ''; end !== 'committed'; ) {
-        const outcome = await journal.append(opening(id, credit))
+        const outcome = await appended(journal, opening(id, credit))
         end = outcome.kind === 'unknown' ? await outcome.fate : outcome.kind
       }
       groups.length = 0

@@ -7,6 +7,7 @@ import { LibsqlAppGrants } from '../../../server/adapters/stores/libsql/app-gran
 import { Connection } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
 import type { Budget } from '../../../server/core/credentials/api-key'
 import { makeId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
 import { endTestDatabase } from '../../support/databases/test-database'
@@ -124,7 +125,7 @@ describe('after another opening', () => {
       await stores.credentials.create(made, { limit: micros(900), budget }, audit())
       const spent = charge(id, 400, { pool: made.poolId })
       const { call } = spent
-      const outcome = await stores.journal.append({ ...spent, ...(call && { call: { ...call, keyId: made.id } }) })
+      const outcome = await appended(stores.journal, { ...spent, ...(call && { call: { ...call, keyId: made.id } }) })
       expect(outcome.kind).toBe('committed')
       return [id, made] as const
     })
@@ -161,7 +162,7 @@ describe('after another opening', () => {
       await stores.credentials.create(made, { limit: null, budget }, audit())
       const spent = charge(id, 400)
       const { call } = spent
-      await stores.journal.append({ ...spent, ...(call && { call: { ...call, keyId: made.id, at: NOON } }) })
+      await appended(stores.journal, { ...spent, ...(call && { call: { ...call, keyId: made.id, at: NOON } }) })
       return made
     })
     await withStores(
@@ -231,13 +232,12 @@ describe('after another opening', () => {
     await withStores(folder, async (stores) => {
       const { journal, holds } = stores
       const asking: Promise<unknown>[] = []
-      const append: typeof journal.append = async (record) => {
-        const outcome = await journal.append(record)
-        // The commit is done, and the ledger does not know yet.
-        if (record.opening) asking.push(holds.balance(record.opening.id))
-        await Promise.all(asking)
-        return outcome
-      }
+      const append: typeof journal.append = (record, onEnd) =>
+        journal.append(record, (outcome) => {
+          // The commit is done, and the ledger does not know yet.
+          if (record.opening) asking.push(holds.balance(record.opening.id))
+          void Promise.all(asking).then(() => onEnd(outcome))
+        })
       const ledger = ledgerOf({ ...stores, journal: { append } as never })
       const account = `acct_${'7'.repeat(32)}` as const
       const booked = await ledger.credit({

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
-import type { AppendOutcome } from '../../../server/core/ledger/journal'
+import { type AppendOutcome, appended } from '../../../server/core/ledger/journal'
 import { charge } from '../../support/ledger-parts'
 import { type FaultyOptions, gate, ioError, openFaulty } from './faulty-writes'
 
@@ -22,7 +22,7 @@ describe('when the wait ends before the database answers', () => {
     const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const slow = gate()
     faults.after = () => slow.opened
-    const outcome = await journal.append(charge(account, 5))
+    const outcome = await appended(journal, charge(account, 5))
     expect(outcome.kind).toBe('unknown')
     slow.open()
     expect(await fateOf(outcome)).toBe('committed')
@@ -33,7 +33,7 @@ describe('when the wait ends before the database answers', () => {
     const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const slow = gate()
     faults.before = () => slow.opened.then(() => Promise.reject(ioError()))
-    const outcome = await journal.append(charge(account, 5))
+    const outcome = await appended(journal, charge(account, 5))
     expect(outcome.kind).toBe('unknown')
     slow.open()
     expect(await fateOf(outcome)).toBe('refused')
@@ -44,7 +44,7 @@ describe('when the wait ends before the database answers', () => {
     const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const slow = gate()
     faults.before = () => slow.opened
-    const outcomes = await Promise.all([5, 2_000_000, 5].map((amount) => journal.append(charge(account, amount))))
+    const outcomes = await Promise.all([5, 2_000_000, 5].map((amount) => appended(journal, charge(account, amount))))
     expect(outcomes.map((outcome) => outcome.kind)).toEqual(['unknown', 'unknown', 'unknown'])
     slow.open()
     expect(await Promise.all(outcomes.map(fateOf))).toEqual(['refused', 'refused', 'refused'])
@@ -56,9 +56,9 @@ describe('when the wait ends before the database answers', () => {
     const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const stuck = gate()
     faults.before = () => stuck.opened
-    const first = journal.append(charge(account, 5))
+    const first = appended(journal, charge(account, 5))
     await new Promise((resolve) => setImmediate(resolve))
-    const second = journal.append(charge(account, 7))
+    const second = appended(journal, charge(account, 7))
     expect((await first).kind).toBe('unknown')
     expect(await second).toMatchObject({ kind: 'refused', constraint: null })
     stuck.open()
@@ -70,10 +70,10 @@ describe('when the wait ends before the database answers', () => {
     const { account, journal, faults } = await open({ patienceMs: 60_000 })
     const slow = gate()
     faults.before = () => slow.opened
-    const first = journal.append(charge(account, 5))
+    const first = appended(journal, charge(account, 5))
     slow.open()
     expect(await first).toEqual({ kind: 'committed' })
-    expect(await journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    expect(await appended(journal, charge(account, 5))).toEqual({ kind: 'committed' })
   })
 })
 
@@ -84,7 +84,7 @@ describe('the outcome', () => {
       lastGroup: () => (++asked === 1 ? Promise.reject(ioError()) : parts.number('SELECT last_group FROM owner')),
     })
     faults.after = () => Promise.reject(ioError())
-    expect(await journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    expect(await appended(journal, charge(account, 5))).toEqual({ kind: 'committed' })
     expect(asked).toBe(2)
     expect(parts.trouble).toEqual(['commit: disk I/O error', 'fate: disk I/O error'])
   })
@@ -92,7 +92,7 @@ describe('the outcome', () => {
   test('stays unknown when another process owns the database, whose numbers say nothing about ours', async () => {
     const { account, journal, faults } = await open({ lastGroup: async () => null })
     faults.after = () => Promise.reject(ioError())
-    expect((await journal.append(charge(account, 5))).kind).toBe('unknown')
+    expect((await appended(journal, charge(account, 5))).kind).toBe('unknown')
     expect(parts.lost).toHaveLength(1)
   })
 })
@@ -105,7 +105,7 @@ test('is a refusal of the whole group when ownership is lost, and that is report
       code: 'SQLITE_CONSTRAINT_CHECK',
     })
   }
-  const outcomes = await Promise.all([1, 2, 3].map(() => journal.append(charge(account, 5))))
+  const outcomes = await Promise.all([1, 2, 3].map(() => appended(journal, charge(account, 5))))
   for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'refused', constraint: null })
   expect(parts.lost).toHaveLength(1)
   expect(parts.groups).toHaveLength(1)
@@ -115,11 +115,11 @@ test('is awaited by drained, together with what it appends, such as the reversal
   const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
   const slow = gate()
   faults.before = () => slow.opened
-  const outcome = await journal.append(charge(account, 5))
+  const outcome = await appended(journal, charge(account, 5))
   const undone = (async () => {
     await fateOf(outcome)
     for (let step = 0; step < 10; step++) await Promise.resolve()
-    return journal.append(charge(account, 7))
+    return appended(journal, charge(account, 7))
   })()
   slow.open()
   await journal.drained()

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { AccountId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import { accountId, apiKey, audit, call, charge, opening, requestId } from '../../support/ledger-parts'
 import { until } from '../../support/until'
 import { gate, ioError, openFaulty } from './faulty-writes'
@@ -29,7 +30,7 @@ const idempotencyRecord = (account: AccountId, i: number, bytes: number) => ({
 async function asOneGroup<T>(act: () => T): Promise<T> {
   const busy = gate()
   parts.faults.before = () => busy.opened
-  const first = parts.journal.append(opening(accountId(), 1))
+  const first = appended(parts.journal, opening(accountId(), 1))
   await until(() => parts.groups.length > 0)
   const result = act()
   parts.faults.before = () => undefined
@@ -41,22 +42,36 @@ async function asOneGroup<T>(act: () => T): Promise<T> {
 describe('groups', () => {
   test('a record that finds the writer idle is committed at once and alone', async () => {
     const account = await parts.account()
-    for (let i = 0; i < 3; i++) expect(await parts.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    for (let i = 0; i < 3; i++) expect(await appended(parts.journal, charge(account, 5))).toEqual({ kind: 'committed' })
     expect(parts.groups).toHaveLength(3)
   })
 
   test('form from what arrives during a commit', async () => {
     const account = await parts.account()
-    const outcomes = await asOneGroup(() => Array.from({ length: 20 }, () => parts.journal.append(charge(account, 5))))
+    const outcomes = await asOneGroup(() =>
+      Array.from({ length: 20 }, () => appended(parts.journal, charge(account, 5))),
+    )
     expect(new Set((await Promise.all(outcomes)).map((outcome) => outcome.kind))).toEqual(new Set(['committed']))
     expect(parts.groups).toHaveLength(2)
     expect(await parts.number('SELECT credit FROM accounts ORDER BY credit DESC')).toBe(1_000_000 - 100)
   })
 
+  test('answer each of their records, also after one whose caller throws', async () => {
+    const account = await parts.account()
+    const outcomes = await asOneGroup(() => {
+      parts.journal.append(charge(account, 5), () => {
+        throw new Error('a fault of the caller')
+      })
+      return [1, 2].map(() => appended(parts.journal, charge(account, 5)))
+    })
+    expect((await Promise.all(outcomes)).map(({ kind }) => kind)).toEqual(['committed', 'committed'])
+    expect(parts.trouble).toEqual(['the end of a record: a fault of the caller'])
+  })
+
   test('are limited to 512 records', async () => {
     const account = await parts.account()
     await Promise.all(
-      await asOneGroup(() => Array.from({ length: 600 }, () => parts.journal.append(charge(account, 5)))),
+      await asOneGroup(() => Array.from({ length: 600 }, () => appended(parts.journal, charge(account, 5)))),
     )
     expect(parts.groups).toHaveLength(3)
     expect(await charges()).toBe(600)
@@ -66,7 +81,7 @@ describe('groups', () => {
     const account = await parts.account()
     const sizes = [400, 400, 400, 1500, 10, 10]
     const records = sizes.map((kib, i) => ({ ...charge(account, 5), kept: idempotencyRecord(account, i, kib * 1024) }))
-    await Promise.all(await asOneGroup(() => records.map((record) => parts.journal.append(record))))
+    await Promise.all(await asOneGroup(() => records.map((record) => appended(parts.journal, record))))
     // The first group kept the writer busy. Then two of 400 KiB, one of them, the one of 1,500, and the two small ones.
     expect(parts.groups).toHaveLength(1 + 4)
     expect(await parts.number('SELECT count(*) FROM kept_answers')).toBe(6)
@@ -75,7 +90,7 @@ describe('groups', () => {
   test('use one statement per table, however many records', async () => {
     const account = await parts.account()
     await Promise.all(
-      await asOneGroup(() => Array.from({ length: 50 }, () => parts.journal.append(charge(account, 5)))),
+      await asOneGroup(() => Array.from({ length: 50 }, () => appended(parts.journal, charge(account, 5)))),
     )
     expect(parts.groups.at(-1)).toEqual([
       'INSERT INTO requests',
@@ -91,7 +106,7 @@ describe('a record that breaks a rule of the schema', () => {
   test('fails alone: the others of its group are committed', async () => {
     const [rich, poor] = [await parts.account(1000), await parts.account(3)]
     const outcomes = await Promise.all(
-      await asOneGroup(() => [rich, rich, poor, rich].map((account) => parts.journal.append(charge(account, 5)))),
+      await asOneGroup(() => [rich, rich, poor, rich].map((account) => appended(parts.journal, charge(account, 5)))),
     )
     expect(outcomes.map((outcome) => outcome.kind)).toEqual(['committed', 'committed', 'refused', 'committed'])
     expect(outcomes[2]).toMatchObject({ constraint: 'other' })
@@ -104,7 +119,7 @@ describe('a record that breaks a rule of the schema', () => {
     parts.groups.length = 0
     const outcomes = await Promise.all(
       await asOneGroup(() =>
-        Array.from({ length: 512 }, (_, i) => parts.journal.append(charge(i === 300 ? poor : rich, 5))),
+        Array.from({ length: 512 }, (_, i) => appended(parts.journal, charge(i === 300 ? poor : rich, 5))),
       ),
     )
     expect(outcomes.filter(({ kind }) => kind === 'committed')).toHaveLength(511)
@@ -116,7 +131,7 @@ describe('a record that breaks a rule of the schema', () => {
 
   test('is reported to the operator if it is a charge: the counters and the database disagree', async () => {
     const poor = await parts.account(3)
-    expect(await parts.journal.append(charge(poor, 5))).toMatchObject({ kind: 'refused', constraint: 'other' })
+    expect(await appended(parts.journal, charge(poor, 5))).toMatchObject({ kind: 'refused', constraint: 'other' })
     expect(parts.trouble).toHaveLength(1)
     expect(parts.trouble[0]).toContain('account_posted_not_negative')
   })
@@ -124,8 +139,8 @@ describe('a record that breaks a rule of the schema', () => {
   test('because its request was already charged is refused: a request is charged once', async () => {
     const account = await parts.account()
     const record = charge(account, 5)
-    expect(await parts.journal.append(record)).toEqual({ kind: 'committed' })
-    expect(await parts.journal.append(record)).toMatchObject({ kind: 'refused', constraint: 'other' })
+    expect(await appended(parts.journal, record)).toEqual({ kind: 'committed' })
+    expect(await appended(parts.journal, record)).toMatchObject({ kind: 'refused', constraint: 'other' })
     expect(await charges()).toBe(1)
   })
 
@@ -136,7 +151,7 @@ describe('a record that breaks a rule of the schema', () => {
     const [refused] = await asOneGroup(() => {
       parts.journal.note(call(poor, null))
       parts.journal.touch(key.id, 1234)
-      return [parts.journal.append(charge(poor, 5))]
+      return [appended(parts.journal, charge(poor, 5))]
     })
     expect(await refused).toMatchObject({ kind: 'refused' })
     await parts.journal.drained()
@@ -149,7 +164,7 @@ describe('an error that may have come after the commit', () => {
   test('is a success if the database has the group', async () => {
     const account = await parts.account()
     parts.faults.after = () => Promise.reject(ioError())
-    expect(await parts.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    expect(await appended(parts.journal, charge(account, 5))).toEqual({ kind: 'committed' })
     expect(await charges()).toBe(1)
   })
 
@@ -157,7 +172,7 @@ describe('an error that may have come after the commit', () => {
     const account = await parts.account()
     const outcomes = await asOneGroup(() => {
       parts.faults.after = () => undefined
-      const all = [1, 2, 3].map(() => parts.journal.append(charge(account, 5)))
+      const all = [1, 2, 3].map(() => appended(parts.journal, charge(account, 5)))
       queueMicrotask(() => {
         parts.faults.before = () => Promise.reject(ioError())
       })
@@ -172,9 +187,9 @@ describe('an error that may have come after the commit', () => {
   test('leaves the next group alone', async () => {
     const account = await parts.account()
     parts.faults.before = () => Promise.reject(ioError())
-    expect((await parts.journal.append(charge(account, 5))).kind).toBe('refused')
+    expect((await appended(parts.journal, charge(account, 5))).kind).toBe('refused')
     parts.faults.before = () => undefined
-    expect((await parts.journal.append(charge(account, 5))).kind).toBe('committed')
+    expect((await appended(parts.journal, charge(account, 5))).kind).toBe('committed')
   })
 })
 
@@ -182,7 +197,7 @@ describe('notes', () => {
   test('are written with the next group and need no commit of their own', async () => {
     const account = await parts.account()
     parts.journal.note(call(account, null))
-    expect((await parts.journal.append(charge(account, 5))).kind).toBe('committed')
+    expect((await appended(parts.journal, charge(account, 5))).kind).toBe('committed')
     expect(parts.groups).toHaveLength(1)
     expect(await parts.number('SELECT count(*) FROM requests')).toBe(2)
   })
@@ -193,7 +208,7 @@ describe('notes', () => {
     const account = await parts.account()
     const charged = await asOneGroup(() => {
       for (let i = 0; i < 10_007; i++) parts.journal.note(call(account, null, { upstream }))
-      return [parts.journal.append(charge(account, 5))]
+      return [appended(parts.journal, charge(account, 5))]
     })
     expect((await charged[0])?.kind).toBe('committed')
     await parts.journal.drained()

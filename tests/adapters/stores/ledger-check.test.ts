@@ -4,6 +4,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { type CheckSizes, libsqlLedgerCheck } from '../../../server/adapters/stores/libsql/ledger/ledger-check'
 import { UnmatchedCharges } from '../../../server/adapters/stores/libsql/ledger/unmatched-charges'
 import type { AccountId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import type { CallRecord } from '../../../server/core/usage/call-record'
 import { call, charge, entry, NOON, openTestStores, requestIdAt, type TestStores } from '../../support/ledger-parts'
 
@@ -37,7 +38,7 @@ const problemsOf = async (db: LibSQLDatabase = stores.db, sizes = TINY) =>
   }))
 
 async function append(...records: Parameters<typeof stores.journal.append>[0][]) {
-  for (const record of records) expect(await stores.journal.append(record)).toEqual({ kind: 'committed' })
+  for (const record of records) expect(await appended(stores.journal, record)).toEqual({ kind: 'committed' })
   await stores.applied()
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
+import { appended } from '../../../server/core/ledger/journal'
 import { micros } from '../../../server/core/money'
 import { isUnavailable } from '../../../server/core/unavailable'
 import {
@@ -57,8 +58,8 @@ describe('the settings of the writing connection', () => {
       )
     expect(await settings()).toEqual(['wal', 2, 1])
     const [first, second] = [accountId(), accountId()]
-    expect((await journal.append(opening(first, 5, 'once'))).kind).toBe('committed')
-    expect((await journal.append(opening(second, 5, 'once'))).kind).toBe('refused')
+    expect((await appended(journal, opening(first, 5, 'once'))).kind).toBe('committed')
+    expect((await appended(journal, opening(second, 5, 'once'))).kind).toBe('refused')
     expect(await settings()).toEqual(['wal', 2, 1])
   })
 
@@ -74,9 +75,9 @@ describe('the owner fence', () => {
     const first = await open(folder)
     const account = await first.account(100)
     await raiseEpoch(first.file)
-    expect(await first.journal.append(opening(accountId(), 5))).toMatchObject({ kind: 'refused', constraint: null })
+    expect(await appended(first.journal, opening(accountId(), 5))).toMatchObject({ kind: 'refused', constraint: null })
     expect(first.fatal).toEqual(['another process owns the database now'])
-    expect(await first.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    expect(await appended(first.journal, charge(account, 5))).toEqual({ kind: 'committed' })
     expect(isUnavailable(await errorOf(first.applied()))).toBe(true)
     expect(await first.db.all(sql`SELECT count(*) AS n FROM entries WHERE kind = 'charge'`)).toEqual([{ n: 0 }])
     await first.close()
@@ -140,7 +141,7 @@ describe('a restart', () => {
         at: NOON,
       })
       before.holds.fix(record.id, micros(cost))
-      await before.journal.append(charge(record.accountId, cost, { call: record, pool: key.poolId }))
+      await appended(before.journal, charge(record.accountId, cost, { call: record, pool: key.poolId }))
       before.holds.captured(record.id)
     }
     const counters = async ({ holds }: TestStores) => ({
@@ -211,7 +212,7 @@ test('close first completes what was submitted before: charges, notes and manage
   const given = [
     stores.credentials.create(one, { limit: null, budget: null }, audit()),
     stores.credentials.create(two, { limit: null, budget: null }, audit()),
-    stores.journal.append(charge(account, 5)),
+    appended(stores.journal, charge(account, 5)),
   ]
   stores.journal.note(call(account, null))
   await stores.close()

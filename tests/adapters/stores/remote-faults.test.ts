@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { boundedFetch } from '../../../server/adapters/stores/libsql/driver/network/bounded-fetch'
+import { appended } from '../../../server/core/ledger/journal'
 import { openDatabaseProxy, type WireFault } from '../../support/databases/database-proxy'
 import { hasSqld, openSqld } from '../../support/databases/sqld'
 import { openHarness } from '../../support/harness'
@@ -44,7 +45,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
   }
   /** Appends a charge of 10. */
   const chargedUnder = (stores: TestStores, id: `acct_${string}`, fault: WireFault) =>
-    under(fault, () => stores.journal.append(charge(id, 10)))
+    under(fault, () => appended(stores.journal, charge(id, 10)))
   /** Does what writes to the audit log, and fails by the fault. */
   async function changedUnder(fault: 'answer lost' | 'late', change: () => Promise<unknown>): Promise<void> {
     expect(await under(fault, () => change().catch((error: unknown) => error), 'audit_log')).toBeInstanceOf(Error)
@@ -112,7 +113,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
   test('a charge whose answer is one to an earlier charge is not taken for committed', async () => {
     const stores = await open()
     const account = await stores.account(100)
-    expect(await stores.journal.append(charge(account, 10))).toEqual({ kind: 'committed' })
+    expect(await appended(stores.journal, charge(account, 10))).toEqual({ kind: 'committed' })
     expect(await chargedUnder(stores, account, 'old answer')).toMatchObject({ kind: 'refused' })
     expect(await credit(stores, account)).toBe(90)
   })
@@ -124,7 +125,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     expect((await proxy.letThrough()).join()).toContain('owner_epoch_is_current')
     expect(await credit(stores, account)).toBe(100)
     // It goes on, and neither its own fence nor what waited behind the lost group takes it for another process.
-    expect(await stores.journal.append(charge(account, 10))).toEqual({ kind: 'committed' })
+    expect(await appended(stores.journal, charge(account, 10))).toEqual({ kind: 'committed' })
     expect([await credit(stores, account), stores.fatal]).toEqual([90, []])
   })
 
@@ -133,12 +134,12 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     const account = await stores.account(100)
     proxy.set('late')
     const before = proxy.seen.length
-    const outcome = stores.journal.append(charge(account, 10))
+    const outcome = appended(stores.journal, charge(account, 10))
     await until(() => proxy.seen.slice(before).includes('late'))
     const successor = await openTestStores({ url: database.url })
     proxy.set('none')
     expect((await outcome).kind).not.toBe('committed')
-    expect(await stores.journal.append(charge(account, 10))).not.toEqual({ kind: 'committed' })
+    expect(await appended(stores.journal, charge(account, 10))).not.toEqual({ kind: 'committed' })
     expect(stores.fatal.join()).toContain('another process owns the database now')
     await proxy.letThrough()
     expect(await credit(successor, account)).toBe(100)
@@ -152,7 +153,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     await patient.close()
     const stores = await open({ closeMs: 100, patienceMs: 50 })
     proxy.set('hangs')
-    expect((await stores.journal.append(charge(account, 10))).kind).toBe('unknown')
+    expect((await appended(stores.journal, charge(account, 10))).kind).toBe('unknown')
     opened.splice(0)
     await stores.close()
     expect(stores.trouble.join()).toContain('the database did not answer in 100 ms')

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeLog, encodeLine } from '../../../server/adapters/stores/libsql/journal/log-format'
 import type { AccountId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import { micros } from '../../../server/core/money'
 import { accountId, charge, NOON, opening, openTestStores, raiseEpoch } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
@@ -22,7 +23,7 @@ async function crashed(charges: number): Promise<AccountId> {
   const account = await stores.account(1000)
   await raiseEpoch(stores.file) // from here on no batch comes through, as if the process were dead
   for (let i = 0; i < charges; i++)
-    expect(await stores.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
+    expect(await appended(stores.journal, charge(account, 5))).toEqual({ kind: 'committed' })
   await stores.close()
   expect((await reconcile(stores.file)).charges).toBe(0)
   expect(decodeLog(await readFile(log)).lines).toHaveLength(charges)
@@ -60,7 +61,7 @@ describe('a start after a process that ended before its charges were applied', (
   test('continues the numbering of the log, so that a later group is not mistaken for an applied one', async () => {
     const account = await crashed(3)
     const stores = await openTestStores({ folder })
-    expect((await stores.journal.append(charge(account, 5))).kind).toBe('committed')
+    expect((await appended(stores.journal, charge(account, 5))).kind).toBe('committed')
     expect(decodeLog(await readFile(log)).lines.map((line) => line.number)).toEqual([4])
     await stores.close()
     expect(await posted(account)).toEqual({ posted: micros(980), trouble: [] })
@@ -69,7 +70,7 @@ describe('a start after a process that ended before its charges were applied', (
   test('reads a log written before the applier read logs: charges, a reversal, a stored answer', async () => {
     const account = 'acct_019aab2c5e00700080000000000000aa'
     const before = await openTestStores({ folder })
-    expect(await before.journal.append(opening(account, 1000))).toEqual({ kind: 'committed' })
+    expect(await appended(before.journal, opening(account, 1000))).toEqual({ kind: 'committed' })
     await before.close()
     await copyFile(join(import.meta.dir, '../../fixtures/charges-of-november-2026.txt'), log)
     const stores = await openTestStores({ folder })
@@ -137,7 +138,7 @@ describe('a start after a process that ended before its charges were applied', (
 test('after a clean stop finds an empty log and nothing to apply', async () => {
   const stores = await openTestStores({ folder })
   const account = await stores.account(1000)
-  await stores.journal.append(charge(account, 5))
+  await appended(stores.journal, charge(account, 5))
   await stores.close()
   expect(await readFile(log)).toHaveLength(0)
   expect(await reconcile(stores.file)).toMatchObject({ problems: [], charges: 1 })
@@ -147,9 +148,9 @@ test('shows a reader an acknowledged charge at once', async () => {
   const stores = await openTestStores({ folder })
   const account = await stores.account(1000)
   const record = charge(account, 5)
-  await stores.journal.append(record)
+  await appended(stores.journal, record)
   expect(await stores.reports.request(account, null, record.call?.id ?? '')).toMatchObject({ status: 200 })
-  await stores.journal.append(charge(account, 7))
+  await appended(stores.journal, charge(account, 7))
   const page = await stores.statements.transactions(account, 10, null)
   expect(page?.rows.map((row) => [Number(row.amount), Number(row.balanceAfter)])).toEqual([
     [-7, 988],

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { joinProblem } from '../../../server/adapters/stores/libsql/backup/restored-log'
 import { decodeLog, encodeLine } from '../../../server/adapters/stores/libsql/journal/log-format'
 import type { AccountId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import { IS_SERVER } from '../../support/databases/test-database'
 import { charge, openTestStores, type TestStores } from '../../support/ledger-parts'
 import { TEST_THREADS } from '../../support/test-threads'
@@ -18,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => stores.close())
 
 async function charges(count: number, to = stores): Promise<void> {
-  for (let i = 0; i < count; i++) expect((await to.journal.append(charge(account, 10))).kind).toBe('committed')
+  for (let i = 0; i < count; i++) expect((await appended(to.journal, charge(account, 10))).kind).toBe('committed')
   await to.applied()
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { makeId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import type { CallRecord } from '../../../server/core/usage/call-record'
 import { audit, call, charge, NOON, openTestStores, requestIdAt } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
@@ -45,7 +46,7 @@ describe('old rows of the request log', () => {
       )
     }
     for (const record of written)
-      if (record.charged) await stores.journal.append(charge(account, 5, { call: record }))
+      if (record.charged) await appended(stores.journal, charge(account, 5, { call: record }))
       else stores.journal.note(record)
     await stores.journal.drained()
   })

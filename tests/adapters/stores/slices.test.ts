@@ -4,6 +4,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { LibsqlAccountSettings } from '../../../server/adapters/stores/libsql/account-settings'
 import { LibsqlRevenue } from '../../../server/adapters/stores/libsql/usage/revenue'
 import { DAY_MS } from '../../../server/core/clock'
+import { appended } from '../../../server/core/ledger/journal'
 import { call, charge, NOON, openTestStores, requestIdAt, type TestStores } from '../../support/ledger-parts'
 
 let stores: TestStores
@@ -34,7 +35,7 @@ test('revenue is the same whatever the number of accounts that are read at once'
   for (const [n, owner] of owners.entries())
     for (const day of [0, 1, 2].slice(0, 1 + (n % 3))) {
       const made = call(owner, 100 + n, { id: requestIdAt(NOON + n, day), at: NOON + day * DAY_MS })
-      await stores.journal.append(charge(owner, 100 + n, { call: made }))
+      await appended(stores.journal, charge(owner, 100 + n, { call: made }))
     }
   const first = Math.floor(NOON / DAY_MS)
   for (const grouping of ['day', 'operation', 'account', null] as const) {
@@ -59,7 +60,8 @@ test('the traces of a closed account are removed some calls at a time, and each 
       at: NOON + (n >> 2),
       clientRequestId: `mine ${n}`,
     })
-    await stores.journal.append(
+    await appended(
+      stores.journal,
       charge(made.accountId, 10, { call: n % 3 ? made : { ...made, address: '', clientRequestId: null } }),
     )
   }

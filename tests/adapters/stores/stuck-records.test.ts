@@ -6,6 +6,7 @@ import { sql } from 'drizzle-orm'
 import type { Actor } from '../../../server/core/audit'
 import type { ApiKey } from '../../../server/core/credentials/api-key'
 import type { AccountId, StuckId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { StuckRecords } from '../../../server/core/ledger/stuck-records'
 import { micros } from '../../../server/core/money'
@@ -83,7 +84,7 @@ describe('a charge of a group that the tables refuse', () => {
     const [rich, poor] = [await stores.account(1000), await stores.account(1000)]
     await setCredit(poor, 10)
     const records = Array.from({ length: 512 }, (_, i) => charge(i === 200 ? poor : rich, i === 200 ? 40 : 1))
-    const outcomes = await Promise.all(records.map((record) => stores.journal.append(record)))
+    const outcomes = await Promise.all(records.map((record) => appended(stores.journal, record)))
     expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['committed']))
     await stores.applied()
     expect([await tables(rich), await tables(poor)]).toEqual([489, 10])
@@ -111,7 +112,7 @@ describe('a charge of a group that the tables refuse', () => {
   test('ends the process when records of many accounts are refused at once: the tables are at fault', async () => {
     const accounts = await Promise.all(Array.from({ length: 12 }, () => stores.account(1000)))
     await executeOn(stores.file, 'UPDATE accounts SET credit = 0')
-    await Promise.all(accounts.map((account) => stores.journal.append(charge(account, 5))))
+    await Promise.all(accounts.map((account) => appended(stores.journal, charge(account, 5))))
     await expect(stores.applied()).rejects.toThrow('account_posted_not_negative')
     expect(stores.fatal).toHaveLength(1)
     expect(await stores.stuck.counts()).toEqual({ records: 0, accounts: 0 })
@@ -157,7 +158,7 @@ describe('an operator who decides', () => {
     const account = await stores.account(1000)
     const record = charge(account, 40)
     for (let i = 0; i < 2; i++) {
-      await stores.journal.append(record)
+      await appended(stores.journal, record)
       await stores.applied()
     }
     expect((await decisions().discard(OPERATOR, await onlyStuck(), 'a call is charged once')).ok).toBe(true)
@@ -168,7 +169,7 @@ describe('an operator who decides', () => {
   test('opens an account only when its last stuck record is decided', async () => {
     const account = await stores.account(1000)
     await setCredit(account, 0)
-    for (const amount of [30, 40]) await stores.journal.append(charge(account, amount))
+    for (const amount of [30, 40]) await appended(stores.journal, charge(account, amount))
     await stores.applied()
     await until(() => told > 0)
     await setCredit(account, 1000)
@@ -184,7 +185,7 @@ describe('a start', () => {
   /** The log of a process that dies before its tables have it. */
   async function diedWith(account: AccountId, amount: number): Promise<void> {
     await raiseEpoch(stores.file) // as if it were dead: its batches do not come through
-    expect(await stores.journal.append(charge(account, amount))).toEqual({ kind: 'committed' })
+    expect(await appended(stores.journal, charge(account, amount))).toEqual({ kind: 'committed' })
     await stores.close()
   }
 
@@ -236,10 +237,10 @@ describe('a reversal', () => {
     const account = await stores.account(1000)
     await setCredit(account, 10)
     const { record, reversal, id } = undoing(account, 40)
-    await stores.journal.append(record)
+    await appended(stores.journal, record)
     await stores.applied()
     expect((await stores.stuck.counts()).records).toBe(1)
-    await stores.journal.append(reversal)
+    await appended(stores.journal, reversal)
     await stores.applied()
     expect(await stores.stuck.counts()).toEqual({ records: 0, accounts: 0 })
     expect([await tables(account), await status(id)]).toEqual([10, { status: 503, cost: 0 }])
@@ -251,7 +252,7 @@ describe('a reversal', () => {
     const account = await stores.account(1000)
     await setCredit(account, 10)
     const { record, reversal, id } = undoing(account, 40)
-    await Promise.all([record, reversal, charge(account, 50)].map((one) => stores.journal.append(one)))
+    await Promise.all([record, reversal, charge(account, 50)].map((one) => appended(stores.journal, one)))
     await stores.applied()
     expect([await tables(account), await status(id)]).toEqual([10, { status: 503, cost: 0 }])
     expect((await stores.stuck.counts()).records).toBe(1)

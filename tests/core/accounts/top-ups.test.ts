@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { TopUps } from '../../../server/core/accounts/top-ups'
 import type { AccountId } from '../../../server/core/ids'
+import { appended } from '../../../server/core/ledger/journal'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
 import { Payments } from '../../../server/core/payments/payments'
@@ -73,7 +74,7 @@ test('a paid top-up that the ledger refuses for any reason but being booked is n
   expect(await stores.paymentClaims.find(claim.key)).toMatchObject({ state: 'settled', paid: true })
   expect(trouble).toEqual([`payment: ${claim.id} is paid but not booked; it will be tried again`])
   expect(stores.trouble.filter((told) => told.startsWith('entry refused'))).toHaveLength(1)
-  await stores.journal.append(opening(account, 1))
+  await appended(stores.journal, opening(account, 1))
   await stores.holds.openAccount(account)
   now += 10_000
   await job()

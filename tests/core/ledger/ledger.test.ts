@@ -16,9 +16,9 @@ class ScriptedJournal implements Journal, Bookings {
   readonly appended: JournalRecord[] = []
   readonly answers: (AppendOutcome | Promise<AppendOutcome>)[] = []
 
-  async append(record: JournalRecord): Promise<AppendOutcome> {
+  append(record: JournalRecord, onEnd: (outcome: AppendOutcome) => void): void {
     this.appended.push(record)
-    return this.answers.shift() ?? { kind: 'committed' }
+    void Promise.resolve(this.answers.shift() ?? { kind: 'committed' as const }).then(onEnd)
   }
 
   note(): void {}

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'bun:test'
-import type { AppendOutcome, DiskReserve, Journal, JournalRecord } from '../../../server/core/ledger/journal'
+import {
+  type AppendOutcome,
+  appended,
+  type DiskReserve,
+  type Journal,
+  type JournalRecord,
+} from '../../../server/core/ledger/journal'
 import { WatchedJournal } from '../../../server/core/ledger/watched-journal'
 import type { CallRecord } from '../../../server/core/usage/call-record'
 
@@ -13,9 +19,9 @@ function journal(reserve: DiskReserve | null = null) {
   const given: JournalRecord[] = []
   const state = { end: DONE as AppendOutcome | Promise<AppendOutcome> }
   const inner: Journal = {
-    append: async (record) => {
+    append: (record, onEnd) => {
       given.push(record)
-      return state.end
+      void Promise.resolve(state.end).then(onEnd)
     },
     note: () => undefined,
   }
@@ -27,7 +33,7 @@ describe('whether anything can be charged', () => {
   test('is known from the last charge, without a write', async () => {
     const { given, watched } = journal()
     expect(await watched.problem()).toBeNull()
-    await watched.append(CHARGE)
+    await appended(watched, CHARGE)
     expect(await watched.problem()).toBeNull()
     expect(given).toEqual([CHARGE])
   })
@@ -50,7 +56,7 @@ describe('whether anything can be charged', () => {
   test('is false after a charge that the disk refused, and true once a probe succeeds', async () => {
     const { given, state, watched } = journal()
     state.end = FULL
-    await watched.append(CHARGE)
+    await appended(watched, CHARGE)
     expect(await watched.problem()).toBe('no space left')
     expect(await watched.problem()).toBe('no space left')
     state.end = DONE
@@ -63,24 +69,24 @@ describe('whether anything can be charged', () => {
   test('is false after a charge with an unknown outcome', async () => {
     const { state, watched } = journal()
     state.end = { kind: 'unknown', fate: Promise.resolve('refused') }
-    await watched.append(CHARGE)
+    await appended(watched, CHARGE)
     expect(await watched.problem()).toBe('the database did not confirm the last write in time')
   })
 
   test('is not affected by a rule that refuses one charge, nor by incoming money', async () => {
     const { state, watched } = journal()
     state.end = TAKEN
-    await watched.append(CHARGE)
+    await appended(watched, CHARGE)
     expect(await watched.problem()).toBeNull()
     state.end = FULL
-    await watched.append({ entries: [] })
+    await appended(watched, { entries: [] })
     expect(await watched.problem()).toBeNull()
   })
 
   test('is probed once on the disk, however many ask at once', async () => {
     const { given, state, watched } = journal()
     state.end = FULL
-    await watched.append(CHARGE)
+    await appended(watched, CHARGE)
     const hanging = Promise.withResolvers<AppendOutcome>()
     state.end = hanging.promise
     const asked = Array.from({ length: 10 }, () => watched.problem())
@@ -95,7 +101,7 @@ describe('while charges fail', () => {
     const { given, state, clock, watched } = journal()
     expect(watched.isFailing).toBe(false)
     state.end = FULL
-    await watched.append(CHARGE)
+    await appended(watched, CHARGE)
     expect(watched.isFailing).toBe(true)
     clock.at = 999
     expect(await watched.recovers()).toBe(false)
@@ -115,7 +121,7 @@ describe('while charges fail', () => {
   test('the call that finds that they can be written again goes on, and so do all after it', async () => {
     const { given, state, clock, watched } = journal()
     state.end = FULL
-    await watched.append(CHARGE)
+    await appended(watched, CHARGE)
     state.end = DONE
     clock.at = 1_000
     expect(await watched.recovers()).toBe(true)
@@ -126,9 +132,9 @@ describe('while charges fail', () => {
   test('failures of calls that were in progress do not put off the next try', async () => {
     const { state, clock, watched } = journal()
     state.end = FULL
-    await watched.append(CHARGE)
+    await appended(watched, CHARGE)
     clock.at = 900
-    await watched.append(CHARGE)
+    await appended(watched, CHARGE)
     state.end = DONE
     clock.at = 1_000
     expect(await watched.recovers()).toBe(true)
@@ -137,7 +143,7 @@ describe('while charges fail', () => {
   test('a stream whose hold could not be made durable counts as a charge that failed: its upstream was asked', async () => {
     const { state, watched } = journal()
     state.end = FULL
-    await watched.append({ keeps: {} as NonNullable<JournalRecord['keeps']>, entries: [] })
+    await appended(watched, { keeps: {} as NonNullable<JournalRecord['keeps']>, entries: [] })
     expect(watched.isFailing).toBe(true)
   })
 })
@@ -156,7 +162,7 @@ describe('a reserve that was given up', () => {
   test('refuses new calls although charges of calls in progress are written with its space', async () => {
     const { reserve, watched } = given()
     reserve.problem = 'no space left'
-    await watched.append(CHARGE)
+    await appended(watched, CHARGE)
     expect(watched.isFailing).toBe(true)
     expect(await watched.problem()).toBe('no space left')
   })

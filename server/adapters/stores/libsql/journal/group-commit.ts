@@ -1,5 +1,6 @@
 import type { KeyId } from '../../../../core/ids'
 import type { AppendOutcome, GroupFate, Journal, JournalRecord } from '../../../../core/ledger/journal'
+import { reasonOf } from '../../../../core/result'
 import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { BestEffortWrites } from '../driver/best-effort-writes'
@@ -13,7 +14,7 @@ interface Waiting {
   /** The record as JSON, and its bytes. */
   readonly json: string
   readonly bytes: number
-  readonly resolve: (outcome: AppendOutcome) => void
+  readonly onEnd: (outcome: AppendOutcome) => void
   readonly since: number
   /** The outcome of its group, while that is being written. */
   fate: Promise<GroupFate> | null
@@ -61,16 +62,14 @@ export class GroupCommit implements Journal {
     return { waiting: this.unanswered.size, waitingMs: oldest ? performance.now() - oldest.since : 0 }
   }
 
-  append(record: JournalRecord): Promise<AppendOutcome> {
-    return new Promise((resolve) => {
-      const json = JSON.stringify(record)
-      const bytes = Buffer.byteLength(json)
-      const item: Waiting = { record, json, bytes, resolve, since: performance.now(), fate: null }
-      this.records.push(item)
-      this.unanswered.add(item)
-      this.watch()
-      this.schedule()
-    })
+  append(record: JournalRecord, onEnd: Waiting['onEnd']): void {
+    const json = JSON.stringify(record)
+    const bytes = Buffer.byteLength(json)
+    const item: Waiting = { record, json, bytes, onEnd, since: performance.now(), fate: null }
+    this.records.push(item)
+    this.unanswered.add(item)
+    this.watch()
+    this.schedule()
   }
 
   note(call: CallRecord): void {
@@ -169,10 +168,14 @@ export class GroupCommit implements Journal {
     if (constraint === 'other') this.options.onRefused?.(item.record, error.message)
   }
 
-  /** Only the first outcome counts. */
+  /** Only the first outcome counts. A fault of one caller must not keep the others waiting. */
   private answer(item: Waiting, outcome: AppendOutcome): void {
-    item.resolve(outcome)
-    this.unanswered.delete(item)
+    if (!this.unanswered.delete(item)) return
+    try {
+      item.onEnd(outcome)
+    } catch (error) {
+      this.options.onTrouble('the end of a record', reasonOf(error))
+    }
     if (this.unanswered.size > 0 || !this.patience) return
     clearTimeout(this.patience)
     this.patience = null

@@ -29,15 +29,16 @@ export class LogJournal implements Journal {
     return this.applier.droppedNotes
   }
 
-  append(record: JournalRecord): Promise<AppendOutcome> {
-    return needsVerdict(record) ? this.appendDirect(record) : this.logged.append(record)
+  append(record: JournalRecord, onEnd: (outcome: AppendOutcome) => void): void {
+    if (needsVerdict(record)) void this.appendDirect(record, onEnd)
+    else this.logged.append(record, onEnd)
   }
 
-  private async appendDirect(record: JournalRecord): Promise<AppendOutcome> {
+  private async appendDirect(record: JournalRecord, onEnd: (outcome: AppendOutcome) => void): Promise<void> {
     // The money may come from a reversal that is only in the log so far, so the tables would report too little.
     if (record.change && (record.change.paid < 0 || record.change.credit < 0))
       await this.applier.applied().catch(() => undefined)
-    return this.direct.append(record)
+    this.direct.append(record, onEnd)
   }
 
   get backlog(): Pick<JournalState, 'waiting' | 'waitingMs'> {
