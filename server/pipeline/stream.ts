@@ -36,6 +36,8 @@ export interface UpstreamStream {
   /** Stored with the answer for a repeat. Only its content type and status 200 if absent. */
   readonly head?: { readonly status: number; readonly headers: AnswerHeaders }
   readonly body: ReadableStream<Uint8Array>
+  /** Called with each chunk before it is metered. Throws if the stream exceeds its bounds. */
+  readonly check?: (chunk: Uint8Array) => void
   /** The longest silence allowed within the body. */
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */
@@ -268,7 +270,9 @@ class SettledStream {
     const askedAt = this.deps.clock.now()
     try {
       const { done, value } = await this.reader.read()
-      return done ? 'end' : this.sale.meter.push(value)
+      if (done) return 'end'
+      this.source.check?.(value)
+      return this.sale.meter.push(value)
     } catch (error) {
       const reason = error instanceof Error ? error.name : 'the stream was cut'
       if (this.stopped === null)

@@ -19,6 +19,8 @@ const MAX_ERROR_BYTES = 64 * 1024
 export interface OpenedUpstream {
   readonly contentType: string
   readonly body: ReadableStream<Uint8Array>
+  /** See `BackendAnswer`. */
+  readonly check?: (chunk: Uint8Array) => void
 }
 
 /** Calls one upstream over HTTP, up to the response headers. Aborting `abort` ends the call at any time. */
@@ -59,11 +61,12 @@ export async function openHttp(
       return err(vendorRefusal(vendor, response.status, response.headers, await firstBytes(response)))
     const contentType = response.headers.get('content-type') ?? 'application/json'
     if (!call.request.stream) return ok({ contentType, body: response.body })
-    const { begin, reader } = await begunStream(response.body, call, contentType)
-    if (begin === null) return err(WRONG_BODY)
+    const body = await streamBody(response.body, call, contentType)
+    if (body === null) return err(WRONG_BODY)
     return ok({
       contentType: call.path.stream && !call.path.events ? contentType : EVENT_STREAM,
-      body: guarded(reader, begin, call, upstream),
+      body,
+      check: boundsCheck(call, upstream),
     })
   } catch (error) {
     if (late) return err(trouble('timeout', `no response within ${upstream.firstByteMs} ms`))
@@ -76,53 +79,55 @@ export async function openHttp(
 }
 
 const EVENT_STREAM = 'text/event-stream'
-const NONE = new Uint8Array()
 
-/** A stream, and what of it was read already. `begin` is null if it is a whole body instead: an error in JSON, or a page of a proxy. */
-async function begunStream(body: ReadableStream<Uint8Array>, { path }: BackendCall, contentType: string) {
-  const reader = body.getReader()
+/** A stream from its beginning on; null if it is a whole body instead: an error in JSON, or a page of a proxy. */
+async function streamBody(
+  body: ReadableStream<Uint8Array>,
+  { path }: BackendCall,
+  contentType: string,
+): Promise<ReadableStream<Uint8Array> | null> {
   const isList = path.stream && !path.events
   // Some servers call their events JSON or HTML. Only then is their beginning read before the caller gets an answer.
-  if (!/json|html|xml/i.test(contentType) || (isList && /json/i.test(contentType))) return { begin: NONE, reader }
+  if (!/json|html|xml/i.test(contentType) || (isList && /json/i.test(contentType))) return body
+  const reader = body.getReader()
   for (let spaces = 0; ; ) {
     const { done, value } = await reader.read()
     const first = value?.find((byte) => byte > 0x20)
     spaces += value?.length ?? 0
     if (!done && first === undefined && spaces < MAX_ERROR_BYTES) continue
-    if (value && first !== undefined && !WHOLE_BODIES.includes(first)) return { begin: value, reader }
+    if (value && first !== undefined && !WHOLE_BODIES.includes(first)) return resumed(reader, value)
     await reader.cancel()
-    return { begin: null, reader }
+    return null
   }
 }
 
 /** How JSON and HTML begin: `{`, `[`, `<`. */
 const WHOLE_BODIES: readonly number[] = [0x7b, 0x5b, 0x3c]
 
-/** The stream; it fails when it exceeds its output cap, or stays silent longer than a first byte may take. */
-function guarded(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  begin: Uint8Array,
-  { request, cap }: BackendCall,
-  { firstByteMs }: ModelUpstream,
-): ReadableStream<Uint8Array> {
-  const bounds = streamBounds((request.cap ?? cap) * request.choices, firstByteMs)
-  const guard = new StreamGuard(bounds, () => performance.now())
-  let begun: Uint8Array | null = begin.length > 0 ? begin : null
+/** The stream whose beginning was read already. */
+function resumed(reader: ReadableStreamDefaultReader<Uint8Array>, begin: Uint8Array): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
+      start: (controller) => controller.enqueue(begin),
       async pull(controller) {
-        const { done, value } = begun ? { done: false as const, value: begun } : await reader.read()
-        begun = null
-        if (done) return controller.close()
-        const problem = guard.problemWith(value)
-        if (problem === null) return controller.enqueue(value)
-        await reader.cancel()
-        throw new StreamOutOfBounds(problem)
+        const { done, value } = await reader.read()
+        if (done) controller.close()
+        else controller.enqueue(value)
       },
       cancel: (reason) => reader.cancel(reason),
     },
     { highWaterMark: 0 },
   )
+}
+
+/** A stream may not exceed its output cap, nor stay silent longer than a first byte may take. */
+function boundsCheck({ request, cap }: BackendCall, { firstByteMs }: ModelUpstream): (chunk: Uint8Array) => void {
+  const bounds = streamBounds((request.cap ?? cap) * request.choices, firstByteMs)
+  const guard = new StreamGuard(bounds, () => performance.now())
+  return (chunk) => {
+    const problem = guard.problemWith(chunk)
+    if (problem !== null) throw new StreamOutOfBounds(problem)
+  }
 }
 
 class StreamOutOfBounds extends Error {

@@ -35,6 +35,8 @@ export interface BackendAnswer {
   /** How to read the body: the call's own wire, or its translation. */
   readonly wire: UpstreamWire
   readonly body: ReadableStream<Uint8Array>
+  /** Called with each chunk before it is metered. Throws if the stream exceeds its bounds. */
+  readonly check?: (chunk: Uint8Array) => void
   /** The longest silence allowed within the body. */
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */

@@ -65,7 +65,10 @@ export async function askModel(
   })
   const read = async (answer: BackendAnswer): Promise<UpstreamFailure | null> => {
     try {
-      for await (const chunk of answer.body) texts.push(meter.push(chunk))
+      for await (const chunk of answer.body) {
+        answer.check?.(chunk)
+        texts.push(meter.push(chunk))
+      }
       texts.push(meter.close())
       return meter.isComplete && !meter.hasFailed ? null : { kind: 'error', reason: 'the stream was cut' }
     } catch (error) {
