@@ -1,4 +1,5 @@
 import type { ModelUpstream } from '../../core/models/model'
+import { declaredLength } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
 import type { BackendCall } from '../../pipeline/models/model-backend'
 import { wireAt } from '../../pipeline/models/wires/model-wire'
@@ -21,6 +22,8 @@ export interface OpenedUpstream {
   readonly body: ReadableStream<Uint8Array>
   /** See `BackendAnswer`. */
   readonly check?: (chunk: Uint8Array) => void
+  /** The bytes of a whole answer's body; null if that is not known. */
+  readonly length: number | null
 }
 
 /** Calls one upstream over HTTP, up to the response headers. Aborting `abort` ends the call at any time. */
@@ -60,13 +63,16 @@ export async function openHttp(
     if (response.status !== 200 || !response.body)
       return err(vendorRefusal(vendor, response.status, response.headers, await firstBytes(response)))
     const contentType = response.headers.get('content-type') ?? 'application/json'
-    if (!call.request.stream) return ok({ contentType, body: response.body })
+    // An encoded body may be any number of times as long as its length.
+    const length = response.headers.has('content-encoding') ? null : declaredLength(response.headers)
+    if (!call.request.stream) return ok({ contentType, body: response.body, length })
     const body = await streamBody(response.body, call, contentType)
     if (body === null) return err(WRONG_BODY)
     return ok({
       contentType: call.path.stream && !call.path.events ? contentType : EVENT_STREAM,
       body,
       check: boundsCheck(call, upstream),
+      length: null,
     })
   } catch (error) {
     if (late) return err(trouble('timeout', `no response within ${upstream.firstByteMs} ms`))

@@ -114,18 +114,18 @@ export class UpstreamRouter implements ModelBackend {
     const startedAt = performance.now()
     let isOpen = true
     let isReported = false
-    const close = (isWrong = false, refused = isWrong ? WRONG_BODY : null) => {
+    const close = (whole?: 'answer' | 'no answer', refused = whole === 'no answer' ? WRONG_BODY : null) => {
       if (!isOpen) return
       isOpen = false
       signal.removeEventListener('abort', hangUp)
       this.slots.giveBack(server, account)
       breaker.leave()
-      abort.abort()
+      if (!whole) abort.abort()
       if (!isReported) this.report(names, account, refused, { isStopped: signal.aborted, startedAt })
     }
     const opened = await this.called(upstream, key, call, abort, breaker.isKnown)
     if (!opened.ok) {
-      close(false, opened.error)
+      close(undefined, opened.error)
       return opened
     }
     // A plain answer is judged once its body was read; a stream is an answer as soon as it begins.

@@ -1,12 +1,13 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { boundedBytes } from '../../core/bounded-bytes'
-import type {
-  OutboundAnswer,
-  OutboundFetch,
-  OutboundOpened,
-  OutboundProblem,
-  OutboundProblemKind,
+import {
+  declaredLength,
+  type OutboundAnswer,
+  type OutboundFetch,
+  type OutboundOpened,
+  type OutboundProblem,
+  type OutboundProblemKind,
 } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
 import { PRODUCT } from '../../core/version'
@@ -141,17 +142,17 @@ function requestOf(hop: Hop, encoding: 'gzip' | 'identity'): BunFetchRequestInit
 async function read(response: Response, hop: Hop): Promise<Result<Uint8Array<ArrayBuffer>, OutboundProblem>> {
   const { deadline, maxBytes, url } = hop
   const tooLarge = err({ kind: 'too_large' as const, reason: `${url.host} sent more than ${maxBytes} bytes` })
-  const length = response.headers.get('content-length')
-  if (Number(length) > maxBytes) {
+  const { headers } = response
+  if (Number(headers.get('content-length')) > maxBytes) {
     await discard(response)
     return tooLarge
   }
-  // Reading through a stream costs several times as much. A chunked body may be longer than a length that came with it.
-  const isBounded = length !== null && /^\d{1,15}$/.test(length) && !response.headers.has('transfer-encoding')
+  const length = declaredLength(headers)
   try {
-    if (isBounded) {
+    // Reading through a stream costs several times as much.
+    if (length !== null) {
       const bytes = await response.bytes()
-      return bytes.byteLength === Number(length) ? ok(bytes) : err(deadline.problem('cut', `${url.host}: too short`))
+      return bytes.byteLength === length ? ok(bytes) : err(deadline.problem('cut', `${url.host}: too short`))
     }
     const bytes = await boundedBytes(response.body, maxBytes)
     return bytes ? ok(new Uint8Array(bytes)) : tooLarge

@@ -81,3 +81,9 @@ export type OutboundOpened =
 export type OutboundStreamFetch = (
   request: Omit<OutboundRequest, 'maxRedirects'>,
 ) => Promise<Result<OutboundOpened, OutboundProblem>>
+
+/** The length that a body will have as it is sent; null if it is not known. A chunked body may be longer than a length that came with it. */
+export function declaredLength(headers: Headers): number | null {
+  const length = headers.get('content-length')
+  return length !== null && /^\d{1,15}$/.test(length) && !headers.has('transfer-encoding') ? Number(length) : null
+}

@@ -37,15 +37,17 @@ export interface BackendAnswer {
   readonly body: ReadableStream<Uint8Array>
   /** Called with each chunk before it is metered. Throws if the stream exceeds its bounds. */
   readonly check?: (chunk: Uint8Array) => void
+  /** The bytes of a whole answer's body; null if that is not known. */
+  readonly length: number | null
   /** The longest silence allowed within the body. */
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */
   readonly drainMs: number
   /**
-   * Frees the upstream's slot and cancels the rest of the body. Must be called on every way out; may be called repeatedly. `isWrong`:
-   * the body of a plain answer is not one. That says nothing about the upstream's health, since the call may have caused it.
+   * Frees the upstream's slot and cancels the rest of the body. Must be called on every way out; may be called repeatedly. `whole`: the body of
+   * a plain answer was read to its end. That it is no answer says nothing about the upstream's health, since the call may have caused it.
    */
-  close(isWrong?: boolean): void
+  close(whole?: 'answer' | 'no answer'): void
 }
 
 /** The health of one model at an upstream, for `/ready` and the operator. */

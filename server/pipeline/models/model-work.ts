@@ -107,7 +107,7 @@ async function whole(
   const { call, request } = started.validated
   const body = await wholeBody(answer)
   const read = body.ok ? readAnswer(started.validated, answer, body.value) : null
-  answer.close(body.ok && read === null)
+  answer.close(body.ok ? (read === null ? 'no answer' : 'answer') : undefined)
   if (!body.ok) {
     if (open.shutdown.aborted) return brokenOff(deps, started, open, SHUTTING_DOWN)
     deps.onTrouble(answer.upstream, body.error)
@@ -124,6 +124,8 @@ async function whole(
   }
 }
 
+const UTF8 = new TextDecoder()
+
 /** The content of an answer, and its body for the caller; null if it is no JSON object of this wire, or an error. */
 function readAnswer(
   { request, unitLine }: ValidatedCall,
@@ -131,7 +133,7 @@ function readAnswer(
   body: Uint8Array<ArrayBuffer>,
 ): { readonly seen: MeteredOutput; readonly body: Uint8Array<ArrayBuffer> } | null {
   if (wire.isBinary) return isSound(contentType) && body.length > 0 ? { seen: WHOLE, body } : null
-  const text = new TextDecoder().decode(body)
+  const text = UTF8.decode(body)
   const json = readableJson(text)
   if (!isJson(json) || reportsFailure(json)) return null
   const answer = wire.answerOf ? wire.answerOf(json, request, body) : body
@@ -157,7 +159,10 @@ async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<Array
     answer.close()
   }, answer.drainMs)
   try {
-    const bytes = await boundedBytes(answer.body, MAX_ANSWER_BYTES)
+    const { body, length } = answer
+    if (length !== null && length > MAX_ANSWER_BYTES) return err('the answer is too large')
+    // Bun reads a body of a bounded length at once, without the pieces of a loop.
+    const bytes = await (length === null ? boundedBytes(body, MAX_ANSWER_BYTES) : Bun.readableStreamToBytes(body))
     return bytes ? ok(bytes) : err('the answer is too large')
   } catch (error) {
     return err(isLate ? LATE : error instanceof Error ? error.name : 'the answer was cut')

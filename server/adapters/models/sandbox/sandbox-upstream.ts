@@ -126,7 +126,7 @@ function answer(contentType: string, texts: readonly (string | Uint8Array)[]) {
       else controller.enqueue(typeof text === 'string' ? encoder.encode(text) : text)
     },
   })
-  return { contentType, body }
+  return { contentType, body, length: null }
 }
 
 /**
