@@ -1,21 +1,61 @@
 import { type Failure, failure } from '../core/failure'
 import type { AccountId } from '../core/ids'
 import { Shares, TIMES_THE_TIER } from '../core/limits/shares'
-import { type Model, upstreamName } from '../core/models/model'
+import { type Model, type ModelUpstream, upstreamName } from '../core/models/model'
 
 /** The calls that one process runs on after their callers hung up. */
 const MAX_OF_PROCESS = 512
 const PROCESS = 'process'
 const RETRY_SECONDS = 5
 
-/** A call that goes on when its caller hangs up. */
-export interface Drain {
+/** A call that goes on when its caller hangs up. It is the listener for the hang-up itself, so that a call makes no closures for it. */
+export class Drain implements EventListenerObject {
+  private readonly running: Shares
+  private readonly account: AccountId
+  private readonly hangUp: AbortSignal
+  private readonly first: ModelUpstream | undefined
+  private upstream: string | null = null
+  private state: 'listened to' | 'alone' | 'over' = 'listened to'
+
+  constructor(running: Shares, account: AccountId, first: ModelUpstream | undefined, hangUp: AbortSignal) {
+    this.running = running
+    this.account = account
+    this.first = first
+    this.hangUp = hangUp
+    hangUp.addEventListener('abort', this, { once: true })
+  }
+
+  handleEvent(): void {
+    this.begin()
+  }
+
   /** The caller hung up. May be called repeatedly. */
-  begin(): void
+  begin(): void {
+    if (this.state !== 'listened to') return
+    this.state = 'alone'
+    this.upstream ??= this.first ? upstreamName(this.first) : ''
+    this.running.add(PROCESS, this.account)
+    this.running.add(this.upstream, this.account)
+  }
+
   /** The upstream that answers the call, once that is known. */
-  at(upstream: string): void
+  at(name: string): void {
+    if (this.state === 'alone') {
+      if (this.upstream !== null) this.running.giveBack(this.upstream, this.account)
+      this.running.add(name, this.account)
+    }
+    this.upstream = name
+  }
+
   /** Must be called on every way out. May be called repeatedly. */
-  end(): void
+  end(): void {
+    this.hangUp.removeEventListener('abort', this)
+    if (this.state === 'alone') {
+      this.running.giveBack(PROCESS, this.account)
+      if (this.upstream !== null) this.running.giveBack(this.upstream, this.account)
+    }
+    this.state = 'over'
+  }
 }
 
 /**
@@ -45,30 +85,7 @@ export class Drains {
   }
 
   /** Registers a call that is about to begin. */
-  open(account: AccountId, { upstreams }: Pick<Model, 'upstreams'>): Drain {
-    let upstream = upstreams[0] ? upstreamName(upstreams[0]) : ''
-    let state: 'listened to' | 'alone' | 'over' = 'listened to'
-    return {
-      begin: () => {
-        if (state !== 'listened to') return
-        state = 'alone'
-        this.running.add(PROCESS, account)
-        this.running.add(upstream, account)
-      },
-      at: (name) => {
-        if (state === 'alone') {
-          this.running.giveBack(upstream, account)
-          this.running.add(name, account)
-        }
-        upstream = name
-      },
-      end: () => {
-        if (state === 'alone') {
-          this.running.giveBack(PROCESS, account)
-          this.running.giveBack(upstream, account)
-        }
-        state = 'over'
-      },
-    }
+  open(account: AccountId, { upstreams }: Pick<Model, 'upstreams'>, hangUp: AbortSignal): Drain {
+    return new Drain(this.running, account, upstreams[0], hangUp)
   }
 }

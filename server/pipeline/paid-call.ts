@@ -287,13 +287,8 @@ function takeLoad(
   if (problem) return { kind: 'refused', failure: problem, readings: limiter.read(load.subjects) }
   const reserved = place.reserve(load.subjects, load.tokens)
   if (!reserved.ok) return overLimit(reserved.error, caller)
-  const drain = drains.open(account, load)
-  const begin = () => drain.begin()
-  hangUp.addEventListener('abort', begin, { once: true })
-  place.with(() => {
-    hangUp.removeEventListener('abort', begin)
-    drain.end()
-  })
+  const drain = drains.open(account, load, hangUp)
+  place.with(() => drain.end())
   return { kind: 'taken', drain }
 }
 
