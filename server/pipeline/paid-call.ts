@@ -3,13 +3,13 @@ import { type Failure, failure, uncharged } from '../core/failure'
 import type { Ledger } from '../core/ledger/ledger'
 import type { WatchedJournal } from '../core/ledger/watched-journal'
 import type { Limiter, LimitRefusal, Readings, Ticket } from '../core/limits/limiter'
-import { formatUsd, type Money } from '../core/money'
+import { formatUsd, type Money, ZERO } from '../core/money'
 import { err, ok, type Result } from '../core/result'
 import { limitFailure } from './auth/authenticate'
 import type { Caller, Outcome, PaidCall, RefusedOutcome } from './call'
 import { HUNG_UP } from './call-upstream'
 import type { Drain, Drains } from './drains'
-import type { Funding } from './funding/funding'
+import type { Funding, Reservation } from './funding/funding'
 import { HeldCall, type HeldCallDeps } from './held-call'
 import type { Ending, FirstCaller, Idempotency, KeyUse } from './idempotency/idempotency'
 import { accountOf } from './record-call'
@@ -94,13 +94,17 @@ async function sell(sale: Sale): Promise<Outcome> {
   let open: HeldCall | null = null
   let end: Ending | null = work.effect === 'write' ? 'unknown' : 'nothing'
   try {
-    const held = await hold(sale)
+    const holding = hold(sale)
+    const held = holding instanceof Promise ? await holding : holding
     if (!(held instanceof HeldCall)) {
       end = 'nothing'
       return held
     }
     open = held
-    const done = await runWork(sale, open)
+    // From here on a hang-up changes nothing (ADR 18).
+    const done = sale.call.hangUp.aborted
+      ? await releaseAndRefuse(sale, open, HUNG_UP)
+      : await settle(sale, open, await resultOf(sale, open))
     end = done.end
     return done.outcome
   } finally {
@@ -114,44 +118,79 @@ function ended(open: HeldCall | null, first: FirstCaller | null, end: Ending): P
   return first?.end(end) ?? null
 }
 
-/** Takes the limits and holds the money, or returns what is missing. */
-async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
+/** Takes the limits and holds the money in one step, or returns what is missing. */
+function hold(sale: Sale): HeldCall | RefusedOutcome | Promise<HeldCall | RefusedOutcome> {
   const { deps, call, work, slot } = sale
   const { trace } = call.authenticated.incoming
   trace?.step('admit')
   const load = work.load && slot ? takeLoad(deps, call, work.load, slot) : null
   if (load?.kind === 'refused') return load
   trace?.step('hold')
-  const isUncharged = deps.charges.isFailing && !(await deps.charges.recovers())
+  const drain = load?.drain ?? null
+  const isDoubtful = deps.charges.isFailing || (work.needsTopUp !== undefined && !hasToppedUp(sale))
+  const reserving = isDoubtful ? checkAndReserve(sale) : reserve(sale)
+  if (reserving instanceof Promise || !reserving.ok) return holdLater(sale, reserving, drain)
+  return new HeldCall(sale, reserving.value, drain)
+}
+
+function reserve({ deps, call, work }: Sale): ReturnType<Funding['reserve']> {
+  return fundingOf(deps, call).reserve(work, call.authenticated)
+}
+
+/** Whether its account is known to have topped up. */
+function hasToppedUp({ deps, call }: Sale): boolean {
+  return (deps.ledger.toppedUp(accountOf(call.authenticated)) ?? ZERO) > 0
+}
+
+async function checkAndReserve(sale: Sale): Promise<Result<Reservation, Failure>> {
+  const { deps, call, work } = sale
+  if (deps.charges.isFailing && !(await deps.charges.recovers())) return err(NOT_CHARGEABLE)
   const lacking = work.needsTopUp === undefined ? null : await missingTopUp(deps.ledger, call, work.needsTopUp)
-  const missing = isUncharged ? NOT_CHARGEABLE : lacking
-  const reserved = missing ? err(missing) : await fundingOf(deps, call).reserve(work, call.authenticated)
-  if (reserved.ok) return new HeldCall(sale, reserved.value, load?.drain ?? null)
+  return lacking ? err(lacking) : reserve(sale)
+}
+
+async function holdLater(
+  sale: Sale,
+  reserving: ReturnType<Funding['reserve']>,
+  drain: Drain | null,
+): Promise<HeldCall | RefusedOutcome> {
+  const { work, slot } = sale
+  const reserved = await reserving
+  if (reserved.ok) return new HeldCall(sale, reserved.value, drain)
   slot?.finish(0)
   const problem = work.explainRefusal ? await work.explainRefusal(reserved.error) : reserved.error
   return refused(problem, readings(sale))
 }
 
-/** Calls the upstream and charges its answer. From here on a hang-up changes nothing (ADR 18). */
-async function runWork(sale: Sale, open: HeldCall): Promise<SaleResult> {
-  const { work, call } = sale
-  const { undeliveredAnswer, isPaid } = open.reservation
-  if (call.hangUp.aborted) return releaseAndRefuse(sale, open, HUNG_UP)
+/** Calls the upstream, unless an earlier attempt has its answer. */
+function resultOf({ work, call }: Sale, open: HeldCall): WorkResult | Promise<WorkResult> {
+  const { undeliveredAnswer } = open.reservation
   call.authenticated.incoming.trace?.step('upstream')
-  const result = undeliveredAnswer ? paidBefore(work, undeliveredAnswer) : await work.run(open)
+  return undeliveredAnswer ? paidBefore(work, undeliveredAnswer) : work.run(open)
+}
+
+/** Charges what the upstream gave. */
+function settle(sale: Sale, open: HeldCall, result: WorkResult): Promise<SaleResult> {
   switch (result.kind) {
     case 'answer':
       return settleAnswer(sale, open, result)
     case 'stream':
       return openStream(sale, open, result)
-    case 'failed': {
-      // A caller who hung up may be charged for the cost. The reply is the same as for any failure, and is not read.
-      const owed = result.owed && (await open.charge(result.owed, 'cut'))
-      if (owed?.ok) return { outcome: { ...refused(result.failure), isCharged: true }, end: 'done' }
-      const end = work.effect === 'write' && !result.didNothing ? 'unknown' : 'nothing'
-      return releaseAndRefuse(sale, open, isPaid ? stillGood(result.failure) : result.failure, end)
-    }
+    case 'failed':
+      return settleFailure(sale, open, result)
   }
+}
+
+async function settleFailure(
+  sale: Sale,
+  open: HeldCall,
+  { failure: problem, owed, didNothing }: Extract<WorkResult, { kind: 'failed' }>,
+): Promise<SaleResult> {
+  // A caller who hung up may be charged for the cost. The reply is the same as for any failure, and is not read.
+  const charged = owed && (await open.charge(owed, 'cut'))
+  if (charged?.ok) return { outcome: { ...refused(problem), isCharged: true }, end: 'done' }
+  const end = sale.work.effect === 'write' && !didNothing ? 'unknown' : 'nothing'
+  return releaseAndRefuse(sale, open, open.reservation.isPaid ? stillGood(problem) : problem, end)
 }
 
 async function settleAnswer(
