@@ -14,6 +14,7 @@ import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../.
 import { ok, type Result } from '../../server/core/result'
 import { newKeyForm } from '../../server/http/keys/record'
 import { type DashboardFiles, loadDashboard } from '../../server/http/system/dashboard-files'
+import { listen } from '../../server/listen'
 import { openLog } from '../../server/log'
 import './collect-when-forced'
 import { writeMigratedDatabase } from './databases/migrated-database'
@@ -112,6 +113,43 @@ export async function newFolder(): Promise<string> {
   return folder
 }
 
+/** Whether each call of the harness goes over a socket, as those of real callers do: `bun run test:socket`. */
+export const OVER_SOCKET = process.env['TEST_OVER_SOCKET'] === '1'
+
+/** Sends requests to a gateway over a socket of its own, with the Host that they name. */
+function socketOf({ app, fetch: handle }: Awaited<ReturnType<typeof compose>>) {
+  const web = listen(
+    { host: '127.0.0.1', port: 0 },
+    handle,
+    (server) => {
+      app.server = server
+    },
+    () => undefined,
+  )
+  return {
+    async send(request: Request): Promise<Response> {
+      const { pathname, search, host } = new URL(request.url)
+      const headers = new Headers(request.headers)
+      // Bun would add its own.
+      for (const [name, value] of [
+        ['host', host],
+        ['user-agent', ''],
+      ] as const)
+        if (!headers.has(name)) headers.set(name, value)
+      const { method, body, signal } = request
+      return fetch(`http://127.0.0.1:${web.port}${pathname}${search}`, {
+        method,
+        headers,
+        signal,
+        redirect: 'manual',
+        decompress: false,
+        ...(body && { body }),
+      })
+    },
+    close: () => web.stop(0),
+  }
+}
+
 let dashboard: { readonly builtAt: string; readonly files: Promise<DashboardFiles> } | null = null
 
 /** Loaded once per process, and again after somebody built it or added the reader of `/docs`. */
@@ -171,8 +209,11 @@ export async function openHarness(options: HarnessOptions = {}) {
     ...(options.outbound && { outbound: options.outbound }),
   })
   const { core } = gateway
-  const call = (path: string, init: RequestInit = {}) =>
-    gateway.app.handle(new Request(`http://localhost:${config.port}${path}`, init))
+  const socket = OVER_SOCKET ? socketOf(gateway) : null
+  const call = (path: string, init: RequestInit = {}) => {
+    const request = new Request(`http://localhost:${config.port}${path}`, init)
+    return socket === null ? gateway.app.handle(request) : socket.send(request)
+  }
   const control = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') =>
     gateway.control(controlRequest(path, body, method))
   let people = 0
@@ -252,6 +293,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     /** Another session of somebody who signed up. */
     signIn: async (email: string) => session(email, await call('/api/auth/sign-in/email', credentials(email))),
     async close(keepFolder = false): Promise<void> {
+      await socket?.close()
       await gateway.close()
       if (!keepFolder) await rm(folder, { recursive: true, force: true })
     },

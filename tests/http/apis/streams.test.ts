@@ -4,6 +4,7 @@ import { micros } from '../../../server/core/money'
 import type { ApiGateway } from '../../support/api-upstream'
 import { anOperation, listing } from '../../support/apis'
 import type { MadeKey } from '../../support/harness'
+import { OVER_SOCKET } from '../../support/harness'
 import { readUntil, until } from '../../support/until'
 import { sharedApiGateway } from './shared-gateway'
 
@@ -138,27 +139,30 @@ describe('a stream at a fixed price', () => {
     expect(await spent()).toBe(0)
   })
 
-  test('that breaks while its reader is behind is charged: it was delivered, and not taken', async () => {
-    const { call, upstream, spent, explained, clock } = await streaming({})
-    const go = Promise.withResolvers<void>()
-    upstream.answers(() =>
-      parts(['a'.repeat(5000)], async (controller) => {
-        await go.promise
-        controller.error(undefined)
-      }),
-    )
-    const answer = await call()
-    // It lies unread from when it has come; until then its reader waits for it.
-    let looks = 0
-    await until(() => {
-      clock.advance(500)
-      return ++looks === 60
-    })
-    go.resolve()
-    expect(await received(answer)).toEqual({ text: 'a'.repeat(5000), isCut: true })
-    expect(await spent()).toBe(10_000)
-    expect(await explained(answer)).toMatchObject({ status: 200, code: 'stream_cut', cost_micros_usd: 10_000 })
-  })
+  test.skipIf(OVER_SOCKET)(
+    'that breaks while its reader is behind is charged: it was delivered, and not taken',
+    async () => {
+      const { call, upstream, spent, explained, clock } = await streaming({})
+      const go = Promise.withResolvers<void>()
+      upstream.answers(() =>
+        parts(['a'.repeat(5000)], async (controller) => {
+          await go.promise
+          controller.error(undefined)
+        }),
+      )
+      const answer = await call()
+      // It lies unread from when it has come; until then its reader waits for it.
+      let looks = 0
+      await until(() => {
+        clock.advance(500)
+        return ++looks === 60
+      })
+      go.resolve()
+      expect(await received(answer)).toEqual({ text: 'a'.repeat(5000), isCut: true })
+      expect(await spent()).toBe(10_000)
+      expect(await explained(answer)).toMatchObject({ status: 200, code: 'stream_cut', cost_micros_usd: 10_000 })
+    },
+  )
 
   test('whose caller hangs up goes on to its end and is charged', async () => {
     const { call, upstream, spent, core, account } = await streaming({})

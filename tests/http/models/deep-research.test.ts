@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { err, ok } from '../../../server/core/result'
+import { OVER_SOCKET } from '../../support/harness'
 import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
 import { until } from '../../support/until'
@@ -138,49 +139,55 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     })
   })
 
-  test('whose caller leaves finishes the current step, starts no other, and is charged for what was done', async () => {
-    const { key, balance } = await gateway.funded()
-    const found = Promise.withResolvers<void>()
-    gateway.context.answer = async ({ q }) => {
-      await found.promise
-      return ok({ body: JSON.stringify(page(q)) })
-    }
-    const answer = await research(key, { stream: true })
-    const reader = answer.body?.getReader()
-    if (!reader) throw new Error('no body')
-    await reader.read()
-    await until(() => gateway.context.asked.length > 0)
-    await reader.cancel()
-    found.resolve()
-    await until(async () => (await balance()).held === 0)
-    const explained = await gateway.explained(key, id(answer))
-    expect(explained).toMatchObject({ status: 200, code: 'caller_hung_up' })
-    expect(JSON.stringify(explained['charge'])).toContain('plan input_tokens')
-    expect(JSON.stringify(explained['charge']).match(/"search /g)).toHaveLength(1)
-    expect([gateway.context.asked.length, vendor.received.length]).toEqual([1, 1])
-    expect(10_000_000 - (await balance()).paid).toBe(Number(explained['cost_micros_usd']))
-  })
+  test.skipIf(OVER_SOCKET)(
+    'whose caller leaves finishes the current step, starts no other, and is charged for what was done',
+    async () => {
+      const { key, balance } = await gateway.funded()
+      const found = Promise.withResolvers<void>()
+      gateway.context.answer = async ({ q }) => {
+        await found.promise
+        return ok({ body: JSON.stringify(page(q)) })
+      }
+      const answer = await research(key, { stream: true })
+      const reader = answer.body?.getReader()
+      if (!reader) throw new Error('no body')
+      await reader.read()
+      await until(() => gateway.context.asked.length > 0)
+      await reader.cancel()
+      found.resolve()
+      await until(async () => (await balance()).held === 0)
+      const explained = await gateway.explained(key, id(answer))
+      expect(explained).toMatchObject({ status: 200, code: 'caller_hung_up' })
+      expect(JSON.stringify(explained['charge'])).toContain('plan input_tokens')
+      expect(JSON.stringify(explained['charge']).match(/"search /g)).toHaveLength(1)
+      expect([gateway.context.asked.length, vendor.received.length]).toEqual([1, 1])
+      expect(10_000_000 - (await balance()).paid).toBe(Number(explained['cost_micros_usd']))
+    },
+  )
 
-  test("whose caller leaves during the model's answer is charged for the whole answer, hidden reasoning included", async () => {
-    const { key, balance } = await gateway.funded()
-    const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const before = vendor.answer
-    vendor.answer = async () => {
-      asked.resolve()
-      await go.promise
-      return eventStream(openAi.words(['QUERY: otters'], { input: 500, output: 9_000 }))
-    }
-    const gone = new AbortController()
-    const answer = research(key, {}, { signal: gone.signal }).catch(() => undefined)
-    await asked.promise
-    gone.abort()
-    go.resolve()
-    await answer
-    vendor.answer = before
-    await until(async () => (await balance()).held === 0)
-    expect(10_000_000 - (await balance()).paid).toBe(500 + 2 * 9_000)
-    expect([gateway.context.asked.length, vendor.received.length]).toEqual([0, 1])
-  })
+  test.skipIf(OVER_SOCKET)(
+    "whose caller leaves during the model's answer is charged for the whole answer, hidden reasoning included",
+    async () => {
+      const { key, balance } = await gateway.funded()
+      const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const before = vendor.answer
+      vendor.answer = async () => {
+        asked.resolve()
+        await go.promise
+        return eventStream(openAi.words(['QUERY: otters'], { input: 500, output: 9_000 }))
+      }
+      const gone = new AbortController()
+      const answer = research(key, {}, { signal: gone.signal }).catch(() => undefined)
+      await asked.promise
+      gone.abort()
+      go.resolve()
+      await answer
+      vendor.answer = before
+      await until(async () => (await balance()).held === 0)
+      expect(10_000_000 - (await balance()).paid).toBe(500 + 2 * 9_000)
+      expect([gateway.context.asked.length, vendor.received.length]).toEqual([0, 1])
+    },
+  )
 
   test("whose caller left and that a shutdown interrupts is charged an estimate of the model's output", async () => {
     const { key, balance } = await gateway.funded()

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { countTokens } from '../../../server/adapters/websearch/passages/token-count'
 import type { MadeKey } from '../../support/harness'
+import { OVER_SOCKET } from '../../support/harness'
 import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
 import { readUntil, until } from '../../support/until'
@@ -217,11 +218,14 @@ describe('a stream that goes on without its caller and ends without a report (sp
     return explained
   }
 
-  test('because it was interrupted: its input, and an estimate of what the model writes in that time', async () => {
-    const { input_tokens, output_tokens } = await explain('broken', () => breaker.drop())
-    expect(output_tokens).toBe(20 * 50)
-    expect(Number(input_tokens)).toBeWithin(countTokens('Hello'), 20)
-  })
+  test.skipIf(OVER_SOCKET)(
+    'because it was interrupted: its input, and an estimate of what the model writes in that time',
+    async () => {
+      const { input_tokens, output_tokens } = await explain('broken', () => breaker.drop())
+      expect(output_tokens).toBe(20 * 50)
+      expect(Number(input_tokens)).toBeWithin(countTokens('Hello'), 20)
+    },
+  )
 
   test('because it never ended: the same, at its time limit', async () => {
     held()
@@ -229,7 +233,7 @@ describe('a stream that goes on without its caller and ends without a report (sp
     expect(vendor.received).toHaveLength(1)
   })
 
-  test('after the usage report but before its last event: what the vendor counted', async () => {
+  test.skipIf(OVER_SOCKET)('after the usage report but before its last event: what the vendor counted', async () => {
     const { key, balance } = await gateway.funded()
     const { finish } = held([openAi.chunk({}, 'stop'), openAi.total({ input: 1_000, output: 50 })])
     const answer = await chat(key, 'endless')
@@ -244,7 +248,7 @@ describe('a stream that goes on without its caller and ends without a report (sp
     })
   })
 
-  test('after running counts but no final one: a running count is not a report', async () => {
+  test.skipIf(OVER_SOCKET)('after running counts but no final one: a running count is not a report', async () => {
     const running = openAi
       .chunk({ content: words })
       .replace('"usage":null', `"usage":${JSON.stringify(openAi.usage({ input: 9, output: 1 }))}`)
@@ -269,7 +273,7 @@ describe('a stream that goes on without its caller and ends without a report (sp
     expect(await settled(balance)).toBe(0)
   })
 
-  test('is charged at most what was held: its cap', async () => {
+  test.skipIf(OVER_SOCKET)('is charged at most what was held: its cap', async () => {
     expect(await explain('broken', () => breaker.drop(), 150)).toMatchObject({ output_tokens: 150 })
   })
 })
@@ -431,7 +435,7 @@ describe('calls that continue without their callers', () => {
   })
 })
 
-test.each([
+test.skipIf(OVER_SOCKET).each([
   [1_001, Math.ceil((words.length * 26) / 4)],
   [60_001, Math.ceil((words.length * 26) / 4)],
   [1_000, null],

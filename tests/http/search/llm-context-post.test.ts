@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { LlmContextInput } from '../../../server/core/catalog/llm-context'
-import { type Harness, type MadeKey, openHarness } from '../../support/harness'
+import { type Harness, type MadeKey, OVER_SOCKET, openHarness } from '../../support/harness'
 import { CONTEXT, endAndReconcile, refusalOf, verdictOf } from '../wire'
 import { askedBy, wrongIn } from './context-bench'
 import { BAD_LOCATION, DEFAULTS, GOOD_LOCATION } from './context-parameters'
@@ -170,7 +170,7 @@ describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec D5)', () => {
       expect(sent).toBeLessThan(2 * MIB)
     })
 
-    test('a declared length over 1 MiB is refused before the body is read', async () => {
+    test.skipIf(OVER_SOCKET)('a declared length over 1 MiB is refused before the body is read', async () => {
       const headers = { ...JSON_TYPE, 'content-length': String(MIB + 1) }
       expect(await verdictOf(send('{"q":"a"}', headers))).toBe('413 payload_too_large')
     })
