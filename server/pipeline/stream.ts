@@ -175,9 +175,7 @@ class SettledStream {
   pull(): Promise<void> {
     if (this.goingOn !== null) return this.goingOn
     this.lagMs += Math.max(0, this.deps.clock.now() - this.gaveAt)
-    this.pulling = this.next().then((more) => {
-      if (!more) this.closeCaller()
-    })
+    this.pulling = this.next()
     return this.pulling
   }
 
@@ -196,8 +194,7 @@ class SettledStream {
 
   private goOn(): void {
     this.goingOn ??= this.pulling.then(async () => {
-      while (!this.isEnding && (await this.next()));
-      this.closeCaller()
+      while (!this.isEnding) await this.next()
     })
   }
 
@@ -217,21 +214,40 @@ class SettledStream {
     this.goOn()
   }
 
-  /** Sends the next bytes. Returns false at the end. */
-  private async next(): Promise<boolean> {
+  /** Sends the next bytes, or the end. */
+  private async next(): Promise<void> {
     const { meter } = this.sale
-    for (;;) {
-      if (meter.isFull) return this.finish(false)
-      const next = this.stopped ? null : await this.read()
-      if (this.stopped !== null || next === null) return this.finish(false)
-      if (next === 'end') return this.finish(true)
+    while (this.stopped === null && !meter.isFull) {
+      this.waitingSince = performance.now()
+      const askedAt = this.deps.clock.now()
+      let next: Uint8Array | null
+      try {
+        const { done, value } = await this.reader.read()
+        if (!done) this.source.check?.(value)
+        next = done ? null : meter.push(value)
+      } catch (error) {
+        this.broke(error)
+        break
+      } finally {
+        this.waitingSince = null
+        this.lagMs = Math.max(0, this.lagMs - Math.max(0, this.deps.clock.now() - askedAt))
+      }
+      if (this.stopped !== null) break
+      if (next === null) return this.finish(true)
       if (meter.isComplete && meter.ending.length > 0) return this.finish(true, next)
       this.persistProgress()
       if (next.length === 0) continue
       this.given?.push(next)
       this.give(next)
-      return true
+      return
     }
+    return this.finish(false)
+  }
+
+  private broke(error: unknown): void {
+    if (this.stopped !== null) return
+    const reason = error instanceof Error ? error.name : 'the stream was cut'
+    this.deps.onTrouble(this.source.upstream, this.isBehind ? `${reason}, its reader was behind` : reason)
   }
 
   private give(bytes: Uint8Array): void {
@@ -264,27 +280,7 @@ class SettledStream {
     }
   }
 
-  /** The next bytes for the caller, `end`, or null if the upstream broke off. */
-  private async read(): Promise<Uint8Array | 'end' | null> {
-    this.waitingSince = performance.now()
-    const askedAt = this.deps.clock.now()
-    try {
-      const { done, value } = await this.reader.read()
-      if (done) return 'end'
-      this.source.check?.(value)
-      return this.sale.meter.push(value)
-    } catch (error) {
-      const reason = error instanceof Error ? error.name : 'the stream was cut'
-      if (this.stopped === null)
-        this.deps.onTrouble(this.source.upstream, this.isBehind ? `${reason}, its reader was behind` : reason)
-      return null
-    } finally {
-      this.waitingSince = null
-      this.lagMs = Math.max(0, this.lagMs - Math.max(0, this.deps.clock.now() - askedAt))
-    }
-  }
-
-  private async finish(isEnd: boolean, last?: Uint8Array): Promise<false> {
+  private async finish(isEnd: boolean, last?: Uint8Array): Promise<void> {
     this.isEnding = true
     const { meter } = this.sale
     const rest = last ?? meter.close()
@@ -297,7 +293,7 @@ class SettledStream {
     const shown = problem ?? (isWhole || hasFailed ? null : this.failure())
     if (shown) this.showFailure(shown)
     else this.give(ending)
-    return false
+    this.closeCaller()
   }
 
   private failure(): Failure {
