@@ -204,7 +204,7 @@ test.each(KINDS)('$name: events that differ in their text only count and pass as
         expect(found).toEqual(expected)
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: 400 },
   )
   counted.mockRestore()
   expect(framed).toBeGreaterThan(500)
