@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { reconcile } from '../support/reconcile'
+import { writeChatModel } from './chat-model'
+import { SEARCH } from './speed'
 import { median, spread, sum, table } from './statistics'
-import { FEEDER_CORE, type Helper, SERVER_CORE, type Workshop } from './workshop'
+import { FEEDER_CORE, SERVER_CORE, type Workshop } from './workshop'
 import { type Burst, burst, type Target } from './wrk'
 
 const KINDS = ['plain', 'stream', 'search'] as const
@@ -22,18 +24,11 @@ export interface AgainstResult {
 }
 
 const CONNECTIONS = 64
-const MODEL = 'gpt-4o-mini'
-const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=20&country=US&safesearch=strict'
 /** Until the compiler has seen the whole path. */
 const WARM_SECONDS = 10
 
-/** A checkout of this repository: its gateway, started as users start it, and how to call it. */
-interface Checkout {
-  readonly gateway: Helper
-  readonly database: string
-  target(kind: Kind): Target
-  close(): Promise<void>
-}
+/** An answer of 2 KB at once. */
+const SHORT_ANSWER = '/2000/0'
 
 /** Charged calls of another commit, of this one and of a bare proxy, in turns: what else the machine does falls on all three. */
 export async function measureAgainst(
@@ -48,7 +43,9 @@ export async function measureAgainst(
   const after = await opened(workshop, workshop, base)
   const rows: AgainstRow[] = []
   for (const kind of KINDS) {
-    const bare = targetOf(kind, Number(proxy.ready), proxy.pid, { key: '', keysFile: after.keysFile, base })
+    // The gateway knows the path of a search upstream; the proxy passes on what it gets.
+    const path = kind === 'search' ? SHORT_ANSWER + SEARCH : pathOf(kind)
+    const bare = { ...after.target(kind), url: `http://127.0.0.1:${proxy.ready}${path}`, pid: proxy.pid }
     const targets = { proxy: bare, before: before.target(kind), after: after.target(kind) }
     for (const target of Object.values(targets)) await burst(target, CONNECTIONS, WARM_SECONDS)
     const row = { kind, proxy: [] as Burst[], before: [] as Burst[], after: [] as Burst[] }
@@ -81,44 +78,29 @@ async function checkedOut(workshop: Workshop, commit: string): Promise<Workshop>
   return workshop.at(folder)
 }
 
-async function opened(
-  checkout: Workshop,
-  workshop: Workshop,
-  base: string,
-): Promise<Checkout & { readonly keysFile: string }> {
+/** The gateway of a checkout, started as users start it, and how to call it. */
+async function opened(checkout: Workshop, workshop: Workshop, base: string) {
   const folder = await workshop.folder('against')
-  const entry = {
-    id: MODEL,
-    upstream: { kind: 'openai', base_url: `${base}/v1`, concurrency: 10_000 },
-    price: { input: 0.15, output: 0.6 },
-    recharge_required: false,
-  }
-  writeFileSync(join(folder, 'models.json'), JSON.stringify({ models: [entry] }))
+  writeChatModel(folder, base)
   await checkout.once('seed-core.ts', ['keys', folder, '1'])
   const keysFile = join(folder, 'keys.txt')
   const key = readFileSync(keysFile, 'utf8').trim()
-  const gateway = await checkout.gateway(folder, `${base}/2000/0`)
+  const gateway = await checkout.gateway(folder, base + SHORT_ANSWER)
+  const { pid } = gateway
   return {
-    gateway,
-    keysFile,
-    target: (kind) => targetOf(kind, Number(gateway.ready), gateway.pid, { key, keysFile, base }),
     database: join(folder, 'gateway.db'),
-    async close() {
-      await gateway.stop()
+    target(kind: Kind): Target {
+      const url = `http://127.0.0.1:${gateway.ready}${pathOf(kind)}`
+      return kind === 'search'
+        ? { url, pid, script: 'rotate-keys.lua', args: [keysFile] }
+        : { url, pid, script: 'models.lua', args: [key, kind, `${base}/v1`] }
     },
+    close: () => gateway.stop(),
   }
 }
 
-function targetOf(
-  kind: Kind,
-  port: number,
-  pid: number,
-  { key, keysFile, base }: { readonly key: string; readonly keysFile: string; readonly base: string },
-): Target {
-  const origin = `http://127.0.0.1:${port}`
-  return kind === 'search'
-    ? { url: `${origin}${SEARCH}`, pid, script: 'rotate-keys.lua', args: [keysFile] }
-    : { url: `${origin}/v1/chat/completions`, pid, script: 'models.lua', args: [key, kind, `${base}/v1`] }
+function pathOf(kind: Kind): string {
+  return kind === 'search' ? SEARCH : '/v1/chat/completions'
 }
 
 export function describeAgainst({ commit, rows, problems }: AgainstResult): string {
@@ -143,7 +125,7 @@ export function describeAgainst({ commit, rows, problems }: AgainstResult): stri
         three(row, (one) => one.p99 / 1000),
         ratio(row, (one) => one.p99),
         three(row, (one) => one.residentMb),
-        sum([...row.before, ...row.after].map(({ refused, broken }) => refused + broken)),
+        sum([...row.proxy, ...row.before, ...row.after].map(({ refused, broken }) => refused + broken)),
       ]),
     ),
     problems.length === 0 ? 'All books agree.' : problems.join('; '),

@@ -1,7 +1,8 @@
 import { fullGC, heapStats } from 'bun:jsc'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { benchConfig, openBenchGateway } from './bench-gateway'
+import { MODEL, writeChatModel } from './chat-model'
 import { pictures } from './pictures'
 
 /**
@@ -21,7 +22,6 @@ const QUERY = 'q=credit%20card&count=20&country=US&safesearch=strict'
 const SEARCH = `${ORIGIN}/apis/v1/websearch/images/search?${QUERY}`
 const IMPORTED = `${ORIGIN}/apis/v1/pictures/images/search?${QUERY}`
 const isSearch = kind === 'search' || kind === 'imported'
-const MODEL = 'gpt-4o-mini'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const RESULTS = new TextEncoder().encode(JSON.stringify({ type: 'images', results: ['x'.repeat(2000)] }))
@@ -57,19 +57,7 @@ function answerOfUpstream(): Response {
 
 /** Accepts the connection by which the gateway finds out that the upstream is there. */
 const listener = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-writeFileSync(
-  join(folder, 'models.json'),
-  JSON.stringify({
-    models: [
-      {
-        id: MODEL,
-        upstream: { kind: 'openai', base_url: `http://127.0.0.1:${listener.port}/v1`, concurrency: 10_000 },
-        price: { input: 0.15, output: 0.6 },
-        recharge_required: false,
-      },
-    ],
-  }),
-)
+writeChatModel(folder, `http://127.0.0.1:${listener.port}`)
 globalThis.fetch = Object.assign(async () => answerOfUpstream(), { preconnect: () => undefined })
 const UPSTREAM = 'http://127.0.0.1:4001'
 const gateway = await openBenchGateway(benchConfig(folder, 4000), UPSTREAM)

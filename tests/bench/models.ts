@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
+import { writeChatModel } from './chat-model'
 import { openPortkey, PORTKEY } from './portkey'
 import { median, spread, sum, table } from './statistics'
 import { FEEDER_CORE, SERVER_CORE, type Workshop } from './workshop'
@@ -23,7 +24,6 @@ export interface ModelsResult {
 }
 
 const CONNECTIONS = [1, 64]
-const MODEL = 'gpt-4o-mini'
 
 /** Chat completions, plain and streamed, metered and charged, against a bare Bun pipe and a gateway that charges nothing, in turns. */
 export async function measureModels(
@@ -33,13 +33,7 @@ export async function measureModels(
   const folder = await workshop.folder('models')
   const upstream = await workshop.helper('upstream.ts', [], FEEDER_CORE)
   const base = `http://127.0.0.1:${upstream.ready}`
-  const entry = {
-    id: MODEL,
-    upstream: { kind: 'openai', base_url: `${base}/v1`, concurrency: 10_000 },
-    price: { input: 0.15, output: 0.6 },
-    recharge_required: false,
-  }
-  writeFileSync(join(folder, 'models.json'), JSON.stringify({ models: [entry] }))
+  writeChatModel(folder, base)
   await workshop.once('seed-core.ts', ['keys', folder, '1'])
   const key = readFileSync(join(folder, 'keys.txt'), 'utf8').trim()
   const proxy = await workshop.helper('bare-proxy.ts', [base], SERVER_CORE)

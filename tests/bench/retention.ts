@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
+import { SEARCH } from './speed'
 import { median, table } from './statistics'
 import { FEEDER_CORE, type Workshop } from './workshop'
 import { type Burst, burst, type Target } from './wrk'
@@ -13,7 +14,6 @@ export interface RetentionResult {
   readonly rows: number
 }
 
-const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=20&country=US&safesearch=strict'
 const CONNECTIONS = 16
 const KEYS = 50
 /** More than are removed while it is measured. */

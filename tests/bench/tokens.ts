@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
+import { SEARCH } from './speed'
 import { median, spread, sum, table } from './statistics'
 import { FEEDER_CORE, type Workshop } from './workshop'
 import { type Burst, burst } from './wrk'
@@ -14,7 +15,6 @@ export interface TokensResult {
   readonly problems: readonly string[]
 }
 
-const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=20&country=US&safesearch=strict'
 /** Few enough that every app has called before it is measured: its first call makes its connection. */
 const APPS = 50
 /** Tokens are good at the address that they were made for, and the gateway's port is known only later. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Listening, listen } from '../../server/listen'
+import type { Listening } from '../../server/listen'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
+import { listenTo } from '../support/servers/listen-to'
 import { CONTEXT, endAndReconcile, IMAGES_CALL } from './wire'
 
 /** Found by the fuzz pass: what the router takes for the path must be what the door took for it, whatever the Host says. */
@@ -13,14 +14,7 @@ describe('hosts and targets that fetch would never send (RFC 9112 3.2)', () => {
   beforeAll(async () => {
     gateway = await openHarness()
     key = await gateway.key(await gateway.account(), { allowed_ips: ['127.0.0.1'] })
-    web = listen(
-      { host: '127.0.0.1', port: 0 },
-      gateway.gateway.fetch,
-      (server) => {
-        gateway.gateway.app.server = server
-      },
-      (error) => faults.push(error),
-    )
+    web = listenTo(gateway.gateway, (error) => faults.push(error))
   })
   afterAll(async () => {
     await web.stop(1000)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Listening, listen } from '../../server/listen'
+import type { Listening } from '../../server/listen'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
+import { listenTo } from '../support/servers/listen-to'
 import { until } from '../support/until'
 import { endAndReconcile } from './wire'
 
@@ -14,14 +15,7 @@ describe('a short body over a socket', () => {
   beforeAll(async () => {
     gateway = await openHarness()
     key = await gateway.key(await gateway.account())
-    web = listen(
-      { host: '127.0.0.1', port: 0 },
-      gateway.gateway.fetch,
-      (server) => {
-        gateway.gateway.app.server = server
-      },
-      (error) => faults.push(error),
-    )
+    web = listenTo(gateway.gateway, (error) => faults.push(error))
   })
   afterAll(async () => {
     await web.stop(1000)

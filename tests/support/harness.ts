@@ -14,11 +14,11 @@ import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../.
 import { ok, type Result } from '../../server/core/result'
 import { newKeyForm } from '../../server/http/keys/record'
 import { type DashboardFiles, loadDashboard } from '../../server/http/system/dashboard-files'
-import { listen } from '../../server/listen'
 import { openLog } from '../../server/log'
 import './collect-when-forced'
 import { writeMigratedDatabase } from './databases/migrated-database'
 import { QUICK_HASH } from './quick-hash'
+import { listenTo } from './servers/listen-to'
 import { TEST_THREADS } from './test-threads'
 
 /**
@@ -117,15 +117,8 @@ export async function newFolder(): Promise<string> {
 export const OVER_SOCKET = process.env['TEST_OVER_SOCKET'] === '1'
 
 /** Sends requests to a gateway over a socket of its own, with the Host that they name. */
-function socketOf({ app, fetch: handle }: Awaited<ReturnType<typeof compose>>) {
-  const web = listen(
-    { host: '127.0.0.1', port: 0 },
-    handle,
-    (server) => {
-      app.server = server
-    },
-    () => undefined,
-  )
+function socketOf(gateway: Awaited<ReturnType<typeof compose>>) {
+  const web = listenTo(gateway)
   return {
     async send(request: Request): Promise<Response> {
       const { pathname, search, host } = new URL(request.url)

@@ -62,6 +62,21 @@ export function apiKey(accountId: AccountId, more: Partial<ApiKey> = {}): ApiKey
   }
 }
 
+/** The stored answer of so many bytes that a charge paid for; each `i` is another key. */
+export function keptAnswer(account: AccountId, i: number, bytes: number) {
+  return {
+    account,
+    operation: 'image-search',
+    key: `key ${i}`,
+    fingerprint: 'f',
+    state: 'kept' as const,
+    requestId: requestId(),
+    body: 'x'.repeat(bytes),
+    headers: {},
+    at: 1,
+  }
+}
+
 /** A successful call that costs `cost`; with a cost of null, one that was not charged. */
 export function call(accountId: AccountId, cost: number | null, more: Partial<CallRecord> = {}): CallRecord {
   return {

@@ -2,8 +2,8 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ModelEntry } from '../../server/core/models/model-entry'
 import { micros } from '../../server/core/money'
-import { listen } from '../../server/listen'
 import { type MadeKey, newFolder, openHarness } from './harness'
+import { listenTo } from './servers/listen-to'
 
 /** Our keys at the doubles; no test may find them in an answer or a log. */
 export const VENDOR_KEYS = { OPENAI_DOUBLE_KEY: 'sk-vendor-secret-1', ANTHROPIC_DOUBLE_KEY: 'sk-vendor-secret-2' }
@@ -54,14 +54,7 @@ export async function openModelGateway(models: readonly ModelEntry[], env: Recor
     },
     /** The same gateway on a socket, for clients that are not ours. */
     serve(): string {
-      const web = listen(
-        { host: '127.0.0.1', port: 0 },
-        harness.gateway.fetch,
-        (server) => {
-          harness.gateway.app.server = server
-        },
-        () => undefined,
-      )
+      const web = listenTo(harness.gateway)
       stops.push(() => web.stop(2000))
       return `http://127.0.0.1:${web.port}`
     },

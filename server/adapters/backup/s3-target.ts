@@ -12,7 +12,7 @@ import {
 import { BackupProblem, type BackupTarget, type CopyDraft } from '../../core/backup/target'
 import { DAY_MS } from '../../core/clock'
 import { reasonOf } from '../../core/result'
-import { syncFile } from './files'
+import { syncFile, writeFlushed } from './files'
 
 /** How to sign in to an S3-compatible store. */
 export interface S3Access {
@@ -97,7 +97,8 @@ export class S3Target implements BackupTarget {
   }
 
   async fetch({ name }: CopyManifest, file: string, to: string): Promise<void> {
-    await this.answered(Bun.write(to, this.client.file(this.key(name, file)), { mode: 0o600 }))
+    const source = this.client.file(this.key(name, file))
+    await this.answered(writeFlushed(to, () => Bun.write(to, source, { mode: 0o600 })))
     await syncFile(to)
   }
 

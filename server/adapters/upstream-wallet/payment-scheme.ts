@@ -2,6 +2,7 @@ import { Challenge, Constants, Credential, Receipt } from 'mppx'
 import { type Address, concat, type Hex, keccak256, slice, stringToHex, toHex } from 'viem'
 import {
   type AskedPayment,
+  authorizationText,
   type PaidHeader,
   paymentSecrets,
   type UpstreamPayment,
@@ -86,16 +87,7 @@ function problemOf({ method, intent }: Challenge.Challenge, details: Readonly<Re
 
 /** The payload of an `evm` charge. It is ours and not the library's, whose signature would be valid until the challenge expires. */
 async function authorizationOf(payment: UpstreamPayment, signer: Pick<UpstreamWallet, 'sign'>) {
-  return {
-    type: 'authorization',
-    from: payment.payer,
-    to: payment.payee,
-    value: String(payment.amount),
-    validAfter: '0',
-    validBefore: String(payment.validBefore),
-    nonce: payment.nonce,
-    signature: await signer.sign(payment),
-  }
+  return { type: 'authorization', ...authorizationText(payment), signature: await signer.sign(payment) }
 }
 
 /** The nonce of an `evm` charge, which its challenge decides. */

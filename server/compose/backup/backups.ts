@@ -1,6 +1,6 @@
-import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { checksum, freeBytes } from '../../adapters/backup/files'
+import { checksum, copyFileDurably, freeBytes } from '../../adapters/backup/files'
 import { openBackupTarget } from '../../adapters/backup/open-target'
 import { type CopyFacts, copyDatabase, examineCopy } from '../../adapters/stores/libsql/backup/snapshot'
 import { databaseFile } from '../../adapters/stores/libsql/driver/file/database-file'
@@ -84,7 +84,7 @@ async function snapshot(source: BackupSource, folder: string, onProgress: OnProg
   const paths = [database]
   if (indexBytes > 0) {
     // Its writers replace the file; it never changes.
-    await copyFile(index, join(folder, basename(index)))
+    await copyFileDurably(index, join(folder, basename(index)))
     paths.push(join(folder, basename(index)))
   }
   onProgress({ step: 'checking', bytes: 0, total: 0 })

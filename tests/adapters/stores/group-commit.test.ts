@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { AccountId } from '../../../server/core/ids'
 import { appended } from '../../../server/core/ledger/journal'
-import { accountId, apiKey, audit, call, charge, opening, requestId } from '../../support/ledger-parts'
+import { accountId, apiKey, audit, call, charge, keptAnswer, opening, requestId } from '../../support/ledger-parts'
 import { until } from '../../support/until'
 import { gate, ioError, openFaulty } from './faulty-writes'
 
@@ -12,19 +11,6 @@ beforeEach(async () => {
 afterEach(() => parts.close())
 
 const charges = () => parts.number("SELECT count(*) FROM entries WHERE kind = 'charge'")
-
-/** An answer of so many bytes that a charge paid for. */
-const idempotencyRecord = (account: AccountId, i: number, bytes: number) => ({
-  account,
-  operation: 'image-search',
-  key: `key ${i}`,
-  fingerprint: 'f',
-  state: 'kept' as const,
-  requestId: requestId(),
-  body: 'x'.repeat(bytes),
-  headers: {},
-  at: 1,
-})
 
 /** Keeps the writer busy, so that what `act` appends goes down as one group. */
 async function asOneGroup<T>(act: () => T): Promise<T> {
@@ -80,7 +66,7 @@ describe('groups', () => {
   test('are limited to 1 MiB, unless one record is larger', async () => {
     const account = await parts.account()
     const sizes = [400, 400, 400, 1500, 10, 10]
-    const records = sizes.map((kib, i) => ({ ...charge(account, 5), kept: idempotencyRecord(account, i, kib * 1024) }))
+    const records = sizes.map((kib, i) => ({ ...charge(account, 5), kept: keptAnswer(account, i, kib * 1024) }))
     await Promise.all(await asOneGroup(() => records.map((record) => appended(parts.journal, record))))
     // The first group kept the writer busy. Then two of 400 KiB, one of them, the one of 1,500, and the two small ones.
     expect(parts.groups).toHaveLength(1 + 4)

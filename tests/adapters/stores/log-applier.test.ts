@@ -12,6 +12,7 @@ import {
   audit,
   call,
   charge,
+  keptAnswer,
   openTestStores,
   raiseEpoch,
   requestId,
@@ -225,19 +226,7 @@ describe('the log it reads', () => {
 
   test('may have a group larger than one read', async () => {
     const account = await stores.account(1_000_000)
-    const body = 'x'.repeat(200_000)
-    const kept = (i: number) => ({
-      account,
-      operation: 'image-search',
-      key: `key ${i}`,
-      fingerprint: 'f',
-      state: 'kept' as const,
-      requestId: requestId(),
-      body,
-      headers: {},
-      at: 1,
-    })
-    add(...Array.from({ length: 10 }, (_, i) => ({ ...charge(account, 5), kept: kept(i) })))
+    add(...Array.from({ length: 10 }, (_, i) => ({ ...charge(account, 5), kept: keptAnswer(account, i, 200_000) })))
     add(charge(account, 5))
     await applier.applied()
     expect([await charges(), await number('SELECT sum(length(body)) FROM kept_answers')]).toEqual([11, 2_000_000])

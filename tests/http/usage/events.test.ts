@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { MAX_PER_ACCOUNT } from '../../../server/adapters/stores/memory/events'
-import { type Listening, listen } from '../../../server/listen'
+import type { Listening } from '../../../server/listen'
 import { eventSource } from '../../support/agents/event-source'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
+import { listenTo } from '../../support/servers/listen-to'
 import { until } from '../../support/until'
 import { type AccountBody, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from '../owner-bench'
 
@@ -13,16 +14,9 @@ let other: Owner
 
 beforeAll(async () => {
   gateway = await openHarness()
-  web = listen(
-    { host: '127.0.0.1', port: 0 },
-    gateway.gateway.fetch,
-    (server) => {
-      gateway.gateway.app.server = server
-    },
-    (error) => {
-      throw error
-    },
-  )
+  web = listenTo(gateway.gateway, (error) => {
+    throw error
+  })
   owner = await gateway.owner()
   other = await gateway.owner()
 })

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { OutboundFetch } from '../../../server/core/outbound/outbound-fetch'
-import { listen } from '../../../server/listen'
 import { browserPath } from '../../../tools/browser'
 import { openHarness } from '../harness'
 import { reconcile } from '../reconcile'
 import { freePort } from '../servers/free-port'
+import { listenTo } from '../servers/listen-to'
 import { runAxe } from './axe'
 import { builtDashboard } from './built-dashboard'
 import { drawn, openTab } from './tabs'
@@ -60,15 +60,7 @@ export async function openDashboard(
     ...(options.outbound && { outbound: options.outbound }),
     env: { PORT: String(port), ...(options.baseUrl && { BASE_URL: options.baseUrl(port) }), ...options.env },
   })
-  const open = () =>
-    listen(
-      gateway.config,
-      gateway.gateway.fetch,
-      (server) => {
-        gateway.gateway.app.server = server
-      },
-      (error) => gateway.logged.push(String(error)),
-    )
+  const open = () => listenTo(gateway.gateway, (error) => gateway.logged.push(String(error)), gateway.config)
   let web = open()
   shared ??= openBrowser()
   const browser = await shared

@@ -1,6 +1,6 @@
-import { listen } from '../../../server/listen'
 import { openHarness } from '../harness'
 import { freePort } from './free-port'
+import { listenTo } from './listen-to'
 
 /** The gateway of the harness on a socket of its own, for programs outside of this process; the true clock. */
 export async function openServedGateway(
@@ -9,14 +9,7 @@ export async function openServedGateway(
 ) {
   const port = await freePort()
   const gateway = await openHarness({ running: true, env: { PORT: String(port), ...env } })
-  const web = listen(
-    { ...gateway.config, ...more },
-    gateway.gateway.fetch,
-    (server) => {
-      gateway.gateway.app.server = server
-    },
-    (error) => gateway.logged.push(String(error)),
-  )
+  const web = listenTo(gateway.gateway, (error) => gateway.logged.push(String(error)), { ...gateway.config, ...more })
   return {
     ...gateway,
     origin: gateway.config.baseUrl,

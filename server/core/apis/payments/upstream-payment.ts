@@ -46,6 +46,11 @@ export interface UpstreamPayment {
   readonly signedAt: number
 }
 
+/** The authorization of a payment (EIP-3009), as both schemes write it. */
+export function authorizationText({ payer, payee, amount, validBefore, nonce }: UpstreamPayment) {
+  return { from: payer, to: payee, value: String(amount), validAfter: '0', validBefore: String(validBefore), nonce }
+}
+
 /**
  * `signed`: its payee may still cash it. `answered`: its answer was sold. `cashed`: without an answer that was sold. `unused`: it expired and
  * was never cashed.

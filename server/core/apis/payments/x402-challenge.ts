@@ -1,6 +1,6 @@
 import { isJson, parsedJson } from '../../json'
 import { chainInV1 } from '../../x402-networks'
-import { type AskedPayment, paymentSecrets } from './upstream-payment'
+import { type AskedPayment, authorizationText, paymentSecrets } from './upstream-payment'
 
 /** A larger challenge is not read. */
 const MAX_CHALLENGE_BYTES = 16 * 1024
@@ -46,15 +46,7 @@ function askedBy(challenge: Challenge, accepted: Readonly<Record<string, unknown
     isFor: (url) => isSameResource(isSecond ? named : accepted['resource'], url),
     async header(payment, wallet) {
       const signature = await wallet.sign(payment)
-      const authorization = {
-        from: payment.payer,
-        to: payment.payee,
-        value: String(payment.amount),
-        validAfter: '0',
-        validBefore: String(payment.validBefore),
-        nonce: payment.nonce,
-      }
-      const payload = { signature, authorization }
+      const payload = { signature, authorization: authorizationText(payment) }
       const { resource, extensions } = challenge
       const paid = isSecond
         ? { x402Version: 2, resource, accepted, payload, ...(extensions !== undefined && { extensions }) }

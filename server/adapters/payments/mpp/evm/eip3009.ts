@@ -47,6 +47,19 @@ export interface Authorization {
   readonly signature: Hex
 }
 
+/** The payload of x402 version 2 with this authorization. */
+export function payloadOf({ from, to, nonce, value, validAfter, validBefore, signature }: Authorization) {
+  const authorization = {
+    from,
+    to,
+    nonce,
+    value: String(value),
+    validAfter: String(validAfter),
+    validBefore: String(validBefore),
+  }
+  return { signature, authorization }
+}
+
 /** The authorization in a payload; null when it has another form. */
 export function authorizationIn(payload: unknown): Authorization | null {
   const member = (name: string, form: RegExp) => {

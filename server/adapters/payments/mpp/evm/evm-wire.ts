@@ -10,6 +10,7 @@ import { ChallengeWriter, opaqueOf } from '../challenge-writer'
 import { bazaarExtension, outputSchemaInV1 } from '../discovery'
 import { FirstOfKind } from '../first-of-kind'
 import { chainReason } from '../refusals'
+import { payloadOf } from './eip3009'
 import { type EvmCredential, pendingX402 } from './evm-credential'
 
 export interface WireOptions {
@@ -200,15 +201,6 @@ function offerInV1(
 
 /** The payment that a client of version 2 would send with this authorization, as header text. */
 function paymentInV2({ authorization }: EvmCredential, accepted: Accepted, url: string): string {
-  const { from, to, value, validAfter, validBefore, nonce, signature } = authorization
-  const signed = {
-    from,
-    to,
-    nonce,
-    value: String(value),
-    validAfter: String(validAfter),
-    validBefore: String(validBefore),
-  }
-  const payment = { x402Version: 2, accepted, resource: { url }, payload: { signature, authorization: signed } }
+  const payment = { x402Version: 2, accepted, resource: { url }, payload: payloadOf(authorization) }
   return Buffer.from(JSON.stringify(payment)).toString('base64')
 }

@@ -2,6 +2,7 @@ import { MINUTE_MS } from '../../../../core/clock'
 import { isJson, parsedJson } from '../../../../core/json'
 import type { OutboundFetch } from '../../../../core/outbound/outbound-fetch'
 import { bazaarExtension } from '../discovery'
+import { payloadOf } from './eip3009'
 import type { EvmCredential } from './evm-credential'
 
 /** A server that settles x402 payments for others. */
@@ -144,23 +145,14 @@ export function facilitatorRequest(
   { chainId, token, tokenName, tokenVersion, recipient, origin }: Exact,
   { authorization, listed }: EvmCredential,
 ): FacilitatorRequest {
-  const { from, to, value, validAfter, validBefore, nonce, signature } = authorization
   const paymentRequirements = {
     scheme: 'exact',
     network: `eip155:${chainId}`,
-    amount: String(value),
+    amount: String(authorization.value),
     asset: token,
     payTo: recipient,
     maxTimeoutSeconds: 300,
     extra: { name: tokenName, version: tokenVersion },
-  }
-  const signed = {
-    from,
-    to,
-    nonce,
-    value: String(value),
-    validAfter: String(validAfter),
-    validBefore: String(validBefore),
   }
   const url = listed ? origin + listed.pathname : origin
   const extensions = listed && bazaarExtension({ resource: { method: listed.method, url }, binding: {} }, url)
@@ -168,7 +160,7 @@ export function facilitatorRequest(
     x402Version: 2,
     resource: { url },
     accepted: paymentRequirements,
-    payload: { signature, authorization: signed },
+    payload: payloadOf(authorization),
     ...(extensions && { extensions }),
   }
   return { x402Version: 2, paymentPayload, paymentRequirements }
