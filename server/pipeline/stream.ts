@@ -18,6 +18,8 @@ const MAX_LAG_MS = 1000
 /** How long the last bytes get to the socket before a caller's connection is cut. */
 const CUT_AFTER_MS = 100
 
+const NONE = new Uint8Array()
+
 /** Why reading stopped before the upstream ended. */
 type Stopped = 'told_to' | 'late' | 'silent' | 'shutdown'
 
@@ -283,7 +285,7 @@ class SettledStream {
   private async finish(isEnd: boolean, last?: Uint8Array): Promise<void> {
     this.isEnding = true
     const { meter } = this.sale
-    const rest = last ?? meter.close()
+    const rest = last ?? this.rest()
     const { ending, isComplete, hasFailed } = meter
     const isWhole = isEnd && isComplete && !hasFailed
     if (isWhole) for (const bytes of [rest, ending]) this.given?.push(bytes)
@@ -294,6 +296,16 @@ class SettledStream {
     if (shown) this.showFailure(shown)
     else this.give(ending)
     this.closeCaller()
+  }
+
+  /** What the meter still has. A stream that breaks where the meter cannot read it ends like any other that breaks. */
+  private rest(): Uint8Array {
+    try {
+      return this.sale.meter.close()
+    } catch (error) {
+      this.broke(error)
+      return NONE
+    }
   }
 
   private failure(): Failure {

@@ -87,6 +87,19 @@ describe('a stream that the upstream breaks', () => {
     expect(last).toMatchObject({ error: { code: 'upstream_error' } })
   })
 
+  test.each(['data: {"id": "x", "usage": null, "cho', 'data: {"choices":[{"delta":{"content":"usage"}}],"\\u'])(
+    'in the middle of a name is released like any other: %s',
+    async (cut) => {
+      const { key, balance } = await gateway.funded()
+      vendor.answer = () => eventStream([openAi.chunk({ content: words }), cut])
+      const answer = await gateway.chat(key, BODY)
+      expect(await answer.text()).toContain('"code":"upstream_error"')
+      await settled(key, balance)
+      expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+      expect(await uncharged(key, answer)).toMatchObject({ status: 502, code: 'stream_cut' })
+    },
+  )
+
   test('by closing without its final event counts as interrupted', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => eventStream([openAi.chunk({ content: words })])
