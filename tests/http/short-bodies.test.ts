@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { BytesInProgress } from '../../server/core/limits/bytes-in-progress'
+import { Intake } from '../../server/http/middleware/input/intake'
 import type { Listening } from '../../server/listen'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { listenTo } from '../support/servers/listen-to'
@@ -73,4 +75,33 @@ describe('a short body over a socket', () => {
     await until(() => whole.text().includes('chat.completion'))
     whole.socket.end()
   })
+})
+
+test('a short body counts against its account from its beginning, until it has ended', async () => {
+  const intake = new Intake(new BytesInProgress({ subject: 100, all: 1000 }), { now: () => 0 })
+  const terms = { maxBytes: 1000, check: () => null }
+  const begun = () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const body = new ReadableStream<Uint8Array>({
+      async start(to) {
+        await promise
+        to.enqueue(new Uint8Array(60))
+        to.close()
+      },
+    })
+    const request = new Request('http://localhost', { method: 'POST', headers: { 'content-length': '60' }, body })
+    return { taken: intake.take(request, 'account one', terms), send: resolve }
+  }
+  const first = begun()
+  const turn = new Promise((resolve) => setImmediate(resolve))
+  const refused = { ok: false, error: { code: 'rate_limit_exceeded' } }
+  expect(await Promise.race([begun().taken, turn])).toMatchObject(refused)
+  first.send()
+  const taken = await first.taken
+  if (!taken.ok) throw new Error(taken.error.code)
+  expect(taken.value.byteLength).toBe(60)
+  taken.value.giveBack()
+  const again = begun()
+  again.send()
+  expect((await again.taken).ok).toBe(true)
 })

@@ -18,8 +18,8 @@ export interface ByteShare {
 }
 
 /**
- * Counts the bytes of request bodies in memory. It counts what has arrived and not the declared length, so that declaring a large
- * body without sending it does not block other callers.
+ * Counts the bytes of request bodies in memory. It counts what has arrived and not the declared length of a large body, so
+ * that declaring one without sending it does not block other callers.
  */
 export class BytesInProgress {
   private readonly caps: ByteCaps

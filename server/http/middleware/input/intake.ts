@@ -65,7 +65,8 @@ export class Intake {
     if (format === undefined) return err(isPacked(encoding ?? ''))
     const share = this.room.share(owner)
     if (announced > terms.maxBytes) return err(tooLarge(terms.maxBytes))
-    const overfull = share.lacks(announced)
+    // Nothing shows how much of a short body has arrived, so it counts from its beginning.
+    const overfull = isShort ? share.take(announced) : share.lacks(announced)
     if (overfull) return err(noRoom(overfull, owner))
     if (!isShort && !sent) return ok({ chunks: [], byteLength: 0, giveBack: share.giveBack })
     const arriving = new Arriving({ terms, share, owner, isPacked: format !== null }, this.clock)
@@ -140,7 +141,7 @@ class Arriving {
     const bytes = await promise
     if (bytes === null) return err(this.problem ?? this.cut())
     const { byteLength } = bytes
-    const problem = byteLength > 0 ? this.check(bytes, byteLength) : null
+    const problem = byteLength > 0 ? this.check(bytes) : null
     return problem ? err(problem) : ok({ chunks: byteLength > 0 ? [bytes] : [], byteLength })
   }
 
@@ -158,7 +159,7 @@ class Arriving {
         if (done) return ok({ chunks, byteLength: length })
         if (value.byteLength === 0) continue
         length += value.byteLength
-        const problem = this.check(value, length)
+        const problem = this.takes(value.byteLength, length) ?? this.check(value)
         if (problem) {
           this.end(problem)
           return err(problem)
@@ -192,11 +193,15 @@ class Arriving {
       this.end(tooSlow(`The body arrived at less than ${MIN_BYTES_PER_SECOND} bytes per second.`))
   }
 
-  private check(chunk: Uint8Array, length: number): Failure | null {
+  /** Takes room for the next bytes of a body that has this length with them. */
+  private takes(bytes: number, length: number): Failure | null {
     const { maxBytes } = this.terms
     if (length > maxBytes) return tooLarge(maxBytes)
-    const overfull = this.share.take(chunk.byteLength)
-    if (overfull) return noRoom(overfull, this.owner)
+    const overfull = this.share.take(bytes)
+    return overfull && noRoom(overfull, this.owner)
+  }
+
+  private check(chunk: Uint8Array): Failure | null {
     this.pace.moved(chunk.byteLength)
     this.checkPace()
     return this.problem ?? this.terms.check(chunk)
