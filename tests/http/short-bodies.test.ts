@@ -105,3 +105,24 @@ test('a short body counts against its account from its beginning, until it has e
   again.send()
   expect((await again.taken).ok).toBe(true)
 })
+
+test('of bodies that stall together few end in one turn: Bun closes their connections on one stack', async () => {
+  let now = 0
+  const intake = new Intake(new BytesInProgress({ subject: 10_000, all: 10_000 }), { now: () => now })
+  const ends: number[] = []
+  let turn = 0
+  const taken = Array.from({ length: 200 }, async () => {
+    const request = new Request('http://localhost', {
+      method: 'POST',
+      headers: { 'content-length': '10' },
+      body: new ReadableStream<Uint8Array>(),
+    })
+    const { ok } = await intake.take(request, 'account one', { maxBytes: 10, check: () => null })
+    ends.push(turn)
+    return ok
+  })
+  now = 60_000
+  for (; ends.length < taken.length; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(new Set(await Promise.all(taken))).toEqual(new Set([false]))
+  expect(new Set(ends).size).toBeGreaterThanOrEqual(4)
+})

@@ -9,6 +9,8 @@ const PERIOD_MS = 10_000
 const SHORT_BYTES = (MIN_BYTES_PER_SECOND * PERIOD_MS) / 1000
 /** How often to check for bodies that have stalled. */
 const CHECK_MS = 1000
+/** So many are checked in one turn of the event loop. Bun answers and closes connections on one stack, which 2,300 of them overflow. */
+const CHECKED_AT_ONCE = 64
 
 /** The account or address that a body counts against. */
 export type BodyOwner = `account ${string}` | `address ${string}`
@@ -43,6 +45,8 @@ export class Intake {
   private readonly clock: Clock
   private readonly arriving = new Set<Arriving>()
   private timer: ReturnType<typeof setInterval> | null = null
+  /** The current check of all; null between two. */
+  private checking: Promise<void> | null = null
 
   /** `clock` must be monotonic: the time of day can be changed while a body arrives. */
   constructor(room: BytesInProgress, clock: Clock) {
@@ -85,9 +89,19 @@ export class Intake {
   private watch(arriving: Arriving): void {
     this.arriving.add(arriving)
     this.timer ??= setInterval(() => {
-      for (const one of this.arriving) one.checkPace()
+      this.checking ??= this.checkPaces().finally(() => {
+        this.checking = null
+      })
     }, CHECK_MS)
     this.timer.unref()
+  }
+
+  private async checkPaces(): Promise<void> {
+    let checked = 0
+    for (const one of this.arriving) {
+      one.checkPace()
+      if (++checked % CHECKED_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
   }
 
   private unwatch(arriving: Arriving): void {
