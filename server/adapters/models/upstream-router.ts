@@ -114,18 +114,18 @@ export class UpstreamRouter implements ModelBackend {
     const startedAt = performance.now()
     let isOpen = true
     let isReported = false
-    const close = (whole?: 'answer' | 'no answer', refused = whole === 'no answer' ? WRONG_BODY : null) => {
+    const end = (refused: VendorRefusal | null, isWhole: boolean) => {
       if (!isOpen) return
       isOpen = false
       signal.removeEventListener('abort', hangUp)
       this.slots.giveBack(server, account)
       breaker.leave()
-      if (!whole) abort.abort()
+      if (!isWhole) abort.abort()
       if (!isReported) this.report(names, account, refused, { isStopped: signal.aborted, startedAt })
     }
     const opened = await this.called(upstream, key, call, abort, breaker.isKnown)
     if (!opened.ok) {
-      close(undefined, opened.error)
+      end(opened.error, false)
       return opened
     }
     // A plain answer is judged once its body was read; a stream is an answer as soon as it begins.
@@ -139,7 +139,7 @@ export class UpstreamRouter implements ModelBackend {
       kind: upstream.kind,
       idleMs: upstream.idleMs,
       drainMs: upstream.firstByteMs,
-      close,
+      close: (whole) => end(whole === 'no answer' ? WRONG_BODY : null, whole !== undefined),
     })
   }
 

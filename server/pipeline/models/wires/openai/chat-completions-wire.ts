@@ -29,16 +29,16 @@ const TEXTS = stringMembers(...TEXT_MEMBERS)
 const NO_USAGE = ',"usage":null'
 /** Some servers send an empty reason before the last one. */
 const FINISH = /"finish_reason"\s*:\s*"[^"]/
-const ERROR_OR_FINISH = /"error"(?!\s*:\s*null\b)|"finish_reason"\s*:\s*"[^"]/
+const ERROR_OR_FINISH = `"error"(?!\\s*:\\s*null\\b)|${FINISH.source}`
 const SHOWN: FrameRules = {
   varying: stringMembers(...TEXT_MEMBERS, 'obfuscation'),
   texts: new Set(TEXT_MEMBERS),
-  beyond: new RegExp(`${ERROR_OR_FINISH.source}|"usage"\\s*:\\s*\\{`),
+  beyond: new RegExp(`${ERROR_OR_FINISH}|"usage"\\s*:\\s*\\{`),
   hidden: '',
 }
 const UNSHOWN: FrameRules = {
   ...SHOWN,
-  beyond: new RegExp(`${ERROR_OR_FINISH.source}|"usage"`),
+  beyond: new RegExp(`${ERROR_OR_FINISH}|"usage"`),
   hidden: NO_USAGE,
 }
 const DONE = new TextEncoder().encode('data: [DONE]\n\n')
