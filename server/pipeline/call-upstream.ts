@@ -11,12 +11,6 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** Statuses about the gateway's own credential or balance at the upstream. A caller must not mistake them for its own. */
 const ABOUT_US = new Set([401, 402, 403])
 
-/** Why there is no answer. `didNothing`: the upstream certainly did nothing, so a retry is safe. */
-export interface Unanswered {
-  readonly failure: Failure
-  readonly didNothing: boolean
-}
-
 /** The failure of a caller who hung up before the upstream was called. It is not read. */
 export const HUNG_UP = failure('upstream_timeout', 'The caller hung up.')
 
@@ -27,38 +21,10 @@ export const SHUTTING_DOWN = uncharged(
   { retryAfterSeconds: 1 },
 )
 
-interface Forwarding extends Pick<Within, 'timeoutMs' | 'stop' | 'telemetry'> {
-  readonly onTrouble: (provider: string, reason: string) => void
-}
-
-/**
- * Calls the provider and translates its failures. Always resolves to an answer or a failure, even if the provider throws.
- * `stop` ends the call early.
- */
-export async function callUpstream<I>(
-  provider: Provider<I>,
-  input: I,
-  origin: CallOrigin,
-  { timeoutMs, stop, telemetry, onTrouble }: Forwarding,
-): Promise<Result<ProviderAnswer, Unanswered>> {
-  const late = 'no answer before the deadline, or before the call was canceled'
-  const answer = await withDeadline(provider, input, origin, { timeoutMs, stop, late, telemetry })
-  if (!answer.ok) {
-    if (answer.error.kind !== 'refused' && !isHangUp(stop)) onTrouble(provider.name, answer.error.reason)
-    return err({ failure: toFailure(answer.error), didNothing: surelyNothing(answer.error) })
-  }
-  if (isTooLarge(answer.value.body)) {
-    onTrouble(provider.name, 'answer too large')
-    const problem = uncharged('upstream_error', 'The upstream provider sent a response that is too large.')
-    return err({ failure: problem, didNothing: false })
-  }
-  return ok(answer.value)
-}
-
-/** The gateway refused before it called the upstream, or the upstream refused the request. After any other failure the outcome is unknown. */
-function surelyNothing(problem: UpstreamFailure): boolean {
-  const { kind, passThrough: { status } = { status: 0 } } = problem
-  return ['refused', 'rate_limited', 'invalid_input'].includes(kind) || (status >= 400 && status < 500)
+/** Whether the upstream certainly did nothing, so that a retry is safe: the gateway refused before it asked, or the upstream refused the request. */
+export function didNothing({ kind, passThrough }: UpstreamFailure): boolean {
+  if (kind === 'refused' || kind === 'rate_limited' || kind === 'invalid_input') return true
+  return passThrough !== undefined && passThrough.status >= 400 && passThrough.status < 500
 }
 
 /** A string has at most three bytes per UTF-16 unit, so the bytes of most strings need no counting. */
@@ -105,12 +71,19 @@ export function toFailure(problem: UpstreamFailure): Failure {
 /** The abort reason for a source that runs out of time. A hang-up has another one, since it says nothing about the source. */
 const DEADLINE = new DOMException('the deadline of the call', 'TimeoutError')
 
-interface Within {
+const TOO_LARGE: UpstreamFailure = {
+  kind: 'error',
+  reason: 'answer too large',
+  isAboutRequest: true,
+  failure: uncharged('upstream_error', 'The upstream provider sent a response that is too large.'),
+}
+
+type Answer = Result<ProviderAnswer, UpstreamFailure>
+
+interface Bounds {
   readonly timeoutMs: number
   /** Aborts when the caller hangs up; null where that changes nothing. */
   readonly stop: AbortSignal | null
-  /** The reason for the log. */
-  readonly late: string
   readonly telemetry: Telemetry
 }
 
@@ -120,54 +93,85 @@ function isHangUp(stop: AbortSignal | null): boolean {
 }
 
 /**
- * Calls a provider with a deadline, and reports the request. Answers from a cache, and refusals of the gateway's own, are no requests. An
- * answer from a cache or inside the gateway costs the operator nothing.
+ * Calls a provider and reports the request. Always resolves to an answer or a failure: the timeout or a hang-up ends the call even if the
+ * provider ignores its signal, and a provider that throws has failed.
  */
-export async function withDeadline<I>(
-  provider: Provider<I>,
-  input: I,
-  origin: CallOrigin,
-  within: Within,
-): Promise<Result<ProviderAnswer, UpstreamFailure>> {
-  const startedAt = performance.now()
-  const answer = await callWithin(provider, input, origin, within)
-  const isCached = answer.ok && answer.value.ageSeconds !== undefined
-  const isRequest = answer.ok ? !isCached : answer.error.kind !== 'refused' && !isHangUp(within.stop)
-  if (isRequest && !provider.isChain) {
-    const failure = answer.ok ? null : answer.error
-    const fault = failure !== null && isSourceFault(failure) ? faultOf(failure, origin.caller) : null
-    within.telemetry.upstreamEnded(provider.name, performance.now() - startedAt, failure?.kind ?? null, fault)
-  }
-  return answer.ok && (isCached || provider.isLocal) ? ok({ ...answer.value, cost: ZERO }) : answer
+export function callUpstream<I>(provider: Provider<I>, input: I, origin: CallOrigin, bounds: Bounds): Promise<Answer> {
+  return new Promise((resolve) => new UpstreamCall(provider, origin, bounds, resolve).start(input))
 }
 
-/**
- * Calls a provider with a deadline. A hang-up or the timeout ends the call even if the provider ignores its signal. If the
- * provider throws, the result is a failure.
- */
-async function callWithin<I>(
-  provider: Provider<I>,
-  input: I,
-  origin: CallOrigin,
-  { timeoutMs, stop, late }: Within,
-): Promise<Result<ProviderAnswer, UpstreamFailure>> {
-  const abort = new AbortController()
-  // Two callbacks of one promise, which cost less than a race of two promises.
-  const { promise, resolve, reject } = Promise.withResolvers<Result<ProviderAnswer, UpstreamFailure>>()
-  const end = () => {
-    abort.abort(stop?.aborted ? stop.reason : DEADLINE)
-    resolve(err({ kind: 'timeout', reason: late }))
+/** One call of a provider, until its answer, its failure, its deadline or its caller ends it. */
+class UpstreamCall<I> {
+  private readonly provider: Provider<I>
+  private readonly origin: CallOrigin
+  private readonly bounds: Bounds
+  private readonly resolve: (answer: Answer) => void
+  private readonly abort = new AbortController()
+  private readonly startedAt = performance.now()
+  private readonly timer: ReturnType<typeof setTimeout>
+  private isOver = false
+
+  constructor(provider: Provider<I>, origin: CallOrigin, bounds: Bounds, resolve: (answer: Answer) => void) {
+    this.provider = provider
+    this.origin = origin
+    this.bounds = bounds
+    this.resolve = resolve
+    this.timer = setTimeout(stopInTime, bounds.timeoutMs, this)
   }
-  const timer = setTimeout(end, timeoutMs)
-  stop?.addEventListener('abort', end, { once: true })
-  if (stop?.aborted) end()
-  try {
-    provider.call(input, abort.signal, origin).then(resolve, reject)
-    return await promise
-  } catch (error) {
-    return err({ kind: 'error', reason: reasonOf(error) })
-  } finally {
-    clearTimeout(timer)
-    stop?.removeEventListener('abort', end)
+
+  start(input: I): void {
+    const { stop } = this.bounds
+    stop?.addEventListener('abort', this, { once: true })
+    if (stop?.aborted) {
+      this.handleEvent()
+      return
+    }
+    try {
+      this.provider.call(input, this.abort.signal, this.origin).then(
+        (answer) => this.end(answer),
+        (error) => this.end(thrown(error)),
+      )
+    } catch (error) {
+      this.end(thrown(error))
+    }
   }
+
+  /** Ends it before its provider does. */
+  handleEvent(): void {
+    const { stop } = this.bounds
+    this.end(err({ kind: 'timeout', reason: 'no answer before the deadline, or before the call was canceled' }))
+    this.abort.abort(stop?.aborted ? stop.reason : DEADLINE)
+  }
+
+  private end(answer: Answer): void {
+    if (this.isOver) return
+    this.isOver = true
+    clearTimeout(this.timer)
+    this.bounds.stop?.removeEventListener('abort', this)
+    const bounded = answer.ok && isTooLarge(answer.value.body) ? err(TOO_LARGE) : answer
+    this.report(bounded)
+    // An answer from a cache or inside the gateway costs the operator nothing.
+    const isFree = bounded.ok && (bounded.value.ageSeconds !== undefined || this.provider.isLocal)
+    this.resolve(isFree ? ok({ ...bounded.value, cost: ZERO }) : bounded)
+  }
+
+  /** Answers from a cache, and refusals of the gateway's own, are no requests. */
+  private report(answer: Answer): void {
+    const { provider, origin, bounds, startedAt } = this
+    const problem = answer.ok ? null : answer.error
+    const isRequest = answer.ok
+      ? answer.value.ageSeconds === undefined
+      : answer.error.kind !== 'refused' && !isHangUp(bounds.stop)
+    if (!isRequest || provider.isChain) return
+    const fault = problem !== null && isSourceFault(problem) ? faultOf(problem, origin.caller) : null
+    bounds.telemetry.upstreamEnded(provider.name, performance.now() - startedAt, problem?.kind ?? null, fault)
+  }
+}
+
+function stopInTime(call: UpstreamCall<never>): void {
+  call.handleEvent()
+}
+
+function thrown(error: unknown): Answer {
+  return err({ kind: 'error', reason: reasonOf(error) })
 }

@@ -1,7 +1,8 @@
 import type { Operation } from '../core/catalog/operation'
-import type { Provider } from '../core/providers/provider'
+import type { Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
+import type { Result } from '../core/result'
 import { type AnswerHeaders, originOf, type UnitQuote } from './call'
-import { callUpstream, HUNG_UP } from './call-upstream'
+import { callUpstream, didNothing, HUNG_UP, toFailure } from './call-upstream'
 import type { PipelineDeps } from './paid-call'
 import type { CreditUse, OpenCall, Work, WorkResult } from './work'
 
@@ -15,41 +16,78 @@ export interface ProviderSale<I> {
   readonly fingerprint: () => string
 }
 
+type ProviderDeps = Pick<PipelineDeps, 'onTrouble' | 'telemetry'>
+
 /** The work of an operation that one provider answers, priced per unit of the answer. */
-export function providerWork<I>(deps: Pick<PipelineDeps, 'onTrouble' | 'telemetry'>, sale: ProviderSale<I>): Work {
-  const { operation, provider, quote, headers, fingerprint } = sale
-  return {
-    operation: operation.name,
-    effect: operation.effect ?? 'read',
-    streams: false,
-    timeoutMs: operation.timeoutMs,
-    credit: creditUse(provider.onCredit),
-    quote,
-    headers,
-    fingerprint,
-    run: (open) => ask(deps, sale, open),
-  }
+export function providerWork<I>(deps: ProviderDeps, sale: ProviderSale<I>): Work {
+  return new ProviderWork(deps, sale)
 }
 
-async function ask<I>(
-  { onTrouble, telemetry }: Pick<PipelineDeps, 'onTrouble' | 'telemetry'>,
-  { provider, input, quote }: ProviderSale<I>,
-  open: OpenCall,
-): Promise<WorkResult> {
-  const { isCredit, hangUp, timeoutMs, authenticated } = open
-  const source = (isCredit && provider.onCredit) || provider
-  // A remote provider is not aborted when the caller hangs up.
-  const stop = source.isLocal ? hangUp : null
-  open.asked(source.name)
-  const answer = await callUpstream(source, input, originOf(authenticated), { timeoutMs, stop, telemetry, onTrouble })
-  // A hang-up may abort only a provider that costs nothing.
-  if (source.isLocal && hangUp.aborted) return { kind: 'failed', failure: HUNG_UP, didNothing: true }
-  if (!answer.ok) return { kind: 'failed', ...answer.error }
-  const { body, units = 1, ageSeconds, provider: answering, cost: upstreamCost } = answer.value
-  if (ageSeconds !== undefined) open.asked('cache')
-  else if (answering !== undefined) open.asked(answering)
-  const age = ageSeconds === undefined ? {} : { ageSeconds }
-  return { kind: 'answer', body, charge: { charged: quote.charge(units), upstreamCost }, ...age }
+class ProviderWork<I> implements Work {
+  readonly streams = false
+  private readonly deps: ProviderDeps
+  private readonly sale: ProviderSale<I>
+
+  constructor(deps: ProviderDeps, sale: ProviderSale<I>) {
+    this.deps = deps
+    this.sale = sale
+  }
+
+  get operation() {
+    return this.sale.operation.name
+  }
+
+  get effect() {
+    return this.sale.operation.effect ?? 'read'
+  }
+
+  get timeoutMs() {
+    return this.sale.operation.timeoutMs
+  }
+
+  get credit() {
+    return creditUse(this.sale.provider.onCredit)
+  }
+
+  get quote() {
+    return this.sale.quote
+  }
+
+  get headers() {
+    return this.sale.headers
+  }
+
+  get fingerprint() {
+    return this.sale.fingerprint
+  }
+
+  run(open: OpenCall): Promise<WorkResult> {
+    const { provider, input } = this.sale
+    const { isCredit, hangUp, timeoutMs, authenticated } = open
+    const source = (isCredit && provider.onCredit) || provider
+    // A remote provider is not aborted when the caller hangs up.
+    const stop = source.isLocal ? hangUp : null
+    open.asked(source.name)
+    const bounds = { timeoutMs, stop, telemetry: this.deps.telemetry }
+    return callUpstream(source, input, originOf(authenticated), bounds).then((answer) =>
+      this.result(source, open, answer),
+    )
+  }
+
+  private result(source: Provider<I>, open: OpenCall, answer: Result<ProviderAnswer, UpstreamFailure>): WorkResult {
+    // A hang-up may abort only a provider that costs nothing.
+    if (source.isLocal && open.hangUp.aborted) return { kind: 'failed', failure: HUNG_UP, didNothing: true }
+    if (!answer.ok) {
+      const problem = answer.error
+      if (problem.kind !== 'refused') this.deps.onTrouble(source.name, problem.reason)
+      return { kind: 'failed', failure: toFailure(problem), didNothing: didNothing(problem) }
+    }
+    const { body, units = 1, ageSeconds, provider, cost: upstreamCost } = answer.value
+    const asked = ageSeconds === undefined ? provider : 'cache'
+    if (asked !== undefined) open.asked(asked)
+    const charge = { charged: this.sale.quote.charge(units), upstreamCost }
+    return ageSeconds === undefined ? { kind: 'answer', body, charge } : { kind: 'answer', body, charge, ageSeconds }
+  }
 }
 
 export function creditUse(onCredit: object | null | undefined): CreditUse {

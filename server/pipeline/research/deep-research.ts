@@ -218,15 +218,13 @@ export class DeepResearch {
     if (!input.ok) return null
     this.queries.push(query)
     const { search, prices, telemetry, onTrouble } = this.parts
-    const answer = await callUpstream(search, input.value, this.caller.origin, {
-      timeoutMs: SEARCH_MS,
-      stop: this.signal,
-      telemetry,
-      onTrouble,
-    })
+    const bounds = { timeoutMs: SEARCH_MS, stop: this.signal, telemetry }
+    const answer = await callUpstream(search, input.value, this.caller.origin, bounds)
     if (!answer.ok) {
+      const { kind, reason } = answer.error
+      if (kind !== 'refused' && !this.signal.aborted) onTrouble(search.name, reason)
       this.report({ step: 'search', query, found: 0 })
-      return answer.error.failure
+      return toFailure(answer.error)
     }
     const unitPrice = currentPrice(prices, 'llm-context', this.caller.account).amount
     this.lines.push({ item: `search "${query.replaceAll('"', "'")}"`, units: 1, unitPrice, per: 1 })

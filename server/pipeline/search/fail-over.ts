@@ -1,7 +1,7 @@
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
-import { withDeadline } from '../call-upstream'
+import { callUpstream } from '../call-upstream'
 
 type Answer = Result<ProviderAnswer, UpstreamFailure>
 
@@ -58,8 +58,7 @@ async function attempts<I>(
   let first: Answer | null = null
   for (const [i, provider] of providers.entries()) {
     const share = Math.max(1, Math.floor((end - performance.now()) / (providers.length - i)))
-    const late = `${provider.name} did not answer within its share of the time`
-    const answer = await withDeadline(provider, input, origin, { timeoutMs: share, stop: signal, late, telemetry })
+    const answer = await callUpstream(provider, input, origin, { timeoutMs: share, stop: signal, telemetry })
     if (answer.ok) return ok({ ...answer.value, provider: provider.name })
     if (answer.error.kind === 'invalid_input' || answer.error.kind === 'refused') return answer
     first ??= answer
