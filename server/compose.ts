@@ -39,6 +39,7 @@ import { startDayClosings } from './jobs/day-closings'
 import { startRetention } from './jobs/retention'
 import type { Log } from './log'
 import { Drains } from './pipeline/drains'
+import { LocalDecisions } from './pipeline/local-decisions'
 import { OpenCalls } from './pipeline/open-calls'
 import type { PipelineDeps } from './pipeline/paid-call'
 
@@ -121,14 +122,12 @@ async function composeSelling(
   const { limiter, ledger, journal, charges, prices } = core
   const pipeline: PipelineDeps = {
     ...billing.paying,
-    limiter,
-    ledger,
+    decisions: new LocalDecisions({ limiter, ledger, charges, drains: new Drains() }),
     journal,
     charges,
     prices,
     clock,
     telemetry,
-    drains: new Drains(),
     openCalls: new OpenCalls(),
     ...troubleLog(log),
   }

@@ -51,7 +51,7 @@ export function composeModels(
     readonly log: Log
   },
 ) {
-  const { ledger, clock, telemetry } = pipeline
+  const { decisions, clock, telemetry } = pipeline
   const { catalog, search, log } = parts
   const { keyOf, defaultOutputTokens } = config.models
   const onTrouble = (upstream: string, reason: string) => log.warn('model upstream', { upstream, reason })
@@ -59,7 +59,7 @@ export function composeModels(
   const deps: ModelDeps = {
     catalog,
     backend: new UpstreamRouter({ keyOf, now: () => clock.now(), telemetry, onTrouble }),
-    ledger,
+    decisions,
     clock,
     // Unlimited sign-ups must not spend the operator's money (spec D4).
     creditBuysPaid: config.creditBuysPaidProviders,

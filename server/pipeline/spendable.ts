@@ -2,10 +2,14 @@ import type { Ledger } from '../core/ledger/ledger'
 import { type Money, micros } from '../core/money'
 import { type AuthenticatedCall, countedOn } from './call'
 
-/** The caller's spendable money: the rest of its own limit or the account's available balance, whichever is lower. */
+/**
+ * The caller's spendable money: the rest of its own limit or the account's available balance, whichever is lower. Without `creditPays` no signup
+ * credit, as if all holds were on topped-up money.
+ */
 export async function spendable(
   ledger: Pick<Ledger, 'balance' | 'pool' | 'budget'>,
   { caller }: Pick<AuthenticatedCall, 'caller'>,
+  creditPays: boolean,
 ): Promise<Money | null> {
   if (caller.kind === 'anonymous') return null
   const { poolId } = countedOn(caller)
@@ -14,5 +18,6 @@ export async function spendable(
   if (!balance || !pool) return null
   const budget = await ledger.budget(poolId)
   const inPeriod = budget ? Math.max(0, budget.limit - budget.spent - budget.held) : Number.POSITIVE_INFINITY
-  return micros(Math.min(balance.available, pool.available ?? Number.POSITIVE_INFINITY, inPeriod))
+  const paid = creditPays ? Number.POSITIVE_INFINITY : Math.max(0, balance.paid - balance.held)
+  return micros(Math.min(balance.available, pool.available ?? Number.POSITIVE_INFINITY, inPeriod, paid))
 }

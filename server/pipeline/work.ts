@@ -1,6 +1,6 @@
 import type { SoldName } from '../core/catalog/operation'
 import type { Failure } from '../core/failure'
-import type { Subject, Ticket } from '../core/limits/limiter'
+import type { Subject } from '../core/limits/limiter'
 import type { Model } from '../core/models/model'
 import type { Money } from '../core/money'
 import type { DeliveredReceipt } from '../core/payments/receipt'
@@ -42,11 +42,6 @@ export interface Work {
   /** Calls the upstream. The money is held; from here on a hang-up changes nothing (ADR 18). */
   run(open: OpenCall): Promise<WorkResult>
 }
-
-/**
- * Reads and validates the input of a call, in its concurrency slot if it takes one. Invalid input costs nothing.
- */
-export type PrepareWork = (slot: Ticket | null) => Result<Work, Failure> | Promise<Result<Work, Failure>>
 
 /** The tokens and windows that a call needs besides its slot. */
 export interface Load extends Pick<Model, 'upstreams'> {
@@ -128,7 +123,7 @@ export interface OpenCall {
   /** Aborts when the process shuts down and no longer waits for the call. Never aborts for calls without a slot, which are short. */
   readonly shutdown: AbortSignal
   /** Counts the call after its caller hung up; null for work without a load. */
-  readonly drain: Drain | null
+  readonly drain: Pick<Drain, 'begin' | 'at'> | null
   /** Whether its answer is stored for a repeat. */
   readonly hasKey: boolean
   /** Signup credit pays, which buys only some of the sources. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { FAILURES, isFailureCode } from '../../server/http/middleware/response/failures'
-import { STATUS_OF_BROKEN } from '../../server/pipeline/held-call'
+import { STATUS_OF_BROKEN } from '../../server/pipeline/sale'
 
 test('a stream that fails after its headers is logged with the status that the contract gives its code', () => {
   const codes = Object.keys(STATUS_OF_BROKEN).filter(isFailureCode)

@@ -4,13 +4,13 @@ import { parseAddress } from '../../server/core/credentials/address'
 import { failure } from '../../server/core/failure'
 import { makeId } from '../../server/core/ids'
 import { micros, ZERO } from '../../server/core/money'
-import { ok } from '../../server/core/result'
+import { err, ok } from '../../server/core/result'
 import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
 import type { AuthenticatedCall, Outcome } from '../../server/pipeline/call'
+import type { Decisions } from '../../server/pipeline/decisions'
 import { Drains } from '../../server/pipeline/drains'
-import { balanceFunding } from '../../server/pipeline/funding/balance'
-import { paymentRequired } from '../../server/pipeline/funding/payment'
 import { Idempotency } from '../../server/pipeline/idempotency/idempotency'
+import { LocalDecisions } from '../../server/pipeline/local-decisions'
 import { OpenCalls } from '../../server/pipeline/open-calls'
 import { type PipelineDeps, runPaidCall } from '../../server/pipeline/paid-call'
 import { type StreamSale, settledStream } from '../../server/pipeline/stream'
@@ -20,6 +20,8 @@ import { type Harness, openHarness } from '../support/harness'
 
 const MOST = micros(1000)
 const TWO = { rpm: 1_000_000, tpm: 1_000_000, concurrency: 2 }
+
+const NO_PAYMENTS = failure('payment_required', 'No payments in this test.')
 
 /** The charge for a caller of an API without a name of its own: so much for each byte. */
 const perByte = (bytes: number): Charge => ({
@@ -42,10 +44,10 @@ describe('a paid call, whatever its work', () => {
     deps = {
       ...core,
       clock,
-      drains: new Drains(),
+      decisions: new LocalDecisions({ ...core, drains: new Drains() }),
       openCalls: new OpenCalls(),
       idempotency: new Idempotency(core.stores.idempotencyRecords, clock, core.ledger),
-      funding: { balance: balanceFunding(core.ledger), payment: paymentRequired, none: paymentRequired },
+      funding: { reserve: async () => err(NO_PAYMENTS), offered: async (problem) => problem },
       onTrouble: () => undefined,
       onOverrun: () => undefined,
       telemetry: NO_TELEMETRY,
@@ -160,17 +162,15 @@ describe('a paid call, whatever its work', () => {
   })
 
   test('a stream whose hold cannot be made durable is not started: its upstream is closed, and nothing is charged', async () => {
-    const { balance } = deps.funding
-    const frail = {
-      ...deps.funding,
-      balance: {
-        reserve: async (...of: Parameters<typeof balance.reserve>) => {
-          const reserved = await balance.reserve(...of)
-          return reserved.ok ? ok(Object.assign(reserved.value, { persist: async () => false })) : reserved
-        },
+    const { decisions } = deps
+    const frail: Decisions = {
+      begin: async (...of) => {
+        const begun = await decisions.begin(...of)
+        return begun.ok ? ok(Object.assign(begun.value, { keep: async () => false })) : begun
       },
+      spendable: (...of) => decisions.spendable(...of),
     }
-    deps = { ...deps, funding: frail }
+    deps = { ...deps, decisions: frail }
     let closed = 0
     const outcome = await run(work(async (open) => byBytes(open, file(40), () => closed++), { streams: true }))
     expect([codeOf(outcome), closed, await money(), await slots()]).toEqual(['service_unavailable', 1, [0, 0], 0])
@@ -248,7 +248,14 @@ describe('a paid call, whatever its work', () => {
       return { kind: 'answer', body: '{}', charge: perByte(5) }
     }
     const tries = { left: 1 }
-    deps = { ...deps, charges: { isFailing: true, recovers: async () => tries.left-- > 0 } }
+    let isFailing = true
+    const charges = {
+      get isFailing() {
+        return isFailing
+      },
+      recovers: async () => tries.left-- > 0,
+    }
+    deps = { ...deps, decisions: new LocalDecisions({ ...gateway.core, charges, drains: new Drains() }) }
     expect(codeOf(await run(work(answer)))).toBe('served')
     const kinds: Partial<Work>[] = [
       {},
@@ -264,9 +271,133 @@ describe('a paid call, whatever its work', () => {
     expect(asked).toHaveLength(1)
     expect([await money(), await slots()]).toEqual([[5, 0], 0])
     // The key of a refused call is free again.
-    deps = { ...deps, charges: { isFailing: false, recovers: async () => false } }
+    isFailing = false
     expect(codeOf(await run(work(answer, { effect: 'write' }), `key 1 ${JSON.stringify({ effect: 'write' })}`))).toBe(
       'served',
     )
   })
+
+  /** The calls of a kind whose every step throws once: the first step of the first, the second of the second, and so on. */
+  const KINDS: Readonly<Record<string, (step: <T>(next: T) => T) => Work>> = {
+    'an answer': (step) => work(async () => step({ kind: 'answer', body: '{}', charge: perByte(5) })),
+    'a write': (step) =>
+      work(async () => step({ kind: 'answer', body: '{}', charge: perByte(5) }), { effect: 'write' }),
+    'an answer for tokens': (step) =>
+      work(
+        async () => step({ kind: 'answer', body: '{}', charge: perByte(5), onCharged: async () => step(undefined) }),
+        {
+          load: { subjects: [{ name: 'window of the model', limits: TWO }], window: null, tokens: 100, upstreams: [] },
+        },
+      ),
+    'a failure that is owed': (step) =>
+      work(async () => step({ kind: 'failed', failure: NO_PAYMENTS, didNothing: true, owed: perByte(5) })),
+    'a refusal': (step) =>
+      work(async () => ({ kind: 'answer', body: '{}', charge: perByte(5) }), {
+        quote: { maxCost: micros(1_000_000_000), version: 'test', fixed: true },
+        explainRefusal: async (problem) => step(problem),
+      }),
+    'a stream': (step) =>
+      work(
+        async (open) => {
+          const result = byBytes(step(open), file(40))
+          if (result.kind !== 'stream') throw new Error(result.kind)
+          return { ...result, open: () => step(result).open() }
+        },
+        {
+          streams: true,
+          load: { subjects: [{ name: 'window of streams', limits: TWO }], window: null, tokens: 100, upstreams: [] },
+        },
+      ),
+  }
+
+  for (const [kind, made] of Object.entries(KINDS))
+    test.each([null, 'key'])(
+      `a fault in any step of ${kind} leaves no hold, slot, token, key or listener (key: %p)`,
+      async (key) => {
+        const { core } = gateway
+        let left = 0
+        let steps = 0
+        const step = <T>(next: T): T => {
+          steps++
+          if (--left === 0) throw new Error('a fault')
+          return next
+        }
+        /** Throws before the method runs. What gives back is left alone: a fault there would be a leak by itself. */
+        const faulty = <T extends object>(whole: T): T =>
+          new Proxy(whole, {
+            get(target, name) {
+              const value = Reflect.get(target, name, target)
+              if (typeof value !== 'function' || GIVES_BACK.has(String(name))) return value
+              return (...given: unknown[]) => value.apply(target, step(given))
+            },
+          })
+        const openCalls = new OpenCalls()
+        deps = {
+          ...deps,
+          decisions: new LocalDecisions({
+            limiter: faulty(core.limiter),
+            ledger: faulty(core.ledger),
+            drains: faulty(new Drains()),
+            charges: core.charges,
+          }),
+          idempotency: new Idempotency(faulty(core.stores.idempotencyRecords), gateway.clock, faulty(core.ledger)),
+          openCalls: faulty(openCalls),
+        }
+        let faults = 0
+        for (let at = 1; at <= steps + 1; at++) {
+          const [spent] = await money()
+          const listeners = new Set<unknown>()
+          hangUp = new AbortController()
+          countListeners(hangUp.signal, listeners)
+          steps = 0
+          left = at
+          const options = { maxPrice: null, quote: false, idempotencyKey: key && `${kind} ${at}` }
+          const call = { authenticated: await authenticated(), options, hangUp: hangUp.signal, takesSlot: true }
+          const once = async () => {
+            const outcome = await runPaidCall(deps, call, () => step(ok(made(step))))
+            if (outcome.kind === 'streaming') await new Response(outcome.body).bytes().catch(() => undefined)
+            return codeOf(outcome)
+          }
+          const ended = await once().catch((error: Error) => error.message)
+          if (ended === 'a fault') faults++
+          left = 0
+          const [now = 0, held] = await money()
+          const readings = core.limiter.read(
+            ['window of the model', 'window of streams'].map((name) => ({ name, limits: TWO })),
+          )
+          expect([held, await slots(), openCalls.count, listeners.size]).toEqual([0, 0, 0, 0])
+          // A call that ended by a fault counts no tokens; one that was charged counts none here either.
+          expect(readings.tokens.remaining).toBe(TWO.tpm)
+          expect(now - (spent ?? 0)).toBeLessThanOrEqual(40)
+          // A repeat does not wait for a call that is over.
+          if (key === null) continue
+          const repeated = await run(
+            made((next) => next),
+            `${kind} ${at}`,
+          )
+          if (repeated.kind === 'streaming') await new Response(repeated.body).bytes()
+        }
+        expect(faults).toBeGreaterThan(3)
+      },
+    )
 })
+
+const GIVES_BACK: ReadonlySet<string> = new Set(['release', 'finish', 'giveBack', 'end', 'free', 'delete', 'read'])
+
+/** Collects the listeners of a signal that were not removed. */
+function countListeners(signal: AbortSignal, listeners: Set<unknown>): void {
+  const add = signal.addEventListener.bind(signal)
+  const remove = signal.removeEventListener.bind(signal)
+  signal.addEventListener = (
+    type: string,
+    listener: EventListenerOrEventListenerObject,
+    options?: AddEventListenerOptions,
+  ) => {
+    listeners.add(listener)
+    add(type, listener, options)
+  }
+  signal.removeEventListener = (type: string, listener: EventListenerOrEventListenerObject) => {
+    listeners.delete(listener)
+    remove(type, listener)
+  }
+}

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { MemoryWindows } from '../../server/adapters/stores/memory/windows'
 import { Limiter, minuteOf, type Readings, type Subject, type Ticket } from '../../server/core/limits/limiter'
+import { err } from '../../server/core/result'
 
 const LIMITS = { rpm: 7, tpm: 50, concurrency: 3 }
 const NAMES = ['a', 'b', 'c'] as const
@@ -28,9 +29,9 @@ function entered(limiter: Limiter, subjects: readonly Subject[], tokens: number)
   const call = limiter.enter(subjects)
   if (!call.ok) return call
   const reserved = call.value.reserve(subjects, tokens)
-  if (reserved.ok) return call
+  if (reserved === null) return call
   call.value.finish(0)
-  return reserved
+  return err(reserved)
 }
 
 describe('the limiter, whatever is taken and given back in whatever order', () => {
@@ -63,8 +64,9 @@ describe('the limiter, whatever is taken and given back in whatever order', () =
           if (act.do === 'time') continue
           if (act.do === 'count') {
             const before = read()
-            const result = limiter.countRequest(act.which.map(subject))
-            if (result.ok) for (const name of act.which) expect(++of(name).requests).toBeLessThanOrEqual(LIMITS.rpm)
+            const refusal = limiter.countRequest(act.which.map(subject))
+            if (refusal === null)
+              for (const name of act.which) expect(++of(name).requests).toBeLessThanOrEqual(LIMITS.rpm)
             else {
               expect(act.which.some((name) => of(name).requests === LIMITS.rpm)).toBe(true)
               expect(read()).toEqual(before)

@@ -21,8 +21,7 @@ import {
 } from '../../jobs/money-checks'
 import { startIdempotencyPruning } from '../../jobs/retention'
 import type { Log } from '../../log'
-import { balanceFunding } from '../../pipeline/funding/balance'
-import { offering, paymentFunding, paymentRequired } from '../../pipeline/funding/payment'
+import { PaymentFunding } from '../../pipeline/funding/payment'
 import { Idempotency } from '../../pipeline/idempotency/idempotency'
 import { composePayments } from './payments'
 import { composeTopUps } from './top-ups'
@@ -101,12 +100,7 @@ export async function composeBilling(config: Config, parts: Parts) {
     },
     /** For the pipeline. */
     paying: {
-      /** The payer: the key's balance, a per-request payment, or none, which results in a 402 with offers. */
-      funding: {
-        balance: offering(balanceFunding(ledger), payments),
-        payment: paymentFunding(payments, limiter),
-        none: offering(paymentRequired, payments),
-      },
+      funding: new PaymentFunding(payments, limiter),
       idempotency: new Idempotency(records, clock, ledger),
     },
     async close() {

@@ -176,7 +176,7 @@ export interface HoldStore {
 /** Micro-USD to add to the counters. */
 export interface Correction extends Readonly<Record<BalancePart, number>> {
   readonly account: AccountId
-  readonly spent?: { readonly poolId: PoolId; readonly amount: number; readonly since?: number } | undefined
+  readonly spent?: { readonly poolId: PoolId; readonly amount: number; readonly since?: number | undefined } | undefined
 }
 
 /** The balance of an account, as the tables have it. */

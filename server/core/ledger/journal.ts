@@ -27,20 +27,22 @@ export interface JournalRecord {
   /** A recorded call whose charge this record reverses. */
   readonly undoes?: CallRecord
   readonly entries: readonly LedgerEntry[]
-  readonly change?: AccountChange
+  readonly change?: AccountChange | undefined
   /** Makes a hold durable, or updates what it would be charged for. */
   readonly keeps?: DurableHold
   /** The durable hold that this record ends. */
-  readonly ends?: RequestId
+  readonly ends?: RequestId | undefined
   /** The response that this charge paid for, for repeats of the request. A record that undoes the call deletes it. */
-  readonly kept?: IdempotencyRecord
+  readonly kept?: IdempotencyRecord | undefined
   /** `since`: when the period of the pool's budget began to which the call belongs. `parent`: a pool in which the amount counts too. */
-  readonly spent?: {
-    readonly poolId: PoolId
-    readonly amount: number
-    readonly since?: number
-    readonly parent?: PoolId
-  }
+  readonly spent?:
+    | {
+        readonly poolId: PoolId
+        readonly amount: number
+        readonly since?: number | undefined
+        readonly parent?: PoolId | undefined
+      }
+    | undefined
   /** The stuck record that an operator decided with this one: it is removed. */
   readonly settles?: StuckId
 }

@@ -8,9 +8,20 @@ import { err, ok, type Result } from '../result'
 import type { CallRecord } from '../usage/call-record'
 import type { Booked, Bookings } from './bookings'
 import type { LedgerAccount, LedgerEntry } from './entry'
-import type { Balance, BudgetWindow, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
+import type {
+  Balance,
+  BudgetWindow,
+  FixedHold,
+  Hold,
+  HoldRefusal,
+  HoldRequest,
+  HoldStore,
+  SettleRefusal,
+  Split,
+} from './hold'
 import {
   type AccountOpening,
+  type AppendOutcome,
   appended,
   type DurableHold,
   type GroupFate,
@@ -46,7 +57,7 @@ interface UndecidedCharge {
   /** When the call began. */
   readonly at: number
   /** When the period of the pool's budget began to which the call belongs. */
-  readonly since?: number
+  readonly since?: number | undefined
 }
 
 /** `already_booked`: this charge was refunded before. */
@@ -128,18 +139,33 @@ export class Ledger {
    * Turns a hold into a charge, at most once per request. Repeating it with the same amount returns the same result. `overrun`: the
    * cost above the hold, which the gateway bears. `kept`: the response to store in the same commit.
    */
-  async capture(
+  capture(
     amount: Money,
     call: CallRecord,
     overrun = ZERO,
     answer?: IdempotencyRecord,
   ): Promise<Result<Settlement, CaptureRefusal>> {
-    const fixed = this.holds.fix(call.id, amount)
-    if (!fixed.ok) return fixed
-    if (!fixed.value.first) return ok({ request: call.id, amount })
-    const { hold, split, periodStart } = fixed.value
-    const charge = this.charge(hold, split, call, overrun, periodStart)
-    const outcome = await appended(this.journal, answer ? { ...charge, kept: answer } : charge)
+    // The group's commit calls back: no frame waits in between.
+    return new Promise((resolve, reject) => {
+      const fixed = this.holds.fix(call.id, amount)
+      if (!fixed.ok) return resolve(fixed)
+      if (!fixed.value.first) return resolve(ok({ request: call.id, amount }))
+      this.journal.append(this.charge(fixed.value, call, overrun, answer), (outcome) => {
+        try {
+          resolve(this.ended(fixed.value, amount, call, outcome))
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
+  }
+
+  private ended(
+    { hold, split, periodStart }: FixedHold,
+    amount: Money,
+    call: CallRecord,
+    outcome: AppendOutcome,
+  ): Result<Settlement, CaptureRefusal> {
     if (outcome.kind === 'committed') {
       this.holds.captured(call.id)
       this.durable.delete(call.id)
@@ -152,9 +178,7 @@ export class Ledger {
     }
     this.undecided.add(call.id)
     const { account, pool, parent, at } = hold
-    const since = periodStart === undefined ? {} : { since: periodStart }
-    const undecided = { account, pool, parent, at, split, call, ...since }
-    void this.endUnknown(undecided, outcome.fate)
+    void this.endUnknown({ account, pool, parent, at, split, call, since: periodStart }, outcome.fate)
     return err('outcome_unknown')
   }
 
@@ -258,15 +282,26 @@ export class Ledger {
     return this.holds.budget(pool, this.clock.now())
   }
 
-  private charge(hold: Hold, split: Split, call: CallRecord, overrun: Money, since?: number): JournalRecord {
+  private charge(
+    { hold, split, periodStart }: FixedHold,
+    call: CallRecord,
+    overrun: Money,
+    answer: IdempotencyRecord | undefined,
+  ): JournalRecord {
+    const { account, pool, parent } = hold
     const amount = split.credit + split.paid
-    const entries = this.entries('charge', hold.account, split, call, call.operation)
-    if (overrun > 0) entries.push(this.overrun(hold.account, overrun, call))
-    const ends = this.durable.has(call.id) ? { ends: call.id } : null
-    if (amount <= 0) return { call, ...ends, entries }
-    const change = { accountId: hold.account, credit: -split.credit, paid: -split.paid, toppedUp: 0 }
-    const spent = hold.pool ? { spent: spentFrom(hold.pool, hold.parent, amount, since) } : null
-    return { call, ...ends, entries, change, ...spent }
+    const entries = this.entries('charge', account, split, call, call.operation)
+    if (overrun > 0) entries.push(this.overrun(account, overrun, call))
+    const isMoved = amount > 0
+    // Members that are undefined are not in the line of the log.
+    return {
+      call,
+      ends: this.durable.has(call.id) ? call.id : undefined,
+      entries,
+      change: isMoved ? { accountId: account, credit: -split.credit, paid: -split.paid, toppedUp: 0 } : undefined,
+      spent: isMoved && pool ? spentFrom(pool, parent, amount, periodStart) : undefined,
+      kept: answer,
+    }
   }
 
   private overrun(account: AccountId, amount: Money, call: CallRecord): LedgerEntry {
@@ -368,7 +403,7 @@ function spentFrom(
   amount: number,
   since: number | undefined,
 ): NonNullable<JournalRecord['spent']> {
-  return { poolId, amount, ...(since !== undefined && { since }), ...(parent && { parent }) }
+  return { poolId, amount, since, parent }
 }
 
 /** The reference under which a charge is given back, so that it is given back once. */

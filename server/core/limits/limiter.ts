@@ -38,20 +38,20 @@ export interface Subject {
   readonly owner?: 'account'
 }
 
-export type TakeResult =
-  | { readonly taken: true; readonly used: readonly WindowUsage[] }
-  | {
-      readonly taken: false
-      readonly used: readonly WindowUsage[]
-      readonly by: { index: number; dimension: Dimension }
-    }
+/** The subject, by its position, and the dimension of a take that a limit does not allow. */
+export interface Exceeded {
+  readonly index: number
+  readonly dimension: Dimension
+}
 
 /** Counts usage per subject and wall-clock minute. It answers at once, so what a call checks and takes is one step. */
 export interface WindowStore {
-  /** Takes the cost from each subject, or nothing from any. A cost of zero is never refused and serves to read a window. */
-  takeAll(subjects: readonly Subject[], cost: WindowUsage, minute: number): TakeResult
+  /** Takes the cost from each subject, or nothing from any: then returns which limit it would exceed. A cost of zero is never refused. */
+  takeAll(subjects: readonly Subject[], cost: WindowUsage, minute: number): Exceeded | null
+  /** The usage of a subject in `minute`. */
+  read(subject: string, minute: number): WindowUsage
   /** Adds to the usage of `minute`; a negative change gives back. Ignores tokens of a past minute. */
-  adjust(subject: string, change: WindowUsage, minute: number): WindowUsage
+  adjust(subject: string, change: WindowUsage, minute: number): void
 }
 
 /** The content of the limit headers (spec 8). */
@@ -77,18 +77,13 @@ export interface LimitRefusal {
 
 /** A concurrency slot and its reserved tokens, held for the duration of one call. */
 export interface Ticket {
-  /** The windows after this slot was taken. */
-  readonly readings: Readings
-  /** Reserves the estimated tokens. If a limit does not allow it, reserves none. */
-  reserve(subjects: readonly Subject[], estimatedTokens: number): Taking
+  /** Reserves the estimated tokens, once. If a limit does not allow it, reserves none and returns the refusal. */
+  reserve(subjects: readonly Subject[], estimatedTokens: number): LimitRefusal | null
   /** Registers something to release together with the slot. */
   with(release: () => void): void
   /** Releases the slot and corrects the tokens to the actual number. Idempotent. */
   finish(actualTokens: number): void
 }
-
-/** The outcome of a take: the windows after it, or why nothing was taken. */
-type Taking = Result<Readings, LimitRefusal>
 
 const ONE_REQUEST: WindowUsage = { ...NOTHING, requests: 1 }
 const ONE_SLOT: WindowUsage = { ...NOTHING, slots: 1 }
@@ -107,21 +102,20 @@ export class Limiter {
     this.clock = clock
   }
 
-  /** Counts a request against every subject, or against none if one has reached its limit. */
-  countRequest(subjects: readonly Subject[]): Taking {
+  /** Counts a request against every subject, or against none if one has reached its limit: then returns the refusal. */
+  countRequest(subjects: readonly Subject[]): LimitRefusal | null {
     return take(this.windows, subjects, ONE_REQUEST, this.clock.now())
   }
 
   /** Reads the windows without taking anything. */
   read(subjects: readonly Subject[]): Readings {
-    const now = this.clock.now()
-    return readings(subjects, this.windows.takeAll(subjects, NOTHING, minuteOf(now)).used, now)
+    return readings(this.windows, subjects, this.clock.now())
   }
 
   /** Takes a concurrency slot for a streaming or long-running call. Its tokens are reserved later, once they are known. */
   enter(subjects: readonly Subject[]): Result<Ticket, LimitRefusal> {
-    const taken = take(this.windows, subjects, ONE_SLOT, this.clock.now())
-    return taken.ok ? ok(new Slot(this.windows, this.clock, subjects, taken.value)) : taken
+    const refusal = take(this.windows, subjects, ONE_SLOT, this.clock.now())
+    return refusal ? err(refusal) : ok(new Slot(this.windows, this.clock, subjects))
   }
 
   /** Gives back one request that was counted at `at`. */
@@ -136,87 +130,84 @@ export function requestUnits({ cost, limits }: Subject): number {
   return cost === undefined ? 1 : Math.min(cost, limits.rpm)
 }
 
-interface ReservedTokens {
-  readonly subjects: readonly Subject[]
-  readonly tokens: number
-  readonly minute: number
-}
-
-const NO_TOKENS: readonly ReservedTokens[] = []
+const NO_SUBJECTS: readonly Subject[] = []
 
 class Slot implements Ticket {
-  readonly readings: Readings
   private readonly windows: WindowStore
   private readonly clock: Clock
   private readonly subjects: readonly Subject[]
-  private reserved = NO_TOKENS
-  private releases: readonly (() => void)[] = []
+  /** Those in whose windows tokens are reserved, since when. */
+  private reserved = NO_SUBJECTS
+  private tokens = 0
+  private minute = 0
+  private releases: (() => void)[] | null = null
   private isOpen = true
 
-  constructor(windows: WindowStore, clock: Clock, subjects: readonly Subject[], readings: Readings) {
+  constructor(windows: WindowStore, clock: Clock, subjects: readonly Subject[]) {
     this.windows = windows
     this.clock = clock
     this.subjects = subjects
-    this.readings = readings
   }
 
   with(release: () => void): void {
-    this.releases = [...this.releases, release]
+    if (this.releases) this.releases.push(release)
+    else this.releases = [release]
   }
 
-  reserve(counted: readonly Subject[], tokens: number): Taking {
+  reserve(subjects: readonly Subject[], tokens: number): LimitRefusal | null {
+    if (this.reserved !== NO_SUBJECTS) throw new Error('the tokens of this call are reserved already')
     const now = this.clock.now()
-    const taken = take(this.windows, counted, { ...NOTHING, tokens }, now)
-    if (taken.ok) this.reserved = [...this.reserved, { subjects: counted, tokens, minute: minuteOf(now) }]
-    return taken
+    const refusal = take(this.windows, subjects, { requests: 0, tokens, slots: 0 }, now)
+    if (refusal) return refusal
+    this.reserved = subjects
+    this.tokens = tokens
+    this.minute = minuteOf(now)
+    return null
   }
 
   finish(actualTokens: number): void {
     if (!this.isOpen) return
     this.isOpen = false
-    for (const release of this.releases) release()
-    for (const { subjects, tokens, minute } of this.reserved)
-      for (const { name } of subjects) this.windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute)
+    for (const release of this.releases ?? []) release()
+    if (actualTokens !== this.tokens) {
+      const correction = { requests: 0, tokens: actualTokens - this.tokens, slots: 0 }
+      for (const { name } of this.reserved) this.windows.adjust(name, correction, this.minute)
+    }
     for (const { name } of this.subjects) this.windows.adjust(name, SLOT_BACK, 0)
   }
 }
 
-function take(windows: WindowStore, subjects: readonly Subject[], cost: WindowUsage, now: number): Taking {
-  const result = windows.takeAll(subjects, cost, minuteOf(now))
-  const left = readings(subjects, result.used, now)
-  if (result.taken) return ok(left)
-  const { index, dimension } = result.by
-  return err({
+function take(windows: WindowStore, subjects: readonly Subject[], cost: WindowUsage, now: number): LimitRefusal | null {
+  const exceeded = windows.takeAll(subjects, cost, minuteOf(now))
+  if (exceeded === null) return null
+  const { index, dimension } = exceeded
+  return {
     subject: subjects[index],
     dimension,
     retryAfterSeconds: dimension === 'slots' ? 1 : secondsToReset(now),
-    readings: left,
-  })
+    readings: readings(windows, subjects, now),
+  }
 }
 
 /** The readings for the limit headers: of several windows, the one with the least remaining (spec D9). */
-function readings(subjects: readonly Subject[], used: readonly WindowUsage[], now: number): Readings {
+function readings(windows: WindowStore, subjects: readonly Subject[], now: number): Readings {
+  const minute = minuteOf(now)
   const reset = resetSeconds(now)
-  return {
-    requests: tightest(subjects, used, { cap: 'rpm', dimension: 'requests', reset }),
-    tokens: tightest(subjects, used, { cap: 'tpm', dimension: 'tokens', reset }),
-    concurrency: tightest(subjects, used, { cap: 'concurrency', dimension: 'slots', reset }),
+  const requests = { limit: 0, remaining: Number.POSITIVE_INFINITY, reset }
+  const tokens = { limit: 0, remaining: Number.POSITIVE_INFINITY, reset }
+  const concurrency = { limit: 0, remaining: Number.POSITIVE_INFINITY }
+  for (const { name, limits } of subjects) {
+    const used = windows.read(name, minute)
+    tighten(requests, limits.rpm, used.requests)
+    tighten(tokens, limits.tpm, used.tokens)
+    tighten(concurrency, limits.concurrency, used.slots)
   }
+  return { requests, tokens, concurrency }
 }
 
-function tightest(
-  subjects: readonly Subject[],
-  used: readonly WindowUsage[],
-  { cap, dimension, reset }: { readonly cap: keyof Limits; readonly dimension: Dimension; readonly reset: number },
-): Reading {
-  let limit = 0
-  let remaining = Number.POSITIVE_INFINITY
-  for (let i = 0; i < subjects.length; i++) {
-    const own = subjects[i]?.limits[cap] ?? 0
-    const left = Math.max(0, own - (used[i]?.[dimension] ?? 0))
-    if (left >= remaining) continue
-    limit = own
-    remaining = left
-  }
-  return { limit, remaining, reset }
+function tighten(reading: { limit: number; remaining: number }, limit: number, used: number): void {
+  const left = Math.max(0, limit - used)
+  if (left >= reading.remaining) return
+  reading.limit = limit
+  reading.remaining = left
 }

@@ -53,11 +53,11 @@ export class ModelCalls {
     const options = readCallOptions((name) => request.headers.get(name))
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
     const call = { authenticated, options: options.value, hangUp: request.signal, takesSlot: true }
-    const outcome = await runPaidCall(this.pipeline, call, async (slot) => {
+    const outcome = await runPaidCall(this.pipeline, call, async (allowance) => {
       const taken = await readJsonChunks(context, MAX_BODY_BYTES, BODY_DEADLINE_MS)
       if (!taken.ok) return taken
       const { byteLength, giveBack } = taken.value
-      slot?.with(giveBack)
+      allowance.with(giveBack)
       if (byteLength === 0) return err(failure('invalid_request', 'The body is missing. Send a JSON object.'))
       const read = await this.resolved(context, target, await this.bodies.read(target.wire, taken.value, target.path))
       return read.ok ? modelWork(this.deps, this.call(context, target, read.value)) : read

@@ -84,7 +84,7 @@ export class UsageAnswers {
     return {
       currency: 'USD',
       account_balance_micros_usd: caller.kind === 'key' ? null : balance.posted,
-      available_balance_micros_usd: (await spendable(ledger, { caller })) ?? ZERO,
+      available_balance_micros_usd: (await spendable(ledger, { caller }, true)) ?? ZERO,
       api_key: {
         unlimited: pool.remaining === null,
         remaining_micros_usd: pool.remaining,

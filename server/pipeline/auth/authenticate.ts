@@ -55,8 +55,8 @@ function admit(
   if (incoming.route.kind === 'unmatched')
     return refuse(incoming, caller, incoming.route.failure, auth.limiter.read(subjects))
   if (paymentInBody(incoming)) return admitUnread(auth, incoming, subjects)
-  const counted = auth.limiter.countRequest(subjects)
-  const readings = counted.ok ? counted.value : counted.error.readings
+  const overLimit = auth.limiter.countRequest(subjects)
+  const readings = overLimit ? overLimit.readings : auth.limiter.read(subjects)
   if (caller.kind !== 'anonymous') {
     noteUse(auth, caller, incoming)
     const problem =
@@ -64,7 +64,7 @@ function admit(
       (caller.kind === 'key' ? keyProblem(caller.key, incoming) : scopeProblem(caller, incoming.route))
     if (problem) return refuse(incoming, caller, problem, readings)
   }
-  if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), readings)
+  if (overLimit) return refuse(incoming, caller, limitFailure(overLimit, caller), readings)
   if (refused) return refuse(incoming, caller, refused, readings)
   return ok({ incoming, caller, subjects, readings })
 }
@@ -76,8 +76,8 @@ function admitUnread(
   subjects: readonly Subject[],
 ): Result<AuthenticatedCall, Refused> {
   const caller = { kind: 'anonymous' } as const
-  const counted = limiter.countRequest([visits(incoming.address, visitorLimits, 1)])
-  if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), counted.error.readings)
+  const overLimit = limiter.countRequest([visits(incoming.address, visitorLimits, 1)])
+  if (overLimit) return refuse(incoming, caller, limitFailure(overLimit, caller), overLimit.readings)
   return ok({ incoming, caller, subjects, readings: limiter.read(subjects) })
 }
 
@@ -105,8 +105,8 @@ export function reauthorize(
   if (problem) return refuse(incoming, caller, problem, authenticated.readings)
   const all = withOverride(auth, subjects, incoming, caller)
   if (all.length === subjects.length) return ok({ ...authenticated, incoming })
-  const counted = auth.limiter.countRequest(all.slice(subjects.length))
-  if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), counted.error.readings)
+  const overLimit = auth.limiter.countRequest(all.slice(subjects.length))
+  if (overLimit) return refuse(incoming, caller, limitFailure(overLimit, caller), overLimit.readings)
   return ok({ ...authenticated, incoming, subjects: all })
 }
 

@@ -9,7 +9,7 @@ import type { Payments, Purchase } from '../../core/payments/payments'
 import { mayOfferAgain, type PaymentRefusal } from '../../core/payments/refusal'
 import { err, ok, type Result } from '../../core/result'
 import { isUnavailable } from '../../core/unavailable'
-import type { AuthenticatedCall } from '../call'
+import type { AuthenticatedCall, Quote } from '../call'
 import type { Captured } from '../work'
 import type { Funding, Priced, Reservation } from './funding'
 
@@ -24,45 +24,35 @@ const RETRY_AFTER_SECONDS = {
  * Pays for one call with a payment of its own (spec 5.3): the credential is validated and claimed before the upstream is called,
  * and settled when the answer has arrived. If the upstream fails, no money moves and the credential stays usable.
  */
-export function paymentFunding(payments: Payments, limiter: Limiter): Funding {
-  return {
-    async reserve(work, authenticated) {
-      const { credential } = authenticated.incoming
-      if (credential.kind !== 'payment') throw new Error('payment funding got a call without a payment credential')
-      const what = purchaseOf(work, authenticated)
-      const begun = await payments.begin(what, credential.shown)
-      if (!begun.ok) return err(await refused(payments, what, begun.error))
-      // A settled payment does not count in the window of its address (spec D9). An attempt that did not settle does.
-      const onPaid = () => limiter.giveBack(authenticated.subjects, authenticated.incoming.at)
-      return ok(reservation(payments, what, begun.value, onPaid))
-    },
-  }
-}
+export class PaymentFunding implements Funding {
+  private readonly payments: Payments
+  private readonly limiter: Pick<Limiter, 'giveBack'>
 
-/** Adds payment challenges to each 402 of a payable operation, both for callers without a credential and for keys that cannot pay. */
-export function offering(funding: Funding, payments: Payments): Funding {
-  return {
-    reserve(work, authenticated) {
-      const reserving = funding.reserve(work, authenticated)
-      const isDone = !(reserving instanceof Promise) && reserving.ok
-      return isDone ? reserving : offered(payments, work, authenticated, reserving)
-    },
+  constructor(payments: Payments, limiter: Pick<Limiter, 'giveBack'>) {
+    this.payments = payments
+    this.limiter = limiter
   }
-}
 
-async function offered(
-  payments: Payments,
-  work: Priced,
-  authenticated: AuthenticatedCall,
-  reserving: ReturnType<Funding['reserve']>,
-): Promise<Result<Reservation, Failure>> {
-  const reserved = await reserving
-  const { route } = authenticated.incoming
-  // Other failures must not offer a payment.
-  if (reserved.ok || !LACKS_MONEY.has(reserved.error.code)) return reserved
-  if (!work.quote.fixed && work.quote.minCost === undefined) return reserved
-  if (route.kind !== 'priced' || !route.payable) return reserved
-  return err(await withOffers(payments, purchaseOf(work, authenticated), reserved.error))
+  async reserve(work: Priced, authenticated: AuthenticatedCall): Promise<Result<Reservation, Failure>> {
+    const { credential, at } = authenticated.incoming
+    if (credential.kind !== 'payment') return err(await this.offered(paymentRequired(work.quote), work, authenticated))
+    const what = purchaseOf(work, authenticated)
+    const begun = await this.payments.begin(what, credential.shown)
+    if (!begun.ok) return err(await refused(this.payments, what, begun.error))
+    // A settled payment does not count in the window of its address (spec D9). An attempt that did not settle does.
+    const onPaid = () => this.limiter.giveBack(authenticated.subjects, at)
+    return ok(reservation(this.payments, what, begun.value, onPaid))
+  }
+
+  /** Offers payments for a payable operation, both to callers without a credential and to keys that cannot pay. */
+  async offered(problem: Failure, work: Priced, authenticated: AuthenticatedCall): Promise<Failure> {
+    const { route } = authenticated.incoming
+    const { fixed, minCost } = work.quote
+    // Other failures must not offer a payment.
+    const isPayable = route.kind === 'priced' && route.payable === true && (fixed || minCost !== undefined)
+    if (!isPayable || !LACKS_MONEY.has(problem.code)) return problem
+    return withOffers(this.payments, purchaseOf(work, authenticated), problem)
+  }
 }
 
 /** The refusals that a payment of its own would cure. */
@@ -98,7 +88,6 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
     undeliveredAnswer: payment.undeliveredAnswer,
     isPaid: payment.isPaid,
     async capture({ amount, delivery, upstreamCost }): Promise<Result<Captured, Failure>> {
-      if (!delivery) throw new Error('a payment capture needs the answer that it buys')
       // An answer kept for the payer is sent again as JSON.
       const isJsonAnswer = (delivery.headers['content-type'] ?? 'application/json').startsWith('application/json')
       const answer = isJsonAnswer ? keepable(delivery.body) : null
@@ -151,15 +140,11 @@ async function withOffers(payments: Payments, what: Purchase, problem: Failure):
   return { ...problem, message, offers }
 }
 
-/** Refuses every call with a 402 that names the price. Where payment methods are offered, `offering` adds their challenges. */
-export const paymentRequired: Funding = {
-  reserve({ quote: { maxCost, fixed } }) {
-    return err(
-      failure(
-        'payment_required',
-        `This request costs ${fixed ? '' : 'at most '}${formatUsd(maxCost)} USD. Send an API key (Authorization: Bearer <API_KEY>) that draws on a prepaid balance.`,
-        fixed ? { price: maxCost } : {},
-      ),
-    )
-  },
+/** Names the price to a caller without a credential. */
+function paymentRequired({ maxCost, fixed }: Quote): Failure {
+  return failure(
+    'payment_required',
+    `This request costs ${fixed ? '' : 'at most '}${formatUsd(maxCost)} USD. Send an API key (Authorization: Bearer <API_KEY>) that draws on a prepaid balance.`,
+    fixed ? { price: maxCost } : {},
+  )
 }

@@ -1,7 +1,6 @@
 import type { ModelOperationName } from '../../core/catalog/operation'
 import type { Clock } from '../../core/clock'
 import type { Failure } from '../../core/failure'
-import type { Ledger } from '../../core/ledger/ledger'
 import type { Subject } from '../../core/limits/limiter'
 import type { Model } from '../../core/models/model'
 import type { ModelCatalog } from '../../core/models/model-catalog'
@@ -9,6 +8,7 @@ import type { Money } from '../../core/money'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import type { ChargeLine } from '../../core/usage/call-record'
 import type { AuthenticatedCall } from '../call'
+import type { Decisions } from '../decisions'
 import type { StreamDeps } from '../stream'
 import type { InputTokens } from './input-tokens'
 import type { ItemMemory } from './item-memory'
@@ -19,7 +19,7 @@ import type { ModelWire, WirePath } from './wires/model-wire'
 export interface ModelDeps extends StreamDeps {
   readonly catalog: ModelCatalog
   readonly backend: ModelBackend
-  readonly ledger: Ledger
+  readonly decisions: Pick<Decisions, 'spendable'>
   readonly clock: Clock
   readonly inputs: InputTokens
   readonly items: ItemMemory

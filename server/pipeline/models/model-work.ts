@@ -4,11 +4,10 @@ import { isJson } from '../../core/json'
 import { isLocal } from '../../core/models/model'
 import { maxTokenCost } from '../../core/models/token-price'
 import { isUnitPrice, tokenPriceOf } from '../../core/models/unit-price'
-import { type Money, micros, min } from '../../core/money'
+import type { Money } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { accountOf } from '../record-call'
-import { spendable } from '../spendable'
 import { type StreamSale, settledStream } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
 import { rememberItems, responseOfBody, responseOfEnding } from './item-references'
@@ -211,31 +210,21 @@ function modelStream(
 
 /** Adds the largest affordable output cap to a refusal for lack of money. Other failures are returned unchanged. */
 async function withFittingCap(
-  deps: Pick<ModelDeps, 'ledger' | 'creditBuysPaid'>,
+  deps: Pick<ModelDeps, 'decisions' | 'creditBuysPaid'>,
   validated: Pick<ValidatedCall, 'call' | 'request' | 'model' | 'cap' | 'bounds'>,
   problem: Failure,
 ): Promise<Failure> {
   if (problem.code !== 'insufficient_balance' && problem.code !== 'insufficient_api_key_balance') return problem
   if (isUnitPrice(validated.model.price)) return problem
-  const available = await spendableOn(deps, validated)
+  const { call, model } = validated
+  const creditPays = !model.rechargeRequired || deps.creditBuysPaid
+  const available = await deps.decisions.spendable(call.authenticated, creditPays)
   const cap = available === null ? 0 : largestCap(validated, available)
   const hint =
     cap > 0
       ? `An output cap of at most ${cap} tokens would fit.`
       : 'The input alone costs more than what is left, so no output cap would fit.'
   return { ...problem, message: `${problem.message} ${hint}` }
-}
-
-async function spendableOn(
-  deps: Pick<ModelDeps, 'ledger' | 'creditBuysPaid'>,
-  { call: { authenticated }, model }: Pick<ValidatedCall, 'call' | 'model'>,
-): Promise<Money | null> {
-  const all = await spendable(deps.ledger, authenticated)
-  if (all === null || authenticated.caller.kind === 'anonymous' || !model.rechargeRequired || deps.creditBuysPaid)
-    return all
-  const balance = await deps.ledger.balance(authenticated.caller.account.id)
-  // Existing holds may all be on topped-up money. The cap that is named must fit even then.
-  return balance && min(all, micros(Math.max(0, balance.paid - balance.held)))
 }
 
 /** The largest cap whose maximum cost is within `available`; 0 if there is none. */

@@ -11,8 +11,9 @@ import { ok } from '../../../server/core/result'
 import { NO_TELEMETRY } from '../../../server/core/telemetry/telemetry'
 import { type AuthenticatedCall, type Outcome, quoteOf } from '../../../server/pipeline/call'
 import { Drains } from '../../../server/pipeline/drains'
-import { offering, paymentFunding, paymentRequired } from '../../../server/pipeline/funding/payment'
+import { PaymentFunding } from '../../../server/pipeline/funding/payment'
 import type { Idempotency } from '../../../server/pipeline/idempotency/idempotency'
+import { LocalDecisions } from '../../../server/pipeline/local-decisions'
 import { OpenCalls } from '../../../server/pipeline/open-calls'
 import { runPaidCall } from '../../../server/pipeline/paid-call'
 import { providerWork } from '../../../server/pipeline/provider-work'
@@ -34,8 +35,7 @@ export async function openPaidCalls() {
     pause: async () => undefined,
     onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
   })
-  const payment = paymentFunding(payments, core.limiter)
-  const none = offering(paymentRequired, payments)
+  const funding = new PaymentFunding(payments, core.limiter)
   let window = 1_000_000
 
   const call = async (
@@ -45,8 +45,7 @@ export async function openPaidCalls() {
     const address = parseAddress(from)
     if (!address) throw new Error(from)
     const subjects = [{ name: `payments of ${from}`, limits: { rpm: window, tpm: 1, concurrency: 1 } }]
-    const counted = core.limiter.countRequest(subjects)
-    if (!counted.ok) throw new Error('the window of the address is full')
+    if (core.limiter.countRequest(subjects)) throw new Error('the window of the address is full')
     const authenticated: AuthenticatedCall = {
       incoming: {
         id: makeId('req', clock.now()),
@@ -60,7 +59,7 @@ export async function openPaidCalls() {
       },
       caller: { kind: 'anonymous' },
       subjects,
-      readings: counted.value,
+      readings: core.limiter.read(subjects),
     }
     const input = { q } as InputOf<typeof IMAGE_SEARCH.parameters> // the fixture does not read it
     const deps = {
@@ -69,10 +68,10 @@ export async function openPaidCalls() {
       onTrouble: () => undefined,
       onOverrun: () => undefined,
       telemetry: NO_TELEMETRY,
-      drains: new Drains(),
+      decisions: new LocalDecisions({ ...core, drains: new Drains() }),
       openCalls: new OpenCalls(),
       idempotency: {} as unknown as Idempotency, // no account, no idempotency
-      funding: { balance: paymentRequired, payment, none },
+      funding,
     }
     const work = providerWork(deps, {
       operation: IMAGE_SEARCH,

@@ -1,9 +1,9 @@
 import {
   type Dimension,
+  type Exceeded,
   NOTHING,
   requestUnits,
   type Subject,
-  type TakeResult,
   type WindowStore,
   type WindowUsage,
 } from '../../../core/limits/limiter'
@@ -33,27 +33,33 @@ export class MemoryWindows implements WindowStore {
   private sweptMinute = 0
   private sweeps = 0
 
-  takeAll(subjects: readonly Subject[], cost: WindowUsage, minute: number): TakeResult {
+  takeAll(subjects: readonly Subject[], cost: WindowUsage, minute: number): Exceeded | null {
     this.sweep(minute)
     for (let index = 0; index < subjects.length; index++) {
       const subject = subjects[index] as Subject
       const dimension = exceeded(subject, this.counters.get(subject.name), cost, minute)
-      if (dimension) return { taken: false, used: this.usages(subjects, minute), by: { index, dimension } }
+      if (dimension) return { index, dimension }
     }
     if (cost.requests + cost.tokens + cost.slots > 0) for (const subject of subjects) this.take(subject, cost, minute)
-    return { taken: true, used: this.usages(subjects, minute) }
+    return null
   }
 
-  adjust(subject: string, change: WindowUsage, minute: number): WindowUsage {
+  read(subject: string, minute: number): WindowUsage {
     const counter = this.counters.get(subject)
     if (!counter) return NOTHING
+    counter.used = this.sweeps
+    const window = windowOf(counter, minute)
+    return { requests: window?.requests ?? 0, tokens: window?.tokens ?? 0, slots: counter.slots }
+  }
+
+  adjust(subject: string, change: WindowUsage, minute: number): void {
+    const counter = this.counters.get(subject)
+    if (!counter) return
     counter.slots = Math.max(0, counter.slots + change.slots)
     const window = windowOf(counter, minute)
-    if (window) {
-      window.requests = Math.max(0, window.requests + change.requests)
-      window.tokens = Math.max(0, window.tokens + change.tokens)
-    }
-    return usage(counter, minute)
+    if (!window) return
+    window.requests = Math.max(0, window.requests + change.requests)
+    window.tokens = Math.max(0, window.tokens + change.tokens)
   }
 
   private take(subject: Subject, cost: WindowUsage, minute: number): void {
@@ -63,19 +69,10 @@ export class MemoryWindows implements WindowStore {
       this.counters.set(subject.name, counter)
     }
     const window = windowOf(counter, minute) ?? openWindow(counter, minute)
+    counter.used = this.sweeps
     counter.slots += cost.slots
     window.requests += requestsOf(subject, cost)
     window.tokens += cost.tokens
-  }
-
-  private usages(subjects: readonly Subject[], minute: number): readonly WindowUsage[] {
-    const used: WindowUsage[] = []
-    for (const { name } of subjects) {
-      const counter = this.counters.get(name)
-      if (counter) counter.used = this.sweeps
-      used.push(usage(counter, minute))
-    }
-    return used
   }
 
   /** Once a minute, drops idle counters, so that memory depends on recent callers only. */
@@ -118,10 +115,4 @@ function exceeded(
   if (requests > 0 && (window?.requests ?? 0) + requests > rpm) return 'requests'
   if (cost.tokens > 0 && (window?.tokens ?? 0) + cost.tokens > tpm) return 'tokens'
   return cost.slots > 0 && (counter?.slots ?? 0) + cost.slots > concurrency ? 'slots' : null
-}
-
-function usage(counter: WindowCounter | undefined, minute: number): WindowUsage {
-  if (!counter) return NOTHING
-  const window = windowOf(counter, minute)
-  return { requests: window?.requests ?? 0, tokens: window?.tokens ?? 0, slots: counter.slots }
 }

@@ -56,9 +56,9 @@ export class RequestBudgets {
   }
 
   private take(context: RequestContext, subject: Subject): void {
-    const counted = this.limiter.countRequest([subject])
-    context.readings = counted.ok ? counted.value : counted.error.readings
-    if (!counted.ok) throw new Failed(limitFailure(counted.error, { kind: 'anonymous' }))
+    const overLimit = this.limiter.countRequest([subject])
+    context.readings = overLimit ? overLimit.readings : this.limiter.read([subject])
+    if (overLimit) throw new Failed(limitFailure(overLimit, { kind: 'anonymous' }))
     context.counted = subject
     context.pace = (rows) => this.pace(context, subject, rows)
   }
@@ -67,7 +67,7 @@ export class RequestBudgets {
   private async pace(context: RequestContext, subject: Subject, rows: number): Promise<void> {
     const rest = { ...subject, cost: Math.ceil(rows / ROWS_PER_UNIT) }
     if (rows === 0) return
-    for (let tries = 1; !this.limiter.countRequest([rest]).ok; tries++) {
+    for (let tries = 1; this.limiter.countRequest([rest]) !== null; tries++) {
       if (tries > MAX_RETRIES) throw new Error('the download waited too long for its limit')
       context.allowSilence()
       await Bun.sleep(RETRY_MS)

@@ -1,0 +1,242 @@
+import { isoTime } from '../core/clock'
+import { type Failure, failure, uncharged } from '../core/failure'
+import type { AccountId, PoolId } from '../core/ids'
+import type { BudgetWindow, Hold, HoldRefusal, HoldRequest } from '../core/ledger/hold'
+import type { Ledger } from '../core/ledger/ledger'
+import type { WatchedJournal } from '../core/ledger/watched-journal'
+import type { Limiter, LimitRefusal, Readings, Ticket } from '../core/limits/limiter'
+import { formatUsd, type Money, ZERO } from '../core/money'
+import { err, ok, type Result } from '../core/result'
+import type { CallRecord } from '../core/usage/call-record'
+import { limitFailure } from './auth/authenticate'
+import { type AuthenticatedCall, type Caller, countedOn, type Quote, type RefusedOutcome } from './call'
+import type { Allowance, Capture, Decisions } from './decisions'
+import type { Drain, Drains } from './drains'
+import { accountOf } from './record-call'
+import { spendable } from './spendable'
+import type { Captured, Load, Work } from './work'
+
+interface Deciding {
+  readonly limiter: Limiter
+  readonly ledger: Ledger
+  readonly drains: Drains
+  /** Whether charges can be written. */
+  readonly charges: Pick<WatchedJournal, 'isFailing' | 'recovers'>
+}
+
+/** Decides in this process, which owns the data. */
+export class LocalDecisions implements Decisions {
+  private readonly parts: Deciding
+
+  constructor(parts: Deciding) {
+    this.parts = parts
+  }
+
+  begin(call: AuthenticatedCall, takesSlot: boolean): Result<Allowance, LimitRefusal> {
+    if (!takesSlot) return ok(new LocalAllowance(this.parts, call, null))
+    const entered = this.parts.limiter.enter(call.subjects)
+    return entered.ok ? ok(new LocalAllowance(this.parts, call, entered.value)) : entered
+  }
+
+  spendable(call: Pick<AuthenticatedCall, 'caller'>, creditPays: boolean): Promise<Money | null> {
+    return spendable(this.parts.ledger, call, creditPays)
+  }
+}
+
+class LocalAllowance implements Allowance {
+  isCredit = false
+  drain: Drain | null = null
+  private readonly parts: Deciding
+  private readonly call: AuthenticatedCall
+  private readonly slot: Ticket | null
+  private load: Load | undefined
+  /** The hold to release or capture. */
+  private held: Hold | null = null
+
+  constructor(parts: Deciding, call: AuthenticatedCall, slot: Ticket | null) {
+    this.parts = parts
+    this.call = call
+    this.slot = slot
+  }
+
+  get takesSlot(): boolean {
+    return this.slot !== null
+  }
+
+  with(release: () => void): void {
+    this.slot?.with(release)
+  }
+
+  hold(work: Work, hangUp: AbortSignal): RefusedOutcome | null | Promise<RefusedOutcome | null> {
+    const { incoming, caller } = this.call
+    incoming.trace?.step('admit')
+    const overLimit = work.load ? this.take(work.load, hangUp) : null
+    if (overLimit) return overLimit
+    incoming.trace?.step('hold')
+    if (caller.kind === 'anonymous') throw new Error('an anonymous caller has no balance')
+    const { ledger, charges } = this.parts
+    const isDoubtful =
+      charges.isFailing || (work.needsTopUp !== undefined && (ledger.toppedUp(caller.account.id) ?? ZERO) === 0)
+    const { poolId } = countedOn(caller)
+    const { id: request, at } = incoming
+    const amount = work.quote.maxCost
+    const wanted = { request, account: caller.account.id, pool: poolId, amount, creditPays: work.credit === 'all', at }
+    const holding = isDoubtful ? null : ledger.hold(wanted)
+    if (holding === null || holding instanceof Promise || !holding.ok) return this.holdLater(wanted, work, holding)
+    this.held = holding.value
+    return null
+  }
+
+  readings(): Readings | undefined {
+    return this.slot ? this.parts.limiter.read(this.load?.subjects ?? this.call.subjects) : undefined
+  }
+
+  keep(call: CallRecord): Promise<boolean> {
+    const { held } = this
+    if (held === null) throw new Error('only a call that holds money can be kept')
+    return this.parts.ledger.keep({ hold: held, call })
+  }
+
+  capture({ amount, record, overrun, tokens, answer }: Capture): Promise<Result<Captured, Failure>> {
+    return this.parts.ledger.capture(amount, record, overrun, answer).then((captured) => {
+      if (!captured.ok) return err(NOT_RECORDED)
+      this.held = null
+      this.slot?.finish(tokens)
+      return ok({ cost: amount, receipt: null })
+    })
+  }
+
+  release(tokens: number): Promise<void> | null {
+    const { held } = this
+    this.held = null
+    const released = held === null ? null : this.parts.ledger.release(held.request)
+    this.slot?.finish(tokens)
+    return released
+  }
+
+  /**
+   * A request of the work's own window, its likely tokens, and its place among calls without callers. Refuses an account that has too many calls
+   * running after their callers hung up.
+   */
+  private take(load: Load, hangUp: AbortSignal): RefusedOutcome | null {
+    const { slot, call } = this
+    if (slot === null) return null
+    const { limiter, drains } = this.parts
+    const refusal = load.window && limiter.countRequest([load.window])
+    if (refusal) return refused(limitFailure(refusal, call.caller), limiter.read(load.subjects))
+    const account = accountOf(call)
+    const problem = drains.refusal(account, call.subjects[0]?.limits.concurrency ?? 1, load)
+    if (problem) return refused(problem, limiter.read(load.subjects))
+    const full = slot.reserve(load.subjects, load.tokens)
+    if (full) return refused(limitFailure(full, call.caller), full.readings)
+    const drain = drains.open(account, load, hangUp)
+    slot.with(() => drain.end())
+    this.drain = drain
+    this.load = load
+    return null
+  }
+
+  /** A hold that waits for its counters, for a repayment or for the log, or is refused. */
+  private async holdLater(
+    wanted: HoldRequest & { readonly pool: PoolId },
+    work: Work,
+    holding: ReturnType<Ledger['hold']> | null,
+  ): Promise<RefusedOutcome | null> {
+    const { ledger } = this.parts
+    if (holding === null) {
+      const problem = await this.doubtful(wanted.account, work)
+      if (problem) return this.refused(problem)
+    }
+    const first = await (holding ?? ledger.hold(wanted))
+    this.isCredit = work.credit === 'part' && !first.ok && first.error === 'insufficient_paid_balance'
+    const held = this.isCredit ? await ledger.hold({ ...wanted, creditPays: true }) : first
+    if (held.ok) {
+      this.held = held.value
+      return null
+    }
+    if (held.error !== 'budget_exhausted') return this.refused(refusal(held.error, work.quote, this.call.caller.kind))
+    return this.refused(budgetUsedUp(await ledger.budget(wanted.pool), work.quote, wanted.at))
+  }
+
+  /** Why nothing may be held, if charges failed before or the account must have topped up. */
+  private async doubtful(account: AccountId, { needsTopUp }: Work): Promise<Failure | null> {
+    const { charges, ledger } = this.parts
+    if (charges.isFailing && !(await charges.recovers())) return NOT_CHARGEABLE
+    if (needsTopUp === undefined || ((await ledger.balance(account))?.toppedUp ?? ZERO) > 0) return null
+    return failure(
+      'recharge_required',
+      `${needsTopUp} requires a first top-up. Signup credit pays only for models with "recharge_required": false.`,
+    )
+  }
+
+  private refused(problem: Failure): RefusedOutcome {
+    this.slot?.finish(0)
+    return refused(problem, this.readings())
+  }
+}
+
+function refused(problem: Failure, readings: Readings | undefined): RefusedOutcome {
+  return { kind: 'refused', failure: problem, readings }
+}
+
+/** While the disk is full: what cannot be charged costs the vendor nothing. */
+export const NOT_CHARGEABLE = failure(
+  'service_unavailable',
+  'Charges cannot be recorded at the moment, so this request was not started. Try again.',
+  { retryAfterSeconds: 1 },
+)
+
+const NOT_RECORDED = uncharged('service_unavailable', 'The charge could not be recorded. Try again.', {
+  retryAfterSeconds: 1,
+})
+
+/** A person decides, so a call in the same minute is hardly worth it. */
+const REVIEW_SECONDS = 60
+
+function costOf({ maxCost, fixed }: Quote): string {
+  return `This request costs ${fixed ? '' : 'at most '}${formatUsd(maxCost)} USD`
+}
+
+function budgetUsedUp(window: BudgetWindow | null, quote: Quote, now: number) {
+  // The budget may have been removed since the refusal: then the next call may succeed.
+  const endsAt = window?.endsAt ?? now
+  return failure(
+    'quota_exceeded',
+    `${costOf(quote)}; the key's budget leaves less than that until ${isoTime(endsAt)}.`,
+    { retryAfterSeconds: Math.max(1, Math.ceil((endsAt - now) / 1000)), limitSource: 'key' },
+  )
+}
+
+function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote, caller: Caller['kind']) {
+  const { maxCost, fixed } = quote
+  const cost = costOf(quote)
+  const price = fixed ? { price: maxCost } : {}
+  switch (reason) {
+    case 'pool_exhausted':
+      return failure(
+        'insufficient_api_key_balance',
+        `${cost}; the spending limit of this ${caller} has less than that left. Raise the limit.`,
+        price,
+      )
+    case 'parent_exhausted':
+      return failure(
+        'insufficient_api_key_balance',
+        `${cost}; the spending limit of the app that created this key has less than that left. Raise that limit.`,
+        price,
+      )
+    case 'insufficient_balance':
+      return failure(
+        'insufficient_balance',
+        `${cost}; the account balance is lower than that. Top up the balance.`,
+        price,
+      )
+    case 'account_under_review':
+      return uncharged(
+        'account_under_review',
+        'An earlier charge of this account could not be booked, and the operator of this gateway has to decide about it. Until then its calls are refused.',
+        { retryAfterSeconds: REVIEW_SECONDS },
+      )
+    case 'insufficient_paid_balance':
+      return failure('insufficient_balance', `${cost}; signup credit cannot be used for it. Top up the balance.`, price)
+  }
+}
