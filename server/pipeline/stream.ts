@@ -5,7 +5,7 @@ import type { EndCode } from '../core/usage/call-record'
 import type { AnswerHeaders } from './call'
 import { SHUTTING_DOWN } from './call-upstream'
 import { DeliveredBytes, type Ending } from './idempotency/idempotency'
-import type { Charge, OpenCall } from './work'
+import type { Charge, OpenCall, StoredAnswer } from './work'
 
 /** The longest stream. */
 export const MAX_STREAM_MS = 30 * MINUTE_MS
@@ -18,7 +18,7 @@ const MAX_LAG_MS = 1000
 /** How long the last bytes get to the socket before a caller's connection is cut. */
 const CUT_AFTER_MS = 100
 
-const NONE = new Uint8Array()
+const NONE: Uint8Array = new Uint8Array()
 
 /** Why reading stopped before the upstream ended. */
 type Stopped = 'told_to' | 'late' | 'silent' | 'shutdown'
@@ -113,44 +113,47 @@ export function settledStream(
   source: UpstreamStream,
   sale: StreamSale,
 ): ReadableStream<Uint8Array> {
-  const stream = new SettledStream(deps, open, source, sale)
-  return new ReadableStream<Uint8Array>({
-    start: (controller) => stream.begin(controller),
-    pull: () => stream.pull(),
-    cancel: () => stream.callerGone(),
-  })
+  // The types of the DOM do not include Bun's direct streams.
+  const direct: Bun.DirectUnderlyingSource = new SettledStream(deps, open, source, sale)
+  return new ReadableStream(direct as unknown as UnderlyingDefaultSource<Uint8Array>)
 }
 
-class SettledStream {
+class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
+  readonly type = 'direct'
   private readonly deps: StreamDeps
   private readonly open: OpenCall
   private readonly source: UpstreamStream
   private readonly sale: StreamSale
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>
-  private readonly onGone = () => this.callerGone()
-  private readonly onShutdown = () => this.stop('shutdown')
-  private caller: ReadableStreamDefaultController<Uint8Array> | null = null
+  /** Null until the caller can be sent anything. What came before, a failure, is then `unsent`. */
+  private caller: ReadableStreamDirectController | null = null
+  private unsent = NONE
+  private isClosed = false
+  /** Resolves when the caller got its end. Rejects to cut its connection. */
+  private readonly sent = Promise.withResolvers<void>()
+  private running: Promise<void> | null = null
   private isGone = false
+  /** Pending while the caller's connection is full. */
+  private full: Promise<number> | null = null
+  /** Ends the wait for a full connection. */
+  private goOn: (() => void) | null = null
   /** How far the reader is behind: grows while bytes wait for it, shrinks while it waits for bytes. */
   private lagMs = 0
-  private gaveAt: number
   private stopped: Stopped | null = null
   private isEnding = false
-  /** Ends a stream that lasts too long; after a hang-up, ends the drain. */
-  private deadline: ReturnType<typeof setTimeout>
-  private watchdog: ReturnType<typeof setTimeout>
+  /** Wakes at `endsAt`, or when the upstream was silent for too long. */
+  private timer: ReturnType<typeof setTimeout>
+  /** When the stream has lasted too long; after a hang-up, when its drain has. */
+  private endsAt: number
+  /** When the current read began; null between reads. */
+  private waitingSince: number | null = null
+  private askedAt = 0
   private persisted = 0
   private isPersisting = false
   /** The caller must see that it did not get everything. */
   private isCut = false
-  /** When the current read began; null between reads. */
-  private waitingSince: number | null = null
   /** The bytes sent to the caller, stored under its `Idempotency-Key`; null without one. */
   private readonly given: DeliveredBytes | null
-  /** The current read for the caller. */
-  private pulling: Promise<void> = Promise.resolve()
-  /** Set when the stream goes on without its caller. */
-  private goingOn: Promise<void> | null = null
 
   constructor(deps: StreamDeps, open: OpenCall, source: UpstreamStream, sale: StreamSale) {
     this.deps = deps
@@ -159,53 +162,45 @@ class SettledStream {
     this.sale = sale
     this.reader = source.body.getReader()
     this.given = open.hasKey ? new DeliveredBytes() : null
-    this.gaveAt = deps.clock.now()
-    this.deadline = setTimeout(() => this.tooLong(), deps.longestStreamMs)
-    this.watchdog = setTimeout(() => this.watch(), source.idleMs)
+    this.endsAt = performance.now() + deps.longestStreamMs
+    this.timer = this.nextTimer()
     const { hangUp, shutdown } = open
-    hangUp.addEventListener('abort', this.onGone, { once: true })
-    shutdown.addEventListener('abort', this.onShutdown, { once: true })
-    if (hangUp.aborted) this.onGone()
-    if (shutdown.aborted) this.onShutdown()
+    hangUp.addEventListener('abort', this)
+    shutdown.addEventListener('abort', this)
+    // Once the call is known to stream.
+    if (hangUp.aborted) queueMicrotask(() => this.cancel())
+    if (shutdown.aborted) queueMicrotask(() => this.stop('shutdown'))
   }
 
-  begin(caller: ReadableStreamDefaultController<Uint8Array>): void {
+  handleEvent({ target }: Event): void {
+    if (target === this.open.hangUp) this.cancel()
+    else this.stop('shutdown')
+  }
+
+  /** Sends the caller the whole stream. */
+  pull(caller: ReadableStreamDirectController): Promise<void> {
     this.caller = caller
+    this.give(this.unsent)
+    if (this.isClosed) this.closeCaller()
+    else this.run()
+    return this.sent.promise
   }
 
-  /** Sends the caller the next bytes. */
-  pull(): Promise<void> {
-    if (this.goingOn !== null) return this.goingOn
-    this.lagMs += Math.max(0, this.deps.clock.now() - this.gaveAt)
-    this.pulling = this.next()
-    return this.pulling
-  }
-
-  /** From here on the stream is read without its caller, to its end or its time limit. May be called repeatedly. */
-  callerGone(): void {
+  /** The caller is gone: the stream is read without it, to its end or its time limit. May be called repeatedly. */
+  cancel(): void {
     if (this.isGone || this.isEnding) return
     this.isGone = true
     this.open.drain?.begin()
-    clearTimeout(this.deadline)
-    // With an idempotency key the stream goes on, because a repeat gets the whole answer.
-    const stops = this.open.hasKey ? null : this.sale.stopsWithCaller
-    const ms = stops === 'at once' ? 0 : stops ? LAST_READS_MS : this.source.drainMs
-    this.deadline = setTimeout(() => this.stop(stops ? 'told_to' : 'late'), ms)
-    this.goOn()
+    const stops = this.stopsWithCaller
+    this.endsAt = performance.now() + (stops === 'at once' ? 0 : stops ? LAST_READS_MS : this.source.drainMs)
+    clearTimeout(this.timer)
+    this.timer = this.nextTimer()
+    this.run()
   }
 
-  private goOn(): void {
-    this.goingOn ??= this.pulling.then(async () => {
-      while (!this.isEnding) await this.next()
-    })
-  }
-
-  /** The time limit: the caller gets a failure, and from then on the stream counts as one whose caller hung up. */
-  private tooLong(): void {
-    if (this.isEnding || this.isGone) return
-    this.showFailure(failure('upstream_timeout', 'The response took longer than a stream may last.'))
-    this.closeCaller()
-    this.callerGone()
+  /** With an idempotency key the stream goes on, because a repeat gets the whole answer. */
+  private get stopsWithCaller(): StreamSale['stopsWithCaller'] {
+    return this.open.hasKey ? null : this.sale.stopsWithCaller
   }
 
   private stop(why: Stopped): void {
@@ -213,37 +208,89 @@ class SettledStream {
     this.stopped ??= why
     this.source.close()
     void this.reader.cancel().catch(() => undefined)
-    this.goOn()
+    this.run()
   }
 
-  /** Sends the next bytes, or the end. */
-  private async next(): Promise<void> {
+  /** Begins, or goes on although the caller's connection is full. */
+  private run(): void {
+    this.goOn?.()
+    this.running ??= this.runToEnd().catch(this.sent.reject)
+  }
+
+  /** Reads to the end, settles, and sends the end. */
+  private async runToEnd(): Promise<void> {
     const { meter } = this.sale
-    while (this.stopped === null && !meter.isFull) {
-      this.waitingSince = performance.now()
-      const askedAt = this.deps.clock.now()
-      let next: Uint8Array | null
-      try {
-        const { done, value } = await this.reader.read()
-        if (!done) this.source.check?.(value)
-        next = done ? null : meter.push(value)
-      } catch (error) {
-        this.broke(error)
-        break
-      } finally {
-        this.waitingSince = null
-        this.lagMs = Math.max(0, this.lagMs - Math.max(0, this.deps.clock.now() - askedAt))
+    let isDone = false
+    /** What may pass of the chunk with the stream's own end. */
+    let last: Uint8Array | null = null
+    try {
+      while (!isDone && last === null && this.stopped === null && !meter.isFull) {
+        const reading = this.reader.readMany()
+        const { value, done } = reading instanceof Promise ? await this.waitFor(reading) : reading
+        this.waited()
+        isDone = done
+        last = this.pass(value)
+        if (this.full !== null) await this.caughtUp(this.full)
       }
-      if (this.stopped !== null) break
-      if (next === null) return this.finish(true)
-      if (meter.isComplete && meter.ending.length > 0) return this.finish(true, next)
-      this.persistProgress()
-      if (next.length === 0) continue
-      this.given?.push(next)
-      this.give(next)
-      return
+    } catch (error) {
+      this.waited()
+      this.broke(error)
+      isDone = false
     }
-    return this.finish(false)
+    this.isEnding = true
+    const rest = last ?? this.rest()
+    const { ending, isComplete, hasFailed } = meter
+    const isWhole = (isDone || last !== null) && this.stopped === null && isComplete && !hasFailed
+    if (isWhole) for (const bytes of [rest, ending]) this.given?.push(bytes)
+    const problem = await this.settled(isWhole)
+    // A partial event would swallow the failure event that follows it.
+    if (isWhole || hasFailed) this.give(rest)
+    const shown = problem ?? (isWhole || hasFailed ? null : this.failure())
+    if (shown) this.showFailure(shown)
+    else this.give(ending)
+    this.closeCaller()
+  }
+
+  /** Meters these chunks, and sends the caller what may pass. Returns what may pass of the chunk with the stream's own end, which waits. */
+  private pass(chunks: readonly Uint8Array[]): Uint8Array | null {
+    const { meter } = this.sale
+    for (const chunk of chunks) {
+      this.source.check?.(chunk)
+      const passes = meter.push(chunk)
+      // What arrived before the stop counts, but nobody gets it.
+      if (this.stopped !== null) continue
+      if (meter.isComplete && meter.ending.length > 0) return passes
+      if (passes.length > 0) this.given?.push(passes)
+      this.give(passes)
+      if (meter.isFull) break
+    }
+    this.persistProgress()
+    this.caller?.flush()
+    return null
+  }
+
+  private waitFor<T>(reading: Promise<T>): Promise<T> {
+    this.waitingSince = performance.now()
+    this.askedAt = this.deps.clock.now()
+    return reading
+  }
+
+  private waited(): void {
+    if (this.waitingSince === null) return
+    this.waitingSince = null
+    this.lagMs = Math.max(0, this.lagMs - Math.max(0, this.deps.clock.now() - this.askedAt))
+  }
+
+  /** Waits until the caller's connection has room, or the stream goes on or ends without it. */
+  private async caughtUp(full: Promise<number>): Promise<void> {
+    const since = this.deps.clock.now()
+    const { promise, resolve } = Promise.withResolvers<unknown>()
+    this.goOn = () => resolve(undefined)
+    full.then(resolve, resolve)
+    await promise
+    this.goOn = null
+    this.full = null
+    this.lagMs += Math.max(0, this.deps.clock.now() - since)
   }
 
   private broke(error: unknown): void {
@@ -254,12 +301,9 @@ class SettledStream {
 
   private give(bytes: Uint8Array): void {
     if (this.isGone || bytes.length === 0) return
-    this.gaveAt = this.deps.clock.now()
-    try {
-      this.caller?.enqueue(bytes)
-    } catch {
-      // The caller has canceled it; `callerGone` follows.
-    }
+    if (this.caller === null) this.unsent = bytes
+    const written = this.caller?.write(bytes as Uint8Array<ArrayBuffer>)
+    if (written instanceof Promise) this.full = written
   }
 
   private showFailure(problem: Failure): void {
@@ -269,33 +313,14 @@ class SettledStream {
   }
 
   private closeCaller(): void {
-    // Earlier chunks are on their way to the socket. A cut at once would drop them.
-    if (this.isCut) setTimeout(() => this.quietly((caller) => caller.error()), CUT_AFTER_MS)
-    else this.quietly((caller) => caller.close())
-  }
-
-  private quietly(end: (caller: ReadableStreamDefaultController<Uint8Array>) => void): void {
-    try {
-      if (this.caller) end(this.caller)
-    } catch {
-      // The caller has canceled it.
+    this.isClosed = true
+    if (this.caller === null) return
+    // Earlier bytes are on their way to the socket. A cut at once would drop them.
+    if (this.isCut) setTimeout(this.sent.reject, CUT_AFTER_MS)
+    else {
+      this.caller.close()
+      this.sent.resolve()
     }
-  }
-
-  private async finish(isEnd: boolean, last?: Uint8Array): Promise<void> {
-    this.isEnding = true
-    const { meter } = this.sale
-    const rest = last ?? this.rest()
-    const { ending, isComplete, hasFailed } = meter
-    const isWhole = isEnd && isComplete && !hasFailed
-    if (isWhole) for (const bytes of [rest, ending]) this.given?.push(bytes)
-    const problem = await this.settled(isWhole)
-    // A partial event would swallow the failure event that follows it.
-    if (isWhole || hasFailed) this.give(rest)
-    const shown = problem ?? (isWhole || hasFailed ? null : this.failure())
-    if (shown) this.showFailure(shown)
-    else this.give(ending)
-    this.closeCaller()
   }
 
   /** What the meter still has. A stream that breaks where the meter cannot read it ends like any other that breaks. */
@@ -318,24 +343,35 @@ class SettledStream {
 
   /** Charges or releases. Returns why the charge failed, or null. */
   private async settled(isWhole: boolean): Promise<Failure | null> {
-    clearTimeout(this.deadline)
-    clearTimeout(this.watchdog)
-    this.open.hangUp.removeEventListener('abort', this.onGone)
-    this.open.shutdown.removeEventListener('abort', this.onShutdown)
+    clearTimeout(this.timer)
+    this.open.hangUp.removeEventListener('abort', this)
+    this.open.shutdown.removeEventListener('abort', this)
     this.source.close()
     void this.reader.cancel().catch(() => undefined) // it may have ended by itself
     // After any failure here, repeats that wait for this idempotency key must not wait forever.
     let end: Ending = 'unknown'
     try {
-      const problem = this.isChargeable(isWhole) ? await this.charged(isWhole) : this.uncharged()
-      const nothing = this.sale.isWrite ? 'unknown' : 'nothing'
-      end = problem === 'uncharged' ? nothing : problem ? 'unknown' : 'done'
-      return problem === 'uncharged' ? null : problem
+      if (!this.isChargeable(isWhole)) {
+        const code = this.sale.hasBegun ? 'stream_cut' : 'upstream_error'
+        this.open.note(this.stopped === 'shutdown' ? 'gateway_shutdown' : code, this.failure().message)
+        end = this.sale.isWrite ? 'unknown' : 'nothing'
+        return null
+      }
+      const { isGone, stopped } = this
+      const wasStopped = stopped === 'told_to' || (!isWhole && !isGone)
+      const charging = this.sale.charge({ isWhole, isGone, wasStopped, code: this.code(isWhole) })
+      const charge = charging instanceof Promise ? await charging : charging
+      const captured = await this.open.charge(charge, this.stored(isWhole))
+      if (!captured.ok) return captured.error
+      if (isWhole) this.sale.onCharged?.()
+      end = 'done'
+      return null
     } catch (error) {
       this.deps.onTrouble('stream', reasonOf(error))
       return failure('internal_error', 'The charge could not be recorded.')
     } finally {
-      await this.open.close(end)
+      const closing = this.open.close(end)
+      if (closing !== null) await closing
     }
   }
 
@@ -354,24 +390,10 @@ class SettledStream {
     return this.lagMs > MAX_LAG_MS
   }
 
-  private uncharged(): 'uncharged' {
-    const { message } = this.failure()
-    if (this.stopped === 'shutdown') this.open.note('gateway_shutdown', message)
-    else this.open.note(this.sale.hasBegun ? 'stream_cut' : 'upstream_error', message)
-    return 'uncharged'
-  }
-
-  private async charged(isWhole: boolean): Promise<Failure | null> {
-    const { isGone, stopped, source } = this
-    const code = this.code(isWhole)
-    const wasStopped = stopped === 'told_to' || (!isWhole && !isGone)
-    const charge = await this.sale.charge({ isWhole, isGone, wasStopped, code })
-    const whole = isWhole && this.given
-    const { headers = { 'content-type': source.contentType }, status = 200 } = source.head ?? {}
-    const stored = whole ? { body: whole.whole(), headers, status } : 'cut'
-    const captured = await this.open.charge(charge, stored)
-    if (captured.ok && isWhole) this.sale.onCharged?.()
-    return captured.ok ? null : captured.error
+  private stored(isWhole: boolean): StoredAnswer {
+    if (!isWhole || this.given === null) return 'cut'
+    const { headers = { 'content-type': this.source.contentType }, status = 200 } = this.source.head ?? {}
+    return { body: this.given.whole(), headers, status }
   }
 
   private code(isWhole: boolean): EndCode | null {
@@ -394,16 +416,33 @@ class SettledStream {
     })
   }
 
-  /** Ends a stream whose upstream is silent for too long. Time in which the caller did not read does not count. */
-  private watch(): void {
-    if (this.isEnding) return
-    const waited = this.waitingSince === null ? 0 : performance.now() - this.waitingSince
-    const left = this.source.idleMs - waited
-    if (left > 0) {
-      this.watchdog = setTimeout(() => this.watch(), left)
-      return
-    }
-    this.deps.onTrouble(this.source.upstream, `silent for ${this.source.idleMs} ms`)
-    this.stop('silent')
+  private nextTimer(): ReturnType<typeof setTimeout> {
+    const now = performance.now()
+    return setTimeout(wake, Math.max(0, Math.min(this.endsAt - now, this.silenceLeft(now))), this)
   }
+
+  /** How much longer the upstream may be silent. Time in which the caller did not read does not count. */
+  private silenceLeft(now: number): number {
+    return this.source.idleMs - (this.waitingSince === null ? 0 : now - this.waitingSince)
+  }
+
+  /** Ends a stream whose upstream is silent for too long, or that lasts too long: then it counts as one whose caller hung up. */
+  wake(): void {
+    const now = performance.now()
+    if (this.silenceLeft(now) <= 0) {
+      this.deps.onTrouble(this.source.upstream, `silent for ${this.source.idleMs} ms`)
+      this.stop('silent')
+    } else if (now < this.endsAt) this.timer = this.nextTimer()
+    else if (this.isGone) this.stop(this.stopsWithCaller ? 'told_to' : 'late')
+    else {
+      this.showFailure(failure('upstream_timeout', 'The response took longer than a stream may last.'))
+      this.closeCaller()
+      this.cancel()
+    }
+  }
+}
+
+/** Shared by all streams, so that none makes a function for its timer. */
+function wake(stream: SettledStream): void {
+  stream.wake()
 }

@@ -4,6 +4,7 @@ import { isTranslated, type ModelRoute, type ModelUpstream, servesRoute } from '
 import type { ModelTokens } from '../../../core/models/model-tokens'
 import type { Result } from '../../../core/result'
 import type { UsageSource } from '../../../core/usage/call-record'
+import type { Meter } from '../../stream'
 import { endOfString } from './json/readable-json'
 import { type ModelRequest, USUAL_BYTES } from './model-request'
 
@@ -56,17 +57,7 @@ export function serves(upstream: ModelUpstream, { route }: ModelWire, { chat }: 
 }
 
 /** Meters one stream. */
-export interface StreamMeter {
-  /** Returns what may be sent to the caller now. The stream's own end is held back until the charge is durable. */
-  push(chunk: Uint8Array): Uint8Array
-  /** Call when the upstream's body has ended. Returns the rest of the stream without its end. */
-  close(): Uint8Array
-  /** The end that was held back. */
-  readonly ending: Uint8Array
-  /** Whether the stream reached its own end. */
-  readonly isComplete: boolean
-  /** Whether the upstream reported a failure in the stream. */
-  readonly hasFailed: boolean
+export interface StreamMeter extends Meter {
   /** The events passed on so far, where the wire numbers them. */
   readonly sentEvents?: number
   readonly seen: MeteredOutput
