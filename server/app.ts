@@ -9,7 +9,7 @@ import { settingsRoutes } from './http/account/settings-routes'
 import { signInRoutes } from './http/account/sign-in-routes'
 import type { ApiCalls } from './http/apis/api-calls'
 import { catalogRoutes } from './http/apis/catalog-routes'
-import { importedDocuments, importedRoutes, importedRouteTable } from './http/apis/routes'
+import { importedDocuments, importedRouteTable } from './http/apis/routes'
 import { schemaRoutes } from './http/apis/schema-routes'
 import { auditRoutes, operatorAuditRoutes } from './http/audit/routes'
 import { cardMessageRoutes } from './http/billing/card-webhook'
@@ -23,7 +23,9 @@ import { keyRecordRoutes } from './http/keys/history-routes'
 import { appKeyRoutes, keyRoutes } from './http/keys/routes'
 import { mcpRoutes } from './http/mcp/routes'
 import type { RequestBudgets } from './http/middleware/caller/request-budgets'
+import { GatedPaths, type RequestParts } from './http/middleware/gated-paths'
 import type { PricedCalls } from './http/middleware/priced'
+import { type BunServer, pathOf } from './http/middleware/request-context'
 import { requestHooks } from './http/middleware/request-hooks'
 import { limitHeaders } from './http/middleware/response/reply'
 import { ownerModelRoutes } from './http/models/owner-routes'
@@ -133,7 +135,8 @@ export type AppParts = Needs<
   | typeof guideRoutes
 > &
   Omit<Parameters<typeof docsRoutes>[0], 'mounted' | 'imported'> &
-  Omit<Parameters<typeof ownerUsageRoutes>[0], 'endpoints'> & {
+  Omit<Parameters<typeof ownerUsageRoutes>[0], 'endpoints'> &
+  RequestParts & {
     readonly priced: PricedCalls
     readonly apis: ApiRegistry
     readonly apiCalls: ApiCalls
@@ -144,21 +147,33 @@ export type AppParts = Needs<
     readonly icons: MediaFiles
   }
 
-/** The whole HTTP surface. `App` types the clients. */
+/** The whole HTTP surface, for every entry: the port, the control socket, and requests that are made inside. */
 export function app(parts: AppParts) {
+  const endpoints = new EndpointTable(importedRouteTable(parts.apis, parts.upToFrom, parts.apiCalls))
+  const gated = new GatedPaths(parts, endpoints)
+  const handle = (request: Request): Promise<Response> =>
+    isGated(pathOf(request.url)) ? gated.answer(request, web.server as BunServer) : web.handle(request)
+  const web = routesOf(parts, endpoints, handle)
+  const { routes } = web
+  return {
+    handle,
+    routes,
+    /** Bun's server, once it listens. */
+    set server(server: typeof web.server) {
+      web.server = server
+    },
+  }
+}
+
+/** All routes, as Elysia documents them. It serves those whose paths are not gated. */
+function routesOf(parts: AppParts, endpoints: EndpointTable, dispatch: (request: Request) => Promise<Response>) {
   const mounted: MountedRoute[] = []
-  const imported = importedRouteTable(parts.apis, parts.upToFrom)
-  const endpoints = new EndpointTable(imported)
-  const built = Promise.withResolvers<(request: Request) => Promise<Response>>()
   // Strict: a path with a trailing slash is a different path (spec D2).
   const web = new Elysia({ strictPath: true })
     .use(requestHooks(parts, endpoints))
     .use(callRoutes(parts, endpoints))
-    .use(importedRoutes(parts.apiCalls, imported))
     .onBeforeHandle(async ({ context, route, request }) => {
-      const { pathname } = context.url
-      // A gated path is counted when it is authenticated.
-      if (isGated(pathname) || isProbe(pathname) || context.origin.isConsole) return
+      if (isProbe(context.path) || context.origin.isConsole) return
       parts.budgets.count(context, endpoints.unitsOf(request.method, route, context.url))
     })
     .onAfterHandle(({ context, set }) => {
@@ -168,8 +183,8 @@ export function app(parts: AppParts) {
     .use(accountGroup(parts))
     .use(moneyRoutes(parts))
     .use(operatorGroup(parts))
-    .use(batchRoutes(parts, async (request) => (await built.promise)(request)))
-    .use(tryRoutes(parts, endpoints, async (request) => (await built.promise)(request)))
+    .use(batchRoutes(parts, dispatch))
+    .use(tryRoutes(parts, endpoints, dispatch))
     .use(openRoutes(parts))
     .use(schemaRoutes())
     .use(guideRoutes(parts))
@@ -182,7 +197,6 @@ export function app(parts: AppParts) {
     )
   mounted.push(...web.routes)
   endpoints.mount(mounted).requireSold()
-  built.resolve((request) => web.handle(request))
   return web
 }
 
@@ -279,4 +293,4 @@ function group(name: string) {
 }
 
 /** @public The dashboard and other clients are typed by it. */
-export type App = ReturnType<typeof app>
+export type App = ReturnType<typeof routesOf>

@@ -62,7 +62,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   return {
     app: web,
     /** Handles a request. */
-    fetch: securedBy(config, core.unread, (request: Request) => metrics?.onMainPort(request) ?? web.fetch(request)),
+    fetch: securedBy(config, core.unread, (request: Request) => metrics?.onMainPort(request) ?? web.handle(request)),
     core,
     sandbox: linked.sandbox,
     social: linked.social,

@@ -183,6 +183,11 @@ export interface RefusedOutcome {
   readonly held?: Money | undefined
 }
 
+/** The outcome of a call that was refused for this reason before anything was taken. */
+export function refusedOutcome(problem: Failure): RefusedOutcome {
+  return { kind: 'refused', failure: problem }
+}
+
 /** How a priced call ended. */
 export type Outcome =
   | {

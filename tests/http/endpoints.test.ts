@@ -68,6 +68,12 @@ describe('the table of endpoints', () => {
     expect(some.routeOf('GET', '/api/keys')).toBeNull()
   })
 
+  test('the router never runs a handler, which takes authenticated calls only', () => {
+    const [routed, { declaration }] = served(BALANCE, UNDOCUMENTED, () => 'paid for')
+    expect(() => routed({} as never)).toThrow('a call of a gated path reached the router')
+    expect(declaration.handler?.({} as never)).toBe('paid for')
+  })
+
   test('a handler of a public endpoint that treats its caller as known does not compile', () => {
     const accountOf = ({ context }: GatedCall<KnownCaller>) => context.authenticated.caller.account.id
     expect(served(BALANCE, UNDOCUMENTED, accountOf)).toHaveLength(2)

@@ -6,13 +6,13 @@ import type { ApiInput, ApiInputs, FormFields, SentBody } from '../../pipeline/a
 import { type ApiDeps, apiWork } from '../../pipeline/apis/api-work'
 import { soldPrice } from '../../pipeline/apis/sold-price'
 import { HOPS_HEADER } from '../../pipeline/apis/upstream-request'
-import type { AuthenticatedCall } from '../../pipeline/call'
+import { type Outcome, refusedOutcome } from '../../pipeline/call'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { readCallOptions } from '../middleware/input/call-options'
 import { withTakenBody } from '../middleware/input/json-body'
 import { queryValues } from '../middleware/input/query-values'
+import type { CallRequest } from '../middleware/priced'
 import type { GatedContext } from '../middleware/request-context'
-import type { Reply } from '../middleware/response/reply'
 
 /** Maximum size of the body of a multipart form, and of any other. */
 const MAX_FORM_BYTES = 16 * 1024 * 1024
@@ -21,14 +21,9 @@ const MAX_BODY_BYTES = 1024 * 1024
 const NO_BODY: SentBody = { kind: 'none' }
 
 /** A call of an imported operation whose input is not validated yet. */
-interface ApiCallRequest {
-  readonly reply: Reply
-  readonly authenticated: AuthenticatedCall
-  readonly hangUp: AbortSignal
-  header(name: string): string | null
-}
+type ApiCallRequest = Pick<CallRequest, 'authenticated' | 'hangUp' | 'header'>
 
-/** Sells imported operations (spec D12): validates the whole input, runs the call through the pipeline, and replies. */
+/** Sells imported operations (spec D12): validates the whole input, and runs the call through the pipeline. */
 export class ApiCalls {
   private readonly deps: PipelineDeps
   private readonly apis: ApiDeps
@@ -41,41 +36,49 @@ export class ApiCalls {
   }
 
   /** Answers an HTTP request that was authenticated for an imported operation. */
-  answer(context: GatedContext, match: ApiMatch): Promise<Response> {
-    const { request, reply, authenticated, url } = context
-    const header = (name: string) => request.headers.get(name)
-    const call = { reply, authenticated, hangUp: request.signal, header }
+  answer(context: GatedContext, match: ApiMatch): Outcome | Promise<Outcome> {
+    const { method, search } = context
     const read = (body: SentBody) => {
-      const input = this.inputs.read(match, { query: queryValues(url.search), header, body })
+      const header = (name: string) => context.header(name)
+      const input = this.inputs.read(match, { query: queryValues(search), header, body })
       return input.ok ? input : err(wrongParameters(input.error))
     }
-    if (request.method === 'GET' || request.method === 'HEAD') return this.run(call, match, () => read(NO_BODY))
-    return this.run(call, match, async () => {
+    if (method === 'GET' || method === 'HEAD') return this.run(context, match, () => read(NO_BODY))
+    return this.run(context, match, async () => {
       const body = await sentBody(context, match)
       return body.ok ? read(body.value) : body
     })
   }
 
   /** Answers a tool call, whose input is JSON by parameter name. */
-  answerTool(call: ApiCallRequest, match: ApiMatch, values: Readonly<Record<string, unknown>>): Promise<Response> {
+  answerTool(
+    call: ApiCallRequest,
+    match: ApiMatch,
+    values: Readonly<Record<string, unknown>>,
+  ): Outcome | Promise<Outcome> {
     return this.run(call, match, () => {
       const read = this.inputs.readJson(match, values)
       return read.ok ? read : err(wrongParameters(read.error))
     })
   }
 
-  private async run(
-    { reply, authenticated, hangUp, header }: ApiCallRequest,
+  private run(
+    request: ApiCallRequest,
     match: ApiMatch,
     read: () => Result<ApiInput, Failure> | Promise<Result<ApiInput, Failure>>,
-  ): Promise<Response> {
-    const options = readCallOptions(header)
-    if (!options.ok) return reply.refuse(wrongParameters(options.error))
+  ): Outcome | Promise<Outcome> {
+    const { authenticated, hangUp } = request
+    const options = readCallOptions(request)
+    if (!options.ok) return refusedOutcome(wrongParameters(options.error))
     const workOf = (input: Result<ApiInput, Failure>) => {
       if (!input.ok) return input
       const { caller } = authenticated
       const price = soldPrice(this.deps.prices, match, caller.kind === 'anonymous' ? null : caller.account.id)
-      return apiWork(this.apis, { match, input: input.value, price, hops: hopsIn(header(HOPS_HEADER)) }, authenticated)
+      return apiWork(
+        this.apis,
+        { match, input: input.value, price, hops: hopsIn(request.header(HOPS_HEADER)) },
+        authenticated,
+      )
     }
     const prepare = () => {
       const input = read()
@@ -83,7 +86,7 @@ export class ApiCalls {
     }
     // It may be slow, so it takes one of the caller's slots, before its body is read.
     const call = { authenticated, options: options.value, hangUp, takesSlot: true }
-    return reply.outcome(await runPaidCall(this.deps, call, prepare))
+    return runPaidCall(this.deps, call, prepare)
   }
 }
 

@@ -3,48 +3,38 @@ import type { PriceStore } from '../../core/catalog/prices'
 import { type failure, wrongParameters } from '../../core/failure'
 import { soldPrice } from '../../pipeline/apis/sold-price'
 import { isPayable, soldRoute, type UpToFrom } from '../../pipeline/apis/sold-route'
-import type { Route } from '../../pipeline/call'
-import { routeGroup } from '../middleware/request-context'
-import { API_WILDCARD, type GatedCall } from '../routing/endpoint'
-import { type ImportedRoutes, wrongMethod } from '../routing/endpoint-table'
+import { type ImportedRoutes, type Matched, refusing, wrongMethod } from '../routing/endpoint-table'
 import type { ApiCalls } from './api-calls'
 import { importedDocument } from './imported-docs'
 
-/** Imported operations (spec D12). The router has one route for all of them; the catalog says which one a request is for. */
-export function importedRoutes(calls: ApiCalls, imported: ImportedRoutes) {
-  return routeGroup({ name: 'imported' }).all(
-    API_WILDCARD,
-    async ({ context }) => {
-      const route = imported.routeOf(context.request.method, context.url.pathname)
-      const reply = await context.admit(route)
-      if (reply.refusal) return reply.refuse(reply.refusal)
-      if (route?.kind !== 'priced' || !route.match) throw new Error('a call that was not refused has an operation')
-      return calls.answer(context as GatedCall['context'], route.match)
-    },
-    { parse: 'none', detail: { hide: true } },
-  )
-}
-
 const PREFIX = '/apis/v1/'
 
-/** The routes of the operations that are on sale at the moment of a request. */
-export function importedRouteTable(registry: { readonly routes: ApiRoutes }, upToFrom: UpToFrom): ImportedRoutes {
+/** Imported operations (spec D12): those that are on sale at the moment of a request. */
+export function importedRouteTable(
+  registry: { readonly routes: ApiRoutes },
+  upToFrom: UpToFrom,
+  calls: Pick<ApiCalls, 'answer'>,
+): ImportedRoutes {
   // A path without parameters has one match for as long as its API does not change.
-  const routes = new WeakMap<ApiMatch, Route>()
-  const routeFor = (match: ApiMatch): Route => {
-    const known = routes.get(match)
+  const fixed = new WeakMap<ApiMatch, Matched>()
+  const endpointOf = (match: ApiMatch): Matched => {
+    const known = fixed.get(match)
     if (known) return known
-    const route = soldRoute(match, upToFrom)
-    if (!match.operation.path.includes('{')) routes.set(match, route)
-    return route
+    const endpoint: Matched = {
+      route: soldRoute(match, upToFrom),
+      handler: ({ context }) => calls.answer(context, match),
+      params: match.values,
+    }
+    if (!match.operation.path.includes('{')) fixed.set(match, endpoint)
+    return endpoint
   }
   return {
-    routeOf(method, path) {
+    match(method, path) {
       if (!path.startsWith(PREFIX)) return null
       const end = path.indexOf('/', PREFIX.length)
       if (end < 0) return null
       const found = registry.routes.match(method, path.slice(PREFIX.length, end), path.slice(end))
-      if (found.ok) return routeFor(found.value)
+      if (found.ok) return endpointOf(found.value)
       switch (found.error.kind) {
         case 'unknown':
           return null
@@ -59,8 +49,8 @@ export function importedRouteTable(registry: { readonly routes: ApiRoutes }, upT
   }
 }
 
-function unmatched(problem: ReturnType<typeof failure>): Route {
-  return { kind: 'unmatched', failure: problem }
+function unmatched(problem: ReturnType<typeof failure>): Matched {
+  return refusing({ kind: 'unmatched', failure: problem })
 }
 
 /** The imported operations of the API documents. `version` is another object after each change of the catalog. */

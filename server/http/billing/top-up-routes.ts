@@ -12,7 +12,7 @@ import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
 import { documented, type Hook } from '../openapi/documented'
 import { allowed, appsAccess, type MirroredAccess, ownersAccess } from '../routing/api-access'
-import { freeEndpoint, gatedReply } from '../routing/endpoint'
+import { freeEndpoint } from '../routing/endpoint'
 import { APP_TOP_UP_DOCS, BILLING_DOCS } from './docs'
 import { type StartedTopUp, type TopUpPage, topUpRecord } from './record'
 import { readTopUp, type TopUpPages, topUpMethods } from './top-up-form'
@@ -44,14 +44,12 @@ export function topUpRoutes(parts: TopUpParts) {
 /** Untyped for clients: only the dashboard derives its types from the routes, and it does not call these. */
 function appTopUps(parts: TopUpParts): Elysia {
   const apps = appsAccess(APP_TOP_UPS, (context) => payeeOf(context, parts.identity))
-  const routes = routeGroup({ name: 'app-topups' })
-    .mapResponse(gatedReply)
-    .use(
-      topUpsUnder('/v1/topups', parts, apps, {
-        topUp: documented(appDocs(APP_TOP_UP_DOCS.topUp, SCOPE)),
-        topUps: documented(appDocs(APP_TOP_UP_DOCS.topUps, SCOPE), PAGE_QUERY),
-      }),
-    )
+  const routes = routeGroup({ name: 'app-topups' }).use(
+    topUpsUnder('/v1/topups', parts, apps, {
+      topUp: documented(appDocs(APP_TOP_UP_DOCS.topUp, SCOPE)),
+      topUps: documented(appDocs(APP_TOP_UP_DOCS.topUps, SCOPE), PAGE_QUERY),
+    }),
+  )
   return routes as unknown as Elysia
 }
 

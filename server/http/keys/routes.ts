@@ -20,7 +20,7 @@ import { shownOnce } from '../middleware/response/shown-once'
 import { documented, type Hook } from '../openapi/documented'
 import { allowed, appsAccess, type Id, type MirroredAccess, ownersAccess } from '../routing/api-access'
 import { costing, page } from '../routing/cost'
-import { freeEndpoint, gatedReply } from '../routing/endpoint'
+import { freeEndpoint } from '../routing/endpoint'
 import { APP_KEY_DOCS, KEY_DOCS, type Mirrored } from './docs'
 import { KEY_LIST_QUERY, keyPage } from './key-list'
 import {
@@ -58,13 +58,11 @@ export function keyRoutes(parts: KeyRouteParts) {
 /** The same for apps with `keys:write` (spec D10), never for API keys. Gated, so responses carry the limit headers. */
 export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'>) {
   const apps = appsAccess(APP_KEYS, (context) => appOwner(context, parts.ledger))
-  return routeGroup({ name: 'app-keys', prefix: '/v1/keys' })
-    .mapResponse(gatedReply)
-    .use(
-      mirroredRoutes('apps-keys', parts, apps, (name, ...tables) =>
-        documented(appDocs(APP_KEY_DOCS[name], SCOPE), ...tables),
-      ),
-    )
+  return routeGroup({ name: 'app-keys', prefix: '/v1/keys' }).use(
+    mirroredRoutes('apps-keys', parts, apps, (name, ...tables) =>
+      documented(appDocs(APP_KEY_DOCS[name], SCOPE), ...tables),
+    ),
+  )
 }
 
 /** The documentation of each route, in the owner's or the app's version. */

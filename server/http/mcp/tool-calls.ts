@@ -4,7 +4,7 @@ import type { ShownPayment } from '../../core/payments/method'
 import { ok } from '../../core/result'
 import type { ToolCall } from '../../mcp/tool'
 import { soldRoute } from '../../pipeline/apis/sold-route'
-import type { AuthenticatedCall, KnownCaller, Route } from '../../pipeline/call'
+import type { AuthenticatedCall, KnownCaller, Outcome, Route } from '../../pipeline/call'
 import type { ApiCalls } from '../apis/api-calls'
 import type { Gate } from '../middleware/gate'
 import { queryOf } from '../middleware/input/list-query'
@@ -63,7 +63,7 @@ export class ToolCalls {
       if (reply.refusal) return reply.refuse(reply.refusal)
       if (!opened.authenticated) throw new Error('a call that was not refused is authenticated')
       const request = toolRequest(call, context, { url, reply, authenticated: opened.authenticated, hangUp: signal })
-      if (call.imported) return await this.parts.apiCalls.answerTool(request, call.imported.match, call.imported.values)
+      if (route.kind === 'priced') return reply.outcome(await this.sell(request, route, call))
       return await this.run(request, route, context)
     } catch (error) {
       const { ids } = context
@@ -73,11 +73,19 @@ export class ToolCalls {
     }
   }
 
+  private sell(
+    request: CallRequest,
+    { operation }: Extract<Route, { kind: 'priced' }>,
+    { imported }: ToolCall,
+  ): Outcome | Promise<Outcome> {
+    const { priced, apiCalls, researchCalls } = this.parts
+    if (imported) return apiCalls.answerTool(request, imported.match, imported.values)
+    return isOperationName(operation) ? priced.answer(request, operation) : researchCalls.answer(request)
+  }
+
   private async run(request: CallRequest, route: Route, context: GatedContext): Promise<Response> {
-    const { priced, researchCalls, usage, models } = this.parts
+    const { usage, models } = this.parts
     const { reply, url, authenticated } = request
-    if (route.kind === 'priced')
-      return isOperationName(route.operation) ? priced.answer(request, route.operation) : researchCalls.answer(request)
     const { caller } = authenticated
     if (route.kind !== 'free' || caller.kind === 'anonymous') throw new Error(`no tool calls ${url.pathname}`)
     const free = (body: unknown) => reply.free(body, { 'cache-control': 'no-store' })
@@ -97,8 +105,9 @@ export class ToolCalls {
     }
   }
 
-  private async link({ reply, body }: CallRequest, caller: KnownCaller, { address }: GatedContext): Promise<Response> {
-    const sent = await body()
+  private async link(request: CallRequest, caller: KnownCaller, { address }: GatedContext): Promise<Response> {
+    const { reply } = request
+    const sent = await request.body()
     const started = sent.ok ? await startLink(this.parts.social, caller, address, sent.value) : sent
     return started.ok ? reply.free(started.value, { 'cache-control': 'no-store' }) : reply.refuse(started.error)
   }
@@ -118,5 +127,6 @@ function toolRequest(
   const sent = new Headers(headers)
   const userAgent = request.headers.get('user-agent')
   if (userAgent !== null) sent.set('user-agent', userAgent)
-  return { ...to, method, header: (name) => sent.get(name), body: async () => ok(body) }
+  const { pathname: path, search } = to.url
+  return { ...to, method, path, search, header: (name) => sent.get(name), body: async () => ok(body) }
 }

@@ -36,8 +36,7 @@ export class Gate {
    */
   open(context: RequestContext, route: Route): Reply | Promise<Reply> {
     const { auth, telemetry } = this.options
-    const { ids, address, at, url, request, queryKeys, origin } = context
-    const path = url.pathname
+    const { ids, address, at, path, request, queryKeys, origin } = context
     const others = otherSecrets(request.headers, queryKeys, path)
     const { ownKey } = origin
     const incoming: IncomingCall = {
@@ -49,7 +48,7 @@ export class Gate {
         : readCredential(request.headers, { path, others, route }),
       address,
       // A key in the query is taken out of it, and goes no further.
-      request: queryKeys.length === 0 ? request : { method: request.method, url: url.href },
+      request: queryKeys.length === 0 ? request : { method: request.method, url: context.url.href },
       route: !ownKey && hasTwoKeys(request.headers, others) ? TWO_KEYS : route,
       trace: telemetry.tracer?.begin(ids.own, request.headers.get('traceparent')) ?? null,
     }
@@ -62,7 +61,7 @@ export class Gate {
   private opened(context: RequestContext, incoming: IncomingCall, passed: Result<AuthenticatedCall, Refused>): Reply {
     const { caller } = passed.ok ? passed.value : passed.error
     if (caller.kind !== 'anonymous') context.countBodyOn(caller.account.id)
-    const reply = this.reply(passed, context.ids, context.url.pathname)
+    const reply = this.reply(passed, context.ids, context.path)
     if (passed.ok) {
       incoming.trace?.step('read')
       context.reply = reply

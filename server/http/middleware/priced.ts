@@ -6,16 +6,14 @@ import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { isJson } from '../../core/json'
 import { fingerprintOf } from '../../core/payments/binding'
 import type { Provider } from '../../core/providers/provider'
-import { err, ok, type Result } from '../../core/result'
-import { type AuthenticatedCall, quoteOf } from '../../pipeline/call'
+import { ok, type Result } from '../../core/result'
+import { type AuthenticatedCall, type Outcome, quoteOf, refusedOutcome } from '../../pipeline/call'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { providerWork } from '../../pipeline/provider-work'
 import { SOCIAL_SALES, type SocialParts } from '../../pipeline/social/social-actions'
 import type { Work } from '../../pipeline/work'
 import { readCallOptions } from './input/call-options'
-import { readJson } from './input/json-body'
 import { queryValues } from './input/query-values'
-import type { GatedContext } from './request-context'
 import type { Reply } from './response/reply'
 
 const NONE: readonly string[] = []
@@ -56,32 +54,22 @@ export function pricedRoutes(
   return new Map(all.map((route) => [route.operation.name, route]))
 }
 
-/** The input of a priced call, from an HTTP request or an MCP tool call. */
+/** An authenticated call: an HTTP request (`GatedContext`) or an MCP tool call. */
 export interface CallRequest {
   readonly reply: Reply
   readonly authenticated: AuthenticatedCall
   readonly method: string
+  readonly path: string
   readonly url: URL
+  /** The query of the URL, with its question mark. */
+  readonly search: string
   readonly hangUp: AbortSignal
   header(name: string): string | null
   /** The JSON body; undefined if there is none. */
   body(): Promise<Result<unknown, Failure>>
 }
 
-export function callRequestOf(context: GatedContext): CallRequest {
-  const { request, reply, authenticated, url } = context
-  return {
-    reply,
-    authenticated,
-    url,
-    method: request.method,
-    hangUp: request.signal,
-    header: (name) => request.headers.get(name),
-    body: () => readJson(context),
-  }
-}
-
-/** Sells the catalog operations: validates the whole input, runs the call through the pipeline, and replies. */
+/** Sells the catalog operations: validates the whole input, and runs the call through the pipeline. */
 export class PricedCalls {
   private readonly deps: PipelineDeps
   private readonly routes: ReadonlyMap<OperationName, PricedRoute>
@@ -92,29 +80,36 @@ export class PricedCalls {
   }
 
   /** Answers an authenticated call. Lists all input errors at once. */
-  async answer(request: CallRequest, name: OperationName): Promise<Response> {
-    const { reply, authenticated, hangUp } = request
+  answer(request: CallRequest, name: OperationName): Outcome | Promise<Outcome> {
     const route = this.routes.get(name)
     if (!route) throw new Error(`no route serves ${name}`)
-    if (!admitsJson(request.header('accept')))
-      return reply.refuse(failure('not_acceptable', 'This endpoint returns JSON only. Accept application/json or */*.'))
-    const raw = await rawInput(request)
-    if (!raw.ok) return reply.refuse(raw.error)
-    const { operation } = route
-    const parsed = parseInput(operation, raw.value)
-    const options = readCallOptions(raw.value.header)
-    if (!parsed.ok || !options.ok)
-      return reply.refuse(wrongParameters([...(parsed.ok ? [] : parsed.error), ...(options.ok ? [] : options.error)]))
-    const work = ok(this.work(request, route, parsed.value))
-    const call = { authenticated, options: options.value, hangUp, takesSlot: operation.takesConcurrency }
-    return reply.outcome(await runPaidCall(this.deps, call, () => work))
+    if (!admitsJson(request.header('accept'))) return NOT_ACCEPTABLE
+    if (request.method === 'POST') return this.answerBody(request, route)
+    return this.sell(request, route, queryInput(request))
   }
 
-  private work(
-    { authenticated, method, url }: CallRequest,
-    route: PricedRoute,
-    input: Parameters<ParameterTable>,
-  ): Work {
+  private async answerBody(request: CallRequest, route: PricedRoute): Promise<Outcome> {
+    const read = await request.body()
+    if (!read.ok) return refusedOutcome(read.error)
+    const body = read.value === undefined ? {} : read.value
+    if (!isJson(body)) return refusedOutcome(NO_OBJECT)
+    return this.sell(request, route, { ...queryInput(request), body })
+  }
+
+  private sell(request: CallRequest, route: PricedRoute, raw: RawInput): Outcome | Promise<Outcome> {
+    const { authenticated, hangUp } = request
+    const { operation } = route
+    const parsed = parseInput(operation, raw)
+    const options = readCallOptions(request)
+    if (!parsed.ok || !options.ok)
+      return refusedOutcome(wrongParameters([...(parsed.ok ? [] : parsed.error), ...(options.ok ? [] : options.error)]))
+    const work = ok(this.work(request, route, parsed.value))
+    const call = { authenticated, options: options.value, hangUp, takesSlot: operation.takesConcurrency }
+    return runPaidCall(this.deps, call, () => work)
+  }
+
+  private work(request: CallRequest, route: PricedRoute, input: Parameters<ParameterTable>): Work {
+    const { authenticated } = request
     const { operation } = route
     const { caller } = authenticated
     return providerWork(this.deps, {
@@ -123,29 +118,22 @@ export class PricedCalls {
       provider: typeof route.provider === 'function' ? route.provider(authenticated) : route.provider,
       quote: quoteOf(this.deps.prices, operation, input, caller.kind === 'anonymous' ? null : caller.account.id),
       headers: route.headers?.(input) ?? {},
-      fingerprint: () => fingerprintOf({ method, path: url.pathname, query: url.searchParams, input }),
+      fingerprint: () => {
+        const { method, path, url } = request
+        return fingerprintOf({ method, path, query: url.searchParams, input })
+      },
     })
   }
 }
 
-function rawInput({
-  method,
-  url,
-  header,
-  body,
-}: CallRequest): Result<RawInput, Failure> | Promise<Result<RawInput, Failure>> {
-  const sent = queryValues(url.search)
-  const wire: RawInput = { query: (name) => sent.get(name) ?? NONE, header }
-  return method === 'POST' ? withBody(wire, body) : ok(wire)
-}
+const NOT_ACCEPTABLE = refusedOutcome(
+  failure('not_acceptable', 'This endpoint returns JSON only. Accept application/json or */*.'),
+)
+const NO_OBJECT = failure('invalid_request', 'The body must be a JSON object that contains the parameters.')
 
-async function withBody(wire: RawInput, body: CallRequest['body']): Promise<Result<RawInput, Failure>> {
-  const read = await body()
-  if (!read.ok) return read
-  const parameters = read.value === undefined ? {} : read.value
-  if (!isJson(parameters))
-    return err(failure('invalid_request', 'The body must be a JSON object that contains the parameters.'))
-  return ok({ ...wire, body: parameters })
+function queryInput(request: CallRequest): RawInput {
+  const sent = queryValues(request.search)
+  return { query: (name) => sent.get(name) ?? NONE, header: (name) => request.header(name) }
 }
 
 /** Whether an `Accept` header admits JSON: absent, `*`/`*`, `application/*`, or `application/json`, none with q=0 (RFC 9110 12.5.1). */

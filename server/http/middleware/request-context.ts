@@ -1,11 +1,14 @@
 import { Elysia, type ElysiaConfig } from 'elysia'
 import type { Clock } from '../../core/clock'
 import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
+import type { Failure } from '../../core/failure'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { Readings, Subject } from '../../core/limits/limiter'
-import type { AuthenticatedCall, Caller, Route } from '../../pipeline/call'
+import type { Result } from '../../core/result'
+import type { AuthenticatedCall, Caller } from '../../pipeline/call'
 import { isFromThisMachine } from './caller/client-address'
 import type { BodyOwner, BodySource, Intake } from './input/intake'
+import { readJson } from './input/json-body'
 import { type RequestIds, requestIds } from './request-ids'
 import type { Reply } from './response/reply'
 
@@ -47,13 +50,8 @@ export function withOrigin(request: Request, origin: RequestOrigin): Request {
   return request
 }
 
-/** Authenticates calls for their routes. */
-export interface Admission {
-  /** `route`: null if the path fits none, or not with this method. */
-  open(context: RequestContext, route: Route | null): Reply | Promise<Reply>
-  /** The route of a request that the router matched to the path `mounted`. */
-  routeAt(context: RequestContext, mounted: string): Route | null
-}
+const NO_KEYS: readonly string[] = []
+const UNPACED = async () => undefined
 
 /** The state of one request. Available on Elysia's context as `context`, from `onRequest` to `onError`. */
 export class RequestContext implements BodySource {
@@ -65,10 +63,8 @@ export class RequestContext implements BodySource {
   readonly address: Address
   /** When it arrived. */
   readonly at: number
-  /** Without the key that `queryKeys` took out of it. */
-  readonly url: URL
-  /** Keys that Google's older clients send as `?key=`. */
-  readonly queryKeys: readonly string[]
+  /** The path of its URL. */
+  readonly path: string
   /** Set once the call is authenticated; never for a path that is not gated. */
   reply: Reply | null = null
   authenticated: AuthenticatedCall | null = null
@@ -76,16 +72,18 @@ export class RequestContext implements BodySource {
   counted: Subject | null = null
   readings: Readings | null = null
   /** Takes what more rows of a download cost from that window, and waits while too little is left. */
-  pace: (rows: number) => Promise<void> = async () => undefined
+  pace: (rows: number) => Promise<void> = UNPACED
   private account: AccountId | null = null
   private readonly socket: Address
   private readonly server: BunServer
-  private readonly admission: Admission
+  /** Read when it is first asked for: a call of a fixed path needs none. */
+  private parsedUrl: URL | null = null
+  private keys = NO_KEYS
+  private isSilent = false
 
-  constructor(request: Request, server: BunServer, deps: ContextDeps, admission: Admission) {
+  constructor(request: Request, server: BunServer, deps: ContextDeps) {
     const { clock, intake, addressOf } = deps
     const at = clock.now()
-    const url = new URL(request.url)
     const origin = ORIGINS.get(request) ?? AS_RECEIVED
     // Bun's server does not know the connections of the control socket.
     const network = origin.isConsole ? null : server
@@ -94,24 +92,48 @@ export class RequestContext implements BodySource {
     this.request = request
     this.origin = origin
     this.intake = intake
-    this.admission = admission
     this.ids = requestIds(request.headers, at)
     this.address = origin.ownKey ? origin.ownKey.address : addressOf(socket, request.headers)
     this.at = at
-    this.url = url
-    this.queryKeys = keysTakenFrom(url)
+    this.path = pathOf(request.url)
     this.socket = socket
     this.server = network
   }
 
-  /** Authenticates the call for its route. If it passes, its reply and caller are set here; if not, the reply has a `refusal` to return. */
-  admit(route: Route | null): Reply | Promise<Reply> {
-    return this.admission.open(this, route)
+  /** Without the keys that `queryKeys` took out of it. */
+  get url(): URL {
+    if (this.parsedUrl) return this.parsedUrl
+    this.parsedUrl = new URL(this.request.url)
+    this.keys = keysTakenFrom(this.parsedUrl)
+    return this.parsedUrl
   }
 
-  /** The same for the route of the path that the router matched, as it was mounted. */
-  admitAt(mounted: string): Reply | Promise<Reply> {
-    return this.admission.open(this, this.admission.routeAt(this, mounted))
+  /** Keys that Google's older clients send as `?key=`. */
+  get queryKeys(): readonly string[] {
+    return this.path.startsWith(KEYED_PATH) && this.url ? this.keys : NO_KEYS
+  }
+
+  /** The query of its URL, with its question mark. */
+  get search(): string {
+    return this.path.startsWith(KEYED_PATH) ? this.url.search : searchOf(this.request.url)
+  }
+
+  get method(): string {
+    return this.request.method
+  }
+
+  /** Aborts when the caller hangs up. */
+  get hangUp(): AbortSignal {
+    return this.request.signal
+  }
+
+  header(name: string): string | null {
+    return this.request.headers.get(name)
+  }
+
+  /** The JSON body; undefined if there is none. */
+  body(): Promise<Result<unknown, Failure>> {
+    return readJson(this)
   }
 
   /** Whether it came from this machine without a proxy. */
@@ -137,18 +159,20 @@ export class RequestContext implements BodySource {
 
   /** Disables the idle timeout of the connection, for calls that have their own deadlines. */
   allowSilence(): void {
+    this.isSilent = true
     this.server?.timeout(original(this.request), 0)
   }
 
-  /** Enables it again for an answer that sends no events: a reader who takes nothing of it is disconnected. */
+  /** Enables it again, if it is disabled: from here on it is the turn of the reader, who is disconnected if it takes nothing. */
+  awaitReader(): void {
+    if (this.isSilent) this.server?.timeout(original(this.request), IDLE_SECONDS)
+    this.isSilent = false
+  }
+
+  /** The same, unless the answer sends events. */
   endSilence(answer: Response): Response {
     if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) this.awaitReader()
     return answer
-  }
-
-  /** Enables it again: from here on it is the reader's turn. */
-  awaitReader(): void {
-    this.server?.timeout(original(this.request), IDLE_SECONDS)
   }
 }
 
@@ -166,9 +190,28 @@ export interface ContextDeps {
   readonly addressOf: (socket: Address, headers: Headers) => Address
 }
 
+/** The path of a URL that is absolute and normalized, as `Request` has it. */
+export function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('//') + 2)
+  const query = url.indexOf('?', start)
+  const path = query < 0 ? url.slice(start) : url.slice(start, query)
+  const fragment = path.indexOf('#')
+  return fragment < 0 ? path : path.slice(0, fragment)
+}
+
+function searchOf(url: string): string {
+  const start = url.indexOf('?')
+  const fragment = url.indexOf('#')
+  if (start < 0 || (fragment >= 0 && fragment < start)) return ''
+  return fragment < 0 ? url.slice(start) : url.slice(start, fragment)
+}
+
+/** Where Google's clients may send keys in the query. */
+const KEYED_PATH = '/v1beta'
+
 /** Removes the keys from the query of Google's paths, which take them there, so that no log, trace or fingerprint has them. */
 function keysTakenFrom(url: URL): readonly string[] {
-  if (url.search === '' || !/^\/v1beta(\/|$)/.test(url.pathname)) return []
+  if (url.search === '' || !/^\/v1beta(\/|$)/.test(url.pathname)) return NO_KEYS
   const keys = url.searchParams.getAll('key')
   if (keys.length > 0) url.searchParams.delete('key')
   return keys

@@ -3,6 +3,8 @@ import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, JsonScan } from '../../core/json-bounds'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
+import { type Outcome, refusedOutcome } from '../../pipeline/call'
+import type { Allowance } from '../../pipeline/decisions'
 import type { BodyReader, ReadModelBody } from '../../pipeline/models/body-reader'
 import { resolvedItems } from '../../pipeline/models/item-references'
 import type { ModelCall, ModelDeps } from '../../pipeline/models/model-call'
@@ -11,6 +13,7 @@ import { estimateModelCall } from '../../pipeline/models/validate-model-call'
 import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { accountOf } from '../../pipeline/record-call'
+import type { Work } from '../../pipeline/work'
 import { readCallOptions } from '../middleware/input/call-options'
 import { readJsonChunks } from '../middleware/input/json-body'
 import type { GatedContext } from '../middleware/request-context'
@@ -28,7 +31,7 @@ export interface ModelTarget {
   readonly path: WirePath
 }
 
-/** Handles model calls over HTTP: reads the body as bytes, runs the pipeline, and replies in one piece or as a stream. */
+/** Sells model calls: reads the body as bytes, and runs the call through the pipeline. */
 export class ModelCalls {
   private readonly pipeline: PipelineDeps
   private readonly deps: ModelDeps
@@ -46,24 +49,28 @@ export class ModelCalls {
   }
 
   /** Answers an authenticated call: takes a concurrency slot, reads the body, then runs the call. */
-  async answer(context: GatedContext, target: ModelTarget): Promise<Response> {
-    const { request, reply, authenticated } = context
+  answer(context: GatedContext, target: ModelTarget): Outcome | Promise<Outcome> {
+    const { authenticated, hangUp } = context
     // Long uploads and slow models are not idle connections; both have their own deadlines.
     context.allowSilence()
-    const options = readCallOptions((name) => request.headers.get(name))
-    if (!options.ok) return reply.refuse(wrongParameters(options.error))
-    const call = { authenticated, options: options.value, hangUp: request.signal, takesSlot: true }
-    const outcome = await runPaidCall(this.pipeline, call, async (allowance) => {
-      const taken = await readJsonChunks(context, MAX_BODY_BYTES, BODY_DEADLINE_MS)
-      if (!taken.ok) return taken
-      const { byteLength, giveBack } = taken.value
-      allowance.with(giveBack)
-      if (byteLength === 0) return err(failure('invalid_request', 'The body is missing. Send a JSON object.'))
-      const read = await this.resolved(context, target, await this.bodies.read(target.wire, taken.value, target.path))
-      return read.ok ? modelWork(this.deps, this.call(context, target, read.value)) : read
-    })
-    const answer = reply.outcome(outcome)
-    return outcome.kind === 'streaming' ? answer : context.endSilence(answer)
+    const options = readCallOptions(context)
+    if (!options.ok) return refusedOutcome(wrongParameters(options.error))
+    const call = { authenticated, options: options.value, hangUp, takesSlot: true }
+    return runPaidCall(this.pipeline, call, (allowance) => this.work(context, target, allowance))
+  }
+
+  private async work(
+    context: GatedContext,
+    target: ModelTarget,
+    allowance: Pick<Allowance, 'with'>,
+  ): Promise<Result<Work, Failure>> {
+    const taken = await readJsonChunks(context, MAX_BODY_BYTES, BODY_DEADLINE_MS)
+    if (!taken.ok) return taken
+    const { byteLength, giveBack } = taken.value
+    allowance.with(giveBack)
+    if (byteLength === 0) return err(failure('invalid_request', 'The body is missing. Send a JSON object.'))
+    const read = await this.resolved(context, target, await this.bodies.read(target.wire, taken.value, target.path))
+    return read.ok ? modelWork(this.deps, this.call(context, target, read.value)) : read
   }
 
   /** The body with the items that it refers to. Its digest is that of the body as sent, which a repeat has, too. */
@@ -85,7 +92,7 @@ export class ModelCalls {
   }
 
   private call(
-    { request, url, reply, authenticated }: GatedContext,
+    { request, path: pathname, reply, authenticated }: GatedContext,
     { operation, wire, path }: ModelTarget,
     { request: body, digest }: ReadModelBody,
   ): ModelCall {
@@ -107,7 +114,7 @@ export class ModelCalls {
       fingerprint: () =>
         fingerprintOf({
           method,
-          path: url.pathname,
+          path: pathname,
           query: [],
           input: { path, headers, body: digest ?? digestOf(body.bytes) },
         }),

@@ -2,6 +2,7 @@ import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { elementsOf, isJson } from '../../core/json'
 import { fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
+import { type Outcome, refusedOutcome } from '../../pipeline/call'
 import { positive } from '../../pipeline/models/wires/model-request'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import type { ResearchParts, ResearchState } from '../../pipeline/research/deep-research'
@@ -25,12 +26,13 @@ export class ResearchCalls {
   }
 
   /** Answers an authenticated call: takes a concurrency slot, reads the body, then runs the job. */
-  async answer({ reply, authenticated, hangUp, header, body }: CallRequest): Promise<Response> {
-    const options = readCallOptions(header)
-    if (!options.ok) return reply.refuse(wrongParameters(options.error))
+  answer(request: CallRequest): Outcome | Promise<Outcome> {
+    const { reply, authenticated, hangUp } = request
+    const options = readCallOptions(request)
+    if (!options.ok) return refusedOutcome(wrongParameters(options.error))
     const call = { authenticated, options: options.value, hangUp, takesSlot: true }
-    const outcome = await runPaidCall(this.pipeline, call, async () => {
-      const read = await body()
+    return runPaidCall(this.pipeline, call, async () => {
+      const read = await request.body()
       const input = read.ok ? readInput(read.value) : read
       if (!input.ok) return input
       return researchWork(this.parts, {
@@ -42,7 +44,6 @@ export class ResearchCalls {
         wire: completionWire(reply, input.value.model, this.parts.clock.now()),
       })
     })
-    return reply.outcome(outcome)
   }
 }
 

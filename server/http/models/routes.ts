@@ -3,15 +3,13 @@ import { failure } from '../../core/failure'
 import { ROUTE_RPM } from '../../core/limits/tier'
 import type { Model, ModelRoute } from '../../core/models/model'
 import type { ModelCatalog } from '../../core/models/model-catalog'
-import type { KnownCaller } from '../../pipeline/call'
 import { WIRES } from '../../pipeline/models/wires/wires'
 import { CALL_OPTIONS } from '../middleware/input/call-options'
 import { queryOf } from '../middleware/input/list-query'
-import { callRequestOf } from '../middleware/priced'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { documented, type EndpointDocs, type Hook, UNDOCUMENTED } from '../openapi/documented'
-import { freeEndpoint, modelEndpoint, served } from '../routing/endpoint'
+import { freeEndpoint, modelEndpoint, served, sold } from '../routing/endpoint'
 import { COUNT_TOKENS_PATH, EMBED_PATH, GENERATE_PATH, googleCall, modelPath } from '../routing/sdk-paths'
 import { MODEL_DOCS } from './docs'
 import type { ModelCalls, ModelTarget } from './model-calls'
@@ -77,17 +75,17 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
   }
   const shown = (context: GatedContext) =>
     one(context, { anthropic: anthropicModel, google: googleModel, openai: wireModel }[packageOf(context)])
-  const researched = async (context: GatedContext) => {
+  const researched = (context: GatedContext) => {
     context.allowSilence()
-    return context.endSilence(await research.answer(callRequestOf(context)))
+    return research.answer(context)
   }
   const atGoogle = (documentation: Hook) =>
-    served(GENERATE, documentation, ({ context }) => calls.answer(context, googleTarget(context.url)))
+    sold(GENERATE, documentation, (context) => calls.answer(context, googleTarget(context.url)))
   const call = (operation: ModelOperationName, route: ModelRoute, docs: EndpointDocs) =>
     callRoute(calls, { operation, wire: WIRES[route], path: PLAIN }, docs)
   return (
     routeGroup({ name: 'models' })
-      // Mounted before the model routes, which would match these paths as ids.
+      .post('/v1beta/models/:model', ...atGoogle(documented(MODEL_DOCS.generate, CALL_OPTIONS, REQUEST_ID_HEADER)))
       .post('/v1beta/models/*', ...atGoogle(UNDOCUMENTED))
       .post('/v1/models/*', ...atGoogle(UNDOCUMENTED))
       .get(
@@ -119,19 +117,16 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
       .post('/v1/moderations', ...call('moderations', 'moderations', MODEL_DOCS.moderations))
       .post('/v1/images/generations', ...call('image-generation', 'image_generations', MODEL_DOCS.images))
       .post('/v1/audio/speech', ...call('speech', 'speech', MODEL_DOCS.speech))
-      .post('/v1beta/models/:model', ...atGoogle(documented(MODEL_DOCS.generate, CALL_OPTIONS, REQUEST_ID_HEADER)))
       .post(
         '/v1/deep-research',
-        ...served(RESEARCH, documented(MODEL_DOCS.research, CALL_OPTIONS, REQUEST_ID_HEADER), ({ context }) =>
-          researched(context),
-        ),
+        ...sold(RESEARCH, documented(MODEL_DOCS.research, CALL_OPTIONS, REQUEST_ID_HEADER), researched),
       )
   )
 }
 
 function callRoute(calls: ModelCalls, target: ModelTarget, docs: EndpointDocs) {
-  const answer = ({ context }: { context: GatedContext<KnownCaller> }) => calls.answer(context, target)
-  return served(modelEndpoint(target.operation), documented(docs, CALL_OPTIONS, REQUEST_ID_HEADER), answer)
+  const hook = documented(docs, CALL_OPTIONS, REQUEST_ID_HEADER)
+  return sold(modelEndpoint(target.operation), hook, (context) => calls.answer(context, target))
 }
 
 function googleTarget({ pathname, searchParams }: URL): ModelTarget {

@@ -113,6 +113,8 @@ export interface Declaration {
   readonly docs?: EndpointDocs
   readonly tables?: readonly ParameterTable[]
   readonly callers?: Callers
+  /** Answers the calls of an endpoint, which are authenticated first (`middleware/gated-paths.ts`). */
+  readonly handler?: (call: never) => unknown
   /** How many units of its caller's window a request takes (`routing/cost.ts`). */
   readonly cost?: number | ((url: URL) => number)
 }

@@ -10,14 +10,14 @@ import {
 } from '../middleware/caller/owner-session'
 import type { RequestContext } from '../middleware/request-context'
 import { type Access, type Callers, declaring, type Hook, readDeclaration } from '../openapi/documented'
-import { type Endpoint, type MountedHandler, served } from './endpoint'
+import { type FreeEndpoint, type MountedHandler, served } from './endpoint'
 
 /** The callers of a route. `Known`: the facts that its handler gets about the caller. */
 export interface RouteAccess<Known extends object> {
   /** Throws for everybody else. Runs before the body is read. */
   admit(context: RequestContext): Known | Promise<Known>
   /** The endpoint of a path that takes credentials: its calls are authenticated before they are admitted. Otherwise the access itself. */
-  readonly callers: ApiAccess<Known> | Endpoint
+  readonly callers: ApiAccess<Known> | FreeEndpoint
 }
 
 /** The callers of a route below `/api`. The documented security and failures derive from it. */
@@ -123,7 +123,7 @@ export function ownersAccess(owners: OwnerSessions): MirroredAccess<Owner> {
 
 /** `ownerOf`: throws if the caller is no app. */
 export function appsAccess<O extends { readonly accountId: AccountId }>(
-  endpoint: Endpoint,
+  endpoint: FreeEndpoint,
   ownerOf: (context: RequestContext) => O | Promise<O>,
 ): MirroredAccess<O> {
   const app: RouteAccess<KnownOwner<O>> = {

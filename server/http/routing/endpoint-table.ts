@@ -4,7 +4,7 @@ import type { Route } from '../../pipeline/call'
 import { readDeclaration } from '../openapi/documented'
 import { declaredAccess } from './api-access'
 import { type Cost, costOfMethod, unitsOf } from './cost'
-import { API_WILDCARD, asMounted, declaredEndpoints, type Endpoint, isGated } from './endpoint'
+import { asMounted, declaredEndpoints, type Endpoint, type GatedHandler, isGated } from './endpoint'
 
 /** The paths of Azure's API, whose deployments this gateway does not have. */
 const AZURE = /^\/+(?:openai\/)?deployments\//
@@ -21,6 +21,16 @@ const API = /^\/api(\/|$)/
 /** In characters. */
 const LONGEST_SLIP = 200
 
+/** The endpoint that a request is for: its route, and the handler that answers it; null if every call is refused. */
+export interface Matched {
+  readonly route: Route
+  readonly handler: GatedHandler | null
+  /** The parameters of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>
+}
+
+const NO_PARAMS = {}
+
 /** The route of a path that matches no endpoint. */
 export const UNKNOWN_ENDPOINT = {
   kind: 'unmatched',
@@ -30,10 +40,10 @@ export const UNKNOWN_ENDPOINT = {
 /** Routes of operations that an operator put on sale, which change while the gateway runs. */
 export interface ImportedRoutes {
   /** Null if no imported operation has this path. */
-  routeOf(method: string, path: string): Route | null
+  match(method: string, path: string): Matched | null
 }
 
-const NONE_IMPORTED: ImportedRoutes = { routeOf: () => null }
+const NONE_IMPORTED: ImportedRoutes = { match: () => null }
 
 /** A route as mounted in Elysia. */
 export interface MountedRoute {
@@ -47,20 +57,25 @@ interface Entry {
   /** The first as mounted. */
   readonly path: string
   readonly pattern: RegExp
-  readonly endpoints: Map<string, { readonly declared: Endpoint; readonly route: Endpoint['route'] }>
+  readonly endpoints: Map<string, MountedEndpoint>
+}
+
+interface MountedEndpoint extends Matched {
+  readonly declared: Endpoint
+  readonly route: Endpoint['route']
 }
 
 /**
- * All mounted routes, looked up by path where no request is routed: for refusals, with `Allow` and hints, and for calls that are made or
- * looked up from inside. Handlers get it before all of them are mounted.
+ * All mounted routes. The calls of gated paths are routed by it, and other parts look up routes, for refusals with `Allow` and hints.
+ * Handlers get it before all of them are mounted.
  */
 export class EndpointTable {
   /** By path, or by the source of the endpoint's own pattern; in mounting order. */
   private readonly gated = new Map<string, Entry>()
   private readonly imported: ImportedRoutes
+  /** Those whose paths have parameters or a pattern of their own. */
+  private readonly patterns: Entry[] = []
   private readonly open: { readonly method: string; readonly pattern: RegExp }[] = []
-  /** The endpoints of each gated route, by method and path as mounted. Several, where only their patterns tell them apart. */
-  private readonly mounted = new Map<string, readonly Endpoint[]>()
   /** Those that routes declare, by method and path as mounted. */
   private readonly costs = new Map<string, Cost>()
 
@@ -79,29 +94,32 @@ export class EndpointTable {
   /** Throws if an operation that is sold has no route. */
   requireSold(): void {
     const missing = SOLD.filter((name) => this.callsOf(name).length === 0)
-    if (missing.length > 0) throw new Error(`No route serves ${missing.join(', ')}. Mount each with served(...).`)
+    if (missing.length > 0) throw new Error(`No route serves ${missing.join(', ')}. Mount each with sold(...).`)
   }
 
   private addGated({ method, path, hooks }: MountedRoute): void {
-    if (path === API_WILDCARD) return
     const endpoints = declaredEndpoints(hooks)
-    if (endpoints.length === 0)
+    const { handler, cost = costOfMethod(method) } = readDeclaration(hooks)
+    if (endpoints.length === 0 || !handler)
       throw new Error(
-        `${method} ${path} does not say who may call it. Mount it with served(...), see docs/CONTRIBUTING.md.`,
+        `${method} ${path} does not say who may call it. Mount it with served(...) or sold(...), see docs/CONTRIBUTING.md.`,
       )
-    const cost = readDeclaration(hooks).cost ?? costOfMethod(method)
     for (const declared of endpoints) {
       const { pattern = pathPattern(path) } = declared
       const name = declared.pattern?.source ?? path
-      const entry = this.gated.get(name) ?? { path, pattern, endpoints: new Map() }
+      const known = this.gated.get(name)
+      const entry = known ?? { path, pattern, endpoints: new Map<string, MountedEndpoint>() }
       const other = entry.endpoints.get(method)
       if (other && other.declared !== declared)
         throw new Error(`${method} ${path} is declared twice with different endpoints.`)
-      entry.endpoints.set(method, { declared, route: asMounted(declared, entry.path, cost).route })
+      // A pattern may be mounted at several paths, and describes them better than each.
+      if (other) continue
+      const { route } = asMounted(declared, entry.path, cost)
+      entry.endpoints.set(method, { declared, route, handler: handler as GatedHandler, params: NO_PARAMS })
+      if (known) continue
       this.gated.set(name, entry)
+      if (name !== path || path.includes(':')) this.patterns.push(entry)
     }
-    const here = endpoints.map((declared) => asMounted(declared, path, cost))
-    this.mounted.set(`${method} ${path}`, here)
   }
 
   private addOpen({ method, path, hooks }: MountedRoute): void {
@@ -119,28 +137,26 @@ export class EndpointTable {
   }
 
   private entryOf(path: string): Entry | undefined {
-    return isGated(path)
-      ? (this.gated.get(path) ?? [...this.gated.values()].find(({ pattern }) => pattern.test(path)))
-      : undefined
+    if (!isGated(path)) return undefined
+    return this.gated.get(path) ?? this.patterns.find(({ pattern }) => pattern.test(path))
+  }
+
+  /** The route of a gated path; null if it is not gated. */
+  routeOf(method: string, path: string): Route | null {
+    return isGated(path) ? this.match(method, path).route : null
   }
 
   /**
-   * The route of a gated path; null if it is not gated. Unknown paths are a 404, wrong methods a 405 with `Allow`; HEAD never runs a GET
-   * that is sold.
+   * The endpoint of a gated path. Unknown paths are a 404, wrong methods a 405 with `Allow`; HEAD never runs a GET that is sold.
    */
-  routeOf(method: string, path: string): Route | null {
+  match(method: string, path: string): Matched {
     const entry = this.entryOf(path)
-    if (!entry) return isGated(path) ? (this.imported.routeOf(method, path) ?? this.unknown(method, path)) : null
-    const { route } = entry.endpoints.get(method === 'HEAD' ? 'GET' : method) ?? {}
-    if (route && (method !== 'HEAD' || route.kind !== 'priced')) return route
-    return { kind: 'unmatched', failure: wrongMethod(method, allowedMethods(entry)) }
-  }
-
-  /** The route of a request that the router matched to `mounted`; null if its path fits none there, or HEAD asks for what is sold. */
-  routeAt(method: string, mounted: string, path: string): Route | null {
-    for (const { route, pattern } of this.mounted.get(`${method === 'HEAD' ? 'GET' : method} ${mounted}`) ?? [])
-      if (!pattern || pattern.test(path)) return method === 'HEAD' && route.kind === 'priced' ? null : route
-    return null
+    if (!entry) return this.imported.match(method, path) ?? refusing(this.unknown(method, path))
+    const endpoint = entry.endpoints.get(method === 'HEAD' ? 'GET' : method)
+    if (!endpoint || (method === 'HEAD' && endpoint.route.kind === 'priced'))
+      return refusing({ kind: 'unmatched', failure: wrongMethod(method, allowedMethods(entry)) })
+    const params = entry.path.includes(':') ? entry.pattern.exec(path)?.groups : undefined
+    return params ? { ...endpoint, params: decoded(params) } : endpoint
   }
 
   /** The 404 of a path, which names the right one where a slip in a client's base URL explains it. Never a redirect: it would lose bodies and keys. */
@@ -172,7 +188,7 @@ export class EndpointTable {
   private methodsAtGated(method: string, path: string): readonly string[] {
     const entry = this.entryOf(path)
     if (entry) return allowedMethods(entry)
-    const imported = this.imported.routeOf(method, path)
+    const imported = this.imported.match(method, path)?.route
     if (imported?.kind !== 'unmatched') return imported ? [method] : []
     return imported.failure.allow ?? []
   }
@@ -201,6 +217,23 @@ export class EndpointTable {
   }
 }
 
+/** An endpoint whose calls are all refused. */
+export function refusing(route: Extract<Route, { kind: 'unmatched' }>): Matched {
+  return { route, handler: null, params: NO_PARAMS }
+}
+
+function decoded(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, decodedPart(text)]))
+}
+
+function decodedPart(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** The failure of a method that a path does not support. */
 export function wrongMethod(method: string, allow: readonly string[]) {
   return failure('method_not_allowed', `This endpoint supports ${allow.join(' and ')}, not ${method}.`, { allow })
@@ -210,7 +243,7 @@ function allowedMethods({ endpoints }: Entry): readonly string[] {
   return [...endpoints.keys()].sort()
 }
 
-/** Matches exactly the paths of a route such as `/v1/usage/:id`; a parameter is one segment, not empty. */
+/** Matches exactly the paths of a route such as `/v1/usage/:id`; a parameter is one segment, not empty, and a group of the match. */
 function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
+  return new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`)
 }

@@ -1,7 +1,7 @@
 import type { Context } from 'elysia'
 import type { ModelOperationName, Operation } from '../../core/catalog/operation'
 import type { Scope } from '../../core/credentials/oauth-grant'
-import type { Caller, KnownCaller, Route } from '../../pipeline/call'
+import type { Caller, KnownCaller, Outcome, Route } from '../../pipeline/call'
 import type { GatedContext, RequestContext } from '../middleware/request-context'
 import { type Access, type Callers, declaring, type Hook, readDeclaration } from '../openapi/documented'
 import { type Cost, unitsOf } from './cost'
@@ -29,14 +29,25 @@ export interface Endpoint<C extends Caller = Caller> {
   readonly access: Access
   /** Its paths, if the router's path does not describe them. */
   readonly pattern?: RegExp
-  /** Endpoints that the router mounts with this one, because only their patterns tell them apart. */
+  /** Endpoints that are mounted with this one, because only their patterns tell them apart. */
   readonly beside?: readonly Endpoint<C>[]
   /** Exists only in types. */
   readonly callers?: C
 }
 
+/** An endpoint whose calls are sold: its handler returns the outcome of `runPaidCall`. */
+export interface PricedEndpoint<C extends Caller = Caller> extends Endpoint<C> {
+  readonly route: Extract<Route, { kind: 'priced' }>
+  readonly beside?: readonly PricedEndpoint<C>[]
+}
+
+/** An endpoint that costs nothing: its handler returns a response, or a value to send as JSON. */
+export interface FreeEndpoint<C extends Caller = Caller> extends Endpoint<C> {
+  readonly route: Extract<Route, { kind: 'free' | 'public' }>
+}
+
 /** A catalog operation, which determines the scope, the price and whether anonymous callers may pay. */
-export function operationEndpoint({ name, scope, payable }: Operation): Endpoint {
+export function operationEndpoint({ name, scope, payable }: Operation): PricedEndpoint {
   const route = { kind: 'priced', operation: name, scope, ...(payable && { payable }) } as const
   return { route, access: payable ? 'key or payment' : 'key' }
 }
@@ -49,8 +60,11 @@ export function modelEndpoint(
     alsoScope,
     pattern,
     beside,
-  }: Pick<Endpoint<KnownCaller>, 'pattern' | 'beside'> & { readonly rpm?: number; readonly alsoScope?: Scope } = {},
-): Endpoint<KnownCaller> {
+  }: Pick<PricedEndpoint<KnownCaller>, 'pattern' | 'beside'> & {
+    readonly rpm?: number
+    readonly alsoScope?: Scope
+  } = {},
+): PricedEndpoint<KnownCaller> {
   const window = rpm !== undefined && { window: { name: operation, rpm } }
   const route = { kind: 'priced', operation, scope: 'models:use', ...(alsoScope && { alsoScope }), ...window } as const
   return { route, access: 'key', ...(pattern && { pattern }), ...(beside && { beside }) }
@@ -61,22 +75,19 @@ export function freeEndpoint(
   name: string,
   scope: Scope | 'any',
   { pattern, appsOnly = false }: { readonly pattern?: RegExp; readonly appsOnly?: boolean } = {},
-): Endpoint<KnownCaller> {
+): FreeEndpoint<KnownCaller> {
   return { route: { kind: 'free', name, scope }, access: appsOnly ? 'app' : 'key', ...(pattern && { pattern }) }
 }
 
 /** A free endpoint that needs a key or a payment credential. */
-export function paidInEndpoint(name: string, scope: Scope): Endpoint {
+export function paidInEndpoint(name: string, scope: Scope): FreeEndpoint {
   return { route: { kind: 'free', name, scope, takesPayment: true }, access: 'key' }
 }
 
 /** A public endpoint, rate-limited by the caller's address. `paymentInBody`: see `Route`. */
-export function publicEndpoint(more: { readonly paymentInBody?: true } = {}): Endpoint {
+export function publicEndpoint(more: { readonly paymentInBody?: true } = {}): FreeEndpoint {
   return { route: { kind: 'public', ...more }, access: 'anybody' }
 }
-
-/** Where Elysia mounts all imported operations. Which one a request is for is looked up in the catalog (ADR 23). */
-export const API_WILDCARD = '/apis/v1/*'
 
 /** The endpoints that a mounted route is declared as; none without a declaration. */
 export function declaredEndpoints(hooks: unknown): readonly Endpoint[] {
@@ -95,30 +106,51 @@ export interface GatedCall<C extends Caller = Caller, Params = unknown> {
   readonly set: Context['set']
 }
 
-/** What Elysia calls. `route`: the path as mounted. */
+/** Answers the calls of one endpoint, once they are authenticated for it. It reads the body itself. */
+export type GatedHandler = (call: GatedCall) => unknown
+
+/** What Elysia calls. */
 export type MountedHandler<R, Params> = (elysia: {
   readonly context: RequestContext
   readonly params: Params
   readonly set: Context['set']
-  readonly route: string
 }) => R
 
 /**
- * The declaration and handler of a gated endpoint, to mount after its path:
+ * The declaration of an endpoint and its handler, to mount after its path:
  * `.get('/v1/usage', ...served(REPORT, documented(DOCS, QUERY), handler))`. The handler runs only for calls that were authenticated for
- * this endpoint. It reads the body itself.
+ * this endpoint. It returns the response, or a value to send as JSON.
  */
 export function served<C extends Caller, R, Params>(
-  endpoint: Endpoint<C>,
+  endpoint: FreeEndpoint<C>,
   documentation: Hook,
   handler: (call: GatedCall<C, Params>) => R,
-): readonly [MountedHandler<R, Params>, Hook & { readonly parse: 'none' }] {
-  const hook = declaring(documentation, { callers: endpoint })
-  const gated = async ({ context, params, set, route }: Parameters<MountedHandler<R, Params>>[0]) => {
-    const reply = await context.admitAt(route)
-    return reply.refusal ? reply.refuse(reply.refusal) : handler({ context: context as GatedContext<C>, params, set })
-  }
-  return [gated as MountedHandler<R, Params>, { parse: 'none', ...hook }]
+): GatedRoute<R, Params> {
+  return gatedRoute(endpoint, documentation, handler)
+}
+
+/** The same for an endpoint whose calls are sold. */
+export function sold<C extends Caller>(
+  endpoint: PricedEndpoint<C>,
+  documentation: Hook,
+  handler: (context: GatedContext<C>) => Outcome | Promise<Outcome>,
+): GatedRoute<unknown, unknown> {
+  return gatedRoute(endpoint, documentation, ({ context }: GatedCall<C>) => handler(context))
+}
+
+type GatedRoute<R, Params> = readonly [MountedHandler<R, Params>, Hook & { readonly parse: 'none' }]
+
+function gatedRoute<R, Params>(
+  callers: Endpoint,
+  documentation: Hook,
+  handler: (call: never) => unknown,
+): GatedRoute<R, Params> {
+  return [notRouted, { parse: 'none', ...declaring(documentation, { callers, handler }) }]
+}
+
+/** Elysia documents these routes. Their calls are answered before its router (`middleware/gated-paths.ts`). */
+function notRouted(): never {
+  throw new Error('a call of a gated path reached the router')
 }
 
 /** The endpoint with its path as documented, for the request log, and with its cost in addition to a request of its key or app. */
@@ -128,18 +160,4 @@ export function asMounted(endpoint: Endpoint, path: string, cost: Cost): Endpoin
   const template = path.replace(/:(\w+)/g, '{$1}')
   const units = route.kind === 'free' && cost !== 0 && { units: (url: string) => unitsOf(cost, new URL(url)) }
   return { ...endpoint, route: { ...route, template, ...units } }
-}
-
-/** For routes that return plain values: sends the value with all headers of a gated response. */
-export function gatedReply({
-  context: { reply },
-  response,
-  set,
-}: {
-  readonly context: RequestContext
-  readonly response: unknown
-  readonly set: { readonly status?: number | string | undefined }
-}): Response | undefined {
-  if (!reply || response instanceof Response) return undefined
-  return reply.free(response, { 'cache-control': 'no-store' }, set.status === 201 ? 201 : 200)
 }

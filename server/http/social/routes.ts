@@ -3,11 +3,11 @@ import { CONFIRM_MS } from '../../core/social/approvals'
 import { SOCIAL_SALES } from '../../pipeline/social/social-actions'
 import { CALL_OPTIONS } from '../middleware/input/call-options'
 import { readJson } from '../middleware/input/json-body'
-import { callRequestOf, type PricedCalls } from '../middleware/priced'
+import type { PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
-import { freeEndpoint, type GatedCall, operationEndpoint, publicEndpoint, served } from '../routing/endpoint'
+import { freeEndpoint, operationEndpoint, publicEndpoint, served, sold } from '../routing/endpoint'
 import { UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
 import { dataDocs, routeParameters } from '../search/docs'
 import { CONFIRM_PATH, callbackPage } from './callback-page'
@@ -61,10 +61,11 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
   // Untyped for clients: the dashboard never calls these.
   for (const { operation } of SOCIAL_SALES) {
     const endpoint = operationEndpoint(operation)
-    const answer = ({ context }: GatedCall) => priced.answer(callRequestOf(context), operation.name)
     for (const method of operation.methods) {
       const tables = [routeParameters(operation, method), CALL_OPTIONS, REQUEST_ID_HEADER]
-      web.route(method, operation.path, ...served(endpoint, documented(dataDocs(operation, method), ...tables), answer))
+      const hook = documented(dataDocs(operation, method), ...tables)
+      const route = sold(endpoint, hook, (context) => priced.answer(context, operation.name))
+      web.route(method, operation.path, ...route)
     }
   }
   return web

@@ -16,7 +16,7 @@ import { notFound, taken } from '../middleware/response/failures'
 import { shownOnce } from '../middleware/response/shown-once'
 import { documented, type Hook } from '../openapi/documented'
 import { allowed, appsAccess, type Id, type MirroredAccess, ownersAccess, signedIn } from '../routing/api-access'
-import { freeEndpoint, gatedReply } from '../routing/endpoint'
+import { freeEndpoint } from '../routing/endpoint'
 import { NOTICE_DOCS, WEBHOOK_DOCS } from './docs'
 import {
   type DeliveryPage,
@@ -61,13 +61,11 @@ export function webhookRoutes(parts: WebhookParts) {
 /** The same for apps with `webhooks:write`. Untyped for clients, like the other routes that the dashboard does not call. */
 export function appWebhookRoutes(parts: Omit<WebhookParts, 'owners'>): Elysia {
   const apps = appsAccess(APP_WEBHOOKS, appOwner)
-  const routes = routeGroup({ name: 'app-webhooks', prefix: '/v1/webhooks' })
-    .mapResponse(gatedReply)
-    .use(
-      mirroredRoutes('apps-webhooks', parts, apps, (name, ...tables) =>
-        documented(appDocs(WEBHOOK_DOCS[name], SCOPE), ...tables),
-      ),
-    )
+  const routes = routeGroup({ name: 'app-webhooks', prefix: '/v1/webhooks' }).use(
+    mirroredRoutes('apps-webhooks', parts, apps, (name, ...tables) =>
+      documented(appDocs(WEBHOOK_DOCS[name], SCOPE), ...tables),
+    ),
+  )
   return routes as unknown as Elysia
 }
 

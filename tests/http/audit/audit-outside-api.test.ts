@@ -31,7 +31,6 @@ const OUTSIDE_API: Readonly<Record<string, string>> = {
       ...['follow', 'unfollow', 'like', 'unlike', 'post', 'delete', 'dm'].map((act) => `/apis/v1/social/${act}_social`),
     ].map((path) => [`POST ${path}`, CALL]),
   ),
-  'ALL /apis/v1/*': CALL,
   'POST /apis/v1/social/auth_social': 'nothing, until its user approves',
   'POST /apis/v1/social/oauth_callback/confirm': 'social.linked', // owner-social.test.ts
   'POST /v1/keys': 'key.create',

@@ -36,10 +36,7 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
   const deps = { clock: { now: () => 0 }, intake: {} as Intake, addressOf: (socket: Address) => socket }
   const web = routeGroup({ name: 'csv' })
     .onRequest((elysia) => {
-      elysia.context = new RequestContext(elysia.request, null, deps, {
-        open: () => Promise.reject(new Error('no gate')),
-        routeAt: () => null,
-      })
+      elysia.context = new RequestContext(elysia.request, null, deps)
     })
     .use(routes)
   const answer = await web.handle(new Request('http://127.0.0.1/api/usage.csv'))

@@ -35,11 +35,16 @@ export const CALL_OPTIONS = {
   },
 } as const satisfies ParameterTable
 
+/** The options of a call that sets none. */
+const NO_OPTIONS: Result<CallOptions, never> = ok({ maxPrice: null, quote: false, idempotencyKey: null })
+const NAMES = Object.keys(CALL_OPTIONS)
+
 /** Reads the options from the headers of a priced call, or lists everything wrong with them. */
-export function readCallOptions(
-  header: (name: string) => string | null,
-): Result<CallOptions, readonly ParameterError[]> {
-  const read = parseParameters(CALL_OPTIONS, { query: () => [], header })
+export function readCallOptions(request: {
+  header(name: string): string | null
+}): Result<CallOptions, readonly ParameterError[]> {
+  if (NAMES.every((name) => request.header(name) === null)) return NO_OPTIONS
+  const read = parseParameters(CALL_OPTIONS, { query: () => [], header: (name) => request.header(name) })
   if (!read.ok) return read
   const maxPrice = read.value['x-max-price-usd']
   return ok({

@@ -88,7 +88,7 @@ export class Reply {
   }
 
   /** A success that cost nothing. */
-  free(body: unknown, more: Record<string, string> = {}, status: 200 | 201 = 200): Response {
+  free(body: unknown, more: Record<string, string> = {}, status = 200): Response {
     this.ended({ status, row: {} })
     return this.send(status, JSON.stringify(body), more)
   }

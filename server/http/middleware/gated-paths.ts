@@ -1,0 +1,115 @@
+import { failure } from '../../core/failure'
+import type { Outcome } from '../../pipeline/call'
+import { isProbe } from '../routing/endpoint'
+import { type EndpointTable, type Matched, refusing } from '../routing/endpoint-table'
+import type { Gate } from './gate'
+import { type BunServer, type ContextDeps, type GatedContext, RequestContext } from './request-context'
+import { idHeaders } from './request-ids'
+import { failureOf, failureResponse, type OnFault } from './response/failures'
+import { limitHeaders, type Reply } from './response/reply'
+
+export interface RequestParts {
+  readonly contexts: ContextDeps
+  readonly gate: Gate
+  readonly isDraining: () => boolean
+  readonly onFault: OnFault
+}
+
+/**
+ * Answers all requests of gated paths, before Elysia's router: authenticates each for its endpoint and runs the handler that the endpoint
+ * declares. Every answer carries the limit headers, also a 404, 405 or 503.
+ */
+export class GatedPaths {
+  private readonly parts: RequestParts
+  private readonly endpoints: EndpointTable
+
+  constructor(parts: RequestParts, endpoints: EndpointTable) {
+    this.parts = parts
+    this.endpoints = endpoints
+  }
+
+  /** Never rejects. */
+  async answer(request: Request, server: BunServer): Promise<Response> {
+    const { contexts, gate, isDraining, onFault } = this.parts
+    const context = new RequestContext(request, server, contexts)
+    const { method } = request
+    try {
+      const problem = requestProblem(context, isDraining)
+      const matched = problem
+        ? refusing({ kind: 'unmatched', failure: problem })
+        : this.endpoints.match(method, context.path)
+      const opening = gate.open(context, matched.route)
+      const reply = opening instanceof Promise ? await opening : opening
+      if (reply.refusal) return reply.refuse(reply.refusal)
+      const call = new Call(context as GatedContext, matched)
+      const running = call.run()
+      const answer = call.answered(reply, running instanceof Promise ? await running : running)
+      return method === 'HEAD' ? await withoutBody(answer) : answer
+    } catch (error) {
+      return refused(context, error, onFault)
+    }
+  }
+}
+
+/** An authenticated call, as its handler sees it. */
+class Call {
+  readonly context: GatedContext
+  readonly params: Matched['params']
+  private readonly matched: Matched
+  private settings: { status?: number; headers: Record<string, string> } | null = null
+
+  constructor(context: GatedContext, matched: Matched) {
+    this.context = context
+    this.params = matched.params
+    this.matched = matched
+  }
+
+  get set(): { status?: number; headers: Record<string, string> } {
+    this.settings ??= { headers: {} }
+    return this.settings
+  }
+
+  run(): unknown {
+    const { handler } = this.matched
+    if (!handler) throw new Error('a call of no endpoint was not refused')
+    return handler(this)
+  }
+
+  /** The response for what the handler returned. */
+  answered(reply: Reply, returned: unknown): Response {
+    if (this.matched.route.kind === 'priced') return this.sold(reply, returned as Outcome)
+    if (returned instanceof Response) return returned
+    return reply.free(returned, { 'cache-control': 'no-store' }, this.settings?.status)
+  }
+
+  private sold(reply: Reply, outcome: Outcome): Response {
+    if (outcome.kind !== 'streaming') this.context.awaitReader()
+    return reply.outcome(outcome)
+  }
+}
+
+const BAD_HOST = failure('invalid_request', 'The Host header is not a valid host name.')
+const DRAINING = failure('service_unavailable', 'This server is shutting down. Try again.', { retryAfterSeconds: 1 })
+
+/** Why a request is refused whatever it asks for, or null. */
+export function requestProblem(context: RequestContext, isDraining: () => boolean) {
+  const { origin, request, path } = context
+  // Two Host headers arrive as one, joined by a comma (RFC 9112 section 3.2).
+  if (origin.hasBadHost || request.headers.get('host')?.includes(',')) return BAD_HOST
+  return isDraining() && !isProbe(path) && !origin.isConsole ? DRAINING : null
+}
+
+/** The response to a request that failed with this error. All failures have one shape. */
+export function refused({ ids, path, reply, readings }: RequestContext, error: unknown, onFault: OnFault): Response {
+  const problem = failureOf(error, ids.own, onFault)
+  if (reply) return reply.refuse(problem)
+  const headers = new Headers({ ...idHeaders(ids), ...(readings && limitHeaders(readings)) })
+  return failureResponse(problem, ids.own, path, headers)
+}
+
+/** The answer to HEAD: that of GET with the length of its body. */
+async function withoutBody(answer: Response): Promise<Response> {
+  const { status, headers } = answer
+  headers.set('content-length', String((await answer.arrayBuffer()).byteLength))
+  return new Response(null, { status, headers })
+}
