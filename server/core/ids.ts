@@ -45,41 +45,37 @@ export type IdPrefix =
   | 'rec'
   | 'stuck'
 
-/** Of RFC 9562, two bits of which are random. */
-const VARIANTS = '89ab'
 /** Random bytes are drawn in bulk: one system call serves 640 ids. */
 const RANDOM_BYTES = 640 * 8
 let random = Buffer.alloc(0)
 let used = 0
 let lastMs = 0
-let lastHead = ''
 let sequence = 0
+/** The UUID of the last id. */
+const uuid = Buffer.alloc(16)
 
 /**
- * Creates an id: a prefix and the 32 hex digits of a UUIDv7. Ids sort by creation time (spec D1). Within one process
+ * Creates an id: a prefix and the 32 hex digits of a UUIDv7 (RFC 9562). Ids sort by creation time (spec D1). Within one process
  * they sort strictly by creation order, even when the clock stops or goes backwards.
  */
 export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
   if (nowMs > lastMs || ++sequence > 0xfff) {
     lastMs = Math.max(nowMs, lastMs + 1)
-    lastHead = headOf(lastMs)
     sequence = 0
+    uuid.writeUIntBE(lastMs, 0, 6)
   }
   if (used + 8 > random.length) {
     random = randomBytes(RANDOM_BYTES)
     used = 0
   }
-  const tail = random.toString('hex', used, used + 8)
-  const variant = VARIANTS[((random[used] ?? 0) >> 4) & 0x3]
-  used += 8
-  return `${prefix}_${lastHead}7${sequence.toString(16).padStart(3, '0')}${variant}${tail.slice(1)}` as Id<P>
+  uuid[6] = 0x70 | (sequence >> 8)
+  uuid[7] = sequence & 0xff
+  for (let at = 8; at < 16; at++) uuid[at] = random[used++] ?? 0
+  uuid[8] = 0x80 | ((uuid[8] ?? 0) & 0x3f)
+  return `${prefix}_${uuid.toString('hex')}` as Id<P>
 }
 
 /** The beginning of ids that are created at this time: it sorts before all of them, and after those of earlier times. */
 export function idStart(prefix: IdPrefix, ms: number): string {
-  return `${prefix}_${headOf(Math.max(0, ms))}`
-}
-
-function headOf(ms: number): string {
-  return ms.toString(16).padStart(12, '0')
+  return `${prefix}_${Math.max(0, ms).toString(16).padStart(12, '0')}`
 }

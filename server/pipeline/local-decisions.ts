@@ -101,7 +101,7 @@ class LocalAllowance implements Allowance {
     return this.parts.ledger.capture(amount, record, overrun, answer).then((captured) => {
       if (!captured.ok) return err(NOT_RECORDED)
       this.held = null
-      this.slot?.finish(tokens)
+      this.finish(tokens)
       return ok({ cost: amount, receipt: null })
     })
   }
@@ -110,7 +110,7 @@ class LocalAllowance implements Allowance {
     const { held } = this
     this.held = null
     const released = held === null ? null : this.parts.ledger.release(held.request)
-    this.slot?.finish(tokens)
+    this.finish(tokens)
     return released
   }
 
@@ -130,7 +130,6 @@ class LocalAllowance implements Allowance {
     const full = slot.reserve(load.subjects, load.tokens)
     if (full) return refused(limitFailure(full, call.caller), full.readings)
     const drain = drains.open(account, load, hangUp)
-    slot.with(() => drain.end())
     this.drain = drain
     this.load = load
     return null
@@ -169,8 +168,13 @@ class LocalAllowance implements Allowance {
     )
   }
 
+  private finish(tokens: number): void {
+    this.drain?.end()
+    this.slot?.finish(tokens)
+  }
+
   private refused(problem: Failure): RefusedOutcome {
-    this.slot?.finish(0)
+    this.finish(0)
     return refused(problem, this.readings())
   }
 }

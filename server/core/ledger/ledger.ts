@@ -102,14 +102,17 @@ export class Ledger {
   /** Reserves the maximum cost of a call. A granted hold can always be captured. */
   hold(request: HoldRequest): Result<Hold, HoldRefusal> | Promise<Result<Hold, HoldRefusal>> {
     const loading = this.holds.load(request.account, request.pool)
-    return loading === null ? this.holdLoaded(request) : loading.then(() => this.holdLoaded(request))
+    if (loading !== null) return this.holdLater(request, loading)
+    const held = this.holds.hold(request)
+    return held.ok || held.error !== 'insufficient_balance' ? held : this.holdLater(request, null)
   }
 
-  private holdLoaded(request: HoldRequest): Result<Hold, HoldRefusal> | Promise<Result<Hold, HoldRefusal>> {
+  private async holdLater(request: HoldRequest, loading: Promise<void> | null): Promise<Result<Hold, HoldRefusal>> {
+    await loading
     const held = this.holds.hold(request)
     if (held.ok || held.error !== 'insufficient_balance') return held
     // Money that was held when a refund arrived may be free now, and pays the debt that the refund left.
-    return this.moves.offsetDebt(request.account).then((isPaid) => (isPaid ? this.holds.hold(request) : held))
+    return (await this.moves.offsetDebt(request.account)) ? this.holds.hold(request) : held
   }
 
   /**

@@ -42,9 +42,15 @@ export function authenticate(
   incoming: IncomingCall,
 ): Result<AuthenticatedCall, Refused> | Promise<Result<AuthenticatedCall, Refused>> {
   const identified = identify(auth, incoming)
-  return identified instanceof Promise
-    ? identified.then((found) => admit(auth, incoming, found))
-    : admit(auth, incoming, identified)
+  return identified instanceof Promise ? admitLater(auth, incoming, identified) : admit(auth, incoming, identified)
+}
+
+async function admitLater(
+  auth: AuthDeps,
+  incoming: IncomingCall,
+  identifying: Promise<Identified>,
+): Promise<Result<AuthenticatedCall, Refused>> {
+  return admit(auth, incoming, await identifying)
 }
 
 function admit(

@@ -43,6 +43,16 @@ export class GroupCommit implements Journal {
   private running = false
   private scheduled = false
   private idle: (() => void)[] = []
+  // Made once: a closure in a method costs each call of the method a scope.
+  private readonly begin = () => {
+    this.scheduled = false
+    void this.run()
+  }
+  private readonly onPatience = () => {
+    this.patience = null
+    this.losePatience()
+    this.watch()
+  }
 
   constructor(options: GroupCommitOptions) {
     this.options = options
@@ -94,10 +104,7 @@ export class GroupCommit implements Journal {
   private schedule(): void {
     if (this.isBusy) return
     this.scheduled = true
-    setImmediate(() => {
-      this.scheduled = false
-      void this.run()
-    })
+    setImmediate(this.begin)
   }
 
   private async run(): Promise<void> {
@@ -186,14 +193,7 @@ export class GroupCommit implements Journal {
     const [oldest] = this.unanswered
     if (this.patience || !oldest) return
     const left = oldest.since + this.options.patienceMs - performance.now()
-    this.patience = setTimeout(
-      () => {
-        this.patience = null
-        this.losePatience()
-        this.watch()
-      },
-      Math.max(1, left),
-    )
+    this.patience = setTimeout(this.onPatience, Math.max(1, left))
   }
 
   private losePatience(): void {
