@@ -30,7 +30,7 @@ export interface Work {
   readonly timeoutMs: number
   readonly credit: CreditUse
   /** Set if the account must have topped up before: the name of what requires it. */
-  readonly needsTopUp?: string
+  readonly needsTopUp?: string | undefined
   /** Equal only for attempts of the same request (`fingerprintOf`). */
   readonly fingerprint: () => string
   /** Headers of a success. */
@@ -38,7 +38,7 @@ export interface Work {
   /** Its needs of the caller's limits besides a slot. */
   readonly load?: Load
   /** Adds a hint to a refusal for lack of money. */
-  readonly explainRefusal?: (problem: Failure) => Promise<Failure>
+  explainRefusal?(problem: Failure): Promise<Failure>
   /** Calls the upstream. The money is held; from here on a hang-up changes nothing (ADR 18). */
   run(open: OpenCall): Promise<WorkResult>
 }

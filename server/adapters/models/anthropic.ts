@@ -5,12 +5,14 @@ const VERSION = '2023-06-01'
 
 export const ANTHROPIC: Vendor = {
   url: ({ baseUrl }, { wire }) => `${baseUrl}/messages${wire.route === 'messages_count_tokens' ? '/count_tokens' : ''}`,
-  headers(key, { headers, model }) {
+  headers: (key) => ({ 'anthropic-version': VERSION, ...(key !== null && { 'x-api-key': key }) }),
+  callHeaders({ headers, model }) {
+    const version = headers['anthropic-version']
     const betas = passedBetas(headers['anthropic-beta'], model.betas)
+    if (version === undefined && betas.length === 0) return null
     return {
-      'anthropic-version': headers['anthropic-version'] ?? VERSION,
+      ...(version !== undefined && { 'anthropic-version': version }),
       ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
-      ...(key !== null && { 'x-api-key': key }),
     }
   },
   isAboutUs: (_status, error) => error['type'] === 'billing_error',

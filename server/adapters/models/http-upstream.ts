@@ -1,13 +1,11 @@
-import type { ModelUpstream } from '../../core/models/model'
-import { declaredLength } from '../../core/outbound/outbound-fetch'
-import { err, ok, type Result } from '../../core/result'
+import type { ModelRoute, ModelUpstream } from '../../core/models/model'
 import type { BackendCall } from '../../pipeline/models/model-backend'
-import { wireAt } from '../../pipeline/models/wires/model-wire'
 import { StreamGuard, streamBounds } from '../../pipeline/models/wires/stream-bounds'
 import { ANTHROPIC } from './anthropic'
+import type { Attempt } from './attempt'
 import { GEMINI } from './gemini'
 import { OPENAI } from './openai'
-import { type Vendor, type VendorRefusal, vendorRefusal, WRONG_BODY } from './vendor'
+import { codeOf, ENCODED, type Vendor, type VendorRefusal, vendorRefusal, WRONG_BODY } from './vendor'
 
 const VENDORS: Readonly<Record<Exclude<ModelUpstream['kind'], 'sandbox'>, Vendor>> = {
   openai: OPENAI,
@@ -16,72 +14,90 @@ const VENDORS: Readonly<Record<Exclude<ModelUpstream['kind'], 'sandbox'>, Vendor
 }
 const MAX_ERROR_BYTES = 64 * 1024
 
-/** A 200 whose body has not been read. */
-export interface OpenedUpstream {
-  readonly contentType: string
-  readonly body: ReadableStream<Uint8Array>
-  /** See `BackendAnswer`. */
-  readonly check?: (chunk: Uint8Array) => void
-  /** The bytes of a whole answer's body; null if that is not known. */
-  readonly length: number | null
+/** What is the same for all calls of one route at an upstream. */
+interface Endpoint {
+  readonly url: string
+  readonly key: string | null
+  readonly headers: Readonly<Record<string, string>>
 }
 
-/** Calls one upstream over HTTP, up to the response headers. Aborting `abort` ends the call at any time. */
-export async function openHttp(
-  upstream: ModelUpstream,
-  key: string | null,
-  call: BackendCall,
-  abort: AbortController,
-  /** Whether it responded recently: then the connection check is skipped. */
-  isKnown: boolean,
-): Promise<Result<OpenedUpstream, VendorRefusal>> {
+const ENDPOINTS = new WeakMap<ModelUpstream, Map<ModelRoute, Endpoint[]>>()
+
+function endpointOf(vendor: Vendor, upstream: ModelUpstream, key: string | null, call: BackendCall): Endpoint {
+  const { stream, events } = call.path
+  const routes = ENDPOINTS.get(upstream) ?? new Map<ModelRoute, Endpoint[]>()
+  const endpoints = routes.get(call.wire.route) ?? []
+  const index = (stream ? 2 : 0) + (events ? 1 : 0)
+  const known = endpoints[index]
+  if (known?.key === key) return known
+  const headers = {
+    'content-type': 'application/json',
+    // Uncompressed, so that the meter can read the bytes and no chunk is delayed by compression.
+    'accept-encoding': 'identity',
+    ...vendor.headers(key),
+  }
+  const endpoint = { url: vendor.url(upstream, call), key, headers }
+  endpoints[index] = endpoint
+  ENDPOINTS.set(upstream, routes.set(call.wire.route, endpoints))
+  return endpoint
+}
+
+/** Sends the call of an attempt, and waits for the headers of an answer. Null, or why there is none. */
+export async function openHttp(attempt: Attempt, key: string | null): Promise<VendorRefusal | null> {
+  const { call, signal } = attempt
+  const { upstream, breaker } = attempt.place
   if (upstream.kind === 'sandbox') throw new Error('a sandbox model cannot be called over HTTP')
   const vendor = VENDORS[upstream.kind]
-  const reached = isKnown || (await isReachable(upstream, abort.signal))
-  if (!reached) return err(unreachable(`no connection within ${upstream.connectMs} ms`))
-  let late = false
-  const timer = setTimeout(() => {
-    late = true
-    abort.abort()
-  }, upstream.firstByteMs)
+  if (!breaker.isKnown && !(await isReachable(upstream, signal)))
+    return unreachable(`no connection within ${upstream.connectMs} ms`)
+  attempt.startTimer()
   try {
-    const response = await fetch(vendor.url(upstream, call), {
+    const { url, headers } = endpointOf(vendor, upstream, key, call)
+    const own = vendor.callHeaders?.(call) ?? null
+    const { traceparent } = call
+    const response = await fetch(url, {
       method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        // Uncompressed, so that the meter can read the bytes and no chunk is delayed by compression.
-        'accept-encoding': 'identity',
-        ...(call.traceparent !== null && { traceparent: call.traceparent }),
-        ...vendor.headers(key, call),
-      },
-      body: wireAt(upstream, call.wire).bodyFor(call.request, upstream, call.cap),
+      headers: own === null && traceparent === null ? headers : { ...headers, ...own, ...traced(traceparent) },
+      body: attempt.wire.bodyFor(call.request, upstream, call.cap),
       redirect: 'manual',
-      signal: abort.signal,
+      signal,
       // We set the idle timeout ourselves, instead of the client's five minutes.
       timeout: false,
+      // Bun would unpack any number of bytes before ours are counted.
+      decompress: false,
     } as RequestInit)
-    if (response.status !== 200 || !response.body)
-      return err(vendorRefusal(vendor, response.status, response.headers, await firstBytes(response)))
+    const isEncoded = (response.headers.get('content-encoding') ?? 'identity').trim().toLowerCase() !== 'identity'
+    if (response.status !== 200) {
+      const body = isEncoded ? '{}' : await firstBytes(response)
+      return vendorRefusal(vendor, response.status, response.headers, body)
+    }
+    if (isEncoded) return ENCODED
     const contentType = response.headers.get('content-type') ?? 'application/json'
-    // An encoded body may be any number of times as long as its length.
-    const length = response.headers.has('content-encoding') ? null : declaredLength(response.headers)
-    if (!call.request.stream) return ok({ contentType, body: response.body, length })
-    const body = await streamBody(response.body, call, contentType)
-    if (body === null) return err(WRONG_BODY)
-    return ok({
-      contentType: call.path.stream && !call.path.events ? contentType : EVENT_STREAM,
-      body,
-      check: boundsCheck(call, upstream),
-      length: null,
-    })
+    if (!call.request.stream) attempt.answered(contentType, response)
+    else if (!(await answeredByStream(attempt, response, contentType))) return WRONG_BODY
+    return null
   } catch (error) {
-    if (late) return err(trouble('timeout', `no response within ${upstream.firstByteMs} ms`))
-    if (abort.signal.aborted) return err(trouble('timeout', 'told to stop'))
+    if (attempt.isLate) return trouble('timeout', `no response within ${upstream.firstByteMs} ms`)
+    if (signal.aborted) return trouble('timeout', 'told to stop')
     const code = codeOf(error)
-    return err(code === 'ConnectionRefused' ? unreachable(code) : trouble('unavailable', code))
+    return code === 'ConnectionRefused' ? unreachable(code) : trouble('unavailable', code)
   } finally {
-    clearTimeout(timer)
+    attempt.stopTimer()
   }
+}
+
+function traced(traceparent: string | null): Readonly<Record<string, string>> | null {
+  return traceparent === null ? null : { traceparent }
+}
+
+/** False if the answer is no stream. */
+async function answeredByStream(attempt: Attempt, response: Response, contentType: string): Promise<boolean> {
+  const { call, place } = attempt
+  const body = response.body && (await streamBody(response.body, call, contentType))
+  if (!body) return false
+  attempt.check = boundsCheck(call, place.upstream)
+  attempt.answered(call.path.stream && !call.path.events ? contentType : EVENT_STREAM, response, body)
+  return true
 }
 
 const EVENT_STREAM = 'text/event-stream'
@@ -168,12 +184,6 @@ function trouble(kind: 'unavailable' | 'timeout', reason: string): VendorRefusal
 
 function unreachable(reason: string): VendorRefusal {
   return { ...trouble('unavailable', reason), isUnreachable: true }
-}
-
-/** The error's code only: its message may contain the URL. */
-function codeOf(error: unknown): string {
-  const code: unknown = Object(error).code
-  return typeof code === 'string' ? code : error instanceof Error ? error.name : 'unknown'
 }
 
 async function firstBytes(response: Response): Promise<string> {

@@ -6,7 +6,9 @@ import type { BackendCall } from '../../pipeline/models/model-backend'
 /** How to call one vendor, and what its refusals mean. */
 export interface Vendor {
   url(upstream: ModelUpstream, call: BackendCall): string
-  headers(key: string | null, call: BackendCall): Record<string, string>
+  headers(key: string | null): Record<string, string>
+  /** The headers that depend on the call; null if there are none. */
+  callHeaders?(call: BackendCall): Readonly<Record<string, string>> | null
   /** Whether a refusal is about our own credential or balance there, whatever its status. */
   isAboutUs(status: number, error: VendorError): boolean
   /** The retry delay in the body, in seconds. */
@@ -37,6 +39,14 @@ export const WRONG_BODY: VendorRefusal = {
   },
   goOn: true,
   isFault: false,
+  retryAfter: null,
+}
+
+/** A 200 that is compressed although the request forbids it. Unpacked, it could be any number of times as long. */
+export const ENCODED: VendorRefusal = {
+  failure: { kind: 'error', reason: 'the answer is compressed, although the request asked for none' },
+  goOn: true,
+  isFault: true,
   retryAfter: null,
 }
 
@@ -89,6 +99,12 @@ function headerWait(headers: Headers): number | null {
   if (ms >= 0 && ms <= MAX_WAIT * 1000) return ms / 1000
   const seconds = retryAfterSeconds(headers.get('retry-after'))
   return seconds !== null && seconds <= MAX_WAIT ? seconds : null
+}
+
+/** The error's code only: its message may contain the URL. */
+export function codeOf(error: unknown): string {
+  const code: unknown = Object(error).code
+  return typeof code === 'string' ? code : error instanceof Error ? error.name : 'unknown'
 }
 
 function errorOf(body: string): VendorError {

@@ -34,15 +34,18 @@ export interface BackendAnswer {
   readonly contentType: string
   /** How to read the body: the call's own wire, or its translation. */
   readonly wire: UpstreamWire
+  /** Of a stream. */
   readonly body: ReadableStream<Uint8Array>
   /** Called with each chunk before it is metered. Throws if the stream exceeds its bounds. */
   readonly check?: (chunk: Uint8Array) => void
-  /** The bytes of a whole answer's body; null if that is not known. */
-  readonly length: number | null
   /** The longest silence allowed within the body. */
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */
   readonly drainMs: number
+  /**
+   * Reads the body of a plain answer, which gets as much time as its headers had. `timeout`: it did not end in time. Never rejects.
+   */
+  bytes(maxBytes: number): Promise<Result<Uint8Array<ArrayBuffer>, UpstreamFailure>>
   /**
    * Frees the upstream's slot and cancels the rest of the body. Must be called on every way out; may be called repeatedly. `whole`: the body of
    * a plain answer was read to its end. That it is no answer says nothing about the upstream's health, since the call may have caused it.

@@ -1,17 +1,17 @@
-import { boundedBytes } from '../../core/bounded-bytes'
 import { type Failure, uncharged } from '../../core/failure'
 import { isJson } from '../../core/json'
 import { isLocal } from '../../core/models/model'
 import { maxTokenCost } from '../../core/models/token-price'
 import { isUnitPrice, tokenPriceOf } from '../../core/models/unit-price'
 import type { Money } from '../../core/money'
-import { err, ok, type Result } from '../../core/result'
+import { ok, type Result } from '../../core/result'
+import type { Quote } from '../call'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { accountOf } from '../record-call'
 import { type StreamSale, settledStream } from '../stream'
-import type { OpenCall, Work, WorkResult } from '../work'
+import type { Load, OpenCall, Work, WorkResult } from '../work'
 import { rememberItems, responseOfBody, responseOfEnding } from './item-references'
-import type { BackendAnswer } from './model-backend'
+import type { BackendAnswer, BackendCall } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { estimatedCharge, modelCharge, NO_OUTPUT } from './model-charge'
 import { validateModelCall } from './validate-model-call'
@@ -26,101 +26,121 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** The work of one model call, plain or streamed, or what is wrong with its input (spec D2, D4, D9). */
 export function modelWork(deps: ModelDeps, call: ModelCall): Result<Work, Failure> {
   const validation = validateModelCall(deps, call)
-  if (!validation.ok) return validation
-  const validated = validation.value
-  const { model, maxCost, reserved, subjects, family, request } = validated
-  return ok({
-    operation: call.operation,
-    model: model.id,
-    quote: { maxCost, version: model.priceVersion, fixed: false },
-    effect: 'read',
-    streams: request.stream,
-    // Model upstreams have their own deadlines.
-    timeoutMs: Number.POSITIVE_INFINITY,
-    credit: !model.rechargeRequired || deps.creditBuysPaid ? 'all' : 'nothing',
-    ...(model.rechargeRequired && { needsTopUp: model.id }),
-    fingerprint: call.fingerprint,
-    load: { subjects, window: family, tokens: reserved, upstreams: model.upstreams },
-    explainRefusal: (problem) => withFittingCap(deps, validated, problem),
-    run: (open) => ask(deps, { validated, startedAt: deps.clock.now() }, open),
-  })
+  return validation.ok ? ok(new ModelWork(deps, validation.value)) : validation
 }
 
-/** A call that was sent upstream, and when. */
-interface StartedCall {
-  readonly validated: ValidatedCall
-  readonly startedAt: number
-}
+class ModelWork implements Work {
+  readonly effect = 'read'
+  // Model upstreams have their own deadlines.
+  readonly timeoutMs = Number.POSITIVE_INFINITY
+  readonly quote: Quote
+  readonly load: Load
+  private readonly deps: ModelDeps
+  private readonly validated: ValidatedCall
+  private startedAt = 0
 
-/** From here on only the end of this process aborts the call. */
-async function ask(deps: ModelDeps, started: StartedCall, open: OpenCall): Promise<WorkResult> {
-  const { call, request, model, cap } = started.validated
-  const { wire, path, headers } = call
-  open.asked(model.upstreams[0]?.kind ?? 'none')
-  const traceparent = open.authenticated.incoming.trace?.handedOn ?? null
-  const account = accountOf(open.authenticated)
-  const concurrency = open.authenticated.subjects[0]?.limits.concurrency ?? 1
-  const sent = { account, concurrency, model, wire, request, path, cap, headers, traceparent }
-  let opened = await deps.backend.open(sent, open.shutdown)
-  let wasUnreadable = false
-  while (opened.ok && !request.stream) {
-    const answer = opened.value
-    open.drain?.at(answer.upstream)
-    open.asked(answer.kind)
-    const result = await whole(deps, started, open, answer)
-    if (result !== null) return result
-    wasUnreadable = true
-    opened = await deps.backend.open(sent, open.shutdown, answer.position + 1)
+  constructor(deps: ModelDeps, validated: ValidatedCall) {
+    const { model, maxCost, reserved, subjects, family } = validated
+    this.deps = deps
+    this.validated = validated
+    this.quote = { maxCost, version: model.priceVersion, fixed: false }
+    this.load = { subjects, window: family, tokens: reserved, upstreams: model.upstreams }
   }
-  if (!opened.ok) {
-    if (open.shutdown.aborted) return brokenOff(deps, started, open, SHUTTING_DOWN)
+
+  get operation() {
+    return this.validated.call.operation
+  }
+
+  get model() {
+    return this.validated.model.id
+  }
+
+  get streams() {
+    return this.validated.request.stream
+  }
+
+  get credit() {
+    return !this.validated.model.rechargeRequired || this.deps.creditBuysPaid ? 'all' : 'nothing'
+  }
+
+  get needsTopUp() {
+    const { id, rechargeRequired } = this.validated.model
+    return rechargeRequired ? id : undefined
+  }
+
+  get fingerprint() {
+    return this.validated.call.fingerprint
+  }
+
+  explainRefusal(problem: Failure): Promise<Failure> {
+    return withFittingCap(this.deps, this.validated, problem)
+  }
+
+  /** From here on only the end of this process aborts the call. */
+  async run(open: OpenCall): Promise<WorkResult> {
+    const { deps, validated } = this
+    const { call, request } = validated
+    this.startedAt = deps.clock.now()
+    open.asked(validated.model.upstreams[0]?.kind ?? 'none')
+    const sent = backendCall(validated, open)
+    let opened = await deps.backend.open(sent, open.shutdown)
+    let wasUnreadable = false
+    while (opened.ok) {
+      const answer = opened.value
+      open.drain?.at(answer.upstream)
+      open.asked(answer.kind)
+      if (request.stream) return this.stream(open, answer)
+      const body = await answer.bytes(MAX_ANSWER_BYTES)
+      const read = body.ok ? readAnswer(validated, answer, body.value) : null
+      answer.close(body.ok ? (read === null ? 'no answer' : 'answer') : undefined)
+      if (!body.ok) {
+        if (open.shutdown.aborted) return this.brokenOff(open, SHUTTING_DOWN)
+        deps.onTrouble(answer.upstream, body.error.reason)
+        return this.brokenOff(open, body.error.kind === 'timeout' ? TOO_LATE : BROKEN)
+      }
+      if (read !== null) {
+        const charge = modelCharge(validated, read.seen, open.hangUp.aborted ? 'caller_hung_up' : null)
+        const headers = { 'content-type': answer.contentType }
+        if (!request.keepsItems) return { kind: 'answer', body: read.body, headers, charge }
+        const account = accountOf(call.authenticated)
+        const onCharged = async () => rememberItems(deps.items, account, request, () => responseOfBody(read.body))
+        return { kind: 'answer', body: read.body, headers, charge, onCharged }
+      }
+      // It costs nothing, and the next upstream may be asked.
+      wasUnreadable = true
+      opened = await deps.backend.open(sent, open.shutdown, answer.position + 1)
+    }
+    if (open.shutdown.aborted) return this.brokenOff(open, SHUTTING_DOWN)
     return { kind: 'failed', failure: wasUnreadable ? UNREADABLE : toFailure(opened.error), didNothing: true }
   }
-  const answer = opened.value
-  open.drain?.at(answer.upstream)
-  open.asked(answer.kind)
-  return {
-    kind: 'stream',
-    headers: { 'content-type': answer.contentType },
-    lost: modelCharge(started.validated, NO_OUTPUT, 'gateway_restarted'),
-    open: () => settledStream(deps, open, answer, modelStream(deps, started, answer.wire)),
-    close: () => answer.close(),
+
+  private stream(open: OpenCall, answer: BackendAnswer): WorkResult {
+    const { deps, validated, startedAt } = this
+    return {
+      kind: 'stream',
+      headers: { 'content-type': answer.contentType },
+      lost: modelCharge(validated, NO_OUTPUT, 'gateway_restarted'),
+      open: () => settledStream(deps, open, answer, modelStream(deps, { validated, startedAt }, answer.wire)),
+      close: () => answer.close(),
+    }
+  }
+
+  /** The answer broke off. A waiting caller gets a failure; one who hung up is charged by estimate (spec D4). */
+  private async brokenOff(open: OpenCall, problem: Failure): Promise<WorkResult> {
+    const broken = { kind: 'failed' as const, failure: problem, didNothing: true }
+    if (!open.hangUp.aborted) return broken
+    const { deps, validated, startedAt } = this
+    const code = problem === SHUTTING_DOWN ? 'gateway_shutdown' : 'caller_hung_up'
+    return { ...broken, owed: await estimatedCharge(deps, { validated, startedAt }, NO_OUTPUT, code) }
   }
 }
 
-/** The answer broke off. A waiting caller gets a failure; one who hung up is charged by estimate (spec D4). */
-async function brokenOff(deps: ModelDeps, started: StartedCall, open: OpenCall, problem: Failure): Promise<WorkResult> {
-  const broken = { kind: 'failed' as const, failure: problem, didNothing: true }
-  if (!open.hangUp.aborted) return broken
-  const code = problem === SHUTTING_DOWN ? 'gateway_shutdown' : 'caller_hung_up'
-  return { ...broken, owed: await estimatedCharge(deps, started, NO_OUTPUT, code) }
-}
-
-/** Null if the body is no answer. It costs nothing, and the next upstream may be asked. */
-async function whole(
-  deps: ModelDeps,
-  started: StartedCall,
-  open: OpenCall,
-  answer: BackendAnswer,
-): Promise<WorkResult | null> {
-  const { call, request } = started.validated
-  const body = await wholeBody(answer)
-  const read = body.ok ? readAnswer(started.validated, answer, body.value) : null
-  answer.close(body.ok ? (read === null ? 'no answer' : 'answer') : undefined)
-  if (!body.ok) {
-    if (open.shutdown.aborted) return brokenOff(deps, started, open, SHUTTING_DOWN)
-    deps.onTrouble(answer.upstream, body.error)
-    return brokenOff(deps, started, open, body.error === LATE ? TOO_LATE : BROKEN)
-  }
-  if (read === null) return null
-  return {
-    kind: 'answer',
-    body: read.body,
-    headers: { 'content-type': answer.contentType },
-    charge: modelCharge(started.validated, read.seen, open.hangUp.aborted ? 'caller_hung_up' : null),
-    onCharged: async () =>
-      rememberItems(deps.items, accountOf(call.authenticated), request, () => responseOfBody(read.body)),
-  }
+function backendCall({ call, request, model, cap }: ValidatedCall, { authenticated }: OpenCall): BackendCall {
+  const { wire, path, headers } = call
+  const account = accountOf(authenticated)
+  const concurrency = authenticated.subjects[0]?.limits.concurrency ?? 1
+  const traceparent = authenticated.incoming.trace?.handedOn ?? null
+  return { account, concurrency, model, wire, request, path, cap, headers, traceparent }
 }
 
 const UTF8 = new TextDecoder()
@@ -150,28 +170,7 @@ function isSound(contentType: string): boolean {
   return /^(audio\/|application\/(octet-stream|ogg)\b)/i.test(contentType.trim())
 }
 
-/** The body gets as much time as the headers had. */
-async function wholeBody(answer: BackendAnswer): Promise<Result<Uint8Array<ArrayBuffer>, string>> {
-  let isLate = false
-  const deadline = setTimeout(() => {
-    isLate = true
-    answer.close()
-  }, answer.drainMs)
-  try {
-    const { body, length } = answer
-    if (length !== null && length > MAX_ANSWER_BYTES) return err('the answer is too large')
-    // Bun reads a body of a bounded length at once, without the pieces of a loop.
-    const bytes = await (length === null ? boundedBytes(body, MAX_ANSWER_BYTES) : Bun.readableStreamToBytes(body))
-    return bytes ? ok(bytes) : err('the answer is too large')
-  } catch (error) {
-    return err(isLate ? LATE : error instanceof Error ? error.name : 'the answer was cut')
-  } finally {
-    clearTimeout(deadline)
-  }
-}
-
 const UNREADABLE = uncharged('upstream_error', 'The model returned an unreadable response. Try again.')
-const LATE = 'the answer did not end in time'
 const TOO_LATE = uncharged('upstream_timeout', 'The model did not finish its response in time.')
 const BROKEN = uncharged('upstream_error', 'The model stopped in the middle of its response. Try again.')
 

@@ -101,6 +101,38 @@ describe('a model with two upstreams', () => {
   })
 })
 
+describe('an answer that is compressed, although the request forbids it', () => {
+  /** 64 MiB in 64 KB. */
+  const bomb = Bun.gzipSync(new Uint8Array(64 * 1024 * 1024).fill(32))
+  const packed = (status: number, body: Uint8Array<ArrayBuffer>, type = 'application/json') =>
+    new Response(body, { status, headers: { 'content-type': type, 'content-encoding': 'gzip' } })
+
+  test.each([false, true])('is never unpacked, and the next upstream is asked (streamed: %p)', async (stream) => {
+    const { key, balance } = await gateway.funded()
+    first.answer = () => packed(200, bomb, stream ? 'text/event-stream' : 'application/json')
+    second.answer = () => (stream ? eventStream(openAi.words(['Hi'], USAGE)) : good())
+    const served = await gateway.chat(key, { ...hello, model: 'both', stream })
+    expect(await served.text()).toContain('Hi')
+    expect([served.status, first.received.length, second.received.length]).toEqual([200, 1, 1])
+    expect(await balance()).toEqual({ paid: 10_000_000 - CHARGE, held: 0 })
+  })
+
+  test('is a failure, and free, if no other upstream answers', async () => {
+    const { key, balance } = await gateway.funded()
+    first.answer = () => packed(200, Bun.gzipSync('{"choices":[{"message":{"content":"Hi"}}]}'))
+    const refused = await gateway.chat(key, { ...hello, model: 'one' })
+    expect([refused.status, JSON.stringify(await refused.json()).includes('upstream_error')]).toEqual([502, true])
+    expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+  })
+
+  test('keeps the status of an error, without its body', async () => {
+    const { key } = await gateway.funded()
+    first.answer = () => packed(422, bomb)
+    const refused = await gateway.chat(key, { ...hello, model: 'one' })
+    expect([refused.status, await refused.text()]).toEqual([422, '{}'])
+  })
+})
+
 describe('an error without content', () => {
   test.each([null, '', {}, { message: '', code: null }, false])(
     '(%j) is none: the answer is charged, streamed or not',

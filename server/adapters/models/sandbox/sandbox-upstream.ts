@@ -4,7 +4,7 @@ import type { ModelRoute, ModelUpstream } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
 import type { BackendCall } from '../../../pipeline/models/model-backend'
 import { wireAt } from '../../../pipeline/models/wires/model-wire'
-import type { OpenedUpstream } from '../http-upstream'
+import type { Attempt } from '../attempt'
 import type { VendorRefusal } from '../vendor'
 import { CHAT_FORMAT } from './chat-format'
 import { embed } from './embed'
@@ -47,11 +47,21 @@ function refusal(message: string, code: string): VendorRefusal {
   }
 }
 
-/** A sandbox model: inside the gateway, free and deterministic, with real token counts. */
-export async function openSandbox(
-  upstream: ModelUpstream,
-  call: BackendCall,
-): Promise<Result<OpenedUpstream, VendorRefusal>> {
+/** Answers an attempt at a sandbox model: inside the gateway, free and deterministic, with real token counts. */
+export function openSandbox(attempt: Attempt): VendorRefusal | null {
+  const answer = sandboxAnswer(attempt.place.upstream, attempt.call)
+  if (!answer.ok) return answer.error
+  const { contentType, texts } = answer.value
+  attempt.answered(contentType, new Response(streamOf(texts)))
+  return null
+}
+
+interface SandboxTexts {
+  readonly contentType: string
+  readonly texts: readonly (string | Uint8Array)[]
+}
+
+function sandboxAnswer(upstream: ModelUpstream, call: BackendCall): Result<SandboxTexts, VendorRefusal> {
   const { wire, request, path, cap } = call
   if (request.bytes.length > MAX_BYTES) return err(TOO_LONG)
   const bytes = wire.overChat ? wireAt(upstream, wire).bodyFor(request, upstream, cap) : request.bytes
@@ -115,18 +125,21 @@ function piecesOf(tokens: readonly number[], decode: (tokens: readonly number[])
   return waiting.length > 0 ? [...pieces, decode(waiting)] : pieces
 }
 
+function answer(contentType: string, texts: SandboxTexts['texts']): SandboxTexts {
+  return { contentType, texts }
+}
+
 /** Streams each text as its own chunk, on demand. */
-function answer(contentType: string, texts: readonly (string | Uint8Array)[]) {
+function streamOf(texts: SandboxTexts['texts']): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let next = 0
-  const body = new ReadableStream<Uint8Array>({
+  return new ReadableStream<Uint8Array>({
     pull(controller) {
       const text = texts[next++]
       if (text === undefined) controller.close()
       else controller.enqueue(typeof text === 'string' ? encoder.encode(text) : text)
     },
   })
-  return { contentType, body, length: null }
 }
 
 /**
