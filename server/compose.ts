@@ -21,7 +21,6 @@ import { StopState } from './compose/stop-state'
 import type { ClosableProviders, Surroundings } from './compose/surroundings'
 import { composeWebhooks } from './compose/webhooks'
 import type { Config } from './config'
-import type { Limiter } from './core/limits/limiter'
 import { type Limits, TIER_LIMITS } from './core/limits/tier'
 import { formatUsd } from './core/money'
 import type { Telemetry } from './core/telemetry/telemetry'
@@ -119,10 +118,10 @@ async function composeSelling(
   const { clock, log } = surroundings
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
   const billing = await composeBilling(config, { ...core, clock, log, telemetry })
-  const { limiter, ledger, journal, charges, prices } = core
+  const { journal, charges, prices } = core
   const pipeline: PipelineDeps = {
     ...billing.paying,
-    decisions: new LocalDecisions({ limiter, ledger, charges, drains: new Drains() }),
+    decisions: new LocalDecisions({ ...core, ...callerLimits(config), ...billing.auth, clock, drains: new Drains() }),
     journal,
     charges,
     prices,
@@ -167,8 +166,9 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
   const { ownOrigins } = people
   const { identity } = people.routes
   const { baseUrl, isLoopback, corsOrigins } = config
-  const { budgets, ...limits } = requestLimits(config, core.limiter)
-  const auth = { ...core, ...limits, ...selling.billing.auth, clock }
+  const { visitorLimits, freeUnitsPerMinute } = callerLimits(config)
+  const account = { ...visitorLimits, rpm: freeUnitsPerMinute }
+  const budgets = new RequestBudgets(core.limiter, { address: visitorLimits, account })
   const now = () => clock.now()
   return app({
     ...core,
@@ -193,7 +193,15 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     isLoopback,
     ownOrigins,
     corsOrigins,
-    gate: new Gate({ auth, journal: core.journal, telemetry: observed.telemetry, baseUrl, unread: core.unread }),
+    gate: new Gate({
+      decisions: selling.pipeline.decisions,
+      limits: { limiter: core.limiter, freeUnitsPerMinute },
+      clock,
+      journal: core.journal,
+      telemetry: observed.telemetry,
+      baseUrl,
+      unread: core.unread,
+    }),
     contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
     guide: composeGuide(ROOT),
     users: people.users,
@@ -216,14 +224,12 @@ function searchProviders(config: Config, { clock, log }: Surroundings, telemetry
 }
 
 /** The limits of callers whose tier does not say them. */
-function requestLimits({ anonymousRpm, visitorRpm, ownerRpm }: Config, limiter: Limiter) {
+function callerLimits({ anonymousRpm, visitorRpm, ownerRpm }: Config) {
   const perMinute = (rpm: number): Limits => ({ ...TIER_LIMITS.free, rpm })
-  const visitorLimits = perMinute(visitorRpm)
   return {
     anonymousLimits: perMinute(anonymousRpm),
-    visitorLimits,
+    visitorLimits: perMinute(visitorRpm),
     freeUnitsPerMinute: ownerRpm,
-    budgets: new RequestBudgets(limiter, { address: visitorLimits, account: perMinute(ownerRpm) }),
   }
 }
 

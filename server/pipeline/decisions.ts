@@ -4,15 +4,20 @@ import type { LimitRefusal, Readings } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import type { Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
-import type { AuthenticatedCall, RefusedOutcome } from './call'
+import type { AuthenticatedCall, IncomingCall, Refused, RefusedOutcome } from './call'
 import type { Drain } from './drains'
 import type { Captured, Work } from './work'
 
 /**
- * What a paid call asks of limits, money and the log: decided in one place, by the process that owns the data. Where that is this process, each
+ * What a call asks of keys, limits, money and the log: decided in one place, by the process that owns the data. Where that is this process, each
  * answer is there in the same turn; a caller takes a promise as well.
  */
 export interface Decisions {
+  /**
+   * The first half of every gated call (spec D2): credential, key state, address, permission and rate limit. Counts the request; the window of an
+   * address for a caller without an account.
+   */
+  authenticate(incoming: IncomingCall): Result<AuthenticatedCall, Refused> | Promise<Result<AuthenticatedCall, Refused>>
   /** Begins a call, and takes a concurrency slot for it if it `takesSlot` (spec D9). Takes nothing if the limit refuses it. */
   begin(
     call: AuthenticatedCall,

@@ -4,21 +4,27 @@ import type { AccountId, PoolId } from '../core/ids'
 import type { BudgetWindow, Hold, HoldRefusal, HoldRequest } from '../core/ledger/hold'
 import type { Ledger } from '../core/ledger/ledger'
 import type { WatchedJournal } from '../core/ledger/watched-journal'
-import type { Limiter, LimitRefusal, Readings, Ticket } from '../core/limits/limiter'
+import type { LimitRefusal, Readings, Ticket } from '../core/limits/limiter'
 import { formatUsd, type Money, ZERO } from '../core/money'
 import { err, ok, type Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
-import { limitFailure } from './auth/authenticate'
-import { type AuthenticatedCall, type Caller, countedOn, type Quote, type RefusedOutcome } from './call'
+import { type AuthDeps, authenticate, limitFailure } from './auth/authenticate'
+import {
+  type AuthenticatedCall,
+  type Caller,
+  countedOn,
+  type IncomingCall,
+  type Quote,
+  type Refused,
+  type RefusedOutcome,
+} from './call'
 import type { Allowance, Capture, Decisions } from './decisions'
 import type { Drain, Drains } from './drains'
 import { accountOf } from './record-call'
 import { spendable } from './spendable'
 import type { Captured, Load, Work } from './work'
 
-interface Deciding {
-  readonly limiter: Limiter
-  readonly ledger: Ledger
+interface Deciding extends AuthDeps {
   readonly drains: Drains
   /** Whether charges can be written. */
   readonly charges: Pick<WatchedJournal, 'isFailing' | 'recovers'>
@@ -30,6 +36,12 @@ export class LocalDecisions implements Decisions {
 
   constructor(parts: Deciding) {
     this.parts = parts
+  }
+
+  authenticate(
+    incoming: IncomingCall,
+  ): Result<AuthenticatedCall, Refused> | Promise<Result<AuthenticatedCall, Refused>> {
+    return authenticate(this.parts, incoming)
   }
 
   begin(call: AuthenticatedCall, takesSlot: boolean): Result<Allowance, LimitRefusal> {

@@ -16,7 +16,7 @@ import { type PipelineDeps, runPaidCall } from '../../server/pipeline/paid-call'
 import { type StreamSale, settledStream } from '../../server/pipeline/stream'
 import type { Charge, OpenCall, Work, WorkResult } from '../../server/pipeline/work'
 import { endAndReconcile } from '../http/wire'
-import { type Harness, openHarness } from '../support/harness'
+import { CALLER_LIMITS, type Harness, openHarness } from '../support/harness'
 
 const MOST = micros(1000)
 const TWO = { rpm: 1_000_000, tpm: 1_000_000, concurrency: 2 }
@@ -44,7 +44,7 @@ describe('a paid call, whatever its work', () => {
     deps = {
       ...core,
       clock,
-      decisions: new LocalDecisions({ ...core, drains: new Drains() }),
+      decisions: new LocalDecisions({ ...CALLER_LIMITS, ...core, clock, drains: new Drains() }),
       openCalls: new OpenCalls(),
       idempotency: new Idempotency(core.stores.idempotencyRecords, clock, core.ledger),
       funding: { reserve: async () => err(NO_PAYMENTS), offered: async (problem) => problem },
@@ -168,6 +168,7 @@ describe('a paid call, whatever its work', () => {
         const begun = await decisions.begin(...of)
         return begun.ok ? ok(Object.assign(begun.value, { keep: async () => false })) : begun
       },
+      authenticate: (...of) => decisions.authenticate(...of),
       spendable: (...of) => decisions.spendable(...of),
     }
     deps = { ...deps, decisions: frail }
@@ -255,7 +256,16 @@ describe('a paid call, whatever its work', () => {
       },
       recovers: async () => tries.left-- > 0,
     }
-    deps = { ...deps, decisions: new LocalDecisions({ ...gateway.core, charges, drains: new Drains() }) }
+    deps = {
+      ...deps,
+      decisions: new LocalDecisions({
+        ...CALLER_LIMITS,
+        ...gateway.core,
+        clock: gateway.clock,
+        charges,
+        drains: new Drains(),
+      }),
+    }
     expect(codeOf(await run(work(answer)))).toBe('served')
     const kinds: Partial<Work>[] = [
       {},
@@ -335,6 +345,9 @@ describe('a paid call, whatever its work', () => {
         deps = {
           ...deps,
           decisions: new LocalDecisions({
+            ...CALLER_LIMITS,
+            ...core,
+            clock: gateway.clock,
             limiter: faulty(core.limiter),
             ledger: faulty(core.ledger),
             drains: faulty(new Drains()),

@@ -99,6 +99,14 @@ interface HarnessOptions {
   readonly now?: number
 }
 
+/** The limits of callers that have no tier. */
+export const CALLER_LIMITS = {
+  anonymousLimits: WIDE,
+  visitorLimits: WIDE,
+  freeUnitsPerMinute: WIDE.rpm,
+  paymentAttemptsPerMinute: WIDE.rpm,
+}
+
 export type Harness = Awaited<ReturnType<typeof openHarness>>
 
 /** A request as the command line sends it over the control socket. `path`: below `/api/operator`, or `/ready`. */

@@ -1,10 +1,12 @@
+import type { Clock } from '../../core/clock'
 import { failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
 import type { ShownPayment } from '../../core/payments/method'
 import type { Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
-import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/authenticate'
+import { reauthorize } from '../../pipeline/auth/authenticate'
 import type { AuthenticatedCall, IncomingCall, Refused, Route } from '../../pipeline/call'
+import type { Decisions } from '../../pipeline/decisions'
 import { hasTwoKeys, otherSecrets, readCredential } from './caller/credential'
 import type { GatedContext, RequestContext } from './request-context'
 import { type RequestIds, requestIds } from './request-ids'
@@ -12,7 +14,9 @@ import { Reply } from './response/reply'
 import type { UnreadAnswers } from './response/unread-answers'
 
 export interface GateOptions {
-  readonly auth: AuthDeps
+  readonly decisions: Pick<Decisions, 'authenticate'>
+  readonly limits: Parameters<typeof reauthorize>[0]
+  readonly clock: Clock
   readonly journal: Pick<Journal, 'note'>
   readonly telemetry: Telemetry
   /** Public origin. */
@@ -35,7 +39,7 @@ export class Gate {
    * `refusal` to return.
    */
   open(context: RequestContext, route: Route): Reply | Promise<Reply> {
-    const { auth, telemetry } = this.options
+    const { decisions, telemetry } = this.options
     const { ids, address, at, path, request, queryKeys, origin } = context
     const others = otherSecrets(request.headers, queryKeys, path)
     const { ownKey } = origin
@@ -52,7 +56,7 @@ export class Gate {
       route: !ownKey && hasTwoKeys(request.headers, others) ? TWO_KEYS : route,
       trace: telemetry.tracer?.begin(ids.own, request.headers.get('traceparent')) ?? null,
     }
-    const passing = authenticate(auth, incoming)
+    const passing = decisions.authenticate(incoming)
     return passing instanceof Promise
       ? passing.then((passed) => this.opened(context, incoming, passed))
       : this.opened(context, incoming, passing)
@@ -84,8 +88,8 @@ export class Gate {
     { route, method, url }: { readonly route: Route; readonly method: string; readonly url: URL },
     payment: ShownPayment | null,
   ): Promise<{ readonly reply: Reply; readonly authenticated: AuthenticatedCall | null }> {
-    const { auth } = this.options
-    const at = auth.clock.now()
+    const { decisions, limits, clock } = this.options
+    const at = clock.now()
     const outer = authenticated.incoming
     const ids = requestIds(NO_HEADERS, at)
     const incoming: IncomingCall = {
@@ -98,13 +102,13 @@ export class Gate {
       credential: payment ? { kind: 'payment', shown: payment } : outer.credential,
       trace: outer.trace?.within(ids.own) ?? null,
     }
-    const passed = payment ? await authenticate(auth, incoming) : reauthorize(auth, authenticated, incoming)
+    const passed = payment ? await decisions.authenticate(incoming) : reauthorize(limits, authenticated, incoming)
     return { reply: this.reply(passed, ids, url.pathname), authenticated: passed.ok ? passed.value : null }
   }
 
   private reply(passed: Result<AuthenticatedCall, Refused>, ids: RequestIds, path: string): Reply {
-    const { auth, journal, telemetry, baseUrl, unread } = this.options
-    const deps = { clock: auth.clock, journal, telemetry }
+    const { clock, journal, telemetry, baseUrl, unread } = this.options
+    const deps = { clock, journal, telemetry }
     const verdict = passed.ok ? passed.value : passed.error
     return new Reply({ verdict, ids, path, deps, origin: baseUrl, unread })
   }

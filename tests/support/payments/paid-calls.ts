@@ -17,7 +17,7 @@ import { LocalDecisions } from '../../../server/pipeline/local-decisions'
 import { OpenCalls } from '../../../server/pipeline/open-calls'
 import { runPaidCall } from '../../../server/pipeline/paid-call'
 import { providerWork } from '../../../server/pipeline/provider-work'
-import { openHarness } from '../harness'
+import { CALLER_LIMITS, openHarness } from '../harness'
 import { FixturePayment } from './fixture-payment'
 
 /** The pipeline of a paid call on a payment network in memory, with a database and windows of its own. */
@@ -68,7 +68,7 @@ export async function openPaidCalls() {
       onTrouble: () => undefined,
       onOverrun: () => undefined,
       telemetry: NO_TELEMETRY,
-      decisions: new LocalDecisions({ ...core, drains: new Drains() }),
+      decisions: new LocalDecisions({ ...CALLER_LIMITS, ...core, clock, drains: new Drains() }),
       openCalls: new OpenCalls(),
       idempotency: {} as unknown as Idempotency, // no account, no idempotency
       funding,
