@@ -67,7 +67,7 @@ export function responseOfBody(body: Uint8Array): unknown {
 export function responseOfEnding(ending: Uint8Array): unknown {
   const text = new TextDecoder().decode(ending).trimEnd()
   const start = Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\r\n\r\n'))
-  return eventJson(new TextEncoder().encode(text.slice(start + 1).trimStart()))['response']
+  return eventJson(text.slice(start + 1).trimStart())['response']
 }
 
 /** An answered item as one of the input. Empty for reasoning that only a vendor which stores it can read again. */

@@ -1,6 +1,5 @@
 import { type Failure, uncharged } from '../../core/failure'
 import { isJson } from '../../core/json'
-import { isLocal } from '../../core/models/model'
 import { maxTokenCost } from '../../core/models/token-price'
 import { isUnitPrice, tokenPriceOf } from '../../core/models/unit-price'
 import type { Money } from '../../core/money'
@@ -8,17 +7,17 @@ import { ok, type Result } from '../../core/result'
 import type { Quote } from '../call'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { accountOf } from '../record-call'
-import { type StreamSale, settledStream } from '../stream'
+import { settledStream } from '../stream'
 import type { Load, OpenCall, Work, WorkResult } from '../work'
-import { rememberItems, responseOfBody, responseOfEnding } from './item-references'
+import { rememberItems, responseOfBody } from './item-references'
 import type { BackendAnswer, BackendCall } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { estimatedCharge, modelCharge, NO_OUTPUT } from './model-charge'
+import { ModelStream } from './model-stream'
 import { validateModelCall } from './validate-model-call'
-import { mayHideOutput } from './wires/hidden-output'
 import { readableJson, reportsFailure } from './wires/json/readable-json'
 import { outputAt } from './wires/model-request'
-import type { MeteredOutput, UpstreamWire } from './wires/model-wire'
+import type { MeteredOutput } from './wires/model-wire'
 
 /** The largest plain answer. It may contain images, so the limit is higher than a search's. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -120,7 +119,7 @@ class ModelWork implements Work {
       kind: 'stream',
       headers: { 'content-type': answer.contentType },
       lost: modelCharge(validated, NO_OUTPUT, 'gateway_restarted'),
-      open: () => settledStream(deps, open, answer, modelStream(deps, { validated, startedAt }, answer.wire)),
+      open: () => settledStream(deps, open, answer, new ModelStream(deps, { validated, startedAt }, answer.wire)),
       close: () => answer.close(),
     }
   }
@@ -173,39 +172,6 @@ function isSound(contentType: string): boolean {
 const UNREADABLE = uncharged('upstream_error', 'The model returned an unreadable response. Try again.')
 const TOO_LATE = uncharged('upstream_timeout', 'The model did not finish its response in time.')
 const BROKEN = uncharged('upstream_error', 'The model stopped in the middle of its response. Try again.')
-
-/** How a model's stream, which arrives in this wire, is metered and charged. */
-function modelStream(
-  deps: Pick<ModelDeps, 'clock' | 'inputs' | 'items'>,
-  started: { readonly validated: ValidatedCall; readonly startedAt: number },
-  wire: UpstreamWire,
-): StreamSale {
-  const { validated } = started
-  const { call, request, model, maxCost } = validated
-  const meter = wire.meter(request, call.path)
-  const encoder = new TextEncoder()
-  return {
-    meter,
-    stopsWithCaller: isLocal(model) ? 'at once' : model.stopsBilling && !mayHideOutput(request) ? 'soon' : null,
-    get progress() {
-      return meter.seen.textBytes
-    },
-    get hasBegun() {
-      return meter.seen.counts !== null || meter.seen.textBytes > 0
-    },
-    lost: () => (maxCost === 0 ? null : modelCharge(validated, meter.seen, 'gateway_restarted')),
-    charge({ isWhole, isGone, wasStopped, code }) {
-      // The vendor's usage report counts even if the end of the stream did not follow it.
-      const isCounted = meter.seen.isFinal || (isWhole && !isGone) || maxCost === 0
-      if (isCounted) return modelCharge(validated, meter.seen, code)
-      return estimatedCharge(deps, started, meter.seen, code, wasStopped)
-    },
-    onCharged: () =>
-      rememberItems(deps.items, accountOf(call.authenticated), request, () => responseOfEnding(meter.ending)),
-    errorEvent: (problem) =>
-      encoder.encode(call.wire.errorEvent(call.failureJson(problem), call.path, meter.sentEvents ?? 0)),
-  }
-}
 
 /** Adds the largest affordable output cap to a refusal for lack of money. Other failures are returned unchanged. */
 async function withFittingCap(

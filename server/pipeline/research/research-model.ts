@@ -57,11 +57,13 @@ export async function askModel(
   if (!opened.ok && !signal.aborted) return err(opened.error)
   const meter = CHAT_COMPLETIONS.meter(request, STREAM)
   let text = ''
-  const texts = new SseEvents((event) => {
-    const delta = deltaOf(event)
-    text += delta
-    if (delta !== '') onText?.(delta)
-    return 'drop'
+  const texts = new SseEvents({
+    read(event) {
+      const delta = deltaOf(event)
+      text += delta
+      if (delta !== '') onText?.(delta)
+      return 'drop'
+    },
   })
   const read = async (answer: BackendAnswer): Promise<UpstreamFailure | null> => {
     try {

@@ -29,9 +29,11 @@ describe('a stream split anywhere by the network', () => {
     'yields the same events, split by %j',
     (lengths) => {
       const seen: string[] = []
-      const stream = new SseEvents((event) => {
-        seen.push(text([event]))
-        return 'pass'
+      const stream = new SseEvents({
+        read(event) {
+          seen.push(text([event]))
+          return 'pass'
+        },
       })
       const out = [...cut(events.join('').repeat(3), lengths)].map((chunk) => stream.push(chunk))
       expect(text([...out, stream.end()])).toBe(events.join('').repeat(3))
@@ -40,7 +42,7 @@ describe('a stream split anywhere by the network', () => {
   )
 
   test('leaves emitted events unchanged, whatever follows', () => {
-    const stream = new SseEvents(() => 'pass')
+    const stream = new SseEvents({ read: () => 'pass' })
     const elements = new JsonElements(() => undefined)
     const given: [Uint8Array, string][] = []
     for (const [followed, whole] of [
@@ -70,7 +72,7 @@ describe('an event that does not end, in many small chunks', () => {
 
   test('is not scanned from its beginning with every chunk', () => {
     const looks = (chunks: number) => {
-      const stream = new SseEvents(() => 'pass')
+      const stream = new SseEvents({ read: () => 'pass' })
       const spies = [Uint8Array.prototype, Buffer.prototype].flatMap((bytesOf) => [
         spyOn(bytesOf, 'indexOf'),
         spyOn(bytesOf, 'lastIndexOf'),

@@ -7,8 +7,8 @@ const MAX_FRAME = 4096
 const MIN_FIXED = 64
 /** So many frames that no later event has, one after another, end the search for one. */
 const MAX_USELESS = 8
-/** An event with one line of data, after its name if it has one. */
-const ONE_LINE = /^(?:event:[^\n]*\n)?data:([^\n]*)(\n\r?\n)$/
+const AFTER_NUMBER = /^\s*[,}\]]/
+const AFTER_STRING = /^"\s*[,}\]]/
 
 /** How a wire recognizes events that differ in their text only. */
 export interface FrameRules {
@@ -28,13 +28,11 @@ export interface FrameRules {
  */
 export class LikeEvents {
   private readonly rules: FrameRules
-  private readonly count: (run: Run, events: string) => void
   private frame: EventFrame | null = null
   private useless = 0
 
-  constructor(rules: FrameRules, count: (run: Run, events: string) => void) {
+  constructor(rules: FrameRules) {
     this.rules = rules
-    this.count = count
   }
 
   /** Learns the frame of an event that was read in full. */
@@ -51,20 +49,24 @@ export class LikeEvents {
     frame.textBytes = 0
     let end = from
     for (let next = frame.endOf(text, end); next > 0; next = frame.endOf(text, end)) end = next
+    if (end > from) this.useless = 0
     return end
   }
 
-  /** Counts the events that `endOfRun` found. Returns what may be sent of them. */
-  counted(events: string): string {
-    this.useless = 0
-    if (this.frame) this.count(this.frame, events)
+  /** The events that `endOfRun` found last. */
+  get run(): Run | null {
+    return this.frame
+  }
+
+  /** What may be sent of these events, which `endOfRun` found. */
+  shown(events: string): string {
     const { hidden } = this.rules
     return hidden === '' ? events : events.replaceAll(hidden, '')
   }
 }
 
 /** Several events that are like an earlier one. */
-interface Run {
+export interface Run {
   readonly textBytes: number
   /** The last number that varies, if one does. */
   readonly number: number | null
@@ -118,8 +120,8 @@ class EventFrame implements Run {
 type Value = 'text' | 'other' | 'number'
 
 function frameOf(event: string, { varying, texts, beyond, hidden }: FrameRules): EventFrame | null {
-  const [, data, end = ''] = (event.length <= MAX_FRAME && ONE_LINE.exec(event)) || []
-  if (data === undefined || beyond.test(hidden === '' ? event : event.replace(hidden, ''))) return null
+  const data = event.length <= MAX_FRAME ? onlyLine(event) : null
+  if (data === null || beyond.test(hidden === '' ? event : event.replace(hidden, ''))) return null
   const fixed: string[] = []
   const values: Value[] = []
   let from = 0
@@ -134,7 +136,19 @@ function frameOf(event: string, { varying, texts, beyond, hidden }: FrameRules):
     varying.lastIndex = isText ? valueEnd + 1 : valueEnd
   }
   fixed.push(event.slice(from))
-  return isFrame(fixed, values) && isJson(parsedJson(data)) ? new EventFrame(fixed, values, end.length) : null
+  return isFrame(fixed, values) && isJson(parsedJson(data)) ? new EventFrame(fixed, values, endLength(event)) : null
+}
+
+/** The data of an event that has one line of it, after its name if it has one. */
+function onlyLine(event: string): string | null {
+  const start = event.startsWith('event:') ? event.indexOf('\n') + 1 : 0
+  const end = event.length - endLength(event)
+  return event.startsWith('data:', start) && event.indexOf('\n', start) === end ? event.slice(start + 5, end) : null
+}
+
+/** The line break of the last line of an event, and the empty line after it. */
+function endLength(event: string): number {
+  return event.endsWith('\n\r\n') ? 3 : 2
 }
 
 /** Whether events with these fixed bytes have the same members whatever their values are. */
@@ -143,7 +157,7 @@ function isFrame(fixed: readonly string[], values: readonly Value[]): boolean {
   if (fixed.reduce((sum, { length }) => sum + length, 0) < MIN_FIXED) return false
   return fixed.every((bytes, i) => {
     const before = values[i - 1]
-    const follows = before === undefined || (before === 'number' ? /^\s*[,}\]]/ : /^"\s*[,}\]]/).test(bytes)
+    const follows = before === undefined || (before === 'number' ? AFTER_NUMBER : AFTER_STRING).test(bytes)
     return follows && !bytes.includes('\\')
   })
 }

@@ -61,6 +61,8 @@ export interface StreamMeter extends Meter {
   /** The events passed on so far, where the wire numbers them. */
   readonly sentEvents?: number
   readonly seen: MeteredOutput
+  /** See `MeteredOutput`. */
+  readonly textBytes: number
 }
 
 /** The delivered usage, as reported by the vendor or counted by the gateway. */

@@ -1,11 +1,12 @@
 import { isJson, type Json } from '../../../core/json'
-import type { LikeEvents } from './event-frame'
+import { type FrameRules, LikeEvents, type Run } from './event-frame'
 import { readableJson } from './json/readable-json'
 import { WaitingBytes } from './waiting-bytes'
 
 const LINE_FEED = 0x0a
 const RETURN = 0x0d
 const NONE: Uint8Array = new Uint8Array()
+const UTF8 = new TextDecoder()
 
 /** A longer event ends the stream: its sender is broken and must not fill the memory. */
 const MAX_EVENT = 16 * 1024 * 1024
@@ -15,21 +16,26 @@ const MAX_END = 3
 /** Whether an event is sent as received, dropped, or replaced by other bytes. */
 export type Verdict = 'pass' | 'drop' | Uint8Array
 
+/** Reads the events of a stream. */
+export interface EventReader {
+  /** Reads an event, whose bytes are also given as latin-1. */
+  read(event: Uint8Array, text: string): Verdict
+  /** Counts events that are like one that was read. */
+  count?(run: Run, events: string): void
+}
+
 /**
- * Splits a stream into whole server-sent events, wherever the network cut it, and filters them. Events that pass are not copied.
+ * Splits a stream into whole server-sent events, wherever the network cut it, and has them read. Events that pass are not copied.
  */
 export class SseEvents {
-  private readonly filter: (event: Uint8Array, text: string) => Verdict
+  private readonly reader: EventReader
   private readonly like: LikeEvents | null
   private readonly tail = new WaitingBytes()
 
-  /**
-   * `filter` gets an event, and its bytes as latin-1. `like` recognizes the events that need no filter, because they are like one that
-   * was filtered.
-   */
-  constructor(filter: (event: Uint8Array, text: string) => Verdict, like: LikeEvents | null = null) {
-    this.filter = filter
-    this.like = like
+  /** `rules`: how events are recognized that need not be read, because they are like one that was. Null: each is read. */
+  constructor(reader: EventReader, rules: FrameRules | null = null) {
+    this.reader = reader
+    this.like = rules && new LikeEvents(rules)
   }
 
   /** Returns what may be sent now. Throws a `RangeError` if an event does not end. */
@@ -51,8 +57,8 @@ export class SseEvents {
       const end = run > from ? run : endOfEvent(data, from)
       if (end < 0) break
       const events = text.slice(from, end)
-      const verdict = run > from ? this.ofRun(events) : this.filter(data.subarray(from, end), events)
-      if (run === from) like?.learn(events)
+      const verdict = run > from ? this.ofRun(events) : this.reader.read(data.subarray(from, end), events)
+      if (run === from && verdict !== 'drop') like?.learn(events)
       if (verdict !== 'pass') {
         if (from > kept) out.push(data.subarray(kept, from))
         if (verdict !== 'drop') out.push(verdict)
@@ -73,7 +79,9 @@ export class SseEvents {
   }
 
   private ofRun(events: string): Verdict {
-    const sent = this.like?.counted(events) ?? events
+    const { reader, like } = this
+    if (like?.run) reader.count?.(like.run, events)
+    const sent = like?.shown(events) ?? events
     return sent.length === events.length ? 'pass' : Buffer.from(sent, 'latin1')
   }
 
@@ -82,11 +90,11 @@ export class SseEvents {
     this.tail.keep(tail)
   }
 
-  /** The bytes after the last whole event when the stream ends, filtered as if they were a whole event. */
+  /** The bytes after the last whole event when the stream ends, read as if they were a whole event. */
   end(): Uint8Array {
     const last = this.tail.take()
     if (last.length === 0) return NONE
-    const verdict = this.filter(last, latin1(last))
+    const verdict = this.reader.read(last, latin1(last))
     return verdict === 'pass' ? last : verdict === 'drop' ? NONE : verdict
   }
 }
@@ -101,22 +109,24 @@ function endOfEvent(data: Uint8Array, from: number): number {
 }
 
 /** The data of an event, its lines joined as the standard requires. */
-export function dataOf(event: Uint8Array): string {
-  return dataIn(new TextDecoder().decode(event))
-}
-
-/** The same of an event that was decoded. */
-export function dataIn(event: string): string {
-  return event
-    .split(/\r?\n/)
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(line.charAt(5) === ' ' ? 6 : 5))
-    .join('\n')
+function dataOf(event: string): string {
+  let data: string | null = null
+  for (let from = 0; from < event.length; ) {
+    const feed = event.indexOf('\n', from)
+    const end = feed < 0 ? event.length : feed
+    if (event.startsWith('data:', from)) {
+      const start = from + (event.charAt(from + 5) === ' ' ? 6 : 5)
+      const line = event.slice(start, feed > 0 && event.charAt(feed - 1) === '\r' ? feed - 1 : end)
+      data = data === null ? line : `${data}\n${line}`
+    }
+    from = end + 1
+  }
+  return data ?? ''
 }
 
 /** The data of an event as a JSON object; empty if it is not one. */
-export function eventJson(event: Uint8Array): Json {
-  const json = readableJson(dataOf(event))
+export function eventJson(event: Uint8Array | string): Json {
+  const json = readableJson(dataOf(typeof event === 'string' ? event : UTF8.decode(event)))
   return isJson(json) ? json : {}
 }
 

@@ -1,7 +1,7 @@
 import { elementsOf, isJson, jsonText, partsOf } from '../../../../core/json'
 import type { ModelTokens } from '../../../../core/models/model-tokens'
 import { ok } from '../../../../core/result'
-import { type FrameRules, LikeEvents } from '../event-frame'
+import type { FrameRules, Run } from '../event-frame'
 import { edited } from '../json/json-members'
 import {
   type InputParts,
@@ -16,7 +16,7 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { eventJson, SseEvents, type Verdict } from '../sse-events'
+import { type EventReader, eventJson, SseEvents, type Verdict } from '../sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from '../token-usage'
 import { isHistory, uncoveredOfMessages, vendorDescribedTools } from './messages-members'
 
@@ -120,20 +120,17 @@ const CONTENT: FrameRules = {
   hidden: '',
 }
 
-class MessagesMeter implements StreamMeter {
+const NAME = /(?:^|\n)event:\s*(\w+)/
+
+class MessagesMeter implements StreamMeter, EventReader {
   ending: Uint8Array = NONE
   isComplete = false
   hasFailed = false
   private counts: AnthropicCounts | null = null
   private isFinal = false
   private hasStopped = false
-  private text = 0
-  private readonly events = new SseEvents(
-    (event, text) => this.filter(event, text),
-    new LikeEvents(CONTENT, ({ textBytes }) => {
-      this.text += textBytes
-    }),
-  )
+  textBytes = 0
+  private readonly events = new SseEvents(this, CONTENT)
 
   get seen(): MeteredOutput {
     const counts: ModelTokens | null = this.counts && fromAnthropic(this.counts)
@@ -141,7 +138,7 @@ class MessagesMeter implements StreamMeter {
     return {
       counts: counts && !this.isFinal ? { ...counts, output: 0 } : counts,
       isFinal: this.isFinal,
-      textBytes: this.text,
+      textBytes: this.textBytes,
     }
   }
 
@@ -159,8 +156,12 @@ class MessagesMeter implements StreamMeter {
     return rest
   }
 
-  private filter(event: Uint8Array, text: string): Verdict {
-    switch (/(?:^|\n)event:\s*(\w+)/.exec(text)?.[1] ?? jsonText(eventJson(event)['type'])) {
+  count({ textBytes }: Run): void {
+    this.textBytes += textBytes
+  }
+
+  read(event: Uint8Array, text: string): Verdict {
+    switch (NAME.exec(text)?.[1] ?? jsonText(eventJson(event)['type'])) {
       case 'message_start': {
         const { message } = eventJson(event)
         this.counts = anthropicUsage(isJson(message) ? message['usage'] : null)
@@ -185,7 +186,7 @@ class MessagesMeter implements StreamMeter {
         this.hasFailed = true
         return 'pass'
       default:
-        this.text += stringBytes(text, TEXTS)
+        this.textBytes += stringBytes(text, TEXTS)
         return 'pass'
     }
   }

@@ -1,7 +1,7 @@
 import { elementsOf, isJson, type Json, jsonText } from '../../../../core/json'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
-import { type FrameRules, LikeEvents } from '../event-frame'
+import type { FrameRules, Run } from '../event-frame'
 import { JsonElements } from '../json/json-elements'
 import { edited, inserted, objectMembers } from '../json/json-members'
 import { readableJson, reportsFailure } from '../json/readable-json'
@@ -18,7 +18,7 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { dataIn, dataOf, latin1, SseEvents, type Verdict } from '../sse-events'
+import { type EventReader, eventJson, latin1, SseEvents, type Verdict } from '../sse-events'
 import { geminiUsage } from '../token-usage'
 import { normalizeSpelling, uncoveredOfGenerate } from './generate-content-members'
 
@@ -126,28 +126,22 @@ const TEXT_EVENTS: FrameRules = {
   hidden: '',
 }
 
-class GeminiMeter implements StreamMeter {
+class GeminiMeter implements StreamMeter, EventReader {
   ending: Uint8Array = NONE
   hasFailed = false
   private finished = false
   private counts: TokenCounts | null = null
-  private text = 0
+  textBytes = 0
   private readonly source: SseEvents | JsonElements
 
   constructor(events: boolean) {
     this.source = events
-      ? new SseEvents(
-          (event) => this.filter(event, dataOf),
-          new LikeEvents(TEXT_EVENTS, ({ textBytes }, events) => {
-            this.text += textBytes
-            this.countLast(events)
-          }),
-        )
-      : new JsonElements((element) => void this.filter(element, (bytes) => new TextDecoder().decode(bytes)))
+      ? new SseEvents(this, TEXT_EVENTS)
+      : new JsonElements((element) => this.readPart(element, latin1(element), elementJson))
   }
 
   get seen(): MeteredOutput {
-    return { counts: this.counts, isFinal: this.finished && this.counts !== null, textBytes: this.text }
+    return { counts: this.counts, isFinal: this.finished && this.counts !== null, textBytes: this.textBytes }
   }
 
   /** The stream ends with the body. A finish reason or a blocked prompt shows that it was not cut. */
@@ -165,18 +159,23 @@ class GeminiMeter implements StreamMeter {
     return rest
   }
 
-  private filter(event: Uint8Array, read: (bytes: Uint8Array) => string): Verdict {
-    const text = latin1(event)
-    this.text += stringBytes(text, TEXTS)
-    if (/^\s*\{\s*"error"/.test(text) || text.includes('"error"')) {
-      const json = parsed(read(event)) ?? parsed(text)
-      this.hasFailed ||= json !== null && reportsFailure(json)
-    }
-    if (FINISH.test(text)) this.finished = true
-    if (!text.includes('"usageMetadata"')) return 'pass'
-    // Cumulative, or only at the end: the last report replaces the earlier ones.
-    this.counts = geminiUsage(parsed(read(event))?.['usageMetadata']) ?? this.counts
+  read(event: Uint8Array, text: string): Verdict {
+    this.readPart(event, text, eventJson)
     return 'pass'
+  }
+
+  count({ textBytes }: Run, events: string): void {
+    this.textBytes += textBytes
+    this.countLast(events)
+  }
+
+  private readPart(part: Uint8Array, text: string, jsonOf: (part: Uint8Array) => Json): void {
+    this.textBytes += stringBytes(text, TEXTS)
+    // An error may come in place of the events.
+    if (text.includes('"error"')) this.hasFailed ||= reportsFailure(jsonOf(part)) || reportsFailure(elementJson(part))
+    if (FINISH.test(text)) this.finished = true
+    // Cumulative, or only at the end: the last report replaces the earlier ones.
+    if (text.includes('"usageMetadata"')) this.counts = geminiUsage(jsonOf(part)['usageMetadata']) ?? this.counts
   }
 
   /** The last plausible report in several events. */
@@ -186,7 +185,7 @@ class GeminiMeter implements StreamMeter {
       .trimEnd()
       .split(/\n\r?\n/)
       .reverse()) {
-      const counts = geminiUsage(parsed(dataIn(event))?.['usageMetadata'])
+      const counts = geminiUsage(eventJson(event)['usageMetadata'])
       if (counts === null) continue
       this.counts = counts
       return
@@ -194,7 +193,7 @@ class GeminiMeter implements StreamMeter {
   }
 }
 
-function parsed(text: string): Json | null {
-  const json = readableJson(text)
-  return isJson(json) ? json : null
+function elementJson(element: Uint8Array): Json {
+  const json = readableJson(new TextDecoder().decode(element))
+  return isJson(json) ? json : {}
 }

@@ -2,7 +2,7 @@ import { elementsOf, isJson, type Json, stringOrEmpty } from '../../../../core/j
 import type { ModelUpstream } from '../../../../core/models/model'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
-import { type FrameRules, LikeEvents } from '../event-frame'
+import type { FrameRules, Run } from '../event-frame'
 import { assigned, type Edit, edited, objectMembers } from '../json/json-members'
 import { reportsFailure } from '../json/readable-json'
 import {
@@ -19,7 +19,7 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { eventJson, SseEvents, type Verdict } from '../sse-events'
+import { type EventReader, eventJson, SseEvents, type Verdict } from '../sse-events'
 import { openAiUsage } from '../token-usage'
 import { uncoveredOfChat } from './chat-completions-members'
 
@@ -29,11 +29,13 @@ const TEXTS = stringMembers(...TEXT_MEMBERS)
 const NO_USAGE = ',"usage":null'
 /** Some servers send an empty reason before the last one. */
 const FINISH = /"finish_reason"\s*:\s*"[^"]/
+const USAGE = /"usage"\s*:\s*\{/
+const END = /^data:\s*\[DONE\]/m
 const ERROR_OR_FINISH = `"error"(?!\\s*:\\s*null\\b)|${FINISH.source}`
 const SHOWN: FrameRules = {
   varying: stringMembers(...TEXT_MEMBERS, 'obfuscation'),
   texts: new Set(TEXT_MEMBERS),
-  beyond: new RegExp(`${ERROR_OR_FINISH}|"usage"\\s*:\\s*\\{`),
+  beyond: new RegExp(`${ERROR_OR_FINISH}|${USAGE.source}`),
   hidden: '',
 }
 const UNSHOWN: FrameRules = {
@@ -153,14 +155,14 @@ function partOf(part: unknown): InputParts {
   return BOUNDED_BY_BYTES.has(part['type']) ? TEXT_PART : OPAQUE_PART
 }
 
-class ChatMeter implements StreamMeter {
+class ChatMeter implements StreamMeter, EventReader {
   ending: Uint8Array = NONE
   isComplete = false
   hasFailed = false
   private counts: TokenCounts | null = null
   /** Whether the usage came in an event of its own, as the final report does. Some servers add a running count to every event. */
   private isReport = false
-  private text = 0
+  textBytes = 0
   private readonly shown: boolean
   private readonly choices: number
   /** The indexes of the choices that have a finish reason. */
@@ -173,15 +175,12 @@ class ChatMeter implements StreamMeter {
   constructor(shown: boolean, choices: number) {
     this.shown = shown
     this.choices = choices
-    const like = new LikeEvents(shown ? SHOWN : UNSHOWN, ({ textBytes }) => {
-      this.text += textBytes
-    })
-    this.events = new SseEvents((event, text) => this.filter(event, text), like)
+    this.events = new SseEvents(this, shown ? SHOWN : UNSHOWN)
   }
 
   get seen(): MeteredOutput {
     const isFinal = this.counts !== null && (this.isReport || this.isComplete)
-    return { counts: this.counts, isFinal, textBytes: this.text }
+    return { counts: this.counts, isFinal, textBytes: this.textBytes }
   }
 
   push(chunk: Uint8Array): Uint8Array {
@@ -199,17 +198,21 @@ class ChatMeter implements StreamMeter {
     return rest
   }
 
-  private filter(event: Uint8Array, text: string): Verdict {
-    if (text.length < 64 && /^data:\s*\[DONE\]/m.test(text)) {
+  count({ textBytes }: Run): void {
+    this.textBytes += textBytes
+  }
+
+  read(event: Uint8Array, text: string): Verdict {
+    if (text.length < 64 && END.test(text)) {
       this.isComplete = true
       this.ending = event
       return 'drop'
     }
-    this.text += stringBytes(text, TEXTS)
+    this.textBytes += stringBytes(text, TEXTS)
     if (text.includes('"error"')) this.hasFailed ||= reportsFailure(eventJson(event))
     if (FINISH.test(text)) this.finish(eventJson(event))
     if (!text.includes('"usage"')) return 'pass'
-    if (/"usage"\s*:\s*\{/.test(text)) {
+    if (USAGE.test(text)) {
       const json = eventJson(event)
       const counts = openAiUsage(json['usage'])
       const isAlone = json['usage'] !== undefined && elementsOf(json['choices']).length === 0

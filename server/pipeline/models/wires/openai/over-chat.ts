@@ -2,11 +2,12 @@ import type { Json } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import type { ModelRequest } from '../model-request'
 import type { MeteredOutput, StreamMeter, WirePath } from '../model-wire'
-import { eventJson, SseEvents, type Verdict } from '../sse-events'
+import { type EventReader, eventJson, SseEvents, type Verdict } from '../sse-events'
 import { CHAT_COMPLETIONS } from './chat-completions-wire'
 
 const NONE: Uint8Array = new Uint8Array()
 const COLON = 0x3a
+const UTF8 = new TextEncoder()
 
 /** The chat completion of a call that was read in another format. */
 export function chatBodyFor(
@@ -32,11 +33,10 @@ export interface ChatTranslator {
 }
 
 /** Meters a stream of chat completions as such, and passes it on in another format. */
-export class OverChatMeter implements StreamMeter {
+export class OverChatMeter implements StreamMeter, EventReader {
   private readonly chat: StreamMeter
   private readonly translator: ChatTranslator
-  private readonly encoder = new TextEncoder()
-  private readonly events = new SseEvents((event) => this.translated(event))
+  private readonly events = new SseEvents(this)
   private last: Uint8Array | null = null
 
   constructor(request: ModelRequest, path: WirePath, translator: ChatTranslator) {
@@ -47,6 +47,10 @@ export class OverChatMeter implements StreamMeter {
 
   get seen(): MeteredOutput {
     return this.chat.seen
+  }
+
+  get textBytes(): number {
+    return this.chat.textBytes
   }
 
   get isComplete(): boolean {
@@ -63,7 +67,7 @@ export class OverChatMeter implements StreamMeter {
 
   get ending(): Uint8Array {
     if (!this.isComplete || this.hasFailed) return NONE
-    this.last ??= this.encoder.encode(this.translator.end())
+    this.last ??= UTF8.encode(this.translator.end())
     return this.last
   }
 
@@ -75,10 +79,10 @@ export class OverChatMeter implements StreamMeter {
     return Buffer.concat([this.events.push(this.chat.close()), this.events.end()])
   }
 
-  private translated(event: Uint8Array): Verdict {
+  read(event: Uint8Array): Verdict {
     // A comment keeps the connection alive in every format.
     if (event[0] === COLON) return 'pass'
     const text = this.translator.chunk(eventJson(event))
-    return text === '' ? 'drop' : this.encoder.encode(text)
+    return text === '' ? 'drop' : UTF8.encode(text)
   }
 }

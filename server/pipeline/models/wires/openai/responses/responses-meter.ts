@@ -1,8 +1,8 @@
 import { isJson } from '../../../../../core/json'
 import type { TokenCounts } from '../../../../../core/usage/call-record'
-import { type FrameRules, LikeEvents } from '../../event-frame'
+import type { FrameRules, Run } from '../../event-frame'
 import { type MeteredOutput, type StreamMeter, stringBytes, stringMembers } from '../../model-wire'
-import { eventJson, SseEvents, type Verdict } from '../../sse-events'
+import { type EventReader, eventJson, SseEvents, type Verdict } from '../../sse-events'
 import { responsesUsage } from '../../token-usage'
 
 /** Every text arrives once in a delta. The events that close a part repeat it. */
@@ -15,27 +15,22 @@ const DELTA_EVENTS: FrameRules = {
   beyond: NOT_CONTENT_ALONE,
   hidden: '',
 }
+const NAME = /(?:^|\n)event:\s*([\w.]+)/
 const NUMBERS = /"sequence_number"\s*:\s*(\d{1,9})/g
 const NONE: Uint8Array = new Uint8Array()
 
 /** Meters a stream of the Responses API, whose last event has the usage of the call. */
-export class ResponsesMeter implements StreamMeter {
+export class ResponsesMeter implements StreamMeter, EventReader {
   ending: Uint8Array = NONE
   isComplete = false
   hasFailed = false
   sentEvents = 0
   private counts: TokenCounts | null = null
-  private text = 0
-  private readonly events = new SseEvents(
-    (event, text) => this.filter(event, text),
-    new LikeEvents(DELTA_EVENTS, ({ textBytes, number }) => {
-      this.text += textBytes
-      if (number !== null) this.sentEvents = number + 1
-    }),
-  )
+  textBytes = 0
+  private readonly events = new SseEvents(this, DELTA_EVENTS)
 
   get seen(): MeteredOutput {
-    return { counts: this.counts, isFinal: this.counts !== null, textBytes: this.text }
+    return { counts: this.counts, isFinal: this.counts !== null, textBytes: this.textBytes }
   }
 
   push(chunk: Uint8Array): Uint8Array {
@@ -46,10 +41,13 @@ export class ResponsesMeter implements StreamMeter {
     return this.events.end()
   }
 
-  private filter(event: Uint8Array, text: string): Verdict {
-    const type = NOT_CONTENT_ALONE.test(text)
-      ? (/(?:^|\n)event:\s*([\w.]+)/.exec(text)?.[1] ?? eventJson(event)['type'])
-      : ''
+  count({ textBytes, number }: Run): void {
+    this.textBytes += textBytes
+    if (number !== null) this.sentEvents = number + 1
+  }
+
+  read(event: Uint8Array, text: string): Verdict {
+    const type = NOT_CONTENT_ALONE.test(text) ? (NAME.exec(text)?.[1] ?? eventJson(event)['type']) : ''
     if (type === 'response.completed' || type === 'response.incomplete') {
       const { response } = eventJson(event)
       this.counts = responsesUsage(isJson(response) ? response['usage'] : null)
@@ -58,7 +56,7 @@ export class ResponsesMeter implements StreamMeter {
       return 'drop'
     }
     this.hasFailed ||= type === 'response.failed' || type === 'response.cancelled' || type === 'error'
-    this.text += stringBytes(text, DELTAS)
+    this.textBytes += stringBytes(text, DELTAS)
     for (const [, number] of text.matchAll(NUMBERS)) this.sentEvents = Number(number) + 1
     return 'pass'
   }
