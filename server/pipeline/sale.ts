@@ -248,12 +248,12 @@ export class Sale implements OpenCall {
   private async useKey(key: string): Promise<Outcome | null> {
     const { caller, incoming } = this.authenticated
     if (caller.kind === 'anonymous') return null
-    const { operation, effect, streams, fingerprint } = this.work
+    const { operation, effect, streams } = this.work
     const use = await this.deps.idempotency.use({
       account: caller.account.id,
       operation,
       key,
-      fingerprint: fingerprint(),
+      fingerprint: this.work.fingerprint(),
       requestId: incoming.id,
       effect: streams ? 'write' : effect,
     })

@@ -32,7 +32,7 @@ export interface Work {
   /** Set if the account must have topped up before: the name of what requires it. */
   readonly needsTopUp?: string | undefined
   /** Equal only for attempts of the same request (`fingerprintOf`). */
-  readonly fingerprint: () => string
+  fingerprint(): string
   /** Headers of a success. */
   readonly headers?: AnswerHeaders
   /** Its needs of the caller's limits besides a slot. */

@@ -12,14 +12,6 @@ import type { ApiStream } from './ask-api'
 import { guardedBody } from './secret-guard'
 import { ApiStreamMeter, streamUnits } from './stream-meter'
 
-export interface OpenedStream {
-  readonly stream: ApiStream
-  /** Texts that it must never contain. */
-  readonly secrets: readonly string[]
-  /** Gives the slot back and closes the connection. May be called repeatedly. */
-  close(): void
-}
-
 /**
  * Passes an upstream's stream on: charged its fixed price if it reaches its end, or by the bytes or events that passed, however it ends
  * (spec D12). Whether it is a success follows from its status and headers.
@@ -28,9 +20,10 @@ export function streamed(
   deps: StreamDeps,
   { match: { api, operation }, price, input: { numberOf } }: ApiSale,
   open: OpenCall,
-  { stream, secrets, close }: OpenedStream,
+  { status, headers, contentType, body, secrets }: ApiStream,
+  /** Gives the slot back and closes the connection. May be called repeatedly. */
+  close: () => void,
 ): WorkResult {
-  const { status, headers, contentType, body } = stream
   const refused = (problem: typeof NO_FIGURE): WorkResult => {
     close()
     return { kind: 'failed', failure: problem, didNothing: false }

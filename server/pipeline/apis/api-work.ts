@@ -1,6 +1,5 @@
-import type { Api, ApiOperation } from '../../core/apis/api'
+import type { ApiOperation } from '../../core/apis/api'
 import { upstreamCostOf } from '../../core/apis/api-report'
-import type { ApiMatch } from '../../core/apis/api-routes'
 import type { Closings } from '../../core/apis/closings'
 import { decimalOf } from '../../core/apis/prices/decimal'
 import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/prices/figure'
@@ -19,13 +18,13 @@ import type { ByteCache } from '../byte-cache'
 import { type AuthenticatedCall, originOf } from '../call'
 import { toFailure } from '../call-upstream'
 import type { StreamDeps } from '../stream'
-import type { OpenCall, Work, WorkResult } from '../work'
+import type { CreditUse, OpenCall, Work, WorkResult } from '../work'
 import type { ApiInput } from './api-input'
 import { type ApiSale, CALL_LOOP, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
 import { type AnswerDeadline, type ApiAnswer, type AskProblem, askApi, isApiFault, openApi } from './ask-api'
 import { askPaid, type PaidUpstreams } from './ask-paid'
-import { MAX_HOPS, type UpstreamRequest, upstreamRequest, type WrittenInput, writtenInput } from './upstream-request'
+import { MAX_HOPS, type UpstreamRequest, upstreamRequest, type WrittenBody, writtenBody } from './upstream-request'
 import { type CredentialDeps, withCredentials } from './with-credentials'
 
 export interface ApiDeps extends CredentialDeps {
@@ -62,204 +61,213 @@ const CLOSED = failure(
 /** The work of an imported operation: one upstream request, charged by its declared price. */
 export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: AuthenticatedCall): Result<Work, Failure> {
   const { match, input, price, hops } = sale
-  const { api, operation } = match
   if (hops >= MAX_HOPS) return err(CALL_LOOP)
   const account = accountOf(authenticated)
-  if (account !== null && deps.closings.isClosed(operation, account)) return err(CLOSED)
+  if (account !== null && deps.closings.isClosed(match.operation, account)) return err(CLOSED)
   const maxCost = maximumOf(price.price, input.numberOf)
   if (maxCost === ZERO && authenticated.caller.kind === 'anonymous') return err(NEEDS_KEY)
-  const { query, path, headers, body } = input
-  return ok({
-    operation: operation.name,
-    effect: operation.effect,
-    streams: operation.answer === 'stream',
-    timeoutMs: api.timeoutMs,
+  return ok(new ApiWork(deps, sale, maxCost, originOf(authenticated).caller))
+}
+
+class ApiWork implements Work {
+  readonly operation: Work['operation']
+  readonly effect: Work['effect']
+  readonly streams: boolean
+  readonly timeoutMs: number
+  readonly credit: CreditUse
+  readonly quote: Work['quote']
+  private readonly deps: ApiDeps
+  private readonly sale: ApiSale
+  /** Whose slot it takes, and whose faults it meets. */
+  private readonly caller: string
+  private hasSlot = false
+
+  constructor(deps: ApiDeps, sale: ApiSale, maxCost: Money, caller: string) {
+    const { api, operation } = sale.match
+    const { price, version } = sale.price
+    this.deps = deps
+    this.sale = sale
+    this.caller = caller
+    this.operation = operation.name
+    this.effect = operation.effect
+    this.streams = operation.answer === 'stream'
+    this.timeoutMs = api.timeoutMs
     // Signup credit is worth nothing, and such an upstream is paid real money.
-    credit: deps.creditBuys && api.auth.kind !== '402' ? 'all' : 'nothing',
-    quote: {
-      maxCost,
-      version: price.version,
-      fixed: price.price.mode === 'fixed',
-      ...(price.price.mode !== 'fixed' && { minCost: minimumOf(price.price) }),
-    },
-    fingerprint: () =>
-      fingerprintOf({
-        method: operation.method,
-        path: operation.name,
-        query: query.map(([name, text]): [string, string] => [name, text]),
-        input: { path, headers: comparedHeaders(operation, headers), body: keyOf(body) },
-      }),
-    run: (open) => (operation.answer === 'stream' ? runStream(deps, sale, open) : run(deps, sale, open)),
-  })
-}
-
-/** Asks the upstream in a slot of the API, or answers from the cache, and charges by the figure of the answer. */
-async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
-  const { match } = sale
-  const key = cacheKey(sale)
-  const cached = key === null ? null : deps.cache.find(key, match.api.cacheSeconds)
-  open.asked(cached ? 'cache' : match.api.name)
-  if (cached) return resultOf(deps, sale, open, cached.value, { ageSeconds: cached.ageSeconds })
-  const caller = callerOf(open.authenticated)
-  const full = deps.slots.take(match.api.name, caller, match.api.concurrency)
-  if (full) return { kind: 'failed', failure: noSlot(full), didNothing: true }
-  try {
-    if (match.api.auth.kind === '402') return await runPaid(deps, sale, open)
-    const startedAt = performance.now()
-    const response = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
-    observed(deps, match.api, caller, startedAt, response)
-    if (!response.ok) return unanswered(deps, match, response.error)
-    const answering = resultOf(deps, sale, open, response.value)
-    const result = answering instanceof Promise ? await answering : answering
-    if (key !== null && isKept(result, response.value))
-      deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.memory())
-    return result
-  } finally {
-    deps.slots.giveBack(match.api.name, caller)
+    this.credit = deps.creditBuys && api.auth.kind !== '402' ? 'all' : 'nothing'
+    this.quote =
+      price.mode === 'fixed'
+        ? { maxCost, version, fixed: true }
+        : { maxCost, version, fixed: false, minCost: minimumOf(price) }
   }
-}
 
-/** An answer that claims too much is not repeated: each repeat would count as another claim. */
-function isKept(result: WorkResult, { isCacheable }: ApiAnswer): boolean {
-  return result.kind === 'answer' && !('overrun' in result.charge && result.charge.overrun > 0) && isCacheable()
-}
-
-/** The same for an upstream that is paid per request: charged by what it was paid. */
-async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
-  const startedAt = performance.now()
-  const asked = await askPaid(deps.fetch, deps.paying, sale, open)
-  observed(deps, sale.match.api, callerOf(open.authenticated), startedAt, asked)
-  if (!asked.ok) return unanswered(deps, sale.match, asked.error)
-  const { answer, paid, payment } = asked.value
-  const result = await resultOf(deps, sale, open, answer, { paid })
-  if (!payment) return result
-  if (result.kind !== 'answer') {
-    await payment.unanswered()
-    return result
-  }
-  // Until then its payment is open: a charge may fail, and this process may end.
-  const onCharged = () =>
-    payment.sold().catch((error: unknown) =>
-      // The next check of open payments finds the charge.
-      deps.onTrouble(`api ${sale.match.api.name}`, `a payment stays open: ${reasonOf(error)}`),
-    )
-  return { ...result, onCharged }
-}
-
-/** The same for a stream, whose slot is taken until its end. */
-async function runStream(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
-  const { match } = sale
-  const caller = callerOf(open.authenticated)
-  const tier = open.authenticated.subjects[0]?.limits.concurrency ?? 1
-  const full = deps.slots.take(match.api.name, caller, match.api.concurrency, TIMES_THE_TIER * tier)
-  if (full) return { kind: 'failed', failure: noSlot(full), didNothing: true }
-  const giveBack = () => deps.slots.giveBack(match.api.name, caller)
-  let isOpened = false
-  open.asked(match.api.name)
-  try {
-    const startedAt = performance.now()
-    const opened = await ask(deps, sale, open, async (request, limits) => {
-      const stream = await openApi(deps.fetchStream, match, request, limits)
-      return stream.ok ? ok({ stream: stream.value, secrets: request.secrets }) : stream
+  fingerprint(): string {
+    const { match, input } = this.sale
+    const { operation } = match
+    return fingerprintOf({
+      method: operation.method,
+      path: operation.name,
+      query: input.query.map(([name, text]): [string, string] => [name, text]),
+      input: { path: input.path, headers: comparedHeaders(operation, input.headers), body: keyOf(input.body) },
     })
-    observed(deps, match.api, caller, startedAt, opened)
-    if (!opened.ok) return unanswered(deps, match, opened.error)
-    const { stream, secrets } = opened.value
-    isOpened = true
-    return streamed(deps.streams, sale, open, { stream, secrets, close: closing(stream, giveBack) })
-  } finally {
-    if (!isOpened) giveBack()
+  }
+
+  /** Asks the upstream in a slot of the API, or answers from the cache, and charges by the figure of the answer. */
+  async run(open: OpenCall): Promise<WorkResult> {
+    const { deps, sale } = this
+    const { api } = sale.match
+    const key = cacheKey(sale)
+    const cached = key === null ? null : deps.cache.find(key, api.cacheSeconds)
+    open.asked(cached ? 'cache' : api.name)
+    if (cached) return this.resultOf(open, cached.value, cached.ageSeconds)
+    const full = this.takeSlot(open)
+    if (full) return { kind: 'failed', failure: noSlot(full), didNothing: true }
+    let result: WorkResult | null = null
+    try {
+      const startedAt = performance.now()
+      if (this.streams) result = await this.openStream(open, startedAt)
+      else if (api.auth.kind === '402') result = await this.runPaid(open, startedAt)
+      else {
+        const answer = await this.ask(open, (request, limits) => askApi(deps.fetch, sale.match, request, limits))
+        this.observe(startedAt, answer)
+        if (!answer.ok) return this.unanswered(answer.error)
+        const answering = this.resultOf(open, answer.value)
+        result = answering instanceof Promise ? await answering : answering
+        if (key !== null && isKept(result, answer.value))
+          deps.cache.keep(key, answer.value, ENTRY_BYTES + answer.value.memory())
+      }
+      return result
+    } finally {
+      // A stream keeps its slot until it is closed.
+      if (result?.kind !== 'stream') this.giveBack()
+    }
+  }
+
+  private takeSlot({ authenticated }: OpenCall): NoSlot | null {
+    const { name, concurrency } = this.sale.match.api
+    const tier = authenticated.subjects[0]?.limits.concurrency ?? 1
+    const own = this.streams ? TIMES_THE_TIER * tier : Number.POSITIVE_INFINITY
+    const full = this.deps.slots.take(name, this.caller, concurrency, own)
+    this.hasSlot = full === null
+    return full
+  }
+
+  private giveBack(): void {
+    if (!this.hasSlot) return
+    this.hasSlot = false
+    this.deps.slots.giveBack(this.sale.match.api.name, this.caller)
+  }
+
+  /** The same for an upstream that is paid per request: charged by what it was paid. */
+  private async runPaid(open: OpenCall, startedAt: number): Promise<WorkResult> {
+    const { deps, sale } = this
+    const asked = await askPaid(deps.fetch, deps.paying, sale, open)
+    this.observe(startedAt, asked)
+    if (!asked.ok) return this.unanswered(asked.error)
+    const { answer, paid, payment } = asked.value
+    const result = await this.resultOf(open, answer, null, paid)
+    if (!payment) return result
+    if (result.kind !== 'answer') {
+      await payment.unanswered()
+      return result
+    }
+    // Until then its payment is open: a charge may fail, and this process may end.
+    const onCharged = () =>
+      payment.sold().catch((error: unknown) =>
+        // The next check of open payments finds the charge.
+        deps.onTrouble(`api ${sale.match.api.name}`, `a payment stays open: ${reasonOf(error)}`),
+      )
+    return { ...result, onCharged }
+  }
+
+  /** The same for a stream, whose slot is taken until its end. */
+  private async openStream(open: OpenCall, startedAt: number): Promise<WorkResult> {
+    const { deps, sale } = this
+    const opened = await this.ask(open, (request, limits) => openApi(deps.fetchStream, sale.match, request, limits))
+    this.observe(startedAt, opened)
+    if (!opened.ok) return this.unanswered(opened.error)
+    const stream = opened.value
+    return streamed(deps.streams, sale, open, stream, () => {
+      stream.cancel()
+      this.giveBack()
+    })
+  }
+
+  /** Writes the request with the credentials of its API, and sends it. */
+  private ask<T>(open: OpenCall, send: SendRequest<T>): Asked<T> {
+    const { body } = this.sale.input
+    return body === null
+      ? this.askWith(open, null, send)
+      : writtenBody(body).then((written) => this.askWith(open, written, send))
+  }
+
+  private askWith<T>(
+    { authenticated, timeoutMs, shutdown: signal }: OpenCall,
+    body: WrittenBody | null,
+    send: SendRequest<T>,
+  ): Asked<T> {
+    const { match, input, hops } = this.sale
+    const { id: requestId, trace } = authenticated.incoming
+    const marks = { requestId, hops, traceparent: trace?.handedOn ?? null }
+    return withCredentials(this.deps, match, timeoutMs, (credentials, leftMs) => {
+      const request = upstreamRequest(match, input, body, credentials, marks)
+      if (request.ok) return send(request.value, { timeoutMs: leftMs, signal })
+      return err({ kind: 'error', reason: request.error, didNothing: true })
+    })
+  }
+
+  private unanswered({ didNothing, ...problem }: AskProblem): WorkResult {
+    const { api, operation } = this.sale.match
+    this.deps.onTrouble(`api ${api.name}`, `${operation.name}: ${problem.reason}`)
+    return { kind: 'failed', failure: toFailure(problem), didNothing }
+  }
+
+  /** Reports a request to the upstream that ended now: how long it took, and how it failed. */
+  private observe(startedAt: number, result: Result<unknown, AskProblem>): void {
+    const { deps, sale, caller } = this
+    const problem = result.ok ? null : result.error
+    const fault = problem !== null && isApiFault(problem) ? faultOf(problem, caller) : null
+    const ms = performance.now() - startedAt
+    deps.telemetry.upstreamEnded(`api ${sale.match.api.name}`, ms, problem?.kind ?? null, fault)
+  }
+
+  /** Waits only where an operation has to be closed. */
+  private resultOf(
+    { authenticated }: OpenCall,
+    answer: ApiAnswer,
+    ageSeconds: number | null = null,
+    paid?: Money,
+  ): WorkResult | Promise<WorkResult> {
+    const { deps, sale } = this
+    const { operation } = sale.match
+    const read = new ReadAnswer(answer)
+    if (!isSuccess(operation.success, read)) {
+      deps.onTrouble(`api ${operation.name}`, 'the answer is no success')
+      return { kind: 'failed', failure: WRONG_ANSWER, didNothing: false }
+    }
+    const figure = paid === undefined ? readPriced(operation, read) : decimalOf(paid)
+    const charge = apiCharge(sale.price, figure, sale.input.numberOf)
+    if (!charge.ok) {
+      deps.onTrouble(`api ${operation.name}`, 'the answer has no figure to charge by')
+      return { kind: 'failed', failure: NO_FIGURE, didNothing: false }
+    }
+    const { charged, overrun } = charge.value
+    const upstreamCost = ageSeconds === null ? (paid ?? upstreamCostOf(operation, charged.cost)) : ZERO
+    const { status, headers } = answer
+    // A served answer has its own buffer.
+    const body = answer.body as Uint8Array<ArrayBuffer>
+    const served = { kind: 'answer', body, status, headers, charge: { charged, overrun, upstreamCost } } as const
+    const result: WorkResult = ageSeconds === null ? served : { ...served, ageSeconds }
+    if (overrun <= 0) return result
+    return closed(deps, operation, accountOf(authenticated)).then(() => result)
   }
 }
 
-/** Closes a stream and gives its slot back, once. */
-function closing(stream: { cancel(): void }, giveBack: () => void): () => void {
-  let isClosed = false
-  return () => {
-    if (isClosed) return
-    isClosed = true
-    stream.cancel()
-    giveBack()
-  }
-}
-
-function unanswered(deps: ApiDeps, { api, operation }: ApiMatch, { didNothing, ...problem }: AskProblem): WorkResult {
-  deps.onTrouble(`api ${api.name}`, `${operation.name}: ${problem.reason}`)
-  return { kind: 'failed', failure: toFailure(problem), didNothing }
-}
-
-/** Reports a request to the upstream that ended now: how long it took, and how it failed. */
-function observed(
-  { telemetry }: ApiDeps,
-  api: Api,
-  caller: string,
-  startedAt: number,
-  result: Result<unknown, AskProblem>,
-): void {
-  const problem = result.ok ? null : result.error
-  const fault = problem !== null && isApiFault(problem) ? faultOf(problem, caller) : null
-  telemetry.upstreamEnded(`api ${api.name}`, performance.now() - startedAt, problem?.kind ?? null, fault)
-}
-
-type Send<T> = (request: UpstreamRequest, limits: AnswerDeadline) => Promise<Result<T, AskProblem>>
+type SendRequest<T> = (request: UpstreamRequest, limits: AnswerDeadline) => Promise<Result<T, AskProblem>>
 type Asked<T> = Result<T, AskProblem> | Promise<Result<T, AskProblem>>
 
-/** Writes the request with the credentials of its API, and sends it. */
-function ask<T>(deps: ApiDeps, sale: ApiSale, open: OpenCall, send: Send<T>): Asked<T> {
-  const { path, query, headers, body } = sale.input
-  if (body === null) return askWith(deps, sale, open, { path, query, headers, body }, send)
-  return writtenInput(sale.input).then((written) => askWith(deps, sale, open, written, send))
-}
-
-function askWith<T>(
-  deps: ApiDeps,
-  { match, hops }: ApiSale,
-  { authenticated, timeoutMs, shutdown: signal }: OpenCall,
-  written: WrittenInput,
-  send: Send<T>,
-): Asked<T> {
-  const { id: requestId, trace } = authenticated.incoming
-  const ids = { requestId, hops, traceparent: trace?.handedOn ?? null }
-  return withCredentials(deps, match, timeoutMs, (credentials, leftMs) => {
-    const request = upstreamRequest(match, written, credentials, ids)
-    if (request.ok) return send(request.value, { timeoutMs: leftMs, signal })
-    return err({ kind: 'error', reason: request.error, didNothing: true })
-  })
-}
-
-/** Waits only where an operation has to be closed. */
-function resultOf(
-  deps: ApiDeps,
-  { match: { operation }, input, price }: ApiSale,
-  { authenticated }: Pick<OpenCall, 'authenticated'>,
-  answer: ApiAnswer,
-  { ageSeconds, paid }: { readonly ageSeconds?: number; readonly paid?: Money } = {},
-): WorkResult | Promise<WorkResult> {
-  const read = new ReadAnswer(answer)
-  if (!isSuccess(operation.success, read)) {
-    deps.onTrouble(`api ${operation.name}`, 'the answer is no success')
-    return { kind: 'failed', failure: WRONG_ANSWER, didNothing: false }
-  }
-  const figure = paid === undefined ? readPriced(operation, read) : decimalOf(paid)
-  const charge = apiCharge(price, figure, input.numberOf)
-  if (!charge.ok) {
-    deps.onTrouble(`api ${operation.name}`, 'the answer has no figure to charge by')
-    return { kind: 'failed', failure: NO_FIGURE, didNothing: false }
-  }
-  const result: WorkResult = {
-    kind: 'answer',
-    // A served answer has its own buffer.
-    body: answer.body as Uint8Array<ArrayBuffer>,
-    status: answer.status,
-    headers: answer.headers,
-    charge: {
-      ...charge.value,
-      upstreamCost: ageSeconds === undefined ? (paid ?? upstreamCostOf(operation, charge.value.charged.cost)) : ZERO,
-    },
-    ...(ageSeconds !== undefined && { ageSeconds }),
-  }
-  if (charge.value.overrun <= 0) return result
-  return closed(deps, operation, accountOf(authenticated)).then(() => result)
+/** An answer that claims too much is not repeated: each repeat would count as another claim. */
+function isKept(result: WorkResult, answer: ApiAnswer): boolean {
+  return result.kind === 'answer' && (result.charge.overrun ?? ZERO) <= 0 && answer.isCacheable()
 }
 
 function readPriced({ price }: ApiOperation, read: ReadAnswer) {
@@ -288,10 +296,6 @@ function cacheKey({ match: { api, operation }, input }: ApiSale): string | null 
     return null
   const { path, query, headers } = input
   return JSON.stringify([operation.name, operation.priceVersion, api.updatedAt, path, query, headers])
-}
-
-function callerOf(authenticated: AuthenticatedCall): string {
-  return originOf(authenticated).caller
 }
 
 /** Headers that clients add by themselves: the caller who pays or repeats a call may send others than the first one. */

@@ -6,6 +6,7 @@ import type {
   OutboundAnswer,
   OutboundFetch,
   OutboundProblem,
+  OutboundRequest,
   OutboundStreamFetch,
 } from '../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../core/providers/provider'
@@ -42,6 +43,8 @@ export interface ApiStream {
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: ReadableStream<Uint8Array>
+  /** Texts that it must never contain. */
+  readonly secrets: readonly string[]
   /** Closes the connection. May be called repeatedly. */
   cancel(): void
 }
@@ -56,15 +59,15 @@ export interface AnswerDeadline {
  * Sends one request and validates the answer: size, content type, and that it contains no secret of ours. It does not decide whether it is a
  * success. Never throws for errors of the upstream.
  */
-export async function askApi(
+export function askApi(
   fetch: OutboundFetch,
-  { operation }: SoldOperation,
+  sold: SoldOperation,
   request: UpstreamRequest,
   limits: AnswerDeadline,
 ): Promise<ApiResult> {
-  const fetched = await fetch(outbound(request, limits))
-  if (!fetched.ok) return err(unfetched(fetched.error))
-  return validateAnswer({ operation }, fetched.value, request.secrets)
+  return fetch(outbound(request, limits)).then((fetched) =>
+    fetched.ok ? validateAnswer(sold, fetched.value, request.secrets) : err(unfetched(fetched.error)),
+  )
 }
 
 /** The answer that may be served, or what to tell the caller instead. */
@@ -77,15 +80,41 @@ export function validateAnswer(
   if (!isSold(answer.status, operation)) return err(notOk(answer, operation.refusedStatuses))
   if (answer.body.byteLength > 0 && !isServable(answer.contentType)) return err(unservable(answer.contentType))
   if (isBrokenJson(answer, operation.effect)) return err(BROKEN_JSON)
-  return ok({
-    status: answer.status,
-    body: answer.body,
-    contentType: answer.contentType,
-    header: (name) => answer.headers.get(name),
-    headers: headersDown(answer, operation.headersDown),
-    isCacheable: () => is2xx(answer.status) && isCacheable(answer.headers),
-    memory: () => memoryOf(answer),
-  })
+  return ok(new ServedAnswer(answer, headersDown(answer, operation.headersDown)))
+}
+
+class ServedAnswer implements ApiAnswer {
+  readonly headers: Readonly<Record<string, string>>
+  private readonly answer: OutboundAnswer
+
+  constructor(answer: OutboundAnswer, headers: Readonly<Record<string, string>>) {
+    this.answer = answer
+    this.headers = headers
+  }
+
+  get status(): number {
+    return this.answer.status
+  }
+
+  get body(): Uint8Array {
+    return this.answer.body
+  }
+
+  get contentType(): string {
+    return this.answer.contentType
+  }
+
+  header(name: string): string | null {
+    return this.answer.headers.get(name)
+  }
+
+  isCacheable(): boolean {
+    return is2xx(this.answer.status) && isCacheable(this.answer.headers)
+  }
+
+  memory(): number {
+    return memoryOf(this.answer)
+  }
 }
 
 /** The same for an answer that is passed on as it comes: everything is validated but its body. */
@@ -105,14 +134,21 @@ export async function openApi(
   const { status, contentType, body, cancel } = stream
   const isLeak = leaks({ headers: stream.headers, body: new Uint8Array() }, request.secrets)
   if (!isLeak && isServable(contentType))
-    return ok({ status, contentType, headers: headersDown(stream, operation.headersDown), body, cancel })
+    return ok({
+      status,
+      contentType,
+      headers: headersDown(stream, operation.headersDown),
+      body,
+      secrets: request.secrets,
+      cancel,
+    })
   cancel()
   return err(isLeak ? LEAK : unservable(contentType))
 }
 
 /** A request as the way out takes it. */
-export function outbound({ url, method, headers, body, isWrite }: UpstreamRequest, limits: AnswerDeadline) {
-  return { url, method, headers, isWrite, ...(body !== undefined && { body }), ...limits, maxBytes: MAX_ANSWER_BYTES }
+export function outbound(request: UpstreamRequest, { timeoutMs, signal }: AnswerDeadline): OutboundRequest {
+  return { ...request, timeoutMs, signal, maxBytes: MAX_ANSWER_BYTES }
 }
 
 const LEAK: AskProblem = { kind: 'error', reason: 'the answer contained our own secret', didNothing: false }

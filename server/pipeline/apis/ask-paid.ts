@@ -17,7 +17,7 @@ import { err, ok, type Result, reasonOf } from '../../core/result'
 import type { OpenCall } from '../work'
 import type { ApiSale } from './api-sale'
 import { type AnswerDeadline, type ApiAnswer, type AskProblem, outbound, unfetched, validateAnswer } from './ask-api'
-import { NO_CREDENTIALS, type UpstreamRequest, upstreamRequest, writtenInput } from './upstream-request'
+import { NO_CREDENTIALS, type UpstreamRequest, upstreamRequest, writtenBody } from './upstream-request'
 
 /** The wallet that pays upstreams. */
 export interface PaidUpstreams {
@@ -63,7 +63,7 @@ export async function askPaid(
   if (caller.kind === 'anonymous') throw new Error('an upstream is paid for accounts only')
   const requestId = incoming.id
   const { match, input, hops } = sale
-  const written = upstreamRequest(match, await writtenInput(input), NO_CREDENTIALS, {
+  const written = upstreamRequest(match, input, input.body && (await writtenBody(input.body)), NO_CREDENTIALS, {
     requestId,
     hops,
     traceparent: incoming.trace?.handedOn ?? null,

@@ -10,7 +10,7 @@ import type { ApiDeps } from './api-work'
 import { type ApiAnswer, type AskProblem, askApi, openApi } from './ask-api'
 import { guardedBody } from './secret-guard'
 import { ApiStreamMeter, streamUnits } from './stream-meter'
-import { type UpstreamRequest, upstreamRequest, writtenInput } from './upstream-request'
+import { type UpstreamRequest, upstreamRequest, writtenBody } from './upstream-request'
 import { withCredentials } from './with-credentials'
 
 /** The most characters of an answer that a trial shows. */
@@ -60,11 +60,11 @@ export async function tryOperation(
   const { api, operation } = sold
   const input = inputs.readJson({ ...sold, values: {} }, values)
   if (!input.ok) return { ...NOTHING, problem: wrongParameters(input.error).message }
-  const { numberOf } = input.value
+  const { numberOf, body } = input.value
   const held = maximumOf(operation.price, numberOf)
-  const written = await writtenInput(input.value)
+  const written = body && (await writtenBody(body))
   const result = await withCredentials(deps, sold, api.timeoutMs, async (credentials, timeoutMs) => {
-    const request = upstreamRequest(sold, written, credentials, { requestId, hops: 0 })
+    const request = upstreamRequest(sold, input.value, written, credentials, { requestId, hops: 0 })
     if (!request.ok) return err({ kind: 'error', reason: request.error, didNothing: true })
     return ask(deps, sold, request.value, timeoutMs)
   })

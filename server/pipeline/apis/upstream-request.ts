@@ -81,20 +81,19 @@ function writtenCredentials({ name, auth }: Api, secretsOf: SecretsOf, token: st
  */
 export function upstreamRequest(
   { api, operation }: Pick<ApiMatch, 'api' | 'operation'>,
-  input: WrittenInput,
+  input: Pick<ApiInput, 'path' | 'query' | 'headers'>,
+  body: WrittenBody | null,
   credentials: Credentials,
   { requestId, hops, traceparent = null }: RequestMarks,
 ): Result<UpstreamRequest, string> {
-  const path = writtenPath(operation.path, input.path)
-  let query = ''
-  for (const pairs of [input.query, credentials.query])
-    for (const [name, text, encoded] of pairs)
-      query += `${query === '' ? '?' : '&'}${encodeURIComponent(name)}=${encoded ?? encodeURIComponent(text)}`
   const base = baseOf(api)
+  const path = writtenPath(operation.path, input.path)
+  const query = written(credentials.query, written(input.query, ''))
   const url = `${api.baseUrl}${path}${query}`
-  const problem = escapes(base, url)
+  // A query changes nothing before it.
+  const isChecked = base.plainPaths.has(path) && !query.includes('#')
+  const problem = isChecked ? null : escapes(base, url)
   if (problem !== null) return err(problem)
-  const { body } = input
   const headers: Record<string, string> = { ...input.headers }
   if (operation.idempotencyHeader !== null) headers[operation.idempotencyHeader.toLowerCase()] = requestId
   for (const [name, value] of base.headers) headers[name] = value
@@ -102,10 +101,24 @@ export function upstreamRequest(
   headers[HOPS_HEADER] = String(hops + 1)
   if (traceparent !== null) headers['traceparent'] = traceparent
   if (body) headers['content-type'] = body.contentType
-  const { secrets } = credentials
-  const isWrite = operation.effect === 'write'
-  const request = { url, method: operation.method, headers, isWrite, secrets }
+  const { method, effect } = operation
+  const request = { url, method, headers, isWrite: effect === 'write', secrets: credentials.secrets }
   return ok(body ? { ...request, body: body.bytes } : request)
+}
+
+/** Texts that need no encoding. */
+const PLAIN = /^[\w.~-]*$/
+
+/** Adds pairs to a query. */
+function written(pairs: readonly WirePair[], before: string): string {
+  let query = before
+  for (const [name, text, encoded] of pairs)
+    query += `${query === '' ? '?' : '&'}${encodedText(name)}=${encoded ?? encodedText(text)}`
+  return query
+}
+
+function encodedText(text: string): string {
+  return PLAIN.test(text) ? text : encodeURIComponent(text)
 }
 
 /** Where the URLs of an API must stay. */
@@ -117,6 +130,8 @@ interface Base {
   readonly pathAt: number
   /** How each of its URLs begins that is written as a parser writes it: the origin, and the prefix. */
   readonly start: string
+  /** The paths without parameters that passed the checks: only their query differs from call to call. */
+  readonly plainPaths: ReadonlySet<string>
   /** The API's own headers, with lower-case names. */
   readonly headers: readonly (readonly [string, string])[]
 }
@@ -130,13 +145,15 @@ function baseOf(api: Api): Base {
   const { origin, pathname } = new URL(api.baseUrl)
   const pathAt = /^[a-z]+:\/\/[^/]+/i.exec(api.baseUrl)?.[0].length ?? 0
   const prefix = `${pathname.replace(/\/$/, '')}/`
-  const base = { origin, prefix, pathAt, start: origin + prefix, headers: lowerCase(api.headers) }
+  const place = { origin, prefix, pathAt, start: origin + prefix }
+  const plain = api.operations.filter(({ path }) => !path.includes('{') && escapes(place, api.baseUrl + path) === null)
+  const base = { ...place, plainPaths: new Set(plain.map(({ path }) => path)), headers: lowerCase(api.headers) }
   BASES.set(api, base)
   return base
 }
 
 /** Why a built URL may not be called, or null. `encodeURIComponent` leaves `'()*!`, which WHATWG URLs encode in queries only for `'`. */
-function escapes({ origin, prefix, pathAt, start }: Base, url: string): string | null {
+function escapes({ origin, prefix, pathAt, start }: Omit<Base, 'plainPaths' | 'headers'>, url: string): string | null {
   const parsed = URL.parse(url)
   if (!parsed) return 'the URL does not parse'
   // All of it parses to itself. Asking for its parts takes longer than parsing it.
@@ -151,22 +168,13 @@ function escapes({ origin, prefix, pathAt, start }: Base, url: string): string |
     : 'the URL has a fragment or a user'
 }
 
-/** An input whose body is bytes. */
-export interface WrittenInput extends Pick<ApiInput, 'path' | 'query' | 'headers'> {
-  readonly body: WrittenBody | null
-}
-
-interface WrittenBody {
+export interface WrittenBody {
   readonly contentType: string
   readonly bytes: string | Uint8Array<ArrayBuffer>
 }
 
-/** Writes the body of an input, once for all requests that are made of it. */
-export async function writtenInput(input: ApiInput): Promise<WrittenInput> {
-  return { ...input, body: input.body && (await bodyBytes(input.body)) }
-}
-
-async function bodyBytes(body: UpstreamBody): Promise<WrittenBody> {
+/** Writes a body, once for all requests that are made of it. */
+export async function writtenBody(body: UpstreamBody): Promise<WrittenBody> {
   if (body.kind !== 'multipart') return { contentType: body.contentType, bytes: body.text }
   // Written anew: boundary, part headers and file names are ours.
   const form = new FormData()

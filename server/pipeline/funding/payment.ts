@@ -65,14 +65,15 @@ const LACKS_MONEY: ReadonlySet<FailureCode> = new Set([
 /** The description in a `Payment` challenge (spec 2.4). */
 const DESCRIPTION = 'Send an API key, or pay for this one request by answering this payment challenge.'
 
-function purchaseOf({ quote, operation, timeoutMs, fingerprint }: Priced, { incoming }: AuthenticatedCall): Purchase {
+function purchaseOf(priced: Priced, { incoming }: AuthenticatedCall): Purchase {
+  const { quote, operation, timeoutMs } = priced
   return {
     purpose: 'call',
     operation,
     amount: quote.maxCost,
     ...(!quote.fixed && quote.minCost !== undefined && { least: quote.minCost }),
     description: DESCRIPTION,
-    fingerprint: fingerprint(),
+    fingerprint: priced.fingerprint(),
     requestId: incoming.id,
     clientRequestId: incoming.clientRequestId,
     account: null,

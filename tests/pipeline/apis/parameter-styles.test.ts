@@ -5,7 +5,7 @@ import type { ApiOperation, ApiParameter, DataSchema } from '../../../server/cor
 import { unwritable } from '../../../server/core/apis/wire-values'
 import { queryValues } from '../../../server/http/middleware/input/query-values'
 import { ApiInputs } from '../../../server/pipeline/apis/api-input'
-import { NO_CREDENTIALS, upstreamRequest, writtenInput } from '../../../server/pipeline/apis/upstream-request'
+import { NO_CREDENTIALS, upstreamRequest, writtenBody } from '../../../server/pipeline/apis/upstream-request'
 import { anApi, anOperation } from '../../support/apis'
 
 const MARKS = { requestId: 'r', hops: 0 }
@@ -49,7 +49,8 @@ async function sentUpByTool(operation: ApiOperation, input: Readonly<Record<stri
 async function requested(read: ReturnType<ApiInputs['read']>, operation: ApiOperation) {
   if (!read.ok) return { refused: read.error.map(({ rule }) => rule) }
   const api = anApi({ operations: [operation] })
-  const request = upstreamRequest({ api, operation }, await writtenInput(read.value), NO_CREDENTIALS, MARKS)
+  const written = read.value.body && (await writtenBody(read.value.body))
+  const request = upstreamRequest({ api, operation }, read.value, written, NO_CREDENTIALS, MARKS)
   if (!request.ok) throw new Error(request.error)
   const { url, headers, body } = request.value
   return { url: url.slice(api.baseUrl.length), headers, body: typeof body === 'string' ? body : undefined }

@@ -59,10 +59,11 @@ export function readFigure(figure: Figure, read: ReadAnswer): Decimal | null {
 export function isSuccess({ minStatus, maxStatus, conditions }: SuccessRule, read: ReadAnswer): boolean {
   const { status } = read.answer
   if (status < minStatus || status > maxStatus) return false
-  return conditions.every((condition) => {
+  for (const condition of conditions) {
     const value = atPointer(read.json, condition.pointer)
-    return 'equals' in condition ? value === condition.equals : isFilled(value)
-  })
+    if ('equals' in condition ? value !== condition.equals : !isFilled(value)) return false
+  }
+  return true
 }
 
 /** The value at a JSON Pointer (RFC 6901), or undefined. Only own members count. */
