@@ -140,6 +140,9 @@ export interface Refused {
   readonly readings: Readings
 }
 
+/** What `authenticate` says of a call. */
+export type Verdict = AuthenticatedCall | Refused
+
 /** Options that a caller may set for one call in addition to its input (spec D5). */
 export interface CallOptions {
   /** `X-Max-Price-USD`: refuse the call, before anything runs, if it could cost more. */

@@ -4,7 +4,7 @@ import type { LimitRefusal, Readings } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import type { Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
-import type { AuthenticatedCall, IncomingCall, Refused, RefusedOutcome } from './call'
+import type { AuthenticatedCall, IncomingCall, RefusedOutcome, Verdict } from './call'
 import type { Drain } from './drains'
 import type { Captured, Work } from './work'
 
@@ -17,7 +17,7 @@ export interface Decisions {
    * The first half of every gated call (spec D2): credential, key state, address, permission and rate limit. Counts the request; the window of an
    * address for a caller without an account.
    */
-  authenticate(incoming: IncomingCall): Result<AuthenticatedCall, Refused> | Promise<Result<AuthenticatedCall, Refused>>
+  authenticate(incoming: IncomingCall): Verdict | Promise<Verdict>
   /** Begins a call, and takes a concurrency slot for it if it `takesSlot` (spec D9). Takes nothing if the limit refuses it. */
   begin(
     call: AuthenticatedCall,

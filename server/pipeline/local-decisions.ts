@@ -15,8 +15,8 @@ import {
   countedOn,
   type IncomingCall,
   type Quote,
-  type Refused,
   type RefusedOutcome,
+  type Verdict,
 } from './call'
 import type { Allowance, Capture, Decisions } from './decisions'
 import type { Drain, Drains } from './drains'
@@ -38,9 +38,7 @@ export class LocalDecisions implements Decisions {
     this.parts = parts
   }
 
-  authenticate(
-    incoming: IncomingCall,
-  ): Result<AuthenticatedCall, Refused> | Promise<Result<AuthenticatedCall, Refused>> {
+  authenticate(incoming: IncomingCall): Verdict | Promise<Verdict> {
     return authenticate(this.parts, incoming)
   }
 

@@ -2,15 +2,14 @@ import type { Clock } from '../../core/clock'
 import { failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
 import type { ShownPayment } from '../../core/payments/method'
-import type { Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import { reauthorize } from '../../pipeline/auth/authenticate'
-import type { AuthenticatedCall, IncomingCall, Refused, Route } from '../../pipeline/call'
+import type { AuthenticatedCall, IncomingCall, Route, Verdict } from '../../pipeline/call'
 import type { Decisions } from '../../pipeline/decisions'
 import { hasTwoKeys, otherSecrets, readCredential } from './caller/credential'
 import type { GatedContext, RequestContext } from './request-context'
-import { type RequestIds, requestIds } from './request-ids'
-import { Reply } from './response/reply'
+import { requestIds } from './request-ids'
+import { Reply, type ReplyDeps } from './response/reply'
 import type { UnreadAnswers } from './response/unread-answers'
 
 export interface GateOptions {
@@ -29,9 +28,12 @@ const NO_HEADERS = new Headers()
 /** Authenticates requests to gated paths. */
 export class Gate {
   private readonly options: GateOptions
+  private readonly replies: ReplyDeps
 
   constructor(options: GateOptions) {
+    const { clock, journal, telemetry, baseUrl, unread } = options
     this.options = options
+    this.replies = { clock, journal, telemetry, origin: baseUrl, unread }
   }
 
   /**
@@ -41,35 +43,34 @@ export class Gate {
   open(context: RequestContext, route: Route): Reply | Promise<Reply> {
     const { decisions, telemetry } = this.options
     const { ids, address, at, path, request, queryKeys, origin } = context
-    const others = otherSecrets(request.headers, queryKeys, path)
+    const { headers } = request
     const { ownKey } = origin
+    const others = otherSecrets(headers, queryKeys, path)
     const incoming: IncomingCall = {
       id: ids.own,
       clientRequestId: ids.client,
       at,
-      credential: ownKey
-        ? { kind: 'own_key', id: ownKey.id }
-        : readCredential(request.headers, { path, others, route }),
+      credential: ownKey ? { kind: 'own_key', id: ownKey.id } : readCredential(headers, path, others, route),
       address,
       // A key in the query is taken out of it, and goes no further.
       request: queryKeys.length === 0 ? request : { method: request.method, url: context.url.href },
-      route: !ownKey && hasTwoKeys(request.headers, others) ? TWO_KEYS : route,
-      trace: telemetry.tracer?.begin(ids.own, request.headers.get('traceparent')) ?? null,
+      route: !ownKey && hasTwoKeys(headers, others) ? TWO_KEYS : route,
+      trace: telemetry.tracer?.begin(ids.own, headers.get('traceparent')) ?? null,
     }
-    const passing = decisions.authenticate(incoming)
-    return passing instanceof Promise
-      ? passing.then((passed) => this.opened(context, incoming, passed))
-      : this.opened(context, incoming, passing)
+    const verdict = decisions.authenticate(incoming)
+    return verdict instanceof Promise
+      ? verdict.then((given) => this.opened(context, given))
+      : this.opened(context, verdict)
   }
 
-  private opened(context: RequestContext, incoming: IncomingCall, passed: Result<AuthenticatedCall, Refused>): Reply {
-    const { caller } = passed.ok ? passed.value : passed.error
+  private opened(context: RequestContext, verdict: Verdict): Reply {
+    const { caller, incoming } = verdict
     if (caller.kind !== 'anonymous') context.countBodyOn(caller.account.id)
-    const reply = this.reply(passed, context.ids, context.path)
-    if (passed.ok) {
+    const reply = new Reply(verdict, context.ids, context.path, this.replies)
+    if (!('failure' in verdict)) {
       incoming.trace?.step('read')
       context.reply = reply
-      context.authenticated = passed.value
+      context.authenticated = verdict
     }
     return reply
   }
@@ -102,15 +103,9 @@ export class Gate {
       credential: payment ? { kind: 'payment', shown: payment } : outer.credential,
       trace: outer.trace?.within(ids.own) ?? null,
     }
-    const passed = payment ? await decisions.authenticate(incoming) : reauthorize(limits, authenticated, incoming)
-    return { reply: this.reply(passed, ids, url.pathname), authenticated: passed.ok ? passed.value : null }
-  }
-
-  private reply(passed: Result<AuthenticatedCall, Refused>, ids: RequestIds, path: string): Reply {
-    const { clock, journal, telemetry, baseUrl, unread } = this.options
-    const deps = { clock, journal, telemetry }
-    const verdict = passed.ok ? passed.value : passed.error
-    return new Reply({ verdict, ids, path, deps, origin: baseUrl, unread })
+    const verdict = payment ? await decisions.authenticate(incoming) : reauthorize(limits, authenticated, incoming)
+    const reply = new Reply(verdict, ids, url.pathname, this.replies)
+    return { reply, authenticated: 'failure' in verdict ? null : verdict }
   }
 }
 

@@ -9,7 +9,6 @@ import { type Failure, failure } from '../../core/failure'
 import type { LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
 import { type Limits, limitsOf, withKeyLimits } from '../../core/limits/tier'
 import { type Money, ZERO } from '../../core/money'
-import { err, ok, type Result } from '../../core/result'
 import type {
   AuthenticatedCall,
   Caller,
@@ -19,6 +18,7 @@ import type {
   KnownCaller,
   Refused,
   Route,
+  Verdict,
 } from '../call'
 import { type AppAuthDeps, identifyApp, isAddressFull, scopeProblem } from './authenticate-app'
 
@@ -37,27 +37,16 @@ export interface AuthDeps extends AppAuthDeps {
  * window of a known key or app whatever the result; with a payment it counts in a window for payments, and for any other
  * caller in the window of the address. Paths without a route count nowhere.
  */
-export function authenticate(
-  auth: AuthDeps,
-  incoming: IncomingCall,
-): Result<AuthenticatedCall, Refused> | Promise<Result<AuthenticatedCall, Refused>> {
+export function authenticate(auth: AuthDeps, incoming: IncomingCall): Verdict | Promise<Verdict> {
   const identified = identify(auth, incoming)
   return identified instanceof Promise ? admitLater(auth, incoming, identified) : admit(auth, incoming, identified)
 }
 
-async function admitLater(
-  auth: AuthDeps,
-  incoming: IncomingCall,
-  identifying: Promise<Identified>,
-): Promise<Result<AuthenticatedCall, Refused>> {
+async function admitLater(auth: AuthDeps, incoming: IncomingCall, identifying: Promise<Identified>): Promise<Verdict> {
   return admit(auth, incoming, await identifying)
 }
 
-function admit(
-  auth: AuthDeps,
-  incoming: IncomingCall,
-  { caller, subjects, refused }: Identified,
-): Result<AuthenticatedCall, Refused> {
+function admit(auth: AuthDeps, incoming: IncomingCall, { caller, subjects, refused }: Identified): Verdict {
   if (incoming.route.kind === 'unmatched')
     return refuse(incoming, caller, incoming.route.failure, auth.limiter.read(subjects))
   if (paymentInBody(incoming)) return admitUnread(auth, incoming, subjects)
@@ -72,7 +61,7 @@ function admit(
   }
   if (overLimit) return refuse(incoming, caller, limitFailure(overLimit, caller), readings)
   if (refused) return refuse(incoming, caller, refused, readings)
-  return ok({ incoming, caller, subjects, readings })
+  return { incoming, caller, subjects, readings }
 }
 
 /** A stranger's message is counted once it is read, so reading it takes a unit of another window. */
@@ -80,11 +69,11 @@ function admitUnread(
   { limiter, visitorLimits }: AuthDeps,
   incoming: IncomingCall,
   subjects: readonly Subject[],
-): Result<AuthenticatedCall, Refused> {
+): Verdict {
   const caller = { kind: 'anonymous' } as const
   const overLimit = limiter.countRequest([visits(incoming.address, visitorLimits, 1)])
   if (overLimit) return refuse(incoming, caller, limitFailure(overLimit, caller), overLimit.readings)
-  return ok({ incoming, caller, subjects, readings: limiter.read(subjects) })
+  return { incoming, caller, subjects, readings: limiter.read(subjects) }
 }
 
 /** The window of an address for what needs no credential. */
@@ -92,8 +81,8 @@ export function visits(address: Address, limits: Limits, cost: number): Subject 
   return { name: `visits of ${limitSubject(address)}`, limits, cost }
 }
 
-function refuse(incoming: IncomingCall, caller: Caller, problem: Failure, readings: Readings) {
-  return err({ incoming, caller, failure: problem, readings })
+function refuse(incoming: IncomingCall, caller: Caller, problem: Failure, readings: Readings): Refused {
+  return { incoming, caller, failure: problem, readings }
 }
 
 /**
@@ -104,16 +93,16 @@ export function reauthorize(
   auth: Pick<AuthDeps, 'limiter' | 'freeUnitsPerMinute'>,
   authenticated: AuthenticatedCall,
   incoming: IncomingCall,
-): Result<AuthenticatedCall, Refused> {
+): Verdict {
   const { caller, subjects } = authenticated
   const { route } = incoming
   const problem = route.kind === 'unmatched' ? route.failure : accessProblem(caller, route)
   if (problem) return refuse(incoming, caller, problem, authenticated.readings)
   const all = withOverride(auth, subjects, incoming, caller)
-  if (all.length === subjects.length) return ok({ ...authenticated, incoming })
+  if (all.length === subjects.length) return { ...authenticated, incoming }
   const overLimit = auth.limiter.countRequest(all.slice(subjects.length))
   if (overLimit) return refuse(incoming, caller, limitFailure(overLimit, caller), overLimit.readings)
-  return ok({ ...authenticated, incoming, subjects: all })
+  return { ...authenticated, incoming, subjects: all }
 }
 
 /** Why this caller may not use the route, or null. */
@@ -187,10 +176,30 @@ async function lookUp(
   return holder(auth, incoming, key, account, balance?.toppedUp ?? ZERO)
 }
 
+/** The holder of a key, as long as key, account and top-ups stay the same: then the limits do, too. */
+interface Holder {
+  readonly account: Account
+  readonly toppedUp: Money
+  readonly identified: Identified
+}
+
+const HOLDERS = new WeakMap<ApiKey, Holder>()
+
 function holder(auth: AuthDeps, incoming: IncomingCall, key: ApiKey, account: Account, toppedUp: Money): Identified {
+  const known = HOLDERS.get(key)
+  const { identified } =
+    known?.account === account && known.toppedUp === toppedUp ? known : newHolder(key, account, toppedUp)
+  const { caller, subjects } = identified
+  const all = withOverride(auth, subjects, incoming, caller)
+  return all === subjects ? identified : { ...identified, subjects: all }
+}
+
+function newHolder(key: ApiKey, account: Account, toppedUp: Money): Holder {
   const limits = withKeyLimits(limitsOf({ ...account, toppedUp }), key)
   const caller = { kind: 'key', key, account } as const
-  return { caller, subjects: withOverride(auth, [{ name: key.id, limits }], incoming, caller), refused: null }
+  const holder = { account, toppedUp, identified: { caller, subjects: [{ name: key.id, limits }], refused: null } }
+  HOLDERS.set(key, holder)
+  return holder
 }
 
 function anonymous({ anonymousLimits }: AuthDeps, address: Address, refused: Failure | null): Identified {

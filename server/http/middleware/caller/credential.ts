@@ -5,55 +5,40 @@ import type { Credential, Route } from '../../../pipeline/call'
 
 /** Where clients send a key other than in `Authorization`: the SDKs of Anthropic, Google and Azure. */
 const KEY_HEADERS = ['x-api-key', 'x-goog-api-key', 'api-key']
-/** Where clients of Brave's search send theirs, on routes of the same form. */
-const BRAVE_HEADER = 'x-subscription-token'
+/** Clients of Brave's search send theirs so, on routes of the same form. */
+const SEARCH_KEY_HEADERS = [...KEY_HEADERS, 'x-subscription-token']
 const SEARCHES = '/apis/v1/websearch/'
-
-interface RequestParts {
-  readonly path: string
-  /** Secrets found outside `Authorization` (`otherSecrets`). */
-  readonly others: readonly string[]
-  readonly route: Route
-}
 
 /**
  * The caller's credential (spec 5.1, 5.3). `Authorization: Bearer` carries a key or an app's access token, and wins over a key in
- * another place: `KEY_HEADERS`, and the query below `/v1beta`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` or `X-PAYMENT` pay for
- * one request. After a 402, x402 clients send the payment along with the original key; where payments are accepted, the payment wins.
- * An `Authorization` with another scheme is an unknown credential, never "none".
+ * another place (`others`, of `otherSecrets`): `KEY_HEADERS`, and the query below `/v1beta`. `Authorization: Payment` and x402's
+ * `PAYMENT-SIGNATURE` or `X-PAYMENT` pay for one request. After a 402, x402 clients send the payment along with the original key; where
+ * payments are accepted, the payment wins. An `Authorization` with another scheme is an unknown credential, never "none".
  */
-export function readCredential(headers: Headers, { path, others, route }: RequestParts): Credential {
+export function readCredential(headers: Headers, path: string, others: readonly string[], route: Route): Credential {
   const authorization = headers.get('authorization')
   const text = paymentIn(authorization)
   if (text !== null) return { kind: 'payment', shown: { scheme: 'payment', text } }
   const x402 = x402In(headers)
   const isAlone = authorization === null && others.length === 0
   if (x402 && (isAlone || (route.kind === 'priced' && route.payable))) return { kind: 'payment', shown: x402 }
-  const held = heldBy(authorization, others)
-  if (held === null) return { kind: 'none' }
-  return held.kind === 'token'
-    ? { kind: 'oauth_token', token: held.token, audience: audienceOf(path) }
-    : held.scheme
-      ? { kind: 'api_key', secret: '', scheme: held.scheme }
-      : { kind: 'api_key', secret: held.secret }
+  return authorization === null ? otherKey(others) : authorizedBy(authorization, path)
 }
 
-/** The credential of an account: a key or an access token, also together with a payment. */
-type Held =
-  | { readonly kind: 'key'; readonly secret: string; readonly scheme?: 'missing' | 'other' }
-  | { readonly kind: 'token'; readonly token: string }
+/** The key or token in `Authorization`. Any other text is an unknown key. */
+function authorizedBy(authorization: string, path: string): Credential {
+  const bearer = bearerOf(authorization)
+  if (bearer === '' && !/^bearer\b/i.test(authorization))
+    return { kind: 'api_key', secret: '', scheme: /\s/.test(authorization) ? 'other' : 'missing' }
+  return bearer.startsWith(ACCESS_TOKEN_PREFIX)
+    ? { kind: 'oauth_token', token: bearer, audience: audienceOf(path) }
+    : { kind: 'api_key', secret: bearer }
+}
 
-/** The key or token of a request; null without one. Any other text is an unknown key. */
-function heldBy(authorization: string | null, others: readonly string[]): Held | null {
-  if (authorization !== null) {
-    const bearer = bearerOf(authorization)
-    if (bearer === '' && !/^bearer\b/i.test(authorization))
-      return { kind: 'key', secret: '', scheme: /\s/.test(authorization) ? 'other' : 'missing' }
-    return bearer.startsWith(ACCESS_TOKEN_PREFIX) ? { kind: 'token', token: bearer } : { kind: 'key', secret: bearer }
-  }
-  // Some clients also send the key of a vendor.
+/** A key in another place. Some clients also send the key of a vendor. */
+function otherKey(others: readonly string[]): Credential {
   const secret = others.find(looksLikeSecret) ?? others[0]
-  return secret === undefined ? null : { kind: 'key', secret }
+  return secret === undefined ? { kind: 'none' } : { kind: 'api_key', secret }
 }
 
 /** The payment in `Authorization`; null if there is none. */
@@ -72,14 +57,18 @@ function bearerOf(authorization: string): string {
   return /^bearer +(.*\S) *$/i.exec(authorization)?.[1] ?? ''
 }
 
+const NO_SECRETS: readonly string[] = []
+
 /** Secrets found outside `Authorization`. Repeated headers arrive as one, joined by commas. */
 export function otherSecrets(headers: Headers, queryKeys: readonly string[], path: string): readonly string[] {
-  const found: string[] = []
-  for (const name of path.startsWith(SEARCHES) ? [...KEY_HEADERS, BRAVE_HEADER] : KEY_HEADERS) {
+  let found: string[] | null = null
+  for (const name of path.startsWith(SEARCHES) ? SEARCH_KEY_HEADERS : KEY_HEADERS) {
     const sent = headers.get(name)
-    if (sent) for (const one of sent.split(',')) found.push(one.trim())
+    if (!sent) continue
+    found ??= []
+    for (const one of sent.split(',')) found.push(one.trim())
   }
-  return found.concat(queryKeys).filter(Boolean)
+  return found === null && queryKeys.length === 0 ? NO_SECRETS : [...(found ?? []), ...queryKeys].filter(Boolean)
 }
 
 /** The payment of an x402 client: of version 2 in `PAYMENT-SIGNATURE`, of version 1 in `X-PAYMENT`. Null if there is none. */

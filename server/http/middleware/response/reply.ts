@@ -4,10 +4,10 @@ import type { RequestId } from '../../../core/ids'
 import type { Readings } from '../../../core/limits/limiter'
 import { formatUsd } from '../../../core/money'
 import { failureNote } from '../../../core/usage/failure-note'
-import type { AuthenticatedCall, Outcome, Quoted, Refused, RefusedOutcome, Route } from '../../../pipeline/call'
+import type { Outcome, Quoted, RefusedOutcome, Route, Verdict } from '../../../pipeline/call'
 import { HUNG_UP } from '../../../pipeline/call-upstream'
 import { type CallEnding, type EndDeps, ended, templateOf } from '../../../pipeline/record-call'
-import { idHeaders, type RequestIds } from '../request-ids'
+import type { RequestIds } from '../request-ids'
 import { FAILURES, failureBody, failureResponse } from './failures'
 import { UnreadAnswers } from './unread-answers'
 
@@ -16,35 +16,29 @@ const CORKED_BYTES = 15_000
 
 type Ended<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
 
+export interface ReplyDeps extends EndDeps {
+  /** Public origin, to tell apps where to get a token. */
+  readonly origin: string
+  readonly unread: UnreadAnswers
+}
+
 /**
  * Builds the response to one gated request, authenticated or refused. Every response carries the request ids and limit headers. The
  * end of every call is reported (`ended`), unless it streams.
  */
 export class Reply {
-  private readonly verdict: AuthenticatedCall | Refused
+  private readonly verdict: Verdict
   private readonly ids: RequestIds
   private readonly path: string
-  private readonly deps: EndDeps
-  private readonly origin: string
-  private readonly unread: UnreadAnswers
+  private readonly deps: ReplyDeps
   private model: string | null = null
-  private readonly more: Record<string, string> = {}
+  private removed: string | null = null
 
-  constructor(parts: {
-    verdict: AuthenticatedCall | Refused
-    ids: RequestIds
-    path: string
-    deps: EndDeps
-    /** Public origin, to tell apps where to get a token. */
-    origin: string
-    unread: UnreadAnswers
-  }) {
-    this.verdict = parts.verdict
-    this.ids = parts.ids
-    this.path = parts.path
-    this.deps = parts.deps
-    this.origin = parts.origin
-    this.unread = parts.unread
+  constructor(verdict: Verdict, ids: RequestIds, path: string, deps: ReplyDeps) {
+    this.verdict = verdict
+    this.ids = ids
+    this.path = path
+    this.deps = deps
   }
 
   get requestId(): RequestId {
@@ -63,16 +57,15 @@ export class Reply {
 
   /** Lists the caller's betas that are not forwarded to the vendor, in every response to the call. */
   removedBetas(names: readonly string[]): void {
-    if (names.length > 0) this.more['x-gateway-removed-betas'] = names.join(', ')
+    if (names.length > 0) this.removed = names.join(', ')
   }
 
   /** The response to a priced call, whatever its outcome. */
   outcome(outcome: Outcome): Response {
     switch (outcome.kind) {
       case 'served':
-        return this.served(outcome)
       case 'streaming':
-        return this.streaming(outcome)
+        return this.success(outcome)
       case 'repeated':
         return this.repeated(outcome)
       case 'quoted':
@@ -90,13 +83,13 @@ export class Reply {
   /** A success that cost nothing. */
   free(body: unknown, more: Record<string, string> = {}, status = 200): Response {
     this.ended({ status, row: {} })
-    return this.send(status, JSON.stringify(body), more)
+    return this.send(status, JSON.stringify(body), this.json(more))
   }
 
   /** A page for a person's browser. */
   page(status: number, body: string, headers: Record<string, string>): Response {
     this.ended({ status, code: status < 400 ? null : 'invalid_request' })
-    return new Response(body, { status, headers: this.headers(headers) })
+    return new Response(body, { status, headers: setAll(this.headers(), headers) })
   }
 
   /** A failure. On a priced route it states a cost of 0. If it is charged all the same, its log row is already written. */
@@ -110,36 +103,47 @@ export class Reply {
     const row = isLogged && { row: { upstream, held, failure: failureNote(problem, templateOf(route)) } }
     this.ended({ ...endOf(problem), provider: upstream?.provider, ...row })
     if (problem.offers) this.deps.telemetry.payment('offered')
-    const headers = this.headers({}, readings)
+    const headers = this.headers(readings)
     if (route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
-    return failureResponse(problem, this.ids.own, this.path, headers, { origin: this.origin, scope: scopeOf(route) })
+    return failureResponse(problem, this.ids.own, this.path, headers, {
+      origin: this.deps.origin,
+      scope: scopeOf(route),
+    })
   }
 
   /** A response that another part of the gateway made. `isCounted`: as a call inside this one, with its own log row. */
   async passed(answer: Response, isCounted: boolean): Promise<Response> {
     this.ended(isCounted ? { status: answer.status, isCounted } : { status: answer.status, row: {} })
     const headers = new Headers(answer.headers)
-    for (const [name, value] of this.headers({})) headers.set(name, value)
+    for (const [name, value] of this.headers()) headers.set(name, value)
     headers.set('cache-control', 'no-store')
     const { status } = answer
     if (!headers.get('content-type')?.startsWith('application/json'))
       return new Response(answer.body, { status, headers })
-    return this.whole(new Uint8Array(await answer.arrayBuffer()), { status, headers })
+    return this.send(status, new Uint8Array(await answer.arrayBuffer()), headers)
   }
 
-  /** A charged success. Its log row was written with the charge. */
-  private served({ status = 200, body, headers, cost, receipt, readings }: Ended<'served'>): Response {
+  /**
+   * A success. If it was charged, its log row was written with the charge. A stream whose cost is not known yet charges it and writes its
+   * log row itself.
+   */
+  private success(outcome: Ended<'served'> | Ended<'streaming'>): Response {
+    const { kind, status = 200, headers: own, readings } = outcome
+    const headers = this.headers(readings)
+    if (kind === 'streaming') {
+      setAll(headers, own)
+      headers.set('cache-control', 'no-store')
+      // Without it nginx buffers the events.
+      headers.set('x-accel-buffering', 'no')
+      return new Response(outcome.body, { status, headers })
+    }
     this.ended({ status })
+    headers.set('content-type', 'application/json')
+    headers.set('x-cost-micros-usd', `${outcome.cost}`)
+    if (outcome.receipt) setAll(headers, outcome.receipt.headers)
     // A paid answer belongs to its payer alone. Shared caches keep a GET whose key was not in `Authorization`, unless told not to.
-    const paid = { ...receipt?.headers, 'cache-control': 'private' }
-    return this.send(status, body, { 'x-cost-micros-usd': String(cost), ...paid, ...headers }, readings)
-  }
-
-  /** A success whose cost is not known yet. The stream charges it and writes its log row. */
-  private streaming({ status = 200, body, headers, readings }: Ended<'streaming'>): Response {
-    // Without the last one nginx buffers the events.
-    const more = { ...headers, 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
-    return new Response(body, { status, headers: this.headers(more, readings) })
+    headers.set('cache-control', 'private')
+    return this.send(status, outcome.body, setAll(headers, own))
   }
 
   /** The price of a call that is not run. */
@@ -158,22 +162,18 @@ export class Reply {
   /** The response to an earlier request with the same `Idempotency-Key`, which was charged then. */
   private repeated({ status = 200, body, headers }: Ended<'repeated'>): Response {
     this.ended({ status, row: {} })
-    return this.send(status, body, { ...headers, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' })
+    return this.send(status, body, this.json({ ...headers, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' }))
   }
 
-  private send(
-    status: number,
-    body: string | Uint8Array<ArrayBuffer>,
-    more: Record<string, string>,
-    readings?: Readings,
-  ): Response {
-    const headers = this.headers({ 'content-type': 'application/json', ...more }, readings)
-    return this.whole(body, { status, headers })
+  private json(more: Readonly<Record<string, string>>): Headers {
+    const headers = this.headers()
+    headers.set('content-type', 'application/json')
+    return setAll(headers, more)
   }
 
-  private whole(body: string | Uint8Array<ArrayBuffer>, init: { status: number; headers: Headers }): Response {
-    if (UnreadAnswers.isLarge(body)) return new Response(this.unread.inPieces(body, this.owner), init)
-    return new Response(corked(body), init)
+  private send(status: number, body: string | Uint8Array<ArrayBuffer>, headers: Headers): Response {
+    const sent = UnreadAnswers.isLarge(body) ? this.deps.unread.inPieces(body, this.owner) : corked(body)
+    return new Response(sent, { status, headers })
   }
 
   /** Whom the bytes of an answer count against. */
@@ -182,24 +182,21 @@ export class Reply {
     return caller.kind === 'anonymous' ? limitSubject(incoming.address) : caller.account.id
   }
 
-  /** The headers of every response to this call, and `more`. Made one by one: Bun takes three times as long to read an object. */
-  private headers(more: Readonly<Record<string, string>>, readings = this.verdict.readings): Headers {
+  /** The headers of every response to this call. Set one by one: Bun takes three times as long to read an object. */
+  private headers(readings = this.verdict.readings): Headers {
     const headers = new Headers()
-    setAll(headers, idHeaders(this.ids))
+    const { echoed, own } = this.ids
+    headers.set('x-request-id', echoed)
+    headers.set('x-gateway-request-id', own)
     setLimits(headers, readings)
-    setAll(headers, this.more)
-    setAll(headers, more)
+    if (this.removed !== null) headers.set('x-gateway-removed-betas', this.removed)
     return headers
   }
 
-  private ended({
-    code = null,
-    row,
-    ...more
-  }: Omit<CallEnding, 'operation' | 'code'> & { code?: string | null }): void {
+  private ended({ status, code = null, ...more }: Omit<CallEnding, 'operation' | 'code'> & { code?: string | null }) {
     const operation = operationOf(this.verdict.incoming.route)
-    const model = this.model ?? undefined
-    ended(this.deps, this.verdict, { operation, code, ...more, ...(row && { row: { ...row, model } }) })
+    const row = more.row && { ...more.row, model: this.model ?? undefined }
+    ended(this.deps, this.verdict, { operation, status, code, ...more, ...(row && { row }) })
   }
 }
 
@@ -219,8 +216,9 @@ function operationOf(route: Route): string {
   return route.kind === 'priced' ? route.operation : route.kind === 'free' ? route.name : 'none'
 }
 
-function setAll(headers: Headers, values: Readonly<Record<string, string>>): void {
+function setAll(headers: Headers, values: Readonly<Record<string, string>>): Headers {
   for (const name in values) headers.set(name, values[name] ?? '')
+  return headers
 }
 
 /** The limit headers of spec 8, with the concurrency pair of spec D9. */
