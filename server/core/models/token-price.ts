@@ -37,7 +37,10 @@ export function costOfLines(lines: readonly ChargeLine[]): Money {
   let millionths = 0
   for (const { units, unitPrice, per } of lines) millionths += units * unitPrice * (MILLION / per)
   // No line is negative, so a product or sum that was too large to be exact makes the whole sum too large.
-  if (!Number.isSafeInteger(millionths + MILLION)) return costOfLargeLines(lines)
+  return Number.isSafeInteger(millionths + MILLION) ? roundedUp(millionths) : costOfLargeLines(lines)
+}
+
+function roundedUp(millionths: number): Money {
   const rest = millionths % MILLION
   return micros((millionths - rest) / MILLION + (rest > 0 ? 1 : 0))
 }
@@ -55,7 +58,9 @@ export function maxTokenCost(
 ): Money {
   const hour = bounds.hourCache ? (price.cacheWriteHour ?? 0) : 0
   const dearest = Math.max(price.input, price.cacheRead, price.cacheWrite, hour)
-  return costOfLines([
+  const millionths = bounds.input * dearest + bounds.output * price.output
+  if (Number.isSafeInteger(millionths + MILLION)) return roundedUp(millionths)
+  return costOfLargeLines([
     { item: 'input_tokens', units: bounds.input, unitPrice: micros(dearest), per: MILLION },
     { item: 'output_tokens', units: bounds.output, unitPrice: price.output, per: MILLION },
   ])

@@ -4,7 +4,7 @@ import type { ModelTokens } from '../../core/models/model-tokens'
 import { costOfLines, tokenLines } from '../../core/models/token-price'
 import { isUnitPrice, repricedLine, tokenPriceOf } from '../../core/models/unit-price'
 import { type Money, min, minus } from '../../core/money'
-import type { ChargeLine, EndCode } from '../../core/usage/call-record'
+import type { ChargeLine, EndCode, TokenCounts } from '../../core/usage/call-record'
 import type { Charge } from '../work'
 import { countedInput, type InputTokens } from './input-tokens'
 import type { ValidatedCall } from './model-call'
@@ -21,20 +21,23 @@ export function modelCharge(
   code: EndCode | null = null,
 ): Charge {
   if (unitLine) return unitCharge(model, unitLine, seen, code)
-  const counted = metered(seen, { input: bounds.input.likely, output: bounds.output })
+  const counted = metered(seen, bounds.input.likely, bounds.output)
   const lines = tokenLines(tokenPriceOf(model), counted.tokens)
   const real = costOfLines(lines)
   const cost = min(real, maxCost)
-  // One-hour cache writes are included in the cache writes. Only the price lines list them separately.
-  const { hourWrite: _, ...tokens } = counted.tokens
-  return {
+  const charge: Charge = {
     charged: { cost, priceVersion: model.priceVersion, units: 1, unitPrice: cost, lines },
     code,
-    tokens,
+    tokens: counted.tokens.hourWrite === undefined ? counted.tokens : withoutHour(counted.tokens),
     upstreamCost: purchaseCost(model, counted.tokens),
     usageSource: counted.source,
-    ...(real > maxCost && { overrun: minus(real, maxCost) }),
   }
+  return real > maxCost ? { ...charge, overrun: minus(real, maxCost) } : charge
+}
+
+/** One-hour cache writes are included in the cache writes. Only the price lines list them separately. */
+function withoutHour({ input, output, cacheRead, cacheWrite }: ModelTokens): TokenCounts {
+  return { input, output, cacheRead, cacheWrite }
 }
 
 /** The operator's cost of a model's tokens; undefined if not known. */

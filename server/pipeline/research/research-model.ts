@@ -83,7 +83,7 @@ export async function askModel(
   const likely = boundsOf(request, model, cap)?.input.likely ?? 0
   const seconds = broken && signal.aborted ? Math.max(0, clock.now() - askedAt) / 1000 : 0
   const textBytes = Math.max(meter.seen.textBytes, Math.ceil(seconds * model.tokensPerSecond) * USUAL_BYTES)
-  return ok({ text, metered: metered({ ...meter.seen, textBytes }, { input: likely, output: cap }), broken })
+  return ok({ text, metered: metered({ ...meter.seen, textBytes }, likely, cap), broken })
 }
 
 function deltaOf(event: Uint8Array): string {

@@ -254,7 +254,7 @@ describe('a stream of chat completions', () => {
     )
     expect(meter.isComplete).toBe(false)
     expect(meter.seen).toMatchObject({ counts: null, textBytes: 400 })
-    expect(metered(meter.seen, { input: 7, output: 1000 })).toEqual({
+    expect(metered(meter.seen, 7, 1000)).toEqual({
       tokens: { input: 7, output: 100, cacheRead: 0, cacheWrite: 0 },
       source: 'estimated',
     })
@@ -288,7 +288,7 @@ describe('a stream of messages', () => {
       const { sent, meter } = through(MESSAGES, body, start + event('ping', {}) + delta + ends + stop, size)
       expect(sent).toBe(start + event('ping', {}) + delta + ends)
       expect(text(meter.ending)).toBe(stop)
-      expect(metered(meter.seen, { input: 99, output: 50 })).toEqual({
+      expect(metered(meter.seen, 99, 50)).toEqual({
         tokens: { input: 15, output: 20, cacheRead: 5, cacheWrite: 0 },
         source: 'exact',
       })
@@ -297,7 +297,7 @@ describe('a stream of messages', () => {
 
   test('that is cut is charged the reported input, and its text', () => {
     const { meter } = through(MESSAGES, body, start + delta, 10)
-    expect(metered(meter.seen, { input: 99, output: 50 })).toEqual({
+    expect(metered(meter.seen, 99, 50)).toEqual({
       tokens: { input: 15, output: 10, cacheRead: 5, cacheWrite: 0 },
       source: 'estimated',
     })
@@ -321,7 +321,7 @@ describe('a stream of generateContent', () => {
       const { sent, meter } = through(GENERATE_CONTENT, { contents: [{}] }, stream, size)
       expect(sent).toBe(stream)
       expect(meter.isComplete).toBe(true)
-      expect(metered(meter.seen, { input: 1, output: 100 })).toEqual(expected)
+      expect(metered(meter.seen, 1, 100)).toEqual(expected)
     }
   })
 
@@ -341,7 +341,7 @@ describe('a stream of generateContent', () => {
       const { sent, meter } = through(GENERATE_CONTENT, { contents: [{}] }, stream, size, { ...SSE, events: false })
       expect(sent + text(meter.ending)).toBe(stream)
       expect(text(meter.ending)).toBe(']')
-      expect(metered(meter.seen, { input: 1, output: 100 })).toEqual(expected)
+      expect(metered(meter.seen, 1, 100)).toEqual(expected)
     }
   })
 })
@@ -349,8 +349,8 @@ describe('a stream of generateContent', () => {
 describe("a vendor's report", () => {
   test('counts if it is possible; zero output, where text was sent, is not', () => {
     const counts = { input: 10, output: 0, cacheRead: 0, cacheWrite: 0 }
-    expect(metered({ counts, isFinal: true, textBytes: 0 }, { input: 1, output: 9 }).source).toBe('exact')
-    expect(metered({ counts, isFinal: true, textBytes: 20 }, { input: 1, output: 9 })).toEqual({
+    expect(metered({ counts, isFinal: true, textBytes: 0 }, 1, 9).source).toBe('exact')
+    expect(metered({ counts, isFinal: true, textBytes: 20 }, 1, 9)).toEqual({
       tokens: { ...counts, output: 5 },
       source: 'estimated',
     })

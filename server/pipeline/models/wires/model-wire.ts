@@ -84,22 +84,19 @@ export interface Metered {
 
 /**
  * The charged usage of a call (spec D4, docs/models.md): the vendor's final count, if it is plausible; otherwise the
- * vendor's or our own count of the input, and an estimate of the text that was delivered. Never more output than the cap.
+ * vendor's or our own count of the input (`input`), and an estimate of the text that was delivered. Never more output than the cap.
  */
-export function metered(seen: MeteredOutput, expected: { readonly input: number; readonly output: number }): Metered {
-  const { counts, isFinal, textBytes } = seen
+export function metered({ counts, isFinal, textBytes }: MeteredOutput, input: number, cap: number): Metered {
   if (counts && isFinal && !(counts.output === 0 && textBytes > 0)) return { tokens: counts, source: 'exact' }
-  const estimate = Math.min(Math.ceil(textBytes / USUAL_BYTES), expected.output)
-  return {
-    tokens: {
-      input: counts?.input ?? expected.input,
-      output: Math.max(counts?.output ?? 0, estimate),
-      cacheRead: counts?.cacheRead ?? 0,
-      cacheWrite: counts?.cacheWrite ?? 0,
-      ...(counts?.hourWrite !== undefined && { hourWrite: counts.hourWrite }),
-    },
-    source: 'estimated',
+  const estimate = Math.min(Math.ceil(textBytes / USUAL_BYTES), cap)
+  const tokens = {
+    input: counts?.input ?? input,
+    output: Math.max(counts?.output ?? 0, estimate),
+    cacheRead: counts?.cacheRead ?? 0,
+    cacheWrite: counts?.cacheWrite ?? 0,
   }
+  const hourWrite = counts?.hourWrite
+  return { tokens: hourWrite === undefined ? tokens : { ...tokens, hourWrite }, source: 'estimated' }
 }
 
 /** A pattern that finds the start of string properties with these names, for `stringBytes`. */

@@ -7,24 +7,25 @@ import type { TokenCounts } from '../../../core/usage/call-record'
  * it is missing or impossible: not whole numbers, negative, or more cached than there was.
  */
 export function openAiUsage(usage: unknown): TokenCounts | null {
-  return countsOf(usage, { input: 'prompt_tokens', output: 'completion_tokens', details: 'prompt_tokens_details' })
+  return countsOf(usage, CHAT_NAMES)
 }
 
 /** The same counts as OpenAI's Responses API names them. */
 export function responsesUsage(usage: unknown): TokenCounts | null {
-  return countsOf(usage, { input: 'input_tokens', output: 'output_tokens', details: 'input_tokens_details' })
+  return countsOf(usage, RESPONSES_NAMES)
 }
 
-function countsOf(
-  usage: unknown,
-  names: { readonly input: string; readonly output: string; readonly details: string },
-): TokenCounts | null {
+const CHAT_NAMES = { input: 'prompt_tokens', output: 'completion_tokens', details: 'prompt_tokens_details' }
+const RESPONSES_NAMES = { input: 'input_tokens', output: 'output_tokens', details: 'input_tokens_details' }
+const NO_DETAILS: Json = {}
+
+function countsOf(usage: unknown, names: typeof CHAT_NAMES): TokenCounts | null {
   if (!isJson(usage)) return null
   const input = count(usage, names.input)
   const output = count(usage, names.output)
   if (input === null || output === null) return null
   const value = usage[names.details]
-  const details = isJson(value) ? value : {}
+  const details = isJson(value) ? value : NO_DETAILS
   return plausible({
     input,
     output,
@@ -98,6 +99,6 @@ function count(usage: Json, name: string): number | null {
 
 function plausible(counts: ModelTokens): ModelTokens | null {
   const { input, output, cacheRead, cacheWrite } = counts
-  const whole = [input, output, cacheRead, cacheWrite].every((value) => value >= 0)
+  const whole = input >= 0 && output >= 0 && cacheRead >= 0 && cacheWrite >= 0
   return whole && cacheRead + cacheWrite <= input && input > 0 ? counts : null
 }

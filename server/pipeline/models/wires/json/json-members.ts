@@ -61,21 +61,23 @@ export interface Edit extends MemberPosition {
 /** Replaces parts of the bytes. `edits` must not overlap. All other bytes are unchanged. */
 export function edited(bytes: Uint8Array<ArrayBuffer>, edits: readonly Edit[]): Uint8Array<ArrayBuffer> {
   if (edits.length === 0) return bytes
-  const parts: Uint8Array[] = []
-  let at = 0
-  for (const edit of [...edits].sort((a, b) => a.start - b.start)) {
-    parts.push(bytes.subarray(at, edit.start), new TextEncoder().encode(edit.text))
-    at = edit.end
+  const sorted = edits.length === 1 ? edits : [...edits].sort((a, b) => a.start - b.start)
+  let length = bytes.length
+  for (const { start, end, text } of sorted) length += start - end + Buffer.byteLength(text)
+  const whole = new Uint8Array(length)
+  let from = 0
+  let to = 0
+  for (const { start, end, text } of sorted) {
+    whole.set(bytes.subarray(from, start), to)
+    to += start - from
+    to += ENCODER.encodeInto(text, whole.subarray(to)).written
+    from = end
   }
-  parts.push(bytes.subarray(at))
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-  let offset = 0
-  for (const part of parts) {
-    whole.set(part, offset)
-    offset += part.length
-  }
+  whole.set(bytes.subarray(from), to)
   return whole
 }
+
+const ENCODER = new TextEncoder()
 
 /** Inserts a property before the others of the object that begins at `from`. */
 export function inserted(bytes: Uint8Array, from: number, name: string, value: unknown): Edit {

@@ -98,17 +98,17 @@ export const CHAT_COMPLETIONS: ModelWire = {
   bodyFor(request, upstream, cap) {
     const { bytes, members } = request
     const edits: Edit[] = []
-    const set = (name: string, value: unknown) => edits.push(assigned(bytes, members, name, value))
-    if (upstream.model !== request.model) set('model', upstream.model)
-    if (request.cap === null) set(upstream.capName, cap)
-    else edits.push(...capUnder(upstream.capName, request))
-    if (request.thinking?.budget === null) set('thinking_budget', request.cap ?? cap)
+    if (upstream.model !== request.model) edits.push(assigned(bytes, members, 'model', upstream.model))
+    if (request.cap === null) edits.push(assigned(bytes, members, upstream.capName, cap))
+    else addCapUnder(upstream.capName, request, edits)
+    if (request.thinking?.budget === null) edits.push(assigned(bytes, members, 'thinking_budget', request.cap ?? cap))
     // The vendor would keep the call in the operator's account.
-    if (members.has('store')) set('store', false)
+    if (members.has('store')) edits.push(assigned(bytes, members, 'store', false))
     if (request.stream && !request.usageAsked) {
       const member = members.get('stream_options')
       const usage: unknown = member ? JSON.parse(decodedText(bytes.subarray(member.start, member.end))) : null
-      set('stream_options', { ...(isJson(usage) ? usage : {}), include_usage: true })
+      const options = { ...(isJson(usage) ? usage : {}), include_usage: true }
+      edits.push(assigned(bytes, members, 'stream_options', options))
     }
     return edited(bytes, edits)
   },
@@ -133,14 +133,12 @@ function thinkingOnTop({
 const OTHER_NAME = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' } as const
 
 /** Moves the cap to the property that the upstream reads. Under the other name it would be held for but would not limit the upstream. */
-function capUnder(name: ModelUpstream['capName'], { bytes, members, cap }: ModelRequest): readonly Edit[] {
-  const [own, other] = [members.get(name), members.get(OTHER_NAME[name])]
-  if (!other || (own && decodedText(bytes.subarray(own.start, own.end)) !== 'null')) return []
-  if (!own) return [{ start: other.nameStart, end: other.end, text: `"${name}":${cap}` }]
-  return [
-    { ...own, text: String(cap) },
-    { ...other, text: 'null' },
-  ]
+function addCapUnder(name: ModelUpstream['capName'], { bytes, members, cap }: ModelRequest, edits: Edit[]): void {
+  const own = members.get(name)
+  const other = members.get(OTHER_NAME[name])
+  if (!other || (own && decodedText(bytes.subarray(own.start, own.end)) !== 'null')) return
+  if (own) edits.push({ ...own, text: String(cap) }, { ...other, text: 'null' })
+  else edits.push({ start: other.nameStart, end: other.end, text: `"${name}":${cap}` })
 }
 
 /** Parts whose byte length bounds their tokens. An unknown part may be a URL of a file or a video. */
