@@ -18,17 +18,17 @@ import type { CallOrigin } from '../core/providers/provider'
 import type { CallTrace } from '../core/telemetry/trace'
 import type { Charged, UpstreamUse } from '../core/usage/call-record'
 
-/** The credential that a caller sent, not verified yet. */
+/** The credential that a caller sent, not verified yet, and without its secret: a key and a token are their hashes. */
 export type Credential =
   | { readonly kind: 'none' }
-  /** `scheme`: what is wrong with that of `Authorization`, whose text is no secret then. */
-  | { readonly kind: 'api_key'; readonly secret: string; readonly scheme?: 'missing' | 'other' }
+  /** `hash`: null for a text that cannot be a key; `problem` says why. */
+  | { readonly kind: 'api_key'; readonly hash: string | null; readonly problem: string | null }
   /** A key that its signed-in owner chose for this one call, without sending its secret. */
   | { readonly kind: 'own_key'; readonly id: KeyId }
   /** A payment for this one request (spec 5.3). */
   | { readonly kind: 'payment'; readonly shown: ShownPayment }
   /** An app's access token, sent to a URL of this audience. */
-  | { readonly kind: 'oauth_token'; readonly token: string; readonly audience: Audience }
+  | { readonly kind: 'oauth_token'; readonly hash: string; readonly audience: Audience }
 
 /** What `authenticate` must know of the route. `scope`: the scope that an app needs to call it. */
 export type Route =

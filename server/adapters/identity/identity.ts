@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { betterAuth } from 'better-auth/minimal'
 import type { Identity } from '../../core/accounts/identity'
+import { ACCESS_TOKEN_PREFIX, hashToken } from '../../core/credentials/oauth-grant'
 import { isUnavailable } from '../../core/unavailable'
 import { authRequest } from './auth-request'
 import { readRefusal, type SignInRefusal, shapeError } from './error-shape'
@@ -90,7 +91,7 @@ export function openIdentity(options: IdentityOptions): Identity {
     uses,
     upkeep,
     onFault: (requestId, error) => report({ requestId, reason: safeReason(error) }),
-    byToken: (token) => tokens.byToken(token),
+    byToken: async (token) => (token.startsWith(ACCESS_TOKEN_PREFIX) ? tokens.byHash(hashToken(token)) : null),
     now: () => clock.now(),
   })
 

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+
 /** The scopes that an owner can grant to an app (spec D10). */
 export const SCOPES = [
   'data:read',
@@ -18,6 +20,11 @@ export type Audience = (typeof AUDIENCES)[number]
 /** The prefix of access tokens, by which the gateway and secret scanners recognise them. */
 export const ACCESS_TOKEN_PREFIX = 'gwat_'
 export const REFRESH_TOKEN_PREFIX = 'gwrt_'
+
+/** The form in which the sign-in library stores an access or refresh token. Both prefixes have the same length. */
+export function hashToken(token: string): string {
+  return hash('sha256', token.slice(ACCESS_TOKEN_PREFIX.length), 'base64url')
+}
 
 export interface TokenHolder {
   /** The user's id in the sign-in library. */
@@ -56,12 +63,12 @@ export interface GrantedApp extends OAuthApp {
  * next call.
  */
 export interface OAuthGrants {
-  /** The grant of an access token, or null when it is unknown or revoked. Finds expired tokens too. */
-  byToken(token: string): Promise<TokenGrant | null>
-  /** The same grant from memory, if nothing that it depends on was written since it was read; otherwise null: ask `byToken`. */
-  inMemory(token: string): TokenGrant | null
-  /** Whether `byToken` found this token before in this process. Needs no query, but does not prove that it is still valid. */
-  wasGood(token: string): boolean
+  /** The grant of an access token, by its hash (`hashToken`), or null when it is unknown or revoked. Finds expired tokens too. */
+  byHash(hash: string): Promise<TokenGrant | null>
+  /** The same grant from memory, if nothing that it depends on was written since it was read; otherwise null: ask `byHash`. */
+  inMemory(hash: string): TokenGrant | null
+  /** Whether `byHash` found this token before in this process. Needs no query, but does not prove that it is still valid. */
+  wasGood(hash: string): boolean
   app(clientId: string): Promise<OAuthApp | null>
   /** The owner and the app of an access or refresh token, whether or not it is still valid; null for any other text. */
   holder(token: string): Promise<TokenHolder | null>

@@ -35,13 +35,13 @@ const REFUSED = failure(
 /** Finds the app's grant and its owner's account. A lookup sees every revocation that was confirmed before the lookup began. */
 export async function identifyApp(
   auth: AppAuthDeps,
-  { token, audience }: TokenCredential,
+  { hash, audience }: TokenCredential,
   { address, at }: { address: Address; at: number },
 ): Promise<Result<Identified, Failure>> {
-  const remembered = auth.grants.inMemory(token)
+  const remembered = auth.grants.inMemory(hash)
   // A lookup costs a query, so a caller who guesses tokens is stopped by the window of its address first. A known app is not.
-  if (!remembered && !auth.grants.wasGood(token) && isAddressFull(auth, address)) return err(REFUSED)
-  const granted = remembered ?? (await auth.grants.byToken(token))
+  if (!remembered && !auth.grants.wasGood(hash) && isAddressFull(auth, address)) return err(REFUSED)
+  const granted = remembered ?? (await auth.grants.byHash(hash))
   if (!granted || granted.expiresAt <= at || !granted.audiences.has(audience)) return err(REFUSED)
   const account = await auth.accounts.byUser(granted.userId)
   if (!account) return err(REFUSED)

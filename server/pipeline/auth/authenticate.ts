@@ -3,7 +3,6 @@ import { mayCallImported } from '../../core/apis/api-routes'
 import type { Clock } from '../../core/clock'
 import { type Address, formatAddress, limitSubject } from '../../core/credentials/address'
 import { type ApiKey, keyState } from '../../core/credentials/api-key'
-import { hashSecret, looksLikeSecret, secretProblem } from '../../core/credentials/secret'
 import type { CredentialStore } from '../../core/credentials/store'
 import { type Failure, failure } from '../../core/failure'
 import type { LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
@@ -146,8 +145,7 @@ function identifyKey(
   incoming: IncomingCall,
   credential: KeyCredential,
 ): Identified | Promise<Identified> {
-  const isSecret = credential.kind === 'api_key' && looksLikeSecret(credential.secret)
-  const hash = isSecret ? hashSecret(credential.secret) : null
+  const hash = credential.kind === 'api_key' ? credential.hash : null
   const key = hash === null ? null : auth.credentials.known(hash)
   const account = key && auth.accounts.known(key.accountId)
   const toppedUp = key && auth.ledger.toppedUp(key.accountId)
@@ -228,7 +226,7 @@ const UNKNOWN_KEY = failure(
 )
 
 function unknownKey(credential: KeyCredential): Failure {
-  const problem = credential.kind === 'api_key' ? secretProblem(credential.secret, credential.scheme) : null
+  const problem = credential.kind === 'api_key' ? credential.problem : null
   return problem === null ? UNKNOWN_KEY : failure('invalid_api_key', `This is not a valid API key. ${problem}`)
 }
 

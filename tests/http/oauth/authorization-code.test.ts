@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
+import { hashToken } from '../../../server/core/credentials/oauth-grant'
 import { oauthApp, REDIRECT } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
 
@@ -15,7 +16,7 @@ beforeAll(async () => {
 beforeEach(() => gateway.clock.advance(60_000))
 afterAll(() => gateway.close())
 
-const grantOf = (token: string) => gateway.core.grants.byToken(token)
+const grantOf = (token: string) => gateway.core.grants.byHash(hashToken(token))
 
 describe('the authorization code flow (OAuth 2.1)', () => {
   test('returns an opaque token for the requested scopes and resource', async () => {

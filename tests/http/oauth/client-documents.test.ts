@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { isDocumentId, readClientDocument } from '../../../server/adapters/identity/oauth/client-documents'
 import { openGuardedFetch } from '../../../server/adapters/outbound/guarded-fetch'
+import { hashToken } from '../../../server/core/credentials/oauth-grant'
 import type { OutboundFetch, OutboundProblemKind, OutboundRequest } from '../../../server/core/outbound/outbound-fetch'
 import { err, ok } from '../../../server/core/result'
 import { oauthApp, REDIRECT } from '../../support/agents/oauth'
@@ -65,7 +66,7 @@ describe('an app whose client_id is the URL of its metadata document', () => {
   test('connects without registering, and refreshes its token without another look at the document', async () => {
     const id = publish()
     const tokens = await app.connect('data:read offline_access', ['/mcp'], id)
-    expect((await gateway.core.grants.byToken(tokens.access_token))?.clientId).toBe(id)
+    expect((await gateway.core.grants.byHash(hashToken(tokens.access_token)))?.clientId).toBe(id)
     expect(fetched).toHaveLength(1)
     expect(fetched[0]).toMatchObject({ url: id, timeoutMs: 5000, maxBytes: 65_536 })
     expect(fetched[0]?.maxRedirects ?? 0).toBe(0)

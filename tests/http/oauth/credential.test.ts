@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import type { Client, InStatement } from '@libsql/client'
+import { hashToken } from '../../../server/core/credentials/oauth-grant'
 import { oauthApp, type Tokens } from '../../support/agents/oauth'
 import { countingReads } from '../../support/databases/counting-reads'
 import { openFile } from '../../support/databases/database-file'
@@ -177,7 +178,7 @@ describe('401 invalid_token', () => {
     await using own = await openHarness().then((opened) => ({ opened, [Symbol.asyncDispose]: () => opened.close() }))
     const { opened } = own
     const { access_token: token } = await oauthApp(opened, await opened.owner()).connect('data:read', ['/apis/v1'])
-    const ends = (await opened.core.grants.byToken(token))?.expiresAt ?? 0
+    const ends = (await opened.core.grants.byHash(hashToken(token)))?.expiresAt ?? 0
     opened.clock.advance(ends - 1 - opened.clock.now())
     expect((await opened.as(token, SEARCH)).status).toBe(200)
     opened.clock.advance(1)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { hashToken } from '../../../server/core/credentials/oauth-grant'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
 
@@ -48,7 +49,7 @@ describe('a device (RFC 8628)', () => {
     expect((await decide('approve', userCode)).status).toBe(200)
     const { status, body: tokens } = await poll(deviceCode)
     expect(status).toBe(200)
-    const grant = await gateway.core.grants.byToken(String(tokens.access_token))
+    const grant = await gateway.core.grants.byHash(hashToken(String(tokens.access_token)))
     expect([...(grant?.audiences ?? [])]).toEqual(['/mcp'])
     expect(tokens.refresh_token).toStartWith('gwrt_')
     expect((await poll(deviceCode)).body.error).toBe('invalid_grant')
@@ -96,7 +97,7 @@ describe('a device (RFC 8628)', () => {
     await page(String(body['user_code']))
     await decide('approve', String(body['user_code']))
     const { body: tokens } = await poll(String(body['device_code']))
-    const grant = await gateway.core.grants.byToken(String(tokens.access_token))
+    const grant = await gateway.core.grants.byHash(hashToken(String(tokens.access_token)))
     expect([...(grant?.audiences ?? [])]).toEqual(['/mcp', '/v1', '/apis/v1'])
   })
 

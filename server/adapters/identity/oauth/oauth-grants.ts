@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { and, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import { builtOnce } from '../../../core/built-once'
 import {
@@ -6,6 +5,7 @@ import {
   AUDIENCES,
   type Audience,
   type GrantedApp,
+  hashToken,
   type OAuthApp,
   type OAuthGrants,
   REFRESH_TOKEN_PREFIX,
@@ -64,20 +64,18 @@ export class LibraryGrants implements OAuthGrants {
     this.origin = new URL(parts.baseUrl).origin
   }
 
-  wasGood(token: string): boolean {
-    return this.remembered.has(storedForm(token))
+  wasGood(hash: string): boolean {
+    return this.remembered.has(hash)
   }
 
-  inMemory(token: string): TokenGrant | null {
-    const known = this.remembered.get(storedForm(token))
+  inMemory(hash: string): TokenGrant | null {
+    const known = this.remembered.get(hash)
     if (!known || known.changes !== this.parts.changes()) return null
     const age = this.parts.now() - known.at
     return age >= 0 && age < MAX_AGE_MS ? known.grant : null
   }
 
-  async byToken(token: string): Promise<TokenGrant | null> {
-    if (!token.startsWith(ACCESS_TOKEN_PREFIX)) return null
-    const stored = storedForm(token)
+  async byHash(stored: string): Promise<TokenGrant | null> {
     // Taken before the read: a write that begins meanwhile may not be seen by it.
     const [at, changes] = [this.parts.now(), this.parts.changes()]
     const [row] = await this.byStored().all({ stored })
@@ -107,7 +105,7 @@ export class LibraryGrants implements OAuthGrants {
     const [row] = await this.db
       .select({ userId, clientId })
       .from(tokens)
-      .where(eq(tokens.token, storedForm(token)))
+      .where(eq(tokens.token, hashToken(token)))
     return row?.userId ? { userId: row.userId, clientId: row.clientId } : null
   }
 
@@ -166,11 +164,6 @@ export class LibraryGrants implements OAuthGrants {
         ),
     ] as const
   }
-}
-
-/** As the library stores it. Both prefixes have the same length. */
-function storedForm(token: string): string {
-  return createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
 }
 
 function tokenQuery(db: IdentityDatabase) {

@@ -1,5 +1,5 @@
-import { ACCESS_TOKEN_PREFIX, type Audience } from '../../../core/credentials/oauth-grant'
-import { looksLikeSecret } from '../../../core/credentials/secret'
+import { ACCESS_TOKEN_PREFIX, type Audience, hashToken } from '../../../core/credentials/oauth-grant'
+import { hashSecret, looksLikeSecret, secretProblem } from '../../../core/credentials/secret'
 import type { ShownPayment } from '../../../core/payments/method'
 import type { Credential, Route } from '../../../pipeline/call'
 
@@ -29,16 +29,22 @@ export function readCredential(headers: Headers, path: string, others: readonly 
 function authorizedBy(authorization: string, path: string): Credential {
   const bearer = bearerOf(authorization)
   if (bearer === '' && !/^bearer\b/i.test(authorization))
-    return { kind: 'api_key', secret: '', scheme: /\s/.test(authorization) ? 'other' : 'missing' }
+    return keyOf('', /\s/.test(authorization) ? 'other' : 'missing')
   return bearer.startsWith(ACCESS_TOKEN_PREFIX)
-    ? { kind: 'oauth_token', token: bearer, audience: audienceOf(path) }
-    : { kind: 'api_key', secret: bearer }
+    ? { kind: 'oauth_token', hash: hashToken(bearer), audience: audienceOf(path) }
+    : keyOf(bearer)
 }
 
 /** A key in another place. Some clients also send the key of a vendor. */
 function otherKey(others: readonly string[]): Credential {
   const secret = others.find(looksLikeSecret) ?? others[0]
-  return secret === undefined ? { kind: 'none' } : { kind: 'api_key', secret }
+  return secret === undefined ? { kind: 'none' } : keyOf(secret)
+}
+
+function keyOf(secret: string, scheme?: 'missing' | 'other'): Credential {
+  return looksLikeSecret(secret)
+    ? { kind: 'api_key', hash: hashSecret(secret), problem: null }
+    : { kind: 'api_key', hash: null, problem: secretProblem(secret, scheme) }
 }
 
 /** The payment in `Authorization`; null if there is none. */
