@@ -38,8 +38,8 @@ export interface UpstreamStream {
   /** Stored with the answer for a repeat. Only its content type and status 200 if absent. */
   readonly head?: { readonly status: number; readonly headers: AnswerHeaders }
   readonly body: ReadableStream<Uint8Array>
-  /** Called with each chunk before it is metered. Throws if the stream exceeds its bounds. */
-  readonly check?: (chunk: Uint8Array) => void
+  /** Checks each chunk before it is metered. Throws if the stream exceeds its bounds. */
+  readonly guard?: { check(chunk: Uint8Array): void }
   /** The longest silence allowed within the body. */
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */
@@ -255,7 +255,7 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
   private pass(chunks: readonly Uint8Array[]): Uint8Array | null {
     const { meter } = this.sale
     for (const chunk of chunks) {
-      this.source.check?.(chunk)
+      this.source.guard?.check(chunk)
       const passes = meter.push(chunk)
       // What arrived before the stop counts, but nobody gets it.
       if (this.stopped !== null) continue

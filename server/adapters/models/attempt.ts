@@ -8,6 +8,7 @@ import type { Telemetry } from '../../core/telemetry/telemetry'
 import { isSourceFault } from '../../core/telemetry/upstream-health'
 import type { BackendAnswer, BackendCall } from '../../pipeline/models/model-backend'
 import { type UpstreamWire, wireAt } from '../../pipeline/models/wires/model-wire'
+import type { StreamGuard } from '../../pipeline/models/wires/stream-bounds'
 import type { Breaker } from './breaker'
 import { codeOf, type VendorRefusal, WRONG_BODY } from './vendor'
 
@@ -39,7 +40,7 @@ export class Attempt implements BackendAnswer, EventListenerObject {
   readonly position: number
   /** Set once its headers have arrived. */
   contentType = ''
-  check?: (chunk: Uint8Array) => void
+  guard?: StreamGuard
   private readonly parts: AttemptParts
   private readonly stop: AbortSignal
   private readonly abort = new AbortController()

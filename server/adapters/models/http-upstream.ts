@@ -95,7 +95,7 @@ async function answeredByStream(attempt: Attempt, response: Response, contentTyp
   const { call, place } = attempt
   const body = response.body && (await streamBody(response.body, call, contentType))
   if (!body) return false
-  attempt.check = boundsCheck(call, place.upstream)
+  attempt.guard = guardOf(call, place.upstream)
   attempt.answered(call.path.stream && !call.path.events ? contentType : EVENT_STREAM, response, body)
   return true
 }
@@ -143,18 +143,11 @@ function resumed(reader: ReadableStreamDefaultReader<Uint8Array>, begin: Uint8Ar
 }
 
 /** A stream may not exceed its output cap, nor stay silent longer than a first byte may take. */
-function boundsCheck({ request, cap }: BackendCall, { firstByteMs }: ModelUpstream): (chunk: Uint8Array) => void {
-  const bounds = streamBounds((request.cap ?? cap) * request.choices, firstByteMs)
-  const guard = new StreamGuard(bounds, () => performance.now())
-  return (chunk) => {
-    const problem = guard.problemWith(chunk)
-    if (problem !== null) throw new StreamOutOfBounds(problem)
-  }
+function guardOf({ request, cap }: BackendCall, { firstByteMs }: ModelUpstream): StreamGuard {
+  return new StreamGuard(streamBounds((request.cap ?? cap) * request.choices, firstByteMs), STOPWATCH)
 }
 
-class StreamOutOfBounds extends Error {
-  override readonly name = 'StreamOutOfBounds'
-}
+const STOPWATCH = () => performance.now()
 
 /** Whether the server accepts a connection, so that only reachable servers get the long wait for a response. */
 async function isReachable({ baseUrl, connectMs }: ModelUpstream, signal: AbortSignal): Promise<boolean> {

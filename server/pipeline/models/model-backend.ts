@@ -36,8 +36,8 @@ export interface BackendAnswer {
   readonly wire: UpstreamWire
   /** Of a stream. */
   readonly body: ReadableStream<Uint8Array>
-  /** Called with each chunk before it is metered. Throws if the stream exceeds its bounds. */
-  readonly check?: (chunk: Uint8Array) => void
+  /** Checks each chunk before it is metered. Throws if the stream exceeds its bounds. */
+  readonly guard?: { check(chunk: Uint8Array): void }
   /** The longest silence allowed within the body. */
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */

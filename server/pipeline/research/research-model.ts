@@ -68,7 +68,7 @@ export async function askModel(
   const read = async (answer: BackendAnswer): Promise<UpstreamFailure | null> => {
     try {
       for await (const chunk of answer.body) {
-        answer.check?.(chunk)
+        answer.guard?.check(chunk)
         texts.push(meter.push(chunk))
       }
       texts.push(meter.close())

@@ -52,6 +52,12 @@ export class StreamGuard {
     this.lastContent = now()
   }
 
+  /** Throws if the stream must end with this chunk. */
+  check(chunk: Uint8Array): void {
+    const problem = this.problemWith(chunk)
+    if (problem !== null) throw new StreamOutOfBounds(problem)
+  }
+
   /** Why the stream must end with this chunk, or null. */
   problemWith(chunk: Uint8Array): string | null {
     this.bytes += chunk.length
@@ -85,4 +91,8 @@ export class StreamGuard {
     }
     return found
   }
+}
+
+class StreamOutOfBounds extends Error {
+  override readonly name = 'StreamOutOfBounds'
 }
