@@ -122,10 +122,13 @@ class Validation {
     if (Object.hasOwn(schema, 'const') && !this.equal(schema['const'], value)) return 'must be the declared constant'
     const allowed = schema['enum']
     if (!Array.isArray(allowed)) return null
-    if (typeof value !== 'object' || value === null) {
-      return this.scalarsOf(allowed).has(value) ? null : 'must be one of the declared values'
-    }
-    return allowed.some((one) => this.equal(one, value)) ? null : 'must be one of the declared values'
+    const isScalar = typeof value !== 'object' || value === null
+    const isAllowed = isScalar ? this.scalarsOf(allowed).has(value) : this.isOneOf(allowed, value)
+    return isAllowed ? null : 'must be one of the declared values'
+  }
+
+  private isOneOf(allowed: readonly unknown[], value: unknown): boolean {
+    return allowed.some((one) => this.equal(one, value))
   }
 
   private scalarsOf(allowed: readonly unknown[]): ReadonlySet<unknown> {
@@ -170,9 +173,10 @@ class Validation {
       const problem = this.check(part, value, path, evaluated)
       if (problem) return problem
     }
+    const { anyOf, oneOf } = schema
     return (
-      this.choice(schema['anyOf'], Number.POSITIVE_INFINITY, value, path, evaluated) ??
-      this.choice(schema['oneOf'], 1, value, path, evaluated) ??
+      (Array.isArray(anyOf) ? this.choice(anyOf, Number.POSITIVE_INFINITY, value, path, evaluated) : null) ??
+      (Array.isArray(oneOf) ? this.choice(oneOf, 1, value, path, evaluated) : null) ??
       this.conditional(schema, value, path, evaluated)
     )
   }
@@ -184,13 +188,12 @@ class Validation {
   }
 
   private choice(
-    options: unknown,
+    options: readonly unknown[],
     most: number,
     value: unknown,
     path: Path | null,
     evaluated: Evaluated | null,
   ): Problem | null {
-    if (!Array.isArray(options)) return null
     const problems: Problem[] = []
     let matches = 0
     for (const option of options) {

@@ -25,6 +25,10 @@ const ARTICLES: Readonly<Record<string, string>> = {
 export function typeProblem(schema: Json, value: unknown): string | null {
   const { type: declared } = schema
   if (declared === undefined || (typeof declared === 'string' && isOfType(declared, value))) return null
+  return typesProblem(declared, value)
+}
+
+function typesProblem(declared: unknown, value: unknown): string | null {
   const types = typeof declared === 'string' ? [declared] : elementsOf(declared)
   if (types.some((type) => isOfType(type, value))) return null
   const names = types.map((type) => (typeof type === 'string' && ARTICLES[type]) || 'of an unknown type')

@@ -115,7 +115,10 @@ export class ApiRoutes {
 
 /** The path of an operation with its values, which are percent-encoded. */
 export function writtenPath(template: string, values: Readonly<Record<string, string>>): string {
-  if (!template.includes('{')) return template
+  return template.includes('{') ? filledPath(template, values) : template
+}
+
+function filledPath(template: string, values: Readonly<Record<string, string>>): string {
   return template.replace(/\{([^{}]+)\}/g, (_, name: string) => values[name] ?? '')
 }
 

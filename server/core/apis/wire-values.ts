@@ -63,10 +63,15 @@ export function readParameter(parameter: Written, sent: SentTexts, validate: Val
     const text = texts?.[0]
     if (text === undefined) return undefined
     if (texts?.length === 1) {
-      const read = scalarReading(text, scalar.kind, scalar.values)
-      return { value: read ? read.value : text, pairs: [onePair(parameter, read ? read.texts : text)] }
+      const value = scalarIn(text, scalar.kind, scalar.values)
+      const shown = typeof value === 'number' ? plainNumber(value, text) : text
+      return { value: value ?? text, pairs: [onePair(parameter, shown)] }
     }
   }
+  return readAnyKind(parameter, sent, validate)
+}
+
+function readAnyKind(parameter: Written, sent: SentTexts, validate: Validate): WireValue | undefined {
   const read = readings(parameter, Shape.of(parameter.schema), sent)
   const [first] = read
   if (!first) return undefined
@@ -222,9 +227,15 @@ function leafReading(text: string, { scalars }: Shape): Reading {
 }
 
 function scalarReading(text: string, kind: ScalarKind, values: readonly unknown[] | null) {
-  const value = kind === 'boolean' ? booleanIn(text) : kind === 'string' ? text : numberIn(text)
-  if (value === undefined || (values && !values.includes(value))) return null
+  const value = scalarIn(text, kind, values)
+  if (value === undefined) return null
   return { value, texts: typeof value === 'number' ? plainNumber(value, text) : text }
+}
+
+/** Undefined if the text is none of this kind. */
+function scalarIn(text: string, kind: ScalarKind, values: readonly unknown[] | null) {
+  const value = kind === 'boolean' ? booleanIn(text) : kind === 'string' ? text : numberIn(text)
+  return value === undefined || (values && !values.includes(value)) ? undefined : value
 }
 
 /** The elements of a list. In a form they may be objects, as JSON. */

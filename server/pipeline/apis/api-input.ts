@@ -44,7 +44,7 @@ export interface ApiInput {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: UpstreamBody | null
-  /** The value of an integer query parameter, for prices whose maximum follows from the request. */
+  /** The value of the integer query parameter that the price's maximum follows from. */
   numberOf(parameter: string): number
 }
 
@@ -74,6 +74,35 @@ interface Validators {
   readonly form: Form
   readonly headersUp: readonly string[]
   readonly inPath: readonly string[]
+  /** The query parameter whose value the price's maximum follows from. */
+  readonly bound: ApiParameter | undefined
+  /** Its value where the caller sends none. */
+  readonly numberOf: ApiInput['numberOf']
+}
+
+/** The parameters that a caller gave. */
+interface GivenParameters {
+  /** Undefined if it was not given. */
+  find(parameter: ApiParameter, validate: Validate): WireValue | undefined
+}
+
+/** Those of an HTTP request. */
+class SentParameters implements GivenParameters {
+  private readonly match: ApiMatch
+  private readonly sent: SentRequest
+
+  constructor(match: ApiMatch, sent: SentRequest) {
+    this.match = match
+    this.sent = sent
+  }
+
+  find(parameter: ApiParameter, validate: Validate): WireValue | undefined {
+    const { match, sent } = this
+    if (parameter.in === 'query') return readParameter(parameter, sent.query, validate)
+    const text = parameter.in === 'path' ? match.values[parameter.name] : sent.header(parameter.name)
+    if (text === null || text === undefined) return undefined
+    return readParameter(parameter, new Map([[parameter.name, [text]]]), validate)
+  }
 }
 
 /** Validates what callers send to imported operations, by their schemas. Lists all errors at once. Only declared input passes. */
@@ -88,9 +117,8 @@ export class ApiInputs {
   /** The input of an HTTP request. */
   read(match: ApiMatch, sent: SentRequest): Read {
     const validators = this.validatorsOf(match)
-    const { query } = sent
     const errors: ParameterError[] = []
-    for (const name of query.keys())
+    for (const name of sent.query.keys())
       if (!isDeclared(validators, name))
         errors.push(wrong(plainName(name), 'query', 'is not a parameter of this operation'))
     const headers: Record<string, string> = {}
@@ -98,12 +126,7 @@ export class ApiInputs {
       const value = sent.header(name)
       if (value !== null && isHeaderValue(value)) headers[name] = value
     }
-    return this.input(match, validators, { headers, body: sent.body }, errors, (parameter, validate) => {
-      if (parameter.in === 'query') return readParameter(parameter, query, validate)
-      const text = parameter.in === 'path' ? match.values[parameter.name] : sent.header(parameter.name)
-      if (text === null || text === undefined) return undefined
-      return readParameter(parameter, new Map([[parameter.name, [text]]]), validate)
-    })
+    return this.input(match, validators, headers, sent.body, errors, new SentParameters(match, sent))
   }
 
   /** The input of a tool call: parameters by name, and the body under `body`. */
@@ -124,24 +147,26 @@ export class ApiInputs {
         : match.operation.body && isJsonBody(match.operation.body)
           ? { kind: 'json', value: given, text: JSON.stringify(given) }
           : { kind: 'value', value: given }
-    return this.input(match, validators, { headers: {}, body }, unknown, (parameter) => {
+    const find = (parameter: ApiParameter) => {
       const name = nameOf.get(parameter) ?? ''
       return Object.hasOwn(values, name) ? writeParameter(parameter, values[name]) : undefined
-    })
+    }
+    return this.input(match, validators, {}, body, unknown, { find })
   }
 
   private input(
     { operation, api }: ApiMatch,
     validators: Validators,
-    { headers, body }: { readonly headers: Record<string, string>; readonly body: SentBody },
+    headers: Record<string, string>,
+    body: SentBody,
     errors: ParameterError[],
-    find: (parameter: ApiParameter, validate: Validate) => WireValue | undefined,
+    sent: GivenParameters,
   ): Read {
     const path: Record<string, string> = {}
     const query = new SentQuery(api.auth)
-    let numbers: Map<string, number> | null = null
+    let bound: number | null = null
     for (const { parameter, validate, fallback, location } of validators.parameters) {
-      const found = find(parameter, validate) ?? fallback
+      const found = sent.find(parameter, validate) ?? fallback
       if (!found) {
         if (parameter.required) errors.push(missing(parameter.name, location))
         continue
@@ -151,10 +176,7 @@ export class ApiInputs {
         errors.push(wrong(parameter.name, location, problem))
         continue
       }
-      if (typeof found.value === 'number' && parameter.in === 'query') {
-        numbers ??= new Map()
-        numbers.set(parameter.name, found.value)
-      }
+      if (parameter === validators.bound && typeof found.value === 'number') bound = found.value
       if (parameter.in === 'path') path[parameter.name] = encodedText(found)
       if (parameter.in === 'header') headers[parameter.name.toLowerCase()] = found.pairs[0]?.[1] ?? ''
     }
@@ -164,7 +186,7 @@ export class ApiInputs {
     const written = bodyOf(operation.body, validators, body)
     if (!written.ok) errors.push(written.error)
     if (errors.length > 0 || !written.ok) return err(errors)
-    const numberOf = (name: string) => numbers?.get(name) ?? boundOf(operation, name, api.name)
+    const numberOf = bound === null ? validators.numberOf : always(bound)
     return ok({ path, query: query.pairs, headers, body: written.value, numberOf })
   }
 
@@ -189,6 +211,8 @@ export class ApiInputs {
       form: new Form(operation.body),
       headersUp: sentNames(operation.headersUp, api.auth),
       inPath: pathParameters(operation.path),
+      bound: inQuery.find(({ name }) => name === boundName(operation)),
+      numberOf: (name: string) => boundOf(operation, name, api.name),
     }
     this.compiled.set(operation, validators)
     return validators
@@ -204,13 +228,24 @@ function fallbackOf(parameter: ApiParameter): WireValue | undefined {
 
 /** Whether a name of a query is that of a parameter, or of a member of one. */
 function isDeclared({ names, brackets }: Validators, name: string): boolean {
-  return names.has(name) || brackets.some((parameter) => claimsName(parameter, name))
+  if (names.has(name)) return true
+  for (const parameter of brackets) if (claimsName(parameter, name)) return true
+  return false
 }
 
 /** Whether a declared parameter may go up: no header or query parameter that speaks for the gateway or carries its credential. */
 function isPassable({ name, in: location }: ApiParameter, auth: Api['auth']): boolean {
   if (location === 'header') return maySend(name.toLowerCase(), auth)
   return !(location === 'query' && auth.kind === 'query' && auth.name === name)
+}
+
+/** The parameter whose value bounds the price. */
+function boundName({ price }: ApiOperation): string | null {
+  return price.mode === 'units' && typeof price.maximum === 'object' ? price.maximum.parameter : null
+}
+
+function always(value: number): ApiInput['numberOf'] {
+  return () => value
 }
 
 /** The value of a parameter that bounds the price is always sent: it has a default. */
