@@ -62,7 +62,7 @@ export async function askModel(
       const delta = deltaOf(event)
       text += delta
       if (delta !== '') onText?.(delta)
-      return 'drop'
+      return ''
     },
   })
   const read = async (answer: BackendAnswer): Promise<UpstreamFailure | null> => {

@@ -53,19 +53,19 @@ export class LikeEvents {
     return end
   }
 
-  /** The events that `endOfRun` found last. */
-  get run(): Run | null {
-    return this.frame
-  }
-
-  /** What may be sent of these events, which `endOfRun` found. */
-  shown(events: string): string {
+  /** Has the events that `endOfRun` found counted. Returns what is sent instead of them; null if they are sent as they came. */
+  count(counter: EventCounter, events: string): string | null {
     const { hidden } = this.rules
-    return hidden === '' ? events : events.replaceAll(hidden, '')
+    if (this.frame) counter.count?.(this.frame, events)
+    return hidden === '' ? null : events.replaceAll(hidden, '')
   }
 }
 
-/** Several events that are like an earlier one. */
+export interface EventCounter {
+  /** Counts several events that are like one that was read. */
+  count?(run: Run, events: string): void
+}
+
 export interface Run {
   readonly textBytes: number
   /** The last number that varies, if one does. */

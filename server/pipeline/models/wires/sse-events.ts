@@ -1,5 +1,5 @@
 import { isJson, type Json } from '../../../core/json'
-import { type FrameRules, LikeEvents, type Run } from './event-frame'
+import { type EventCounter, type FrameRules, LikeEvents } from './event-frame'
 import { readableJson } from './json/readable-json'
 import { WaitingBytes } from './waiting-bytes'
 
@@ -13,15 +13,10 @@ const MAX_EVENT = 16 * 1024 * 1024
 /** Bytes of the longest end of an event: `\n\r\n`. */
 const MAX_END = 3
 
-/** Whether an event is sent as received, dropped, or replaced by other bytes. */
-export type Verdict = 'pass' | 'drop' | Uint8Array
-
 /** Reads the events of a stream. */
-export interface EventReader {
-  /** Reads an event, whose bytes are also given as latin-1. */
-  read(event: Uint8Array, text: string): Verdict
-  /** Counts events that are like one that was read. */
-  count?(run: Run, events: string): void
+export interface EventReader extends EventCounter {
+  /** Reads an event, whose bytes are also given as latin-1. Returns what is sent instead, as latin-1; null if it is sent as it came. */
+  read(event: Uint8Array, text: string): string | null
 }
 
 /**
@@ -43,60 +38,53 @@ export class SseEvents {
     const data = this.tail.with(chunk)
     // The bytes before this were searched already, except for an event end that the network may have cut.
     const unseen = Math.max(0, this.tail.length - MAX_END + 1)
-    return unseen > 0 && endOfEvent(data, unseen) < 0 ? this.sent(data, [], 0, 0) : this.filtered(data)
+    return unseen > 0 && endOfEvent(data, unseen) < 0 ? this.keep(data) : this.filtered(data)
   }
 
   private filtered(data: Uint8Array): Uint8Array {
-    const { like } = this
+    const { reader, like } = this
     const text = latin1(data)
-    const out: Uint8Array[] = []
+    /** What is sent of the text before `kept`. */
+    let sent = ''
     let kept = 0
     let from = 0
     while (from < data.length) {
       const run = like?.endOfRun(text, from) ?? from
-      const end = run > from ? run : endOfEvent(data, from)
+      const isRun = like !== null && run > from
+      const end = isRun ? run : endOfEvent(data, from)
       if (end < 0) break
       const events = text.slice(from, end)
-      const verdict = run > from ? this.ofRun(events) : this.reader.read(data.subarray(from, end), events)
-      if (run === from && verdict !== 'drop') like?.learn(events)
-      if (verdict !== 'pass') {
-        if (from > kept) out.push(data.subarray(kept, from))
-        if (verdict !== 'drop') out.push(verdict)
+      const instead = isRun ? like.count(reader, events) : reader.read(data.subarray(from, end), events)
+      if (!isRun && instead !== '') like?.learn(events)
+      if (instead !== null) {
+        sent = joined(joined(sent, text.slice(kept, from)), instead)
         kept = end
       }
       from = end
     }
-    return this.sent(data, out, kept, from)
+    this.keep(from === data.length ? NONE : data.subarray(from))
+    if (kept > 0) return Buffer.from(joined(sent, text.slice(kept, from)), 'latin1')
+    return from === data.length ? data : data.subarray(0, from)
   }
 
-  /** Keeps the bytes after the last whole event. Returns those before, of which `out` replaces the first. */
-  private sent(data: Uint8Array, out: Uint8Array[], kept: number, end: number): Uint8Array {
-    const isAll = end === data.length
-    this.keep(isAll ? NONE : data.subarray(end))
-    if (kept === 0) return isAll ? data : data.subarray(0, end)
-    if (end > kept) out.push(data.subarray(kept, end))
-    return out.length === 1 && out[0] ? out[0] : Buffer.concat(out)
-  }
-
-  private ofRun(events: string): Verdict {
-    const { reader, like } = this
-    if (like?.run) reader.count?.(like.run, events)
-    const sent = like?.shown(events) ?? events
-    return sent.length === events.length ? 'pass' : Buffer.from(sent, 'latin1')
-  }
-
-  private keep(tail: Uint8Array): void {
+  private keep(tail: Uint8Array): Uint8Array {
     if (tail.length > MAX_EVENT) throw new RangeError('an event of the stream does not end')
     this.tail.keep(tail)
+    return NONE
   }
 
   /** The bytes after the last whole event when the stream ends, read as if they were a whole event. */
   end(): Uint8Array {
     const last = this.tail.take()
     if (last.length === 0) return NONE
-    const verdict = this.reader.read(last, latin1(last))
-    return verdict === 'pass' ? last : verdict === 'drop' ? NONE : verdict
+    const instead = this.reader.read(last, latin1(last))
+    return instead === null ? last : Buffer.from(instead, 'latin1')
   }
+}
+
+/** Two texts as one, without a new string if one of them is empty. */
+function joined(one: string, other: string): string {
+  return one === '' ? other : other === '' ? one : one + other
 }
 
 /** The index after the first empty line at or after `from`; -1 if there is none yet. */

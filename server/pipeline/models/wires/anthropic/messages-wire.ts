@@ -16,7 +16,7 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { type EventReader, eventJson, SseEvents, type Verdict } from '../sse-events'
+import { type EventReader, eventJson, SseEvents } from '../sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from '../token-usage'
 import { isHistory, uncoveredOfMessages, vendorDescribedTools } from './messages-members'
 
@@ -160,12 +160,12 @@ class MessagesMeter implements StreamMeter, EventReader {
     this.textBytes += textBytes
   }
 
-  read(event: Uint8Array, text: string): Verdict {
+  read(event: Uint8Array, text: string): string | null {
     switch (NAME.exec(text)?.[1] ?? jsonText(eventJson(event)['type'])) {
       case 'message_start': {
         const { message } = eventJson(event)
         this.counts = anthropicUsage(isJson(message) ? message['usage'] : null)
-        return 'pass'
+        return null
       }
       case 'message_delta': {
         const { usage, delta } = eventJson(event)
@@ -176,18 +176,18 @@ class MessagesMeter implements StreamMeter, EventReader {
           this.counts = next
           this.isFinal = true
         }
-        return 'pass'
+        return null
       }
       case 'message_stop':
         this.isComplete = true
         this.ending = event
-        return 'drop'
+        return ''
       case 'error':
         this.hasFailed = true
-        return 'pass'
+        return null
       default:
         this.textBytes += stringBytes(text, TEXTS)
-        return 'pass'
+        return null
     }
   }
 }

@@ -18,7 +18,7 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { type EventReader, eventJson, latin1, SseEvents, type Verdict } from '../sse-events'
+import { type EventReader, eventJson, latin1, SseEvents } from '../sse-events'
 import { geminiUsage } from '../token-usage'
 import { normalizeSpelling, uncoveredOfGenerate } from './generate-content-members'
 
@@ -159,9 +159,9 @@ class GeminiMeter implements StreamMeter, EventReader {
     return rest
   }
 
-  read(event: Uint8Array, text: string): Verdict {
+  read(event: Uint8Array, text: string): null {
     this.readPart(event, text, eventJson)
-    return 'pass'
+    return null
   }
 
   count({ textBytes }: Run, events: string): void {

@@ -19,7 +19,7 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { type EventReader, eventJson, SseEvents, type Verdict } from '../sse-events'
+import { type EventReader, eventJson, SseEvents } from '../sse-events'
 import { openAiUsage } from '../token-usage'
 import { uncoveredOfChat } from './chat-completions-members'
 
@@ -200,16 +200,16 @@ class ChatMeter implements StreamMeter, EventReader {
     this.textBytes += textBytes
   }
 
-  read(event: Uint8Array, text: string): Verdict {
+  read(event: Uint8Array, text: string): string | null {
     if (text.length < 64 && END.test(text)) {
       this.isComplete = true
       this.ending = event
-      return 'drop'
+      return ''
     }
     this.textBytes += stringBytes(text, TEXTS)
     if (text.includes('"error"')) this.hasFailed ||= reportsFailure(eventJson(event))
     if (FINISH.test(text)) this.finish(eventJson(event))
-    if (!text.includes('"usage"')) return 'pass'
+    if (!text.includes('"usage"')) return null
     if (USAGE.test(text)) {
       const json = eventJson(event)
       const counts = openAiUsage(json['usage'])
@@ -217,10 +217,10 @@ class ChatMeter implements StreamMeter, EventReader {
       this.counts = counts ?? this.counts
       this.isCountedToEnd ||= counts !== null && this.finished.size > 0
       this.isReport ||= counts !== null && isAlone
-      if (this.shown) return 'pass'
-      if (isAlone) return 'drop'
+      if (this.shown) return null
+      if (isAlone) return ''
     }
-    return this.shown ? 'pass' : withoutUsage(event, text)
+    return this.shown ? null : withoutUsage(event, text)
   }
 
   private finish({ choices }: Json): void {
@@ -231,19 +231,18 @@ class ChatMeter implements StreamMeter, EventReader {
 }
 
 /** The event without its usage, otherwise byte for byte the same. */
-function withoutUsage(event: Uint8Array, text: string): Verdict {
+function withoutUsage(event: Uint8Array, text: string): string | null {
   // Inside a string its quotes would be escaped, so a match is always a property.
   const plain = text.indexOf(NO_USAGE)
-  if (plain >= 0) return Buffer.concat([event.subarray(0, plain), event.subarray(plain + NO_USAGE.length)])
+  if (plain >= 0) return text.slice(0, plain) + text.slice(plain + NO_USAGE.length)
   const start = event.indexOf(0x7b)
   const members = start < 0 ? null : objectMembers(event, start)
   const usage = members?.get('usage')
-  if (!members || !usage) return 'pass'
+  if (!members || !usage) return null
   const name = text.lastIndexOf('"usage"', usage.start)
   const before = text.slice(0, name).trimEnd()
   const after = text.slice(usage.end)
-  const whole = before.endsWith(',') ? before.slice(0, -1) + after : before + after.replace(/^\s*,/, '')
-  return Buffer.from(whole, 'latin1')
+  return before.endsWith(',') ? before.slice(0, -1) + after : before + after.replace(/^\s*,/, '')
 }
 
 function decodedText(bytes: Uint8Array): string {

@@ -2,7 +2,7 @@ import type { Json } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import type { ModelRequest } from '../model-request'
 import type { MeteredOutput, StreamMeter, WirePath } from '../model-wire'
-import { type EventReader, eventJson, SseEvents, type Verdict } from '../sse-events'
+import { type EventReader, eventJson, latin1, SseEvents } from '../sse-events'
 import { CHAT_COMPLETIONS } from './chat-completions-wire'
 
 const NONE: Uint8Array = new Uint8Array()
@@ -79,10 +79,9 @@ export class OverChatMeter implements StreamMeter, EventReader {
     return Buffer.concat([this.events.push(this.chat.close()), this.events.end()])
   }
 
-  read(event: Uint8Array): Verdict {
+  read(event: Uint8Array): string | null {
     // A comment keeps the connection alive in every format.
-    if (event[0] === COLON) return 'pass'
-    const text = this.translator.chunk(eventJson(event))
-    return text === '' ? 'drop' : UTF8.encode(text)
+    if (event[0] === COLON) return null
+    return latin1(UTF8.encode(this.translator.chunk(eventJson(event))))
   }
 }

@@ -2,7 +2,7 @@ import { isJson } from '../../../../../core/json'
 import type { TokenCounts } from '../../../../../core/usage/call-record'
 import type { FrameRules, Run } from '../../event-frame'
 import { type MeteredOutput, type StreamMeter, stringBytes, stringMembers } from '../../model-wire'
-import { type EventReader, eventJson, SseEvents, type Verdict } from '../../sse-events'
+import { type EventReader, eventJson, SseEvents } from '../../sse-events'
 import { responsesUsage } from '../../token-usage'
 
 /** Every text arrives once in a delta. The events that close a part repeat it. */
@@ -46,18 +46,18 @@ export class ResponsesMeter implements StreamMeter, EventReader {
     if (number !== null) this.sentEvents = number + 1
   }
 
-  read(event: Uint8Array, text: string): Verdict {
+  read(event: Uint8Array, text: string): string | null {
     const type = NOT_CONTENT_ALONE.test(text) ? (NAME.exec(text)?.[1] ?? eventJson(event)['type']) : ''
     if (type === 'response.completed' || type === 'response.incomplete') {
       const { response } = eventJson(event)
       this.counts = responsesUsage(isJson(response) ? response['usage'] : null)
       this.isComplete = true
       this.ending = event
-      return 'drop'
+      return ''
     }
     this.hasFailed ||= type === 'response.failed' || type === 'response.cancelled' || type === 'error'
     this.textBytes += stringBytes(text, DELTAS)
     for (const [, number] of text.matchAll(NUMBERS)) this.sentEvents = Number(number) + 1
-    return 'pass'
+    return null
   }
 }
