@@ -42,10 +42,12 @@ export function parsedJson(text: string): unknown {
   }
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
 /** The value of a body in JSON; undefined if it is not UTF-8 or not JSON. */
 export function parsedJsonBytes(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return JSON.parse(UTF8.decode(bytes))
   } catch {
     return undefined
   }

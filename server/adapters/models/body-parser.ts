@@ -40,10 +40,11 @@ export class BodyParser implements BodyReader {
     this.workerUrl = workerUrl
   }
 
-  async read(wire: ModelWire, { chunks, parts }: ReceivedBody, path: WirePath): Promise<Outcome> {
-    const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  read(wire: ModelWire, { chunks, parts }: ReceivedBody, path: WirePath): Outcome | Promise<Outcome> {
+    let length = 0
+    for (const { byteLength } of chunks) length += byteLength
     if (length > SHORT_BODY_BYTES) return this.readBeside({ route: wire.route, path, chunks: chunks.map(alone) })
-    const bytes = Buffer.concat(chunks, length)
+    const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)
     if (parts === null || parts > FEW_PARTS) return this.readBeside({ route: wire.route, path, chunks: [alone(bytes)] })
     const read = wire.read(bytes, path)
     return read.ok ? ok({ request: read.value, digest: null }) : read

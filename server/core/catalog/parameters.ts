@@ -81,7 +81,7 @@ export type Parameters<T extends ParameterTable> = {
 export interface RawInput {
   query(name: string): readonly string[]
   header(name: string): string | null
-  readonly body?: Readonly<Record<string, unknown>>
+  readonly body?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** An invalid parameter: its name, the broken rule, and the received value (spec D2). */

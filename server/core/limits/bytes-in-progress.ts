@@ -7,16 +7,6 @@ export interface ByteCaps {
 /** The cap that was reached. */
 export type FullScope = 'subject' | 'all'
 
-/** The memory that one body uses. */
-export interface ByteShare {
-  /** The cap that this many more bytes would exceed, or null. Takes nothing. */
-  lacks(bytes: number): FullScope | null
-  /** Takes the bytes. If a cap is reached, takes nothing and returns that cap. */
-  take(bytes: number): FullScope | null
-  /** Releases everything that was taken. Idempotent. Later takes fail. */
-  giveBack(): void
-}
-
 /**
  * Counts the bytes of request bodies in memory. It counts what has arrived and not the declared length of a large body, so
  * that declaring one without sending it does not block other callers.
@@ -31,33 +21,54 @@ export class BytesInProgress {
   }
 
   share(subject: string): ByteShare {
-    let held = 0
-    let open = true
-    const lacks = (bytes: number): FullScope | null => {
-      if (!open || this.total + bytes > this.caps.all) return 'all'
-      return (this.bySubject.get(subject) ?? 0) + bytes > this.caps.subject ? 'subject' : null
-    }
-    return {
-      lacks,
-      take: (bytes) => {
-        const overfull = lacks(bytes)
-        if (overfull) return overfull
-        held += bytes
-        this.add(subject, bytes)
-        return null
-      },
-      giveBack: () => {
-        open = false
-        if (held > 0) this.add(subject, -held)
-        held = 0
-      },
-    }
+    return new ByteShare(this, subject)
   }
 
-  private add(subject: string, bytes: number): void {
+  /** The cap that this many more bytes of a subject would exceed, or null. */
+  lacks(subject: string, bytes: number): FullScope | null {
+    if (this.total + bytes > this.caps.all) return 'all'
+    return (this.bySubject.get(subject) ?? 0) + bytes > this.caps.subject ? 'subject' : null
+  }
+
+  /** A negative number gives back. */
+  add(subject: string, bytes: number): void {
     this.total += bytes
     const left = (this.bySubject.get(subject) ?? 0) + bytes
     if (left > 0) this.bySubject.set(subject, left)
     else this.bySubject.delete(subject)
+  }
+}
+
+/** The memory that one body uses. */
+export class ByteShare {
+  private readonly room: BytesInProgress
+  private readonly subject: string
+  private held = 0
+  private isOpen = true
+
+  constructor(room: BytesInProgress, subject: string) {
+    this.room = room
+    this.subject = subject
+  }
+
+  /** The cap that this many more bytes would exceed, or null. Takes nothing. */
+  lacks(bytes: number): FullScope | null {
+    return this.isOpen ? this.room.lacks(this.subject, bytes) : 'all'
+  }
+
+  /** Takes the bytes. If a cap is reached, takes nothing and returns that cap. */
+  take(bytes: number): FullScope | null {
+    const overfull = this.lacks(bytes)
+    if (overfull) return overfull
+    this.held += bytes
+    this.room.add(this.subject, bytes)
+    return null
+  }
+
+  /** Releases everything that was taken. Idempotent. Later takes fail. */
+  giveBack(): void {
+    this.isOpen = false
+    if (this.held > 0) this.room.add(this.subject, -this.held)
+    this.held = 0
   }
 }

@@ -85,7 +85,7 @@ export class PricedCalls {
     if (!route) throw new Error(`no route serves ${name}`)
     if (!admitsJson(request.header('accept'))) return NOT_ACCEPTABLE
     if (request.method === 'POST') return this.answerBody(request, route)
-    return this.sell(request, route, queryInput(request))
+    return this.sell(request, route, new HttpInput(request))
   }
 
   private async answerBody(request: CallRequest, route: PricedRoute): Promise<Outcome> {
@@ -93,7 +93,7 @@ export class PricedCalls {
     if (!read.ok) return refusedOutcome(read.error)
     const body = read.value === undefined ? {} : read.value
     if (!isJson(body)) return refusedOutcome(NO_OBJECT)
-    return this.sell(request, route, { ...queryInput(request), body })
+    return this.sell(request, route, new HttpInput(request, body))
   }
 
   private sell(request: CallRequest, route: PricedRoute, raw: RawInput): Outcome | Promise<Outcome> {
@@ -131,9 +131,25 @@ const NOT_ACCEPTABLE = refusedOutcome(
 )
 const NO_OBJECT = failure('invalid_request', 'The body must be a JSON object that contains the parameters.')
 
-function queryInput(request: CallRequest): RawInput {
-  const sent = queryValues(request.search)
-  return { query: (name) => sent.get(name) ?? NONE, header: (name) => request.header(name) }
+/** The input of a call: its query and headers, or its body in place of the query. */
+class HttpInput implements RawInput {
+  readonly body: RawInput['body']
+  private readonly request: CallRequest
+  private readonly sent: ReturnType<typeof queryValues>
+
+  constructor(request: CallRequest, body?: RawInput['body']) {
+    this.request = request
+    this.sent = queryValues(request.search)
+    this.body = body
+  }
+
+  query(name: string): readonly string[] {
+    return this.sent.get(name) ?? NONE
+  }
+
+  header(name: string): string | null {
+    return this.request.header(name)
+  }
 }
 
 /** Whether an `Accept` header admits JSON: absent, `*`/`*`, `application/*`, or `application/json`, none with q=0 (RFC 9110 12.5.1). */

@@ -3,18 +3,20 @@ import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, JsonScan } from '../../core/json-bounds'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
-import { type Outcome, refusedOutcome } from '../../pipeline/call'
+import { type AuthenticatedCall, type Outcome, refusedOutcome } from '../../pipeline/call'
 import type { Allowance } from '../../pipeline/decisions'
 import type { BodyReader, ReadModelBody } from '../../pipeline/models/body-reader'
 import { resolvedItems } from '../../pipeline/models/item-references'
 import type { ModelCall, ModelDeps } from '../../pipeline/models/model-call'
 import { modelWork } from '../../pipeline/models/model-work'
 import { estimateModelCall } from '../../pipeline/models/validate-model-call'
+import type { ModelRequest } from '../../pipeline/models/wires/model-request'
 import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { accountOf } from '../../pipeline/record-call'
 import type { Work } from '../../pipeline/work'
 import { readCallOptions } from '../middleware/input/call-options'
+import type { TakenBody } from '../middleware/input/intake'
 import { readJsonChunks } from '../middleware/input/json-body'
 import type { GatedContext } from '../middleware/request-context'
 
@@ -66,21 +68,22 @@ export class ModelCalls {
   ): Promise<Result<Work, Failure>> {
     const taken = await readJsonChunks(context, MAX_BODY_BYTES, BODY_DEADLINE_MS)
     if (!taken.ok) return taken
-    const { byteLength, giveBack } = taken.value
-    allowance.with(giveBack)
-    if (byteLength === 0) return err(failure('invalid_request', 'The body is missing. Send a JSON object.'))
-    const read = await this.resolved(context, target, await this.bodies.read(target.wire, taken.value, target.path))
-    return read.ok ? modelWork(this.deps, this.call(context, target, read.value)) : read
+    const body = taken.value
+    allowance.with(givingBack(body))
+    if (body.byteLength === 0) return err(failure('invalid_request', 'The body is missing. Send a JSON object.'))
+    const reading = this.bodies.read(target.wire, body, target.path)
+    const sent = reading instanceof Promise ? await reading : reading
+    if (!sent.ok) return sent
+    const read = sent.value.request.references?.length ? await this.resolved(context, target, sent.value) : sent
+    return read.ok ? modelWork(this.deps, new HttpModelCall(context, target, read.value)) : read
   }
 
   /** The body with the items that it refers to. Its digest is that of the body as sent, which a repeat has, too. */
   private async resolved(
     { authenticated }: GatedContext,
     { wire, path }: ModelTarget,
-    read: Result<ReadModelBody, Failure>,
+    { request, digest }: ReadModelBody,
   ): Promise<Result<ReadModelBody, Failure>> {
-    if (!read.ok || !read.value.request.references?.length) return read
-    const { request, digest } = read.value
     const account = accountOf(authenticated)
     const sent = digest ?? digestOf(request.bytes)
     const bytes = resolvedItems(request, (id) => this.deps.items.recall(account, id))
@@ -90,37 +93,63 @@ export class ModelCalls {
     const whole = await this.bodies.read(wire, { chunks: [bytes.value], parts: scan.partsSoFar }, path)
     return whole.ok ? ok({ ...whole.value, digest: sent }) : whole
   }
+}
 
-  private call(
-    { request, path: pathname, reply, authenticated }: GatedContext,
-    { operation, wire, path }: ModelTarget,
-    { request: body, digest }: ReadModelBody,
-  ): ModelCall {
-    const headers = Object.fromEntries(
-      FORWARDED_HEADERS.flatMap((name) => {
-        const value = request.headers.get(name)
-        return value === null ? [] : [[name, value]]
-      }),
-    )
-    const { method } = request
-    return {
-      authenticated,
-      operation,
-      wire,
-      path,
-      request: body,
-      headers,
-      // Compared byte for byte: the gateway cannot know which vendor bodies are equivalent.
-      fingerprint: () =>
-        fingerprintOf({
-          method,
-          path: pathname,
-          query: [],
-          input: { path, headers, body: digest ?? digestOf(body.bytes) },
-        }),
-      onModel: (model) => reply.about(model),
-      onRemovedBetas: (names) => reply.removedBetas(names),
-      failureJson: (problem) => reply.failureJson(problem),
-    }
+function givingBack(body: TakenBody): () => void {
+  return () => body.giveBack()
+}
+
+const NO_HEADERS = {}
+
+/** A model call over HTTP whose body was parsed. */
+class HttpModelCall implements ModelCall {
+  readonly authenticated: AuthenticatedCall
+  readonly operation: ModelOperationName
+  readonly wire: ModelWire
+  readonly path: WirePath
+  readonly request: ModelRequest
+  readonly headers: Readonly<Record<string, string>>
+  private readonly context: GatedContext
+  private readonly digest: string | null
+
+  constructor(context: GatedContext, { operation, wire, path }: ModelTarget, { request, digest }: ReadModelBody) {
+    this.authenticated = context.authenticated
+    this.operation = operation
+    this.wire = wire
+    this.path = path
+    this.request = request
+    this.headers = forwardedHeaders(context)
+    this.context = context
+    this.digest = digest
   }
+
+  fingerprint(): string {
+    const { context, path, headers, digest, request } = this
+    // Compared byte for byte: the gateway cannot know which vendor bodies are equivalent.
+    const input = { path, headers, body: digest ?? digestOf(request.bytes) }
+    return fingerprintOf({ method: context.method, path: context.path, query: [], input })
+  }
+
+  onModel(model: string): void {
+    this.context.reply.about(model)
+  }
+
+  onRemovedBetas(names: readonly string[]): void {
+    this.context.reply.removedBetas(names)
+  }
+
+  failureJson(problem: Failure): string {
+    return this.context.reply.failureJson(problem)
+  }
+}
+
+function forwardedHeaders(context: GatedContext): Readonly<Record<string, string>> {
+  let found: Record<string, string> | null = null
+  for (const name of FORWARDED_HEADERS) {
+    const value = context.header(name)
+    if (value === null) continue
+    found ??= {}
+    found[name] = value
+  }
+  return found ?? NO_HEADERS
 }

@@ -20,8 +20,12 @@ export interface ReadModelBody {
   readonly digest: string | null
 }
 
-/** Reads the bodies of model calls. */
+/** Reads the bodies of model calls, short ones at once. */
 export interface BodyReader {
   /** Takes ownership of the chunks. The bytes are in the returned request. */
-  read(wire: ModelWire, body: ReceivedBody, path: WirePath): Promise<Result<ReadModelBody, Failure>>
+  read(
+    wire: ModelWire,
+    body: ReceivedBody,
+    path: WirePath,
+  ): Result<ReadModelBody, Failure> | Promise<Result<ReadModelBody, Failure>>
 }

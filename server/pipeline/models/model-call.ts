@@ -39,13 +39,13 @@ export interface ModelCall {
   readonly request: ModelRequest
   readonly headers: Readonly<Record<string, string>>
   /** Equal only for attempts of the same request. */
-  readonly fingerprint: () => string
+  fingerprint(): string
   /** Called with the catalog's model once it is known, so that the usage row of a refusal names it. */
-  readonly onModel: (id: string) => void
+  onModel(id: string): void
   /** Called with the caller's betas that are not forwarded. */
-  readonly onRemovedBetas: (names: readonly string[]) => void
+  onRemovedBetas(names: readonly string[]): void
   /** The error body of a failure after a stream's 200, in the route's format. */
-  readonly failureJson: (failure: Failure) => string
+  failureJson(failure: Failure): string
 }
 
 /** A validated call: its request, its model and its maximum cost. */

@@ -67,8 +67,8 @@ class ModelWork implements Work {
     return rechargeRequired ? id : undefined
   }
 
-  get fingerprint() {
-    return this.validated.call.fingerprint
+  fingerprint(): string {
+    return this.validated.call.fingerprint()
   }
 
   explainRefusal(problem: Failure): Promise<Failure> {

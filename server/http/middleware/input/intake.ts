@@ -20,6 +20,8 @@ export interface TakenBody {
   /** In order of arrival. */
   readonly chunks: readonly Uint8Array<ArrayBuffer>[]
   readonly byteLength: number
+  /** As its terms counted them. */
+  readonly parts: number | null
   giveBack(): void
 }
 
@@ -27,7 +29,9 @@ export interface TakenBody {
 export interface BodyTerms {
   readonly maxBytes: number
   /** Maximum total time. If absent, only the minimum speed applies. */
-  readonly maxMs?: number
+  readonly maxMs?: number | undefined
+  /** The JSON parts in what was checked; absent or null if not all of it was counted. */
+  readonly parts?: number | null
   /** Checks each chunk as it arrives; chunks are never empty. A failure ends the body. */
   check(chunk: Uint8Array): Failure | null
 }
@@ -72,17 +76,16 @@ export class Intake {
     // Nothing shows how much of a short body has arrived, so it counts from its beginning.
     const overfull = isShort ? share.take(announced) : share.lacks(announced)
     if (overfull) return err(noRoom(overfull, owner))
-    if (!isShort && !sent) return ok({ chunks: [], byteLength: 0, giveBack: share.giveBack })
-    const arriving = new Arriving({ terms, share, owner, isPacked: format !== null }, this.clock)
-    this.watch(arriving)
+    const body = new Arriving(terms, share, owner, this.clock)
+    if (!isShort && !sent) return ok(body)
+    this.watch(body)
     try {
-      const whole = await (sent
-        ? arriving.pieces(format ? unpacked(sent, format, arriving) : sent)
-        : arriving.whole(request))
-      if (!whole.ok) share.giveBack()
-      return whole.ok ? ok({ ...whole.value, giveBack: share.giveBack }) : whole
+      const problem = await (sent ? body.pieces(sent, format) : body.whole(request))
+      if (!problem) return ok(body)
+      body.giveBack()
+      return err(problem)
     } finally {
-      this.unwatch(arriving)
+      this.unwatch(body)
     }
   }
 
@@ -121,67 +124,78 @@ export function takeBody(
 }
 
 /** A body that is being received. */
-class Arriving {
+class Arriving implements TakenBody {
+  readonly chunks: Uint8Array<ArrayBuffer>[] = []
+  byteLength = 0
   private readonly terms: BodyTerms
   private readonly share: ByteShare
   private readonly owner: BodyOwner
-  private readonly isPacked: boolean
   private readonly clock: Clock
   private readonly start: number
   private readonly pace: Pace
+  private isPacked = false
   private packedBytes = 0
   private problem: Failure | null = null
   /** Stops the reading, which then sees the problem. */
-  private stop: () => void = () => undefined
+  private stop: () => void = NOTHING_TO_STOP
 
-  constructor(
-    { terms, share, owner, isPacked }: { terms: BodyTerms; share: ByteShare; owner: BodyOwner; isPacked: boolean },
-    clock: Clock,
-  ) {
+  constructor(terms: BodyTerms, share: ByteShare, owner: BodyOwner, clock: Clock) {
     this.terms = terms
     this.share = share
     this.owner = owner
-    this.isPacked = isPacked
     this.clock = clock
     this.start = clock.now()
     this.pace = new Pace(PERIOD_MS, this.start)
   }
 
-  /** Reads a short body in one piece. */
-  async whole(request: Request): Promise<Result<Omit<TakenBody, 'giveBack'>, Failure>> {
-    const { promise, resolve } = Promise.withResolvers<Uint8Array<ArrayBuffer> | null>()
-    this.stop = () => resolve(null)
-    request.bytes().then(resolve, this.stop)
-    const bytes = await promise
-    if (bytes === null) return err(this.problem ?? this.cut())
-    const { byteLength } = bytes
-    const problem = byteLength > 0 ? this.check(bytes) : null
-    return problem ? err(problem) : ok({ chunks: byteLength > 0 ? [bytes] : [], byteLength })
+  get parts(): number | null {
+    return this.terms.parts ?? null
   }
 
-  /** Reads a body as it arrives. */
-  async pieces(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Result<Omit<TakenBody, 'giveBack'>, Failure>> {
-    const reader = body.getReader()
+  giveBack(): void {
+    this.share.giveBack()
+  }
+
+  /** Reads a short body in one piece. Resolves to what is wrong with it, or null. */
+  whole(request: Request): Promise<Failure | null> {
+    return new Promise((resolve) => {
+      this.stop = () => resolve(this.problem ?? this.cut())
+      request.bytes().then((bytes) => resolve(this.problem ?? this.took(bytes)), this.stop)
+    })
+  }
+
+  private took(bytes: Uint8Array<ArrayBuffer>): Failure | null {
+    const problem = bytes.byteLength > 0 ? this.check(bytes) : null
+    if (problem || bytes.byteLength === 0) return problem
+    this.byteLength = bytes.byteLength
+    this.chunks.push(bytes)
+    return null
+  }
+
+  /** Reads a body as it arrives, unpacked if it has a `format`. Resolves as `whole`. */
+  async pieces(
+    sent: ReadableStream<Uint8Array<ArrayBuffer>>,
+    format: CompressionFormat | 'zstd' | null,
+  ): Promise<Failure | null> {
+    this.isPacked = format !== null
+    const reader = (format ? unpacked(sent, format, this) : sent).getReader()
     // Cancelling fails if the body has already ended. A pending read resolves as done.
     this.stop = () => reader.cancel().catch(() => undefined)
-    const chunks: Uint8Array<ArrayBuffer>[] = []
-    let length = 0
     try {
       for (;;) {
         const { done, value } = await reader.read()
-        if (this.problem) return err(this.problem)
-        if (done) return ok({ chunks, byteLength: length })
+        if (this.problem || done) return this.problem
         if (value.byteLength === 0) continue
-        length += value.byteLength
-        const problem = this.takes(value.byteLength, length) ?? this.check(value)
+        this.byteLength += value.byteLength
+        const problem = this.takes(value.byteLength) ?? this.check(value)
         if (problem) {
           this.end(problem)
-          return err(problem)
+          return problem
         }
-        chunks.push(value)
+        this.chunks.push(value)
       }
     } catch {
-      return err(this.problem ?? this.cut())
+      return this.problem ?? this.cut()
     }
   }
 
@@ -207,10 +221,10 @@ class Arriving {
       this.end(tooSlow(`The body arrived at less than ${MIN_BYTES_PER_SECOND} bytes per second.`))
   }
 
-  /** Takes room for the next bytes of a body that has this length with them. */
-  private takes(bytes: number, length: number): Failure | null {
+  /** Takes room for the bytes that came last. */
+  private takes(bytes: number): Failure | null {
     const { maxBytes } = this.terms
-    if (length > maxBytes) return tooLarge(maxBytes)
+    if (this.byteLength > maxBytes) return tooLarge(maxBytes)
     const overfull = this.share.take(bytes)
     return overfull && noRoom(overfull, this.owner)
   }
@@ -226,6 +240,8 @@ class Arriving {
     this.stop()
   }
 }
+
+const NOTHING_TO_STOP = () => undefined
 
 /** The compression of a body; null if it has none. */
 function encodingOf(headers: Headers): string | null {

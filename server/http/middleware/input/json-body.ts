@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../../../core/failure'
 import { BODY_BOUNDS, beyondBounds, type JsonBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../../core/json-bounds'
 import { err, ok, type Result } from '../../../core/result'
-import { type ReceivedBody, SHORT_BODY_BYTES } from '../../../pipeline/models/body-reader'
+import { SHORT_BODY_BYTES } from '../../../pipeline/models/body-reader'
 import { type BodySource, type BodyTerms, type TakenBody, takeBody } from './intake'
 
 /** Maximum size of a JSON body (spec D2). */
@@ -28,10 +28,9 @@ export const OPERATOR_BODY: BodySize = { maxBytes: 32 * 1024 * 1024, bounds: { d
  * about its length), 400 if it cannot be parsed or its structure exceeds the bounds for safe parsing.
  */
 export async function readJson(source: BodySource, size: BodySize = SHORT): Promise<Result<unknown, Failure>> {
-  const { check } = boundsCheck(source.request.headers, size.bounds)
-  const taken = await takeBody(source, { maxBytes: size.maxBytes, check })
+  const taken = await takeBody(source, new JsonTerms(source.request.headers, size))
   if (!taken.ok) return taken
-  const { chunks, byteLength, giveBack } = taken.value
+  const { chunks, byteLength } = taken.value
   try {
     return ok(
       byteLength === 0
@@ -41,7 +40,7 @@ export async function readJson(source: BodySource, size: BodySize = SHORT): Prom
   } catch {
     return err(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
   } finally {
-    giveBack()
+    taken.value.giveBack()
   }
 }
 
@@ -49,27 +48,27 @@ export async function readJson(source: BodySource, size: BodySize = SHORT): Prom
  * The unparsed chunks of a body that is declared as JSON; none if there is no body. A short body has been checked against the
  * bounds; the rest of a long one is checked by the worker that parses it.
  */
-export async function readJsonChunks(
+export function readJsonChunks(
   source: BodySource,
   maxBytes: number,
   maxMs?: number,
-): Promise<Result<TakenBody & ReceivedBody, Failure>> {
-  const { check, parts } = boundsCheck(source.request.headers, BODY_BOUNDS)
-  const taken = await takeBody(source, { maxBytes, ...(maxMs !== undefined && { maxMs }), check })
-  return taken.ok ? ok({ ...taken.value, parts: parts() }) : taken
+): Promise<Result<TakenBody, Failure>> {
+  return takeBody(source, new JsonTerms(source.request.headers, { maxBytes, bounds: BODY_BOUNDS }, maxMs))
 }
 
 /** The request with its body read into memory, for handlers that parse it themselves. JSON and forms are checked against their bounds. */
 export async function withTakenBody(source: BodySource, maxBytes: number): Promise<Result<Request, Failure>> {
   const { request } = source
   if (!request.body) return ok(request)
-  const isJson = isJsonType(request.headers.get('content-type'))
-  const check = isJson ? boundsCheck(request.headers, SERVED_BODY_BOUNDS).check : () => null
-  const taken = await takeBody(source, { maxBytes, check })
-  if (!taken.ok) return taken
   const { method, headers, signal } = request
-  const { chunks, byteLength, giveBack } = taken.value
-  giveBack()
+  const isJson = isJsonType(headers.get('content-type'))
+  const terms = isJson
+    ? new JsonTerms(headers, { maxBytes, bounds: SERVED_BODY_BOUNDS })
+    : { maxBytes, check: () => null }
+  const taken = await takeBody(source, terms)
+  if (!taken.ok) return taken
+  const { chunks, byteLength } = taken.value
+  taken.value.giveBack()
   const body = Buffer.concat(chunks, byteLength)
   if (hasTooManyFields(body, headers.get('content-type') ?? '')) return err(TOO_MANY_FIELDS)
   return ok(new Request(request.url, { method, headers, signal, body }))
@@ -99,29 +98,37 @@ function occursMoreThan(max: number, bytes: Buffer, text: string): boolean {
   return false
 }
 
-interface BoundsCheck {
-  readonly check: BodyTerms['check']
-  /** Number of JSON parts in the body; null if it was not scanned to the end. */
-  parts(): number | null
-}
+/** The terms of a body that must be declared as JSON, and is scanned while it arrives. */
+class JsonTerms implements BodyTerms {
+  readonly maxBytes: number
+  readonly maxMs: number | undefined
+  private readonly headers: Headers
+  private readonly bounds: JsonBounds
+  private readonly scan: JsonScan
+  private readonly maxScanned: number
+  private received = 0
 
-function boundsCheck(headers: Headers, bounds: JsonBounds): BoundsCheck {
-  const scan = new JsonScan(bounds)
-  const tooMuch = failure('invalid_request', beyondBounds(bounds))
-  const isLong = Number(headers.get('content-length') ?? 0) > SHORT_BODY_BYTES
-  const maxScanned = isLong ? LONG_BODY_SCAN_BYTES : SHORT_BODY_BYTES
-  let isDeclared = false
-  let received = 0
-  return {
-    check: (chunk) => {
-      isDeclared ||= isJsonType(headers.get('content-type'))
-      if (!isDeclared) return NOT_DECLARED
-      // A chunk may be many mebibytes, so only the beginning of a long body is scanned here.
-      const part = chunk.subarray(0, Math.max(0, maxScanned - received))
-      received += chunk.byteLength
-      return scan.push(part) ? null : tooMuch
-    },
-    parts: () => (received <= maxScanned ? scan.partsSoFar : null),
+  constructor(headers: Headers, { maxBytes, bounds }: BodySize, maxMs?: number) {
+    const isLong = Number(headers.get('content-length') ?? 0) > SHORT_BODY_BYTES
+    this.maxBytes = maxBytes
+    this.maxMs = maxMs
+    this.headers = headers
+    this.bounds = bounds
+    this.scan = new JsonScan(bounds)
+    this.maxScanned = isLong ? LONG_BODY_SCAN_BYTES : SHORT_BODY_BYTES
+  }
+
+  get parts(): number | null {
+    return this.received <= this.maxScanned ? this.scan.partsSoFar : null
+  }
+
+  check(chunk: Uint8Array): Failure | null {
+    if (this.received === 0 && !isJsonType(this.headers.get('content-type'))) return NOT_DECLARED
+    const left = Math.max(0, this.maxScanned - this.received)
+    this.received += chunk.byteLength
+    // A chunk may be many mebibytes, so only the beginning of a long body is scanned here.
+    const isWithin = this.scan.push(chunk.byteLength > left ? chunk.subarray(0, left) : chunk)
+    return isWithin ? null : failure('invalid_request', beyondBounds(this.bounds))
   }
 }
 
@@ -131,6 +138,7 @@ const NOT_DECLARED = failure(
 )
 
 function isJsonType(header: string | null): boolean {
+  if (header === 'application/json') return true
   const type = header?.split(';')[0]?.trim().toLowerCase() ?? ''
   return type === 'application/json' || /^application\/[\w.+-]+\+json$/.test(type)
 }

@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../../../core/failure'
-import { isJson, type Json } from '../../../core/json'
+import { isJson, type Json, parsedJsonBytes } from '../../../core/json'
 import type { Model } from '../../../core/models/model'
 import { MEMBER_PATH } from '../../../core/models/model-file-schema'
 import { isUnitPrice, type UnitsAsked } from '../../../core/models/unit-price'
@@ -123,23 +123,27 @@ export function outputAt({ choices, thinking }: Pick<ModelRequest, 'choices' | '
 export function readModelBody(
   bytes: Uint8Array<ArrayBuffer>,
 ): Result<{ json: Json; members: ReadonlyMap<string, PropertyPosition> }, Failure> {
-  let json: unknown
-  try {
-    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    return err(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
-  }
+  const json = parsedJsonBytes(bytes)
+  if (json === undefined) return err(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
   if (!isJson(json)) return err(failure('invalid_request', 'The body must be a JSON object.'))
-  if (Object.keys(json).length > MAX_OWN_MEMBERS)
+  if (hasMoreMembers(json, MAX_OWN_MEMBERS))
     return err(failure('invalid_request', `The body has more than ${MAX_OWN_MEMBERS} properties.`))
   const members = objectMembers(bytes)
   if (!members) return err(failure('invalid_request', 'The body contains a duplicate property.'))
   return ok({ json, members })
 }
 
+function hasMoreMembers(json: Json, most: number): boolean {
+  let left = most
+  for (const _ in json) if (--left < 0) return true
+  return false
+}
+
+const NONE: readonly unknown[] = []
+
 /** The elements of a list. A single value counts as a list of one, as some vendors treat it. */
 export function manyOf(value: unknown): readonly unknown[] {
-  if (value === undefined || value === null) return []
+  if (value === undefined || value === null) return NONE
   return Array.isArray(value) ? value : [value]
 }
 

@@ -6,12 +6,15 @@ export type MemberRule = (value: unknown, path: string) => readonly string[]
 /** Rules by property name. A property without a rule is not covered. */
 export type MemberRules = Readonly<Record<string, MemberRule>>
 
+/** What a rule returns for a value that is covered in full. */
+export const NOTHING: readonly string[] = []
+
 /** Covered with any value: the vendor bills its tokens and nothing else. */
-export const COVERED: MemberRule = () => []
+export const COVERED: MemberRule = () => NOTHING
 
 /** Covered with these values only. Others change the price of a token or add other charges. */
 export function only(...values: readonly unknown[]): MemberRule {
-  return (value, path) => (values.includes(value) ? [] : [path])
+  return (value, path) => (values.includes(value) ? NOTHING : [path])
 }
 
 /** Covered as far as its own properties are. */
@@ -27,11 +30,15 @@ export const EMPTY: MemberRule = (value, path) => (Array.isArray(value) && value
  * adding properties with their own charges, and compatible servers have more of them.
  */
 export function uncovered(json: Json, rules: MemberRules, path = ''): readonly string[] {
-  return Object.entries(json).flatMap(([name, value]) => {
-    if (value === null) return []
+  let found = NOTHING
+  for (const name in json) {
+    const value = json[name]
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
-    return rule ? rule(value, path + name) : [path + shortName(name)]
-  })
+    if (value === null || rule === COVERED) continue
+    const those = rule ? rule(value, path + name) : [path + shortName(name)]
+    if (those.length > 0) found = [...found, ...those]
+  }
+  return found
 }
 
 /** A name from a body, shortened for a message. */

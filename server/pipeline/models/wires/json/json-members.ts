@@ -9,6 +9,8 @@ export interface PropertyPosition extends MemberPosition {
   readonly nameStart: number
 }
 
+const UTF8 = new TextDecoder()
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const OPEN = 0x7b
@@ -31,13 +33,22 @@ export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, 
     at = skipTo(bytes, at, QUOTE, CLOSE)
     if (bytes[at] !== QUOTE) return found
     const nameEnd = endOfString(bytes, at)
-    const name: string = JSON.parse(new TextDecoder().decode(bytes.subarray(at, nameEnd)))
+    const name = textOf(bytes, at, nameEnd)
     const start = skipSpace(bytes, bytes.indexOf(COLON, nameEnd) + 1)
     const end = endOfValue(bytes, start)
     if (found.has(name)) return null
     found.set(name, { nameStart: at, start, end })
     at = end
   }
+}
+
+/** The text of the string that begins at `start`. Names are nearly always plain: those are read without a parser. */
+function textOf(bytes: Uint8Array, start: number, end: number): string {
+  for (let at = start + 1; at < end - 1; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === BACKSLASH || byte >= 0x80) return JSON.parse(UTF8.decode(bytes.subarray(start, end)))
+  }
+  return Buffer.prototype.latin1Slice.call(bytes, start + 1, end - 1)
 }
 
 /** The elements of the list that begins at `from`, in bytes that are known to be valid JSON. */

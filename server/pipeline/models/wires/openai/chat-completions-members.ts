@@ -1,7 +1,16 @@
 import { isJson, type Json } from '../../../../core/json'
 import { HARMLESS } from '../harmless-members'
 import { manyOf } from '../model-request'
-import { COVERED, type MemberRule, type MemberRules, objectOf, only, shortName, uncovered } from '../priced-members'
+import {
+  COVERED,
+  type MemberRule,
+  type MemberRules,
+  NOTHING,
+  objectOf,
+  only,
+  shortName,
+  uncovered,
+} from '../priced-members'
 
 /** Tools that the caller runs. The vendor runs all others and bills each use. */
 const TOOL: Readonly<Record<string, MemberRules>> = {
@@ -21,13 +30,19 @@ const tools: MemberRule = (value, path) => {
 }
 
 /** Audio has its own price per token, several times that of text. */
-const messages: MemberRule = (value, path) =>
-  manyOf(value).flatMap((message) => {
-    if (!isJson(message)) return []
-    const sound = manyOf(message['content']).some((part) => isJson(part) && part['type'] === 'input_audio')
-    const earlier = message['audio'] !== undefined && message['audio'] !== null
-    return [...(sound ? [`${path}.input_audio`] : []), ...(earlier ? [`${path}.audio`] : [])]
-  })
+const messages: MemberRule = (value, path) => {
+  let found = NOTHING
+  for (const message of manyOf(value)) {
+    if (!isJson(message)) continue
+    if (hasSound(message['content'])) found = [...found, `${path}.input_audio`]
+    if (message['audio'] !== undefined && message['audio'] !== null) found = [...found, `${path}.audio`]
+  }
+  return found
+}
+
+function hasSound(content: unknown): boolean {
+  return typeof content !== 'string' && manyOf(content).some((part) => isJson(part) && part['type'] === 'input_audio')
+}
 
 const modalities: MemberRule = (value, path) => (manyOf(value).every((one) => one === 'text') ? [] : [path])
 

@@ -64,9 +64,10 @@ export const CHAT_COMPLETIONS: ModelWire = {
       return invalidMember('messages', 'must be a list of messages')
     if (typeof stream !== 'boolean' && stream !== null) return invalidMember('stream', 'must be true or false')
     if (isJson(options) && !stream) return invalidMember('stream_options', 'is allowed only with stream: true')
-    const caps = [json['max_completion_tokens'], json['max_tokens']].map(positive)
-    if (caps[0] === undefined) return invalidMember('max_completion_tokens', 'must be a whole number above 0')
-    if (caps[1] === undefined) return invalidMember('max_tokens', 'must be a whole number above 0')
+    const newCap = positive(json['max_completion_tokens'])
+    const oldCap = positive(json['max_tokens'])
+    if (newCap === undefined) return invalidMember('max_completion_tokens', 'must be a whole number above 0')
+    if (oldCap === undefined) return invalidMember('max_tokens', 'must be a whole number above 0')
     const choices = positive(n)
     if (choices === undefined || (choices ?? 1) > 128) return invalidMember('n', 'must be a whole number from 1 to 128')
     const bestOf = positive(json['best_of'])
@@ -74,7 +75,6 @@ export const CHAT_COMPLETIONS: ModelWire = {
       return invalidMember('best_of', 'must be a whole number from 1 to 128')
     const thinking = thinkingOnTop(json)
     if (thinking === undefined) return invalidMember('thinking_budget', 'must be a whole number')
-    const given = caps.filter((cap) => typeof cap === 'number')
     return ok({
       bytes,
       members,
@@ -82,11 +82,11 @@ export const CHAT_COMPLETIONS: ModelWire = {
       stream: stream === true,
       usageAsked: isJson(options) && options['include_usage'] === true,
       // If both caps are set, the vendor may apply either, so the larger one bounds the output.
-      cap: given.length > 0 ? Math.max(...given) : null,
+      cap: newCap === null || oldCap === null ? (newCap ?? oldCap) : Math.max(newCap, oldCap),
       // All candidates of `best_of` are billed, not only the returned ones.
       choices: Math.max(choices ?? 1, bestOf ?? 1),
       ...(thinking && { thinking }),
-      parts: sumOfParts(messages.flatMap((message) => manyOf(isJson(message) ? message['content'] : null).map(partOf))),
+      parts: partsOf(messages),
       // A template describes its own tools on demand.
       hasTools:
         elementsOf(json['tools']).length > 0 ||
@@ -143,6 +143,17 @@ function addCapUnder(name: ModelUpstream['capName'], { bytes, members, cap }: Mo
 
 /** Parts whose byte length bounds their tokens. An unknown part may be a URL of a file or a video. */
 const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set(['text', 'refusal', 'thinking'])
+
+function partsOf(messages: readonly unknown[]): InputParts {
+  let all: InputParts[] | null = null
+  for (const message of messages) {
+    const content = isJson(message) ? message['content'] : null
+    if (typeof content === 'string') continue
+    all ??= []
+    for (const part of manyOf(content)) all.push(partOf(part))
+  }
+  return all ? sumOfParts(all) : TEXT_PART
+}
 
 function partOf(part: unknown): InputParts {
   if (!isJson(part)) return TEXT_PART
