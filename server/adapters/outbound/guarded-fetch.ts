@@ -202,9 +202,11 @@ function addressesOf(
   deadline: Deadline,
   options: GuardedFetchOptions,
 ): CheckedAddresses | Promise<CheckedAddresses> {
+  return options.addressBook?.remembered(origin.text) ?? lookedUp(origin, deadline, options)
+}
+
+function lookedUp(origin: Origin, deadline: Deadline, options: GuardedFetchOptions): Promise<CheckedAddresses> {
   const { resolver = systemResolver, addressBook } = options
-  const remembered = addressBook?.remembered(origin.text)
-  if (remembered) return remembered
   const lookUp = async () => {
     const { hostname, isAddress } = origin
     const found = isAddress ? [hostname.replace(/^\[(.*)\]$/, '$1')] : await resolver(hostname)

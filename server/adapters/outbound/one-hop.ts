@@ -22,8 +22,8 @@ export interface Hop {
   readonly url: string
   /** The URL to connect to: the same, or with the checked IP address in place of the host name. */
   readonly connectTo: string
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>
+  /** Lower-case names. The hop adds its own. */
+  readonly headers: Record<string, string>
   /** Whether a connection may be used again, on which Bun sends a request once more if it has died. */
   readonly keepAlive: boolean
   /** The name that the certificate must be for, if the address does not say it, and an additional certificate authority. */
@@ -32,12 +32,14 @@ export interface Hop {
   readonly deadline: Deadline
 }
 
+type Answered = Result<OutboundAnswer, OutboundProblem>
+
 /** Sends one request and reads its whole response (for a redirect, without the body). Does not follow redirects. */
-export async function oneHop(hop: Hop): Promise<Result<OutboundAnswer, OutboundProblem>> {
+export async function oneHop(hop: Hop): Promise<Answered> {
   let response: Response | null = null
   try {
     response = await fetch(hop.connectTo, initOf(hop, 'gzip', undefined))
-    return await wholeAnswer(hop, response)
+    return withoutBody(hop, response) ?? wholeAnswer(hop, response, await sentBytes(hop, response))
   } catch (error) {
     return err(problemOf(hop, response === null ? 'unreachable' : 'cut', codeOf(error)))
   }
@@ -50,15 +52,16 @@ export async function openHop(hop: Hop): Promise<Result<OutboundOpened, Outbound
     // Bun would end a body that is silent for five minutes. The reader of the stream sets its own limit.
     response = await fetch(hop.connectTo, initOf(hop, 'identity', false))
     if (!response.ok) {
-      const whole = await wholeAnswer(hop, response)
+      const early = withoutBody(hop, response)
+      const whole = early ?? (await wholeAnswer(hop, response, await sentBytes(hop, response)))
       return whole.ok ? ok({ kind: 'whole', answer: whole.value }) : whole
-    }
-    if (encodingOf(response) !== '') {
-      await discard(response)
-      return err(problemOf(hop, 'bad_encoding', 'encoded a stream'))
     }
   } catch (error) {
     return err(problemOf(hop, response === null ? 'unreachable' : 'cut', codeOf(error)))
+  }
+  if (encodingOf(response) !== '') {
+    discard(response)
+    return err(problemOf(hop, 'bad_encoding', 'encoded a stream'))
   }
   const { url, deadline } = hop
   const { status, headers, body } = response
@@ -70,9 +73,10 @@ export async function openHop(hop: Hop): Promise<Result<OutboundOpened, Outbound
 /** Bun's own options: a TLS name separate from the address, undecoded bytes, and no connection sharing between names. */
 function initOf(hop: Hop, encoding: 'gzip' | 'identity', timeout: false | undefined): BunFetchRequestInit {
   const { headers, keepAlive, tls, request, deadline } = hop
+  headers['accept-encoding'] = encoding
   const init = {
     method: request.method ?? 'GET',
-    headers: { ...headers, 'accept-encoding': encoding },
+    headers,
     redirect: 'manual',
     decompress: false,
     keepalive: keepAlive,
@@ -84,29 +88,36 @@ function initOf(hop: Hop, encoding: 'gzip' | 'identity', timeout: false | undefi
   return init as BunFetchRequestInit
 }
 
-/** Throws if the connection breaks. */
-async function wholeAnswer(hop: Hop, response: Response): Promise<Result<OutboundAnswer, OutboundProblem>> {
+/** The answer if its body is not wanted, or the problem that its head shows. Null: its body has to be read. */
+function withoutBody(hop: Hop, response: Response): Answered | null {
   const { url, request } = hop
   const { status, headers } = response
   const contentType = mediaType(headers)
-  if (isRedirect(response) || request.method === 'HEAD') {
-    await discard(response)
-    return ok({ url, status, headers, contentType, body: new Uint8Array() })
-  }
   const isWrongType = response.ok && request.contentTypes !== undefined && !admits(request.contentTypes, contentType)
-  if (isWrongType || Number(headers.get('content-length')) > request.maxBytes) {
-    await discard(response)
-    return err(isWrongType ? problemOf(hop, 'wrong_type', `sent "${contentType.slice(0, 100)}"`) : tooLarge(hop))
-  }
-  const length = declaredLength(headers)
+  const isTooLarge = Number(headers.get('content-length')) > request.maxBytes
+  const isHeadOnly = isRedirect(response) || request.method === 'HEAD'
+  if (!isHeadOnly && !isWrongType && !isTooLarge) return null
+  discard(response)
+  if (isHeadOnly) return ok({ url, status, headers, contentType, body: new Uint8Array() })
+  return err(isWrongType ? problemOf(hop, 'wrong_type', `sent "${contentType.slice(0, 100)}"`) : tooLarge(hop))
+}
+
+/** The body as it was sent; null if it is too large. */
+function sentBytes({ request }: Hop, response: Response): Promise<Uint8Array<ArrayBuffer> | null> {
   // Reading through a stream costs several times as much.
-  const sent = await (length === null ? boundedBytes(response.body, request.maxBytes) : response.bytes())
+  if (declaredLength(response.headers) !== null) return response.bytes()
+  return boundedBytes(response.body, request.maxBytes)
+}
+
+function wholeAnswer(hop: Hop, response: Response, sent: Uint8Array<ArrayBuffer> | null): Answered | Promise<Answered> {
+  const { url } = hop
+  const { status, headers } = response
   if (sent === null) return err(tooLarge(hop))
+  const length = declaredLength(headers)
   if (length !== null && sent.byteLength !== length) return err(problemOf(hop, 'cut', 'too short'))
+  const answer = { url, status, headers, contentType: mediaType(headers), body: sent }
   const encoding = encodingOf(response)
-  if (encoding === '' || sent.byteLength === 0) return ok({ url, status, headers, contentType, body: sent })
-  const body = await unpacked(sent, encoding, hop)
-  return body.ok ? ok({ url, status, headers, contentType, body: body.value }) : body
+  return encoding === '' || sent.byteLength === 0 ? ok(answer) : unpacked(answer, encoding, hop)
 }
 
 export function isRedirect({ status, headers }: Pick<Response, 'status' | 'headers'>): boolean {
@@ -116,15 +127,12 @@ export function isRedirect({ status, headers }: Pick<Response, 'status' | 'heade
 }
 
 /** Only gzip was requested. Decompression runs off this thread and stops at the limit, which defuses zip bombs. */
-async function unpacked(
-  body: Uint8Array<ArrayBuffer>,
-  encoding: string,
-  hop: Hop,
-): Promise<Result<Uint8Array<ArrayBuffer>, OutboundProblem>> {
+async function unpacked(answer: OutboundAnswer, encoding: string, hop: Hop): Promise<Answered> {
   if (encoding !== 'gzip' && encoding !== 'x-gzip')
     return err(problemOf(hop, 'bad_encoding', 'sent a content encoding that was not requested'))
   try {
-    return ok(new Uint8Array(await unpack(body, { maxOutputLength: hop.request.maxBytes })))
+    const body = await unpack(answer.body, { maxOutputLength: hop.request.maxBytes })
+    return ok({ ...answer, body: new Uint8Array(body) })
   } catch (error) {
     const code = codeOf(error)
     return err(problemOf(hop, code === 'ERR_BUFFER_TOO_LARGE' ? 'too_large' : 'bad_encoding', code))
@@ -147,8 +155,8 @@ function emptyBody(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() })
 }
 
-async function discard(response: Response): Promise<void> {
-  await response.body?.cancel().catch(() => undefined) // it may have failed already
+function discard(response: Response): void {
+  response.body?.cancel().catch(() => undefined) // it may have failed already
 }
 
 function admits(allowed: readonly string[], contentType: string): boolean {

@@ -88,10 +88,12 @@ export function upstreamRequest(
 ): Result<UpstreamRequest, string> {
   const base = baseOf(api)
   const path = writtenPath(operation.path, input.path)
-  const query = written(credentials.query, written(input.query, ''))
-  const url = `${api.baseUrl}${path}${query}`
+  const parts = [api.baseUrl, path]
+  addPairs(parts, input.query)
+  addPairs(parts, credentials.query)
+  const url = parts.join('')
   // A query changes nothing before it.
-  const isChecked = base.plainPaths.has(path) && !query.includes('#')
+  const isChecked = base.plainPaths.has(path) && !url.includes('#')
   const problem = isChecked ? null : escapes(base, url)
   if (problem !== null) return err(problem)
   const headers: Record<string, string> = { ...input.headers }
@@ -109,12 +111,10 @@ export function upstreamRequest(
 /** Texts that need no encoding. */
 const PLAIN = /^[\w.~-]*$/
 
-/** Adds pairs to a query. */
-function written(pairs: readonly WirePair[], before: string): string {
-  let query = before
+/** Adds pairs to the parts of a URL, the first two of which are before its query. */
+function addPairs(parts: string[], pairs: readonly WirePair[]): void {
   for (const [name, text, encoded] of pairs)
-    query += `${query === '' ? '?' : '&'}${encodedText(name)}=${encoded ?? encodedText(text)}`
-  return query
+    parts.push(parts.length === 2 ? '?' : '&', encodedText(name), '=', encoded ?? encodedText(text))
 }
 
 function encodedText(text: string): string {
@@ -140,8 +140,10 @@ const BASES = new WeakMap<Api, Base>()
 
 /** Parsed once per API, which is immutable. */
 function baseOf(api: Api): Base {
-  const known = BASES.get(api)
-  if (known) return known
+  return BASES.get(api) ?? parsedBase(api)
+}
+
+function parsedBase(api: Api): Base {
   const { origin, pathname } = new URL(api.baseUrl)
   const pathAt = /^[a-z]+:\/\/[^/]+/i.exec(api.baseUrl)?.[0].length ?? 0
   const prefix = `${pathname.replace(/\/$/, '')}/`
