@@ -1,6 +1,6 @@
 import type { Failure } from '../core/failure'
 import type { IdempotencyRecord } from '../core/idempotency/idempotency-record'
-import type { LimitRefusal, Readings } from '../core/limits/limiter'
+import type { Readings } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import type { Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
@@ -22,7 +22,7 @@ export interface Decisions {
   begin(
     call: AuthenticatedCall,
     takesSlot: boolean,
-  ): Result<Allowance, LimitRefusal> | Promise<Result<Allowance, LimitRefusal>>
+  ): Result<Allowance, RefusedOutcome> | Promise<Result<Allowance, RefusedOutcome>>
   /** The caller's spendable money now, with signup credit only if `creditPays`; null without an account. */
   spendable(call: Pick<AuthenticatedCall, 'caller'>, creditPays: boolean): Promise<Money | null>
 }
@@ -40,7 +40,7 @@ export interface Allowance {
    * Takes in one step what the work needs of the limits, and holds its maximum price: no other call comes between the checks and the takes. A
    * refusal holds nothing and gives the slot back. Once per call.
    */
-  hold(work: Work, hangUp: AbortSignal): RefusedOutcome | null | Promise<RefusedOutcome | null>
+  hold(work: Wanted, hangUp: AbortSignal): RefusedOutcome | null | Promise<RefusedOutcome | null>
   /** The windows of the caller now, with those of the work that it holds for; undefined without a slot. */
   readings(): Readings | undefined
   /**
@@ -55,6 +55,12 @@ export interface Allowance {
   /** Gives back what is left of it all. `tokens`: the real number. Idempotent. Null if there is nothing to wait for. */
   release(tokens: number): Promise<void> | null
 }
+
+/** What decides about a hold. */
+export type Wanted = Pick<
+  Work,
+  'operation' | 'model' | 'quote' | 'credit' | 'needsTopUp' | 'load' | 'timeoutMs' | 'fingerprint'
+>
 
 /** One charge. */
 export interface Capture {

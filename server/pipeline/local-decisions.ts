@@ -4,7 +4,7 @@ import type { AccountId, PoolId } from '../core/ids'
 import type { BudgetWindow, Hold, HoldRefusal, HoldRequest } from '../core/ledger/hold'
 import type { Ledger } from '../core/ledger/ledger'
 import type { WatchedJournal } from '../core/ledger/watched-journal'
-import type { LimitRefusal, Readings, Ticket } from '../core/limits/limiter'
+import type { Readings, Ticket } from '../core/limits/limiter'
 import { formatUsd, type Money, ZERO } from '../core/money'
 import { err, ok, type Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
@@ -18,11 +18,11 @@ import {
   type RefusedOutcome,
   type Verdict,
 } from './call'
-import type { Allowance, Capture, Decisions } from './decisions'
+import type { Allowance, Capture, Decisions, Wanted } from './decisions'
 import type { Drain, Drains } from './drains'
 import { accountOf } from './record-call'
 import { spendable } from './spendable'
-import type { Captured, Load, Work } from './work'
+import type { Captured, Load } from './work'
 
 interface Deciding extends AuthDeps {
   readonly drains: Drains
@@ -42,10 +42,11 @@ export class LocalDecisions implements Decisions {
     return authenticate(this.parts, incoming)
   }
 
-  begin(call: AuthenticatedCall, takesSlot: boolean): Result<Allowance, LimitRefusal> {
+  begin(call: AuthenticatedCall, takesSlot: boolean): Result<Allowance, RefusedOutcome> {
     if (!takesSlot) return ok(new LocalAllowance(this.parts, call, null))
     const entered = this.parts.limiter.enter(call.subjects)
-    return entered.ok ? ok(new LocalAllowance(this.parts, call, entered.value)) : entered
+    if (entered.ok) return ok(new LocalAllowance(this.parts, call, entered.value))
+    return err(refused(limitFailure(entered.error, call.caller), entered.error.readings))
   }
 
   spendable(call: Pick<AuthenticatedCall, 'caller'>, creditPays: boolean): Promise<Money | null> {
@@ -77,7 +78,7 @@ class LocalAllowance implements Allowance {
     this.slot?.with(release)
   }
 
-  hold(work: Work, hangUp: AbortSignal): RefusedOutcome | null | Promise<RefusedOutcome | null> {
+  hold(work: Wanted, hangUp: AbortSignal): RefusedOutcome | null | Promise<RefusedOutcome | null> {
     const { incoming, caller } = this.call
     incoming.trace?.step('admit')
     const overLimit = work.load ? this.take(work.load, hangUp) : null
@@ -148,7 +149,7 @@ class LocalAllowance implements Allowance {
   /** A hold that waits for its counters, for a repayment or for the log, or is refused. */
   private async holdLater(
     wanted: HoldRequest & { readonly pool: PoolId },
-    work: Work,
+    work: Wanted,
     holding: ReturnType<Ledger['hold']> | null,
   ): Promise<RefusedOutcome | null> {
     const { ledger } = this.parts
@@ -168,7 +169,7 @@ class LocalAllowance implements Allowance {
   }
 
   /** Why nothing may be held, if charges failed before or the account must have topped up. */
-  private async doubtful(account: AccountId, { needsTopUp }: Work): Promise<Failure | null> {
+  private async doubtful(account: AccountId, { needsTopUp }: Wanted): Promise<Failure | null> {
     const { charges, ledger } = this.parts
     if (charges.isFailing && !(await charges.recovers())) return NOT_CHARGEABLE
     if (needsTopUp === undefined || ((await ledger.balance(account))?.toppedUp ?? ZERO) > 0) return null

@@ -1,7 +1,6 @@
 import type { PriceStore } from '../core/catalog/prices'
 import type { Failure } from '../core/failure'
 import type { Result } from '../core/result'
-import { limitFailure } from './auth/authenticate'
 import type { Outcome, PaidCall } from './call'
 import { HUNG_UP } from './call-upstream'
 import type { Allowance } from './decisions'
@@ -27,7 +26,7 @@ export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: P
   if (takesSlot) trace?.step('admit')
   const beginning = deps.decisions.begin(authenticated, takesSlot)
   const begun = beginning instanceof Promise ? await beginning : beginning
-  if (!begun.ok) return refused(limitFailure(begun.error, authenticated.caller), begun.error.readings)
+  if (!begun.ok) return begun.error
   const allowance = begun.value
   let sale: Sale | null = null
   try {

@@ -1,7 +1,6 @@
 import type { ModelOperationName } from '../../core/catalog/operation'
 import type { Clock } from '../../core/clock'
 import type { Failure } from '../../core/failure'
-import type { Subject } from '../../core/limits/limiter'
 import type { Model } from '../../core/models/model'
 import type { ModelCatalog } from '../../core/models/model-catalog'
 import type { Money } from '../../core/money'
@@ -10,6 +9,7 @@ import type { ChargeLine } from '../../core/usage/call-record'
 import type { AuthenticatedCall } from '../call'
 import type { Decisions } from '../decisions'
 import type { StreamDeps } from '../stream'
+import type { Load } from '../work'
 import type { InputTokens } from './input-tokens'
 import type { ItemMemory } from './item-memory'
 import type { ModelBackend } from './model-backend'
@@ -58,9 +58,5 @@ export interface ValidatedCall {
   readonly maxCost: Money
   /** The charge line of the whole call, if its model is not charged by tokens. */
   readonly unitLine: ChargeLine | null
-  /** The tokens to reserve in the windows of `subjects`. */
-  readonly reserved: number
-  readonly subjects: readonly Subject[]
-  /** The window of its model's family, one of `subjects`, which counts its own requests (spec 8). */
-  readonly family: Subject | null
+  readonly load: Load
 }

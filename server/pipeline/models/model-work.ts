@@ -39,11 +39,11 @@ class ModelWork implements Work {
   private startedAt = 0
 
   constructor(deps: ModelDeps, validated: ValidatedCall) {
-    const { model, maxCost, reserved, subjects, family } = validated
+    const { model, maxCost, load } = validated
     this.deps = deps
     this.validated = validated
     this.quote = { maxCost, version: model.priceVersion, fixed: false }
-    this.load = { subjects, window: family, tokens: reserved, upstreams: model.upstreams }
+    this.load = load
   }
 
   get operation() {

@@ -6,10 +6,10 @@ import { isUnitPrice, pricedUnits, tokenPriceOf, type UnitsAsked } from '../../c
 import { type Money, ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import type { ChargeLine } from '../../core/usage/call-record'
-import { windowOf } from '../auth/authenticate'
-import { countedOn, type KnownCaller } from '../call'
+import type { KnownCaller } from '../call'
 import { unknownItem } from './item-references'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
+import { modelLoad } from './model-load'
 import { removedBetas } from './wires/anthropic/betas'
 import { boundsOf, type ModelRequest, type TokenBounds, unpricedMember, withoutOffTools } from './wires/model-request'
 import { type ModelWire, serves, type WirePath } from './wires/model-wire'
@@ -28,8 +28,8 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   const bounded = boundedCall(deps, wire, request, model)
   if (!bounded.ok) return bounded
   const { cap, bounds, maxCost, unitLine, defaults } = bounded.value
-  const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
-  const subjects = family ? [...authenticated.subjects, family] : authenticated.subjects
+  const load = modelLoad(authenticated, model)
+  const { subjects } = load
   const output = reservedOutput(request, model, bounds, subjects)
   const tooMany = exceedsMinute(bounds.input.likely, output, subjects)
   if (tooMany) return err(tooMany)
@@ -42,9 +42,7 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
     bounds,
     maxCost,
     unitLine,
-    subjects,
-    family,
-    reserved: bounds.input.likely + output,
+    load: { ...load, tokens: bounds.input.likely + output },
   })
 }
 
