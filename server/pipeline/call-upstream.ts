@@ -97,7 +97,9 @@ function isHangUp(stop: AbortSignal | null): boolean {
  * provider ignores its signal, and a provider that throws has failed.
  */
 export function callUpstream<I>(provider: Provider<I>, input: I, origin: CallOrigin, bounds: Bounds): Promise<Answer> {
-  return new Promise((resolve) => new UpstreamCall(provider, origin, bounds, resolve).start(input))
+  const call = new UpstreamCall(provider, origin, bounds)
+  call.start(input)
+  return call.answer
 }
 
 /** One call of a provider, until its answer, its failure, its deadline or its caller ends it. */
@@ -105,18 +107,21 @@ class UpstreamCall<I> {
   private readonly provider: Provider<I>
   private readonly origin: CallOrigin
   private readonly bounds: Bounds
-  private readonly resolve: (answer: Answer) => void
+  private readonly ended = Promise.withResolvers<Answer>()
   private readonly abort = new AbortController()
   private readonly startedAt = performance.now()
   private readonly timer: ReturnType<typeof setTimeout>
   private isOver = false
 
-  constructor(provider: Provider<I>, origin: CallOrigin, bounds: Bounds, resolve: (answer: Answer) => void) {
+  constructor(provider: Provider<I>, origin: CallOrigin, bounds: Bounds) {
     this.provider = provider
     this.origin = origin
     this.bounds = bounds
-    this.resolve = resolve
     this.timer = setTimeout(stopInTime, bounds.timeoutMs, this)
+  }
+
+  get answer(): Promise<Answer> {
+    return this.ended.promise
   }
 
   start(input: I): void {
@@ -152,7 +157,7 @@ class UpstreamCall<I> {
     this.report(bounded)
     // An answer from a cache or inside the gateway costs the operator nothing.
     const isFree = bounded.ok && (bounded.value.ageSeconds !== undefined || this.provider.isLocal)
-    this.resolve(isFree ? ok({ ...bounded.value, cost: ZERO }) : bounded)
+    this.ended.resolve(isFree ? ok({ ...bounded.value, cost: ZERO }) : bounded)
   }
 
   /** Answers from a cache, and refusals of the gateway's own, are no requests. */

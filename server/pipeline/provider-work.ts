@@ -24,45 +24,33 @@ export function providerWork<I>(deps: ProviderDeps, sale: ProviderSale<I>): Work
 }
 
 class ProviderWork<I> implements Work {
+  readonly operation: Work['operation']
+  readonly effect: Work['effect']
   readonly streams = false
+  readonly timeoutMs: number
+  readonly credit: CreditUse
+  readonly quote: UnitQuote
+  readonly headers: AnswerHeaders
+  readonly fingerprint: () => string
   private readonly deps: ProviderDeps
-  private readonly sale: ProviderSale<I>
+  private readonly provider: Provider<I>
+  private readonly input: I
 
-  constructor(deps: ProviderDeps, sale: ProviderSale<I>) {
+  constructor(deps: ProviderDeps, { operation, provider, input, quote, headers, fingerprint }: ProviderSale<I>) {
+    this.operation = operation.name
+    this.effect = operation.effect ?? 'read'
+    this.timeoutMs = operation.timeoutMs
+    this.credit = creditUse(provider.onCredit)
+    this.quote = quote
+    this.headers = headers
+    this.fingerprint = fingerprint
     this.deps = deps
-    this.sale = sale
-  }
-
-  get operation() {
-    return this.sale.operation.name
-  }
-
-  get effect() {
-    return this.sale.operation.effect ?? 'read'
-  }
-
-  get timeoutMs() {
-    return this.sale.operation.timeoutMs
-  }
-
-  get credit() {
-    return creditUse(this.sale.provider.onCredit)
-  }
-
-  get quote() {
-    return this.sale.quote
-  }
-
-  get headers() {
-    return this.sale.headers
-  }
-
-  get fingerprint() {
-    return this.sale.fingerprint
+    this.provider = provider
+    this.input = input
   }
 
   run(open: OpenCall): Promise<WorkResult> {
-    const { provider, input } = this.sale
+    const { provider, input } = this
     const { isCredit, hangUp, timeoutMs, authenticated } = open
     const source = (isCredit && provider.onCredit) || provider
     // A remote provider is not aborted when the caller hangs up.
@@ -85,7 +73,7 @@ class ProviderWork<I> implements Work {
     const { body, units = 1, ageSeconds, provider, cost: upstreamCost } = answer.value
     const asked = ageSeconds === undefined ? provider : 'cache'
     if (asked !== undefined) open.asked(asked)
-    const charge = { charged: this.sale.quote.charge(units), upstreamCost }
+    const charge = { charged: this.quote.charge(units), upstreamCost }
     return ageSeconds === undefined ? { kind: 'answer', body, charge } : { kind: 'answer', body, charge, ageSeconds }
   }
 }

@@ -8,7 +8,7 @@ import type { Quote } from '../call'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { accountOf } from '../record-call'
 import { settledStream } from '../stream'
-import type { Load, OpenCall, Work, WorkResult } from '../work'
+import type { CreditUse, Load, OpenCall, Work, WorkResult } from '../work'
 import { rememberItems, responseOfBody } from './item-references'
 import type { BackendAnswer, BackendCall } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
@@ -29,42 +29,31 @@ export function modelWork(deps: ModelDeps, call: ModelCall): Result<Work, Failur
 }
 
 class ModelWork implements Work {
+  readonly operation: Work['operation']
+  readonly model: string
+  readonly quote: Quote
   readonly effect = 'read'
+  readonly streams: boolean
   // Model upstreams have their own deadlines.
   readonly timeoutMs = Number.POSITIVE_INFINITY
-  readonly quote: Quote
+  readonly credit: CreditUse
+  readonly needsTopUp: string | undefined
   readonly load: Load
   private readonly deps: ModelDeps
   private readonly validated: ValidatedCall
   private startedAt = 0
 
   constructor(deps: ModelDeps, validated: ValidatedCall) {
-    const { model, maxCost, load } = validated
+    const { call, request, model, maxCost, load } = validated
+    this.operation = call.operation
+    this.model = model.id
+    this.quote = { maxCost, version: model.priceVersion, fixed: false }
+    this.streams = request.stream
+    this.credit = !model.rechargeRequired || deps.creditBuysPaid ? 'all' : 'nothing'
+    this.needsTopUp = model.rechargeRequired ? model.id : undefined
+    this.load = load
     this.deps = deps
     this.validated = validated
-    this.quote = { maxCost, version: model.priceVersion, fixed: false }
-    this.load = load
-  }
-
-  get operation() {
-    return this.validated.call.operation
-  }
-
-  get model() {
-    return this.validated.model.id
-  }
-
-  get streams() {
-    return this.validated.request.stream
-  }
-
-  get credit() {
-    return !this.validated.model.rechargeRequired || this.deps.creditBuysPaid ? 'all' : 'nothing'
-  }
-
-  get needsTopUp() {
-    const { id, rechargeRequired } = this.validated.model
-    return rechargeRequired ? id : undefined
   }
 
   fingerprint(): string {
