@@ -93,8 +93,8 @@ function isHangUp(stop: AbortSignal | null): boolean {
 }
 
 /**
- * Calls a provider and reports the request. Always resolves to an answer or a failure: the timeout or a hang-up ends the call even if the
- * provider ignores its signal, and a provider that throws has failed.
+ * Calls a provider and reports the request. Resolves to an answer or a failure: the timeout or a hang-up ends the call even if the provider
+ * ignores its signal, and a provider that throws has failed. Rejects only for a fault of ours.
  */
 export function callUpstream<I>(provider: Provider<I>, input: I, origin: CallOrigin, bounds: Bounds): Promise<Answer> {
   const call = new UpstreamCall(provider, origin, bounds)
@@ -153,11 +153,16 @@ class UpstreamCall<I> {
     this.isOver = true
     clearTimeout(this.timer)
     this.bounds.stop?.removeEventListener('abort', this)
-    const bounded = answer.ok && isTooLarge(answer.value.body) ? err(TOO_LARGE) : answer
-    this.report(bounded)
-    // An answer from a cache or inside the gateway costs the operator nothing.
-    const isFree = bounded.ok && (bounded.value.ageSeconds !== undefined || this.provider.isLocal)
-    this.ended.resolve(isFree ? ok({ ...bounded.value, cost: ZERO }) : bounded)
+    try {
+      const bounded = answer.ok && isTooLarge(answer.value.body) ? err(TOO_LARGE) : answer
+      this.report(bounded)
+      // An answer from a cache or inside the gateway costs the operator nothing.
+      const isFree = bounded.ok && (bounded.value.ageSeconds !== undefined || this.provider.isLocal)
+      this.ended.resolve(isFree ? ok({ ...bounded.value, cost: ZERO }) : bounded)
+    } catch (fault) {
+      // Else nobody would learn that the call is over.
+      this.ended.reject(fault)
+    }
   }
 
   /** Answers from a cache, and refusals of the gateway's own, are no requests. */

@@ -200,6 +200,17 @@ describe('upstream failures (spec 7, spec D2, D4)', () => {
       expect(loud.ok ? null : toFailure(loud.error).code).toBe('upstream_timeout')
     })
 
+    test('is not needed by a call whose observer throws: it ends at once', async () => {
+      const telemetry = {
+        ...NO_TELEMETRY,
+        upstreamEnded: () => {
+          throw new Error('broken observer')
+        },
+      }
+      const call = callUpstream(new FixtureProvider<null>(), null, SOMEBODY, { ...ENDS, timeoutMs: 60_000, telemetry })
+      await expect(call).rejects.toThrow('broken observer')
+    })
+
     test('aborts the provider, whose timeout is 504 upstream_timeout', async () => {
       const provider = new FixtureProvider<null>()
       provider.answer = (_, signal) =>

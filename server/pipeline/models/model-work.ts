@@ -67,7 +67,7 @@ class ModelWork implements Work {
   /** From here on only the end of this process aborts the call. */
   async run(open: OpenCall): Promise<WorkResult> {
     const { deps, validated } = this
-    const { call, request } = validated
+    const { request } = validated
     this.startedAt = deps.clock.now()
     open.asked(validated.model.upstreams[0]?.kind ?? 'none')
     const sent = backendCall(validated, open)
@@ -79,27 +79,35 @@ class ModelWork implements Work {
       open.asked(answer.kind)
       if (request.stream) return this.stream(open, answer)
       const body = await answer.bytes(MAX_ANSWER_BYTES)
-      const read = body.ok ? readAnswer(validated, answer, body.value) : null
-      answer.close(body.ok ? (read === null ? 'no answer' : 'answer') : undefined)
+      let read: ReadAnswer | null = null
+      try {
+        if (body.ok) read = readAnswer(validated, answer, body.value)
+      } finally {
+        answer.close(body.ok ? (read === null ? 'no answer' : 'answer') : undefined)
+      }
       if (!body.ok) {
         if (open.shutdown.aborted) return this.brokenOff(open, SHUTTING_DOWN)
         deps.onTrouble(answer.upstream, body.error.reason)
         return this.brokenOff(open, body.error.kind === 'timeout' ? TOO_LATE : BROKEN)
       }
-      if (read !== null) {
-        const charge = modelCharge(validated, read.seen, open.hangUp.aborted ? 'caller_hung_up' : null)
-        const headers = { 'content-type': answer.contentType }
-        if (!request.keepsItems) return { kind: 'answer', body: read.body, headers, charge }
-        const account = accountOf(call.authenticated)
-        const onCharged = async () => rememberItems(deps.items, account, request, () => responseOfBody(read.body))
-        return { kind: 'answer', body: read.body, headers, charge, onCharged }
-      }
+      if (read !== null) return this.answer(open, answer.contentType, read)
       // It costs nothing, and the next upstream may be asked.
       wasUnreadable = true
       opened = await deps.backend.open(sent, open.shutdown, answer.position + 1)
     }
     if (open.shutdown.aborted) return this.brokenOff(open, SHUTTING_DOWN)
     return { kind: 'failed', failure: wasUnreadable ? UNREADABLE : toFailure(opened.error), didNothing: true }
+  }
+
+  private answer(open: OpenCall, contentType: string, { seen, body }: ReadAnswer): WorkResult {
+    const charge = modelCharge(this.validated, seen, open.hangUp.aborted ? 'caller_hung_up' : null)
+    const answer = { kind: 'answer', body, headers: { 'content-type': contentType }, charge } as const
+    return this.validated.request.keepsItems ? { ...answer, onCharged: () => this.remember(body) } : answer
+  }
+
+  private async remember(body: Uint8Array): Promise<void> {
+    const { call, request } = this.validated
+    rememberItems(this.deps.items, accountOf(call.authenticated), request, () => responseOfBody(body))
   }
 
   private stream(open: OpenCall, answer: BackendAnswer): WorkResult {
@@ -133,12 +141,18 @@ function backendCall({ call, request, model, cap }: ValidatedCall, { authenticat
 
 const UTF8 = new TextDecoder()
 
-/** The content of an answer, and its body for the caller; null if it is no JSON object of this wire, or an error. */
+/** The content of an answer, and its body for the caller. */
+interface ReadAnswer {
+  readonly seen: MeteredOutput
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+/** Null if it is no JSON object of this wire, or an error. */
 function readAnswer(
   { request, unitLine }: ValidatedCall,
   { wire, contentType }: Pick<BackendAnswer, 'wire' | 'contentType'>,
   body: Uint8Array<ArrayBuffer>,
-): { readonly seen: MeteredOutput; readonly body: Uint8Array<ArrayBuffer> } | null {
+): ReadAnswer | null {
   if (wire.isBinary) return isSound(contentType) && body.length > 0 ? { seen: WHOLE, body } : null
   const text = UTF8.decode(body)
   const json = readableJson(text)

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
+import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/openai/chat-completions-wire'
 import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
 import { anthropic, eventStream, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
@@ -18,6 +19,7 @@ beforeAll(async () => {
   if (!one || !two) throw new Error('no doubles')
   gateway = await openModelGateway([
     { id: 'one', upstream: one, price: PRICE },
+    { id: 'narrow', upstream: { ...one, concurrency: 1 }, price: PRICE },
     { id: 'both', upstreams: [one, two], price: PRICE },
     { id: 'native', upstream: { ...one, responses: true }, price: PRICE },
     { id: 'claude', upstream: { ...one, kind: 'anthropic' }, price: PRICE },
@@ -131,6 +133,17 @@ describe('an answer that is compressed, although the request forbids it', () => 
     const refused = await gateway.chat(key, { ...hello, model: 'one' })
     expect([refused.status, await refused.text()]).toEqual([422, '{}'])
   })
+})
+
+test('a fault of ours while an answer is read gives its slot at the upstream back', async () => {
+  const { key, balance } = await gateway.funded()
+  const reading = spyOn(CHAT_COMPLETIONS, 'usageOf').mockImplementationOnce(() => {
+    throw new Error('a fault')
+  })
+  expect((await gateway.chat(key, { ...hello, model: 'narrow' })).status).toBe(500)
+  reading.mockRestore()
+  expect((await gateway.chat(key, { ...hello, model: 'narrow' })).status).toBe(200)
+  expect(await balance()).toEqual({ paid: 10_000_000 - CHARGE, held: 0 })
 })
 
 describe('an error without content', () => {
