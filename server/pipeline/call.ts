@@ -1,7 +1,7 @@
 import type { Account } from '../core/accounts/account'
 import type { AppGrant } from '../core/accounts/app-grant'
 import type { ApiMatch } from '../core/apis/api-routes'
-import type { Operation, SoldName } from '../core/catalog/operation'
+import type { Operation, Price, SoldName } from '../core/catalog/operation'
 import type { Parameters, ParameterTable } from '../core/catalog/parameters'
 import { currentPrice, type PriceStore } from '../core/catalog/prices'
 import { type Address, limitSubject } from '../core/credentials/address'
@@ -244,14 +244,27 @@ export function quoteOf<T extends ParameterTable>(
 ): UnitQuote {
   const { metering } = operation
   const price = currentPrice(prices, metering ? metering.priceName(input) : operation.name, account)
-  const maxUnits = metering ? metering.maxUnits(input) : 1
-  return {
-    maxCost: times(price.amount, maxUnits),
-    version: price.version,
-    fixed: maxUnits === 1,
-    charge(units) {
-      if (units > maxUnits) throw new Error(`an answer of ${units} units, but only ${maxUnits} were held for`)
-      return { cost: times(price.amount, units), priceVersion: price.version, units, unitPrice: price.amount }
-    },
+  return new PricedUnits(price, metering ? metering.maxUnits(input) : 1)
+}
+
+class PricedUnits implements UnitQuote {
+  readonly maxCost: Money
+  readonly version: string
+  readonly fixed: boolean
+  private readonly price: Price
+  private readonly maxUnits: number
+
+  constructor(price: Price, maxUnits: number) {
+    this.maxCost = times(price.amount, maxUnits)
+    this.version = price.version
+    this.fixed = maxUnits === 1
+    this.price = price
+    this.maxUnits = maxUnits
+  }
+
+  charge(units: number): Charged {
+    const { amount, version } = this.price
+    if (units > this.maxUnits) throw new Error(`an answer of ${units} units, but only ${this.maxUnits} were held for`)
+    return { cost: times(amount, units), priceVersion: version, units, unitPrice: amount }
   }
 }

@@ -13,7 +13,7 @@ export interface ProviderSale<I> {
   readonly input: I
   readonly quote: UnitQuote
   readonly headers: AnswerHeaders
-  readonly fingerprint: () => string
+  fingerprint(): string
 }
 
 type ProviderDeps = Pick<PipelineDeps, 'onTrouble' | 'telemetry'>
@@ -31,22 +31,27 @@ class ProviderWork<I> implements Work {
   readonly credit: CreditUse
   readonly quote: UnitQuote
   readonly headers: AnswerHeaders
-  readonly fingerprint: () => string
   private readonly deps: ProviderDeps
+  private readonly sale: Pick<ProviderSale<I>, 'fingerprint'>
   private readonly provider: Provider<I>
   private readonly input: I
 
-  constructor(deps: ProviderDeps, { operation, provider, input, quote, headers, fingerprint }: ProviderSale<I>) {
+  constructor(deps: ProviderDeps, sale: ProviderSale<I>) {
+    const { operation, provider, input, quote, headers } = sale
     this.operation = operation.name
     this.effect = operation.effect ?? 'read'
     this.timeoutMs = operation.timeoutMs
     this.credit = creditUse(provider.onCredit)
     this.quote = quote
     this.headers = headers
-    this.fingerprint = fingerprint
     this.deps = deps
+    this.sale = sale
     this.provider = provider
     this.input = input
+  }
+
+  fingerprint(): string {
+    return this.sale.fingerprint()
   }
 
   run(open: OpenCall): Promise<WorkResult> {

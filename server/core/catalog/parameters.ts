@@ -102,16 +102,9 @@ export function parseParameters<T extends ParameterTable>(
   const values: Record<string, unknown> = {}
   for (const name in table) {
     const rule: ParameterRule = table[name] as T[string] // `name` is one of its own names
-    const location = rule.in === 'header' ? 'header' : raw.body ? 'body' : 'query'
-    const input = received(rule, name, raw)
-    if (input === NOT_SENT && !rule.required) {
-      if ('default' in rule && rule.default !== undefined) values[name] = rule.default
-      continue
-    }
-    const outcome = parseOne(rule, input)
-    if (outcome === undefined) continue
-    if (outcome.ok) values[name] = outcome.value
-    else errors.push({ param: name, in: location, ...outcome.error })
+    const value = parseReceived(rule, name, raw)
+    if (value instanceof BrokenRule) errors.push({ param: name, in: locationOf(rule, raw), ...value })
+    else if (value !== undefined) values[name] = value
   }
   for (const member of raw.body ? Object.keys(raw.body) : [])
     if (!Object.hasOwn(table, member) || table[member]?.in === 'header')
@@ -136,56 +129,74 @@ function isBlank(text: string): boolean {
 
 /** The rule that one member of a JSON body breaks, or null. */
 export function brokenBodyRule(rule: ParameterRule, value: unknown): string | null {
-  const outcome = parseOne(rule, { from: 'json', value })
-  return outcome === undefined || outcome.ok ? null : outcome.error.rule
+  const parsed = parseOne(rule, value, false)
+  return parsed instanceof BrokenRule ? parsed.rule : null
 }
 
-type Refusal = Pick<ParameterError, 'code' | 'rule' | 'received'>
-type Received =
-  | { readonly from: 'nothing' }
-  | { readonly from: 'text'; readonly values: readonly string[] }
-  | { readonly from: 'json'; readonly value: unknown }
+/** Why a value is invalid. */
+class BrokenRule implements Pick<ParameterError, 'code' | 'rule' | 'received'> {
+  readonly code: ParameterError['code']
+  readonly rule: string
+  readonly received: string | null
 
-const NOT_SENT: Received = { from: 'nothing' }
+  constructor(code: ParameterError['code'], rule: string, received: string | null) {
+    this.code = code
+    this.rule = rule
+    this.received = received
+  }
+}
 
-function received(rule: ParameterRule, name: string, raw: RawInput): Received {
+function locationOf(rule: ParameterRule, raw: RawInput): ParameterError['in'] {
+  return rule.in === 'header' ? 'header' : raw.body ? 'body' : 'query'
+}
+
+/** The value of a parameter, its default if it was not sent, undefined if it has none, or the rule that it breaks. */
+function parseReceived(rule: ParameterRule, name: string, raw: RawInput): unknown {
   if (rule.in === 'header') {
     const value = raw.header(name)
-    return value === null ? NOT_SENT : { from: 'text', values: [value.trim()] }
+    return value === null ? notSent(rule) : parseText(rule, value.trim())
   }
-  if (raw.body) return Object.hasOwn(raw.body, name) ? { from: 'json', value: raw.body[name] } : NOT_SENT
+  if (raw.body) return Object.hasOwn(raw.body, name) ? parseOne(rule, raw.body[name], false) : notSent(rule)
   const values = raw.query(name)
-  return values.length === 0 ? NOT_SENT : { from: 'text', values }
+  const [value] = values
+  if (value === undefined) return notSent(rule)
+  if (rule.kind === 'list') return parseList(rule, values, '')
+  return values.length > 1
+    ? refuse('must be given once', values.map(receivedText).join(', '))
+    : parseOne(rule, value, true)
 }
 
-function parseOne(rule: ParameterRule, input: Received): Result<unknown, Refusal> | undefined {
-  const fallback = 'default' in rule ? rule.default : undefined
-  if (input.from === 'nothing') {
-    if (rule.required) return err({ code: 'missing_parameter', rule: 'is required', received: null })
-    return fallback === undefined ? undefined : ok(fallback)
-  }
-  if (rule.kind === 'list') return parseList(rule, input)
-  if (input.from === 'text' && input.values.length > 1)
-    return refuse('must be given once', input.values.map(receivedText).join(', '))
-  const value = input.from === 'text' ? input.values[0] : input.value
-  if (value === '') {
-    if (rule.kind === 'text' && rule.emptyIsDefault) return fallback === undefined ? undefined : ok(fallback)
-    return refuse('must not be empty', '')
-  }
-  const typed = input.from === 'text' ? fromText(rule, String(value)) : fromJson(rule, value)
+function parseText(rule: ParameterRule, text: string): unknown {
+  return rule.kind === 'list' ? parseList(rule, [text], '') : parseOne(rule, text, true)
+}
+
+function notSent(rule: ParameterRule): unknown {
+  return rule.required ? new BrokenRule('missing_parameter', 'is required', null) : defaultOf(rule)
+}
+
+function defaultOf(rule: ParameterRule): unknown {
+  return 'default' in rule ? rule.default : undefined
+}
+
+/** `isText`: it came as text, not as JSON. */
+function parseOne(rule: ParameterRule, value: unknown, isText: boolean): unknown {
+  if (rule.kind === 'list') return parseList(rule, Array.isArray(value) ? value : [value], value)
+  if (value === '')
+    return rule.kind === 'text' && rule.emptyIsDefault ? defaultOf(rule) : refuse('must not be empty', '')
+  const typed = isText ? fromText(rule, String(value)) : fromJson(rule, value)
   if (typed === undefined) return refuse(describeRule(rule), receivedText(value))
   const broken = brokenRule(rule, typed)
-  return broken === null ? ok(canonical(rule, typed)) : refuse(broken, receivedText(value))
+  return broken === null ? canonical(rule, typed) : refuse(broken, receivedText(value))
 }
 
-function parseList(rule: ListRule, input: Exclude<Received, { from: 'nothing' }>): Result<readonly string[], Refusal> {
-  const list = input.from === 'text' ? input.values : Array.isArray(input.value) ? input.value : [input.value]
+/** `shown`: the value that the refusal of an invalid entry repeats. */
+function parseList(rule: ListRule, list: readonly unknown[], shown: unknown): readonly string[] | BrokenRule {
   const strings = list.filter((entry): entry is string => typeof entry === 'string' && !isBlank(entry))
   if (strings.length !== list.length || strings.some(({ length }) => length > rule.maxLength))
-    return refuse(describeRule(rule), receivedText(input.from === 'json' ? input.value : ''))
+    return refuse(describeRule(rule), receivedText(shown))
   if (strings.length > rule.maxEntries) return refuse(describeRule(rule), `${strings.length} entries`)
   const broken = rule.check?.(strings) ?? null
-  return broken === null ? ok(strings) : refuse(broken, receivedText(strings.length === 1 ? strings[0] : strings))
+  return broken === null ? strings : refuse(broken, receivedText(strings.length === 1 ? strings[0] : strings))
 }
 
 function fromText(rule: ParameterRule, text: string): string | number | boolean | undefined {
@@ -257,14 +268,20 @@ export function describeRule(rule: ParameterRule): string {
   }
 }
 
-function refuse(rule: string, value: string): { readonly ok: false; readonly error: Refusal } {
-  return err({ code: 'invalid_parameter', rule, received: value })
+function refuse(rule: string, value: string): BrokenRule {
+  return new BrokenRule('invalid_parameter', rule, value)
 }
 
 function codePoints(text: string): number {
   let length = 0
-  for (const _ of text) length++
+  for (let at = 0; at < text.length; at++) if (!isSecondHalf(text, at)) length++
   return length
+}
+
+/** Whether a character is the second half of a surrogate pair. */
+function isSecondHalf(text: string, at: number): boolean {
+  if ((text.charCodeAt(at) & 0xfc00) !== 0xdc00 || at === 0) return false
+  return (text.charCodeAt(at - 1) & 0xfc00) === 0xd800
 }
 
 const MAX_SHOWN = 100

@@ -33,10 +33,17 @@ export function operatorPrice(
   account: AccountId | null,
   since = 0,
 ): Price | null {
-  for (const scope of account ? [account, null] : [null]) {
-    const override = store.newest(operation, scope)
-    if (override && override.amount !== null && override.at >= since)
-      return { amount: override.amount, version: override.id }
-  }
-  return null
+  const own = account && setPrice(store, operation, account, since)
+  return own ?? setPrice(store, operation, null, since)
+}
+
+function setPrice(
+  store: Pick<PriceStore, 'newest'>,
+  operation: PriceName,
+  scope: AccountId | null,
+  since: number,
+): Price | null {
+  const override = store.newest(operation, scope)
+  if (!override || override.amount === null || override.at < since) return null
+  return { amount: override.amount, version: override.id }
 }

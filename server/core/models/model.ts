@@ -130,8 +130,13 @@ export function isTranslated(upstream: Pick<ModelUpstream, 'speaksResponses'>, r
 }
 
 /** The APIs that a model can be called on, in a fixed order. */
-export function routesOf({ purpose, upstreams }: Pick<Model, 'purpose' | 'upstreams'>): ModelRoute[] {
-  return MODEL_ROUTES.filter(
-    (route) => (PURPOSES[route] ?? 'text') === purpose && upstreams.some((upstream) => servesRoute(upstream, route)),
-  )
+export function routesOf(model: Pick<Model, 'purpose' | 'upstreams'>): ModelRoute[] {
+  return MODEL_ROUTES.filter((route) => isOnRoute(model, route))
+}
+
+/** Whether a model can be called on this API. */
+export function isOnRoute({ purpose, upstreams }: Pick<Model, 'purpose' | 'upstreams'>, route: ModelRoute): boolean {
+  if ((PURPOSES[route] ?? 'text') !== purpose) return false
+  for (const upstream of upstreams) if (servesRoute(upstream, route)) return true
+  return false
 }

@@ -138,7 +138,10 @@ export class EndpointTable {
 
   private entryOf(path: string): Entry | undefined {
     if (!isGated(path)) return undefined
-    return this.gated.get(path) ?? this.patterns.find(({ pattern }) => pattern.test(path))
+    const fixed = this.gated.get(path)
+    if (fixed) return fixed
+    for (const entry of this.patterns) if (entry.pattern.test(path)) return entry
+    return undefined
   }
 
   /** The route of a gated path; null if it is not gated. */

@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../../core/failure'
 import type { Subject } from '../../core/limits/limiter'
-import { type Model, type ModelRoute, routesOf } from '../../core/models/model'
+import { isOnRoute, type Model, type ModelRoute, routesOf } from '../../core/models/model'
 import { costOfLines, maxTokenCost } from '../../core/models/token-price'
 import { isUnitPrice, pricedUnits, tokenPriceOf, type UnitsAsked } from '../../core/models/unit-price'
 import { type Money, ZERO } from '../../core/money'
@@ -74,6 +74,7 @@ export function estimateModelCall(
 
 const NO_TOKENS: TokenBounds = { input: { max: 0, likely: 0 }, output: 0 }
 const NO_TOKEN_CALL = { cap: 0, bounds: NO_TOKENS }
+const NO_DEFAULTS = {}
 
 function boundedCall(
   deps: Pick<ModelDeps, 'defaultCap'>,
@@ -100,7 +101,7 @@ function boundedCall(
     cap,
     bounds,
     unitLine: null,
-    defaults: {},
+    defaults: NO_DEFAULTS,
     maxCost: maxTokenCost(tokenPriceOf(model), {
       input: bounds.input.max,
       output: bounds.output,
@@ -130,12 +131,16 @@ function unitCall(asked: UnitsAsked, { id, price }: Model): Result<BoundedCall, 
 /** The failure for the first setting that no upstream of the model accepts; null if there is none. */
 function untranslatable(wire: ModelWire, request: ModelRequest, model: Model): Failure | null {
   const param = request.chat?.beyond ?? null
-  if (param === null || model.upstreams.some((upstream) => serves(upstream, wire, request))) return null
+  if (param === null || isServed(wire, request, model)) return null
   return failure(
     'unsupported_parameter',
     `${param} is not available for ${model.id}: its upstream supports chat completions only, which have no such parameter. Remove it and send the request again.`,
     { param },
   )
+}
+
+function isServed(wire: ModelWire, request: ModelRequest, { upstreams }: Model): boolean {
+  return upstreams.some((upstream) => serves(upstream, wire, request))
 }
 
 /** The model with this id, if the caller may call it on this route. */
@@ -157,8 +162,8 @@ export function soldModel(
 
 /** The model, if it is available on this route. */
 function onRoute(model: Model, route: ModelRoute): Result<Model, Failure> {
+  if (isOnRoute(model, route)) return ok(model)
   const routes = routesOf(model)
-  if (routes.includes(route)) return ok(model)
   return err(
     failure('model_route_not_supported', `${model.id} is not available on this route. Use ${routes.join(', ')}.`, {
       param: 'model',
@@ -204,7 +209,9 @@ function reservedOutput(
 }
 
 function minuteOf(subjects: readonly Subject[]): number {
-  return Math.min(...subjects.map(({ limits }) => limits.tpm))
+  let least = Number.POSITIVE_INFINITY
+  for (const { limits } of subjects) least = Math.min(least, limits.tpm)
+  return least
 }
 
 /** A call that no minute has room for fails as invalid, since a 429 would invite retries that can never succeed (spec D8). */

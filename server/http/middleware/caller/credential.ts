@@ -59,7 +59,12 @@ export function hasTwoKeys(headers: Headers, others: readonly string[]): boolean
   return new Set([bearer, ...others].filter(looksLikeSecret)).size > 1
 }
 
+const BEARER = 'Bearer '
+const SPACE = ' '
+
 function bearerOf(authorization: string): string {
+  const usual = authorization.startsWith(BEARER) ? authorization.slice(BEARER.length) : ''
+  if (usual !== '' && !usual.startsWith(SPACE) && !usual.endsWith(SPACE)) return usual
   return /^bearer +(.*\S) *$/i.exec(authorization)?.[1] ?? ''
 }
 

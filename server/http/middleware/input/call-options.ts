@@ -39,11 +39,21 @@ export const CALL_OPTIONS = {
 const NO_OPTIONS: Result<CallOptions, never> = ok({ maxPrice: null, quote: false, idempotencyKey: null })
 const NAMES = Object.keys(CALL_OPTIONS)
 
-/** Reads the options from the headers of a priced call, or lists everything wrong with them. */
-export function readCallOptions(request: {
+interface HeaderSource {
   header(name: string): string | null
-}): Result<CallOptions, readonly ParameterError[]> {
-  if (NAMES.every((name) => request.header(name) === null)) return NO_OPTIONS
+}
+
+/** Reads the options from the headers of a priced call, or lists everything wrong with them. */
+export function readCallOptions(request: HeaderSource): Result<CallOptions, readonly ParameterError[]> {
+  return hasOptions(request) ? parseOptions(request) : NO_OPTIONS
+}
+
+function hasOptions(request: HeaderSource): boolean {
+  for (const name of NAMES) if (request.header(name) !== null) return true
+  return false
+}
+
+function parseOptions(request: HeaderSource): Result<CallOptions, readonly ParameterError[]> {
   const read = parseParameters(CALL_OPTIONS, { query: () => [], header: (name) => request.header(name) })
   if (!read.ok) return read
   const maxPrice = read.value['x-max-price-usd']

@@ -91,7 +91,11 @@ export class Intake {
 
   private watch(arriving: Arriving): void {
     this.arriving.add(arriving)
-    this.timer ??= setInterval(() => {
+    if (!this.timer) this.checkAgainAndAgain()
+  }
+
+  private checkAgainAndAgain(): void {
+    this.timer = setInterval(() => {
       this.checking ??= this.checkPaces().finally(() => {
         this.checking = null
       })

@@ -19,13 +19,17 @@ function readQuery(search: string): Map<string, string[]> {
   for (let start = 1, end = 0; start <= search.length; start = end + 1) {
     const next = search.indexOf('&', start)
     end = next < 0 ? search.length : next
-    // Cut out first: to look for its `=` in the whole query would take quadratic time where none has one.
-    const pair = search.slice(start, end)
-    const at = pair.indexOf('=')
-    if (pair !== '')
-      add(values, unescaped(at < 0 ? pair : pair.slice(0, at)), unescaped(at < 0 ? '' : pair.slice(at + 1)))
+    const at = nameEnd(search, start, end)
+    if (end > start) add(values, unescaped(search.slice(start, at)), unescaped(search.slice(at + 1, end)))
   }
   return values
+}
+
+/** The index of the first `=` of a pair, or its end. To search the whole query for it would take quadratic time where none has one. */
+function nameEnd(search: string, start: number, end: number): number {
+  let at = start
+  while (at < end && search.charCodeAt(at) !== 0x3d) at++
+  return at
 }
 
 function unescaped(text: string): string {

@@ -137,7 +137,7 @@ export class Reply {
       headers.set('x-accel-buffering', 'no')
       return new Response(outcome.body, { status, headers })
     }
-    this.ended({ status })
+    ended(this.deps, this.verdict, { operation: operationOf(this.verdict.incoming.route), status, code: null })
     headers.set('content-type', 'application/json')
     headers.set('x-cost-micros-usd', `${outcome.cost}`)
     if (outcome.receipt) setAll(headers, outcome.receipt.headers)
@@ -244,7 +244,10 @@ export function limitHeaders(readings: Readings): Record<string, string> {
 
 /** Makes Bun send a body together with the headers: the body itself, or a direct stream, which has no length. */
 function corked(body: string | Uint8Array<ArrayBuffer>): string | Uint8Array<ArrayBuffer> | ReadableStream {
-  if (body.length < CORKED_BYTES) return body
+  return body.length < CORKED_BYTES ? body : directStream(body)
+}
+
+function directStream(body: string | Uint8Array<ArrayBuffer>): ReadableStream {
   // A stream source of Bun that the DOM types do not include.
   const direct = {
     type: 'direct',

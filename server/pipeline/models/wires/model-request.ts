@@ -157,7 +157,7 @@ export function missingMember(param: string): { readonly ok: false; readonly err
 
 /** The failure for the first property that neither the token price covers nor the model's entry allows; null if there is none. */
 export function unpricedMember(request: ModelRequest, model: Model): Failure | null {
-  const param = request.uncovered.find((member) => !model.extraMembers.includes(member))
+  const param = firstNotIn(request.uncovered, model.extraMembers)
   if (param === undefined) return null
   const cure = MEMBER_PATH.test(param)
     ? `, or ask the operator to allow it with extra_members: ["${param}"] in the model's entry`
@@ -167,6 +167,11 @@ export function unpricedMember(request: ModelRequest, model: Model): Failure | n
     `${param} is not available for ${model.id}: its price${isUnitPrice(model.price) ? '' : ' per token'} does not include it. Remove it and send the request again${cure}.`,
     { param },
   )
+}
+
+function firstNotIn(members: readonly string[], allowed: readonly string[]): string | undefined {
+  for (const member of members) if (!allowed.includes(member)) return member
+  return undefined
 }
 
 /** The request as it is sent: without tools that are switched off, unless the model's entry names them. */

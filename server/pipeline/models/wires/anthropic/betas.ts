@@ -43,6 +43,12 @@ export function passedBetas(header: string | undefined, more: readonly string[])
 
 /** The caller's betas that are not forwarded, in a form that fits a response header. */
 export function removedBetas(header: string | undefined, more: readonly string[]): readonly string[] {
+  return header === undefined ? NONE : removedIn(header, more)
+}
+
+const NONE: readonly string[] = []
+
+function removedIn(header: string, more: readonly string[]): readonly string[] {
   return namesIn(header)
     .filter((name) => !BILLED_AS_TOKENS.has(name) && !more.includes(name))
     .slice(0, MAX_LISTED)
