@@ -257,8 +257,7 @@ class ApiWork implements Work {
     const body = answer.body as Uint8Array<ArrayBuffer>
     const served = { kind: 'answer', body, status, headers, charge: { charged, overrun, upstreamCost } } as const
     const result: WorkResult = ageSeconds === null ? served : { ...served, ageSeconds }
-    if (overrun <= 0) return result
-    return closed(deps, operation, accountOf(authenticated)).then(() => result)
+    return overrun <= 0 ? result : closed(deps, operation, accountOf(authenticated), result)
   }
 }
 
@@ -274,9 +273,14 @@ function readPriced({ price }: ApiOperation, read: ReadAnswer) {
   return price.mode === 'fixed' ? null : readFigure(price.figure, read)
 }
 
-/** Closes an operation to the account whose call it claimed too much for. Durable before the call is charged. */
-async function closed(deps: ApiDeps, operation: ApiOperation, account: AccountId | null): Promise<void> {
-  if (account === null) return
+/** Closes an operation to the account whose call it claimed too much for, and returns its result. Durable before the call is charged. */
+async function closed(
+  deps: ApiDeps,
+  operation: ApiOperation,
+  account: AccountId | null,
+  result: WorkResult,
+): Promise<WorkResult> {
+  if (account === null) return result
   try {
     const { toAll } = await deps.closings.close(operation, account, deps.clock.now())
     if (toAll) deps.onOverruns(operation)
@@ -284,6 +288,7 @@ async function closed(deps: ApiDeps, operation: ApiOperation, account: AccountId
     // It is closed in this process, so the call goes on.
     deps.onTrouble(`api ${operation.name}`, `its closing could not be stored: ${reasonOf(error)}`)
   }
+  return result
 }
 
 function accountOf({ caller }: AuthenticatedCall): AccountId | null {
