@@ -25,7 +25,7 @@ import { mcpRoutes } from './http/mcp/routes'
 import type { RequestBudgets } from './http/middleware/caller/request-budgets'
 import { GatedPaths, type RequestParts } from './http/middleware/gated-paths'
 import type { PricedCalls } from './http/middleware/priced'
-import { type BunServer, pathOf } from './http/middleware/request-context'
+import type { BunServer } from './http/middleware/request-context'
 import { requestHooks } from './http/middleware/request-hooks'
 import { limitHeaders } from './http/middleware/response/reply'
 import { ownerModelRoutes } from './http/models/owner-routes'
@@ -50,7 +50,7 @@ import { backupRoutes } from './http/operator/restore/backup-routes'
 import { operatorRoutes } from './http/operator/routes'
 import { operatorWebhookRoutes } from './http/operator/webhook-routes'
 import { tryRoutes } from './http/playground/routes'
-import { isGated, isProbe } from './http/routing/endpoint'
+import { isGatedUrl, isProbe } from './http/routing/endpoint'
 import { EndpointTable, type MountedRoute } from './http/routing/endpoint-table'
 import { type MediaFiles, mediaRoutes } from './http/search/media-routes'
 import { dataRoutes } from './http/search/routes'
@@ -152,7 +152,7 @@ export function app(parts: AppParts) {
   const endpoints = new EndpointTable(importedRouteTable(parts.apis, parts.upToFrom, parts.apiCalls))
   const gated = new GatedPaths(parts, endpoints)
   const handle = (request: Request): Promise<Response> =>
-    isGated(pathOf(request.url)) ? gated.answer(request, web.server as BunServer) : web.handle(request)
+    isGatedUrl(request.url) ? gated.answer(request, web.server as BunServer) : web.handle(request)
   const web = routesOf(parts, endpoints, handle)
   const { routes } = web
   return {

@@ -7,12 +7,15 @@ import { type BunServer, type ContextDeps, type GatedContext, RequestContext } f
 import { idHeaders } from './request-ids'
 import { failureOf, failureResponse, type OnFault } from './response/failures'
 import { limitHeaders, type Reply } from './response/reply'
+import { securedResponse } from './secured-by'
 
 export interface RequestParts {
   readonly contexts: ContextDeps
   readonly gate: Gate
   readonly isDraining: () => boolean
   readonly onFault: OnFault
+  /** Public origin. */
+  readonly baseUrl: string
 }
 
 /**
@@ -30,9 +33,10 @@ export class GatedPaths {
 
   /** Never rejects. */
   async answer(request: Request, server: BunServer): Promise<Response> {
-    const { contexts, gate, isDraining, onFault } = this.parts
+    const { contexts, gate, isDraining, onFault, baseUrl } = this.parts
     const context = new RequestContext(request, server, contexts)
-    const { method } = request
+    const { method, url } = request
+    let response: Response
     try {
       const problem = requestProblem(context, isDraining)
       const matched = problem
@@ -40,14 +44,15 @@ export class GatedPaths {
         : this.endpoints.match(method, context.path)
       const opening = gate.open(context, matched.route)
       const reply = opening instanceof Promise ? await opening : opening
-      if (reply.refusal) return reply.refuse(reply.refusal)
       const call = new Call(context as GatedContext, matched)
-      const running = call.run()
-      const answer = call.answered(reply, running instanceof Promise ? await running : running)
-      return method === 'HEAD' ? await withoutBody(answer) : answer
+      const running = reply.refusal ? reply.refuse(reply.refusal) : call.run()
+      const returned = running instanceof Promise ? await running : running
+      response = returned instanceof Response ? returned : call.answered(reply, returned)
+      if (method === 'HEAD') response = await withoutBody(response)
     } catch (error) {
-      return refused(context, error, onFault)
+      response = refused(context, error, onFault)
     }
+    return securedResponse(response, url, baseUrl)
   }
 }
 
@@ -78,7 +83,6 @@ class Call {
   /** The response for what the handler returned. */
   answered(reply: Reply, returned: unknown): Response {
     if (this.matched.route.kind === 'priced') return this.sold(reply, returned as Outcome)
-    if (returned instanceof Response) return returned
     return reply.free(returned, { 'cache-control': 'no-store' }, this.settings?.status)
   }
 

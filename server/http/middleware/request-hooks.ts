@@ -7,7 +7,12 @@ import { Failed } from './response/failures'
 
 /** Runs around every request of the router. Creates its context, sets request ids on every response, and gives all failures one shape. */
 export function requestHooks(
-  { contexts, dashboard, isDraining, onFault }: Omit<RequestParts, 'gate'> & { readonly dashboard: DashboardFiles },
+  {
+    contexts,
+    dashboard,
+    isDraining,
+    onFault,
+  }: Omit<RequestParts, 'gate' | 'baseUrl'> & { readonly dashboard: DashboardFiles },
   endpoints: EndpointTable,
 ) {
   return routeGroup({ name: 'request-hooks' })

@@ -1,3 +1,4 @@
+import { isGatedUrl } from '../routing/endpoint'
 import { withOrigin } from './request-context'
 import { CompressedResponses, isCompressible } from './response/compressed-response'
 import type { UnreadAnswers } from './response/unread-answers'
@@ -13,23 +14,29 @@ const OPENED_BY_APPS: ReadonlySet<string> = new Set(['/sign-in', '/sign-up', '/c
 /** URLs that the router can parse: it looks for the path from the 11th character on. */
 const ROUTABLE = /^https?:\/\/[^/?#]{4,}\/[^#]*$/
 
-/** Normalizes the URL of each request, adds security headers to each response and compresses those that may be. */
+/**
+ * Normalizes the URL of each request, adds security headers to each response and compresses those that may be. Answers of gated paths have
+ * their security headers.
+ */
 export function securedBy(
   { baseUrl, corsOrigins }: { readonly baseUrl: string; readonly corsOrigins: ReadonlySet<string> },
   unread: UnreadAnswers,
   answer: (request: Request) => Response | Promise<Response>,
 ) {
-  const isHttps = baseUrl.startsWith('https:')
   const compressed = new CompressedResponses(unread)
   const cors = new Cors(corsOrigins)
-  return async (original: Request): Promise<Response> => {
-    const request = normalizeUrl(original)
+  const secured = async (request: Request): Promise<Response> => {
     const preflight = cors.preflight(request)
     const answered = preflight
       ? withLimits(preflight, await answer(request))
       : cors.open(request, await answer(request))
-    const response = securedResponse(answered, request.url, isHttps)
+    const response = securedResponse(answered, request.url, baseUrl)
     return isCompressible(request) ? compressed.of(request, response) : response
+  }
+  return (original: Request): Response | Promise<Response> => {
+    const request = normalizeUrl(original)
+    const isAnswered = isGatedUrl(request.url) && !request.headers.has('origin') && !isCompressible(request)
+    return isAnswered ? answer(request) : secured(request)
   }
 }
 
@@ -63,10 +70,10 @@ function onLocalhost(url: string): URL {
  * Adds the security headers of every response: no type sniffing; on https, HSTS for this host (not its subdomains, which are not
  * ours); and for pages, isolation from other sites' windows and no access to sensors.
  */
-function securedResponse(response: Response, url: string, isHttps: boolean): Response {
+export function securedResponse(response: Response, url: string, baseUrl: string): Response {
   const { headers } = response
   headers.set('x-content-type-options', 'nosniff')
-  if (isHttps) headers.set('strict-transport-security', `max-age=${YEAR_SECONDS}`)
+  if (baseUrl.startsWith('https:')) headers.set('strict-transport-security', `max-age=${YEAR_SECONDS}`)
   if (!headers.get('content-type')?.startsWith('text/html')) return response
   headers.set('permissions-policy', PERMISSIONS_POLICY)
   if (!OPENED_BY_APPS.has(new URL(url).pathname)) headers.set('cross-origin-opener-policy', 'same-origin')
@@ -75,8 +82,6 @@ function securedResponse(response: Response, url: string, isHttps: boolean): Res
 
 /** Documents that a web page of any origin may read. */
 const DOCUMENTS = /^https?:\/\/[^/]+\/(openapi\.json|\.well-known|v1\/catalog)([?/]|$)/
-/** The routes for web pages of the configured origins, with a key or an access token of their own. */
-const CALLS = /^https?:\/\/[^/]+\/(mcp|apis|v1|v1beta)([?/]|$)/
 
 /** Response headers that a page may read in addition to the safelisted ones. */
 const EXPOSED = [
@@ -91,7 +96,8 @@ const METHODS = 'GET, POST, PUT, PATCH, DELETE'
 const MAX_AGE_SECONDS = '7200'
 
 /**
- * Cross-origin access for web pages (the fetch standard's CORS). Documents are open to all pages, calls to the origins of `CORS_ORIGINS`.
+ * Cross-origin access for web pages (the fetch standard's CORS). Documents are open to all pages, calls with a key or an access token to the
+ * origins of `CORS_ORIGINS`.
  * Cookies are never accepted from another origin: `Access-Control-Allow-Credentials` is never sent.
  */
 class Cors {
@@ -106,7 +112,7 @@ class Cors {
     const { method, url, headers } = request
     if (method !== 'OPTIONS' || !headers.has('access-control-request-method')) return null
     const origin = this.allowed(request)
-    if (origin === null || !CALLS.test(url)) return null
+    if (origin === null || !isGatedUrl(url)) return null
     const wanted = headers.get('access-control-request-headers') ?? ''
     return new Response(null, {
       status: 204,
@@ -128,7 +134,7 @@ class Cors {
       headers.set('access-control-allow-origin', '*')
       return response
     }
-    if (!CALLS.test(request.url)) return response
+    if (!isGatedUrl(request.url)) return response
     headers.append('vary', 'origin')
     const origin = this.allowed(request)
     if (origin === null) return response

@@ -14,6 +14,13 @@ export function isGated(path: string): boolean {
   return GATED.test(path)
 }
 
+const GATED_URL = /^https?:\/\/[^/]+\/(apis|v1|v1beta|mcp)([/?#]|$)/
+
+/** The same of the path of a URL. */
+export function isGatedUrl(url: string): boolean {
+  return GATED_URL.test(url)
+}
+
 /** Health probes, which respond even while the server is draining. */
 export function isProbe(path: string): boolean {
   return path === '/health' || path === '/ready'
