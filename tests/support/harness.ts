@@ -20,6 +20,7 @@ import { writeMigratedDatabase } from './databases/migrated-database'
 import { QUICK_HASH } from './quick-hash'
 import { listenTo } from './servers/listen-to'
 import { TEST_THREADS } from './test-threads'
+import { until } from './until'
 
 /**
  * A clock that stands still until it is told. Starts in the middle of a minute, so that a window is not about to end. With
@@ -126,8 +127,15 @@ export const OVER_SOCKET = process.env['TEST_OVER_SOCKET'] === '1'
 
 /** Sends requests to a gateway over a socket of its own, with the Host that they name. */
 function socketOf(gateway: Awaited<ReturnType<typeof compose>>) {
-  const web = listenTo(gateway)
+  let hangUps = 0
+  const handle: typeof gateway.fetch = (request) => {
+    request.signal.addEventListener('abort', () => hangUps++)
+    return gateway.fetch(request)
+  }
+  const web = listenTo({ app: gateway.app, fetch: handle })
   return {
+    /** How many callers have hung up. */
+    hangUps: () => hangUps,
     async send(request: Request): Promise<Response> {
       const { pathname, search, host } = new URL(request.url)
       const headers = new Headers(request.headers)
@@ -255,6 +263,12 @@ export async function openHarness(options: HarnessOptions = {}) {
       const headers = new Headers(init.headers)
       headers.set('authorization', `Bearer ${typeof key === 'string' ? key : key.secret}`)
       return call(path, { ...init, headers })
+    },
+    /** Has a caller hang up, and waits until the gateway knows: over a socket that takes a while. */
+    async hangingUp(hangUp: () => unknown): Promise<void> {
+      const before = socket?.hangUps()
+      await hangUp()
+      if (socket !== null) await until(() => socket.hangUps() !== before)
     },
     /** A request over the control socket. `path`: below `/api/operator`, or `/ready`. */
     control,

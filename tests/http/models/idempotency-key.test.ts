@@ -244,7 +244,7 @@ describe('results of a model call that are not replayed', () => {
     const first = await chat('cut', { model: 'broken', stream: true })
     const reader = first.body?.getReader()
     await reader?.read()
-    await reader?.cancel()
+    await gateway.hangingUp(() => reader?.cancel())
     breaker.drop()
     await settled()
     const charged = await paid()
