@@ -28,7 +28,7 @@ export function streamed(
     close()
     return { kind: 'failed', failure: problem, didNothing: false }
   }
-  if (!isSuccess(operation.success, new ReadAnswer({ status, body: new Uint8Array(), header: () => null })))
+  if (!isSuccess(operation.success, new ReadAnswer({ status, body: new Uint8Array(), headers: new Headers() })))
     return refused(WRONG_ANSWER)
   const units = streamUnits(sold.price.price, contentType)
   if (units === null) return refused(NO_FIGURE)

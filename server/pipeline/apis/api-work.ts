@@ -9,7 +9,7 @@ import { type Failure, failure, uncharged } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import { type NoSlot, type Shares, TIMES_THE_TIER } from '../../core/limits/shares'
 import { type Money, ZERO } from '../../core/money'
-import type { OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
+import type { OutboundAnswer, OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result, reasonOf } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
@@ -22,7 +22,16 @@ import type { CreditUse, OpenCall, Work, WorkResult } from '../work'
 import type { ApiInput } from './api-input'
 import { type ApiSale, CALL_LOOP, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
-import { type AnswerDeadline, type ApiAnswer, type AskProblem, askApi, isApiFault, openApi } from './ask-api'
+import {
+  type AnswerDeadline,
+  type ApiAnswer,
+  type AskProblem,
+  askApi,
+  isApiFault,
+  isCacheable,
+  memoryOf,
+  openApi,
+} from './ask-api'
 import { askPaid, type PaidUpstreams } from './ask-paid'
 import { MAX_HOPS, type UpstreamRequest, upstreamRequest, type WrittenBody, writtenBody } from './upstream-request'
 import { type CredentialDeps, withCredentials } from './with-credentials'
@@ -132,8 +141,8 @@ class ApiWork implements Work {
         if (!answer.ok) return this.unanswered(answer.error)
         const answering = this.resultOf(open, answer.value)
         result = answering instanceof Promise ? await answering : answering
-        if (key !== null && isKept(result, answer.value))
-          deps.cache.keep(key, answer.value, ENTRY_BYTES + answer.value.memory())
+        if (key !== null && isKept(result, answer.value.answer))
+          deps.cache.keep(key, answer.value, ENTRY_BYTES + memoryOf(answer.value.answer))
       }
       return result
     } finally {
@@ -233,7 +242,7 @@ class ApiWork implements Work {
   /** Waits only where an operation has to be closed. */
   private resultOf(
     { authenticated }: OpenCall,
-    answer: ApiAnswer,
+    { answer, headers }: ApiAnswer,
     ageSeconds: number | null = null,
     paid?: Money,
   ): WorkResult | Promise<WorkResult> {
@@ -252,9 +261,7 @@ class ApiWork implements Work {
     }
     const { charged, overrun } = charge.value
     const upstreamCost = ageSeconds === null ? (paid ?? upstreamCostOf(operation, charged.cost)) : ZERO
-    const { status, headers } = answer
-    // A served answer has its own buffer.
-    const body = answer.body as Uint8Array<ArrayBuffer>
+    const { status, body } = answer
     const served = { kind: 'answer', body, status, headers, charge: { charged, overrun, upstreamCost } } as const
     const result: WorkResult = ageSeconds === null ? served : { ...served, ageSeconds }
     return overrun <= 0 ? result : closed(deps, operation, accountOf(authenticated), result)
@@ -265,8 +272,8 @@ type SendRequest<T> = (request: UpstreamRequest, limits: AnswerDeadline) => Prom
 type Asked<T> = Result<T, AskProblem> | Promise<Result<T, AskProblem>>
 
 /** An answer that claims too much is not repeated: each repeat would count as another claim. */
-function isKept(result: WorkResult, answer: ApiAnswer): boolean {
-  return result.kind === 'answer' && (result.charge.overrun ?? ZERO) <= 0 && answer.isCacheable()
+function isKept(result: WorkResult, answer: OutboundAnswer): boolean {
+  return result.kind === 'answer' && (result.charge.overrun ?? ZERO) <= 0 && isCacheable(answer)
 }
 
 function readPriced({ price }: ApiOperation, read: ReadAnswer) {

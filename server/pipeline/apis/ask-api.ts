@@ -1,6 +1,5 @@
 import type { ApiOperation } from '../../core/apis/api'
 import type { SoldOperation } from '../../core/apis/api-routes'
-import type { UpstreamAnswer } from '../../core/apis/prices/figure'
 import { returnedNames } from '../../core/apis/upstream-headers'
 import type {
   OutboundAnswer,
@@ -22,13 +21,9 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 const MAX_ERROR_BYTES = 64 * 1024
 
 /** An answer with a status that may be a success, with the headers that a caller gets. */
-export interface ApiAnswer extends UpstreamAnswer {
-  readonly contentType: string
+export interface ApiAnswer {
+  readonly answer: OutboundAnswer
   readonly headers: Readonly<Record<string, string>>
-  /** Whether the upstream lets it be kept for other callers. */
-  isCacheable(): boolean
-  /** Bytes of memory that its body and all its headers take. */
-  memory(): number
 }
 
 /** Why there is no answer to serve, with what to tell the caller. `status`: the upstream's, if it answered. */
@@ -80,41 +75,7 @@ export function validateAnswer(
   if (!isSold(answer.status, operation)) return err(notOk(answer, operation.refusedStatuses))
   if (answer.body.byteLength > 0 && !isServable(answer.contentType)) return err(unservable(answer.contentType))
   if (isBrokenJson(answer, operation.effect)) return err(BROKEN_JSON)
-  return ok(new ServedAnswer(answer, headersDown(answer, operation.headersDown)))
-}
-
-class ServedAnswer implements ApiAnswer {
-  readonly headers: Readonly<Record<string, string>>
-  private readonly answer: OutboundAnswer
-
-  constructor(answer: OutboundAnswer, headers: Readonly<Record<string, string>>) {
-    this.answer = answer
-    this.headers = headers
-  }
-
-  get status(): number {
-    return this.answer.status
-  }
-
-  get body(): Uint8Array {
-    return this.answer.body
-  }
-
-  get contentType(): string {
-    return this.answer.contentType
-  }
-
-  header(name: string): string | null {
-    return this.answer.headers.get(name)
-  }
-
-  isCacheable(): boolean {
-    return is2xx(this.answer.status) && isCacheable(this.answer.headers)
-  }
-
-  memory(): number {
-    return memoryOf(this.answer)
-  }
+  return ok({ answer, headers: headersDown(answer, operation.headersDown) })
 }
 
 /** The same for an answer that is passed on as it comes: everything is validated but its body. */
@@ -221,8 +182,9 @@ function namesDown(declared: readonly string[]): readonly string[] {
   return known
 }
 
-function isCacheable(headers: Headers): boolean {
-  if (headers.has('set-cookie') || headers.get('vary')?.includes('*')) return false
+/** Whether the upstream lets an answer be kept for other callers. */
+export function isCacheable({ status, headers }: OutboundAnswer): boolean {
+  if (!is2xx(status) || headers.has('set-cookie') || headers.get('vary')?.includes('*')) return false
   return !/no-store|private/i.test(headers.get('cache-control') ?? '')
 }
 
@@ -299,8 +261,8 @@ const ENCODER = new TextEncoder()
 /** The overhead of an entry of `headers`, as measured. */
 const HEADER_BYTES = 150
 
-/** All headers stay in memory with an answer, also those that are not passed down. */
-function memoryOf({ body, headers }: Pick<OutboundAnswer, 'body' | 'headers'>): number {
+/** The bytes of memory that an answer takes: all of its headers, also those that are not passed down. */
+export function memoryOf({ body, headers }: OutboundAnswer): number {
   let bytes = body.buffer.byteLength
   for (const [name, value] of headers) bytes += HEADER_BYTES + 2 * (name.length + value.length)
   return bytes

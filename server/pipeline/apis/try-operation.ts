@@ -4,6 +4,7 @@ import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/prices/figure
 import { apiCharge, maximumOf } from '../../core/apis/prices/price'
 import { wrongParameters } from '../../core/failure'
 import type { Money } from '../../core/money'
+import type { OutboundAnswer } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
 import type { ApiInputs } from './api-input'
 import type { ApiDeps } from './api-work'
@@ -74,7 +75,7 @@ export async function tryOperation(
     const hint = status === 401 || status === 403 ? ' Check how the API authenticates to its upstream.' : ''
     return { ...NOTHING, held, status, preview, problem: `The call failed: ${reason}.${hint}` }
   }
-  const answer = result.value
+  const { answer } = result.value
   const read = new ReadAnswer(answer)
   const isText = /json|text|xml|csv|yaml/.test(answer.contentType)
   const shown = {
@@ -101,7 +102,7 @@ export async function tryOperation(
 
 function figureOf(
   { operation: { price, answer: kind } }: SoldOperation,
-  answer: ApiAnswer,
+  answer: OutboundAnswer,
   read: ReadAnswer,
   numberOf: (parameter: string) => number,
 ) {
@@ -125,14 +126,14 @@ async function ask(
   if (sold.operation.answer === 'whole') return askApi(deps.fetch, sold, request, limits)
   const opened = await openApi(deps.fetchStream, sold, request, limits)
   if (!opened.ok) return opened
-  const { cancel, body, ...head } = opened.value
+  const { status, contentType, headers, body, cancel } = opened.value
   const beginning = await beginningOf(guardedBody(body, request.secrets, () => undefined))
   cancel()
-  return ok({ ...head, body: beginning, header: () => null, isCacheable: () => false, memory: () => 0 })
+  return ok({ answer: { url: request.url, status, contentType, headers: new Headers(), body: beginning }, headers })
 }
 
 /** The beginning of a stream until there is enough to show, or its time is over. */
-async function beginningOf(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+async function beginningOf(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let length = 0
   try {

@@ -15,7 +15,7 @@ function answer(
   return new ReadAnswer({
     status,
     body: new TextEncoder().encode(body),
-    header: (name) => headers[name] ?? null,
+    headers: { get: (name) => headers[name] ?? null },
   })
 }
 

@@ -6,7 +6,7 @@ import { type Decimal, decimalOf, parseDecimal } from './decimal'
 export interface UpstreamAnswer {
   readonly status: number
   readonly body: Uint8Array
-  header(name: string): string | null
+  readonly headers: { get(name: string): string | null }
 }
 
 /** An answer that is read as text and JSON at most once. */
@@ -38,7 +38,7 @@ export class ReadAnswer {
 export function readFigure(figure: Figure, read: ReadAnswer): Decimal | null {
   switch (figure.kind) {
     case 'header':
-      return parseDecimal(read.answer.header(figure.name)?.trim() ?? '')
+      return parseDecimal(read.answer.headers.get(figure.name)?.trim() ?? '')
     case 'characters':
       return decimalOf(charactersIn(read.text))
     case 'paid':
