@@ -158,7 +158,8 @@ class UpstreamCall<I> {
       this.report(bounded)
       // An answer from a cache or inside the gateway costs the operator nothing.
       const isFree = bounded.ok && (bounded.value.ageSeconds !== undefined || this.provider.isLocal)
-      this.ended.resolve(isFree ? ok({ ...bounded.value, cost: ZERO }) : bounded)
+      const cost = isFree ? ZERO : this.provider.cost
+      this.ended.resolve(bounded.ok && cost !== undefined ? ok({ ...bounded.value, cost }) : bounded)
     } catch (fault) {
       // Else nobody would learn that the call is over.
       this.ended.reject(fault)

@@ -4,7 +4,6 @@ import type { UpstreamFailure } from '../../server/core/providers/provider'
 import { err, ok } from '../../server/core/result'
 import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
 import { failOver } from '../../server/pipeline/search/fail-over'
-import { withCost } from '../../server/pipeline/search/with-cost'
 import { FixtureProvider } from '../support/harness'
 import { SOMEBODY } from '../support/somebody'
 
@@ -57,7 +56,7 @@ const bodyOf = async (provider = chain(), signal = never) => {
 test('an answer says what the source that gave it costs; one inside the gateway costs nothing', async () => {
   const costs = failOver(
     [
-      { provider: withCost(paid, micros(3000)), paid: true },
+      { provider: Object.assign(paid, { cost: micros(3000) }), paid: true },
       { provider: Object.assign(free, { isLocal: true as const }), paid: false },
     ],
     { timeoutMs: 1_000, creditBuysPaid: true, telemetry: NO_TELEMETRY, onTrouble: () => undefined },

@@ -13,7 +13,6 @@ import type { Provider } from '../../core/providers/provider'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import { failOver } from '../../pipeline/search/fail-over'
 import { ResponseCache } from '../../pipeline/search/response-cache'
-import { withCost } from '../../pipeline/search/with-cost'
 
 /** A search provider for both data endpoints. */
 interface Websearch {
@@ -44,7 +43,8 @@ export function openWebsearch(
   const sourceOf = <I extends object>(operation: string, timeoutMs: number, pick: (plug: Websearch) => Provider<I>) => {
     const seconds = websearch.cacheSeconds.get(operation)
     const sources = plugs.map(({ name, plug }) => {
-      const provider = withCost(pick(plug), websearch.costs.get(name))
+      const cost = websearch.costs.get(name)
+      const provider = cost === undefined ? pick(plug) : { ...pick(plug), cost }
       return { paid: PAID.has(name), provider: seconds ? cache.over(provider, operation, seconds) : provider }
     })
     return failOver(sources, { timeoutMs, creditBuysPaid: creditBuysPaidProviders, telemetry, onTrouble })

@@ -64,6 +64,8 @@ export interface Provider<I> {
    * their end and are charged.
    */
   readonly isLocal?: true
+  /** The operator's cost of an answer; absent if not known, or if each answer says its own. */
+  readonly cost?: Money
   /** It asks other providers, each of which is observed for itself. */
   readonly isChain?: true
   call(input: I, signal: AbortSignal, origin: CallOrigin): Promise<Result<ProviderAnswer, UpstreamFailure>>
