@@ -48,6 +48,7 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
       expect(await parts.store.byId('acct_none')).toBeNull()
       expect([parts.store.known(account.id), parts.store.known('acct_none')]).toEqual([account, null])
       expect(await parts.store.byUser('nobody')).toBeNull()
+      expect([parts.store.knownByUser(account.userId), parts.store.knownByUser('nobody')]).toEqual([account, null])
     })
 
     test('finds an account that was opened although the answer was lost', async () => {
@@ -89,6 +90,7 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
       expect(parts.store.known(account.id)).toEqual(changed)
       expect(await parts.store.byId(account.id)).toEqual(changed)
       expect(await parts.store.byUser(account.userId)).toEqual(changed)
+      expect(parts.store.knownByUser(account.userId)).toEqual(changed)
       const again = await parts.reopened()
       expect(await again.byId(account.id)).toEqual(changed)
       expect(await again.byUser(account.userId)).toEqual(changed)

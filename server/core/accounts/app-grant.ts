@@ -26,6 +26,8 @@ export interface AppGrantUse {
 export interface AppGrantStore {
   /** The grant that is not disconnected. */
   live(account: AccountId, clientId: string): Promise<AppGrant | null>
+  /** The same as it is in memory; null if `live` must be asked. */
+  known(account: AccountId, clientId: string): AppGrant | null
   byId(id: AppGrantId): Promise<AppGrant | null>
   /** All, newest first. */
   byAccount(account: AccountId): Promise<readonly AppGrant[]>

@@ -11,6 +11,8 @@ export interface AccountStore {
   /** The account as it is in memory; null if `byId` must be asked. */
   known(id: AccountId): Account | null
   byUser(userId: string): Promise<Account | null>
+  /** The same as it is in memory; null if `byUser` must be asked. */
+  knownByUser(userId: string): Account | null
   count(): Promise<number>
   /** Newest first, starting after `after`. */
   list(limit: number, after: AccountId | null): Promise<readonly Account[]>

@@ -8,6 +8,7 @@ import { type Failure, failure } from '../../core/failure'
 import type { LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
 import { type Limits, limitsOf, withKeyLimits } from '../../core/limits/tier'
 import { type Money, ZERO } from '../../core/money'
+import type { Result } from '../../core/result'
 import type {
   AuthenticatedCall,
   Caller,
@@ -126,12 +127,20 @@ function identify(auth: AuthDeps, incoming: IncomingCall): Identified | Promise<
     : identifyKey(auth, incoming, credential)
 }
 
-async function identifyToken(
+type TokenCredential = Extract<Credential, { kind: 'oauth_token' }>
+
+function identifyToken(
   auth: AuthDeps,
   incoming: IncomingCall,
-  credential: Extract<Credential, { kind: 'oauth_token' }>,
-): Promise<Identified> {
-  const found = await identifyApp(auth, credential, incoming)
+  credential: TokenCredential,
+): Identified | Promise<Identified> {
+  const finding = identifyApp(auth, credential, incoming)
+  return finding instanceof Promise
+    ? finding.then((found) => appHolder(auth, incoming, found))
+    : appHolder(auth, incoming, finding)
+}
+
+function appHolder(auth: AuthDeps, incoming: IncomingCall, found: Result<Identified, Failure>): Identified {
   if (!found.ok) return anonymous(auth, incoming.address, found.error)
   const { caller, subjects } = found.value
   return { ...found.value, subjects: withOverride(auth, subjects, incoming, caller) }

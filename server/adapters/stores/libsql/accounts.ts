@@ -67,6 +67,11 @@ export class LibsqlAccounts implements AccountStore {
     return this.doubts.has(id) ? null : (this.ids.get(id) ?? null)
   }
 
+  knownByUser(userId: string): Account | null {
+    const known = this.users.get(userId)
+    return known && !this.doubts.has(known.id) ? known : null
+  }
+
   async byUser(userId: string): Promise<Account | null> {
     const seen = this.users.get(userId)
     if (seen && this.doubts.has(seen.id)) await this.doubts.resolve()

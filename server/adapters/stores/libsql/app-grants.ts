@@ -20,7 +20,7 @@ const TOUCH_EVERY_MS = 30_000
 export class LibsqlAppGrants implements AppGrantStore {
   private readonly db: LibSQLDatabase
   private readonly onTrouble: (reason: string) => void
-  private readonly known = new Map<string, AppGrant>()
+  private readonly inUse = new Map<string, AppGrant>()
   private readonly used = new Map<AppGrantId, AppGrantUse & { readonly written: number }>()
   /** How often apps were disconnected. */
   private ends = 0
@@ -30,16 +30,19 @@ export class LibsqlAppGrants implements AppGrantStore {
     this.onTrouble = onTrouble
   }
 
+  known(account: AccountId, clientId: string): AppGrant | null {
+    return this.inUse.get(nameOf(account, clientId)) ?? null
+  }
+
   async live(account: AccountId, clientId: string): Promise<AppGrant | null> {
-    const name = `${account} ${clientId}`
-    const known = this.known.get(name)
+    const known = this.known(account, clientId)
     if (known) return known
     const { ends } = this
     const found = (await this.byAccount(account)).find(
       (one) => one.clientId === clientId && one.disconnectedAt === null,
     )
     // A row read before an app was disconnected may be that app.
-    if (found && ends === this.ends) this.known.set(name, found)
+    if (found && ends === this.ends) this.inUse.set(nameOf(account, clientId), found)
     return found ?? null
   }
 
@@ -84,7 +87,7 @@ export class LibsqlAppGrants implements AppGrantStore {
       this.db.insert(connections).values(grant),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
-    this.known.set(`${accountId} ${grant.clientId}`, grant)
+    this.inUse.set(nameOf(accountId, grant.clientId), grant)
   }
 
   async setLimit({ poolId }: AppGrant, limit: Money | null, audit: AuditEntry): Promise<void> {
@@ -98,8 +101,12 @@ export class LibsqlAppGrants implements AppGrantStore {
       ...audits.map((audit) => this.db.insert(auditLog).values(auditRow(audit))),
     ])
     this.ends++
-    for (const { accountId, clientId } of ended) this.known.delete(`${accountId} ${clientId}`)
+    for (const { accountId, clientId } of ended) this.inUse.delete(nameOf(accountId, clientId))
   }
+}
+
+function nameOf(account: AccountId, clientId: string): string {
+  return `${account} ${clientId}`
 }
 
 function connectionOf({ lastUsedAt: _at, lastAddress: _from, ...row }: typeof connections.$inferSelect): AppGrant {
