@@ -38,14 +38,23 @@ export interface UpstreamStream {
   /** Stored with the answer for a repeat. Only its content type and status 200 if absent. */
   readonly head?: { readonly status: number; readonly headers: AnswerHeaders }
   readonly body: ReadableStream<Uint8Array>
-  /** Checks each chunk before it is metered. Throws if the stream exceeds its bounds. */
-  readonly guard?: { check(chunk: Uint8Array): void }
+  readonly guard?: ChunkGuard
   /** The longest silence allowed within the body. */
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */
   readonly drainMs: number
   /** Frees the upstream's slot and cancels the rest of the body. May be called repeatedly. */
   close(): void
+}
+
+/** Looks at each chunk of a stream before it is metered. */
+export interface ChunkGuard {
+  /** What may pass of it. Throws if the stream must end before it. */
+  pass(chunk: Uint8Array): Uint8Array
+  /** What was held back until the end of the body. */
+  end?(): Uint8Array
+  /** Nothing more may pass: the stream is cut here. */
+  readonly isOver?: boolean
 }
 
 /** Meters a stream. */
@@ -220,16 +229,18 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
   /** Reads to the end, settles, and sends the end. */
   private async runToEnd(): Promise<void> {
     const { meter } = this.sale
+    const { guard = null } = this.source
     let isDone = false
     /** What may pass of the chunk with the stream's own end. */
     let last: Uint8Array | null = null
     try {
-      while (!isDone && last === null && this.stopped === null && !meter.isFull) {
+      while (!isDone && last === null && this.stopped === null && !meter.isFull && !guard?.isOver) {
         const reading = this.reader.readMany()
         const { value, done } = reading instanceof Promise ? await this.waitFor(reading) : reading
         this.waited()
         isDone = done
-        last = this.pass(value)
+        last = this.pass(value, guard)
+        if (done && this.stopped === null && guard?.end) this.pass([guard.end()], null)
         if (this.full !== null) await this.caughtUp(this.full)
       }
     } catch (error) {
@@ -240,7 +251,8 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
     this.isEnding = true
     const rest = last ?? this.rest()
     const { ending, isComplete, hasFailed } = meter
-    const isWhole = (isDone || last !== null) && this.stopped === null && isComplete && !hasFailed
+    const isEnd = (isDone || last !== null) && this.stopped === null && !guard?.isOver
+    const isWhole = isEnd && isComplete && !hasFailed
     if (isWhole) for (const bytes of [rest, ending]) this.given?.push(bytes)
     const problem = await this.settled(isWhole)
     // A partial event would swallow the failure event that follows it.
@@ -252,17 +264,16 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
   }
 
   /** Meters these chunks, and sends the caller what may pass. Returns what may pass of the chunk with the stream's own end, which waits. */
-  private pass(chunks: readonly Uint8Array[]): Uint8Array | null {
+  private pass(chunks: readonly Uint8Array[], guard: ChunkGuard | null): Uint8Array | null {
     const { meter } = this.sale
     for (const chunk of chunks) {
-      this.source.guard?.check(chunk)
-      const passes = meter.push(chunk)
+      const passes = meter.push(guard ? guard.pass(chunk) : chunk)
       // What arrived before the stop counts, but nobody gets it.
       if (this.stopped !== null) continue
       if (meter.isComplete && meter.ending.length > 0) return passes
       if (passes.length > 0) this.given?.push(passes)
       this.give(passes)
-      if (meter.isFull) break
+      if (meter.isFull || guard?.isOver) break
     }
     this.persistProgress()
     this.caller?.flush()

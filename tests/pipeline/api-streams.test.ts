@@ -18,12 +18,11 @@ function guarded(secrets: readonly string[], parts: readonly Uint8Array[]) {
   const guard = new SecretGuard(secrets)
   let text = ''
   for (const part of parts) {
-    const { passes, leaked } = guard.push(part)
-    text += decoder.decode(passes)
-    if (leaked) return { text, leaked }
+    text += decoder.decode(guard.pass(part))
+    if (guard.isOver) return { text, leaked: true }
   }
-  const { passes, leaked } = guard.end()
-  return { text: text + decoder.decode(passes), leaked }
+  text += decoder.decode(guard.end())
+  return { text, leaked: guard.isOver }
 }
 
 const piece = fc.string({

@@ -8,7 +8,7 @@ import { type StreamDeps, type StreamEnd, type StreamSale, settledStream } from 
 import type { Charge, OpenCall, WorkResult } from '../work'
 import { type ApiSale, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import type { ApiStream } from './ask-api'
-import { guardedBody } from './secret-guard'
+import { SecretGuard } from './secret-guard'
 import { ApiStreamMeter, type StreamUnits, streamUnits } from './stream-meter'
 
 /**
@@ -43,7 +43,8 @@ export function streamed(
     close,
     idleMs: api.timeoutMs,
     drainMs: api.timeoutMs,
-    body: guardedBody(body, secrets, onLeak),
+    body,
+    guard: new SecretGuard(secrets, onLeak),
   }
   return {
     kind: 'stream',

@@ -1,3 +1,5 @@
+import type { ChunkGuard } from '../stream'
+
 /** Secrets shorter than this would be found in any answer. */
 const MIN_SECRET_LENGTH = 4
 /** Secrets of fewer bytes are not looked for in base64 and hexadecimal: random data would contain them. */
@@ -29,30 +31,38 @@ interface Patterns {
  * Finds secrets in bytes that come in parts, also across the border of two parts: as they are, escaped as in JSON or in URLs, in
  * hexadecimal, and in base64 at any place of what was encoded. Holds back only bytes that may be the beginning of a secret.
  */
-export class SecretGuard {
+export class SecretGuard implements ChunkGuard {
+  /** A secret follows what passed, so that nothing more may. */
+  isOver = false
   private readonly patterns: Patterns | null
+  private readonly onLeak: () => void
   private pending: Uint8Array = new Uint8Array()
 
-  constructor(secrets: readonly string[]) {
+  constructor(secrets: readonly string[], onLeak: () => void = () => undefined) {
     this.patterns = patternsOf(secrets)
+    this.onLeak = onLeak
   }
 
-  /** The bytes that may pass. `leaked`: a secret follows it, so that nothing more may. */
-  push(chunk: Uint8Array): { readonly passes: Uint8Array; readonly leaked: boolean } {
+  /** What may pass of these bytes and of those that were held back. */
+  pass(chunk: Uint8Array): Uint8Array {
     return this.scan(this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk]), false)
   }
 
-  /** The same for what was held back, once no more bytes come. */
-  end(): { readonly passes: Uint8Array; readonly leaked: boolean } {
+  /** The same for what is still held back, once no more bytes come. */
+  end(): Uint8Array {
     return this.scan(this.pending, true)
   }
 
-  private scan(bytes: Uint8Array, isEnd: boolean) {
+  private scan(bytes: Uint8Array, isEnd: boolean): Uint8Array {
     this.pending = NOTHING
-    if (this.patterns === null) return { passes: bytes, leaked: false }
+    if (this.patterns === null) return bytes
     const { at, found } = firstSecret(bytes, this.patterns, isEnd)
     if (found === 'maybe') this.pending = bytes.slice(at)
-    return { passes: found === 'no' ? bytes : bytes.subarray(0, at), leaked: found === 'yes' }
+    if (found === 'yes') {
+      this.isOver = true
+      this.onLeak()
+    }
+    return found === 'no' ? bytes : bytes.subarray(0, at)
   }
 }
 
@@ -96,35 +106,6 @@ export function mayContainSecret(text: string, secrets: readonly string[]): bool
 
 /** Above it, a character takes several bytes. */
 const MAX_ASCII = 0x7f
-
-/** A stream's bytes up to a secret, where it fails. */
-export function guardedBody(
-  body: ReadableStream<Uint8Array>,
-  secrets: readonly string[],
-  onLeak: () => void,
-): ReadableStream<Uint8Array> {
-  const guard = new SecretGuard(secrets)
-  const reader = body.getReader()
-  let hasLeaked = false
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        for (;;) {
-          if (hasLeaked) throw new Error('the stream contained our own secret')
-          const { done, value } = await reader.read()
-          const { passes, leaked } = done ? guard.end() : guard.push(value)
-          hasLeaked = leaked
-          if (leaked) onLeak()
-          if (passes.length > 0) controller.enqueue(passes)
-          if (done && !leaked) controller.close()
-          if ((done && !leaked) || passes.length > 0) return
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  )
-}
 
 const COMPILED = new Map<string, Patterns>()
 /** The same by the list itself, which is one for all calls with the same credentials. */

@@ -9,7 +9,7 @@ import { err, ok, type Result } from '../../core/result'
 import type { ApiInputs } from './api-input'
 import type { ApiDeps } from './api-work'
 import { type ApiAnswer, type AskProblem, askApi, openApi } from './ask-api'
-import { guardedBody } from './secret-guard'
+import { SecretGuard } from './secret-guard'
 import { ApiStreamMeter, streamUnits } from './stream-meter'
 import { type UpstreamRequest, upstreamRequest, writtenBody } from './upstream-request'
 import { withCredentials } from './with-credentials'
@@ -127,21 +127,23 @@ async function ask(
   const opened = await openApi(deps.fetchStream, sold, request, limits)
   if (!opened.ok) return opened
   const { status, contentType, headers, body, cancel } = opened.value
-  const beginning = await beginningOf(guardedBody(body, request.secrets, () => undefined))
+  const beginning = await beginningOf(body, new SecretGuard(request.secrets))
   cancel()
   return ok({ answer: { url: request.url, status, contentType, headers: new Headers(), body: beginning }, headers })
 }
 
 /** The beginning of a stream until there is enough to show, or its time is over. */
-async function beginningOf(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+async function beginningOf(body: ReadableStream<Uint8Array>, guard: SecretGuard): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let length = 0
   try {
     for await (const chunk of body) {
-      chunks.push(chunk)
-      length += chunk.byteLength
-      if (length >= MAX_PREVIEW) break
+      const passes = guard.pass(chunk)
+      chunks.push(passes)
+      length += passes.length
+      if (length >= MAX_PREVIEW || guard.isOver) return Buffer.concat(chunks)
     }
+    chunks.push(guard.end())
   } catch {
     // It was cut: the trial shows what came.
   }

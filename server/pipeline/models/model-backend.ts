@@ -2,6 +2,7 @@ import type { AccountId } from '../../core/ids'
 import type { Model, UpstreamKind } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import type { Result } from '../../core/result'
+import type { ChunkGuard } from '../stream'
 import type { ModelRequest } from './wires/model-request'
 import type { ModelWire, UpstreamWire, WirePath } from './wires/model-wire'
 
@@ -36,8 +37,7 @@ export interface BackendAnswer {
   readonly wire: UpstreamWire
   /** Of a stream. */
   readonly body: ReadableStream<Uint8Array>
-  /** Checks each chunk before it is metered. Throws if the stream exceeds its bounds. */
-  readonly guard?: { check(chunk: Uint8Array): void }
+  readonly guard?: ChunkGuard
   /** The longest silence allowed within the body. */
   readonly idleMs: number
   /** How long it may go on after its caller hung up. */

@@ -68,8 +68,7 @@ export async function askModel(
   const read = async (answer: BackendAnswer): Promise<UpstreamFailure | null> => {
     try {
       for await (const chunk of answer.body) {
-        answer.guard?.check(chunk)
-        texts.push(meter.push(chunk))
+        texts.push(meter.push(answer.guard?.pass(chunk) ?? chunk))
       }
       texts.push(meter.close())
       return meter.isComplete && !meter.hasFailed ? null : { kind: 'error', reason: 'the stream was cut' }

@@ -305,6 +305,20 @@ describe('the upstream of a stream', () => {
     expect([text.replace('"', ''), isCut]).toEqual(['before ', true])
   })
 
+  test('that shows it and then says nothing more is cut at once', async () => {
+    const { call, upstream, spent } = await streaming({}, { auth: BEARER })
+    upstream.answers(() => parts(['before upstream-secret-1'], () => new Promise(() => undefined)))
+    expect(await received(await call())).toEqual({ text: 'before ', isCut: true })
+    expect(await spent()).toBe(0)
+  })
+
+  test('that ends in the beginning of our secret is whole', async () => {
+    const { call, upstream, spent } = await streaming({}, { auth: BEARER })
+    upstream.answers(() => parts(['before upstream-', 'secret']))
+    expect(await received(await call())).toEqual({ text: 'before upstream-secret', isCut: false })
+    expect(await spent()).toBe(10_000)
+  })
+
   test('that shows it in a header, redirects, encodes or fails is no stream', async () => {
     const { call, upstream, spent } = await streaming({}, { auth: BEARER })
     const events = { 'content-type': 'text/event-stream' }

@@ -1,3 +1,5 @@
+import type { ChunkGuard } from '../../stream'
+
 const LINE_FEED = 0x0a
 const COLON = 0x3a
 
@@ -35,7 +37,7 @@ export function streamBounds(outputTokens: number, quietMs: number): StreamBound
 }
 
 /** Checks one stream against its bounds. Comments and short lines do not count as content. */
-export class StreamGuard {
+export class StreamGuard implements ChunkGuard {
   private readonly bounds: StreamBounds
   private readonly now: () => number
   private bytes = 0
@@ -52,10 +54,10 @@ export class StreamGuard {
     this.lastContent = now()
   }
 
-  /** Throws if the stream must end with this chunk. */
-  check(chunk: Uint8Array): void {
+  pass(chunk: Uint8Array): Uint8Array {
     const problem = this.problemWith(chunk)
     if (problem !== null) throw new StreamOutOfBounds(problem)
+    return chunk
   }
 
   /** Why the stream must end with this chunk, or null. */
