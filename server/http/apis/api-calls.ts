@@ -2,12 +2,13 @@ import { isJsonBody } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { err, ok, type Result } from '../../core/result'
-import type { ApiInput, ApiInputs, FormFields, SentBody } from '../../pipeline/apis/api-input'
+import type { ApiInputs, FormFields, SentBody, SentRequest } from '../../pipeline/apis/api-input'
 import { type ApiDeps, apiWork } from '../../pipeline/apis/api-work'
 import { soldPrice } from '../../pipeline/apis/sold-price'
 import { HOPS_HEADER } from '../../pipeline/apis/upstream-request'
 import { type Outcome, refusedOutcome } from '../../pipeline/call'
-import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
+import { type PipelineDeps, type PrepareWork, runPaidCall } from '../../pipeline/paid-call'
+import type { Work } from '../../pipeline/work'
 import { readCallOptions } from '../middleware/input/call-options'
 import { withTakenBody } from '../middleware/input/json-body'
 import { queryValues } from '../middleware/input/query-values'
@@ -37,16 +38,12 @@ export class ApiCalls {
 
   /** Answers an HTTP request that was authenticated for an imported operation. */
   answer(context: GatedContext, match: ApiMatch): Outcome | Promise<Outcome> {
-    const { method, search } = context
-    const read = (body: SentBody) => {
-      const header = (name: string) => context.header(name)
-      const input = this.inputs.read(match, { query: queryValues(search), header, body })
-      return input.ok ? input : err(wrongParameters(input.error))
-    }
-    if (method === 'GET' || method === 'HEAD') return this.run(context, match, () => read(NO_BODY))
-    return this.run(context, match, async () => {
+    const { method } = context
+    if (method === 'GET' || method === 'HEAD')
+      return this.run(context, () => this.work(context, match, this.inputs.read(match, new Sent(context, NO_BODY))))
+    return this.run(context, async () => {
       const body = await sentBody(context, match)
-      return body.ok ? read(body.value) : body
+      return body.ok ? this.work(context, match, this.inputs.read(match, new Sent(context, body.value))) : body
     })
   }
 
@@ -56,37 +53,41 @@ export class ApiCalls {
     match: ApiMatch,
     values: Readonly<Record<string, unknown>>,
   ): Outcome | Promise<Outcome> {
-    return this.run(call, match, () => {
-      const read = this.inputs.readJson(match, values)
-      return read.ok ? read : err(wrongParameters(read.error))
-    })
+    return this.run(call, () => this.work(call, match, this.inputs.readJson(match, values)))
   }
 
-  private run(
-    request: ApiCallRequest,
-    match: ApiMatch,
-    read: () => Result<ApiInput, Failure> | Promise<Result<ApiInput, Failure>>,
-  ): Outcome | Promise<Outcome> {
-    const { authenticated, hangUp } = request
+  /** An upstream may be slow, so the call takes one of the caller's slots, before its body is read. */
+  private run(request: ApiCallRequest, prepare: PrepareWork): Outcome | Promise<Outcome> {
     const options = readCallOptions(request)
     if (!options.ok) return refusedOutcome(wrongParameters(options.error))
-    const workOf = (input: Result<ApiInput, Failure>) => {
-      if (!input.ok) return input
-      const { caller } = authenticated
-      const price = soldPrice(this.deps.prices, match, caller.kind === 'anonymous' ? null : caller.account.id)
-      return apiWork(
-        this.apis,
-        { match, input: input.value, price, hops: hopsIn(request.header(HOPS_HEADER)) },
-        authenticated,
-      )
-    }
-    const prepare = () => {
-      const input = read()
-      return input instanceof Promise ? input.then(workOf) : workOf(input)
-    }
-    // It may be slow, so it takes one of the caller's slots, before its body is read.
-    const call = { authenticated, options: options.value, hangUp, takesSlot: true }
-    return runPaidCall(this.deps, call, prepare)
+    const { authenticated, hangUp } = request
+    return runPaidCall(this.deps, { authenticated, options: options.value, hangUp, takesSlot: true }, prepare)
+  }
+
+  private work(request: ApiCallRequest, match: ApiMatch, input: ReturnType<ApiInputs['read']>): Result<Work, Failure> {
+    if (!input.ok) return err(wrongParameters(input.error))
+    const { authenticated } = request
+    const { caller } = authenticated
+    const price = soldPrice(this.deps.prices, match, caller.kind === 'anonymous' ? null : caller.account.id)
+    const hops = hopsIn(request.header(HOPS_HEADER))
+    return apiWork(this.apis, { match, input: input.value, price, hops }, authenticated)
+  }
+}
+
+/** What a request sends to an operation. */
+class Sent implements SentRequest {
+  readonly query: SentRequest['query']
+  readonly body: SentBody
+  private readonly context: GatedContext
+
+  constructor(context: GatedContext, body: SentBody) {
+    this.query = queryValues(context.search)
+    this.body = body
+    this.context = context
+  }
+
+  header(name: string): string | null {
+    return this.context.header(name)
   }
 }
 
