@@ -25,6 +25,8 @@ export interface TakenBody {
   giveBack(): void
 }
 
+type Taking = Result<TakenBody, Failure>
+
 /** The limits of a body, and a check that runs while it arrives. */
 export interface BodyTerms {
   readonly maxBytes: number
@@ -62,7 +64,7 @@ export class Intake {
    * Reads a body to its end. After a failure nothing of it stays in memory and the rest is discarded instead of closing the
    * connection, because a client that is still sending would not see the response. Only connections that are too slow are closed.
    */
-  async take(request: Request, owner: BodyOwner, terms: BodyTerms): Promise<Result<TakenBody, Failure>> {
+  take(request: Request, owner: BodyOwner, terms: BodyTerms): Taking | Promise<Taking> {
     const { headers } = request
     const announced = Number(headers.get('content-length') ?? 0)
     const encoding = encodingOf(headers)
@@ -76,17 +78,10 @@ export class Intake {
     // Nothing shows how much of a short body has arrived, so it counts from its beginning.
     const overfull = isShort ? share.take(announced) : share.lacks(announced)
     if (overfull) return err(noRoom(overfull, owner))
-    const body = new Arriving(terms, share, owner, this.clock)
+    const body = new Arriving(terms, share, owner, this, this.clock)
     if (!isShort && !sent) return ok(body)
     this.watch(body)
-    try {
-      const problem = await (sent ? body.pieces(sent, format) : body.whole(request))
-      if (!problem) return ok(body)
-      body.giveBack()
-      return err(problem)
-    } finally {
-      this.unwatch(body)
-    }
+    return sent ? body.pieces(sent, format) : body.whole(request)
   }
 
   private watch(arriving: Arriving): void {
@@ -111,7 +106,8 @@ export class Intake {
     }
   }
 
-  private unwatch(arriving: Arriving): void {
+  /** Idempotent. */
+  unwatch(arriving: Arriving): void {
     this.arriving.delete(arriving)
     if (this.arriving.size > 0 || !this.timer) return
     clearInterval(this.timer)
@@ -120,10 +116,7 @@ export class Intake {
 }
 
 /** Reads the body of a request and counts it against its owner. */
-export function takeBody(
-  { request, intake, bodyOwner }: BodySource,
-  terms: BodyTerms,
-): Promise<Result<TakenBody, Failure>> {
+export function takeBody({ request, intake, bodyOwner }: BodySource, terms: BodyTerms): Taking | Promise<Taking> {
   return intake.take(request, bodyOwner, terms)
 }
 
@@ -134,6 +127,7 @@ class Arriving implements TakenBody {
   private readonly terms: BodyTerms
   private readonly share: ByteShare
   private readonly owner: BodyOwner
+  private readonly intake: Intake
   private readonly clock: Clock
   private readonly start: number
   private readonly pace: Pace
@@ -143,10 +137,11 @@ class Arriving implements TakenBody {
   /** Stops the reading, which then sees the problem. */
   private stop: () => void = NOTHING_TO_STOP
 
-  constructor(terms: BodyTerms, share: ByteShare, owner: BodyOwner, clock: Clock) {
+  constructor(terms: BodyTerms, share: ByteShare, owner: BodyOwner, intake: Intake, clock: Clock) {
     this.terms = terms
     this.share = share
     this.owner = owner
+    this.intake = intake
     this.clock = clock
     this.start = clock.now()
     this.pace = new Pace(PERIOD_MS, this.start)
@@ -160,12 +155,20 @@ class Arriving implements TakenBody {
     this.share.giveBack()
   }
 
-  /** Reads a short body in one piece. Resolves to what is wrong with it, or null. */
-  whole(request: Request): Promise<Failure | null> {
+  /** Reads a short body in one piece. */
+  whole(request: Request): Promise<Taking> {
     return new Promise((resolve) => {
-      this.stop = () => resolve(this.problem ?? this.cut())
-      request.bytes().then((bytes) => resolve(this.problem ?? this.took(bytes)), this.stop)
+      this.stop = () => resolve(this.ended(this.problem ?? this.cut()))
+      request.bytes().then((bytes) => resolve(this.ended(this.problem ?? this.took(bytes))), this.stop)
     })
+  }
+
+  /** Nothing of a body with a problem stays in memory. */
+  private ended(problem: Failure | null): Taking {
+    this.intake.unwatch(this)
+    if (!problem) return ok(this)
+    this.giveBack()
+    return err(problem)
   }
 
   private took(bytes: Uint8Array<ArrayBuffer>): Failure | null {
@@ -176,8 +179,19 @@ class Arriving implements TakenBody {
     return null
   }
 
-  /** Reads a body as it arrives, unpacked if it has a `format`. Resolves as `whole`. */
+  /** Reads a body as it arrives, unpacked if it has a `format`. */
   async pieces(
+    sent: ReadableStream<Uint8Array<ArrayBuffer>>,
+    format: CompressionFormat | 'zstd' | null,
+  ): Promise<Taking> {
+    try {
+      return this.ended(await this.readPieces(sent, format))
+    } finally {
+      this.intake.unwatch(this)
+    }
+  }
+
+  private async readPieces(
     sent: ReadableStream<Uint8Array<ArrayBuffer>>,
     format: CompressionFormat | 'zstd' | null,
   ): Promise<Failure | null> {

@@ -2,7 +2,7 @@ import { type Failure, failure } from '../../../core/failure'
 import { BODY_BOUNDS, beyondBounds, type JsonBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../../core/json-bounds'
 import { err, ok, type Result } from '../../../core/result'
 import { SHORT_BODY_BYTES } from '../../../pipeline/models/body-reader'
-import { type BodySource, type BodyTerms, type TakenBody, takeBody } from './intake'
+import { type BodySource, type BodyTerms, takeBody } from './intake'
 
 /** Maximum size of a JSON body (spec D2). */
 const MAX_JSON_BYTES = 1024 * 1024
@@ -48,11 +48,7 @@ export async function readJson(source: BodySource, size: BodySize = SHORT): Prom
  * The unparsed chunks of a body that is declared as JSON; none if there is no body. A short body has been checked against the
  * bounds; the rest of a long one is checked by the worker that parses it.
  */
-export function readJsonChunks(
-  source: BodySource,
-  maxBytes: number,
-  maxMs?: number,
-): Promise<Result<TakenBody, Failure>> {
+export function readJsonChunks(source: BodySource, maxBytes: number, maxMs?: number): ReturnType<typeof takeBody> {
   return takeBody(source, new JsonTerms(source.request.headers, { maxBytes, bounds: BODY_BOUNDS }, maxMs))
 }
 
