@@ -191,7 +191,7 @@ export interface ContextDeps {
 }
 
 /** The path of a URL that is absolute and normalized, as `Request` has it. */
-export function pathOf(url: string): string {
+function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('//') + 2)
   const query = url.indexOf('?', start)
   const path = query < 0 ? url.slice(start) : url.slice(start, query)
