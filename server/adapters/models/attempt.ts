@@ -1,6 +1,6 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import type { Shares } from '../../core/limits/shares'
-import { type ModelUpstream, modelAt, upstreamName } from '../../core/models/model'
+import type { ModelUpstream } from '../../core/models/model'
 import { declaredLength } from '../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
@@ -22,11 +22,6 @@ export interface Place {
   readonly breaker: Breaker
 }
 
-export function placeOf(upstream: ModelUpstream, breakerOf: (part: string) => Breaker): Place {
-  const part = modelAt(upstream)
-  return { upstream, server: upstreamName(upstream), part, breaker: breakerOf(part) }
-}
-
 export interface AttemptParts {
   readonly slots: Shares
   readonly onTrouble: (upstream: string, reason: string) => void
@@ -38,9 +33,16 @@ export class Attempt implements BackendAnswer, EventListenerObject {
   readonly call: BackendCall
   readonly place: Place
   readonly position: number
+  readonly upstream: string
+  readonly kind: BackendAnswer['kind']
+  readonly wire: UpstreamWire
+  readonly idleMs: number
+  readonly drainMs: number
   /** Set once its headers have arrived. */
   contentType = ''
   guard?: StreamGuard
+  /** Whether it ran out of time, rather than being stopped. */
+  isLate = false
   private readonly parts: AttemptParts
   private readonly stop: AbortSignal
   private readonly abort = new AbortController()
@@ -48,7 +50,6 @@ export class Attempt implements BackendAnswer, EventListenerObject {
   private response: Response | null = null
   private stream: ReadableStream<Uint8Array> | null = null
   private timer: ReturnType<typeof setTimeout> | undefined
-  private late = false
   private isOpen = true
   private isReported = false
 
@@ -58,37 +59,17 @@ export class Attempt implements BackendAnswer, EventListenerObject {
     this.call = call
     this.place = place
     this.position = position
+    this.upstream = place.server
+    this.kind = place.upstream.kind
+    this.wire = wireAt(place.upstream, call.wire)
+    this.idleMs = place.upstream.idleMs
+    this.drainMs = place.upstream.firstByteMs
     this.stop = stop
     stop.addEventListener('abort', this, { once: true })
   }
 
-  get upstream(): string {
-    return this.place.server
-  }
-
-  get kind(): BackendAnswer['kind'] {
-    return this.place.upstream.kind
-  }
-
-  get wire(): UpstreamWire {
-    return wireAt(this.place.upstream, this.call.wire)
-  }
-
-  get idleMs(): number {
-    return this.place.upstream.idleMs
-  }
-
-  get drainMs(): number {
-    return this.place.upstream.firstByteMs
-  }
-
   get signal(): AbortSignal {
     return this.abort.signal
-  }
-
-  /** Whether it ran out of time, rather than being stopped. */
-  get isLate(): boolean {
-    return this.late
   }
 
   get body(): ReadableStream<Uint8Array> {
@@ -111,7 +92,7 @@ export class Attempt implements BackendAnswer, EventListenerObject {
   }
 
   endLate(): void {
-    this.late = true
+    this.isLate = true
     this.abort.abort()
   }
 
@@ -134,7 +115,7 @@ export class Attempt implements BackendAnswer, EventListenerObject {
       const bytes = await (length === null ? boundedBytes(response.body, maxBytes) : response.bytes())
       return bytes ? ok(bytes) : err(TOO_LARGE)
     } catch (error) {
-      return err(this.late ? LATE : { kind: 'error', reason: codeOf(error) })
+      return err(this.isLate ? LATE : { kind: 'error', reason: codeOf(error) })
     } finally {
       this.stopTimer()
     }

@@ -1,12 +1,12 @@
 import { uncharged } from '../../core/failure'
 import { Shares, TIMES_THE_TIER } from '../../core/limits/shares'
-import { type Model, type ModelUpstream, modelAt } from '../../core/models/model'
+import { type Model, type ModelUpstream, modelAt, upstreamName } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import type { BackendAnswer, BackendCall, ModelBackend, UpstreamState } from '../../pipeline/models/model-backend'
 import { serves } from '../../pipeline/models/wires/model-wire'
-import { Attempt, type AttemptParts, type Place, placeOf } from './attempt'
+import { Attempt, type AttemptParts, type Place } from './attempt'
 import { Breaker } from './breaker'
 import { openHttp } from './http-upstream'
 import { openSandbox } from './sandbox/sandbox-upstream'
@@ -107,7 +107,8 @@ export class UpstreamRouter implements ModelBackend {
   private placeOf(upstream: ModelUpstream): Place {
     const known = this.places.get(upstream)
     if (known !== undefined) return known
-    const place = placeOf(upstream, (part) => this.breakerOf(part))
+    const part = modelAt(upstream)
+    const place = { upstream, server: upstreamName(upstream), part, breaker: this.breakerOf(part) }
     this.places.set(upstream, place)
     return place
   }
