@@ -84,11 +84,8 @@ export class Attempt implements BackendAnswer, EventListenerObject {
 
   /** Gives it as long as a first byte may take from now on. */
   startTimer(): void {
-    this.timer = setTimeout(endLate, this.drainMs, this)
-  }
-
-  stopTimer(): void {
-    clearTimeout(this.timer)
+    if (this.timer) this.timer.refresh()
+    else this.timer = setTimeout(endLate, this.drainMs, this)
   }
 
   endLate(): void {
@@ -101,7 +98,9 @@ export class Attempt implements BackendAnswer, EventListenerObject {
     this.contentType = contentType
     this.response = response
     this.stream = stream
-    if (this.call.request.stream) this.report(null, false)
+    if (!this.call.request.stream) return
+    clearTimeout(this.timer)
+    this.report(null, false)
   }
 
   async bytes(maxBytes: number): Promise<Result<Uint8Array<ArrayBuffer>, UpstreamFailure>> {
@@ -116,8 +115,6 @@ export class Attempt implements BackendAnswer, EventListenerObject {
       return bytes ? ok(bytes) : err(TOO_LARGE)
     } catch (error) {
       return err(this.isLate ? LATE : { kind: 'error', reason: codeOf(error) })
-    } finally {
-      this.stopTimer()
     }
   }
 
@@ -129,6 +126,7 @@ export class Attempt implements BackendAnswer, EventListenerObject {
   end(refused: VendorRefusal | null, isWhole = false): void {
     if (!this.isOpen) return
     this.isOpen = false
+    clearTimeout(this.timer)
     const { parts, place, call, stop } = this
     stop.removeEventListener('abort', this)
     parts.slots.giveBack(place.server, call.account)

@@ -81,8 +81,6 @@ export async function openHttp(attempt: Attempt, key: string | null): Promise<Ve
     if (signal.aborted) return trouble('timeout', 'told to stop')
     const code = codeOf(error)
     return code === 'ConnectionRefused' ? unreachable(code) : trouble('unavailable', code)
-  } finally {
-    attempt.stopTimer()
   }
 }
 
