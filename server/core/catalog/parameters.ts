@@ -123,8 +123,10 @@ export function countWords(text: string): number {
   return text.split(/\p{White_Space}+/u).filter(Boolean).length
 }
 
+const NOT_BLANK = /\P{White_Space}/u
+
 function isBlank(text: string): boolean {
-  return !/\P{White_Space}/u.test(text)
+  return !NOT_BLANK.test(text)
 }
 
 /** The rule that one member of a JSON body breaks, or null. */

@@ -32,7 +32,8 @@ export class ModelCatalog {
 
   /** A model in the database takes precedence over one in the file with the same id. */
   byId(id: string): Model | null {
-    return this.store.all().find((model) => model.id === id) ?? this.fixed.get(id) ?? null
+    for (const model of this.store.all()) if (model.id === id) return model
+    return this.fixed.get(id) ?? null
   }
 
   list(): Model[] {

@@ -58,9 +58,11 @@ export class Gate {
       trace: telemetry.tracer?.begin(ids.own, headers.get('traceparent')) ?? null,
     }
     const verdict = decisions.authenticate(incoming)
-    return verdict instanceof Promise
-      ? verdict.then((given) => this.opened(context, given))
-      : this.opened(context, verdict)
+    return verdict instanceof Promise ? this.openedLater(context, verdict) : this.opened(context, verdict)
+  }
+
+  private async openedLater(context: RequestContext, verdict: Promise<Verdict>): Promise<Reply> {
+    return this.opened(context, await verdict)
   }
 
   private opened(context: RequestContext, verdict: Verdict): Reply {
