@@ -216,7 +216,7 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
     if (this.isEnding) return
     this.stopped ??= why
     this.source.close()
-    void this.reader.cancel().catch(() => undefined)
+    void this.reader.cancel().catch(ignore)
     this.run()
   }
 
@@ -358,7 +358,7 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
     this.open.hangUp.removeEventListener('abort', this)
     this.open.shutdown.removeEventListener('abort', this)
     this.source.close()
-    void this.reader.cancel().catch(() => undefined) // it may have ended by itself
+    void this.reader.cancel().catch(ignore) // it may have ended by itself
     // After any failure here, repeats that wait for this idempotency key must not wait forever.
     let end: Ending = 'unknown'
     try {
@@ -453,7 +453,9 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
   }
 }
 
-/** Shared by all streams, so that none makes a function for its timer. */
+/** Shared by all streams, so that none makes functions of its own. */
 function wake(stream: SettledStream): void {
   stream.wake()
 }
+
+function ignore(): void {}
