@@ -1,8 +1,4 @@
-import { COVERED, type MemberRules, objectOf } from './priced-members'
-
-function covered(...names: readonly string[]): MemberRules {
-  return Object.fromEntries(names.map((name) => [name, COVERED]))
-}
+import { covered, type MemberRules, objectOf } from './priced-members'
 
 /** Members in which agents describe themselves. Vendors ignore them. */
 const OF_AGENTS: MemberRules = covered('client_metadata', 'session_id')
@@ -13,16 +9,8 @@ const OF_AGENTS: MemberRules = covered('client_metadata', 'session_id')
  */
 const OF_SERVERS: MemberRules = {
   // Reasoning.
-  ...covered(
-    'chat_template_kwargs',
-    'thinking',
-    'thinking_token_budget',
-    'thinking_budget_tokens',
-    'preserve_thinking',
-    'clear_thinking',
-    'include_reasoning',
-    'disable_reasoning',
-  ),
+  ...covered('chat_template_kwargs', 'thinking', 'thinking_token_budget', 'thinking_budget_tokens'),
+  ...covered('preserve_thinking', 'clear_thinking', 'include_reasoning', 'disable_reasoning'),
   ...covered('reasoning_format', 'reasoning_split', 'reasoning_in_content', 'thinking_forced_open', 'think'),
   reasoning: objectOf(covered('effort', 'max_tokens', 'exclude', 'enabled', 'summary', 'generate_summary')),
   // Sampling.
@@ -34,23 +22,16 @@ const OF_SERVERS: MemberRules = {
   ...covered('xtc_probability', 'xtc_threshold', 'repetition_detection', 'watermarking'),
   // The form of the answer.
   ...covered('guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'guided_whitespace_pattern'),
-  ...covered(
-    'guided_decoding_backend',
-    'structured_outputs',
-    'structural_tag',
-    'grammar',
-    'json_schema',
-    'regex',
-    'ebnf',
-  ),
+  ...covered('guided_decoding_backend', 'structured_outputs', 'structural_tag', 'grammar', 'json_schema', 'regex'),
   ...covered('tool_stream', 'parse_tool_calls', 'stream_interval', 'incremental_output', 'return_tokens_as_token_ids'),
-  ...covered('return_token_ids', 'return_tokens', 'return_progress', 'timings_per_token', 'separate_reasoning'),
+  ...covered('add_special_tokens', 'return_token_ids', 'return_tokens', 'return_progress', 'timings_per_token'),
   ...covered(
+    'ebnf',
+    'separate_reasoning',
     'stream_reasoning',
     'no_stop_trim',
     'continue_final_message',
     'add_generation_prompt',
-    'add_special_tokens',
   ),
   // The input: its texts are in the body, or it becomes shorter.
   ...covered('documents', 'truncate_prompt_tokens', 'truncation_side', 'transforms'),

@@ -12,6 +12,11 @@ export const NOTHING: readonly string[] = []
 /** Covered with any value: the vendor bills its tokens and nothing else. */
 export const COVERED: MemberRule = () => NOTHING
 
+/** These names, covered with any value. */
+export function covered(...names: readonly string[]): MemberRules {
+  return Object.fromEntries(names.map((name) => [name, COVERED]))
+}
+
 /** Covered with these values only. Others change the price of a token or add other charges. */
 export function only(...values: readonly unknown[]): MemberRule {
   return (value, path) => (values.includes(value) ? NOTHING : [path])

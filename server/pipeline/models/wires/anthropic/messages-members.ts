@@ -1,16 +1,7 @@
 import { isJson, type Json, jsonText } from '../../../../core/json'
 import { HARMLESS } from '../harmless-members'
 import { manyOf } from '../model-request'
-import {
-  COVERED,
-  EMPTY,
-  type MemberRule,
-  type MemberRules,
-  objectOf,
-  only,
-  shortName,
-  uncovered,
-} from '../priced-members'
+import { covered, EMPTY, type MemberRule, type MemberRules, objectOf, only, shortName } from '../priced-members'
 
 /** Tools that Anthropic defines and the caller runs: they cost tokens only. Anthropic runs the others. */
 const CALLER_RUN_TOOLS = /^(bash|text_editor|computer|memory)_\d+$/
@@ -77,33 +68,17 @@ const edits: MemberRule = (value, path) =>
  * The properties of a message that a token price covers. Left out on purpose: `mcp_servers`, `container`, `fallbacks`,
  * `compaction`, `thread`, `inference_geo` and `speed` (more expensive tokens), and everything that selects who is billed.
  */
-const MEMBERS: MemberRules = {
+export const MESSAGES_MEMBERS: MemberRules = {
   ...HARMLESS.messages,
-  model: COVERED,
+  ...covered('model', 'max_tokens', 'stream', 'stop_sequences', 'temperature', 'top_k', 'top_p', 'metadata'),
+  ...covered('thinking', 'tool_choice', 'cache_control', 'output_format', 'diagnostics'),
   messages,
-  max_tokens: COVERED,
   system: (value, path) => blocks(value, path),
-  stream: COVERED,
-  stop_sequences: COVERED,
-  temperature: COVERED,
-  top_k: COVERED,
-  top_p: COVERED,
-  metadata: COVERED,
-  thinking: COVERED,
   tools,
-  tool_choice: COVERED,
-  cache_control: COVERED,
-  output_config: objectOf({ effort: COVERED, format: COVERED, task_budget: COVERED }),
-  output_format: COVERED,
+  output_config: objectOf(covered('effort', 'format', 'task_budget')),
   context_management: objectOf({ edits }),
-  diagnostics: COVERED,
   mcp_servers: EMPTY,
   service_tier: only('auto', 'standard_only'),
   inference_geo: only('global'),
   speed: only('standard'),
-}
-
-/** The properties of a message's body that no token price covers. */
-export function uncoveredOfMessages(json: Json): readonly string[] {
-  return uncovered(json, MEMBERS)
 }

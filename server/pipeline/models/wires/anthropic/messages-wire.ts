@@ -16,9 +16,10 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { uncovered } from '../priced-members'
 import { type EventReader, eventJson, SseEvents } from '../sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from '../token-usage'
-import { isHistory, uncoveredOfMessages, vendorDescribedTools } from './messages-members'
+import { isHistory, MESSAGES_MEMBERS, vendorDescribedTools } from './messages-members'
 
 const TEXT_MEMBERS = ['text', 'partial_json', 'thinking']
 const TEXTS = stringMembers(...TEXT_MEMBERS)
@@ -56,7 +57,7 @@ export const MESSAGES: ModelWire = {
       parts: sumOfParts([{ content: json['system'] }, ...messages].flatMap((message) => blocksOf(message))),
       hasTools: elementsOf(json['tools']).length > 0,
       vendorTools: vendorDescribedTools(json),
-      uncovered: uncoveredOfMessages(json),
+      uncovered: uncovered(json, MESSAGES_MEMBERS),
       hourCache: mayKeepForAnHour(bytes),
     })
   },

@@ -5,26 +5,25 @@ import { ok, type Result } from '../../../../core/result'
 import { invalidMember, type ModelRequest, manyOf, missingMember, readModelBody } from '../model-request'
 import type { ModelWire, WirePath } from '../model-wire'
 import { PLAIN_ANSWERS, PLAIN_REQUEST } from '../plain-wire'
-import { COVERED, type MemberRule, type MemberRules, uncovered } from '../priced-members'
+import { covered, type MemberRule, type MemberRules, uncovered } from '../priced-members'
 import { embeddingUsage } from '../token-usage'
 import { normalizeSpelling } from './generate-content-members'
 
 /** Several times what Google accepts in one call. */
 const MAX_REQUESTS = 2048
 
+const TEXT = covered('text')
+
 /** Pictures, sound and files have prices of their own. */
 const textOnly: MemberRule = (value, path) =>
   manyOf(isJson(value) ? value['parts'] : null).flatMap((part) =>
-    isJson(part) ? uncovered(normalizeSpelling(part) ?? part, { text: COVERED }, `${path}.parts.`) : [`${path}.parts`],
+    isJson(part) ? uncovered(normalizeSpelling(part) ?? part, TEXT, `${path}.parts.`) : [`${path}.parts`],
   )
 
 /** The properties of one text to embed that a token price covers. */
 const MEMBERS: MemberRules = {
-  model: COVERED,
+  ...covered('model', 'taskType', 'title', 'outputDimensionality'),
   content: textOnly,
-  taskType: COVERED,
-  title: COVERED,
-  outputDimensionality: COVERED,
 }
 
 /** Gemini's embedContent: one text. */

@@ -1,6 +1,6 @@
 import { isJson, type Json, jsonText } from '../../../../core/json'
 import { manyOf } from '../model-request'
-import { COVERED, type MemberRule, type MemberRules, objectOf, only, uncovered } from '../priced-members'
+import { COVERED, covered, type MemberRule, type MemberRules, objectOf, only, uncovered } from '../priced-members'
 
 /** A name in Google's primary spelling: its API also accepts `max_output_tokens` for `maxOutputTokens`. */
 function camelCase(name: string): string {
@@ -19,10 +19,12 @@ function spelled(rules: MemberRules): MemberRule {
   return (value, path) => rule(isJson(value) ? (normalizeSpelling(value) ?? value) : value, path)
 }
 
+const FUNCTIONS = covered('functionDeclarations')
+
 /** Google's API also accepts a single object in place of a list. */
 const tools: MemberRule = (value, path) =>
   manyOf(value).flatMap((tool) =>
-    isJson(tool) ? uncovered(normalizeSpelling(tool) ?? tool, { functionDeclarations: COVERED }, `${path}.`) : [path],
+    isJson(tool) ? uncovered(normalizeSpelling(tool) ?? tool, FUNCTIONS, `${path}.`) : [path],
   )
 
 /** Audio has its own price per token. */
@@ -44,22 +46,10 @@ const textOnly: MemberRule = (value, path) =>
   manyOf(value).every((one) => jsonText(one).toUpperCase() === 'TEXT') ? [] : [path]
 
 const GENERATION: MemberRules = {
-  temperature: COVERED,
-  topP: COVERED,
-  topK: COVERED,
-  candidateCount: COVERED,
-  maxOutputTokens: COVERED,
-  stopSequences: COVERED,
-  responseMimeType: COVERED,
-  responseSchema: COVERED,
-  responseJsonSchema: COVERED,
-  responseLogprobs: COVERED,
-  logprobs: COVERED,
-  presencePenalty: COVERED,
-  frequencyPenalty: COVERED,
-  seed: COVERED,
-  mediaResolution: COVERED,
-  thinkingConfig: spelled({ includeThoughts: COVERED, thinkingBudget: COVERED, thinkingLevel: COVERED }),
+  ...covered('temperature', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'responseMimeType'),
+  ...covered('responseSchema', 'responseJsonSchema', 'responseLogprobs', 'logprobs', 'presencePenalty'),
+  ...covered('frequencyPenalty', 'seed', 'mediaResolution'),
+  thinkingConfig: spelled(covered('includeThoughts', 'thinkingBudget', 'thinkingLevel')),
   responseModalities: textOnly,
 }
 
@@ -67,18 +57,13 @@ const GENERATION: MemberRules = {
  * The properties of generateContent that a token price covers. Left out on purpose: all tools except function declarations
  * (search, maps, code, URL context), `cachedContent` (billed by the hour), speech and image output, and tiers with their own prices.
  */
-const MEMBERS: MemberRules = {
+export const GENERATE_MEMBERS: MemberRules = {
   contents,
   systemInstruction: (value, path) => contents(value, path),
   generationConfig: spelled(GENERATION),
   safetySettings: COVERED,
   tools,
-  toolConfig: spelled({ functionCallingConfig: COVERED }),
+  toolConfig: spelled(covered('functionCallingConfig')),
   serviceTier: only('unspecified', 'standard'),
   store: only(false),
-}
-
-/** The properties of a generateContent body, in camelCase, that no token price covers. */
-export function uncoveredOfGenerate(json: Json): readonly string[] {
-  return uncovered(json, MEMBERS)
 }

@@ -18,9 +18,10 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { uncovered } from '../priced-members'
 import { type EventReader, eventJson, latin1, SseEvents } from '../sse-events'
 import { geminiUsage } from '../token-usage'
-import { normalizeSpelling, uncoveredOfGenerate } from './generate-content-members'
+import { GENERATE_MEMBERS, normalizeSpelling } from './generate-content-members'
 
 const TEXT_MEMBERS = ['text', 'name']
 const TEXTS = stringMembers(...TEXT_MEMBERS)
@@ -63,7 +64,7 @@ export const GENERATE_CONTENT: ModelWire = {
       choices: choices ?? 1,
       parts: sumOfParts([...manyOf(contents), ...manyOf(json['systemInstruction'])].flatMap(partsOfContent)),
       hasTools: manyOf(json['tools']).length > 0,
-      uncovered: uncoveredOfGenerate(json),
+      uncovered: uncovered(json, GENERATE_MEMBERS),
     })
   },
   bodyFor({ bytes, members, cap: given }, _upstream, cap) {

@@ -1,8 +1,8 @@
-import { isJson, type Json } from '../../../../core/json'
+import { isJson } from '../../../../core/json'
 import { HARMLESS } from '../harmless-members'
 import { manyOf } from '../model-request'
 import {
-  COVERED,
+  covered,
   type MemberRule,
   type MemberRules,
   NOTHING,
@@ -14,8 +14,8 @@ import {
 
 /** Tools that the caller runs. The vendor runs all others and bills each use. */
 const TOOL: Readonly<Record<string, MemberRules>> = {
-  function: { type: COVERED, function: COVERED, strict: COVERED, cache_control: COVERED, defer_loading: COVERED },
-  custom: { type: COVERED, custom: COVERED, cache_control: COVERED, defer_loading: COVERED },
+  function: covered('type', 'function', 'strict', 'cache_control', 'defer_loading'),
+  custom: covered('type', 'custom', 'cache_control', 'defer_loading'),
 }
 
 const tools: MemberRule = (value, path) => {
@@ -51,47 +51,16 @@ const modalities: MemberRule = (value, path) => (manyOf(value).every((one) => on
  * cap), `audio`, `web_search_options`, `moderation`, tiers with their own prices, `best_of`, and everything that selects another model,
  * provider or template at a compatible server. `store` is set to false on the way.
  */
-const MEMBERS: MemberRules = {
+export const CHAT_MEMBERS: MemberRules = {
   ...HARMLESS.chat,
-  model: COVERED,
+  ...covered('model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'temperature', 'top_p'),
+  ...covered('top_k', 'min_p', 'stop', 'seed', 'presence_penalty', 'frequency_penalty', 'repetition_penalty'),
+  ...covered('logit_bias', 'logprobs', 'top_logprobs', 'response_format', 'tool_choice', 'parallel_tool_calls'),
+  ...covered('functions', 'function_call', 'reasoning_effort', 'verbosity', 'user', 'metadata', 'safety_identifier'),
+  ...covered('prompt_cache_key', 'prompt_cache_retention', 'store'),
   messages,
-  stream: COVERED,
-  stream_options: COVERED,
-  max_tokens: COVERED,
-  max_completion_tokens: COVERED,
-  n: COVERED,
-  temperature: COVERED,
-  top_p: COVERED,
-  top_k: COVERED,
-  min_p: COVERED,
-  stop: COVERED,
-  seed: COVERED,
-  presence_penalty: COVERED,
-  frequency_penalty: COVERED,
-  repetition_penalty: COVERED,
-  logit_bias: COVERED,
-  logprobs: COVERED,
-  top_logprobs: COVERED,
-  response_format: COVERED,
   tools,
-  tool_choice: COVERED,
-  parallel_tool_calls: COVERED,
-  functions: COVERED,
-  function_call: COVERED,
-  reasoning_effort: COVERED,
-  verbosity: COVERED,
   modalities,
-  user: COVERED,
-  metadata: COVERED,
-  safety_identifier: COVERED,
-  prompt_cache_key: COVERED,
-  prompt_cache_options: objectOf({ mode: COVERED, ttl: COVERED }),
-  prompt_cache_retention: COVERED,
-  store: COVERED,
+  prompt_cache_options: objectOf(covered('mode', 'ttl')),
   service_tier: only('auto', 'default'),
-}
-
-/** The properties of a chat completion's body that no token price covers. */
-export function uncoveredOfChat(json: Json): readonly string[] {
-  return uncovered(json, MEMBERS)
 }

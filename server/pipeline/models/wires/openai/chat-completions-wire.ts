@@ -19,9 +19,10 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { uncovered } from '../priced-members'
 import { type EventReader, eventJson, SseEvents } from '../sse-events'
 import { openAiUsage } from '../token-usage'
-import { uncoveredOfChat } from './chat-completions-members'
+import { CHAT_MEMBERS } from './chat-completions-members'
 
 const TEXT_MEMBERS = ['content', 'arguments', 'refusal', 'reasoning', 'reasoning_content']
 const TEXTS = stringMembers(...TEXT_MEMBERS)
@@ -92,7 +93,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
         elementsOf(json['tools']).length > 0 ||
         elementsOf(json['functions']).length > 0 ||
         isJson(json['chat_template_kwargs']),
-      uncovered: uncoveredOfChat(json),
+      uncovered: uncovered(json, CHAT_MEMBERS),
     })
   },
   bodyFor(request, upstream, cap) {

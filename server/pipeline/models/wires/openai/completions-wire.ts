@@ -4,7 +4,7 @@ import { err, ok } from '../../../../core/result'
 import { reportsFailure } from '../json/readable-json'
 import { invalidMember, manyOf, missingMember, positive, readModelBody, TEXT_PART } from '../model-request'
 import type { ModelWire, UpstreamWire } from '../model-wire'
-import { COVERED, type MemberRules, only, uncovered } from '../priced-members'
+import { covered, type MemberRules, only, uncovered } from '../priced-members'
 import { CHAT_COMPLETIONS } from './chat-completions-wire'
 import { type ChatTranslator, chatBodyFor, OverChatMeter } from './over-chat'
 
@@ -28,12 +28,7 @@ const SAME = [
 
 /** One answer to one prompt. A chat completion can neither return the prompt's tokens nor fill a gap in a text. */
 const MEMBERS: MemberRules = {
-  model: COVERED,
-  prompt: COVERED,
-  max_tokens: COVERED,
-  stream: COVERED,
-  stream_options: COVERED,
-  ...Object.fromEntries(SAME.map((name) => [name, COVERED])),
+  ...covered('model', 'prompt', 'max_tokens', 'stream', 'stream_options', ...SAME),
   n: only(1),
   best_of: only(1),
   echo: only(false),

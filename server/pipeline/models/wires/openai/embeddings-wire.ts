@@ -4,7 +4,7 @@ import { edited } from '../json/json-members'
 import { invalidMember, missingMember, positive, readModelBody } from '../model-request'
 import type { ModelWire } from '../model-wire'
 import { PLAIN_ANSWERS, PLAIN_REQUEST } from '../plain-wire'
-import { COVERED, type MemberRules, uncovered } from '../priced-members'
+import { covered, uncovered } from '../priced-members'
 import { embeddingUsage } from '../token-usage'
 
 /** What OpenAI accepts in one call. */
@@ -13,13 +13,7 @@ const MAX_INPUTS = 2048
 const TOKEN_BYTES = 4
 
 /** The properties of an embeddings call that a token price covers. */
-const MEMBERS: MemberRules = {
-  model: COVERED,
-  input: COVERED,
-  dimensions: COVERED,
-  encoding_format: COVERED,
-  user: COVERED,
-}
+const MEMBERS = covered('model', 'input', 'dimensions', 'encoding_format', 'user')
 
 /** OpenAI's embeddings, also implemented by Ollama, vLLM, LM Studio and many more. */
 export const EMBEDDINGS: ModelWire = {

@@ -6,7 +6,7 @@ import { assigned, edited } from '../json/json-members'
 import { invalidMember, type ModelRequest, missingMember, positive, readModelBody } from '../model-request'
 import type { ModelWire } from '../model-wire'
 import { PLAIN_ANSWERS, PLAIN_REQUEST } from '../plain-wire'
-import { COVERED, type MemberRules, only, uncovered } from '../priced-members'
+import { COVERED, covered, type MemberRules, only, uncovered } from '../priced-members'
 
 /** Reads a call whose price depends on what it asks for. `asked` returns the rule that a member breaks instead of the units. */
 function readUnitCall(
@@ -58,12 +58,8 @@ const MAX_PROMPT_CHARACTERS = 32_000
 
 /** Members that change the look of a picture, not its price. `size` and `quality` select the price. */
 const IMAGE_MEMBERS: MemberRules = {
-  ...Object.fromEntries(
-    [
-      ...['model', 'prompt', 'n', 'size', 'quality', 'style', 'response_format', 'user'],
-      ...['background', 'moderation', 'output_format', 'output_compression'],
-    ].map((name) => [name, COVERED]),
-  ),
+  ...covered('model', 'prompt', 'n', 'size', 'quality', 'style', 'response_format', 'user'),
+  ...covered('background', 'moderation', 'output_format', 'output_compression'),
   stream: only(false),
   partial_images: only(0),
 }
@@ -133,9 +129,7 @@ function charactersOfInput(input: unknown): number | null {
 const MAX_CHARACTERS = 100_000
 
 const SPEECH_MEMBERS: MemberRules = {
-  ...Object.fromEntries(
-    ['model', 'input', 'voice', 'instructions', 'response_format', 'speed'].map((name) => [name, COVERED]),
-  ),
+  ...covered('model', 'input', 'voice', 'instructions', 'response_format', 'speed'),
   stream_format: only('audio'),
 }
 

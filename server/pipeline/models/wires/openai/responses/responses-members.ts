@@ -1,7 +1,7 @@
 import { elementsOf, isJson, type Json } from '../../../../../core/json'
 import { HARMLESS } from '../../harmless-members'
 import { manyOf } from '../../model-request'
-import { COVERED, type MemberRule, type MemberRules, objectOf, only, shortName, uncovered } from '../../priced-members'
+import { covered, type MemberRule, type MemberRules, objectOf, only, shortName } from '../../priced-members'
 
 /** Tools that the caller runs. OpenAI runs the others, such as `web_search`, and bills each use. */
 const CALLERS_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom', 'local_shell', 'apply_patch'])
@@ -119,37 +119,18 @@ export function itemType(item: Json): unknown {
  * `context_management` (compaction is another run of the model), reasoning modes that run it several times, and tiers with their
  * own prices. `store` is set to false on the way, `max_tool_calls` concerns only the vendor's tools.
  */
-const MEMBERS: MemberRules = {
+export const RESPONSES_MEMBERS: MemberRules = {
   ...HARMLESS.responses,
-  model: COVERED,
+  ...covered('model', 'instructions', 'stream', 'stream_options', 'max_output_tokens', 'max_tool_calls', 'temperature'),
+  ...covered('top_p', 'top_logprobs', 'parallel_tool_calls', 'metadata', 'user', 'safety_identifier'),
+  ...covered('prompt_cache_key', 'prompt_cache_retention', 'truncation', 'store'),
   input,
-  instructions: COVERED,
-  stream: COVERED,
-  stream_options: COVERED,
-  max_output_tokens: COVERED,
-  max_tool_calls: COVERED,
-  temperature: COVERED,
-  top_p: COVERED,
-  top_logprobs: COVERED,
   tools,
   tool_choice: toolChoice,
-  parallel_tool_calls: COVERED,
-  text: objectOf({ format: COVERED, verbosity: COVERED }),
-  reasoning: objectOf({ effort: COVERED, summary: COVERED, generate_summary: COVERED, context: COVERED }),
+  text: objectOf(covered('format', 'verbosity')),
+  reasoning: objectOf(covered('effort', 'summary', 'generate_summary', 'context')),
   include,
-  metadata: COVERED,
-  user: COVERED,
-  safety_identifier: COVERED,
-  prompt_cache_key: COVERED,
-  prompt_cache_options: objectOf({ mode: COVERED, ttl: COVERED }),
-  prompt_cache_retention: COVERED,
-  truncation: COVERED,
-  store: COVERED,
+  prompt_cache_options: objectOf(covered('mode', 'ttl')),
   background: only(false),
   service_tier: only('auto', 'default'),
-}
-
-/** The properties of a Responses body that no token price covers. */
-export function uncoveredOfResponses(json: Json): readonly string[] {
-  return uncovered(json, MEMBERS)
 }

@@ -17,6 +17,7 @@ import {
   TEXT_PART,
 } from '../../model-request'
 import { type ModelWire, stringBytes, stringMembers, type UpstreamWire } from '../../model-wire'
+import { uncovered } from '../../priced-members'
 import { responsesUsage } from '../../token-usage'
 import { CHAT_COMPLETIONS } from '../chat-completions-wire'
 import { chatBodyFor, OverChatMeter } from '../over-chat'
@@ -28,9 +29,9 @@ import {
   isOffTool,
   OFF_TOOL,
   partsOfItem,
+  RESPONSES_MEMBERS,
   TEXT_PARTS,
   toolsOf,
-  uncoveredOfResponses,
   vendorDescribedTools,
 } from './responses-members'
 import { ResponsesMeter } from './responses-meter'
@@ -83,7 +84,7 @@ export const RESPONSES: ModelWire = {
       hasTools: toolsOf(json).length > 0 || isJson(json['chat_template_kwargs']),
       vendorTools: vendorDescribedTools(json),
       ...offTools(bytes, members.get('tools'), json['tools']),
-      uncovered: uncoveredOfResponses(json),
+      uncovered: uncovered(json, RESPONSES_MEMBERS),
       references: referencesOf(input),
       keepsItems: store !== false,
       chat: chatFormOf(json),
