@@ -1,4 +1,5 @@
 import type { Operation } from '../core/catalog/operation'
+import { fingerprintOf } from '../core/payments/binding'
 import type { Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import type { Result } from '../core/result'
 import { type AnswerHeaders, originOf, type UnitQuote } from './call'
@@ -13,17 +14,14 @@ export interface ProviderSale<I> {
   readonly input: I
   readonly quote: UnitQuote
   readonly headers: AnswerHeaders
-  fingerprint(): string
+  /** What the input came in: attempts of one request have the same. */
+  readonly request: { readonly method: string; readonly path: string; readonly url: URL }
 }
 
 type ProviderDeps = Pick<PipelineDeps, 'onTrouble' | 'telemetry'>
 
 /** The work of an operation that one provider answers, priced per unit of the answer. */
-export function providerWork<I>(deps: ProviderDeps, sale: ProviderSale<I>): Work {
-  return new ProviderWork(deps, sale)
-}
-
-class ProviderWork<I> implements Work {
+export class ProviderWork<I> implements Work {
   readonly operation: Work['operation']
   readonly effect: Work['effect']
   readonly streams = false
@@ -32,12 +30,10 @@ class ProviderWork<I> implements Work {
   readonly quote: UnitQuote
   readonly headers: AnswerHeaders
   private readonly deps: ProviderDeps
-  private readonly sale: Pick<ProviderSale<I>, 'fingerprint'>
-  private readonly provider: Provider<I>
-  private readonly input: I
+  private readonly sale: ProviderSale<I>
 
   constructor(deps: ProviderDeps, sale: ProviderSale<I>) {
-    const { operation, provider, input, quote, headers } = sale
+    const { operation, provider, quote, headers } = sale
     this.operation = operation.name
     this.effect = operation.effect ?? 'read'
     this.timeoutMs = operation.timeoutMs
@@ -46,16 +42,16 @@ class ProviderWork<I> implements Work {
     this.headers = headers
     this.deps = deps
     this.sale = sale
-    this.provider = provider
-    this.input = input
   }
 
   fingerprint(): string {
-    return this.sale.fingerprint()
+    const { request, input } = this.sale
+    const { method, path, url } = request
+    return fingerprintOf({ method, path, query: url.searchParams, input })
   }
 
   run(open: OpenCall): Promise<WorkResult> {
-    const { provider, input } = this
+    const { provider, input } = this.sale
     const { isCredit, hangUp, timeoutMs, authenticated } = open
     const source = (isCredit && provider.onCredit) || provider
     // A remote provider is not aborted when the caller hangs up.

@@ -4,19 +4,11 @@ import { type Operation, type OperationName, parseInput } from '../../core/catal
 import type { Parameters, ParameterTable, RawInput } from '../../core/catalog/parameters'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { isJson } from '../../core/json'
-import { fingerprintOf } from '../../core/payments/binding'
 import type { Provider } from '../../core/providers/provider'
 import { ok, type Result } from '../../core/result'
-import {
-  type AnswerHeaders,
-  type AuthenticatedCall,
-  type Outcome,
-  quoteOf,
-  refusedOutcome,
-  type UnitQuote,
-} from '../../pipeline/call'
+import { type AnswerHeaders, type AuthenticatedCall, type Outcome, quoteOf, refusedOutcome } from '../../pipeline/call'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
-import { type ProviderSale, providerWork } from '../../pipeline/provider-work'
+import { ProviderWork } from '../../pipeline/provider-work'
 import { SOCIAL_SALES, type SocialParts } from '../../pipeline/social/social-actions'
 import type { Work } from '../../pipeline/work'
 import { readCallOptions } from './input/call-options'
@@ -116,39 +108,14 @@ export class PricedCalls {
   }
 
   private work(request: CallRequest, route: PricedRoute, input: Parameters<ParameterTable>): Work {
-    const { caller } = request.authenticated
+    const { authenticated } = request
+    const { caller } = authenticated
+    const { operation, provider: sold } = route
     const account = caller.kind === 'anonymous' ? null : caller.account.id
-    const quote = quoteOf(this.deps.prices, route.operation, input, account)
-    return providerWork(this.deps, new PricedSale(request, route, input, quote))
-  }
-}
-
-/** One call of a catalog operation with its parsed input. */
-class PricedSale implements ProviderSale<Parameters<ParameterTable>> {
-  readonly operation: Operation
-  readonly provider: Provider<Parameters<ParameterTable>>
-  readonly input: Parameters<ParameterTable>
-  readonly quote: UnitQuote
-  readonly headers: AnswerHeaders
-  private readonly request: CallRequest
-
-  constructor(
-    request: CallRequest,
-    { operation, provider, headers }: PricedRoute,
-    input: Parameters<ParameterTable>,
-    quote: UnitQuote,
-  ) {
-    this.operation = operation
-    this.provider = typeof provider === 'function' ? provider(request.authenticated) : provider
-    this.input = input
-    this.quote = quote
-    this.headers = headers?.(input) ?? NO_HEADERS
-    this.request = request
-  }
-
-  fingerprint(): string {
-    const { method, path, url } = this.request
-    return fingerprintOf({ method, path, query: url.searchParams, input: this.input })
+    const quote = quoteOf(this.deps.prices, operation, input, account)
+    const provider = typeof sold === 'function' ? sold(authenticated) : sold
+    const headers = route.headers?.(input) ?? NO_HEADERS
+    return new ProviderWork(this.deps, { operation, provider, input, quote, headers, request })
   }
 }
 

@@ -3,7 +3,6 @@ import type { Parameters as InputOf } from '../../../server/core/catalog/paramet
 import { parseAddress } from '../../../server/core/credentials/address'
 import { makeId } from '../../../server/core/ids'
 import { micros } from '../../../server/core/money'
-import { fingerprintOf } from '../../../server/core/payments/binding'
 import type { Claim } from '../../../server/core/payments/claim'
 import type { PaymentMethod, ShownPayment } from '../../../server/core/payments/method'
 import { Payments } from '../../../server/core/payments/payments'
@@ -16,7 +15,7 @@ import type { Idempotency } from '../../../server/pipeline/idempotency/idempoten
 import { LocalDecisions } from '../../../server/pipeline/local-decisions'
 import { OpenCalls } from '../../../server/pipeline/open-calls'
 import { runPaidCall } from '../../../server/pipeline/paid-call'
-import { providerWork } from '../../../server/pipeline/provider-work'
+import { ProviderWork } from '../../../server/pipeline/provider-work'
 import { CALLER_LIMITS, openHarness } from '../harness'
 import { FixturePayment } from './fixture-payment'
 
@@ -73,13 +72,13 @@ export async function openPaidCalls() {
       idempotency: {} as unknown as Idempotency, // no account, no idempotency
       funding,
     }
-    const work = providerWork(deps, {
+    const work = new ProviderWork(deps, {
       operation: IMAGE_SEARCH,
       provider: gateway.images,
       input,
       headers: {},
       quote: quoteOf(core.prices, IMAGE_SEARCH, input, null),
-      fingerprint: () => fingerprintOf({ method: 'GET', path: IMAGE_SEARCH.path, query: [], input }),
+      request: { method: 'GET', path: IMAGE_SEARCH.path, url: new URL(IMAGE_SEARCH.path, 'http://localhost') },
     })
     const options = { maxPrice: null, quote: false, idempotencyKey: null }
     return runPaidCall(deps, { authenticated, options, hangUp, takesSlot: false }, () => ok(work))
