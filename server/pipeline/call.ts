@@ -186,9 +186,9 @@ export interface RefusedOutcome {
   readonly held?: Money | undefined
 }
 
-/** The outcome of a call that was refused for this reason before anything was taken. */
-export function refusedOutcome(problem: Failure): RefusedOutcome {
-  return { kind: 'refused', failure: problem }
+/** The outcome of a call that was refused for this reason. `readings`: the windows, if they changed. */
+export function refusedOutcome(problem: Failure, readings?: Readings): RefusedOutcome {
+  return { kind: 'refused', failure: problem, readings }
 }
 
 /** How a priced call ended. */

@@ -1,5 +1,5 @@
 import { isoTime } from '../core/clock'
-import { type Failure, failure, uncharged } from '../core/failure'
+import { type Failure, type FailureCode, failure, uncharged } from '../core/failure'
 import type { AccountId, PoolId } from '../core/ids'
 import type { BudgetWindow, Hold, HoldRefusal, HoldRequest } from '../core/ledger/hold'
 import type { Ledger } from '../core/ledger/ledger'
@@ -16,6 +16,7 @@ import {
   type IncomingCall,
   type Quote,
   type RefusedOutcome,
+  refusedOutcome,
   type Verdict,
 } from './call'
 import type { Allowance, Capture, Decisions, Wanted } from './decisions'
@@ -46,7 +47,7 @@ export class LocalDecisions implements Decisions {
     if (!takesSlot) return ok(new LocalAllowance(this.parts, call, null))
     const entered = this.parts.limiter.enter(call.subjects)
     if (entered.ok) return ok(new LocalAllowance(this.parts, call, entered.value))
-    return err(refused(limitFailure(entered.error, call.caller), entered.error.readings))
+    return err(refusedOutcome(limitFailure(entered.error, call.caller), entered.error.readings))
   }
 
   spendable(call: Pick<AuthenticatedCall, 'caller'>, creditPays: boolean): Promise<Money | null> {
@@ -134,12 +135,12 @@ class LocalAllowance implements Allowance {
     if (slot === null) return null
     const { limiter, drains } = this.parts
     const refusal = load.window && limiter.countRequest([load.window])
-    if (refusal) return refused(limitFailure(refusal, call.caller), limiter.read(load.subjects))
+    if (refusal) return refusedOutcome(limitFailure(refusal, call.caller), limiter.read(load.subjects))
     const account = accountOf(call)
     const problem = drains.refusal(account, call.subjects[0]?.limits.concurrency ?? 1, load)
-    if (problem) return refused(problem, limiter.read(load.subjects))
+    if (problem) return refusedOutcome(problem, limiter.read(load.subjects))
     const full = slot.reserve(load.subjects, load.tokens)
-    if (full) return refused(limitFailure(full, call.caller), full.readings)
+    if (full) return refusedOutcome(limitFailure(full, call.caller), full.readings)
     const drain = drains.open(account, load, hangUp)
     this.drain = drain
     this.load = load
@@ -186,12 +187,8 @@ class LocalAllowance implements Allowance {
 
   private refused(problem: Failure): RefusedOutcome {
     this.finish(0)
-    return refused(problem, this.readings())
+    return refusedOutcome(problem, this.readings())
   }
-}
-
-function refused(problem: Failure, readings: Readings | undefined): RefusedOutcome {
-  return { kind: 'refused', failure: problem, readings }
 }
 
 /** While the disk is full: what cannot be charged costs the vendor nothing. */
@@ -224,34 +221,28 @@ function budgetUsedUp(window: BudgetWindow | null, quote: Quote, now: number) {
 
 function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote, caller: Caller['kind']) {
   const { maxCost, fixed } = quote
-  const cost = costOf(quote)
-  const price = fixed ? { price: maxCost } : {}
+  const lacks = (code: FailureCode, what: string) =>
+    failure(code, `${costOf(quote)}; ${what}`, fixed ? { price: maxCost } : {})
   switch (reason) {
     case 'pool_exhausted':
-      return failure(
+      return lacks(
         'insufficient_api_key_balance',
-        `${cost}; the spending limit of this ${caller} has less than that left. Raise the limit.`,
-        price,
+        `the spending limit of this ${caller} has less than that left. Raise the limit.`,
       )
     case 'parent_exhausted':
-      return failure(
+      return lacks(
         'insufficient_api_key_balance',
-        `${cost}; the spending limit of the app that created this key has less than that left. Raise that limit.`,
-        price,
+        'the spending limit of the app that created this key has less than that left. Raise that limit.',
       )
     case 'insufficient_balance':
-      return failure(
-        'insufficient_balance',
-        `${cost}; the account balance is lower than that. Top up the balance.`,
-        price,
-      )
+      return lacks('insufficient_balance', 'the account balance is lower than that. Top up the balance.')
+    case 'insufficient_paid_balance':
+      return lacks('insufficient_balance', 'signup credit cannot be used for it. Top up the balance.')
     case 'account_under_review':
       return uncharged(
         'account_under_review',
         'An earlier charge of this account could not be booked, and the operator of this gateway has to decide about it. Until then its calls are refused.',
         { retryAfterSeconds: REVIEW_SECONDS },
       )
-    case 'insufficient_paid_balance':
-      return failure('insufficient_balance', `${cost}; signup credit cannot be used for it. Top up the balance.`, price)
   }
 }

@@ -1,10 +1,10 @@
 import type { PriceStore } from '../core/catalog/prices'
 import type { Failure } from '../core/failure'
 import type { Result } from '../core/result'
-import type { Outcome, PaidCall } from './call'
+import { type Outcome, type PaidCall, refusedOutcome } from './call'
 import { HUNG_UP } from './call-upstream'
 import type { Allowance } from './decisions'
-import { refused, Sale, type SaleDeps } from './sale'
+import { Sale, type SaleDeps } from './sale'
 import type { Work } from './work'
 
 export interface PipelineDeps extends SaleDeps {
@@ -33,7 +33,7 @@ export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: P
     if (takesSlot) trace?.step('read')
     const preparing = prepare(allowance)
     const prepared = preparing instanceof Promise ? await preparing : preparing
-    if (!prepared.ok) return refused(prepared.error)
+    if (!prepared.ok) return refusedOutcome(prepared.error)
     sale = new Sale(deps, call, allowance, prepared.value)
     const answering = sale.unsold()
     const unsold = answering instanceof Promise ? await answering : answering

@@ -5,7 +5,7 @@ import type { Readings } from '../core/limits/limiter'
 import { formatUsd, type Money, ZERO } from '../core/money'
 import type { Result } from '../core/result'
 import type { CallRecord, UpstreamUse } from '../core/usage/call-record'
-import type { AuthenticatedCall, Outcome, PaidCall, RefusedOutcome } from './call'
+import { type AuthenticatedCall, type Outcome, type PaidCall, type RefusedOutcome, refusedOutcome } from './call'
 import { HUNG_UP } from './call-upstream'
 import type { Allowance, Decisions } from './decisions'
 import type { Funding, Reservation } from './funding/funding'
@@ -257,19 +257,19 @@ export class Sale implements OpenCall {
       requestId: incoming.id,
       effect: streams ? 'write' : effect,
     })
-    if (!use.ok) return refused(use.error)
+    if (!use.ok) return refusedOutcome(use.error)
     if (use.value.kind === 'repeat') return { ...use.value, kind: 'repeated' }
     this.first = use.value.first
     // A caller who hung up while it waited for the first one has begun nothing.
-    return this.hangUp.aborted ? refused(HUNG_UP) : null
+    return this.hangUp.aborted ? refusedOutcome(HUNG_UP) : null
   }
 
   /** Takes a payment of its own. */
   private async reserve(): Promise<RefusedOutcome | null> {
     const { charges, funding } = this.deps
-    if (charges.isFailing && !(await charges.recovers())) return refused(NOT_CHARGEABLE, this.readings())
+    if (charges.isFailing && !(await charges.recovers())) return refusedOutcome(NOT_CHARGEABLE, this.readings())
     const reserved = await funding.reserve(this.work, this.authenticated)
-    if (!reserved.ok) return refused(reserved.error, this.readings())
+    if (!reserved.ok) return refusedOutcome(reserved.error, this.readings())
     this.payment = reserved.value
     return null
   }
@@ -320,7 +320,7 @@ export class Sale implements OpenCall {
     const charged = owed && (await this.charge(owed, 'cut'))
     if (charged?.ok) {
       this.end = 'done'
-      return { ...refused(problem), isCharged: true }
+      return { ...refusedOutcome(problem), isCharged: true }
     }
     const end = this.work.effect === 'write' && !didNothing ? 'unknown' : 'nothing'
     return this.refuse(this.payment?.isPaid ? stillGood(problem) : problem, end)
@@ -395,10 +395,6 @@ export class Sale implements OpenCall {
   }
 }
 
-export function refused(problem: Failure, readings?: Readings): RefusedOutcome {
-  return { kind: 'refused', failure: problem, readings }
-}
-
 /** The answer that an earlier attempt with this payment got but could not deliver. It is paid, whatever the charge says. */
 function paidBefore({ quote: { maxCost, version } }: Work, body: string): WorkResult {
   return {
@@ -423,5 +419,5 @@ function stillGood(problem: Failure): Failure {
 
 function tooExpensive(price: Money, maxPrice: Money): RefusedOutcome {
   const message = `This request costs ${formatUsd(price)} USD, more than the ${formatUsd(maxPrice)} USD of X-Max-Price-USD.`
-  return refused(failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' }))
+  return refusedOutcome(failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' }))
 }

@@ -4,8 +4,6 @@ import type { ChunkGuard } from '../stream'
 const MIN_SECRET_LENGTH = 4
 /** Secrets of fewer bytes are not looked for in base64 and hexadecimal: random data would contain them. */
 const MIN_ENCODED_BYTES = 6
-/** How many secrets stay compiled. Tokens of OAuth come and go. */
-const MAX_COMPILED = 64
 
 /** One way to write a character. `fold`: hexadecimal digits of either case. */
 interface Spelling {
@@ -107,29 +105,16 @@ export function mayContainSecret(text: string, secrets: readonly string[]): bool
 /** Above it, a character takes several bytes. */
 const MAX_ASCII = 0x7f
 
-const COMPILED = new Map<string, Patterns>()
-/** The same by the list itself, which is one for all calls with the same credentials. */
-const OF_LIST = new WeakMap<readonly string[], Patterns | null>()
+/** By the list, which is one for all calls with the same credentials: compiling secrets takes longer than reading a usual answer. */
+const COMPILED = new WeakMap<readonly string[], Patterns | null>()
 
 /** The patterns of these secrets; null if there are none. */
 function patternsOf(secrets: readonly string[]): Patterns | null {
-  const ofList = OF_LIST.get(secrets)
-  if (ofList !== undefined) return ofList
+  const known = COMPILED.get(secrets)
+  if (known !== undefined) return known
   const long = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH)
-  const patterns = long.length === 0 ? null : compiledOnce(long)
-  OF_LIST.set(secrets, patterns)
-  return patterns
-}
-
-/** Compiling secrets takes longer than reading a usual answer. */
-function compiledOnce(secrets: readonly string[]): Patterns {
-  const key = JSON.stringify(secrets)
-  const known = COMPILED.get(key)
-  if (known) return known
-  const patterns = compiled(secrets.flatMap(needlesOf))
-  const [oldest] = COMPILED.keys()
-  if (oldest !== undefined && COMPILED.size >= MAX_COMPILED) COMPILED.delete(oldest)
-  COMPILED.set(key, patterns)
+  const patterns = long.length === 0 ? null : compiled(long.flatMap(needlesOf))
+  COMPILED.set(secrets, patterns)
   return patterns
 }
 

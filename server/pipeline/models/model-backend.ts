@@ -2,7 +2,7 @@ import type { AccountId } from '../../core/ids'
 import type { Model, UpstreamKind } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import type { Result } from '../../core/result'
-import type { ChunkGuard } from '../stream'
+import type { UpstreamStream } from '../stream'
 import type { ModelRequest } from './wires/model-request'
 import type { ModelWire, UpstreamWire, WirePath } from './wires/model-wire'
 
@@ -25,23 +25,13 @@ export interface BackendCall {
 }
 
 /** A successful answer whose headers have arrived and whose body follows. */
-export interface BackendAnswer {
-  /** The upstream's name, for the log. */
-  readonly upstream: string
+export interface BackendAnswer extends UpstreamStream {
   /** Its index in the model's upstreams. */
   readonly position: number
   /** For the caller, who must not learn the upstream's address. */
   readonly kind: UpstreamKind
-  readonly contentType: string
   /** How to read the body: the call's own wire, or its translation. */
   readonly wire: UpstreamWire
-  /** Of a stream. */
-  readonly body: ReadableStream<Uint8Array>
-  readonly guard?: ChunkGuard
-  /** The longest silence allowed within the body. */
-  readonly idleMs: number
-  /** How long it may go on after its caller hung up. */
-  readonly drainMs: number
   /**
    * Reads the body of a plain answer, which gets as much time as its headers had. `timeout`: it did not end in time. Never rejects.
    */

@@ -3,13 +3,13 @@ import type { Subject } from '../../core/limits/limiter'
 import { isOnRoute, type Model, type ModelRoute, routesOf } from '../../core/models/model'
 import { costOfLines, maxTokenCost } from '../../core/models/token-price'
 import { isUnitPrice, pricedUnits, tokenPriceOf, type UnitsAsked } from '../../core/models/unit-price'
-import { type Money, ZERO } from '../../core/money'
+import { ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
-import type { ChargeLine } from '../../core/usage/call-record'
-import type { KnownCaller } from '../call'
+import { windowOf } from '../auth/authenticate'
+import { type AuthenticatedCall, countedOn, type KnownCaller } from '../call'
+import type { Load } from '../work'
 import { unknownItem } from './item-references'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
-import { modelLoad } from './model-load'
 import { removedBetas } from './wires/anthropic/betas'
 import { boundsOf, type ModelRequest, type TokenBounds, unpricedMember, withoutOffTools } from './wires/model-request'
 import { type ModelWire, serves, type WirePath } from './wires/model-wire'
@@ -28,7 +28,7 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   const bounded = boundedCall(deps, wire, request, model)
   if (!bounded.ok) return bounded
   const { cap, bounds, maxCost, unitLine, defaults } = bounded.value
-  const load = modelLoad(authenticated, model)
+  const load = modelLoad(caller, authenticated, model)
   const { subjects } = load
   const output = reservedOutput(request, model, bounds, subjects)
   const tooMany = exceedsMinute(bounds.input.likely, output, subjects)
@@ -46,13 +46,18 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   })
 }
 
+/** What a call loads besides tokens: the windows of its caller and of the model's family, and its upstreams. */
+function modelLoad(
+  caller: KnownCaller,
+  { subjects }: AuthenticatedCall,
+  { family, upstreams }: Model,
+): Omit<Load, 'tokens'> {
+  const window = family ? windowOf(countedOn(caller).id, family) : null
+  return { subjects: window ? [...subjects, window] : subjects, window, upstreams }
+}
+
 /** The bounds of a call. */
-export interface BoundedCall {
-  readonly cap: number
-  readonly bounds: TokenBounds
-  readonly maxCost: Money
-  /** See `ValidatedCall`. */
-  readonly unitLine: ChargeLine | null
+interface BoundedCall extends Pick<ValidatedCall, 'cap' | 'bounds' | 'maxCost' | 'unitLine'> {
   /** See `ModelRequest`. */
   readonly defaults: Readonly<Record<string, string>>
 }

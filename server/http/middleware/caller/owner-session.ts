@@ -40,32 +40,22 @@ export const SIGNED_IN_JUST_NOW = 10 * MINUTE_MS
 /** Only the second factor is asked for. */
 export const SIGNED_IN_AT_ANY_TIME = Number.POSITIVE_INFINITY
 
+interface OwnerSessionParts {
+  readonly identity: Identity
+  readonly signUp: SignUp
+  readonly accounts: Pick<AccountStore, 'byUser'>
+  readonly ledger: Ledger
+  readonly ownOrigins: ReadonlySet<string>
+  readonly secondFactors: SecondFactorPolicy
+  readonly budgets: RequestBudgets
+}
+
 /** Finds the owner behind a dashboard request: the user of the session cookie and their account. */
 export class OwnerSessions {
-  private readonly identity: Identity
-  private readonly signUp: SignUp
-  private readonly accounts: Pick<AccountStore, 'byUser'>
-  private readonly ledger: Ledger
-  private readonly ownOrigins: ReadonlySet<string>
-  private readonly secondFactors: SecondFactorPolicy
-  private readonly budgets: RequestBudgets
+  private readonly parts: OwnerSessionParts
 
-  constructor(parts: {
-    identity: Identity
-    signUp: SignUp
-    accounts: Pick<AccountStore, 'byUser'>
-    ledger: Ledger
-    ownOrigins: ReadonlySet<string>
-    secondFactors: SecondFactorPolicy
-    budgets: RequestBudgets
-  }) {
-    this.identity = parts.identity
-    this.signUp = parts.signUp
-    this.accounts = parts.accounts
-    this.ledger = parts.ledger
-    this.ownOrigins = parts.ownOrigins
-    this.secondFactors = parts.secondFactors
-    this.budgets = parts.budgets
+  constructor(parts: OwnerSessionParts) {
+    this.parts = parts
   }
 
   /**
@@ -80,8 +70,8 @@ export class OwnerSessions {
     const account = await this.accountOf(session, context)
     if (withinMs !== undefined) await this.requireSecondFactor(session, account, isSettingUp)
     context.countOn(account.id)
-    this.budgets.countOn(context, account.id)
-    const balance = await this.ledger.balance(account.id)
+    this.parts.budgets.countOn(context, account.id)
+    const balance = await this.parts.ledger.balance(account.id)
     return {
       account,
       accountId: account.id,
@@ -99,7 +89,7 @@ export class OwnerSessions {
     requireRecent(user.signedInAt, context, withinMs)
     if (withinMs !== undefined) await this.requireSecondFactor(user, roleFlags(user.role), isSettingUp)
     context.countOn(user.accountId)
-    this.budgets.countOn(context, user.accountId)
+    this.parts.budgets.countOn(context, user.accountId)
     return user
   }
 
@@ -122,18 +112,18 @@ export class OwnerSessions {
   private async sessionOf(context: RequestContext): Promise<OwnerSession> {
     const { request } = context
     // Of a route that is not counted, such as `/ready`, a session still costs a look-up.
-    this.budgets.count(context, 1)
+    this.parts.budgets.count(context, 1)
     if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
-    const session = await this.identity.session(request.headers)
+    const session = await this.parts.identity.session(request.headers)
     if (session) return session
-    this.budgets.forget(context)
+    this.parts.budgets.forget(context)
     throw new Failed(failure('missing_session', 'You are not signed in. Sign in and try again.'))
   }
 
   /** The account of a user, which is opened if it is missing. Throws if it is suspended. */
   private async accountOf({ userId }: OwnerSession, context: RequestContext): Promise<Account> {
     const { isFromThisMachine } = context
-    const account = await this.signUp.openAccount(userId, {
+    const account = await this.parts.signUp.openAccount(userId, {
       address: formatAddress(context.address),
       isFromThisMachine,
     })
@@ -148,7 +138,9 @@ export class OwnerSessions {
 
   /** Whether the gateway asks this owner for a second factor. */
   requiresSecondFactor(account: Pick<Account, 'operator' | 'support'>): boolean {
-    return this.secondFactors === 'all' || (this.secondFactors === 'operators' && staffRole(account) !== null)
+    return (
+      this.parts.secondFactors === 'all' || (this.parts.secondFactors === 'operators' && staffRole(account) !== null)
+    )
   }
 
   private async requireSecondFactor(
@@ -157,7 +149,7 @@ export class OwnerSessions {
     isSettingUp = false,
   ): Promise<void> {
     if (session.secondFactor) return
-    const { app, passkeys } = await this.identity.secondFactors(session.userId)
+    const { app, passkeys } = await this.parts.identity.secondFactors(session.userId)
     const hasOne = app || passkeys > 0
     if (!hasOne && (isSettingUp || !this.requiresSecondFactor(account))) return
     const message = hasOne
@@ -174,8 +166,8 @@ export class OwnerSessions {
 
   /** Whether the session of the request is still valid and its account not suspended. Throws if the database is not responding. */
   async isSignedIn({ request }: RequestContext): Promise<boolean> {
-    const session = await this.identity.session(request.headers)
-    const account = session && (await this.accounts.byUser(session.userId))
+    const session = await this.parts.identity.session(request.headers)
+    const account = session && (await this.parts.accounts.byUser(session.userId))
     return session !== null && !account?.suspension
   }
 
@@ -184,7 +176,7 @@ export class OwnerSessions {
     const origin = headers.get('origin')
     const site = headers.get('sec-fetch-site')
     const own =
-      origin === null ? site === null || site === 'same-origin' || site === 'none' : this.ownOrigins.has(origin)
+      origin === null ? site === null || site === 'same-origin' || site === 'none' : this.parts.ownOrigins.has(origin)
     if (!own)
       throw new Failed(
         failure(
