@@ -1,7 +1,8 @@
 import { elementsOf, isJson, jsonText, partsOf } from '../../../../core/json'
 import type { ModelTokens } from '../../../../core/models/model-tokens'
 import { ok } from '../../../../core/result'
-import type { FrameRules, Run } from '../event-frame'
+import type { FrameRules } from '../event-frame'
+import { EventMeter } from '../event-meter'
 import { edited } from '../json/json-members'
 import {
   type InputParts,
@@ -15,15 +16,14 @@ import {
   sumOfParts,
   TEXT_PART,
 } from '../model-request'
-import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { type MeteredOutput, type ModelWire, stringBytes, stringMembers } from '../model-wire'
 import { uncovered } from '../priced-members'
-import { type EventReader, eventJson, SseEvents } from '../sse-events'
+import { eventJson } from '../sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from '../token-usage'
 import { isHistory, MESSAGES_MEMBERS, vendorDescribedTools } from './messages-members'
 
 const TEXT_MEMBERS = ['text', 'partial_json', 'thinking']
 const TEXTS = stringMembers(...TEXT_MEMBERS)
-const NONE: Uint8Array = new Uint8Array()
 const STOP = new TextEncoder().encode('event: message_stop\ndata: {"type":"message_stop"}\n\n')
 
 /**
@@ -123,15 +123,14 @@ const CONTENT: FrameRules = {
 
 const NAME = /(?:^|\n)event:\s*(\w+)/
 
-class MessagesMeter implements StreamMeter, EventReader {
-  ending: Uint8Array = NONE
-  isComplete = false
-  hasFailed = false
+class MessagesMeter extends EventMeter {
   private counts: AnthropicCounts | null = null
   private isFinal = false
   private hasStopped = false
-  textBytes = 0
-  private readonly events = new SseEvents(this, CONTENT)
+
+  constructor() {
+    super(CONTENT)
+  }
 
   get seen(): MeteredOutput {
     const counts: ModelTokens | null = this.counts && fromAnthropic(this.counts)
@@ -143,22 +142,14 @@ class MessagesMeter implements StreamMeter, EventReader {
     }
   }
 
-  push(chunk: Uint8Array): Uint8Array {
-    return this.events.push(chunk)
-  }
-
-  close(): Uint8Array {
-    const rest = this.events.end()
+  override close(): Uint8Array {
+    const rest = super.close()
     // Some servers end without `message_stop`. With the stop reason and the usage nothing is missing but that.
     if (!this.isComplete && this.isFinal && this.hasStopped) {
       this.isComplete = true
-      this.ending = STOP
+      this.last = STOP
     }
     return rest
-  }
-
-  count({ textBytes }: Run): void {
-    this.textBytes += textBytes
   }
 
   read(event: Uint8Array, text: string): string | null {
@@ -181,7 +172,7 @@ class MessagesMeter implements StreamMeter, EventReader {
       }
       case 'message_stop':
         this.isComplete = true
-        this.ending = event
+        this.last = event
         return ''
       case 'error':
         this.hasFailed = true

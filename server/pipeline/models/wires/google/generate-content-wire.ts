@@ -2,6 +2,7 @@ import { elementsOf, isJson, type Json, jsonText } from '../../../../core/json'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
 import type { FrameRules, Run } from '../event-frame'
+import { EventMeter } from '../event-meter'
 import { JsonElements } from '../json/json-elements'
 import { edited, inserted, objectMembers } from '../json/json-members'
 import { readableJson, reportsFailure } from '../json/readable-json'
@@ -17,15 +18,14 @@ import {
   sumOfParts,
   TEXT_PART,
 } from '../model-request'
-import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { type MeteredOutput, type ModelWire, stringBytes, stringMembers } from '../model-wire'
 import { uncovered } from '../priced-members'
-import { type EventReader, eventJson, latin1, SseEvents } from '../sse-events'
+import { eventJson, latin1 } from '../sse-events'
 import { geminiUsage } from '../token-usage'
 import { GENERATE_MEMBERS, normalizeSpelling } from './generate-content-members'
 
 const TEXT_MEMBERS = ['text', 'name']
 const TEXTS = stringMembers(...TEXT_MEMBERS)
-const NONE: Uint8Array = new Uint8Array()
 
 /**
  * Gemini's generateContent and its streamed form. Protobuf JSON accepts each property in two spellings.
@@ -127,36 +127,29 @@ const TEXT_EVENTS: FrameRules = {
   hidden: '',
 }
 
-class GeminiMeter implements StreamMeter, EventReader {
-  ending: Uint8Array = NONE
-  hasFailed = false
-  private finished = false
+/** The stream ends with the body. A finish reason or a blocked prompt shows that it was not cut. */
+class GeminiMeter extends EventMeter {
   private counts: TokenCounts | null = null
-  textBytes = 0
-  private readonly source: SseEvents | JsonElements
+  /** Set for a stream that is one JSON array. */
+  private readonly elements: JsonElements | null
 
   constructor(events: boolean) {
-    this.source = events
-      ? new SseEvents(this, TEXT_EVENTS)
-      : new JsonElements((element) => this.readPart(element, latin1(element), elementJson))
+    super(TEXT_EVENTS)
+    this.elements = events ? null : new JsonElements((element) => this.readPart(element, latin1(element), elementJson))
   }
 
   get seen(): MeteredOutput {
-    return { counts: this.counts, isFinal: this.finished && this.counts !== null, textBytes: this.textBytes }
+    return { counts: this.counts, isFinal: this.isComplete && this.counts !== null, textBytes: this.textBytes }
   }
 
-  /** The stream ends with the body. A finish reason or a blocked prompt shows that it was not cut. */
-  get isComplete(): boolean {
-    return this.finished
+  override push(chunk: Uint8Array): Uint8Array {
+    return this.elements ? this.elements.push(chunk) : super.push(chunk)
   }
 
-  push(chunk: Uint8Array): Uint8Array {
-    return this.source.push(chunk)
-  }
-
-  close(): Uint8Array {
-    const rest = this.source.end()
-    if (this.source instanceof JsonElements) this.ending = this.source.ending
+  override close(): Uint8Array {
+    if (!this.elements) return super.close()
+    const rest = this.elements.end()
+    this.last = this.elements.ending
     return rest
   }
 
@@ -165,8 +158,8 @@ class GeminiMeter implements StreamMeter, EventReader {
     return null
   }
 
-  count({ textBytes }: Run, events: string): void {
-    this.textBytes += textBytes
+  override count(run: Run, events: string): void {
+    super.count(run, events)
     this.countLast(events)
   }
 
@@ -174,7 +167,7 @@ class GeminiMeter implements StreamMeter, EventReader {
     this.textBytes += stringBytes(text, TEXTS)
     // An error may come in place of the events.
     if (text.includes('"error"')) this.hasFailed ||= reportsFailure(jsonOf(part)) || reportsFailure(elementJson(part))
-    if (FINISH.test(text)) this.finished = true
+    if (FINISH.test(text)) this.isComplete = true
     // Cumulative, or only at the end: the last report replaces the earlier ones.
     if (text.includes('"usageMetadata"')) this.counts = geminiUsage(jsonOf(part)['usageMetadata']) ?? this.counts
   }

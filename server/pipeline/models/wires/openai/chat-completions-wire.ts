@@ -2,7 +2,8 @@ import { elementsOf, isJson, type Json, stringOrEmpty } from '../../../../core/j
 import type { ModelUpstream } from '../../../../core/models/model'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
-import type { FrameRules, Run } from '../event-frame'
+import type { FrameRules } from '../event-frame'
+import { EventMeter } from '../event-meter'
 import { assigned, type Edit, edited, objectMembers } from '../json/json-members'
 import { reportsFailure } from '../json/readable-json'
 import {
@@ -18,9 +19,9 @@ import {
   sumOfParts,
   TEXT_PART,
 } from '../model-request'
-import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { type MeteredOutput, type ModelWire, stringBytes, stringMembers } from '../model-wire'
 import { uncovered } from '../priced-members'
-import { type EventReader, eventJson, SseEvents } from '../sse-events'
+import { eventJson } from '../sse-events'
 import { openAiUsage } from '../token-usage'
 import { CHAT_MEMBERS } from './chat-completions-members'
 
@@ -45,7 +46,6 @@ const UNSHOWN: FrameRules = {
   hidden: NO_USAGE,
 }
 const DONE = new TextEncoder().encode('data: [DONE]\n\n')
-const NONE: Uint8Array = new Uint8Array()
 
 /**
  * OpenAI's chat completions, also implemented by Ollama, vLLM, LM Studio and many more.
@@ -165,27 +165,23 @@ function partOf(part: unknown): InputParts {
   return BOUNDED_BY_BYTES.has(part['type']) ? TEXT_PART : OPAQUE_PART
 }
 
-class ChatMeter implements StreamMeter, EventReader {
-  ending: Uint8Array = NONE
-  isComplete = false
-  hasFailed = false
+/** Meters a stream of chat completions. */
+export class ChatMeter extends EventMeter {
   private counts: TokenCounts | null = null
   /** Whether the usage came in an event of its own, as the final report does. Some servers add a running count to every event. */
   private isReport = false
-  textBytes = 0
   private readonly shown: boolean
   private readonly choices: number
   /** The indexes of the choices that have a finish reason. */
   private readonly finished = new Set<unknown>()
   /** Whether the usage came with the last finish reason, or after it. */
   private isCountedToEnd = false
-  private readonly events: SseEvents
 
   /** `shown`: the caller requested the usage. Otherwise the usage that the gateway requested is removed. */
-  constructor(shown: boolean, choices: number) {
+  constructor(shown: boolean, choices: number, rules: FrameRules | null = shown ? SHOWN : UNSHOWN) {
+    super(rules)
     this.shown = shown
     this.choices = choices
-    this.events = new SseEvents(this, shown ? SHOWN : UNSHOWN)
   }
 
   get seen(): MeteredOutput {
@@ -193,29 +189,21 @@ class ChatMeter implements StreamMeter, EventReader {
     return { counts: this.counts, isFinal, textBytes: this.textBytes }
   }
 
-  push(chunk: Uint8Array): Uint8Array {
-    return this.events.push(chunk)
-  }
-
-  close(): Uint8Array {
-    const rest = this.events.end()
+  override close(): Uint8Array {
+    const rest = super.close()
     // Some servers end without `[DONE]`. With every finish reason and the usage nothing is missing but that.
     const isCounted = this.isCountedToEnd || this.isReport
     if (!this.isComplete && isCounted && this.finished.size >= this.choices) {
       this.isComplete = true
-      this.ending = DONE
+      this.last = DONE
     }
     return rest
-  }
-
-  count({ textBytes }: Run): void {
-    this.textBytes += textBytes
   }
 
   read(event: Uint8Array, text: string): string | null {
     if (text.length < 64 && END.test(text)) {
       this.isComplete = true
-      this.ending = event
+      this.last = event
       return ''
     }
     this.textBytes += stringBytes(text, TEXTS)

@@ -46,7 +46,7 @@ const OVER_CHAT: UpstreamWire = {
     const json = { ...headOf(answer), choices: [choiceOf(text, choice)], usage: answer['usage'] }
     return new TextEncoder().encode(JSON.stringify(json))
   },
-  meter: (request, path) => new OverChatMeter(request, path, new CompletionEvents(request.usageAsked)),
+  meter: (request) => new OverChatMeter(request, new CompletionEvents(request.usageAsked)),
 }
 
 /** OpenAI's completions of a prompt. Every upstream gets them as chat completions. */

@@ -1,9 +1,8 @@
 import type { Json } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import type { ModelRequest } from '../model-request'
-import type { MeteredOutput, StreamMeter, WirePath } from '../model-wire'
-import { type EventReader, eventJson, latin1, SseEvents } from '../sse-events'
-import { CHAT_COMPLETIONS } from './chat-completions-wire'
+import { eventJson, latin1 } from '../sse-events'
+import { ChatMeter } from './chat-completions-wire'
 
 const NONE: Uint8Array = new Uint8Array()
 const COLON = 0x3a
@@ -33,55 +32,30 @@ export interface ChatTranslator {
 }
 
 /** Meters a stream of chat completions as such, and passes it on in another format. */
-export class OverChatMeter implements StreamMeter, EventReader {
-  private readonly chat: StreamMeter
+export class OverChatMeter extends ChatMeter {
   private readonly translator: ChatTranslator
-  private readonly events = new SseEvents(this)
-  private last: Uint8Array | null = null
+  private translatedEnd: Uint8Array | null = null
 
-  constructor(request: ModelRequest, path: WirePath, translator: ChatTranslator) {
-    // The translator needs the usage, even if the caller did not ask for it.
-    this.chat = CHAT_COMPLETIONS.meter({ ...request, usageAsked: true }, path)
+  constructor({ choices }: ModelRequest, translator: ChatTranslator) {
+    // The translator needs the usage, even if the caller did not ask for it, and reads each event.
+    super(true, choices, null)
     this.translator = translator
-  }
-
-  get seen(): MeteredOutput {
-    return this.chat.seen
-  }
-
-  get textBytes(): number {
-    return this.chat.textBytes
-  }
-
-  get isComplete(): boolean {
-    return this.chat.isComplete
-  }
-
-  get hasFailed(): boolean {
-    return this.chat.hasFailed
   }
 
   get sentEvents(): number {
     return this.translator.sentEvents ?? 0
   }
 
-  get ending(): Uint8Array {
+  override get ending(): Uint8Array {
     if (!this.isComplete || this.hasFailed) return NONE
-    this.last ??= UTF8.encode(this.translator.end())
-    return this.last
+    this.translatedEnd ??= UTF8.encode(this.translator.end())
+    return this.translatedEnd
   }
 
-  push(chunk: Uint8Array): Uint8Array {
-    return this.events.push(this.chat.push(chunk))
-  }
-
-  close(): Uint8Array {
-    return Buffer.concat([this.events.push(this.chat.close()), this.events.end()])
-  }
-
-  read(event: Uint8Array): string | null {
+  override read(event: Uint8Array, text: string): string | null {
+    const passes = super.read(event, text)
     // A comment keeps the connection alive in every format.
-    if (event[0] === COLON) return null
+    if (passes !== null || event[0] === COLON) return passes
     return latin1(UTF8.encode(this.translator.chunk(eventJson(event))))
   }
 }

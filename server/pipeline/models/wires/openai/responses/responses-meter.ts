@@ -1,8 +1,9 @@
 import { isJson } from '../../../../../core/json'
 import type { TokenCounts } from '../../../../../core/usage/call-record'
 import type { FrameRules, Run } from '../../event-frame'
-import { type MeteredOutput, type StreamMeter, stringBytes, stringMembers } from '../../model-wire'
-import { type EventReader, eventJson, SseEvents } from '../../sse-events'
+import { EventMeter } from '../../event-meter'
+import { type MeteredOutput, stringBytes, stringMembers } from '../../model-wire'
+import { eventJson } from '../../sse-events'
 import { responsesUsage } from '../../token-usage'
 
 /** Every text arrives once in a delta. The events that close a part repeat it. */
@@ -17,32 +18,23 @@ const DELTA_EVENTS: FrameRules = {
 }
 const NAME = /(?:^|\n)event:\s*([\w.]+)/
 const NUMBERS = /"sequence_number"\s*:\s*(\d{1,9})/g
-const NONE: Uint8Array = new Uint8Array()
 
 /** Meters a stream of the Responses API, whose last event has the usage of the call. */
-export class ResponsesMeter implements StreamMeter, EventReader {
-  ending: Uint8Array = NONE
-  isComplete = false
-  hasFailed = false
+export class ResponsesMeter extends EventMeter {
   sentEvents = 0
   private counts: TokenCounts | null = null
-  textBytes = 0
-  private readonly events = new SseEvents(this, DELTA_EVENTS)
+
+  constructor() {
+    super(DELTA_EVENTS)
+  }
 
   get seen(): MeteredOutput {
     return { counts: this.counts, isFinal: this.counts !== null, textBytes: this.textBytes }
   }
 
-  push(chunk: Uint8Array): Uint8Array {
-    return this.events.push(chunk)
-  }
-
-  close(): Uint8Array {
-    return this.events.end()
-  }
-
-  count({ textBytes, number }: Run): void {
-    this.textBytes += textBytes
+  override count(run: Run, events: string): void {
+    super.count(run, events)
+    const { number } = run
     if (number !== null) this.sentEvents = number + 1
   }
 
@@ -52,7 +44,7 @@ export class ResponsesMeter implements StreamMeter, EventReader {
       const { response } = eventJson(event)
       this.counts = responsesUsage(isJson(response) ? response['usage'] : null)
       this.isComplete = true
-      this.ending = event
+      this.last = event
       return ''
     }
     this.hasFailed ||= type === 'response.failed' || type === 'response.cancelled' || type === 'error'

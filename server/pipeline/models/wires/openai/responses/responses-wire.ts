@@ -46,7 +46,7 @@ const RESPONSES_OVER_CHAT: UpstreamWire = {
     if (!isJson(choice)) return null
     return new TextEncoder().encode(responseOf(request, answer, choice))
   },
-  meter: (request, path) => new OverChatMeter(request, path, new ResponseEvents(request)),
+  meter: (request) => new OverChatMeter(request, new ResponseEvents(request)),
 }
 
 const TEXTS = stringMembers('text', 'arguments', 'input', 'refusal')
