@@ -101,7 +101,6 @@ export function countedOn(caller: KnownCaller): { readonly id: CredentialId; rea
   return caller.kind === 'key' ? caller.key : caller.grant
 }
 
-/** The caller behind a credential. */
 export interface Identified {
   readonly caller: Caller
   readonly subjects: readonly Subject[]
@@ -140,7 +139,6 @@ export interface Refused {
   readonly readings: Readings
 }
 
-/** What `authenticate` says of a call. */
 export type Verdict = AuthenticatedCall | Refused
 
 /** Options that a caller may set for one call in addition to its input (spec D5). */

@@ -62,7 +62,6 @@ export type Wanted = Pick<
   'operation' | 'model' | 'quote' | 'credit' | 'needsTopUp' | 'load' | 'timeoutMs' | 'fingerprint'
 >
 
-/** One charge. */
 export interface Capture {
   readonly amount: Money
   readonly record: CallRecord

@@ -24,7 +24,6 @@ export interface EndDeps {
   readonly telemetry: Telemetry
 }
 
-/** How a call ended. */
 export interface CallEnding {
   readonly operation: string
   readonly status: number

@@ -264,7 +264,6 @@ export class Sale implements OpenCall {
     return this.hangUp.aborted ? refusedOutcome(HUNG_UP) : null
   }
 
-  /** Takes a payment of its own. */
   private async reserve(): Promise<RefusedOutcome | null> {
     const { charges, funding } = this.deps
     if (charges.isFailing && !(await charges.recovers())) return refusedOutcome(NOT_CHARGEABLE, this.readings())

@@ -7,7 +7,6 @@ import { SHUTTING_DOWN } from './call-upstream'
 import { DeliveredBytes, type Ending } from './idempotency/idempotency'
 import type { Charge, OpenCall, StoredAnswer } from './work'
 
-/** The longest stream. */
 export const MAX_STREAM_MS = 30 * MINUTE_MS
 /** After this many more charged bytes (about 2,000 tokens), the charge that a restart would apply is persisted again. */
 const PERSIST_EVERY_BYTES = 8192
@@ -57,7 +56,6 @@ export interface ChunkGuard {
   readonly isOver?: boolean
 }
 
-/** Meters a stream. */
 export interface Meter {
   /** Returns what may be sent to the caller now. The stream's own end is held back until the charge is durable. */
   push(chunk: Uint8Array): Uint8Array
@@ -73,7 +71,6 @@ export interface Meter {
   readonly isFull?: boolean
 }
 
-/** How a stream ended. */
 export interface StreamEnd {
   /** It reached its own end. */
   readonly isWhole: boolean

@@ -100,7 +100,6 @@ export type WorkResult =
       readonly owed?: Charge
     }
 
-/** The charge. */
 export interface Captured {
   readonly cost: Money
   /** The receipt of a call that had a payment of its own. */

@@ -63,7 +63,6 @@ export class RequestContext implements BodySource {
   readonly address: Address
   /** When it arrived. */
   readonly at: number
-  /** The path of its URL. */
   readonly path: string
   /** Set once the call is authenticated; never for a path that is not gated. */
   reply: Reply | null = null
@@ -182,7 +181,6 @@ export interface GatedContext<C extends Caller = Caller> extends RequestContext 
   authenticated: AuthenticatedCall & { readonly caller: C }
 }
 
-/** Dependencies of every context. */
 export interface ContextDeps {
   readonly clock: Clock
   readonly intake: Intake

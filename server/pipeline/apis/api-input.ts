@@ -80,7 +80,6 @@ interface Validators {
   readonly numberOf: ApiInput['numberOf']
 }
 
-/** The parameters that a caller gave. */
 interface GivenParameters {
   /** Undefined if it was not given. */
   find(parameter: ApiParameter, validate: Validate): WireValue | undefined

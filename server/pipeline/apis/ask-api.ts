@@ -29,7 +29,6 @@ export interface ApiAnswer {
 /** Why there is no answer to serve, with what to tell the caller. `status`: the upstream's, if it answered. */
 export type AskProblem = UpstreamFailure & { readonly didNothing: boolean; readonly status?: number }
 
-/** The outcome of a request. */
 export type ApiResult = Result<ApiAnswer, AskProblem>
 
 /** A 2xx answer whose headers have arrived, with those that a caller gets. */

@@ -19,7 +19,6 @@ import type { ApiSale } from './api-sale'
 import { type AnswerDeadline, type ApiAnswer, type AskProblem, outbound, unfetched, validateAnswer } from './ask-api'
 import { NO_CREDENTIALS, type UpstreamRequest, upstreamRequest, writtenBody } from './upstream-request'
 
-/** The wallet that pays upstreams. */
 export interface PaidUpstreams {
   readonly wallet: UpstreamWallet
   readonly payments: UpstreamPayments

@@ -3,7 +3,6 @@ import { Shape } from '../../core/apis/value-shape'
 import { claimsName, readParameter, type WireValue, type Written, writeParameter } from '../../core/apis/wire-values'
 import { isJson } from '../../core/json'
 
-/** A file of a multipart form. */
 export interface FormFile {
   readonly name: string
   readonly type: string

@@ -81,7 +81,6 @@ function firstSecret(bytes: Uint8Array, { starts, flags, byPair, byFirst }: Patt
 
 const NOTHING = new Uint8Array()
 
-/** Whether whole bytes contain one of the secrets. */
 export function containsSecret(bytes: Uint8Array, secrets: readonly string[]): boolean {
   const patterns = patternsOf(secrets)
   return patterns !== null && firstSecret(bytes, patterns, true).found === 'yes'

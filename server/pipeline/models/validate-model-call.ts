@@ -56,7 +56,6 @@ function modelLoad(
   return { subjects: window ? [...subjects, window] : subjects, window, upstreams }
 }
 
-/** The bounds of a call. */
 interface BoundedCall extends Pick<ValidatedCall, 'cap' | 'bounds' | 'maxCost' | 'unitLine'> {
   /** See `ModelRequest`. */
   readonly defaults: Readonly<Record<string, string>>

@@ -49,7 +49,6 @@ export interface ResearchParts extends ModelDeps {
   readonly search: Provider<LlmContextInput>
 }
 
-/** The caller of a job. */
 interface ResearchCaller {
   readonly account: AccountId
   /** The concurrent calls that its tier allows a key. */
@@ -63,7 +62,6 @@ export type ResearchProgress =
   | { readonly step: 'search'; readonly query: string; readonly found: number }
   | { readonly step: 'text'; readonly text: string }
 
-/** The state of a job, finished or not. */
 export interface ResearchState {
   readonly lines: readonly ChargeLine[]
   readonly tokens: TokenCounts

@@ -6,7 +6,6 @@ import { ByteCache } from '../byte-cache'
 /** Memory that an entry uses in addition to its texts. */
 const ENTRY_BYTES = 200
 
-/** Caches the answers of providers. */
 export class ResponseCache {
   private readonly answers: ByteCache<ProviderAnswer['body']>
 

@@ -58,7 +58,6 @@ export const SOCIAL_SALES: readonly SocialSale[] = [
   })),
 ]
 
-/** The dependencies of social operations. */
 export interface SocialParts {
   readonly accounts: LinkedAccounts
   readonly network: SocialNetwork

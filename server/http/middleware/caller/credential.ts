@@ -52,7 +52,6 @@ function paymentIn(authorization: string | null): string | null {
   return authorization === null ? null : (/^payment +(\S+) *$/i.exec(authorization)?.[1] ?? null)
 }
 
-/** Whether a request has two different keys of ours. */
 export function hasTwoKeys(headers: Headers, others: readonly string[]): boolean {
   if (others.length === 0) return false
   const bearer = bearerOf(headers.get('authorization') ?? '')

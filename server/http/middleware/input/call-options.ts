@@ -35,7 +35,6 @@ export const CALL_OPTIONS = {
   },
 } as const satisfies ParameterTable
 
-/** The options of a call that sets none. */
 const NO_OPTIONS: Result<CallOptions, never> = ok({ maxPrice: null, quote: false, idempotencyKey: null })
 const NAMES = Object.keys(CALL_OPTIONS)
 

@@ -2,7 +2,6 @@ import { parseInstant, RFC_3339 } from '../../../core/accounts/instant'
 
 const RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
 
-/** A time in a query. */
 export const INSTANT = {
   in: 'query',
   kind: 'text',

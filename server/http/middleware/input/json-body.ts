@@ -9,7 +9,6 @@ const MAX_JSON_BYTES = 1024 * 1024
 /** How much of a declared long body to scan here; the worker that parses it scans the rest. */
 const LONG_BODY_SCAN_BYTES = 64 * 1024
 
-/** How large a body may be. */
 export interface BodySize {
   readonly maxBytes: number
   readonly bounds: JsonBounds

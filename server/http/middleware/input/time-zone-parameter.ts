@@ -1,6 +1,5 @@
 import { isTimeZone } from '../../../core/usage/calendar'
 
-/** A time zone in a query. */
 export const TIME_ZONE = {
   in: 'query',
   kind: 'text',

@@ -45,7 +45,6 @@ export class Reply {
     return this.ids.own
   }
 
-  /** Why the call was refused, or null. */
   get refusal(): Failure | null {
     return 'failure' in this.verdict ? this.verdict.failure : null
   }
@@ -146,7 +145,6 @@ export class Reply {
     return this.send(status, outcome.body, setAll(headers, own))
   }
 
-  /** The price of a call that is not run. */
   private quoted({ quote, balance }: Quoted): Response {
     const { maxCost, fixed, version } = quote
     const body = {

@@ -189,7 +189,6 @@ export function positive(value: unknown): number | null | undefined {
   return Number.isSafeInteger(value) && Number(value) > 0 && Number(value) <= 100_000_000 ? Number(value) : undefined
 }
 
-/** The sum of the parts. */
 export function sumOfParts(parts: Iterable<InputParts>): InputParts {
   const sum = { images: 0, imageBytes: 0, opaque: 0 }
   for (const part of parts) {

@@ -56,7 +56,6 @@ export function serves(upstream: ModelUpstream, { route }: ModelWire, { chat }: 
   return !isTranslated(upstream, route) || chat === undefined || chat.beyond === null
 }
 
-/** Meters one stream. */
 export interface StreamMeter extends Meter {
   /** The events passed on so far, where the wire numbers them. */
   readonly sentEvents?: number

@@ -13,7 +13,6 @@ const MAX_EVENT = 16 * 1024 * 1024
 /** Bytes of the longest end of an event: `\n\r\n`. */
 const MAX_END = 3
 
-/** Reads the events of a stream. */
 export interface EventReader extends EventCounter {
   /** Reads an event, whose bytes are also given as latin-1. Returns what is sent instead, as latin-1; null if it is sent as it came. */
   read(event: Uint8Array, text: string): string | null

@@ -10,7 +10,6 @@ import { EMBEDDINGS } from './openai/embeddings-wire'
 import { RESPONSES } from './openai/responses/responses-wire'
 import { IMAGE_GENERATIONS, MODERATIONS, SPEECH } from './openai/unit-wires'
 
-/** The format of each API. */
 export const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
   chat_completions: CHAT_COMPLETIONS,
   responses: RESPONSES,

@@ -165,7 +165,6 @@ function partOf(part: unknown): InputParts {
   return BOUNDED_BY_BYTES.has(part['type']) ? TEXT_PART : OPAQUE_PART
 }
 
-/** Meters a stream of chat completions. */
 export class ChatMeter extends EventMeter {
   private counts: TokenCounts | null = null
   /** Whether the usage came in an event of its own, as the final report does. Some servers add a running count to every event. */

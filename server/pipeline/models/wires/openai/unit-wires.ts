@@ -64,7 +64,6 @@ const IMAGE_MEMBERS: MemberRules = {
   partial_images: only(0),
 }
 
-/** OpenAI's generation of pictures. */
 export const IMAGE_GENERATIONS: ModelWire = {
   ...UNIT_CALLS,
   route: 'image_generations',
@@ -98,7 +97,6 @@ const MODERATION_MEMBERS: MemberRules = {
       : [],
 }
 
-/** OpenAI's moderations. */
 export const MODERATIONS: ModelWire = {
   ...UNIT_CALLS,
   route: 'moderations',
