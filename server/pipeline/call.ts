@@ -1,22 +1,20 @@
 import type { Account } from '../core/accounts/account'
 import type { AppGrant } from '../core/accounts/app-grant'
 import type { ApiMatch } from '../core/apis/api-routes'
-import type { Operation, Price, SoldName } from '../core/catalog/operation'
-import type { Parameters, ParameterTable } from '../core/catalog/parameters'
-import { currentPrice, type PriceStore } from '../core/catalog/prices'
+import type { SoldName } from '../core/catalog/operation'
 import { type Address, limitSubject } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Audience, Scope } from '../core/credentials/oauth-grant'
 import type { Failure } from '../core/failure'
 import type { SentAnswer } from '../core/idempotency/idempotency-record'
-import type { AccountId, CredentialId, KeyId, PoolId, RequestId } from '../core/ids'
+import type { CredentialId, KeyId, PoolId, RequestId } from '../core/ids'
 import type { Readings, Subject } from '../core/limits/limiter'
-import { type Money, times } from '../core/money'
+import type { Money } from '../core/money'
 import type { ShownPayment } from '../core/payments/method'
 import type { DeliveredReceipt } from '../core/payments/receipt'
 import type { CallOrigin } from '../core/providers/provider'
 import type { CallTrace } from '../core/telemetry/trace'
-import type { Charged, UpstreamUse } from '../core/usage/call-record'
+import type { UpstreamUse } from '../core/usage/call-record'
 
 /** The credential that a caller sent, not verified yet, and without its secret: a key and a token are their hashes. */
 export type Credential =
@@ -225,44 +223,4 @@ export interface Quote {
   readonly minCost?: Money
   /** Whether every success costs exactly `maxCost`. */
   readonly fixed: boolean
-}
-
-/** The quote of an operation that is priced per unit. */
-export interface UnitQuote extends Quote {
-  /** The charge for an answer of this many units. Throws if there are more than were held for, which is a bug in the provider. */
-  charge(units: number): Charged
-}
-
-/** Quotes units at the operation's price. A fixed price is one unit. */
-export function quoteOf<T extends ParameterTable>(
-  prices: PriceStore,
-  operation: Operation<T>,
-  input: Parameters<T>,
-  account: AccountId | null,
-): UnitQuote {
-  const { metering } = operation
-  const price = currentPrice(prices, metering ? metering.priceName(input) : operation.name, account)
-  return new PricedUnits(price, metering ? metering.maxUnits(input) : 1)
-}
-
-class PricedUnits implements UnitQuote {
-  readonly maxCost: Money
-  readonly version: string
-  readonly fixed: boolean
-  private readonly price: Price
-  private readonly maxUnits: number
-
-  constructor(price: Price, maxUnits: number) {
-    this.maxCost = times(price.amount, maxUnits)
-    this.version = price.version
-    this.fixed = maxUnits === 1
-    this.price = price
-    this.maxUnits = maxUnits
-  }
-
-  charge(units: number): Charged {
-    const { amount, version } = this.price
-    if (units > this.maxUnits) throw new Error(`an answer of ${units} units, but only ${this.maxUnits} were held for`)
-    return { cost: times(amount, units), priceVersion: version, units, unitPrice: amount }
-  }
 }

@@ -1,11 +1,52 @@
-import type { Operation } from '../core/catalog/operation'
+import type { Operation, Price } from '../core/catalog/operation'
+import type { Parameters, ParameterTable } from '../core/catalog/parameters'
+import { currentPrice, type PriceStore } from '../core/catalog/prices'
+import type { AccountId } from '../core/ids'
+import { type Money, times } from '../core/money'
 import { fingerprintOf } from '../core/payments/binding'
 import type { Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import type { Result } from '../core/result'
-import { type AnswerHeaders, originOf, type UnitQuote } from './call'
+import type { Charged } from '../core/usage/call-record'
+import { type AnswerHeaders, originOf, type Quote } from './call'
 import { callUpstream, didNothing, HUNG_UP, toFailure } from './call-upstream'
 import type { PipelineDeps } from './paid-call'
 import type { CreditUse, OpenCall, Work, WorkResult } from './work'
+
+/** Quotes units at the operation's price. A fixed price is one unit. */
+export function quoteOf<T extends ParameterTable>(
+  prices: PriceStore,
+  operation: Operation<T>,
+  input: Parameters<T>,
+  account: AccountId | null,
+): UnitQuote {
+  const { metering } = operation
+  const price = currentPrice(prices, metering ? metering.priceName(input) : operation.name, account)
+  return new UnitQuote(price, metering ? metering.maxUnits(input) : 1)
+}
+
+/** The quote of an operation that is priced per unit. */
+export class UnitQuote implements Quote {
+  readonly maxCost: Money
+  readonly version: string
+  readonly fixed: boolean
+  private readonly price: Price
+  private readonly maxUnits: number
+
+  constructor(price: Price, maxUnits: number) {
+    this.maxCost = times(price.amount, maxUnits)
+    this.version = price.version
+    this.fixed = maxUnits === 1
+    this.price = price
+    this.maxUnits = maxUnits
+  }
+
+  /** The charge for an answer of this many units. Throws if there are more than were held for, which is a bug in the provider. */
+  charge(units: number): Charged {
+    const { amount, version } = this.price
+    if (units > this.maxUnits) throw new Error(`an answer of ${units} units, but only ${this.maxUnits} were held for`)
+    return { cost: times(amount, units), priceVersion: version, units, unitPrice: amount }
+  }
+}
 
 /** One call of a provider with parsed input: a search, or an action of a linked account. */
 export interface ProviderSale<I> {

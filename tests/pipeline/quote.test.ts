@@ -3,7 +3,7 @@ import { IMAGE_SEARCH } from '../../server/core/catalog/image-search'
 import type { PriceOverride, PriceStore } from '../../server/core/catalog/prices'
 import { makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
-import { quoteOf } from '../../server/pipeline/call'
+import { quoteOf } from '../../server/pipeline/provider-work'
 
 const override: PriceOverride = {
   id: makeId('price', 0),

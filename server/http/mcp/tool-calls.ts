@@ -58,11 +58,10 @@ export class ToolCalls {
       : (this.endpoints.routeOf(call.method, url.pathname) ?? UNKNOWN_ENDPOINT)
     let reply: Reply | null = null
     try {
-      const opened = await gate.openWithin(context, { route, method: call.method, url }, payment)
-      reply = opened.reply
-      if (reply.refusal) return reply.refuse(reply.refusal)
-      if (!opened.authenticated) throw new Error('a call that was not refused is authenticated')
-      const request = toolRequest(call, context, { url, reply, authenticated: opened.authenticated, hangUp: signal })
+      reply = await gate.openWithin(context, { route, method: call.method, url }, payment)
+      const { verdict } = reply
+      if ('failure' in verdict) return reply.refuse(verdict.failure)
+      const request = toolRequest(call, context, { url, reply, authenticated: verdict, hangUp: signal })
       if (route.kind === 'priced') return reply.outcome(await this.sell(request, route, call))
       return await this.run(request, route, context)
     } catch (error) {

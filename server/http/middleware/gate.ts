@@ -4,7 +4,7 @@ import type { Journal } from '../../core/ledger/journal'
 import type { ShownPayment } from '../../core/payments/method'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import { reauthorize } from '../../pipeline/auth/authenticate'
-import type { AuthenticatedCall, IncomingCall, Route, Verdict } from '../../pipeline/call'
+import type { IncomingCall, Route, Verdict } from '../../pipeline/call'
 import type { Decisions } from '../../pipeline/decisions'
 import { hasTwoKeys, otherSecrets, readCredential } from './caller/credential'
 import type { GatedContext, RequestContext } from './request-context'
@@ -90,7 +90,7 @@ export class Gate {
     { address, authenticated }: GatedContext,
     { route, method, url }: { readonly route: Route; readonly method: string; readonly url: URL },
     payment: ShownPayment | null,
-  ): Promise<{ readonly reply: Reply; readonly authenticated: AuthenticatedCall | null }> {
+  ): Promise<Reply> {
     const { decisions, limits, clock } = this.options
     const at = clock.now()
     const outer = authenticated.incoming
@@ -106,8 +106,7 @@ export class Gate {
       trace: outer.trace?.within(ids.own) ?? null,
     }
     const verdict = payment ? await decisions.authenticate(incoming) : reauthorize(limits, authenticated, incoming)
-    const reply = new Reply(verdict, ids, url.pathname, this.replies)
-    return { reply, authenticated: 'failure' in verdict ? null : verdict }
+    return new Reply(verdict, ids, url.pathname, this.replies)
   }
 }
 

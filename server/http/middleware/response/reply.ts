@@ -27,7 +27,8 @@ export interface ReplyDeps extends EndDeps {
  * end of every call is reported (`ended`), unless it streams.
  */
 export class Reply {
-  private readonly verdict: Verdict
+  /** What `authenticate` said of the call. */
+  readonly verdict: Verdict
   private readonly ids: RequestIds
   private readonly path: string
   private readonly deps: ReplyDeps
