@@ -66,15 +66,23 @@ export async function askModel(
     },
   })
   const read = async (answer: BackendAnswer): Promise<UpstreamFailure | null> => {
+    let isSilent = false
+    const timer = setTimeout(() => {
+      isSilent = true
+      answer.close()
+    }, answer.idleMs)
     try {
       for await (const chunk of answer.body) {
+        timer.refresh()
         texts.push(meter.push(answer.guard?.pass(chunk) ?? chunk))
       }
       texts.push(meter.close())
       return meter.isComplete && !meter.hasFailed ? null : { kind: 'error', reason: 'the stream was cut' }
     } catch (error) {
+      if (isSilent) return { kind: 'timeout', reason: `silent for ${answer.idleMs} ms` }
       return { kind: signal.aborted ? 'timeout' : 'error', reason: error instanceof Error ? error.name : 'cut' }
     } finally {
+      clearTimeout(timer)
       answer.close()
     }
   }

@@ -36,6 +36,7 @@ beforeAll(async () => {
   )
   gateway = await openModelGateway([
     { id: 'writer', upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` }, price: PRICE },
+    { id: 'silent', upstream: { kind: 'openai', base_url: `${vendor.origin}/v1`, idle_timeout_ms: 50 }, price: PRICE },
   ])
 })
 beforeEach(() => {
@@ -249,6 +250,22 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     await gateway.core.stores.journal.drained()
     expect(await gateway.explained(key, id(streamed))).toMatchObject({ code: 'upstream_error', charge: null })
     vendor.answer = before
+  })
+
+  test('a model that falls silent in the middle is left after the silence that it allows: 504, uncharged, and its place is free', async () => {
+    const { key, balance } = await gateway.funded()
+    const before = vendor.answer
+    const closed = Promise.withResolvers<void>()
+    vendor.answer = ({ signal }) => {
+      signal.addEventListener('abort', () => closed.resolve(), { once: true })
+      return eventStream([openAi.chunk({ content: 'QUERY: ot' })], () => undefined)
+    }
+    const answer = await research(key, { model: 'silent' })
+    vendor.answer = before
+    expect(answer.status).toBe(504)
+    expect(await answer.json()).toMatchObject({ error: { code: 'upstream_timeout' } })
+    expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+    await closed.promise
   })
 
   test('X-Max-Price-USD limits its searches, and is 412 if too low for one; a quote runs nothing (spec D5)', async () => {
