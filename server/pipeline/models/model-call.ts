@@ -10,11 +10,16 @@ import type { AuthenticatedCall } from '../call'
 import type { Decisions } from '../decisions'
 import type { StreamDeps } from '../stream'
 import type { Load } from '../work'
-import type { InputTokens } from './input-tokens'
 import type { ItemMemory } from './item-memory'
 import type { ModelBackend } from './model-backend'
 import type { ModelRequest, TokenBounds } from './wires/model-request'
 import type { ModelWire, WirePath } from './wires/model-wire'
+
+/** A tokenizer that runs off the serving thread. */
+export interface InputTokens {
+  /** Estimates the tokens of a body's text; null if it cannot. */
+  count(body: Uint8Array): Promise<number | null>
+}
 
 export interface ModelDeps extends StreamDeps {
   readonly catalog: ModelCatalog

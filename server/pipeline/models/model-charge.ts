@@ -6,9 +6,8 @@ import { isUnitPrice, repricedLine, tokenPriceOf } from '../../core/models/unit-
 import { type Money, min, minus } from '../../core/money'
 import type { ChargeLine, EndCode, TokenCounts } from '../../core/usage/call-record'
 import type { Charge } from '../work'
-import { countedInput, type InputTokens } from './input-tokens'
-import type { ValidatedCall } from './model-call'
-import { USUAL_BYTES } from './wires/model-request'
+import type { InputTokens, ValidatedCall } from './model-call'
+import { type ModelRequest, type TokenBounds, USUAL_BYTES, USUAL_IMAGE_TOKENS } from './wires/model-request'
 import { type MeteredOutput, metered } from './wires/model-wire'
 
 /** The usage of a call that produced nothing. */
@@ -87,4 +86,16 @@ export async function estimatedCharge(
     { ...seen, isFinal: false, textBytes: Math.max(seen.textBytes, written) },
     code,
   )
+}
+
+/** Estimates a call's input tokens where no vendor reported them; never above the proven maximum. */
+async function countedInput(
+  tokens: InputTokens,
+  { bytes, parts }: Pick<ModelRequest, 'bytes' | 'parts'>,
+  { max, likely }: TokenBounds['input'],
+): Promise<number> {
+  const text = await tokens.count(bytes)
+  // A file has no text to count.
+  if (text === null || parts.opaque > 0) return likely
+  return Math.min(max, text + parts.images * USUAL_IMAGE_TOKENS)
 }

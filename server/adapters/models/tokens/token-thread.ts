@@ -1,4 +1,4 @@
-import type { InputTokens } from '../../../pipeline/models/input-tokens'
+import type { InputTokens } from '../../../pipeline/models/model-call'
 import type { FromTokenThread, ToTokenThread } from './token-worker'
 
 /** Counting and, the first time, loading the vocabulary. */
