@@ -1,8 +1,5 @@
-import type { Clock } from '../../core/clock'
 import { failure } from '../../core/failure'
-import type { Journal } from '../../core/ledger/journal'
 import type { ShownPayment } from '../../core/payments/method'
-import type { Telemetry } from '../../core/telemetry/telemetry'
 import { reauthorize } from '../../pipeline/auth/authenticate'
 import type { IncomingCall, Route, Verdict } from '../../pipeline/call'
 import type { Decisions } from '../../pipeline/decisions'
@@ -10,17 +7,10 @@ import { hasTwoKeys, otherSecrets, readCredential } from './caller/credential'
 import type { GatedContext, RequestContext } from './request-context'
 import { requestIds } from './request-ids'
 import { Reply, type ReplyDeps } from './response/reply'
-import type { UnreadAnswers } from './response/unread-answers'
 
-export interface GateOptions {
+export interface GateOptions extends ReplyDeps {
   readonly decisions: Pick<Decisions, 'authenticate'>
   readonly limits: Parameters<typeof reauthorize>[0]
-  readonly clock: Clock
-  readonly journal: Pick<Journal, 'note'>
-  readonly telemetry: Telemetry
-  /** Public origin. */
-  readonly baseUrl: string
-  readonly unread: UnreadAnswers
 }
 
 const NO_HEADERS = new Headers()
@@ -28,12 +18,9 @@ const NO_HEADERS = new Headers()
 /** Authenticates requests to gated paths. */
 export class Gate {
   private readonly options: GateOptions
-  private readonly replies: ReplyDeps
 
   constructor(options: GateOptions) {
-    const { clock, journal, telemetry, baseUrl, unread } = options
     this.options = options
-    this.replies = { clock, journal, telemetry, origin: baseUrl, unread }
   }
 
   /**
@@ -68,7 +55,7 @@ export class Gate {
   private opened(context: RequestContext, verdict: Verdict): Reply {
     const { caller, incoming } = verdict
     if (caller.kind !== 'anonymous') context.countBodyOn(caller.account.id)
-    const reply = new Reply(verdict, context.ids, context.path, this.replies)
+    const reply = new Reply(verdict, context.ids, context.path, this.options)
     if (!('failure' in verdict)) {
       incoming.trace?.step('read')
       context.reply = reply
@@ -106,7 +93,7 @@ export class Gate {
       trace: outer.trace?.within(ids.own) ?? null,
     }
     const verdict = payment ? await decisions.authenticate(incoming) : reauthorize(limits, authenticated, incoming)
-    return new Reply(verdict, ids, url.pathname, this.replies)
+    return new Reply(verdict, ids, url.pathname, this.options)
   }
 }
 

@@ -18,7 +18,7 @@ type Ended<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
 
 export interface ReplyDeps extends EndDeps {
   /** Public origin, to tell apps where to get a token. */
-  readonly origin: string
+  readonly baseUrl: string
   readonly unread: UnreadAnswers
 }
 
@@ -106,7 +106,7 @@ export class Reply {
     const headers = this.headers(readings)
     if (route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
     return failureResponse(problem, this.ids.own, this.path, headers, {
-      origin: this.deps.origin,
+      origin: this.deps.baseUrl,
       scope: scopeOf(route),
     })
   }
