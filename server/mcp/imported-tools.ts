@@ -3,7 +3,7 @@ import type { ApiMatch, ApiRoutes, SoldOperation } from '../core/apis/api-routes
 import { INPUT_OPTIONS, inputNames, inputSchema } from '../core/apis/input-schema'
 import { isJson, jsonText } from '../core/json'
 import { formatUsd } from '../core/money'
-import { isPayable, soldRoute } from '../pipeline/apis/sold-route'
+import { isPayable, soldRoute } from '../pipeline/apis/api-sale'
 import type { Route } from '../pipeline/call'
 import { modelSchema } from './model-schema'
 import { searched } from './search-operations'

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { micros } from '../../server/core/money'
+import { ApiStreamMeter } from '../../server/pipeline/apis/api-stream'
 import { SecretGuard } from '../../server/pipeline/apis/secret-guard'
-import { ApiStreamMeter } from '../../server/pipeline/apis/stream-meter'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()

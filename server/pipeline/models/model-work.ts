@@ -1,5 +1,6 @@
 import { type Failure, uncharged } from '../../core/failure'
 import { isJson } from '../../core/json'
+import { isLocal } from '../../core/models/model'
 import { maxTokenCost } from '../../core/models/token-price'
 import { isUnitPrice, tokenPriceOf } from '../../core/models/unit-price'
 import type { Money } from '../../core/money'
@@ -7,17 +8,17 @@ import { ok, type Result } from '../../core/result'
 import type { Quote } from '../call'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { accountOf } from '../record-call'
-import { settledStream } from '../stream'
-import type { CreditUse, Load, OpenCall, Work, WorkResult } from '../work'
-import { rememberItems, responseOfBody } from './item-references'
+import { type StreamEnd, type StreamSale, settledStream } from '../stream'
+import type { Charge, CreditUse, Load, OpenCall, Work, WorkResult } from '../work'
+import { rememberItems, responseOfBody, responseOfEnding } from './item-references'
 import type { BackendAnswer, BackendCall } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { estimatedCharge, modelCharge, NO_OUTPUT } from './model-charge'
-import { ModelStream } from './model-stream'
 import { validateModelCall } from './validate-model-call'
+import { mayHideOutput } from './wires/hidden-output'
 import { readableJson, reportsFailure } from './wires/json/readable-json'
 import { outputAt } from './wires/model-request'
-import type { MeteredOutput } from './wires/model-wire'
+import type { MeteredOutput, StreamMeter, UpstreamWire } from './wires/model-wire'
 
 /** The largest plain answer. It may contain images, so the limit is higher than a search's. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -139,7 +140,7 @@ function backendCall({ call, request, model, cap }: ValidatedCall, { authenticat
   return { account, concurrency, model, wire, request, path, cap, headers, traceparent }
 }
 
-const UTF8 = new TextDecoder()
+const DECODER = new TextDecoder()
 
 /** The content of an answer, and its body for the caller. */
 interface ReadAnswer {
@@ -154,7 +155,7 @@ function readAnswer(
   body: Uint8Array<ArrayBuffer>,
 ): ReadAnswer | null {
   if (wire.isBinary) return isSound(contentType) && body.length > 0 ? { seen: WHOLE, body } : null
-  const text = UTF8.decode(body)
+  const text = DECODER.decode(body)
   const json = readableJson(text)
   if (!isJson(json) || reportsFailure(json)) return null
   const answer = wire.answerOf ? wire.answerOf(json, request, body) : body
@@ -212,4 +213,61 @@ function largestCap(
     else over = tried
   }
   return fits
+}
+
+const ENCODER = new TextEncoder()
+
+/** A call that was sent upstream, and when. */
+interface Started {
+  readonly validated: ValidatedCall
+  readonly startedAt: number
+}
+
+/** How a model's stream, which arrives in this wire, is metered and charged. */
+class ModelStream implements StreamSale {
+  readonly meter: StreamMeter
+  private readonly deps: Pick<ModelDeps, 'clock' | 'inputs' | 'items'>
+  private readonly started: Started
+
+  constructor(deps: Pick<ModelDeps, 'clock' | 'inputs' | 'items'>, started: Started, wire: UpstreamWire) {
+    this.deps = deps
+    this.started = started
+    this.meter = wire.meter(started.validated.request, started.validated.call.path)
+  }
+
+  get stopsWithCaller(): StreamSale['stopsWithCaller'] {
+    const { model, request } = this.started.validated
+    return isLocal(model) ? 'at once' : model.stopsBilling && !mayHideOutput(request) ? 'soon' : null
+  }
+
+  get progress(): number {
+    return this.meter.textBytes
+  }
+
+  get hasBegun(): boolean {
+    return this.meter.textBytes > 0 || this.meter.seen.counts !== null
+  }
+
+  lost(): Charge | null {
+    const { validated } = this.started
+    return validated.maxCost === 0 ? null : modelCharge(validated, this.meter.seen, 'gateway_restarted')
+  }
+
+  charge({ isWhole, isGone, wasStopped, code }: StreamEnd): Charge | Promise<Charge> {
+    const { deps, started, meter } = this
+    // The vendor's usage report counts even if the end of the stream did not follow it.
+    const isCounted = meter.seen.isFinal || (isWhole && !isGone) || started.validated.maxCost === 0
+    if (isCounted) return modelCharge(started.validated, meter.seen, code)
+    return estimatedCharge(deps, started, meter.seen, code, wasStopped)
+  }
+
+  onCharged(): void {
+    const { call, request } = this.started.validated
+    rememberItems(this.deps.items, accountOf(call.authenticated), request, () => responseOfEnding(this.meter.ending))
+  }
+
+  errorEvent(problem: Failure): Uint8Array {
+    const { call } = this.started.validated
+    return ENCODER.encode(call.wire.errorEvent(call.failureJson(problem), call.path, this.meter.sentEvents ?? 0))
+  }
 }

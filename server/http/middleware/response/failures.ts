@@ -76,11 +76,6 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   upstream_timeout: { status: 504, type: 'upstream_error' },
 }
 
-/** Whether text, such as a row of the request log, names a failure code. */
-export function isFailureCode(code: string | null): code is FailureCode {
-  return code !== null && Object.hasOwn(FAILURES, code)
-}
-
 /** Codes other than those of 429 whose responses carry `Retry-After`. */
 export const WAIT: ReadonlySet<FailureCode> = new Set([
   'service_unavailable',

@@ -9,7 +9,7 @@ import { type Failure, failure, wrongParameters } from '../../../core/failure'
 import type { AccountId } from '../../../core/ids'
 import type { Json } from '../../../core/json'
 import { err, ok, type Result } from '../../../core/result'
-import { isPayable, type UpToFrom } from '../../../pipeline/apis/sold-route'
+import { isPayable, type UpToFrom } from '../../../pipeline/apis/api-sale'
 import type { Trial } from '../../../pipeline/apis/try-operation'
 import {
   type ApiChange,

@@ -4,8 +4,7 @@ import { MESSAGES } from './anthropic/messages-wire'
 import { normalizeSpelling } from './google/generate-content-members'
 import { edited, objectMembers, type PropertyPosition } from './json/json-members'
 import { invalidMember, type ModelRequest, missingMember, readModelBody } from './model-request'
-import type { ModelWire } from './model-wire'
-import { PLAIN_ANSWERS, PLAIN_REQUEST } from './plain-wire'
+import { type ModelWire, PLAIN_ANSWERS, PLAIN_REQUEST } from './model-wire'
 
 const NOTHING_USED = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 

@@ -6,7 +6,7 @@ import type { Result } from '../../../core/result'
 import type { UsageSource } from '../../../core/usage/call-record'
 import type { Meter } from '../../stream'
 import { endOfString } from './json/readable-json'
-import { type ModelRequest, USUAL_BYTES } from './model-request'
+import { type ModelRequest, TEXT_PART, USUAL_BYTES } from './model-request'
 
 /** The settings of a call in its path and query, in addition to its body. */
 export interface WirePath {
@@ -114,3 +114,23 @@ export function stringBytes(json: string, members: RegExp): number {
   }
   return bytes
 }
+
+/** The streaming half of an API that only has plain answers. */
+export const PLAIN_ANSWERS: Pick<ModelWire, 'textBytes' | 'meter' | 'errorEvent'> = {
+  // Vectors and counts are no text that a model wrote.
+  textBytes: () => 0,
+  meter: () => {
+    throw new Error('an API without streams has nothing to meter')
+  },
+  errorEvent: (body) => body,
+}
+
+/** The common part of such an API's calls: text in, and no written output. */
+export const PLAIN_REQUEST = {
+  stream: false,
+  usageAsked: true,
+  cap: 0,
+  choices: 1,
+  parts: TEXT_PART,
+  hasTools: false,
+} as const satisfies Partial<ModelRequest>

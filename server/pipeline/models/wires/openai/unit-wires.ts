@@ -4,8 +4,7 @@ import type { UnitsAsked } from '../../../../core/models/unit-price'
 import { ok } from '../../../../core/result'
 import { assigned, edited } from '../json/json-members'
 import { invalidMember, type ModelRequest, missingMember, positive, readModelBody } from '../model-request'
-import type { ModelWire } from '../model-wire'
-import { PLAIN_ANSWERS, PLAIN_REQUEST } from '../plain-wire'
+import { type ModelWire, PLAIN_ANSWERS, PLAIN_REQUEST } from '../model-wire'
 import { COVERED, covered, type MemberRules, only, uncovered } from '../priced-members'
 
 /** Reads a call whose price depends on what it asks for. `asked` returns the rule that a member breaks instead of the units. */
