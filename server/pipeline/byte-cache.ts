@@ -19,7 +19,6 @@ export class ByteCache<V> {
     this.maxBytes = maxBytes
   }
 
-  /** Bytes held now. */
   get bytes(): number {
     return this.size
   }

@@ -78,7 +78,6 @@ export interface IncomingCall {
   readonly trace: CallTrace | null
 }
 
-/** The caller: the holder of a key, an app that an owner authorized, or an anonymous caller. */
 export type Caller =
   | { readonly kind: 'key'; readonly key: ApiKey; readonly account: Account }
   | AppCaller
@@ -168,7 +167,6 @@ export interface Quoted {
   readonly balance: Money | null
 }
 
-/** Why a priced call was not served. */
 export interface RefusedOutcome {
   readonly kind: 'refused'
   readonly failure: Failure
@@ -176,7 +174,6 @@ export interface RefusedOutcome {
   readonly readings?: Readings | undefined
   /** The call was charged all the same, because its caller had hung up. Its usage row is written. */
   readonly isCharged?: true
-  /** Its upstream, if it was asked. */
   readonly upstream?: UpstreamUse | undefined
   /** The hold, which was released. */
   readonly held?: Money | undefined
@@ -187,7 +184,6 @@ export function refusedOutcome(problem: Failure, readings?: Readings): RefusedOu
   return { kind: 'refused', failure: problem, readings }
 }
 
-/** How a priced call ended. */
 export type Outcome =
   | {
       readonly kind: 'served'

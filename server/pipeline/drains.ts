@@ -84,7 +84,6 @@ export class Drains {
     )
   }
 
-  /** Registers a call that is about to begin. */
   open(account: AccountId, { upstreams }: Pick<Model, 'upstreams'>, hangUp: AbortSignal): Drain {
     return new Drain(this.running, account, upstreams[0], hangUp)
   }

@@ -52,7 +52,6 @@ export function ended(
     journal.note(callRecord(call, operation, { ...row, status, code, charged: null, now }))
 }
 
-/** How a call ended, for its row. */
 interface CallEnd
   extends Pick<
     CallRecord,

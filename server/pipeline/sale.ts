@@ -34,7 +34,6 @@ export const STATUS_OF_BROKEN: Readonly<Record<string, number>> = {
   upstream_unavailable: 503,
   upstream_timeout: 504,
 }
-/** A signal that never aborts. */
 const NEVER = new AbortController().signal
 const DONE = Promise.resolve()
 
@@ -52,7 +51,6 @@ export class Sale implements OpenCall {
   private readonly work: Work
   /** Set for a call with an `Idempotency-Key`. */
   private first: FirstCaller | null = null
-  /** The payment of a call that has one of its own. */
   private payment: Reservation | null = null
   /** What repeats learn of a call that ends by a fault. */
   private end: Ending = 'nothing'
@@ -231,7 +229,6 @@ export class Sale implements OpenCall {
     }
   }
 
-  /** True when everything was given back and nothing waits for the call to end. */
   private get isOver(): boolean {
     return this.isGivenBack && this.first === null && !this.isListed
   }
@@ -356,7 +353,6 @@ export class Sale implements OpenCall {
     return stored === 'cut' ? this.first.cut() : this.first.answer(stored.body, stored.headers, stored.status)
   }
 
-  /** Its upstream until now, if it was asked. */
   private upstreamUse(now: number): UpstreamUse | undefined {
     const { provider, askedAt } = this
     if (provider === null) return undefined

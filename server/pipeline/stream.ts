@@ -74,7 +74,6 @@ export interface Meter {
 export interface StreamEnd {
   /** It reached its own end. */
   readonly isWhole: boolean
-  /** Its caller was gone when it ended. */
   readonly isGone: boolean
   /** The upstream was stopped because the caller hung up, or broke while its reader was behind: charged is what it delivered. */
   readonly wasStopped: boolean
@@ -96,7 +95,6 @@ export interface StreamSale {
   readonly isWrite?: boolean
   /** The charge if this process dies now; null if the stream is free. */
   lost(): Charge | null
-  /** The charge at its end. */
   charge(end: StreamEnd): Charge | Promise<Charge>
   /** Runs once the charge of a complete stream is durable, before its end is sent. */
   onCharged?(): void
@@ -183,7 +181,6 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
     else this.stop('shutdown')
   }
 
-  /** Sends the caller the whole stream. */
   pull(caller: ReadableStreamDirectController): Promise<void> {
     this.caller = caller
     this.give(this.unsent)
@@ -223,7 +220,6 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
     this.running ??= this.runToEnd().catch(this.sent.reject)
   }
 
-  /** Reads to the end, settles, and sends the end. */
   private async runToEnd(): Promise<void> {
     const { meter } = this.sale
     const { guard = null } = this.source

@@ -65,7 +65,6 @@ export interface Charge {
   readonly upstreamCost?: Money | undefined
 }
 
-/** How the work ended, or how it goes on. */
 export type WorkResult =
   /** The whole answer, sent once its charge is durable. */
   | {
@@ -117,7 +116,6 @@ export type StoredAnswer =
  */
 export interface OpenCall {
   readonly authenticated: AuthenticatedCall
-  /** Aborts when the caller hangs up. */
   readonly hangUp: AbortSignal
   /** Aborts when the process shuts down and no longer waits for the call. Never aborts for calls without a slot, which are short. */
   readonly shutdown: AbortSignal
@@ -127,7 +125,6 @@ export interface OpenCall {
   readonly hasKey: boolean
   /** Signup credit pays, which buys only some of the sources. */
   readonly isCredit: boolean
-  /** The upstream's time limit. */
   readonly timeoutMs: number
   /**
    * Makes the hold survive this process: the next start charges `charge`. Call it again with a newer charge as the stream goes on.

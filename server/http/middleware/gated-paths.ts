@@ -80,7 +80,6 @@ class Call {
     return handler(this)
   }
 
-  /** The response for what the handler returned. */
   answered(reply: Reply, returned: unknown): Response {
     if (this.matched.route.kind === 'priced') return this.sold(reply, returned as Outcome)
     return reply.free(returned, { 'cache-control': 'no-store' }, this.settings?.status)

@@ -61,7 +61,6 @@ export class RequestContext implements BodySource {
   readonly ids: RequestIds
   /** The client's address, behind trusted proxies. */
   readonly address: Address
-  /** When it arrived. */
   readonly at: number
   readonly path: string
   /** Set once the call is authenticated; never for a path that is not gated. */
@@ -112,7 +111,6 @@ export class RequestContext implements BodySource {
     return this.path.startsWith(KEYED_PATH) && this.url ? this.keys : NO_KEYS
   }
 
-  /** The query of its URL, with its question mark. */
   get search(): string {
     return this.path.startsWith(KEYED_PATH) ? this.url.search : searchOf(this.request.url)
   }
@@ -121,7 +119,6 @@ export class RequestContext implements BodySource {
     return this.request.method
   }
 
-  /** Aborts when the caller hangs up. */
   get hangUp(): AbortSignal {
     return this.request.signal
   }
@@ -130,7 +127,6 @@ export class RequestContext implements BodySource {
     return this.request.headers.get(name)
   }
 
-  /** The JSON body; undefined if there is none. */
   body(): Promise<Result<unknown, Failure>> {
     return readJson(this)
   }
@@ -175,7 +171,6 @@ export class RequestContext implements BodySource {
   }
 }
 
-/** The context of an authenticated call. */
 export interface GatedContext<C extends Caller = Caller> extends RequestContext {
   reply: Reply
   authenticated: AuthenticatedCall & { readonly caller: C }

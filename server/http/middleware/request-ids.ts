@@ -33,7 +33,6 @@ export function requestIds(headers: Headers, now: number): RequestIds {
   return { own, client, echoed: client ?? own }
 }
 
-/** The request id headers, sent with every response. */
 export function idHeaders(ids: RequestIds): Record<string, string> {
   return { 'x-request-id': ids.echoed, 'x-gateway-request-id': ids.own }
 }

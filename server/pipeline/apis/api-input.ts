@@ -85,7 +85,6 @@ interface GivenParameters {
   find(parameter: ApiParameter, validate: Validate): WireValue | undefined
 }
 
-/** Those of an HTTP request. */
 class SentParameters implements GivenParameters {
   private readonly match: ApiMatch
   private readonly sent: SentRequest
@@ -238,7 +237,6 @@ function isPassable({ name, in: location }: ApiParameter, auth: Api['auth']): bo
   return !(location === 'query' && auth.kind === 'query' && auth.name === name)
 }
 
-/** The parameter whose value bounds the price. */
 function boundName({ price }: ApiOperation): string | null {
   return price.mode === 'units' && typeof price.maximum === 'object' ? price.maximum.parameter : null
 }
@@ -323,7 +321,6 @@ class SentQuery {
   }
 }
 
-/** A path value as written in the URL. */
 function encodedText({ pairs: [pair] }: WireValue): string {
   return pair ? (pair[2] ?? encodeURIComponent(pair[1])) : ''
 }

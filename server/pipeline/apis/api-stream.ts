@@ -212,7 +212,6 @@ class EventCounter {
     this.length++
   }
 
-  /** Whether the current line is one of data. */
   private get isData(): boolean {
     return this.isLines ? this.length > 0 : this.named === DATA.length
   }

@@ -64,7 +64,6 @@ export function askApi(
   )
 }
 
-/** The answer that may be served, or what to tell the caller instead. */
 export function validateAnswer(
   { operation }: Pick<SoldOperation, 'operation'>,
   answer: OutboundAnswer,
@@ -106,7 +105,6 @@ export async function openApi(
   return err(isLeak ? LEAK : unservable(contentType))
 }
 
-/** A request as the way out takes it. */
 export function outbound(request: UpstreamRequest, { timeoutMs, signal }: AnswerDeadline): OutboundRequest {
   return { ...request, timeoutMs, signal, maxBytes: MAX_ANSWER_BYTES }
 }
@@ -181,7 +179,6 @@ function namesDown(declared: readonly string[]): readonly string[] {
   return known
 }
 
-/** Whether the upstream lets an answer be kept for other callers. */
 export function isCacheable({ status, headers }: OutboundAnswer): boolean {
   if (!is2xx(status) || headers.has('set-cookie') || headers.get('vary')?.includes('*')) return false
   return !/no-store|private/i.test(headers.get('cache-control') ?? '')
@@ -224,7 +221,6 @@ function isSold(status: number, { success, refusedStatuses }: SoldOperation['ope
   return isCounted && ABOUT_REQUEST.has(status) && !refusedStatuses.includes(status)
 }
 
-/** Whether a problem says that the API is unwell. */
 export function isApiFault(problem: AskProblem): boolean {
   return isSourceFault(problem) && !(problem.status !== undefined && ABOUT_REQUEST.has(problem.status))
 }

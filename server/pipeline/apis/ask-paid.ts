@@ -35,7 +35,6 @@ interface PaidAnswer {
 
 /** A payment whose answer came. One of the two is noted. */
 export interface OpenPayment {
-  /** The answer was sold. */
   sold(): Promise<void>
   /** It was not worth its price. */
   unanswered(): Promise<void>

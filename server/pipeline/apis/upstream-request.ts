@@ -108,7 +108,6 @@ export function upstreamRequest(
   return ok(body ? { ...request, body: body.bytes } : request)
 }
 
-/** Texts that need no encoding. */
 const PLAIN = /^[\w.~-]*$/
 
 /** Adds pairs to the parts of a URL, the first two of which are before its query. */

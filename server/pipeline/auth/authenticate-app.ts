@@ -86,7 +86,6 @@ export function isAddressFull(
   return requests.remaining === 0
 }
 
-/** Why the owner's consent does not cover this route, or null. */
 export function scopeProblem({ scopes }: AppCaller, route: Route): Failure | null {
   if (route.kind === 'unmatched' || route.kind === 'public') return null
   if (route.scope === 'any') return null

@@ -105,7 +105,6 @@ export function reauthorize(
   return { ...authenticated, incoming, subjects: all }
 }
 
-/** Why this caller may not use the route, or null. */
 export function accessProblem(caller: Caller, route: Route): Failure | null {
   if (caller.kind === 'app') return scopeProblem(caller, route)
   if (caller.kind === 'anonymous') return isForAnybody(route) ? null : NEEDS_KEY
@@ -281,7 +280,6 @@ function keyProblem(key: ApiKey, { at, address, route }: IncomingCall): Failure 
   return listProblem(key, route)
 }
 
-/** Why the key's list of endpoints does not let it call there, or null. */
 function listProblem(key: ApiKey, route: Route): Failure | null {
   if (route.kind !== 'priced') return null
   const { allowedEndpoints } = key

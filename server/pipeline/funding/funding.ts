@@ -18,15 +18,12 @@ export interface Funding {
   offered(problem: Failure, work: Priced, authenticated: AuthenticatedCall): Promise<Failure>
 }
 
-/** An answer that is about to be sent. */
 export interface AnswerDelivery {
   readonly body: string | Uint8Array
   readonly headers: AnswerHeaders
-  /** Whether its caller has hung up. */
   isGone(): boolean
 }
 
-/** The payment of one call. */
 export interface Reservation {
   /** The answer of an earlier attempt that was paid for but not delivered. It is returned without another upstream call. */
   readonly undeliveredAnswer?: string | null

@@ -13,7 +13,6 @@ import type { RequestId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { err, ok, type Result } from '../../core/result'
 
-/** The decision about a request with an idempotency key. */
 export type KeyUse =
   /** The request was answered before: this is the answer. */
   ({ readonly kind: 'repeat' } & SentAnswer) | { readonly kind: 'first'; readonly first: FirstCaller }

@@ -65,7 +65,6 @@ export class ItemMemory {
     this.sweeper ??= this.startSweeper()
   }
 
-  /** The bytes that are held. */
   get size(): number {
     return this.bytes
   }

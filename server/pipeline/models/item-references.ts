@@ -33,7 +33,6 @@ export function resolvedItems(
 
 const [OPEN, COMMA, CLOSE] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')]
 
-/** The refusal of a reference that cannot be resolved. */
 export function unknownItem(id: string): Failure {
   return failure(
     'unsupported_parameter',
@@ -58,7 +57,6 @@ export function rememberItems(
   }
 }
 
-/** The Responses object of a plain answer. */
 export function responseOfBody(body: Uint8Array): unknown {
   return readableJson(new TextDecoder().decode(body))
 }

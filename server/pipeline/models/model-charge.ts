@@ -10,7 +10,6 @@ import type { InputTokens, ValidatedCall } from './model-call'
 import { type ModelRequest, type TokenBounds, USUAL_BYTES, USUAL_IMAGE_TOKENS } from './wires/model-request'
 import { type MeteredOutput, metered } from './wires/model-wire'
 
-/** The usage of a call that produced nothing. */
 export const NO_OUTPUT: MeteredOutput = { counts: null, isFinal: false, textBytes: 0 }
 
 /** The charge for what was delivered, by the rule of `metered` and the model's price; at most what was held. */

@@ -164,7 +164,6 @@ export function soldModel(
   return onRoute(model, route)
 }
 
-/** The model, if it is available on this route. */
 function onRoute(model: Model, route: ModelRoute): Result<Model, Failure> {
   if (isOnRoute(model, route)) return ok(model)
   const routes = routesOf(model)

@@ -56,7 +56,6 @@ interface ResearchCaller {
   readonly origin: CallOrigin
 }
 
-/** Progress that the caller sees. */
 export type ResearchProgress =
   | { readonly step: 'plan' | 'check' | 'answer' }
   | { readonly step: 'search'; readonly query: string; readonly found: number }

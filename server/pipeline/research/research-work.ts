@@ -51,7 +51,6 @@ export type ResearchEvent =
   | { readonly kind: 'done'; readonly state: ResearchState; readonly cost: Money }
   | { readonly kind: 'failed'; readonly failure: Failure }
 
-/** Headers of an event stream. */
 const EVENTS = { 'content-type': 'text/event-stream' }
 
 /**
@@ -106,7 +105,6 @@ function tooExpensive({ model }: ResearchCall, maxPrice: Money): Failure {
   return failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' })
 }
 
-/** One running job and its settlement. */
 class ResearchJob {
   private readonly parts: ResearchParts
   private readonly call: ResearchCall

@@ -13,7 +13,6 @@ export class ResponseCache {
     this.answers = new ByteCache(clock, maxBytes)
   }
 
-  /** Bytes held now. */
   get bytes(): number {
     return this.answers.bytes
   }

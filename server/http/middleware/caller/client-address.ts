@@ -12,7 +12,6 @@ import type { Allowlist } from '../../../core/credentials/allowlist'
 export const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded'] as const
 export type ForwardingHeader = (typeof FORWARDING_HEADERS)[number]
 
-/** The trusted proxies, and the header they write. */
 export interface ProxyTrust {
   readonly addresses: Allowlist | null
   /** Null if not configured: `x-forwarded-for` is read. */

@@ -136,7 +136,6 @@ export class OwnerSessions {
     return account
   }
 
-  /** Whether the gateway asks this owner for a second factor. */
   requiresSecondFactor(account: Pick<Account, 'operator' | 'support'>): boolean {
     return (
       this.parts.secondFactors === 'all' || (this.parts.secondFactors === 'operators' && staffRole(account) !== null)

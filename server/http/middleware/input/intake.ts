@@ -115,12 +115,10 @@ export class Intake {
   }
 }
 
-/** Reads the body of a request and counts it against its owner. */
 export function takeBody({ request, intake, bodyOwner }: BodySource, terms: BodyTerms): Taking | Promise<Taking> {
   return intake.take(request, bodyOwner, terms)
 }
 
-/** A body that is being received. */
 class Arriving implements TakenBody {
   readonly chunks: Uint8Array<ArrayBuffer>[] = []
   byteLength = 0
@@ -239,7 +237,6 @@ class Arriving implements TakenBody {
       this.end(tooSlow(`The body arrived at less than ${MIN_BYTES_PER_SECOND} bytes per second.`))
   }
 
-  /** Takes room for the bytes that came last. */
   private takes(bytes: number): Failure | null {
     const { maxBytes } = this.terms
     if (this.byteLength > maxBytes) return tooLarge(maxBytes)

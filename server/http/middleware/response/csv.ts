@@ -66,7 +66,6 @@ export function jsonLinesFile<T>(
   return downloadedFile(connection, { name, type: 'application/x-ndjson', head: '' }, lines)
 }
 
-/** Streams lines as a CSV file to download. */
 export function csvStream(
   connection: Connection,
   name: string,

@@ -60,7 +60,6 @@ export class Reply {
     if (names.length > 0) this.removed = names.join(', ')
   }
 
-  /** The response to a priced call, whatever its outcome. */
   outcome(outcome: Outcome): Response {
     switch (outcome.kind) {
       case 'served':
@@ -205,7 +204,6 @@ function endOf(problem: Failure): { readonly status: number; readonly code: stri
   return { status: problem.passThrough?.status ?? FAILURES[problem.code].status, code: problem.code }
 }
 
-/** The scopes that an app needs for this route. */
 function scopeOf(route: Route): string | null {
   if (route.kind === 'priced' && route.alsoScope) return `${route.scope} ${route.alsoScope}`
   return (route.kind === 'priced' || route.kind === 'free') && route.scope !== 'any' ? route.scope : null

@@ -109,7 +109,6 @@ export class UnreadAnswers {
   }
 }
 
-/** An answer that is being read. */
 class Pieces {
   readonly owner: string
   /** When the reader last took a piece. */

@@ -45,7 +45,6 @@ export interface ModelWire extends UpstreamWire {
   errorEvent(body: string, path: WirePath, sent: number): string
 }
 
-/** The wire in which a call reaches an upstream. */
 export function wireAt(upstream: ModelUpstream, wire: ModelWire): UpstreamWire {
   return wire.overChat && isTranslated(upstream, wire.route) ? wire.overChat : wire
 }

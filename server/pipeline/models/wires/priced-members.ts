@@ -27,7 +27,6 @@ export function objectOf(rules: MemberRules): MemberRule {
   return (value, path) => (isJson(value) ? uncovered(value, rules, `${path}.`) : [])
 }
 
-/** Covered if empty. */
 export const EMPTY: MemberRule = (value, path) => (Array.isArray(value) && value.length === 0 ? [] : [path])
 
 /**

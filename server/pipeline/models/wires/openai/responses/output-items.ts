@@ -14,7 +14,6 @@ export function messageOf(id: string, status: ItemStatus, content: readonly obje
   return { id, type: 'message', status, role: 'assistant', content }
 }
 
-/** A call of one of the caller's tools. */
 export interface ToolCall {
   readonly id: string
   readonly callId: string
@@ -47,7 +46,6 @@ export function calledTool(name: string, others: ReadonlyMap<string, CallersTool
 
 const ITEM_IDS = { function: 'fc', custom: 'ctc', tool_search: 'tsc' } as const
 
-/** The id of the item of a call. */
 export function callItemId({ kind }: CallersTool, own: string): string {
   return `${ITEM_IDS[kind]}_${own}`
 }
