@@ -57,13 +57,9 @@ function normalizeUrl(request: Request): Request {
   if (usable && ROUTABLE.test(url)) return request
   // Not before it is needed: reading `body` makes a stream of it.
   const { method, headers, body, signal } = request
-  const { pathname, search } = onLocalhost(url)
+  const { pathname, search } = new URL(`http://localhost${url.replace(/^https?:\/\/[^/?#]*/, '')}`)
   const routable = new Request(`http://localhost${pathname}${search}`, { method, headers, body, signal })
   return withOrigin(routable, { received: request, hasBadHost: !usable && headers.has('host') })
-}
-
-function onLocalhost(url: string): URL {
-  return new URL(`http://localhost${url.replace(/^https?:\/\/[^/?#]*/, '')}`)
 }
 
 /**

@@ -151,9 +151,7 @@ function isServable(type: string): boolean {
 }
 
 /** Types that a browser would run or render. They come as attachments. */
-function isActive(type: string): boolean {
-  return /(html|xml|svg|javascript|ecmascript|pdf)/.test(type)
-}
+const ACTIVE = /html|xml|svg|javascript|ecmascript|pdf/
 
 function headersDown(
   { headers, contentType }: Pick<OutboundAnswer, 'headers' | 'contentType'>,
@@ -164,7 +162,7 @@ function headersDown(
     const value = headers.get(name)
     if (value !== null) down[name] = value
   }
-  if (isActive(contentType)) down['content-disposition'] = 'attachment'
+  if (ACTIVE.test(contentType)) down['content-disposition'] = 'attachment'
   down['x-content-type-options'] = 'nosniff'
   down['content-security-policy'] = 'sandbox'
   return down

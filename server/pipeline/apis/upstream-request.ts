@@ -148,7 +148,8 @@ function parsedBase(api: Api): Base {
   const prefix = `${pathname.replace(/\/$/, '')}/`
   const place = { origin, prefix, pathAt, start: origin + prefix }
   const plain = api.operations.filter(({ path }) => !path.includes('{') && escapes(place, api.baseUrl + path) === null)
-  const base = { ...place, plainPaths: new Set(plain.map(({ path }) => path)), headers: lowerCase(api.headers) }
+  const headers = Object.entries(api.headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const base = { ...place, plainPaths: new Set(plain.map(({ path }) => path)), headers }
   BASES.set(api, base)
   return base
 }
@@ -194,10 +195,6 @@ function plainFileName(name: string): string {
       .replace(/^\.+/, '_')
       .slice(0, 100) || 'file'
   )
-}
-
-function lowerCase(headers: Readonly<Record<string, string>>): [string, string][] {
-  return Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
 }
 
 /** The parts of a header such as `Token abcdefgh` that are secret by themselves. */

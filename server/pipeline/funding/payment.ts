@@ -2,7 +2,7 @@ import { limitSubject } from '../../core/credentials/address'
 import { type Failure, type FailureCode, failure } from '../../core/failure'
 import { keepable } from '../../core/idempotency/idempotency-record'
 import type { Limiter } from '../../core/limits/limiter'
-import { formatUsd, ZERO } from '../../core/money'
+import { formatUsd, type Money, ZERO } from '../../core/money'
 import { refusalOffers } from '../../core/payments/method'
 import type { Payment } from '../../core/payments/payment'
 import type { Payments, Purchase } from '../../core/payments/payments'
@@ -10,8 +10,21 @@ import { mayOfferAgain, type PaymentRefusal } from '../../core/payments/refusal'
 import { err, ok, type Result } from '../../core/result'
 import { isUnavailable } from '../../core/unavailable'
 import type { AuthenticatedCall, Quote } from '../call'
-import type { Captured } from '../work'
-import type { Funding, Priced, Reservation } from './funding'
+import type { Captured, Charge, StoredAnswer, Work } from '../work'
+
+/** The facts of a work that funding needs. */
+export type Priced = Pick<Work, 'operation' | 'quote' | 'credit' | 'timeoutMs' | 'fingerprint'>
+
+/** Pays for calls that draw on no balance, by a payment of their own (spec 5.3), and offers such a payment to those that could make one. */
+export interface Funding {
+  /**
+   * Claims the payment of a call before its upstream is called, or returns the 402 that explains what to pay. A reservation ends with exactly one
+   * capture or release.
+   */
+  reserve(work: Priced, authenticated: AuthenticatedCall): Promise<Result<Reservation, Failure>>
+  /** The failure, with payment challenges if it is a lack of money that one payment for this call would cure. */
+  offered(problem: Failure, work: Priced, authenticated: AuthenticatedCall): Promise<Failure>
+}
 
 const RETRY_AFTER_SECONDS = {
   payment_in_progress: 1,
@@ -83,12 +96,25 @@ function purchaseOf(priced: Priced, { incoming }: AuthenticatedCall): Purchase {
   }
 }
 
-function reservation(payments: Payments, what: Purchase, payment: Payment, onPaid: () => void): Reservation {
+/** One charge of a payment. */
+interface PaymentCapture extends Pick<Charge, 'upstreamCost'> {
+  readonly amount: Money
+  readonly delivery: Exclude<StoredAnswer, 'cut'> & { isGone(): boolean }
+}
+
+/** The payment of one call. */
+export type Reservation = ReturnType<typeof reservation>
+
+function reservation(payments: Payments, what: Purchase, payment: Payment, onPaid: () => void) {
   return {
+    /** An answer that arrives after this time (ms) cannot be paid for. */
     deadline: payment.deadline,
+    /** The answer of an earlier attempt that was paid for but not delivered. It is returned without another upstream call. */
     undeliveredAnswer: payment.undeliveredAnswer,
+    /** The money was already taken, so a failure leaves an answer owed. */
     isPaid: payment.isPaid,
-    async capture({ amount, delivery, upstreamCost }): Promise<Result<Captured, Failure>> {
+    /** Charges at most what was reserved. The charge is durable when it resolves to a success; otherwise nothing is charged. */
+    async capture({ amount, delivery, upstreamCost }: PaymentCapture): Promise<Result<Captured, Failure>> {
       // An answer kept for the payer is sent again as JSON.
       const isJsonAnswer = (delivery.headers['content-type'] ?? 'application/json').startsWith('application/json')
       const answer = isJsonAnswer ? keepable(delivery.body) : null
@@ -119,7 +145,8 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
         )
       }
     },
-    release: (reason = 'no answer') => payment.release(reason),
+    /** Ends the reservation without a charge. May be called repeatedly, and does nothing after a capture. */
+    release: () => payment.release('no answer'),
   }
 }
 

@@ -135,16 +135,12 @@ function unitCall(asked: UnitsAsked, { id, price }: Model): Result<BoundedCall, 
 /** The failure for the first setting that no upstream of the model accepts; null if there is none. */
 function untranslatable(wire: ModelWire, request: ModelRequest, model: Model): Failure | null {
   const param = request.chat?.beyond ?? null
-  if (param === null || isServed(wire, request, model)) return null
+  if (param === null || model.upstreams.some((upstream) => serves(upstream, wire, request))) return null
   return failure(
     'unsupported_parameter',
     `${param} is not available for ${model.id}: its upstream supports chat completions only, which have no such parameter. Remove it and send the request again.`,
     { param },
   )
-}
-
-function isServed(wire: ModelWire, request: ModelRequest, { upstreams }: Model): boolean {
-  return upstreams.some((upstream) => serves(upstream, wire, request))
 }
 
 /** The model with this id, if the caller may call it on this route. */

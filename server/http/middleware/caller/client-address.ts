@@ -41,7 +41,12 @@ export function clientAddress(socket: Address, headers: Headers, trust: ProxyTru
     if (trust.header === null) return unknown(`a trusted proxy sends both ${header} and ${other}; ${remedy}`)
   }
   if (!value?.trim()) return known(socket)
-  const hops = header === 'forwarded' ? forwardedHops(value) : value.split(',').map((hop) => parseHop(hop.trim()))
+  // Of `Forwarded` the `for` of each element, which may be missing, `unknown` or obfuscated (RFC 7239 section 6).
+  const texts =
+    header === 'forwarded'
+      ? parseForwarded(value)?.map((element) => element.get('for') ?? '')
+      : value.split(',').map((hop) => hop.trim())
+  const hops = texts?.map(parseHop)
   if (!hops) return unknown('a trusted proxy sends a malformed Forwarded header (RFC 7239)')
   let nearest: Address = socket
   for (const hop of hops.reverse()) {
@@ -58,11 +63,6 @@ function known(address: Address): ClientAddress {
 
 function unknown(problem: string): ClientAddress {
   return { address: UNKNOWN_ADDRESS, problem }
-}
-
-/** The `for` of each element, in order; null if it is missing, `unknown` or obfuscated (RFC 7239 section 6). */
-function forwardedHops(header: string): (KnownAddress | null)[] | null {
-  return parseForwarded(header)?.map((element) => parseHop(element.get('for') ?? '')) ?? null
 }
 
 /** An address with or without brackets and port: `203.0.113.7:1234`, `[2001:db8::1]:443`, `[2001:db8::1]:_hidden`. */

@@ -35,7 +35,8 @@ export class RequestBudgets {
   count(context: RequestContext, cost: number): void {
     if (context.counted) return
     const account = this.sessions.get(sessionIn(context) ?? '')
-    this.take(context, account === undefined ? this.ofAddress(context, cost) : this.ofAccount(account, cost))
+    const stranger = visits(context.address, this.addressLimits, cost)
+    this.take(context, account === undefined ? stranger : this.ofAccount(account, cost))
   }
 
   /** Counts the request on the account of its session instead, once that is known. Idempotent. Throws as `count`. */
@@ -84,10 +85,6 @@ export class RequestBudgets {
       this.sessions.delete(oldest)
       return
     }
-  }
-
-  private ofAddress({ address }: RequestContext, cost: number): Subject {
-    return visits(address, this.addressLimits, cost)
   }
 
   private ofAccount(account: AccountId, cost: number): Subject {

@@ -31,11 +31,9 @@ export async function readJson(source: BodySource, size: BodySize = SHORT): Prom
   if (!taken.ok) return taken
   const { chunks, byteLength } = taken.value
   try {
-    return ok(
-      byteLength === 0
-        ? undefined
-        : parsedJson(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, byteLength)),
-    )
+    if (byteLength === 0) return ok(undefined)
+    const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, byteLength)
+    return ok(JSON.parse(UTF8.decode(bytes)))
   } catch {
     return err(failure('json_parse_error', 'The body is not valid JSON in UTF-8.'))
   } finally {
@@ -139,7 +137,3 @@ function isJsonType(header: string | null): boolean {
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
-
-function parsedJson(bytes: Uint8Array): unknown {
-  return JSON.parse(UTF8.decode(bytes))
-}

@@ -83,10 +83,6 @@ export const GENERATE_CONTENT: ModelWire = {
   errorEvent: (body, { events }) => (events ? `data: ${body}\n\n` : `,${body}]`),
 }
 
-function either(json: Json, camel: string): unknown {
-  return json[camel] ?? json[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
-}
-
 /** Properties of a part whose byte length bounds their tokens. */
 const BOUNDED_BY_BYTES: ReadonlySet<string> = new Set([
   'text',
@@ -114,7 +110,7 @@ function partsOfContent(content: unknown): InputParts[] {
 }
 
 function isPicture(data: Json): boolean {
-  return jsonText(either(data, 'mimeType')).startsWith('image/')
+  return jsonText(data['mimeType'] ?? data['mime_type']).startsWith('image/')
 }
 
 /** Whether the answer ended. A text is followed by no colon. */
