@@ -153,13 +153,19 @@ export class Ledger {
       const fixed = this.holds.fix(call.id, amount)
       if (!fixed.ok) return resolve(fixed)
       if (!fixed.value.first) return resolve(ok({ request: call.id, amount }))
-      this.journal.append(this.charge(fixed.value, call, overrun, answer), (outcome) => {
-        try {
-          resolve(this.ended(fixed.value, amount, call, outcome))
-        } catch (error) {
-          reject(error)
-        }
-      })
+      try {
+        this.journal.append(this.charge(fixed.value, call, overrun, answer), (outcome) => {
+          try {
+            resolve(this.ended(fixed.value, amount, call, outcome))
+          } catch (error) {
+            reject(error)
+          }
+        })
+      } catch (fault) {
+        // Nothing was written. A hold that stayed fixed could never be released.
+        this.unwritten(call.id)
+        reject(fault)
+      }
     })
   }
 
@@ -175,14 +181,19 @@ export class Ledger {
       return ok({ request: call.id, amount })
     }
     if (outcome.kind === 'refused') {
-      this.holds.release(call.id, true)
-      if (this.durable.delete(call.id)) void this.end(call.id)
+      this.unwritten(call.id)
       return err('not_durable')
     }
     this.undecided.add(call.id)
     const { account, pool, parent, at } = hold
     void this.endUnknown({ account, pool, parent, at, split, call, since: periodStart }, outcome.fate)
     return err('outcome_unknown')
+  }
+
+  /** Ends the hold of a charge that is certainly not in the journal. */
+  private unwritten(request: RequestId): void {
+    this.holds.release(request, true)
+    if (this.durable.delete(request)) void this.end(request)
   }
 
   /** Ends a hold without a charge. Idempotent. Does nothing to a hold that is being captured. Null if there is nothing to wait for. */

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { MemoryHolds } from '../../../server/adapters/stores/memory/holds'
 import type { AccountId, PoolId, RequestId } from '../../../server/core/ids'
 import type { Booked, Bookings } from '../../../server/core/ledger/bookings'
@@ -144,6 +144,17 @@ describe('capture', () => {
     expect(await capture(id, 50)).toEqual({ ok: false, error: 'not_durable' })
     expect(await balance()).toEqual({ credit: 60, paid: 40, held: 0, available: 100 })
     expect(await capture(id, 50)).toEqual({ ok: false, error: 'unknown_hold' })
+  })
+
+  test('that fails before it reaches the journal charges nothing and releases the hold', async () => {
+    const id = await held(50)
+    const append = spyOn(journal, 'append').mockImplementationOnce(() => {
+      throw new Error('a fault')
+    })
+    await expect(capture(id, 50)).rejects.toThrow('a fault')
+    append.mockRestore()
+    expect(await balance()).toEqual({ credit: 60, paid: 40, held: 0, available: 100 })
+    expect([await capture(id, 50), journal.appended.length]).toEqual([{ ok: false, error: 'unknown_hold' }, 0])
   })
 
   test('in progress is not undone by a release of the same call', async () => {
