@@ -144,6 +144,7 @@ export const RULES: readonly Rule[] = [
   { files: ['server/adapters/social/**'], may: [CORE, SELF], packages: ['@libsql/client', 'node:*'] },
   { files: ['server/adapters/{backup,outbound}/**'], may: [CORE, SELF], packages: ['node:*'] },
   { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
+  { files: ['server/adapters/workers/**'], may: [CORE, SELF], packages: [CRYPTO] },
   { files: ['server/adapters/guide/**'], may: [CORE, SELF], packages: ['node:*', 'stemmer'] },
   // One tokenizer, safe for long runs of characters. The worker and the sandbox run the wires too.
   {
