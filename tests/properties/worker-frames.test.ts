@@ -8,6 +8,7 @@ import {
   HEADER_BYTES,
   KINDS,
   type Kind,
+  payloadText,
 } from '../../server/adapters/workers/frames'
 
 const FROM_WORKER = ['ack', 'beat', 'answer', 'claim', 'capture', 'keep', 'note', 'hold', 'release', 'admit'] as const
@@ -39,9 +40,13 @@ function framesOf(kinds: readonly Kind[]) {
     payload,
   })
   return fc.array(
-    frame.map((one): Frame => (KINDS[one.kind].maxBytes === 0 ? { ...one, payload: [] } : one)),
+    frame.map((one) => sized(KINDS[one.kind].maxBytes === 0 ? { ...one, payload: [] } : one)),
     { minLength: 1, maxLength: 4 },
   )
+}
+
+function sized(frame: Omit<Frame, 'size'>): Frame {
+  return { ...frame, size: Buffer.byteLength(payloadText(frame.payload)) }
 }
 
 function encoded(frame: Frame): Buffer {
@@ -85,7 +90,7 @@ test('frames come out as they went in, wherever their bytes are cut', () => {
   for (const [from, kinds] of [
     ['worker', FROM_WORKER],
     ['primary', FROM_PRIMARY],
-    ['handshake', ['hello', 'proof', 'refusal']],
+    ['handshake', ['hello', 'proof', 'welcome', 'refusal']],
   ] as const)
     fc.assert(
       fc.property(framesOf(kinds), cuts, (frames, lengths) => {

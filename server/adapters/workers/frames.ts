@@ -29,7 +29,8 @@ const KB = 1024
 const HANDSHAKE_KINDS = {
   hello: { code: 1, maxBytes: KB, order: 0 },
   proof: { code: 2, maxBytes: KB, order: 0 },
-  refusal: { code: 3, maxBytes: KB, order: 0 },
+  welcome: { code: 3, maxBytes: KB, order: 0 },
+  refusal: { code: 4, maxBytes: KB, order: 0 },
 } as const satisfies Record<string, KindTraits>
 
 /** Frames that both sides of a session send. */
@@ -105,6 +106,8 @@ export interface FrameHead {
 
 export interface Frame extends FrameHead {
   readonly payload: Payload
+  /** Bytes of the payload. */
+  readonly size: number
 }
 
 /** Values of JSON. Infinity and NaN become null, as in all JSON. */
@@ -265,7 +268,8 @@ export class FrameDecoder {
     const areCounts = isCount(number) && isCount(received) && isCount(request)
     const payload = areCounts ? this.payload(bytes.subarray(at + HEADER_BYTES, at + length)) : this.fail('bad_number')
     if (payload === null || kind === undefined) return false
-    this.sink({ kind, epoch: view.getUint32(at + 5), number, received, request, payload })
+    const size = length - HEADER_BYTES
+    this.sink({ kind, epoch: view.getUint32(at + 5), number, received, request, payload, size })
     return true
   }
 

@@ -83,6 +83,6 @@ test('frames of a session are read from the chunk that ended the handshake, and 
     if (kind === 'proof') reader.beginSession('primary', (frame) => frames.push(frame))
   })
   expect(reader.push(Buffer.concat([of('hello', [1]), of('proof', [2]), of('push', [3])]))).toBeNull()
-  expect(frames).toEqual([{ ...HEAD, kind: 'push', payload: [3] }])
+  expect(frames).toEqual([{ ...HEAD, kind: 'push', payload: [3], size: 3 }])
   expect(new FrameDecoder(() => undefined).push(of('admit', ['a']))).toBe('unknown_kind')
 })
