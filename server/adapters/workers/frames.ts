@@ -48,7 +48,7 @@ const WORKER_KINDS = {
   capture: { code: 17, maxBytes: 16 * KB, order: 0 },
   keep: { code: 18, maxBytes: 16 * KB, order: 0 },
   abandoned: { code: 19, maxBytes: KB, order: 0 },
-  note: { code: 20, maxBytes: 16 * KB, order: 0 },
+  note: { code: 20, maxBytes: 16 * KB, order: 2 },
   hold: { code: 21, maxBytes: 8 * KB, order: 1 },
   release: { code: 22, maxBytes: KB, order: 1 },
   /** The caller hung up and the call goes on. */
