@@ -29,3 +29,20 @@ export function isPrivateConnection(connection: { readonly tls: boolean; readonl
   const address = parseAddress(connection.remoteAddress)
   return connection.tls || (address !== null && isLoopback(address))
 }
+
+/**
+ * Connects to a primary. With TLS, use the socket only once its `handshake` was called with true: `open` comes before the certificate is
+ * checked. `ca`: certificates to trust in place of the system's.
+ */
+export function connectTo<D>(
+  address: PrimaryAddress,
+  ca: string | null,
+  socket: Bun.SocketHandler<D>,
+): Promise<Bun.Socket<D>> {
+  if ('unix' in address) return Bun.connect<D>({ unix: address.unix, socket })
+  const { hostname, port } = address
+  if (!address.tls) return Bun.connect<D>({ hostname, port, socket })
+  // Never without a member: for `tls: {}`, or one with only undefined members, Bun connects in plain text and says nothing.
+  const tls = ca === null ? { rejectUnauthorized: true } : { rejectUnauthorized: true, ca }
+  return Bun.connect<D>({ hostname, port, socket, tls })
+}

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Socket } from 'bun'
 import { FrameDecoder } from '../../../server/adapters/workers/frames'
+import { connectTo } from '../../../server/adapters/workers/primary-address'
 import { Session, type Wire } from '../../../server/adapters/workers/session'
+import { LOCALHOST_CERTIFICATE } from '../../support/servers/localhost-certificate'
 import { until } from '../../support/until'
 
 /** What a socket needs: how to reach its session. */
@@ -18,20 +20,35 @@ const wireOf = (socket: Socket<Ends | null>): Wire => ({
   end: () => socket.terminate(),
 })
 
-const handlers = (opened: (socket: Socket<Ends | null>) => Ends) => ({
-  open(socket: Socket<Ends | null>) {
-    socket.data = opened(socket)
-  },
-  data: ({ data }: Socket<Ends | null>, chunk: Buffer) => data?.session.receive(data.wire, chunk),
-  drain: ({ data }: Socket<Ends | null>) => data?.session.drained(data.wire),
-  close: ({ data }: Socket<Ends | null>) => data?.session.closed(data.wire),
-})
+/** Handlers that attach a socket to its session: with TLS, once the other side is proved. */
+const handlers = (attached: (wire: Wire) => Ends, isEncrypted: boolean) => {
+  const ready = (socket: Socket<Ends | null>) => {
+    socket.data = attached(wireOf(socket))
+  }
+  return {
+    open: (socket: Socket<Ends | null>) => (isEncrypted ? undefined : ready(socket)),
+    handshake: (socket: Socket<Ends | null>, isProved: boolean) => (isProved ? ready(socket) : undefined),
+    data: ({ data }: Socket<Ends | null>, chunk: Buffer) => data?.session.receive(data.wire, chunk),
+    drain: ({ data }: Socket<Ends | null>) => data?.session.drained(data.wire),
+    close: ({ data }: Socket<Ends | null>) => data?.session.closed(data.wire),
+  }
+}
+type Handlers = ReturnType<typeof handlers>
 
-const ROUNDS = 12_000
+const BURST = 1000
+const ROUNDS = 12 * BURST
 
-test('a session over a unix socket: large bursts, partial writes, broken connections; each request has one answer', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'session-'))
-  const unix = join(folder, 'workers.sock')
+/** Where the primary listens, and how the worker connects there. */
+interface Transport {
+  readonly isEncrypted: boolean
+  /** Bytes of a request. A burst must be more than the kernel takes, and less than a session may queue. */
+  readonly size: number
+  listen(socket: Handlers): { stop(force: boolean): void }
+  connect(socket: Handlers): Promise<Socket<Ends | null>>
+}
+
+/** Large bursts, partial writes and broken connections: each request has one answer. */
+async function exchange(transport: Transport): Promise<void> {
   let partial = 0
   const counted = (wire: Wire): Wire => ({
     ...wire,
@@ -63,21 +80,21 @@ test('a session over a unix socket: large bursts, partial writes, broken connect
     },
   })
   // In place of the handshake: the numbers of both sides are read in one process.
-  const attached = (session: Session, wire: Wire, received: number): Ends => {
+  let ofWorker = 0
+  let ofPrimary = 0
+  const attached = (session: Session, received: number, bare: Wire): Ends => {
+    const wire = counted(bare)
     session.attach(wire, new FrameDecoder(() => undefined), received)
+    isConnected ||= session === worker
     return { session, wire }
   }
-  const server = Bun.listen<Ends | null>({
-    unix,
-    socket: handlers((socket) => attached(primary, counted(wireOf(socket)), worker.suspend())),
-  })
+  const { isEncrypted, size } = transport
+  const server = transport.listen(handlers((wire) => attached(primary, ofWorker, wire), isEncrypted))
   const connect = async () => {
-    const ofPrimary = primary.suspend()
-    const socket = await Bun.connect<Ends | null>({
-      unix,
-      socket: handlers((own) => attached(worker, counted(wireOf(own)), ofPrimary)),
-    })
-    isConnected = true
+    ofPrimary = primary.suspend()
+    ofWorker = worker.suspend()
+    const socket = await transport.connect(handlers((wire) => attached(worker, ofPrimary, wire), isEncrypted))
+    await until(() => isConnected)
     return socket
   }
   try {
@@ -86,9 +103,9 @@ test('a session over a unix socket: large bursts, partial writes, broken connect
     let breaks = 0
     let socket = await connect()
     while (answers.size < ROUNDS) {
-      for (let i = 0; i < 1000 && asked < ROUNDS; i++) {
+      for (let i = 0; i < BURST && asked < ROUNDS; i++) {
         const mark = asked++
-        worker.ask('capture', [mark, 'x'.repeat(200 + (mark % 500))], (answer) =>
+        worker.ask('capture', [mark, 'x'.repeat(size + (mark % 500))], (answer) =>
           answers.set(answer?.[0], (answers.get(answer?.[0]) ?? 0) + 1),
         )
       }
@@ -113,6 +130,35 @@ test('a session over a unix socket: large bursts, partial writes, broken connect
     worker.end()
     primary.end()
     server.stop(true)
+  }
+}
+
+test('a session over a unix socket', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'session-'))
+  const unix = join(folder, 'workers.sock')
+  try {
+    await exchange({
+      isEncrypted: false,
+      size: 200,
+      listen: (socket) => Bun.listen<Ends | null>({ unix, socket }),
+      connect: (socket) => connectTo<Ends | null>({ unix }, null, socket),
+    })
+  } finally {
     rmSync(folder, { recursive: true })
   }
+})
+
+test('a session over TLS', async () => {
+  const { cert, key } = LOCALHOST_CERTIFICATE
+  let port = 0
+  await exchange({
+    isEncrypted: true,
+    size: 8000,
+    listen(socket) {
+      const server = Bun.listen<Ends | null>({ hostname: '127.0.0.1', port: 0, socket, tls: { cert, key } })
+      port = server.port
+      return server
+    },
+    connect: (socket) => connectTo<Ends | null>({ hostname: '127.0.0.1', port, tls: true }, cert, socket),
+  })
 })
