@@ -14,6 +14,7 @@ const step = fc.oneof(
       do: fc.constant('ask' as const),
       kind: fc.constantFrom('capture' as const, 'keep' as const, 'hold' as const, 'release' as const, 'admit' as const),
       size,
+      times: fc.oneof({ weight: 19, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.nat(400) }),
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('push' as const), size }) },
@@ -77,7 +78,8 @@ class Run {
 
   step(one: Step): void {
     const { cable } = this
-    if (one.do === 'ask') this.ask('worker', one.kind, one.size)
+    if (one.do === 'ask')
+      for (let i = 0; i < one.times; i++) this.ask('worker', one.kind, Math.ceil(one.size / one.times))
     else if (one.do === 'push') this.ask('primary', 'push', one.size)
     else if (one.do === 'answer') this.answer(one.pick, one.size)
     else if (one.do === 'beat') this[one.side].session.beat()

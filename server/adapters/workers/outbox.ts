@@ -15,6 +15,11 @@ import {
 /** Encoded ahead of the wire, and so no longer overtaken. */
 const AHEAD_BYTES = 64 * 1024
 const SMALL_BYTES = 2 * AHEAD_BYTES
+/**
+ * Requests of one order, other than the first, that are sent and not answered. What the other side has no time for waits here, where it
+ * can be overtaken, and not in the connection, which takes megabytes. It also bounds one turn of the other side.
+ */
+const WINDOW = 256
 /** A target that grew above this for a backlog is given up once it is empty. */
 const LARGE_BYTES = 1024 * 1024
 
@@ -34,6 +39,8 @@ type Heading = Pick<Frame, 'epoch' | 'received'>
  */
 export class Outbox {
   private readonly waiting: readonly [Queue, Queue, Queue] = [new Queue(), new Queue(), new Queue()]
+  /** Requests of the second and third order that are sent and not answered. */
+  private readonly underWay: readonly [Set<number>, Set<number>] = [new Set(), new Set()]
   private target: FrameTarget = frameTarget(SMALL_BYTES)
   /** Places in the target: the first frame not acknowledged, the first byte not written, the end. */
   private first = 0
@@ -74,13 +81,28 @@ export class Outbox {
   encode(heading: Heading): number {
     const before = this.lastNumber
     while (this.end - this.written < AHEAD_BYTES) {
-      const next = this.waiting[0].take() ?? this.waiting[1].take() ?? this.waiting[2].take()
+      const next = this.waiting[0].take() ?? this.takeWithin(1) ?? this.takeWithin(2)
       if (next === undefined) break
       this.waitingFrames--
       this.waitingBytes -= HEADER_BYTES + next.size
       this.write({ ...heading, kind: next.kind, number: ++this.lastNumber, request: next.request }, next)
     }
     return this.lastNumber - before
+  }
+
+  private takeWithin(order: 1 | 2): Waiting | undefined {
+    const underWay = this.underWay[order - 1]
+    if (underWay === undefined || underWay.size >= WINDOW) return undefined
+    const next = this.waiting[order].take()
+    if (next !== undefined && next.request > 0) underWay.add(next.request)
+    return next
+  }
+
+  /** A request was answered. Returns whether others may go now. */
+  answered(request: number): boolean {
+    const [holds, admits] = this.underWay
+    if (!holds.delete(request)) admits.delete(request)
+    return this.waitingFrames > 0
   }
 
   /** Adds a frame that says only what was received. */

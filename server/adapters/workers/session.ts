@@ -227,6 +227,7 @@ export class Session {
   }
 
   private takeAnswer({ request, payload }: Frame): void {
+    if (this.outbox.answered(request)) this.flushLater()
     const answered = this.waiting.get(request)
     this.waiting.delete(request)
     answered?.(payload)

@@ -74,6 +74,26 @@ describe('a session', () => {
     expect(primary.frames.length).toBe(101)
   })
 
+  test('lets a capture pass admits for which the primary has no time', () => {
+    const { worker, primary, settle } = pair()
+    for (let i = 0; i < 1000; i++) worker.session.ask(i % 2 ? 'admit' : 'hold', [i], ignored)
+    settle()
+    expect(primary.frames.length).toBe(512)
+    worker.session.ask('capture', ['capture'], ignored)
+    settle()
+    expect(marks(primary.frames).indexOf('capture')).toBe(512)
+    // Each answer lets one more go, of its own order.
+    const admits = primary.frames.filter(({ kind }) => kind === 'admit')
+    for (const { request } of admits.slice(0, 10)) primary.session.answer(request, [])
+    settle()
+    expect(primary.frames.slice(513).map(({ kind }) => kind)).toEqual(Array(10).fill('admit'))
+    while (primary.frames.length > 0) {
+      for (const { request } of primary.frames.splice(0)) primary.session.answer(request, [])
+      settle()
+    }
+    expect(Reflect.get(worker.session, 'waiting').size).toBe(0)
+  })
+
   test('sends a long queue to its end, in its order', () => {
     const { worker, primary, cable, settle } = pair({}, {}, 0)
     const count = 5000
