@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { SECOND_MS } from '../../core/clock'
 import { err, ok, type Result } from '../../core/result'
-import type { Payload, Side } from './frames'
+import { encodedFrame, type HandshakeKind, type Payload, type Side } from './frames'
 
 /**
  * How a worker and a primary prove to each other that they have one credential, without sending it:
@@ -14,6 +15,9 @@ import type { Payload, Side } from './frames'
  * of another connection, of the other side, or of another version or epoch does not fit. It does not encrypt: that is left to TLS.
  */
 const PURPOSE = 'gateway worker 1'
+
+/** A connection that is not proved within this time is ended. */
+export const HANDSHAKE_MS = 5 * SECOND_MS
 
 const NONCE_BYTES = 32
 /** In base64url. */
@@ -142,6 +146,13 @@ export class PrimaryHandshake {
       return refused('credential')
     return ok({ ...worker, session, received })
   }
+}
+
+/** A frame of the handshake. */
+export function handshakeFrame(kind: HandshakeKind, payload: Payload): Buffer {
+  const frame = encodedFrame({ kind, epoch: 0, number: 0, received: 0, request: 0 }, payload)
+  if (frame === null) throw new Error(`a ${kind} is too large`)
+  return frame
 }
 
 /** The same version, or of one release the patch before or after, for the time of a rolling restart. */

@@ -7,6 +7,14 @@ export type PrimaryAddress =
   | { readonly hostname: string; readonly port: number; readonly tls: boolean }
 
 /**
+ * Where the primary of this machine listens for the workers of its port: an abstract unix socket, which is also the lock on the port. One process
+ * of a network namespace can have it, as one can have the port, and the kernel takes it back from a process that dies.
+ */
+export function localPrimary(port: number): { readonly unix: string } {
+  return { unix: `\0gateway-port-${port}` }
+}
+
+/**
  * Reads `unix:/path`, `https://host:port`, or `http://127.0.0.1:port`. The connection carries prompts and keys, so without TLS it must not
  * leave this machine. The error is a sentence.
  */

@@ -1,3 +1,4 @@
+import { SECOND_MS } from '../../core/clock'
 import type { Frame, FrameDecoder, FrameFault, Payload, SessionKind, Side } from './frames'
 import { Outbox } from './outbox'
 
@@ -7,6 +8,11 @@ export interface Wire {
   write(bytes: Uint8Array): number
   end(): void
 }
+
+/** A worker that had no acknowledgement of anything that it sent within this time acts for no caller, and its session is over. */
+export const LEASE_MS = 5 * SECOND_MS
+/** So long after its last word to a worker that does not answer, a primary settles that worker's calls: the worker's lease is over by then. */
+export const SETTLE_AFTER_MS = 8 * SECOND_MS
 
 /** Why a connection ended. Its session waits for the next one. */
 export type BreakReason =
@@ -20,8 +26,8 @@ export type BreakReason =
 /** Why a session ended itself. `backlog`: too much is queued or not acknowledged. `unanswered`: too much was asked and not answered. */
 export type CutOffReason = 'backlog' | 'unanswered' | 'repeated_request' | 'cannot_resume'
 
-type RequestKind = 'claim' | 'capture' | 'keep' | 'abandoned' | 'hold' | 'release' | 'admit' | 'push'
-type NoticeKind = Exclude<SessionKind, RequestKind | 'ack' | 'beat' | 'answer'>
+export type RequestKind = 'claim' | 'capture' | 'keep' | 'abandoned' | 'begin' | 'hold' | 'release' | 'admit' | 'push'
+export type NoticeKind = Exclude<SessionKind, RequestKind | 'ack' | 'beat' | 'answer'>
 
 /** Takes the answer to a request; null if the session ended without one, or the request was too large to be sent. */
 type Answered = (payload: Payload | null) => void
@@ -92,6 +98,11 @@ export class Session {
   /** Nothing was acknowledged to the other side after this time. The other side's lease began no later. */
   get sentAt(): number {
     return this.sent
+  }
+
+  /** Frames that the other side has not acknowledged. */
+  get pending(): number {
+    return this.outbox.frames
   }
 
   /**

@@ -1,0 +1,299 @@
+import { SECOND_MS } from '../../core/clock'
+import { reasonOf } from '../../core/result'
+import { type Frame, FrameDecoder, type Payload } from './frames'
+import { HANDSHAKE_MS, handshakeFrame, WorkerHandshake } from './handshake'
+import { connectTo, type PrimaryAddress } from './primary-address'
+import type { Warn } from './served-worker'
+import { LEASE_MS, type NoticeKind, type RequestKind, Session, type Wire } from './session'
+
+/** Often enough to notice the end of a lease; every fourth time it beats. */
+const TICK_MS = SECOND_MS / 4
+const TICKS_TO_BEAT = 4
+const FIRST_PAUSE_MS = 50
+const MAX_PAUSE_MS = 5 * SECOND_MS
+
+export interface ConnectionParts {
+  readonly address: PrimaryAddress
+  /** Name and key of the credential, and the id of this process: 32 hex digits. */
+  readonly credential: string
+  readonly key: Uint8Array
+  readonly instance: string
+  readonly version: string
+  /** Takes a push. If it throws, the primary cuts this worker off. */
+  readonly onPush: (payload: Payload) => void | Promise<void>
+  /** The port is to be closed. */
+  readonly onDrain: (payload: Payload) => void
+  readonly warn: Warn
+  /** Milliseconds of a monotonic clock. */
+  readonly now?: () => number
+}
+
+/** Where the primary takes what is passed on, and the token that proves where it comes from. */
+export interface PassOnTarget {
+  readonly origin: string
+  readonly token: string
+}
+
+/** The worker's side of its session with the primary: connects again whenever the connection breaks, after 50 ms, 100 ms ... 5 s. */
+export class Connection {
+  private readonly parts: ConnectionParts
+  private readonly now: () => number
+  private session: { readonly session: Session; readonly epoch: number } | null = null
+  private number = 1
+  private attempt: Attempt | null = null
+  private isAttached = false
+  /** The primary was there after this time. */
+  private provedAt = Number.NEGATIVE_INFINITY
+  private highestEpoch = 0
+  private target: PassOnTarget | null = null
+  private pauseMs = FIRST_PAUSE_MS
+  private pausing: ReturnType<typeof setTimeout> | null = null
+  private readonly timer: ReturnType<typeof setInterval>
+  private ticks = 0
+  private isClosed = false
+
+  constructor(parts: ConnectionParts) {
+    this.parts = parts
+    this.now = parts.now ?? (() => performance.now())
+    this.timer = setInterval(() => this.tick(), TICK_MS)
+    void this.connect()
+  }
+
+  /** Connected, and the lease is valid. */
+  get isReady(): boolean {
+    return this.isAttached && this.hasLease
+  }
+
+  /** Whether this worker may act for callers. Ask before each write to one. */
+  get hasLease(): boolean {
+    if (this.session === null) return false
+    return this.now() < Math.max(this.provedAt, this.session.session.confirmedAt) + LEASE_MS
+  }
+
+  /** Null while there is no primary. */
+  get passOn(): PassOnTarget | null {
+    return this.isReady ? this.target : null
+  }
+
+  /** The answer; null at once without a session, and when it ends before there is one. Empty: the primary refused it. */
+  ask(kind: RequestKind, payload: Payload): Promise<Payload | null> {
+    const { session } = this
+    if (session === null || !this.hasLease) return Promise.resolve(null)
+    const { promise, resolve } = Promise.withResolvers<Payload | null>()
+    session.session.ask(kind, payload, resolve)
+    return promise
+  }
+
+  /** Says what needs no answer. Without a session it is lost. */
+  tell(kind: NoticeKind, payload: Payload): void {
+    this.session?.session.tell(kind, payload)
+  }
+
+  /** Resolves once the primary has received all that was said, or after `maxMs`. Call it before the process ends. */
+  async flush(maxMs: number): Promise<void> {
+    const until = this.now() + maxMs
+    for (;;) {
+      const { session } = this
+      if (session === null || session.session.pending === 0 || this.now() > until) return
+      session.session.beat()
+      await Bun.sleep(5)
+    }
+  }
+
+  /** Ends the session, and connects no more. */
+  close(): void {
+    this.isClosed = true
+    clearInterval(this.timer)
+    if (this.pausing) clearTimeout(this.pausing)
+    this.endSession()
+    this.attempt?.end()
+  }
+
+  private tick(): void {
+    if (this.session !== null && !this.hasLease) this.endSession()
+    if (++this.ticks % TICKS_TO_BEAT === 0) this.session?.session.beat()
+  }
+
+  /** Requests that wait get null. The next connection begins another session. */
+  private endSession(): void {
+    const { session } = this
+    if (session === null) return
+    this.session = null
+    this.number++
+    session.session.end()
+  }
+
+  private async connect(): Promise<void> {
+    const { address, credential, key, instance, version, warn } = this.parts
+    const attempt = new Attempt({
+      handshake: new WorkerHandshake({ credential, key, instance, version, epoch: this.highestEpoch }),
+      onFrame: (frame) => this.takeHandshake(attempt, frame),
+      onEnd: () => this.lost(attempt),
+      onBytes: (chunk) => this.session?.session.receive(attempt, chunk),
+      onDrained: () => this.session?.session.drained(attempt),
+    })
+    this.attempt = attempt
+    try {
+      await connectTo<null>(address, null, attempt.handlers(!('unix' in address) && address.tls))
+    } catch (error) {
+      if (!this.isClosed) warn('the primary cannot be reached', { reason: reasonOf(error) })
+      attempt.end()
+    }
+  }
+
+  private takeHandshake(attempt: Attempt, { kind, payload }: Frame): void {
+    if (kind === 'hello') this.prove(attempt, payload)
+    else if (kind === 'welcome' && attempt.epoch !== null) this.enter(attempt, attempt.epoch, payload)
+    else {
+      const [reason, version] = payload
+      this.parts.warn('the primary refused this worker', { reason, version })
+      attempt.end()
+    }
+  }
+
+  private prove(attempt: Attempt, hello: Payload): void {
+    // Another incarnation of the primary does not know this session.
+    if (this.session !== null && this.session.epoch !== hello[3]) this.endSession()
+    const received = this.session?.session.suspend() ?? 0
+    const proved = attempt.handshake.prove(hello, { session: this.number, received })
+    if (!proved.ok) {
+      this.parts.warn('what listens there is not the primary of this worker', { ...proved.error })
+      attempt.end()
+      return
+    }
+    attempt.epoch = proved.value.epoch
+    attempt.provedAt = this.now()
+    attempt.write(handshakeFrame('proof', proved.value.proof))
+  }
+
+  private enter(attempt: Attempt, epoch: number, [received, token, origin]: Payload): void {
+    if (typeof token !== 'string' || typeof origin !== 'string' || attempt !== this.attempt) {
+      attempt.end()
+      return
+    }
+    const isResumed = typeof received === 'number'
+    // The primary has given it up, so its calls are settled.
+    if (!isResumed) this.endSession()
+    this.session ??= { session: this.begin(epoch), epoch }
+    this.highestEpoch = epoch
+    this.provedAt = attempt.provedAt
+    this.target = { origin, token }
+    attempt.proved()
+    this.isAttached = this.session.session.attach(attempt, attempt.decoder, isResumed ? received : 0)
+    if (this.isAttached) this.pauseMs = FIRST_PAUSE_MS
+    else attempt.end()
+  }
+
+  private begin(epoch: number): Session {
+    const session: Session = new Session({
+      side: 'worker',
+      epoch,
+      now: this.now,
+      onFrame: (frame) => this.take(session, frame),
+      onBreak: (reason) => {
+        this.isAttached = false
+        if (reason !== 'closed') this.parts.warn('the primary sent something unreadable', { reason })
+      },
+      onCutOff: (reason) => {
+        this.parts.warn('the session with the primary ended', { reason })
+        if (this.session?.session === session) this.endSession()
+      },
+    })
+    return session
+  }
+
+  private take(session: Session, { kind, request, payload }: Frame): void {
+    if (kind === 'push') void this.takePush(session, request, payload)
+    else if (kind === 'drain') this.parts.onDrain(payload)
+  }
+
+  private async takePush(session: Session, request: number, payload: Payload): Promise<void> {
+    let answer: Payload = []
+    try {
+      await this.parts.onPush(payload)
+      answer = [true]
+    } catch (error) {
+      this.parts.warn('a push of the primary could not be used', { reason: reasonOf(error) })
+    }
+    session.answer(request, answer)
+  }
+
+  /** The connection ended, or there was none. */
+  private lost(attempt: Attempt): void {
+    this.session?.session.closed(attempt)
+    if (attempt !== this.attempt) return
+    this.attempt = null
+    this.isAttached = false
+    if (this.isClosed) return
+    this.pausing = setTimeout(() => void this.connect(), this.pauseMs)
+    this.pauseMs = Math.min(2 * this.pauseMs, MAX_PAUSE_MS)
+  }
+}
+
+interface AttemptParts {
+  readonly handshake: WorkerHandshake
+  readonly onFrame: (frame: Frame) => void
+  readonly onBytes: (chunk: Uint8Array) => void
+  readonly onDrained: () => void
+  /** Called once. */
+  readonly onEnd: () => void
+}
+
+/** One connection, or the attempt at one. */
+class Attempt implements Wire {
+  readonly handshake: WorkerHandshake
+  readonly decoder: FrameDecoder
+  /** Of the primary, once it is proved. */
+  epoch: number | null = null
+  provedAt = 0
+  private readonly parts: AttemptParts
+  private readonly deadline: ReturnType<typeof setTimeout>
+  private socket: Bun.Socket<null> | null = null
+  private isProved = false
+  private isOver = false
+
+  constructor(parts: AttemptParts) {
+    this.parts = parts
+    this.handshake = parts.handshake
+    this.decoder = new FrameDecoder(parts.onFrame)
+    this.deadline = setTimeout(() => this.end(), HANDSHAKE_MS)
+  }
+
+  handlers(isEncrypted: boolean): Bun.SocketHandler<null> {
+    const begin = (socket: Bun.Socket<null>) => {
+      this.socket = socket
+      if (this.isOver) socket.terminate()
+      else this.write(handshakeFrame('hello', this.handshake.hello))
+    }
+    return {
+      open: (socket) => (isEncrypted ? undefined : begin(socket)),
+      handshake: (socket, isAuthorized) => (isAuthorized ? begin(socket) : socket.terminate()),
+      data: (_socket, chunk) => {
+        if (this.isProved) this.parts.onBytes(chunk)
+        else if (this.decoder.push(chunk) !== null) this.end()
+      },
+      drain: () => this.parts.onDrained(),
+      close: () => this.end(),
+      error: () => this.end(),
+      connectError: () => this.end(),
+    }
+  }
+
+  /** From here on its bytes are those of a session. */
+  proved(): void {
+    clearTimeout(this.deadline)
+    this.isProved = true
+  }
+
+  write(bytes: Uint8Array): number {
+    return this.socket?.write(bytes) ?? -1
+  }
+
+  end(): void {
+    if (this.isOver) return
+    this.isOver = true
+    clearTimeout(this.deadline)
+    this.socket?.terminate()
+    this.parts.onEnd()
+  }
+}

@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto'
+import { SECOND_MS } from '../../core/clock'
+import { reasonOf } from '../../core/result'
+import type { Frame, FrameDecoder, Payload } from './frames'
+import type { ProvedWorker } from './handshake'
+import { type BreakReason, type CutOffReason, SETTLE_AFTER_MS, Session, type Wire } from './session'
+
+/** What a primary does for one session of a worker. */
+export interface WorkerService {
+  /** Calls that are open. */
+  readonly count: number
+  /** Answers a request. A rejection is sent as an empty answer. */
+  answer(kind: string, payload: Payload): Promise<Payload>
+  /** Takes what needs no answer. */
+  take(kind: string, payload: Payload): void
+  /** Forgets what the worker forgot. Called each minute. */
+  sweep(): void
+  /** The worker acts for none of its callers any more: settles their calls. Called once. */
+  end(): Promise<void>
+}
+
+/** Writes a line to the log. */
+export type Warn = (message: string, fields?: Readonly<Record<string, unknown>>) => void
+
+/** A worker that says nothing for so long is taken for hung. It beats each second. */
+const SILENT_MS = 5 * SECOND_MS
+const PUSH_MS = 2 * SECOND_MS
+
+interface ServedWorkerParts {
+  readonly worker: ProvedWorker
+  readonly epoch: number
+  readonly now: () => number
+  readonly warn: Warn
+  readonly serve: (worker: ProvedWorker, push: (payload: Payload) => Promise<boolean>) => WorkerService
+}
+
+/** One session of a worker, as its primary has it: over one connection after another, until it ends. */
+export class ServedWorker {
+  readonly worker: ProvedWorker
+  /** Proves that a request which the worker passes on comes from it. */
+  readonly token = randomBytes(24).toString('base64url')
+  /** When it began, by the clock of `now`. */
+  readonly since: number
+  private readonly parts: ServedWorkerParts
+  private readonly session: Session
+  private readonly service: WorkerService
+  private wire: Wire | null = null
+  private isOver = false
+  private heardAt: number
+  private welcomedAt: number
+  private ending: Promise<void> | null = null
+
+  constructor(parts: ServedWorkerParts) {
+    const { worker, epoch, now } = parts
+    this.worker = worker
+    this.parts = parts
+    this.since = this.heardAt = this.welcomedAt = now()
+    this.session = new Session({
+      side: 'primary',
+      epoch,
+      now,
+      onFrame: (frame) => this.take(frame),
+      onBreak: (reason) => this.broke(reason),
+      onCutOff: (reason) => this.wasCutOff(reason),
+    })
+    this.service = parts.serve(worker, (payload) => this.push(payload))
+  }
+
+  get isConnected(): boolean {
+    return this.wire !== null
+  }
+
+  get openCalls(): number {
+    return this.service.count
+  }
+
+  /** Milliseconds since something came from it. */
+  get lagMs(): number {
+    return this.parts.now() - this.heardAt
+  }
+
+  /** Whether a connection with this resumption goes on with this session. */
+  resumes({ session }: ProvedWorker): boolean {
+    return !this.isOver && session === this.worker.session
+  }
+
+  /** Gives up its connection. Returns the last frame that it received. */
+  suspend(): number {
+    this.wire = null
+    return this.session.suspend()
+  }
+
+  /** Goes on over this connection. Returns false if frames that the worker lacks are gone. */
+  attach(wire: Wire, decoder: FrameDecoder, received: number): boolean {
+    this.heardAt = this.welcomedAt = this.parts.now()
+    if (!this.session.attach(wire, decoder, received)) return false
+    this.wire = wire
+    return true
+  }
+
+  receive(wire: Wire, chunk: Uint8Array): void {
+    this.heardAt = this.parts.now()
+    this.session.receive(wire, chunk)
+  }
+
+  drained(wire: Wire): void {
+    this.session.drained(wire)
+  }
+
+  closed(wire: Wire): void {
+    this.session.closed(wire)
+  }
+
+  /** Resolves to whether the worker took it. One that does not within 2 s, or refuses, is cut off: it would go on with what it had. */
+  push(payload: Payload): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const late = setTimeout(() => this.cutOff('it did not take a push in time'), PUSH_MS)
+    this.session.ask('push', payload, (answer) => {
+      clearTimeout(late)
+      if (answer?.length === 0) this.cutOff('it could not use a push')
+      resolve(answer !== null && answer.length > 0)
+    })
+    return promise
+  }
+
+  tell(kind: 'drain', payload: Payload): void {
+    this.session.tell(kind, payload)
+  }
+
+  /** Looks after its connection and calls. Returns whether its lease is over for certain, so that it must be ended. */
+  look(isMinute: boolean): boolean {
+    if (isMinute) this.service.sweep()
+    if (this.isConnected && this.lagMs > SILENT_MS) {
+      this.suspend()
+      this.warn('does not answer', { silentMs: Math.round(this.lagMs) })
+    }
+    const lastWord = Math.max(this.session.sentAt, this.welcomedAt)
+    return !this.isConnected && this.parts.now() > lastWord + SETTLE_AFTER_MS
+  }
+
+  /** Ends the session, and settles its calls. Call it only when the worker's lease is over. */
+  end(): Promise<void> {
+    this.isOver = true
+    this.wire = null
+    this.session.end()
+    this.ending ??= this.service.end().catch((error: unknown) => {
+      this.warn('left calls that could not be settled', { reason: reasonOf(error) })
+    })
+    return this.ending
+  }
+
+  private take({ kind, request, payload }: Frame): void {
+    if (request > 0) {
+      void this.answer(kind, request, payload)
+      return
+    }
+    try {
+      this.service.take(kind, payload)
+    } catch (error) {
+      this.warn('said something that could not be used', { kind, reason: reasonOf(error) })
+    }
+  }
+
+  private async answer(kind: string, request: number, payload: Payload): Promise<void> {
+    let answer: Payload = []
+    try {
+      answer = await this.service.answer(kind, payload)
+    } catch (error) {
+      this.warn('asked for something that failed', { kind, reason: reasonOf(error) })
+    }
+    this.session.answer(request, answer)
+  }
+
+  private broke(reason: BreakReason): void {
+    this.wire = null
+    if (reason !== 'closed') this.warn('sent something unreadable', { reason })
+  }
+
+  private wasCutOff(reason: CutOffReason): void {
+    this.wire = null
+    this.isOver = true
+    this.warn('was cut off', { reason })
+  }
+
+  /** Its calls are settled once its lease is over, or when it comes back. */
+  private cutOff(reason: string): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.wire = null
+    this.session.end()
+    this.warn('was cut off', { reason })
+  }
+
+  private warn(what: string, fields: Readonly<Record<string, unknown>>): void {
+    this.parts.warn(`worker ${this.worker.credential} ${what}`, fields)
+  }
+}

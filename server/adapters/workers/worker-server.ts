@@ -1,0 +1,256 @@
+import { MINUTE_MS, SECOND_MS } from '../../core/clock'
+import { type Frame, FrameDecoder, type Payload } from './frames'
+import { HANDSHAKE_MS, handshakeFrame, PrimaryHandshake, type ProvedWorker, type Refusal } from './handshake'
+import { ServedWorker, type Warn, type WorkerService } from './served-worker'
+import type { Wire } from './session'
+
+/** Connections that are not proved. */
+const MAX_UNPROVED = 64
+const LOOK_MS = SECOND_MS
+
+export interface WorkerServerParts {
+  /** Of `localPrimary`. */
+  readonly socket: string
+  readonly version: string
+  readonly epoch: number
+  /** The key of a credential; null for none. */
+  readonly keyOf: (credential: string) => Uint8Array | null
+  /** Where workers pass on what they do not serve: the origin of a listener of this process. */
+  readonly passOnTo: string
+  /** Begins to serve a session of a worker. `push` sends to this worker, as `WorkerServer.push` does to all. */
+  readonly serve: (worker: ProvedWorker, push: (payload: Payload) => Promise<boolean>) => WorkerService
+  readonly warn: Warn
+  /** Milliseconds of a monotonic clock. */
+  readonly now?: () => number
+  readonly handshakeMs?: number
+}
+
+/** What a primary knows of a worker. */
+export interface WorkerState {
+  readonly name: string
+  readonly instance: string
+  readonly isConnected: boolean
+  /** How long its session has lasted. */
+  readonly sessionMs: number
+  readonly openCalls: number
+  /** Since something came from it; it beats each second. */
+  readonly lagMs: number
+}
+
+type Socket = Bun.Socket<Arrival | null>
+
+/**
+ * Where a primary listens for its workers. Each proves that it has a credential; from then on its requests go to a service of its own. The
+ * service ends with the worker: at once if its process is known to be dead or comes back without its session, otherwise once its lease is over.
+ */
+export class WorkerServer {
+  private readonly parts: WorkerServerParts
+  private readonly now: () => number
+  /** By credential and process: one worker cannot take the place of another. */
+  private readonly served = new Map<string, ServedWorker>()
+  private readonly unproved = new Set<Arrival>()
+  private listener: Bun.UnixSocketListener<Arrival | null> | null = null
+  private timer: ReturnType<typeof setInterval> | null = null
+  private sweptAt: number
+
+  constructor(parts: WorkerServerParts) {
+    this.parts = parts
+    this.now = parts.now ?? (() => performance.now())
+    this.sweptAt = this.now()
+  }
+
+  /** Throws an error with the code EADDRINUSE if another primary has the port. */
+  listen(): void {
+    this.listener = Bun.listen<Arrival | null>({
+      unix: this.parts.socket,
+      data: null,
+      socket: {
+        open: (socket) => this.arrived(socket),
+        data: ({ data }, chunk) => data?.receive(chunk),
+        drain: ({ data }) => data?.drained(),
+        close: ({ data }) => data?.closed(),
+        error: ({ data }) => data?.closed(),
+      },
+    })
+    this.timer = setInterval(() => this.look(), LOOK_MS)
+    this.timer.unref()
+  }
+
+  /** Sends to every worker. Resolves once each has taken it or was cut off, to whether all took it. Takes 2 s at most. */
+  async push(payload: Payload): Promise<boolean> {
+    const taken = await Promise.all([...this.served.values()].map((one) => one.push(payload)))
+    return taken.every(Boolean)
+  }
+
+  /** Tells every worker to close its port. */
+  drain(payload: Payload): void {
+    for (const one of this.served.values()) one.tell('drain', payload)
+  }
+
+  /** This process of a worker is dead. Its calls are settled when this resolves. */
+  async gone(instance: string): Promise<void> {
+    const dead = [...this.served].filter(([, { worker }]) => worker.instance === instance)
+    await Promise.all(dead.map(([place, one]) => this.end(place, one)))
+  }
+
+  /** Whether this token is that of a worker's session. */
+  isToken(token: string): boolean {
+    for (const one of this.served.values()) if (one.token === token) return true
+    return false
+  }
+
+  workers(): readonly WorkerState[] {
+    return [...this.served.values()].map((one) => ({
+      name: one.worker.credential,
+      instance: one.worker.instance,
+      isConnected: one.isConnected,
+      sessionMs: this.now() - one.since,
+      openCalls: one.openCalls,
+      lagMs: one.lagMs,
+    }))
+  }
+
+  /** Lets go of the port, and settles what is still open. Call it when the workers have ended. */
+  async close(): Promise<void> {
+    this.listener?.stop(true)
+    this.listener = null
+    if (this.timer) clearInterval(this.timer)
+    for (const arrival of this.unproved) arrival.giveUp()
+    await Promise.all([...this.served].map(([place, one]) => this.end(place, one)))
+  }
+
+  private arrived(socket: Socket): void {
+    if (this.unproved.size >= MAX_UNPROVED) {
+      socket.terminate()
+      this.parts.warn('too many connections of workers are not proved; another was ended')
+      return
+    }
+    const { version, epoch, keyOf, handshakeMs = HANDSHAKE_MS } = this.parts
+    const arrival: Arrival = new Arrival({
+      socket,
+      handshake: new PrimaryHandshake({ version, epoch, keyOf }),
+      handshakeMs,
+      onProof: (worker) => this.enter(arrival, worker),
+      onRefusal: ({ reason, version }) => this.parts.warn('a worker was refused', { reason, version }),
+      onEnd: () => this.unproved.delete(arrival),
+    })
+    socket.data = arrival
+    this.unproved.add(arrival)
+  }
+
+  /** The worker is proved: goes on with its session, or begins one. */
+  private enter(arrival: Arrival, worker: ProvedWorker): void {
+    this.unproved.delete(arrival)
+    const place = `${worker.credential} ${worker.instance}`
+    const known = this.served.get(place)
+    if (known?.resumes(worker)) {
+      arrival.welcome([known.suspend(), known.token, this.parts.passOnTo])
+      arrival.attach(known, worker.received)
+      return
+    }
+    // With another session the worker has given up the calls of this one.
+    if (known) void this.end(place, known)
+    const { epoch, warn, serve, passOnTo } = this.parts
+    const served = new ServedWorker({ worker, epoch, now: this.now, warn, serve })
+    this.served.set(place, served)
+    arrival.welcome([null, served.token, passOnTo])
+    arrival.attach(served, 0)
+  }
+
+  private end(place: string, one: ServedWorker): Promise<void> {
+    if (this.served.get(place) === one) this.served.delete(place)
+    return one.end()
+  }
+
+  private look(): void {
+    const isMinute = this.now() - this.sweptAt >= MINUTE_MS
+    if (isMinute) this.sweptAt = this.now()
+    for (const [place, one] of this.served) if (one.look(isMinute)) void this.end(place, one)
+  }
+}
+
+interface ArrivalParts {
+  readonly socket: Socket
+  readonly handshake: PrimaryHandshake
+  readonly handshakeMs: number
+  readonly onProof: (worker: ProvedWorker) => void
+  readonly onRefusal: (refusal: Refusal) => void
+  /** It ended without a proof. */
+  readonly onEnd: () => void
+}
+
+/** One connection: first its handshake, then what it brings to a session. */
+class Arrival implements Wire {
+  private readonly parts: ArrivalParts
+  private readonly decoder: FrameDecoder
+  private readonly deadline: ReturnType<typeof setTimeout>
+  private served: ServedWorker | null = null
+  private isGreeted = false
+
+  constructor(parts: ArrivalParts) {
+    this.parts = parts
+    this.decoder = new FrameDecoder((frame) => this.prove(frame))
+    this.deadline = setTimeout(() => this.giveUp(), parts.handshakeMs)
+  }
+
+  write(bytes: Uint8Array): number {
+    return this.parts.socket.write(bytes)
+  }
+
+  end(): void {
+    this.parts.socket.terminate()
+  }
+
+  receive(chunk: Uint8Array): void {
+    if (this.served) this.served.receive(this, chunk)
+    else if (this.decoder.push(chunk) !== null) this.giveUp()
+  }
+
+  drained(): void {
+    this.served?.drained(this)
+  }
+
+  closed(): void {
+    clearTimeout(this.deadline)
+    this.parts.onEnd()
+    this.served?.closed(this)
+  }
+
+  giveUp(): void {
+    clearTimeout(this.deadline)
+    this.parts.onEnd()
+    this.end()
+  }
+
+  welcome(payload: Payload): void {
+    clearTimeout(this.deadline)
+    this.write(handshakeFrame('welcome', payload))
+  }
+
+  attach(served: ServedWorker, received: number): void {
+    if (served.attach(this, this.decoder, received)) this.served = served
+    else this.end()
+  }
+
+  private prove({ kind, payload }: Frame): void {
+    const { handshake, onProof } = this.parts
+    if (kind === 'hello' && !this.isGreeted) {
+      this.isGreeted = true
+      const greeting = handshake.greet(payload)
+      if (greeting.ok) this.write(handshakeFrame('hello', greeting.value))
+      else this.refuse(greeting.error)
+    } else if (kind === 'proof') {
+      const proved = handshake.verify(payload)
+      if (proved.ok) onProof(proved.value)
+      else this.refuse(proved.error)
+    } else this.refuse({ reason: 'malformed', version: null })
+  }
+
+  private refuse(refusal: Refusal): void {
+    this.write(handshakeFrame('refusal', [refusal.reason, refusal.version]))
+    this.parts.onRefusal(refusal)
+    clearTimeout(this.deadline)
+    this.parts.onEnd()
+    this.parts.socket.end()
+  }
+}
