@@ -1,0 +1,47 @@
+import { Children } from '../../../server/adapters/workers/children'
+import { localPrimary } from '../../../server/adapters/workers/primary-address'
+import { WorkerServer } from '../../../server/adapters/workers/worker-server'
+
+/** A primary with workers, for tests that kill it: PORT COUNT. Each line of its output is an event. */
+const [port, count] = process.argv.slice(2).map(Number)
+const say = (...words: unknown[]) => console.log(JSON.stringify(words))
+const { unix } = localPrimary(port ?? 0)
+const children = new Children({
+  count: count ?? 1,
+  command: [process.execPath, `${import.meta.dir}/worker-process.ts`],
+  environment: process.env,
+  socket: unix,
+  onGone: async (instance) => {
+    await server.gone(instance)
+    say('gone', instance)
+  },
+  warn: (message, fields) => say('warn', message, fields),
+  firstPauseMs: 20,
+})
+const server: WorkerServer = new WorkerServer({
+  socket: unix,
+  version: '1.2.3',
+  epoch: 1,
+  keyOf: (name) => children.keyOf(name),
+  passOnTo: 'http://127.0.0.1:1',
+  warn: (message, fields) => say('warn', message, fields),
+  serve({ credential, instance }) {
+    say('serves', credential, instance, children.pidOf(credential))
+    return {
+      count: 0,
+      answer: async (_kind, payload) => payload,
+      take: (kind, payload) => say('took', kind, ...payload),
+      sweep: () => undefined,
+      end: async () => say('settled', instance),
+    }
+  },
+})
+server.listen()
+children.start()
+for await (const line of console) {
+  if (line !== 'stop') continue
+  await children.stop(3000)
+  await server.close()
+  say('stopped')
+  process.exit(0)
+}
