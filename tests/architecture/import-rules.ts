@@ -259,6 +259,8 @@ export const RULES: readonly Rule[] = [
     ],
     packages: ['elysia', '@sinclair/typebox', CRYPTO],
   },
+  // What a worker does not serve itself.
+  { files: ['server/http/pass-on.ts'], may: [CORE, ...MIDDLEWARE] },
   { files: ['server/http/*/**'], may: [CORE, PIPELINE, SELF, ...EVERY_RESOURCE], packages: ['elysia', CRYPTO] },
   // A tool's arguments come from the same table as its route's, and one place turns it into a schema.
   {

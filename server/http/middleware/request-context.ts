@@ -37,6 +37,8 @@ export interface RequestOrigin {
   readonly hasBadHost?: boolean
   /** Whether it came over the control socket: access to the data folder makes its sender an operator (`CONSOLE`). */
   readonly isConsole?: boolean
+  /** The address of its connection, where a worker has that and passed the request on. */
+  readonly peer?: Address
   /** The key with which its signed-in owner tries a call, without its secret (which is not stored), and the owner's address. */
   readonly ownKey?: { readonly id: KeyId; readonly address: Address }
 }
@@ -85,8 +87,7 @@ export class RequestContext implements BodySource {
     const origin = ORIGINS.get(request) ?? AS_RECEIVED
     // Bun's server does not know the connections of the control socket.
     const network = origin.isConsole ? null : server
-    const peer = network ? parseAddress(network.requestIP(original(request))?.address ?? '') : IN_PROCESS
-    const socket = peer ?? UNKNOWN_ADDRESS
+    const socket = network ? connectionOf(request, origin, network) : IN_PROCESS
     this.request = request
     this.origin = origin
     this.intake = intake
@@ -208,6 +209,12 @@ function keysTakenFrom(url: URL): readonly string[] {
   const keys = url.searchParams.getAll('key')
   if (keys.length > 0) url.searchParams.delete('key')
   return keys
+}
+
+/** The address of the connection that a request came over. */
+function connectionOf(request: Request, { received, peer }: RequestOrigin, server: NonNullable<BunServer>): Address {
+  if (received) return connectionOf(received, ORIGINS.get(received) ?? AS_RECEIVED, server)
+  return peer ?? parseAddress(server.requestIP(request)?.address ?? '') ?? UNKNOWN_ADDRESS
 }
 
 const IN_PROCESS: Address = { family: 4, bits: 0x7f000001 }

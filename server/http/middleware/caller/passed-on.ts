@@ -1,0 +1,39 @@
+import { parseAddress, UNKNOWN_ADDRESS } from '../../../core/credentials/address'
+import { failure } from '../../../core/failure'
+import { withOrigin } from '../request-context'
+import { idHeaders, requestIds } from '../request-ids'
+import { failureResponse } from '../response/failures'
+
+/**
+ * In a request that a worker passes on to its primary: the token of the worker's session, and the address of the connection that the request came over.
+ * Proxies in front report callers as they do to one process, so the primary reads their headers with that address. A worker overwrites what a caller sent.
+ */
+export const PASSED_ON_HEADER = 'x-gateway-passed-on'
+
+export function passedOnValue(token: string, peer: string): string {
+  return `${token} ${peer}`
+}
+
+type Handle = (request: Request) => Response | Promise<Response>
+
+/** Handles requests on the primary's internal listener, where only its workers may call: `isToken` says whether a token is that of a session. */
+export function fromWorkers(isToken: (token: string) => boolean, now: () => number, handle: Handle): Handle {
+  return (request) => {
+    const { headers } = request
+    const value = headers.get(PASSED_ON_HEADER) ?? ''
+    const space = value.indexOf(' ')
+    if (space < 0 || !isToken(value.slice(0, space))) return refusal(request, now())
+    headers.delete(PASSED_ON_HEADER)
+    return handle(withOrigin(request, { peer: parseAddress(value.slice(space + 1)) ?? UNKNOWN_ADDRESS }))
+  }
+}
+
+function refusal({ headers, url }: Request, now: number): Response {
+  const ids = requestIds(headers, now)
+  const own = new Headers({ ...idHeaders(ids), 'x-content-type-options': 'nosniff' })
+  const problem = failure(
+    'insufficient_permissions',
+    'This port is only for the workers of this gateway. Call its public address.',
+  )
+  return failureResponse(problem, ids.own, url, own)
+}

@@ -1,0 +1,210 @@
+import { type Failure, failure, uncharged } from '../core/failure'
+import { PASSED_ON_HEADER, passedOnValue } from './middleware/caller/passed-on'
+import { type BunServer, pathOf } from './middleware/request-context'
+import { idHeaders, requestIds } from './middleware/request-ids'
+import { failureResponse } from './middleware/response/failures'
+
+/** Beyond these numbers a request is refused: a primary that is slow for some must not be given all. Streams of events stay open for long. */
+const MAX_REQUESTS = 256
+const MAX_EVENT_STREAMS = 1_024
+
+/** Of one connection, and so not passed on (RFC 9110 7.6.1); those that `Connection` names neither. Bun answers `Expect` itself. */
+const HOP_BY_HOP = [
+  ...['connection', 'expect', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+]
+/** Bun adds its own where a request has none, and the answer would be for another client than the caller. */
+const ADDED_BY_BUN = { accept: '', 'accept-encoding': 'identity', 'user-agent': '' }
+/** For a caller that sent no Host: one that is on no machine. */
+const NO_HOST = 'no-host.invalid'
+
+interface PassOnParts {
+  /** Where the primary takes requests, and the token that it believes; null while there is no primary. */
+  readonly target: () => { readonly origin: string; readonly token: string } | null
+  readonly now: () => number
+  /** For tests. */
+  readonly most?: { readonly requests: number; readonly eventStreams: number }
+}
+
+/** Passes whole requests on from a worker to its primary, whose answers come back as they are. */
+export class PassOn {
+  private readonly parts: PassOnParts
+  private readonly requests: Pool
+  private readonly eventStreams: Pool
+
+  constructor(parts: PassOnParts) {
+    const { requests, eventStreams } = parts.most ?? { requests: MAX_REQUESTS, eventStreams: MAX_EVENT_STREAMS }
+    this.parts = parts
+    this.requests = new Pool(requests)
+    this.eventStreams = new Pool(eventStreams)
+  }
+
+  /** The primary's answer to a request as Bun received it; 503 if there is none. */
+  async answer(request: Request, server: NonNullable<BunServer>): Promise<Response> {
+    const target = this.parts.target()
+    if (target === null) return this.refusal(request, AWAY)
+    const isForEvents = request.headers.get('accept')?.includes('text/event-stream') ?? false
+    const place = (isForEvents ? this.eventStreams : this.requests).take()
+    if (place === null) return this.refusal(request, BUSY)
+    // The primary has the deadlines of a call, and times out its connection to this worker.
+    server.timeout(request, 0)
+    try {
+      const passedOn = passedOnValue(target.token, server.requestIP(request)?.address ?? 'unknown')
+      const answer = await send(request, target.origin, passedOn)
+      return this.passedBack(answer, place)
+    } catch (error) {
+      place.leave()
+      if (request.signal.aborted) return new Response(null, { status: 499 })
+      return this.refusal(request, isRefused(error) ? AWAY : isRead(request) ? BROKEN_READ : BROKEN)
+    }
+  }
+
+  private passedBack(answer: Response, place: Place): Response {
+    const { body, status } = answer
+    const headers = endToEnd(answer.headers)
+    // The rest of the request is not read, or the primary stops.
+    if (answer.headers.get('connection')?.toLowerCase() === 'close') headers.set('connection', 'close')
+    if (body === null) {
+      place.leave()
+      return new Response(null, { status, headers })
+    }
+    const isEvents = headers.get('content-type')?.startsWith('text/event-stream') ?? false
+    if (isEvents) place.moveTo(this.eventStreams)
+    return new Response(untilEnd(body, place), { status, headers })
+  }
+
+  private refusal({ headers, url }: Request, problem: Failure): Response {
+    const ids = requestIds(headers, this.parts.now())
+    const own = new Headers({ ...idHeaders(ids), 'x-content-type-options': 'nosniff' })
+    return failureResponse(problem, ids.own, pathOf(url), own)
+  }
+}
+
+const AWAY = uncharged('service_unavailable', 'The gateway is restarting. Try again.', {
+  retryAfterSeconds: 1,
+  closes: true,
+})
+const BUSY = uncharged('service_unavailable', 'The gateway has too many requests of this kind. Try again.', {
+  retryAfterSeconds: 1,
+  closes: true,
+})
+/** The primary had the request, so this does not say that nothing was charged. */
+const BROKEN_READ = failure('service_unavailable', 'The gateway stopped while it handled this request. Try again.', {
+  retryAfterSeconds: 1,
+})
+const BROKEN = failure(
+  'outcome_unknown',
+  'The gateway stopped while it handled this request, so its outcome is unknown. Check whether it took effect before you send it again.',
+  { closes: true },
+)
+
+function send(request: Request, origin: string, passedOn: string): Promise<Response> {
+  const { method, signal } = request
+  const headers = endToEnd(request.headers)
+  for (const [name, value] of Object.entries(ADDED_BY_BUN)) if (!headers.has(name)) headers.set(name, value)
+  if (!headers.has('host')) headers.set('host', NO_HOST)
+  headers.set(PASSED_ON_HEADER, passedOn)
+  // Bun sends none with these, and no route reads one.
+  const hasBody = !isRead(request)
+  if (!hasBody) headers.delete('content-length')
+  return fetch(`${origin}${targetOf(request.url)}`, {
+    method,
+    headers,
+    body: hasBody ? request.body : null,
+    signal,
+    redirect: 'manual',
+    decompress: false,
+    timeout: false,
+  } as RequestInit)
+}
+
+/** Path and query. Without a usable `Host`, Bun's URL has nothing else. */
+function targetOf(url: string): string {
+  return url.replace(/^https?:\/\/[^/?#]*/, '')
+}
+
+function isRead({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+function endToEnd(received: Headers): Headers {
+  const headers = new Headers(received)
+  const named = received.get('connection')?.split(',') ?? []
+  for (const name of [...HOP_BY_HOP, ...named]) if (name.trim() !== '') headers.delete(name.trim())
+  return headers
+}
+
+function isRefused(error: unknown): boolean {
+  return Object(error).code === 'ECONNREFUSED'
+}
+
+/** The body as it comes and as it is read. Leaves the place at its end, which may be a hang-up of either side. */
+function untilEnd(body: ReadableStream<Uint8Array>, place: Place): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+          place.leave()
+          controller.close()
+        } catch (error) {
+          place.leave()
+          controller.error(error)
+        }
+      },
+      cancel(reason) {
+        place.leave()
+        return reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** How many may be under way. */
+class Pool {
+  private readonly most: number
+  private taken = 0
+
+  constructor(most: number) {
+    this.most = most
+  }
+
+  /** Null if all places are taken. */
+  take(): Place | null {
+    return this.enter() ? new Place(this) : null
+  }
+
+  enter(): boolean {
+    if (this.taken >= this.most) return false
+    this.taken++
+    return true
+  }
+
+  leave(): void {
+    this.taken--
+  }
+}
+
+/** A place in a pool, until it is left. */
+class Place {
+  private pool: Pool | null
+
+  constructor(pool: Pool) {
+    this.pool = pool
+  }
+
+  /** Moves to another pool, unless that is full: what has begun is not ended. */
+  moveTo(other: Pool): void {
+    if (this.pool === null || this.pool === other || !other.enter()) return
+    this.pool.leave()
+    this.pool = other
+  }
+
+  leave(): void {
+    this.pool?.leave()
+    this.pool = null
+  }
+}
