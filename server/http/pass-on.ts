@@ -1,5 +1,5 @@
 import { type Failure, failure, uncharged } from '../core/failure'
-import { PASSED_ON_HEADER, passedOnValue } from './middleware/caller/passed-on'
+import { ADDED_BY_BUN, PASSED_ON_HEADER, passedOnValue } from './middleware/caller/passed-on'
 import { type BunServer, pathOf } from './middleware/request-context'
 import { idHeaders, requestIds } from './middleware/request-ids'
 import { failureResponse } from './middleware/response/failures'
@@ -13,8 +13,6 @@ const HOP_BY_HOP = [
   ...['connection', 'expect', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
 ]
-/** Bun adds its own where a request has none, and the answer would be for another client than the caller. */
-const ADDED_BY_BUN = { accept: '', 'accept-encoding': 'identity', 'user-agent': '' }
 /** For a caller that sent no Host: one that is on no machine. */
 const NO_HOST = 'no-host.invalid'
 
@@ -76,7 +74,7 @@ export class PassOn {
   private refusal({ headers, url }: Request, problem: Failure): Response {
     const ids = requestIds(headers, this.parts.now())
     const own = new Headers({ ...idHeaders(ids), 'x-content-type-options': 'nosniff' })
-    return failureResponse(problem, ids.own, pathOf(url), own)
+    return failureResponse(problem, ids.own, pathOf(`http://caller${targetOf(url)}`), own)
   }
 }
 
@@ -101,7 +99,7 @@ const BROKEN = failure(
 function send(request: Request, origin: string, passedOn: string): Promise<Response> {
   const { method, signal } = request
   const headers = endToEnd(request.headers)
-  for (const [name, value] of Object.entries(ADDED_BY_BUN)) if (!headers.has(name)) headers.set(name, value)
+  for (const name of ADDED_BY_BUN) if (!headers.has(name)) headers.set(name, '')
   if (!headers.has('host')) headers.set('host', NO_HOST)
   headers.set(PASSED_ON_HEADER, passedOn)
   // Bun sends none with these, and no route reads one.

@@ -110,7 +110,7 @@ describe('a request that is passed on', () => {
     const { url } = pair(echo)
     const answer = await raw(url, 'GET /x HTTP/1.1\r\nhost: gw\r\nconnection: close\r\n\r\n')
     const { headers } = JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1)) as Echo
-    expect(headers).toMatchObject({ accept: '', 'accept-encoding': 'identity', 'user-agent': '', host: 'gw' })
+    expect(headers).toEqual({ host: 'gw', connection: 'keep-alive' })
   })
 
   test('of HTTP/1.0 without a Host names no machine', async () => {

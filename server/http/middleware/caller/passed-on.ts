@@ -1,6 +1,6 @@
 import { parseAddress, UNKNOWN_ADDRESS } from '../../../core/credentials/address'
 import { failure } from '../../../core/failure'
-import { withOrigin } from '../request-context'
+import { pathOf, withOrigin } from '../request-context'
 import { idHeaders, requestIds } from '../request-ids'
 import { failureResponse } from '../response/failures'
 
@@ -9,6 +9,9 @@ import { failureResponse } from '../response/failures'
  * Proxies in front report callers as they do to one process, so the primary reads their headers with that address. A worker overwrites what a caller sent.
  */
 export const PASSED_ON_HEADER = 'x-gateway-passed-on'
+
+/** Bun sends its own where a request has none, so a worker sends them empty, and the primary removes those: its answer is for the caller. */
+export const ADDED_BY_BUN = ['accept', 'accept-encoding', 'user-agent'] as const
 
 export function passedOnValue(token: string, peer: string): string {
   return `${token} ${peer}`
@@ -24,6 +27,7 @@ export function fromWorkers(isToken: (token: string) => boolean, now: () => numb
     const space = value.indexOf(' ')
     if (space < 0 || !isToken(value.slice(0, space))) return refusal(request, now())
     headers.delete(PASSED_ON_HEADER)
+    for (const name of ADDED_BY_BUN) if (headers.get(name) === '') headers.delete(name)
     return handle(withOrigin(request, { peer: parseAddress(value.slice(space + 1)) ?? UNKNOWN_ADDRESS }))
   }
 }
@@ -35,5 +39,5 @@ function refusal({ headers, url }: Request, now: number): Response {
     'insufficient_permissions',
     'This port is only for the workers of this gateway. Call its public address.',
   )
-  return failureResponse(problem, ids.own, url, own)
+  return failureResponse(problem, ids.own, pathOf(url), own)
 }
