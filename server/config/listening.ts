@@ -1,10 +1,12 @@
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { isLoopbackHost } from '../core/credentials/address'
 import { Allowlist } from '../core/credentials/allowlist'
 import { ConfigError } from './config-error'
 import { choice, flag, group, integer, invalidSetting, list, quoted, type Read, setting } from './schema/setting'
 
 const MAX_DRAIN_SECONDS = 86_400
+const MAX_WORKERS = 64
 /** In production, what a load balancer needs to notice. */
 const NOTICE_SECONDS = 5
 
@@ -56,6 +58,15 @@ export const LISTENING = group('Address and proxies', '', {
     default: false,
     doc: 'Whether a start takes over from the gateway that runs on the same data and port, without losing a call, and hands over to the next one that does ([more](operating/restart.md)). Linux',
   }),
+  WORKERS: setting(
+    {
+      default: '0',
+      example: 'auto',
+      doc: 'How many processes serve calls besides the one that decides and owns the data: `0` for none, a number up to 64, or `auto` for one fewer than the machine has cores. They share the port. Linux',
+    },
+    { anyOf: [{ type: 'integer', minimum: 0, maximum: MAX_WORKERS }, { const: 'auto' }] },
+    (text, name) => workers(text, name),
+  ),
   DRAIN_NOTICE_SECONDS: integer({
     default: null,
     min: 0,
@@ -93,6 +104,8 @@ export interface ListeningSettings {
   readonly corsOrigins: ReadonlySet<string>
   /** Whether a start takes over from the gateway that runs on the same data, and hands over to the next one. */
   readonly takeOver: boolean
+  /** How many workers this process starts; 0: it serves all calls itself. */
+  readonly workers: number
   /** How long shutdown waits for calls in progress; null for the longest configured deadline. */
   readonly drainSeconds: number | null
   /** How long a stop serves calls as before, while `/ready` says that it is draining. */
@@ -112,10 +125,21 @@ export function listeningSettings(read: Read): ListeningSettings {
     trustedProxyHeader: settings.TRUSTED_PROXY_HEADER.of(read),
     corsOrigins: settings.CORS_ORIGINS.of(read) ?? new Set(),
     takeOver: settings.TAKE_OVER.of(read),
+    workers: settings.WORKERS.of(read),
     drainSeconds: settings.DRAIN_SECONDS.of(read),
     drainNoticeSeconds:
       settings.DRAIN_NOTICE_SECONDS.of(read) ?? (settings.NODE_ENV.of(read) === 'production' ? NOTICE_SECONDS : 0),
   }
+}
+
+/** Elsewhere than on Linux a port is not shared evenly, and has no lock that ends with its process. */
+export function workers(text: string, name: string, platform: string = process.platform): number {
+  const count =
+    text === 'auto' ? Math.min(availableParallelism() - 1, MAX_WORKERS) : /^\d{1,2}$/.test(text) ? Number(text) : -1
+  if (count < 0 || count > MAX_WORKERS) throw invalidSetting(name, `an integer from 0 to ${MAX_WORKERS}, or auto`, text)
+  if (text !== '0' && platform !== 'linux')
+    throw new ConfigError(`${name}=${text} needs Linux. Unset it: one process serves all calls here`)
+  return count
 }
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { availableParallelism } from 'node:os'
 import { databaseFile } from '../../server/adapters/stores/libsql/driver/file/database-file'
 import { readConfig } from '../../server/config'
 import { ConfigError } from '../../server/config/config-error'
+import { workers } from '../../server/config/listening'
 import { micros } from '../../server/core/money'
 import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
 
@@ -21,6 +23,19 @@ describe('the configuration', () => {
     expect(config.websearch.order).toEqual(['local'])
     expect(config.creditBuysPaidProviders).toBe(false)
     expect(config.trustedProxies).toBeNull()
+  })
+
+  test('starts as many workers as are set, or one fewer than there are cores; elsewhere than on Linux none', () => {
+    expect(read().workers).toBe(0)
+    expect(read({ WORKERS: '0' }).workers).toBe(0)
+    expect(workers('3', 'WORKERS', 'linux')).toBe(3)
+    expect(workers('64', 'WORKERS', 'linux')).toBe(64)
+    expect(workers('auto', 'WORKERS', 'linux')).toBe(Math.min(availableParallelism() - 1, 64))
+    expect(workers('0', 'WORKERS', 'darwin')).toBe(0)
+    for (const text of ['1', 'auto'])
+      expect(() => workers(text, 'WORKERS', 'darwin')).toThrow(
+        `WORKERS=${text} needs Linux. Unset it: one process serves all calls here`,
+      )
   })
 
   test.each([
