@@ -25,7 +25,7 @@ import { mcpRoutes } from './http/mcp/routes'
 import type { RequestBudgets } from './http/middleware/caller/request-budgets'
 import { GatedPaths, type RequestParts } from './http/middleware/gated-paths'
 import type { PricedCalls } from './http/middleware/priced'
-import type { BunServer } from './http/middleware/request-context'
+import { type BunServer, pathOf } from './http/middleware/request-context'
 import { requestHooks } from './http/middleware/request-hooks'
 import { limitHeaders } from './http/middleware/response/reply'
 import { ownerModelRoutes } from './http/models/owner-routes'
@@ -158,6 +158,8 @@ export function app(parts: AppParts) {
   return {
     handle,
     routes,
+    /** The route of a gated path, for a worker that asks about a call. */
+    routeOf: (method: string, url: string) => endpoints.match(method, pathOf(url)).route,
     /** Bun's server, once it listens. */
     set server(server: typeof web.server) {
       web.server = server

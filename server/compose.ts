@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { localMedia } from './adapters/websearch/local/media'
-import { app } from './app'
+import { type AppParts, app } from './app'
 import { composeImported } from './compose/apis/imported-apis'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
@@ -9,7 +9,7 @@ import { composeGuide } from './compose/guide'
 import { composeIdentity } from './compose/identity'
 import { composeModels } from './compose/models'
 import { clientAddresses } from './compose/observing/client-addresses'
-import { faultLog } from './compose/observing/log-lines'
+import { faultLog, troubleLog } from './compose/observing/log-lines'
 import { composeTelemetry, openMetricsEndpoint } from './compose/observing/telemetry'
 import { ownerSettings } from './compose/owner-mail'
 import { composeBilling } from './compose/payments/billing'
@@ -18,11 +18,12 @@ import { SearchIndex } from './compose/search/search-index'
 import { openWebsearch } from './compose/search/websearch'
 import { openSocial } from './compose/social'
 import { StopState } from './compose/stop-state'
-import type { ClosableProviders, Surroundings } from './compose/surroundings'
+import type { Surroundings } from './compose/surroundings'
 import { composeWebhooks } from './compose/webhooks'
+import { composeWorkers } from './compose/workers'
 import type { Config } from './config'
 import { type Limits, TIER_LIMITS } from './core/limits/tier'
-import { formatUsd } from './core/money'
+import type { Model } from './core/models/model'
 import type { Telemetry } from './core/telemetry/telemetry'
 import { OwnerSessions } from './http/middleware/caller/owner-session'
 import { RequestBudgets } from './http/middleware/caller/request-budgets'
@@ -36,11 +37,11 @@ import { Readiness } from './http/system/readiness'
 import { UsageAnswers } from './http/usage/usage-answers'
 import { startDayClosings } from './jobs/day-closings'
 import { startRetention } from './jobs/retention'
-import type { Log } from './log'
 import { Drains } from './pipeline/drains'
 import { LocalDecisions } from './pipeline/local-decisions'
 import { OpenCalls } from './pipeline/open-calls'
 import type { PipelineDeps } from './pipeline/paid-call'
+import { UpstreamStates } from './workers/upstream-states'
 
 const ROOT = join(import.meta.dir, '..')
 /** Where the build puts the dashboard. */
@@ -51,15 +52,26 @@ type Gateway = Awaited<ReturnType<typeof composeParts>>
 
 /** The only place that chooses adapters and passes them to the core. The gateway does not listen yet. */
 export async function compose(config: Config, surroundings: Surroundings) {
+  const { clock, log } = surroundings
   const parts = await composeParts(config, surroundings)
   const { core, observed, selling, upkeep, linked, stopping, readiness } = parts
   const { providers, billing, pipeline, models, imported } = selling
   const { rail } = billing.moneyIn
   const { backups } = upkeep.backups.commands
   const metrics = openMetricsEndpoint(config, observed, { core, pipeline, models, rail, readiness, backups })
-  const web = await composeWeb(config, surroundings, parts)
+  const workers = composeWorkers(config, {
+    core,
+    pipeline,
+    telemetry: observed.telemetry,
+    clock,
+    log,
+    routeOf: (...of) => web.routeOf(...of),
+    upstreams: selling.ofWorkers,
+  })
+  const web = await composeWeb(config, surroundings, { ...parts, workers: workers.states })
   return {
     app: web,
+    workers,
     /** Handles a request. */
     fetch: securedBy(config, core.unread, (request: Request) => metrics?.onMainPort(request) ?? web.handle(request)),
     core,
@@ -116,7 +128,7 @@ async function composeSelling(
   { core, people, telemetry }: { readonly core: ComposedCore; readonly people: People; readonly telemetry: Telemetry },
 ) {
   const { clock, log } = surroundings
-  const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
+  const providers = surroundings.providers ?? openWebsearch(config, { clock, telemetry, log })
   const billing = await composeBilling(config, { ...core, clock, log, telemetry })
   const { journal, charges, prices } = core
   const pipeline: PipelineDeps = {
@@ -130,21 +142,11 @@ async function composeSelling(
     openCalls: new OpenCalls(),
     ...troubleLog(log),
   }
-  const models = composeModels(config, core.stores, pipeline, { ...core, search: providers.context, log })
+  const ofWorkers = new UpstreamStates()
+  const own = composeModels(config, core, pipeline, { ...core, search: providers.context, log })
+  const models = { ...own, upstreams: (of: readonly Model[]) => ofWorkers.with(own.upstreams(of)) }
   const imported = await composeImported(config, { ...core, pipeline, ownOrigins: people.ownOrigins, clock, log })
-  return { providers, billing, pipeline, models, imported }
-}
-
-function troubleLog(log: Log): Pick<PipelineDeps, 'onTrouble' | 'onOverrun'> {
-  return {
-    onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
-    onOverrun: (requestId, model, amount) =>
-      log.error('a model call cost more than was held; the gateway bears the difference', {
-        requestId,
-        model,
-        usd: formatUsd(amount),
-      }),
-  }
+  return { providers, billing, pipeline, models, ofWorkers, imported }
 }
 
 /** What runs by the clock: events, old rows, closings of the books and backups. */
@@ -159,7 +161,7 @@ function composeUpkeep(config: Config, surroundings: Surroundings, core: Compose
   }
 }
 
-async function composeWeb(config: Config, surroundings: Surroundings, parts: Gateway) {
+async function composeWeb(config: Config, surroundings: Surroundings, parts: Gateway & Pick<AppParts, 'workers'>) {
   const { clock, log, pingMs, dashboard } = surroundings
   const { core, observed, people, linked, selling, upkeep, stopping, readiness } = parts
   const { billing } = selling
@@ -181,6 +183,7 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     ...upkeep.webhooks.routes,
     ...upkeep.backups.commands,
     ...linked,
+    workers: parts.workers,
     network: () => billing.moneyIn.rail.network(),
     published: () => billing.moneyIn.rail.published(),
     recentCalls: () => observed.recent.read(),
@@ -216,11 +219,6 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     now,
     ...(pingMs && { pingMs }),
   })
-}
-
-function searchProviders(config: Config, { clock, log }: Surroundings, telemetry: Telemetry): ClosableProviders {
-  const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
-  return openWebsearch(config, indexSources(config.dataDir).indexPath, { clock, telemetry, onTrouble })
 }
 
 /** The limits of callers whose tier does not say them. */

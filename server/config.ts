@@ -178,3 +178,8 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
     warnings,
   }
 }
+
+/** The environment of a process that is started with the settings of this one, but for these. */
+export function environmentWith(settings: Readonly<Record<string, string>>): Record<string, string | undefined> {
+  return { ...process.env, ...settings }
+}

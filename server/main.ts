@@ -4,9 +4,19 @@ import { isInUse, refuseLostData, startProblem, takeDataFolder } from './compose
 import { logSelfCheck } from './compose/self-check'
 import { type Config, changedSettings, dataFolder, givenNow, logFormat, validConfig } from './config'
 import { ConfigError } from './config/config-error'
+import { drainMsOf } from './config/listening'
 import { reasonOf } from './core/result'
 import { HandOver, takeOver, WaitingRoom } from './hand-over'
-import { CONTROL_SOCKET, freePort, type Listening, listen, listenControl, listenMetrics, PortError } from './listen'
+import {
+  CONTROL_SOCKET,
+  freePort,
+  type Listening,
+  listen,
+  listenControl,
+  listenMetrics,
+  openPort,
+  PortError,
+} from './listen'
 import { type Log, LogOutput, logFileProblem, openLog, type ProcessLog } from './log'
 import { secureFolder } from './setup/secure-folder'
 import { unmountedVolume } from './setup/unmounted-volume'
@@ -122,6 +132,8 @@ async function takeData(config: Config, openPort: () => Listening): Promise<{ fo
 }
 
 const clock = { now: () => Date.now() }
+/** Starts a worker. */
+const WORKER = [process.execPath, ...process.execArgv, new URL('./worker-process.ts', import.meta.url).pathname]
 
 /** Says what should be changed, and how to become operator while there is none. */
 async function informOperator(config: Config, gateway: Gateway, log: Log, isFresh: boolean): Promise<void> {
@@ -139,16 +151,19 @@ async function informOperator(config: Config, gateway: Gateway, log: Log, isFres
 async function start(config: Config, log: ProcessLog, started: number): Promise<void> {
   const room = new WaitingRoom()
   let address: Bun.Server<undefined> | null = null
-  const openPort = () =>
+  // Workers have the port, and this process takes what they pass on.
+  const hasWorkers = config.workers > 0
+  if (hasWorkers) freePort(config.host, config.port)
+  const openWeb = () =>
     listen(
-      config,
+      hasWorkers ? { host: '127.0.0.1', port: 0 } : config,
       room.handle,
       (server) => {
         address = server
       },
       (error) => log.error('request failed', { reason: reasonOf(error) }),
     )
-  const taken = await takeData(config, openPort)
+  const taken = await takeData(config, openWeb)
   await refuseLostData(config, process.argv.includes('--new'), log)
   const acceptsClock = process.argv.includes('--accept-clock')
   const gateway = await compose(config, { clock, acceptsClock, log, onFatal: end })
@@ -161,9 +176,11 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   const { metrics: endpoint } = gateway
   const metrics =
     settings?.listener && endpoint ? listenMetrics(settings.listener, (request) => endpoint.onOwnPort(request)) : null
-  const web = taken.web ?? openPort()
+  const web = taken.web ?? openWeb()
   gateway.app.server = address
-  room.open(gateway.fetch)
+  const startWorkers = () => gateway.workers.start(`http://127.0.0.1:${web.port}`, WORKER)
+  const workers = hasWorkers ? openPort(config, startWorkers) : null
+  room.open(workers?.passedOn(gateway.fetch) ?? gateway.fetch)
   const closers = [() => control.stop(), () => metrics?.stop(), () => gateway.close(), () => taken.folder.release()]
   const hurry = Promise.withResolvers<void>()
   let isStopping = false
@@ -171,7 +188,7 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
     if (isStopping || signal === 'SIGINT') hurry.resolve()
     if (isStopping) return
     isStopping = true
-    await stopInOrder({ config, log, web, gateway, closers }, signal, hurry.promise)
+    await stopInOrder({ config, log, web, workers, gateway, closers }, signal, hurry.promise)
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
@@ -184,6 +201,7 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   onHangUp = () => void reload(gateway, log)
   void gateway.rail.open()
   await gateway.index.prepare(progress(log))
+  await workers?.listening
   const isFresh = (await gateway.accounts.count()) === 0
   const took = performance.now() - started
   announce(config, welcome(config.baseUrl, took, isFresh), readyLine(config.baseUrl, took))
@@ -231,13 +249,13 @@ function claimNotice(url: string, token: string, mayBeFirst: boolean): string {
 
 /** Time for the last responses after streams were aborted. */
 const LAST_RESPONSES_MS = 2_000
-/** A call that takes its whole deadline ends within the default of DRAIN_SECONDS. */
-const MARGIN_MS = 5_000
 
 interface Running {
   readonly config: Pick<Config, 'drainNoticeSeconds' | 'drainSeconds'>
   readonly log: ProcessLog
   readonly web: Listening
+  /** Null without any. */
+  readonly workers: { stop(maxMs: number): Promise<void> } | null
   readonly gateway: {
     readonly stopping: { announce(): void; drain(): void }
     longestCallMs(): number
@@ -253,7 +271,7 @@ interface Running {
  * calls in progress have DRAIN_SECONDS to end. `hurry` ends the notice early.
  */
 async function stopInOrder(running: Running, signal: string, hurry: Promise<unknown>): Promise<void> {
-  const { config, log, web, gateway, closers } = running
+  const { config, log, web, workers, gateway, closers } = running
   gateway.stopping.announce()
   // Proxies keep connections open: each closes after its next response, so that none is cut while a request arrives.
   web.retireConnections()
@@ -262,9 +280,11 @@ async function stopInOrder(running: Running, signal: string, hurry: Promise<unkn
     log.info(`${signal}: stopping; new calls are served for the time of the notice`, { seconds: noticeMs / 1000 })
     await Promise.race([Bun.sleep(noticeMs), hurry])
   }
+  const drainMs = drainMsOf(config, gateway)
+  // What they serve is decided here, and what they pass on is served here.
+  await workers?.stop(drainMs)
   web.closePort()
   gateway.stopping.drain()
-  const drainMs = drainMsOf(config, gateway)
   log.info(`${signal}: finishing requests in progress`)
   const until = performance.now() + drainMs
   await gateway.streamsEnded(drainMs)
@@ -272,14 +292,6 @@ async function stopInOrder(running: Running, signal: string, hurry: Promise<unkn
   for (const close of closers) await close()
   log.flush()
   log.info('stopped')
-}
-
-/** How long a stop waits for calls in progress. */
-function drainMsOf(
-  { drainSeconds }: Pick<Config, 'drainSeconds'>,
-  { longestCallMs }: { longestCallMs(): number },
-): number {
-  return drainSeconds === null ? longestCallMs() + MARGIN_MS : drainSeconds * 1000
 }
 
 /** Reads the settings and starts. Not at the top level, where an `await` would keep a bundle from holding bytecode. */

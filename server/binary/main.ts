@@ -8,6 +8,7 @@ import { unpackFiles } from './files'
 
 /** The scripts of child processes, by the end of the path that their parents start them with. */
 const CHILDREN: Readonly<Record<string, () => Promise<unknown>>> = {
+  'worker-process.js': () => import('../worker-process'),
   'import-process.js': () => import('../adapters/openapi/import-process'),
   'read-file-process.js': () => import('../adapters/websearch/local/own/read-file-process'),
 }

@@ -16,9 +16,12 @@ import { Operator } from '../core/accounts/staff/operator'
 import { SetupToken } from '../core/accounts/staff/setup-token'
 import { ApiRegistry } from '../core/apis/api-store'
 import { Closings } from '../core/apis/closings'
+import type { PriceStore } from '../core/catalog/prices'
+import { Changes } from '../core/changes'
 import { type Clock, isoTime } from '../core/clock'
 import { BytesInProgress } from '../core/limits/bytes-in-progress'
 import { Limiter } from '../core/limits/limiter'
+import type { ModelStore } from '../core/models/model-catalog'
 import type { OutboundFetch } from '../core/outbound/outbound-fetch'
 import { resealTexts, type SealedTexts } from '../core/secrets/resealing'
 import { RecentLatencies } from '../core/usage/recent-latencies'
@@ -38,12 +41,12 @@ const MIB = 1024 * 1024
  * The memory of this process for request bodies: 64 MiB per account or address, and in total 512 MiB or a quarter of
  * the memory (spec D9).
  */
-function roomForBodies(): BytesInProgress {
+export function roomForBodies(): BytesInProgress {
   return new BytesInProgress({ subject: 64 * MIB, all: Math.min(512 * MIB, process.constrainedMemory() / 4) })
 }
 
 /** The same for answers that their readers have not taken: 32 MiB per account or address, and in total 256 MiB or an eighth of the memory. */
-function roomForAnswers(): UnreadCaps {
+export function roomForAnswers(): UnreadCaps {
   return { owner: 32 * MIB, all: Math.min(256 * MIB, process.constrainedMemory() / 8) }
 }
 
@@ -172,7 +175,24 @@ async function openOnSale(config: Config, stores: Stores, clock: Clock) {
   }
   await stores.copies.add(onSale, apiClosings)
   const { catalog, reloadModels } = await openModelCatalog(config, stores.models, clock)
-  return { apis, apiClosings, catalog, reloadModels, prices: stores.prices }
+  const changes = new Changes()
+  const told = async <T>(changed: Promise<T>): Promise<T> => {
+    const result = await changed
+    await changes.happened()
+    return result
+  }
+  const prices: PriceStore = {
+    newest: (...of) => stores.prices.newest(...of),
+    all: () => stores.prices.all(),
+    add: (...what) => told(stores.prices.add(...what)),
+  }
+  const models: ModelStore = {
+    all: () => stores.models.all(),
+    entryOf: (id) => stores.models.entryOf(id),
+    put: (...what) => told(stores.models.put(...what)),
+    remove: (...what) => told(stores.models.remove(...what)),
+  }
+  return { apis, apiClosings, catalog, reloadModels: () => told(reloadModels()), prices, models, changes }
 }
 
 /**

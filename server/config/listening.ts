@@ -116,6 +116,7 @@ export function listeningSettings(read: Read): ListeningSettings {
   const { settings } = LISTENING
   const port = settings.PORT.of(read)
   const address = settings.HOST.of(read)
+  const takeOver = settings.TAKE_OVER.of(read)
   return {
     port,
     host: address,
@@ -124,12 +125,18 @@ export function listeningSettings(read: Read): ListeningSettings {
     trustedProxies: settings.TRUSTED_PROXIES.of(read),
     trustedProxyHeader: settings.TRUSTED_PROXY_HEADER.of(read),
     corsOrigins: settings.CORS_ORIGINS.of(read) ?? new Set(),
-    takeOver: settings.TAKE_OVER.of(read),
-    workers: settings.WORKERS.of(read),
+    takeOver,
+    workers: workersBeside(takeOver, settings.WORKERS.of(read)),
     drainSeconds: settings.DRAIN_SECONDS.of(read),
     drainNoticeSeconds:
       settings.DRAIN_NOTICE_SECONDS.of(read) ?? (settings.NODE_ENV.of(read) === 'production' ? NOTICE_SECONDS : 0),
   }
+}
+
+function workersBeside(takeOver: boolean, count: number): number {
+  if (takeOver && count > 0)
+    throw new ConfigError('TAKE_OVER=true does not work with WORKERS: the workers have the port. Unset one of them')
+  return count
 }
 
 /** Elsewhere than on Linux a port is not shared evenly, and has no lock that ends with its process. */
@@ -221,4 +228,15 @@ function proxyHeader(value: string, name: string): 'x-forwarded-for' | 'forwarde
   if (header !== 'x-forwarded-for' && header !== 'forwarded')
     throw invalidSetting(name, 'one of x-forwarded-for, forwarded', value)
   return header
+}
+
+/** A call that takes its whole deadline ends within the default of DRAIN_SECONDS. */
+const MARGIN_MS = 5_000
+
+/** How long a stop waits for calls in progress. */
+export function drainMsOf(
+  { drainSeconds }: Pick<ListeningSettings, 'drainSeconds'>,
+  { longestCallMs }: { longestCallMs(): number },
+): number {
+  return drainSeconds === null ? longestCallMs() + MARGIN_MS : drainSeconds * 1000
 }

@@ -21,7 +21,7 @@ export interface SaleDeps extends EndDeps {
   readonly charges: Pick<WatchedJournal, 'isFailing' | 'recovers'>
   /** Payments of their own. */
   readonly funding: Funding
-  readonly idempotency: Idempotency
+  readonly idempotency: Pick<Idempotency, 'use'>
   readonly openCalls: OpenCalls
   /** Called when the upstream cost more than was held. The gateway absorbs the difference. */
   readonly onOverrun: (request: string, what: string, amount: Money) => void

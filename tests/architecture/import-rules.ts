@@ -260,7 +260,9 @@ export const RULES: readonly Rule[] = [
     packages: ['elysia', '@sinclair/typebox', CRYPTO],
   },
   // What a worker does not serve itself.
-  { files: ['server/http/pass-on.ts'], may: [CORE, ...MIDDLEWARE] },
+  { files: ['server/http/{pass-on,served-here}.ts'], may: [CORE, ...MIDDLEWARE] },
+  // What a worker and its primary say about calls.
+  { files: ['server/workers/**'], may: [CORE, PIPELINE, SELF] },
   { files: ['server/http/*/**'], may: [CORE, PIPELINE, SELF, ...EVERY_RESOURCE], packages: ['elysia', CRYPTO] },
   // A tool's arguments come from the same table as its route's, and one place turns it into a schema.
   {
@@ -281,8 +283,10 @@ export const RULES: readonly Rule[] = [
       'server/app.ts',
       'server/http/**',
       'server/jobs/**',
+      'server/workers/**',
+      'server/config.ts',
     ],
-    types: ['server/config.ts', 'server/config/**', 'server/log.ts'],
+    types: ['server/config/**', 'server/log.ts'],
     packages: ['node:path', 'node:fs', 'node:fs/promises', CRYPTO],
   },
   { files: ['server/config.ts', 'server/config/**'], may: [CORE, 'server/config/**'], packages: ['node:*', 'yaml'] },
@@ -293,8 +297,17 @@ export const RULES: readonly Rule[] = [
     packages: ['node:fs', 'node:net'],
   },
   {
-    files: ['server/main.ts'],
-    may: [SHARED_CORE, 'server/*.ts', 'server/config/**', 'server/compose/**', 'server/setup/**'],
+    files: ['server/{main,worker-process}.ts'],
+    may: [
+      SHARED_CORE,
+      'server/*.ts',
+      'server/config/**',
+      'server/compose/**',
+      'server/setup/**',
+      'server/adapters/workers/{connection,parent}.ts',
+      'server/http/pass-on.ts',
+      'server/workers/pushed.ts',
+    ],
     packages: ['node:path'],
   },
 
@@ -316,7 +329,7 @@ export const RULES: readonly Rule[] = [
     files: ['server/binary/**'],
     may: [
       SELF,
-      'server/main.ts',
+      'server/{main,worker-process}.ts',
       'server/config.ts',
       'server/cli/**',
       'server/setup/**',

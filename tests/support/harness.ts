@@ -2,7 +2,8 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose, DASHBOARD } from '../../server/compose'
-import { readConfig } from '../../server/config'
+import { composeWorker } from '../../server/compose/worker'
+import { type Config, readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
 import type { ImageSearchInput } from '../../server/core/catalog/image-search'
@@ -100,6 +101,34 @@ interface HarnessOptions {
   readonly now?: number
 }
 
+/** A worker in this process, whose frames are texts. What it does not serve goes to the gateway. */
+function workerOf(
+  gateway: Awaited<ReturnType<typeof compose>>,
+  config: Config,
+  given: Pick<Parameters<typeof compose>[1], 'log' | 'providers'> & { readonly clock: FakeClock },
+) {
+  const calls = gateway.workers.calls('of the tests')
+  const sent = <T>(value: T): T => JSON.parse(JSON.stringify(value))
+  const surroundings = { ...given, stopwatch: given.clock.stopwatch, acceptsClock: true, onFatal: () => undefined }
+  const worker = composeWorker(config, surroundings, {
+    primary: {
+      ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
+      tell: (kind, payload) => calls.take(kind, sent(payload)),
+    },
+    passOn: (request) => gateway.app.handle(request),
+  })
+  return {
+    async fetch(request: Request): Promise<Response> {
+      worker.tables.take(sent(gateway.workers.tables()))
+      worker.report()
+      return worker.fetch(request)
+    },
+    streamsEnded: (maxMs: number) =>
+      Promise.all([gateway.streamsEnded(maxMs), worker.streamsEnded(maxMs)]).then(() => undefined),
+    close: () => worker.close(),
+  }
+}
+
 /** The limits of callers that have no tier. */
 export const CALLER_LIMITS = {
   anonymousLimits: WIDE,
@@ -123,6 +152,8 @@ export async function newFolder(): Promise<string> {
 }
 
 /** Whether each call of the harness goes over a socket, as those of real callers do: `bun run test:socket`. */
+/** Whether paid calls go to a worker, which asks the gateway with frames as JSON. */
+export const BY_WORKER = process.env['TEST_BY_WORKER'] === '1'
 export const OVER_SOCKET = process.env['TEST_OVER_SOCKET'] === '1'
 
 /** Sends requests to a gateway over a socket of its own, with the Host that they name. */
@@ -201,6 +232,7 @@ export async function openHarness(options: HarnessOptions = {}) {
   const clock = options.clock ?? new FakeClock(options)
   const images = new FixtureProvider<ImageSearchInput>()
   const context = new FixtureProvider<LlmContextInput>()
+  const fixtures = options.configuredProviders ? {} : { providers: { images, context } }
   const logged: string[] = []
   const fatal: string[] = []
   const config = readTestConfig({ DATA_DIR: folder, ...options.env })
@@ -213,14 +245,18 @@ export async function openHarness(options: HarnessOptions = {}) {
     passwordHash: QUICK_HASH,
     threads: TEST_THREADS,
     dashboard: await loadedDashboard(),
-    ...(!options.configuredProviders && { providers: { images, context } }),
+    ...fixtures,
     ...(options.pingMs && { pingMs: options.pingMs }),
     ...(options.outbound && { outbound: options.outbound }),
   })
   const { core } = gateway
+  const worker = BY_WORKER
+    ? workerOf(gateway, config, { clock, ...fixtures, log: openLog('debug', (line) => logged.push(line)) })
+    : null
   const socket = OVER_SOCKET ? socketOf(gateway) : null
   const call = (path: string, init: RequestInit = {}) => {
     const request = new Request(`http://localhost:${config.port}${path}`, init)
+    if (worker !== null) return worker.fetch(request)
     return socket === null ? gateway.app.handle(request) : socket.send(request)
   }
   const control = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') =>
@@ -255,7 +291,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     context,
     logged,
     fatal,
-    gateway,
+    gateway: worker !== null ? { ...gateway, streamsEnded: worker.streamsEnded } : gateway,
     core,
     /** One request; `key` is sent as Bearer. */
     call,
@@ -308,6 +344,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     /** Another session of somebody who signed up. */
     signIn: async (email: string) => session(email, await call('/api/auth/sign-in/email', credentials(email))),
     async close(keepFolder = false): Promise<void> {
+      await worker?.close()
       await socket?.close()
       await gateway.close()
       if (!keepFolder) await rm(folder, { recursive: true, force: true })

@@ -16,7 +16,7 @@ interface ChildrenParts {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Where the primary listens for them. */
   readonly socket: string
-  /** The process with this instance is dead. */
+  /** The process with this instance is dead: settles its calls. Never rejects. */
   readonly onGone: (instance: string) => Promise<void>
   readonly warn: Warn
   /** For tests. */
@@ -29,6 +29,8 @@ interface Child {
   readonly key: Uint8Array
   readonly instance: string
   readonly since: number
+  /** Resolves once it has ended, and its calls are settled. */
+  readonly gone: PromiseWithResolvers<void>
 }
 
 /**
@@ -59,19 +61,28 @@ export class Children {
     return this.children.get(name)?.process.pid ?? null
   }
 
-  /** Tells all to finish, and waits until they have ended. Kills those that have not after `maxMs`. */
+  /** Kills a worker that does not answer: the kernel would go on giving it connections. It is started again. */
+  kill(instance: string): void {
+    for (const [name, child] of this.children) {
+      if (child.instance !== instance) continue
+      this.parts.warn(`worker ${name} does not answer and is killed`, { pid: child.process.pid })
+      child.process.kill('SIGKILL')
+    }
+  }
+
+  /** Tells all to finish, and waits until they have ended and are settled. Kills those that have not after `maxMs`. */
   async stop(maxMs: number): Promise<void> {
     this.isStopping = true
     for (const { timer } of this.pauses.values()) if (timer) clearTimeout(timer)
-    const running = [...this.children].map(([name, { process }]) => ({ name, process }))
-    for (const { process } of running) await Promise.resolve(process.stdin.end()).catch(() => undefined)
-    await Promise.race([Promise.all(running.map(({ process }) => process.exited)), Bun.sleep(maxMs)])
-    for (const { name, process } of running) {
-      if (process.exitCode !== null || process.signalCode !== null) continue
+    const running = [...this.children]
+    const gone = Promise.all(running.map(([, child]) => child.gone.promise))
+    for (const [, { process }] of running) await Promise.resolve(process.stdin.end()).catch(() => undefined)
+    await Promise.race([gone, Bun.sleep(maxMs)])
+    for (const [name, { process }] of this.children) {
       this.parts.warn(`worker ${name} did not finish in time and is killed`, { pid: process.pid })
       process.kill('SIGKILL')
-      await Promise.race([process.exited, Bun.sleep(KILLED_MS)])
     }
+    await Promise.race([gone, Bun.sleep(KILLED_MS)])
   }
 
   private spawn(name: string): void {
@@ -84,7 +95,7 @@ export class Children {
         stdio: ['pipe', 'inherit', 'inherit'],
         onExit: (_process, code, signal) => void this.died(name, child, signal ?? `code ${code}`),
       })
-      const child: Child = { process, key, instance, since }
+      const child: Child = { process, key, instance, since, gone: Promise.withResolvers() }
       this.children.set(name, child)
       void give(process.stdin, credentialLine({ name, key, instance, socket }))
     } catch (error) {
@@ -92,11 +103,12 @@ export class Children {
     }
   }
 
-  private async died(name: string, { instance, since }: Child, by: string | number): Promise<void> {
+  private async died(name: string, { instance, since, gone }: Child, by: string | number): Promise<void> {
     // Its key is of no use from here on, so no connection of it is let in after `onGone`.
     if (this.children.get(name)?.instance === instance) this.children.delete(name)
     if (!this.isStopping) this.again(name, since, `it ended by ${by}`)
     await this.parts.onGone(instance)
+    gone.resolve()
   }
 
   private again(name: string, since: number, reason: string): void {

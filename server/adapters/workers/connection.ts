@@ -21,6 +21,8 @@ export interface ConnectionParts {
   readonly version: string
   /** Takes a push. If it throws, the primary cuts this worker off. */
   readonly onPush: (payload: Payload) => void | Promise<void>
+  /** The session ended, and with it what this worker may do for its callers. */
+  readonly onLost?: () => void
   /** The port is to be closed. */
   readonly onDrain: (payload: Payload) => void
   readonly warn: Warn
@@ -121,6 +123,7 @@ export class Connection {
     this.session = null
     this.number++
     session.session.end()
+    this.parts.onLost?.()
   }
 
   private async connect(): Promise<void> {
@@ -129,6 +132,7 @@ export class Connection {
       handshake: new WorkerHandshake({ credential, key, instance, version, epoch: this.highestEpoch }),
       onFrame: (frame) => this.takeHandshake(attempt, frame),
       onEnd: () => this.lost(attempt),
+      onFault: (error) => warn('the connection to the primary failed', { reason: reasonOf(error) }),
       onBytes: (chunk) => this.session?.session.receive(attempt, chunk),
       onDrained: () => this.session?.session.drained(attempt),
     })
@@ -233,6 +237,7 @@ export class Connection {
 interface AttemptParts {
   readonly handshake: WorkerHandshake
   readonly onFrame: (frame: Frame) => void
+  readonly onFault: (error: Error) => void
   readonly onBytes: (chunk: Uint8Array) => void
   readonly onDrained: () => void
   /** Called once. */
@@ -274,7 +279,11 @@ class Attempt implements Wire {
       },
       drain: () => this.parts.onDrained(),
       close: () => this.end(),
-      error: () => this.end(),
+      // Also what a handler above threw.
+      error: (_socket, error) => {
+        this.parts.onFault(error)
+        this.end()
+      },
       connectError: () => this.end(),
     }
   }

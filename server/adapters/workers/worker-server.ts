@@ -1,4 +1,5 @@
 import { MINUTE_MS, SECOND_MS } from '../../core/clock'
+import { reasonOf } from '../../core/result'
 import { type Frame, FrameDecoder, type Payload } from './frames'
 import { HANDSHAKE_MS, handshakeFrame, PrimaryHandshake, type ProvedWorker, type Refusal } from './handshake'
 import { ServedWorker, type Warn, type WorkerService } from './served-worker'
@@ -19,6 +20,8 @@ export interface WorkerServerParts {
   readonly passOnTo: string
   /** Begins to serve a session of a worker. `push` sends to this worker, as `WorkerServer.push` does to all. */
   readonly serve: (worker: ProvedWorker, push: (payload: Payload) => Promise<boolean>) => WorkerService
+  /** A worker that cannot be reached was given up: its calls are settled, and its process is of no use. */
+  readonly onLost?: (instance: string) => void
   readonly warn: Warn
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number
@@ -69,7 +72,8 @@ export class WorkerServer {
         data: ({ data }, chunk) => data?.receive(chunk),
         drain: ({ data }) => data?.drained(),
         close: ({ data }) => data?.closed(),
-        error: ({ data }) => data?.closed(),
+        // Also what a handler above threw.
+        error: (socket, error) => this.failed(socket, error),
       },
     })
     this.timer = setInterval(() => this.look(), LOOK_MS)
@@ -138,6 +142,12 @@ export class WorkerServer {
     this.unproved.add(arrival)
   }
 
+  private failed(socket: Socket, error: Error): void {
+    this.parts.warn('a connection of a worker failed', { reason: reasonOf(error) })
+    socket.data?.giveUp()
+    socket.data?.closed()
+  }
+
   /** The worker is proved: goes on with its session, or begins one. */
   private enter(arrival: Arrival, worker: ProvedWorker): void {
     this.unproved.delete(arrival)
@@ -165,7 +175,8 @@ export class WorkerServer {
   private look(): void {
     const isMinute = this.now() - this.sweptAt >= MINUTE_MS
     if (isMinute) this.sweptAt = this.now()
-    for (const [place, one] of this.served) if (one.look(isMinute)) void this.end(place, one)
+    for (const [place, one] of this.served)
+      if (one.look(isMinute)) void this.end(place, one).then(() => this.parts.onLost?.(one.worker.instance))
   }
 }
 

@@ -317,6 +317,12 @@ const LIMIT_COMMANDS: readonly OperatorCommand[] = [
 /** The money of the whole gateway. */
 const MONEY_COMMANDS: readonly OperatorCommand[] = [
   {
+    words: 'workers',
+    about: 'the processes that serve calls (WORKERS)',
+    route: 'GET /workers',
+    columns: { workers: ['name', 'pid', 'connected', 'since', 'open_calls', 'lag_ms'] },
+  },
+  {
     words: 'after-restore',
     about: 'list what needs a look after data was restored from an older copy, or act on it with --apply',
     legend: `--apply ends all sessions and books what is missing. --lost is the database file that was lost, if it can be read: keys and

@@ -8,6 +8,7 @@ import type { EndedCall } from '../../core/telemetry/ended-call'
 import type { OnFault } from '../../http/middleware/response/failures'
 import { startJob } from '../../jobs/job'
 import type { Log } from '../../log'
+import type { PipelineDeps } from '../../pipeline/paid-call'
 
 /** Lines per second and key. A flood of one key does not hide the others. */
 const LINES_PER_SECOND = 10
@@ -200,4 +201,17 @@ function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause instanceof Error ? error.cause : error
   return cause.stack ?? cause.message
+}
+
+/** The lines of trouble with an upstream, and of a cost above what was held. */
+export function troubleLog(log: Log): Pick<PipelineDeps, 'onTrouble' | 'onOverrun'> {
+  return {
+    onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
+    onOverrun: (requestId, model, amount) =>
+      log.error('a model call cost more than was held; the gateway bears the difference', {
+        requestId,
+        model,
+        usd: formatUsd(amount),
+      }),
+  }
 }

@@ -11,8 +11,10 @@ import { LLM_CONTEXT, type LlmContextInput } from '../../core/catalog/llm-contex
 import type { Clock } from '../../core/clock'
 import type { Provider } from '../../core/providers/provider'
 import type { Telemetry } from '../../core/telemetry/telemetry'
+import type { Log } from '../../log'
 import { failOver } from '../../pipeline/search/fail-over'
 import { ResponseCache } from '../../pipeline/search/response-cache'
+import { indexSources } from './index-sources'
 
 /** A search provider for both data endpoints. */
 interface Websearch {
@@ -26,17 +28,16 @@ const AGENT = 'paid-api-gateway'
 /** The part of its share of a call's time that a source with several steps plans to use. */
 const BUDGET_SHARE = 0.9
 
-type OnTrouble = (provider: string, reason: string) => void
-
 /** Providers that cost the operator money per request. */
 const PAID: ReadonlySet<WebsearchProviderName> = new Set(['brave'])
 
 /** The providers of the two data endpoints, in the operator's order, with their response cache. */
 export function openWebsearch(
   config: Config,
-  indexPath: string,
-  { clock, telemetry, onTrouble }: { clock: Clock; telemetry: Telemetry; onTrouble: OnTrouble },
+  { clock, telemetry, log }: { clock: Clock; telemetry: Telemetry; log: Log },
 ) {
+  const { indexPath } = indexSources(config.dataDir)
+  const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
   const { websearch, creditBuysPaidProviders } = config
   const plugs = websearch.order.map((name) => ({ name, plug: openPlug(name, config, clock, indexPath) }))
   const cache = new ResponseCache(clock, websearch.cacheBytes)

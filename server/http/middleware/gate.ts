@@ -5,7 +5,7 @@ import type { IncomingCall, Route, Verdict } from '../../pipeline/call'
 import type { Decisions } from '../../pipeline/decisions'
 import { hasTwoKeys, otherSecrets, readCredential } from './caller/credential'
 import type { GatedContext, RequestContext } from './request-context'
-import { requestIds } from './request-ids'
+import { idsOf, requestIds } from './request-ids'
 import { Reply, type ReplyDeps } from './response/reply'
 
 export interface GateOptions extends ReplyDeps {
@@ -55,6 +55,7 @@ export class Gate {
   private opened(context: RequestContext, verdict: Verdict): Reply {
     const { caller, incoming } = verdict
     if (caller.kind !== 'anonymous') context.countBodyOn(caller.account.id)
+    if (incoming.id !== context.ids.own) context.ids = idsOf(incoming.id, incoming.clientRequestId)
     const reply = new Reply(verdict, context.ids, context.path, this.options)
     if (!('failure' in verdict)) {
       incoming.trace?.step('read')

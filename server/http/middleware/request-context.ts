@@ -60,7 +60,7 @@ export class RequestContext implements BodySource {
   readonly request: Request
   readonly origin: RequestOrigin
   readonly intake: Intake
-  readonly ids: RequestIds
+  ids: RequestIds
   /** The client's address, behind trusted proxies. */
   readonly address: Address
   readonly at: number
@@ -185,7 +185,7 @@ export interface ContextDeps {
 }
 
 /** The path of a URL that is absolute and normalized, as `Request` has it. */
-function pathOf(url: string): string {
+export function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('//') + 2)
   const query = url.indexOf('?', start)
   const path = query < 0 ? url.slice(start) : url.slice(start, query)

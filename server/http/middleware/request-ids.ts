@@ -30,6 +30,11 @@ export function requestIds(headers: Headers, now: number): RequestIds {
   const own = makeId('req', now)
   const sent = headers.get('x-request-id')
   const client = sent !== null && VALID_ID.test(sent) ? sent : null
+  return idsOf(own, client)
+}
+
+/** The ids of a request that whoever decides about it made. */
+export function idsOf(own: RequestId, client: string | null): RequestIds {
   return { own, client, echoed: client ?? own }
 }
 

@@ -212,6 +212,21 @@ export type Upstream = Static<typeof Upstream>
 export const UpstreamList = record('The model upstreams.', { upstreams: listOf(Upstream, 'The upstreams.') })
 export type UpstreamList = Static<typeof UpstreamList>
 
+const WorkerRecord = record('A process that serves calls of this gateway.', {
+  name: text('Its name.'),
+  pid: orNull(whole('Its process on this machine.', { minimum: 1 })),
+  connected: yesOrNo('Whether it has a connection. Without one it serves nothing new.'),
+  since: instant('When it came.'),
+  open_calls: whole('Calls that it serves now.', { minimum: 0 }),
+  lag_ms: whole('Since the gateway heard of it. It says something each second.', { minimum: 0 }),
+})
+export type WorkerRecord = Static<typeof WorkerRecord>
+
+export const WorkerList = record('The workers; empty if this process serves all calls.', {
+  workers: listOf(WorkerRecord, 'The workers.'),
+})
+export type WorkerList = Static<typeof WorkerList>
+
 /** An amount of at least `leastMicros`, as text: exact, with at most 6 decimals. */
 export function amount(description: string, leastMicros: number) {
   const more = leastMicros > 0 ? ' above 0' : ''

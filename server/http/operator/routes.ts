@@ -23,6 +23,8 @@ import {
   priceRecord,
   type UpstreamList,
   upstreamRecord,
+  type WorkerList,
+  type WorkerRecord,
 } from './record'
 
 const REQUESTS_QUERY = {
@@ -39,6 +41,7 @@ export interface OperatorRouteParts extends OperatorParts {
   readonly owners: OwnerSessions
   readonly models: ModelCatalog
   readonly upstreams: ModelBackend['states']
+  readonly workers: () => readonly WorkerRecord[]
   /** Network details for a wallet on this machine; null if no payment method is configured. */
   readonly network: () => Promise<unknown>
   readonly published: () => Promise<Published>
@@ -85,6 +88,10 @@ export function operatorRoutes(parts: OperatorRouteParts) {
         UNDOCUMENTED,
         async (): Promise<UpstreamList> => ({ upstreams: upstreams(models.list()).map(upstreamRecord) }),
       ),
+    )
+    .get(
+      '/workers',
+      ...allowed(operator(), UNDOCUMENTED, async (): Promise<WorkerList> => ({ workers: parts.workers() })),
     )
     .get('/payments', ...allowed(CONSOLE_ONLY, UNDOCUMENTED, async () => ({ network: await parts.network() })))
     .get(

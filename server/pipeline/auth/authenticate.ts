@@ -5,7 +5,7 @@ import { type Address, formatAddress, limitSubject } from '../../core/credential
 import { type ApiKey, keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import { type Failure, failure } from '../../core/failure'
-import type { LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
+import type { Limiter, LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
 import { type Limits, limitsOf, withKeyLimits } from '../../core/limits/tier'
 import { type Money, ZERO } from '../../core/money'
 import type { Result } from '../../core/result'
@@ -90,7 +90,7 @@ function refuse(incoming: IncomingCall, caller: Caller, problem: Failure, readin
  * Its permission for the route is checked, and the request counts in the route's own window, if it has one (spec 8).
  */
 export function reauthorize(
-  auth: Pick<AuthDeps, 'limiter' | 'freeUnitsPerMinute'>,
+  auth: Pick<AuthDeps, 'freeUnitsPerMinute'> & { readonly limiter: Pick<Limiter, 'countRequest'> },
   authenticated: AuthenticatedCall,
   incoming: IncomingCall,
 ): Verdict {

@@ -28,7 +28,7 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   const bounded = boundedCall(deps, wire, request, model)
   if (!bounded.ok) return bounded
   const { cap, bounds, maxCost, unitLine, defaults } = bounded.value
-  const load = modelLoad(caller, authenticated, model)
+  const load = modelLoad(authenticated, model)
   const { subjects } = load
   const output = reservedOutput(request, model, bounds, subjects)
   const tooMany = exceedsMinute(bounds.input.likely, output, subjects)
@@ -47,11 +47,8 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
 }
 
 /** What a call loads besides tokens: the windows of its caller and of the model's family, and its upstreams. */
-function modelLoad(
-  caller: KnownCaller,
-  { subjects }: AuthenticatedCall,
-  { family, upstreams }: Model,
-): Omit<Load, 'tokens'> {
+export function modelLoad({ caller, subjects }: AuthenticatedCall, { family, upstreams }: Model): Omit<Load, 'tokens'> {
+  if (caller.kind === 'anonymous') throw new Error('an anonymous caller passed to a model')
   const window = family ? windowOf(countedOn(caller).id, family) : null
   return { subjects: window ? [...subjects, window] : subjects, window, upstreams }
 }

@@ -39,7 +39,8 @@ async function primary(count: number, environment: Record<string, string> = {}) 
     () => pids().length >= count,
     () => events,
   )
-  return { child, events, pids, of: (kind: string) => events.filter((event) => event[0] === kind) }
+  const url = `http://127.0.0.1:${port}`
+  return { child, url, events, pids, of: (kind: string) => events.filter((event) => event[0] === kind) }
 }
 
 /** Not a zombie, whose parent has not asked how it ended. */
@@ -103,6 +104,7 @@ test('a stop lets workers finish: what they say last arrives before they are set
   expect(events.map(([kind]) => kind).lastIndexOf('took')).toBeLessThan(
     events.findLastIndex(([kind]) => kind === 'settled'),
   )
+  expect(of('gone').length).toBe(2)
   for (const pid of pids()) expect(isRunning(pid)).toBe(false)
 })
 
@@ -126,6 +128,50 @@ test.each(['', 'short'])('a primary that is killed leaves no worker (HANGS=%s)',
   child.kill('SIGKILL')
   await child.exited
   await until(() => !pids().some(isRunning))
+})
+
+test('a worker that hangs is settled, killed and started again', async () => {
+  const { pids, of, events } = await primary(2, { SPEED: '2' })
+  const [frozen = 0] = pids()
+  process.kill(frozen, 'SIGSTOP')
+  await until(
+    () => pids().length === 3,
+    () => events,
+  )
+  const name = of('serves').find((event) => event[3] === frozen)?.[1]
+  expect(of('settled').length).toBe(1)
+  expect(of('warn').map(([, message]) => message)).toEqual([
+    `worker ${name} does not answer`,
+    `worker ${name} does not answer and is killed`,
+    `worker ${name} is gone and starts again`,
+  ])
+  expect(isRunning(frozen)).toBe(false)
+})
+
+test('workers share the port, and what they pass on is answered by their primary; none listens without it', async () => {
+  const { child, url, pids } = await primary(2)
+  const seen = new Set<string | null>()
+  const call = () => fetch(`${url}/api/keys`, { keepalive: false })
+  await until(() =>
+    call().then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  )
+  await until(async () => {
+    const answer = await call()
+    expect(await answer.text()).toBe('/api/keys')
+    seen.add(answer.headers.get('x-pid'))
+    return seen.size === 2
+  })
+  expect([...seen].sort()).toEqual(pids().map(String).sort())
+  child.kill('SIGKILL')
+  await until(() =>
+    call().then(
+      () => false,
+      () => true,
+    ),
+  )
 })
 
 test('pauses grow between starts that fail, also where the program is not there', async () => {

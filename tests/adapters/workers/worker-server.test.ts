@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { Connection, type ConnectionParts } from '../../../server/adapters/workers/connection'
-import type { Payload } from '../../../server/adapters/workers/frames'
+import { encodedFrame, type Payload } from '../../../server/adapters/workers/frames'
+import { handshakeFrame } from '../../../server/adapters/workers/handshake'
 import { connectTo, localPrimary } from '../../../server/adapters/workers/primary-address'
 import type { WorkerService } from '../../../server/adapters/workers/served-worker'
 import { WorkerServer, type WorkerServerParts } from '../../../server/adapters/workers/worker-server'
@@ -227,6 +228,57 @@ describe('a worker and its primary', () => {
     await until(() => ended === 70)
     for (const one of all) one.terminate()
     const { connection } = worker(address)
+    await until(() => connection.isReady)
+  })
+
+  test('what a stranger sends ends its connection, and nothing else', async () => {
+    const { address, services, lines } = await primary()
+    const hello = ['worker', '1.2.3', 'local-1', instance(), randomBytes(32).toString('base64url'), 0]
+    const session = encodedFrame({ kind: 'admit', epoch: 1, number: 1, received: 0, request: 1 }, ['x'])
+    const sent: Record<string, Uint8Array | null> = {
+      noise: randomBytes(200),
+      text: Buffer.from('GET / HTTP/1.1\r\nhost: gw\r\n\r\n'.repeat(4)),
+      'a frame of a session': session,
+      'a proof without a hello': handshakeFrame('proof', ['x'.repeat(43), 1, 0]),
+      'a hello twice': Buffer.concat([handshakeFrame('hello', hello), handshakeFrame('hello', hello)]),
+      'a forged proof': Buffer.concat([
+        handshakeFrame('hello', hello),
+        handshakeFrame('proof', ['x'.repeat(43), 1, 0]),
+      ]),
+      'a welcome': handshakeFrame('welcome', [null, 'token', 'http://127.0.0.1']),
+    }
+    for (const [what, bytes] of Object.entries(sent)) {
+      let isEnded = false
+      await connectTo<null>(address, null, {
+        open: (socket) => void socket.write(bytes ?? ''),
+        data: () => undefined,
+        close: () => {
+          isEnded = true
+        },
+      })
+      await until(
+        () => isEnded,
+        () => what,
+      )
+    }
+    expect(services).toEqual([])
+    expect(lines.some((line) => line.includes('failed'))).toBe(false)
+    const { connection } = worker(address)
+    await until(() => connection.isReady)
+  })
+
+  test('a service that cannot begin ends the connection, with a line', async () => {
+    let isBroken = true
+    const { address, lines } = await primary({
+      serve() {
+        if (isBroken) throw new Error('no memory')
+        return { count: 0, answer: async () => [], take() {}, sweep() {}, end: async () => undefined }
+      },
+    })
+    const { connection } = worker(address)
+    await until(() => lines.length > 0)
+    expect(lines[0]).toBe('a connection of a worker failed {"reason":"no memory"}')
+    isBroken = false
     await until(() => connection.isReady)
   })
 })

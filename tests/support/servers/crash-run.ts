@@ -41,6 +41,7 @@ export interface CrashReport extends Reconciliation {
 export async function crashRun(
   kills: number,
   onLife: (life: number, served: number) => void = () => undefined,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<CrashReport> {
   const folder = await dataFolder()
   const upstream = openApiUpstream(() => Response.json({ sun: true }))
@@ -48,7 +49,7 @@ export async function crashRun(
     const served = new Set<string>()
     const metered: number[] = []
     const metricsPort = await freePort()
-    const env = { ...ENV, METRICS_PORT: String(metricsPort) }
+    const env = { ...ENV, ...more, METRICS_PORT: String(metricsPort) }
     const meter = async () => metered.push(await chargedByMetrics(metricsPort))
     let secret = ''
     for (let life = 1; life <= kills; life++) {

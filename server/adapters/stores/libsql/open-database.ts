@@ -43,6 +43,8 @@ export interface DatabaseOptions {
 export interface Database {
   /** Null for a database over the network. */
   readonly file: string | null
+  /** Which owner this process is: each has a higher number than the one before. */
+  readonly epoch: number
   readonly db: LibSQLDatabase
   /** The same over a connection of its own, opened at its first use, for what may read for seconds: it keeps no call waiting. */
   readonly reports: LibSQLDatabase
@@ -106,6 +108,7 @@ async function owned(options: DatabaseOptions, opened: Opened): Promise<Database
   const over = (reads: Pick<Connection, 'send'>) => drizzle({ client: sqlClient(reads, doubtful, writer, tokenWrites) })
   return {
     file,
+    epoch,
     reader,
     writes,
     copies,

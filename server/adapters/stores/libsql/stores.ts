@@ -99,6 +99,7 @@ export async function openStores(database: Database, options: StoreOptions, open
   await reviewed(stuck, options)
   return {
     db,
+    epoch: database.epoch,
     tokenChanges: database.tokenChanges,
     /** Why the database does not respond now; null if it does. */
     problem: database.problem,

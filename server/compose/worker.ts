@@ -1,0 +1,96 @@
+import type { Config } from '../config'
+import { NO_TELEMETRY, type Telemetry } from '../core/telemetry/telemetry'
+import { Gate } from '../http/middleware/gate'
+import { GatedPaths } from '../http/middleware/gated-paths'
+import { Intake } from '../http/middleware/input/intake'
+import { PricedCalls, pricedRoutes } from '../http/middleware/priced'
+import { type BunServer, routeGroup } from '../http/middleware/request-context'
+import { UnreadAnswers } from '../http/middleware/response/unread-answers'
+import { securedBy } from '../http/middleware/secured-by'
+import { modelRoutes } from '../http/models/routes'
+import { EndpointTable } from '../http/routing/endpoint-table'
+import { dataRoutes } from '../http/search/routes'
+import { isServedHere } from '../http/served-here'
+import { OpenCalls } from '../pipeline/open-calls'
+import type { PipelineDeps } from '../pipeline/paid-call'
+import { PushedTables } from '../workers/pushed'
+import { type Primary, RemoteDecisions } from '../workers/remote-decisions'
+import { roomForAnswers, roomForBodies, STOPWATCH } from './core'
+import { composeModels } from './models'
+import { clientAddresses } from './observing/client-addresses'
+import { faultLog, troubleLog } from './observing/log-lines'
+import { openWebsearch } from './search/websearch'
+import type { Surroundings } from './surroundings'
+
+export interface WorkerParts {
+  readonly primary: Primary
+  /** Passes a request on to the primary, whole. */
+  readonly passOn: (request: Request, server: BunServer) => Promise<Response>
+}
+
+/** A process that serves paid calls, and asks its primary about each (`RemoteDecisions`). It has no database. */
+export function composeWorker(config: Config, surroundings: Surroundings, { primary, passOn }: WorkerParts) {
+  const { clock, log, stopwatch = STOPWATCH } = surroundings
+  const decisions = new RemoteDecisions(primary)
+  const tables = new PushedTables()
+  // The primary counts calls by their rows. Only upstreams are seen from here.
+  const telemetry: Telemetry = {
+    ...NO_TELEMETRY,
+    upstreamEnded: (...said) => primary.tell('counters', ['ended', ...said]),
+  }
+  const providers = surroundings.providers ?? openWebsearch(config, { clock, log, telemetry })
+  const pipeline: PipelineDeps = {
+    ...troubleLog(log),
+    decisions,
+    journal: decisions,
+    clock,
+    telemetry,
+    prices: tables.prices,
+    openCalls: new OpenCalls(),
+    // Calls with payments and with an Idempotency-Key are passed on.
+    charges: { isFailing: false, recovers: async () => true },
+    funding: { reserve: notHere, offered: async (problem) => problem },
+    idempotency: { use: notHere },
+  }
+  const { catalog } = tables
+  const models = composeModels(config, { models: NO_STORE }, pipeline, { catalog, search: providers.context, log })
+  const intake = new Intake(roomForBodies(), stopwatch)
+  const unread = new UnreadAnswers(roomForAnswers(), stopwatch)
+  const { baseUrl } = config
+  const gate = new Gate({ decisions, limits: NO_LIMITS, clock, journal: decisions, telemetry, baseUrl, unread })
+  const routes = routeGroup({ name: 'worker' })
+    .use(dataRoutes(new PricedCalls(pipeline, pricedRoutes(providers, null))))
+    .use(modelRoutes(catalog, models.modelCalls, models.researchCalls))
+  const endpoints = new EndpointTable().mount(routes.routes)
+  let isDraining = false
+  const contexts = { clock, intake, addressOf: clientAddresses(config, log) }
+  const parts = { contexts, gate, isDraining: () => isDraining, onFault: faultLog(log), baseUrl }
+  const gated = new GatedPaths(parts, endpoints)
+  let server: BunServer = null
+  const served = securedBy(config, unread, (request) => gated.answer(request, server))
+  return {
+    fetch: (request: Request): Response | Promise<Response> =>
+      isServedHere(request, endpoints) ? served(request) : passOn(request, server),
+    tables,
+    drain(): void {
+      isDraining = true
+    },
+    set server(listening: BunServer) {
+      server = listening
+    },
+    /** Says how the upstreams are. Call it each second. */
+    report: () => primary.tell('counters', ['states', models.upstreams([])]),
+    longestCallMs: models.longestCallMs,
+    streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
+    async close(): Promise<void> {
+      await models.close()
+      await providers.close?.()
+    },
+  }
+}
+
+const notHere = (): never => {
+  throw new Error('a worker was asked for what only its primary does')
+}
+const NO_STORE = { all: () => [], entryOf: () => undefined, put: notHere, remove: notHere }
+const NO_LIMITS = { limiter: { countRequest: notHere }, freeUnitsPerMinute: 0 }

@@ -1,0 +1,110 @@
+import { Children } from '../adapters/workers/children'
+import { localPrimary } from '../adapters/workers/primary-address'
+import { WorkerServer } from '../adapters/workers/worker-server'
+import { type Config, environmentWith } from '../config'
+import { type Clock, isoTime } from '../core/clock'
+import type { Telemetry } from '../core/telemetry/telemetry'
+import { VERSION } from '../core/version'
+import { fromWorkers } from '../http/middleware/caller/passed-on'
+import type { WorkerRecord } from '../http/operator/record'
+import type { Log } from '../log'
+import type { Route } from '../pipeline/call'
+import type { PipelineDeps } from '../pipeline/paid-call'
+import type { Tables } from '../workers/pushed'
+import type { UpstreamStates } from '../workers/upstream-states'
+import { WorkerCalls } from '../workers/worker-calls'
+import type { ComposedCore } from './core'
+
+interface Needs {
+  readonly core: Pick<ComposedCore, 'journal' | 'catalog' | 'prices' | 'changes' | 'stores'>
+  readonly pipeline: PipelineDeps
+  readonly telemetry: Telemetry
+  readonly clock: Clock
+  readonly log: Log
+  readonly routeOf: (method: string, url: string) => Route
+  readonly upstreams: UpstreamStates
+}
+
+type Handle = Parameters<typeof fromWorkers>[2]
+
+/** The primary's side of its workers. */
+export function composeWorkers(config: Pick<Config, 'port' | 'workers'>, needs: Needs) {
+  const { core, pipeline, telemetry, clock, log, routeOf, upstreams } = needs
+  const listening = Promise.withResolvers<void>()
+  let states: () => readonly WorkerRecord[] = () => []
+  /** The calls of one more worker. */
+  const calls = (name: string): WorkerCalls =>
+    new WorkerCalls({
+      ...pipeline,
+      telemetry,
+      clock,
+      routeOf,
+      modelOf: (id) => core.catalog.byId(id),
+      onListening: () => listening.resolve(),
+      onStates: (states) => upstreams.set(name, states),
+      onLie: (what) => log.error('a worker asked for what it may not have', { worker: name, what }),
+    })
+  const tables = (): Tables => ({
+    models: core.catalog.list(),
+    prices: core.prices.all(),
+    workers: Math.max(1, config.workers),
+  })
+  return {
+    calls,
+    tables,
+    /** The workers now; none where this process serves all calls. */
+    states: () => states(),
+    /** Starts the workers of this machine, which share the port. Throws EADDRINUSE if another gateway has it. `origin`: where this process takes what they pass on. */
+    start(origin: string, command: readonly string[]) {
+      const { unix: socket } = localPrimary(config.port)
+      const warn = (message: string, fields?: Readonly<Record<string, unknown>>) => log.warn(message, fields)
+      const children: Children = new Children({
+        count: config.workers,
+        command,
+        environment: environmentWith({ PORT: String(config.port) }),
+        socket,
+        onGone: (instance) => server.gone(instance),
+        warn,
+      })
+      const server: WorkerServer = new WorkerServer({
+        socket,
+        version: VERSION,
+        epoch: core.stores.epoch,
+        keyOf: (name) => children.keyOf(name),
+        passOnTo: origin,
+        // One that hangs would keep its share of the connections.
+        onLost: (instance) => children.kill(instance),
+        warn,
+        serve({ credential }, push) {
+          // Before it has the tables it serves nothing.
+          setImmediate(() => void push([tables()]))
+          return calls(credential)
+        },
+      })
+      server.listen()
+      core.changes.listen(() => server.push([tables()]))
+      children.start()
+      states = () =>
+        server.workers().map(({ name, isConnected, sessionMs, openCalls, lagMs }) => ({
+          name,
+          pid: children.pidOf(name),
+          connected: isConnected,
+          since: isoTime(clock.now() - sessionMs),
+          open_calls: openCalls,
+          lag_ms: Math.round(lagMs),
+        }))
+      return {
+        /** Resolves when the first worker has opened the port. */
+        listening: listening.promise,
+        /** Handles what workers pass on, and nothing else. */
+        passedOn: (fetch: Handle) => fromWorkers((token) => server.isToken(token), clock.now, fetch),
+        /** Lets the workers finish their calls, and ends them. */
+        async stop(maxMs: number): Promise<void> {
+          server.drain([])
+          await children.stop(maxMs)
+          await server.close()
+        },
+      }
+    },
+  }
+}

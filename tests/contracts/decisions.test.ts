@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Account } from '../../server/core/accounts/account'
+import type { Actor } from '../../server/core/audit'
+import { parseAddress } from '../../server/core/credentials/address'
+import { hashSecret } from '../../server/core/credentials/secret'
+import { type KeyId, makeId } from '../../server/core/ids'
+import type { Limits } from '../../server/core/limits/tier'
+import { type Money, micros, ZERO } from '../../server/core/money'
+import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
+import type { CallRecord } from '../../server/core/usage/call-record'
+import type { AuthenticatedCall, IncomingCall, Route, Verdict } from '../../server/pipeline/call'
+import type { Allowance, Capture, Decisions, Wanted } from '../../server/pipeline/decisions'
+import { Drains } from '../../server/pipeline/drains'
+import { LocalDecisions } from '../../server/pipeline/local-decisions'
+import { callRecord } from '../../server/pipeline/record-call'
+import { RemoteDecisions } from '../../server/workers/remote-decisions'
+import { WorkerCalls } from '../../server/workers/worker-calls'
+import { endAndReconcile } from '../http/wire'
+import { CALLER_LIMITS, type Harness, type MadeKey, openHarness, WIDE } from '../support/harness'
+
+const NARROW: Limits = { rpm: 5, tpm: 100, concurrency: 2 }
+const ROUTE: Route = { kind: 'priced', operation: 'image-search', scope: 'data:read' }
+const SIGNAL = new AbortController().signal
+const ADDRESS = parseAddress('192.0.2.1')
+const OPERATOR: Actor = { kind: 'operator', id: 'test', address: null }
+const MODEL = 'sandbox/echo'
+const HUGE = micros(1_000_000_000)
+
+/** The same promises, kept in this process or by another that is asked with frames. */
+describe.each(['here', 'by a primary'])('decisions %s', (where) => {
+  let gateway: Harness
+  let decisions: Decisions
+  let calls: WorkerCalls
+  const lies: string[] = []
+
+  beforeAll(async () => {
+    gateway = await openHarness()
+    const { core, clock } = gateway
+    const here = new LocalDecisions({ ...CALLER_LIMITS, ...core, clock, drains: new Drains() })
+    const opened = overFrames(gateway, here, lies)
+    calls = opened.calls
+    decisions = where === 'here' ? here : opened.decisions
+  })
+  afterAll(async () => {
+    expect(lies).toEqual([])
+    await endAndReconcile(gateway)
+  })
+
+  const admitted = async (key: MadeKey | string): Promise<AuthenticatedCall> => {
+    const verdict = await admit(key)
+    if ('failure' in verdict) throw new Error(verdict.failure.code)
+    return verdict
+  }
+  const admit = (key: MadeKey | string): Promise<Verdict> => asked(decisions, gateway, key)
+  const begun = async (call: AuthenticatedCall, takesSlot = true): Promise<Allowance> => {
+    const result = await decisions.begin(call, takesSlot)
+    if (!result.ok) throw new Error(result.error.failure.code)
+    return result.value
+  }
+  const held = async (key: MadeKey, amount = micros(1000), more: Partial<Wanted> = {}) => {
+    const call = await admitted(key)
+    const allowance = await begun(call, more.load !== undefined)
+    const refusal = await allowance.hold(wanted(amount, more), SIGNAL)
+    return { call, allowance, refusal }
+  }
+  const spent = async ({ id }: Account) => {
+    const balance = await gateway.core.ledger.balance(id)
+    return [2_000_000 - Number(balance?.posted), Number(balance?.held)]
+  }
+
+  test('admits a key that may call, with its windows, and counts the request', async () => {
+    const account = await gateway.account(0, NARROW)
+    const key = await gateway.key(account)
+    const first = await admitted(key)
+    expect(first.readings.requests).toMatchObject({ limit: 5, remaining: 4 })
+    expect(first.caller).toMatchObject({ kind: 'key', account: { id: account.id }, key: { id: key.id } })
+    for (let left = 3; left >= 0; left--) expect((await admitted(key)).readings.requests.remaining).toBe(left)
+    expect(await admit(key)).toMatchObject({ failure: { code: 'rate_limit_exceeded', limitSource: 'key' } })
+  })
+
+  test('refuses a key that is unknown, and one from the very moment in which it was disabled', async () => {
+    const account = await gateway.account(0)
+    const key = await gateway.key(account)
+    expect(await admit(`gwk_${'x'.repeat(49)}`)).toMatchObject({ failure: { code: 'invalid_api_key' } })
+    await admitted(key)
+    const owner = { accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }
+    await gateway.core.keys.disable(owner, key.id as KeyId)
+    expect(await admit(key)).toMatchObject({ failure: { code: 'api_key_disabled' } })
+  })
+
+  test('grants as many slots as the limit has, and takes them back', async () => {
+    const account = await gateway.account(0, { ...WIDE, concurrency: 2 })
+    const key = await gateway.key(account)
+    const [one] = [await begun(await admitted(key)), await begun(await admitted(key))]
+    const third = await decisions.begin(await admitted(key), true)
+    expect(third).toMatchObject({ ok: false, error: { failure: { code: 'rate_limit_exceeded' } } })
+    await one.release(0)
+    expect((await decisions.begin(await admitted(key), true)).ok).toBe(true)
+  })
+
+  test('charges what was held, and not twice', async () => {
+    const account = await gateway.account(0)
+    const key = await gateway.key(account)
+    const { call, allowance, refusal } = await held(key)
+    expect([refusal, await spent(account)]).toEqual([null, [0, 1000]])
+    const captured = await allowance.capture(charge(call, micros(300)))
+    expect(captured).toEqual({ ok: true, value: { cost: micros(300), receipt: null } })
+    await allowance.release(0)
+    expect(await spent(account)).toEqual([300, 0])
+  })
+
+  test('gives back what was held for a call that is not charged', async () => {
+    const account = await gateway.account(0)
+    const { allowance } = await held(await gateway.key(account))
+    await allowance.release(0)
+    await allowance.release(0)
+    await until(async () => (await spent(account))[1] === 0)
+    expect(await spent(account)).toEqual([0, 0])
+  })
+
+  test('refuses a hold above the balance, and says what would fit', async () => {
+    const account = await gateway.account(0)
+    const { call, refusal } = await held(await gateway.key(account), HUGE)
+    expect(refusal).toMatchObject({ kind: 'refused', failure: { code: 'insufficient_balance' } })
+    expect([await decisions.spendable(call, true), await decisions.spendable(call, false)]).toEqual([
+      micros(2_000_000),
+      ZERO,
+    ])
+  })
+
+  test('reserves likely tokens, and counts the real ones', async () => {
+    const account = await gateway.account(0, NARROW)
+    const key = await gateway.key(account)
+    const load = (tokens: number, subjects: AuthenticatedCall['subjects']) => ({
+      subjects,
+      window: null,
+      tokens,
+      upstreams: [],
+    })
+    const { subjects } = await admitted(key)
+    const { call, allowance } = await held(key, micros(10), { model: MODEL, load: load(60, subjects) })
+    expect(allowance.readings()?.tokens.remaining).toBe(40)
+    const full = await held(key, micros(10), { model: MODEL, load: load(60, subjects) })
+    expect(full.refusal).toMatchObject({
+      failure: { code: 'rate_limit_exceeded' },
+      readings: { tokens: { remaining: 40 } },
+    })
+    await full.allowance.release(0)
+    await allowance.capture({ ...charge(call, micros(1)), tokens: 25 })
+    expect(allowance.readings()?.tokens.remaining).toBe(75)
+  })
+
+  test('keeps the hold of a stream, and the newest charge counts', async () => {
+    const account = await gateway.account(0)
+    const { call, allowance } = await held(await gateway.key(account))
+    expect(await allowance.keep(row(call, micros(1)))).toBe(true)
+    expect(await allowance.keep(row(call, micros(700)))).toBe(true)
+    const captured = await allowance.capture(charge(call, micros(800)))
+    expect([captured.ok, await spent(account)]).toEqual([true, [800, 0]])
+  })
+
+  test('serves exactly what a limit allows, however many calls ask at once', async () => {
+    const account = await gateway.account(0)
+    const key = await gateway.key(account, { spending_limit: 0.02 })
+    const served = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const { call, allowance, refusal } = await held(key)
+        if (refusal) return refusal.failure.code
+        const captured = await allowance.capture(charge(call, micros(1000)))
+        await allowance.release(0)
+        return captured.ok ? 'served' : captured.error.code
+      }),
+    )
+    expect(served.filter((code) => code === 'served')).toHaveLength(20)
+    expect(new Set(served)).toEqual(new Set(['served', 'insufficient_api_key_balance']))
+    expect(await spent(account)).toEqual([20_000, 0])
+  })
+
+  if (where !== 'here') {
+    test('a worker gets nothing of calls that are not its own, above its holds, or twice', async () => {
+      const account = await gateway.account(0)
+      const key = await gateway.key(account)
+      const other = new WorkerCalls(partsOf(gateway, decisions, lies))
+      const { call } = await held(key)
+      const { id } = call.incoming
+      const said = { ...sent(row(call, micros(1000))) }
+      const above = { ...said, charged: { ...said.charged, cost: 1001 } }
+      const refused = [
+        await other.answer('capture', [id, 0, 0, said]),
+        await other.answer('release', [id, 0]),
+        await other.answer('keep', [id, said]),
+        await calls.answer('capture', [id, 0, 0, above]),
+        await calls.answer('keep', [id, above]),
+        await calls.answer('hold', [id, { ...needs(1) }]),
+        await calls.answer('capture', [makeId('req', 1), 0, 0, said]),
+        await calls.answer('capture', [id, -1, 0, said]),
+        await calls.answer('capture', [id, 0, 0, null]),
+        await calls.answer('admit', ['api_key']),
+        await calls.answer('credit', [id, 5]),
+      ]
+      expect(refused).toEqual(refused.map(() => []))
+      expect(await spent(account)).toEqual([0, 1000])
+      expect(await calls.answer('capture', [id, 0, 0, said])).toEqual([null, null])
+      expect(await calls.answer('capture', [id, 0, 0, said])).toEqual([])
+      expect([await spent(account), lies.length]).toEqual([[1000, 0], 12])
+      lies.length = 0
+    })
+
+    test('a worker that dies leaves no hold and no slot, and its streams are charged as far as they were kept', async () => {
+      const account = await gateway.account(0, { ...WIDE, concurrency: 2 })
+      const key = await gateway.key(account)
+      const subjects = (await admitted(key)).subjects
+      const load = { subjects, window: null, tokens: 5, upstreams: [] }
+      const stream = await held(key, micros(1000), { model: MODEL, load })
+      await stream.allowance.keep(row(stream.call, micros(400)))
+      const plain = await held(key, micros(1000), { model: MODEL, load })
+      await admitted(key)
+      await calls.end()
+      expect(await spent(account)).toEqual([400, 0])
+      expect(gateway.core.limiter.read(subjects).concurrency.remaining).toBe(2)
+      // What it says when it wakes is not its own any more.
+      expect((await plain.allowance.capture(charge(plain.call, micros(10)))).ok).toBe(false)
+      expect([await spent(account), lies]).toEqual([[400, 0], ['a call that is not its own']])
+      lies.length = 0
+    })
+  }
+})
+
+/** A worker's decisions and the primary's side of them, with JSON in between. */
+function overFrames(gateway: Harness, here: Decisions, lies: string[]) {
+  const calls = new WorkerCalls(partsOf(gateway, here, lies))
+  const decisions = new RemoteDecisions({
+    ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
+    tell: (kind, payload) => calls.take(kind, sent(payload)),
+  })
+  return { calls, decisions }
+}
+
+function partsOf({ core, clock }: Harness, decisions: Decisions, lies: string[]) {
+  return {
+    decisions,
+    funding: { offered: async (problem: never) => problem },
+    journal: core.journal,
+    telemetry: NO_TELEMETRY,
+    clock,
+    routeOf: () => ROUTE,
+    modelOf: (id: string) => core.catalog.byId(id),
+    onStates: () => undefined,
+    onListening: () => undefined,
+    onLie: (what: string) => lies.push(what),
+    onOverrun: () => undefined,
+  }
+}
+
+function sent<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value))
+}
+
+async function asked(decisions: Decisions, { clock }: Harness, key: MadeKey | string): Promise<Verdict> {
+  if (!ADDRESS) throw new Error('no address')
+  const secret = typeof key === 'string' ? key : key.secret
+  const incoming: IncomingCall = {
+    id: makeId('req', clock.now()),
+    clientRequestId: null,
+    at: clock.now(),
+    credential: { kind: 'api_key', hash: hashSecret(secret), problem: null },
+    address: ADDRESS,
+    request: { method: 'GET', url: 'http://localhost/x' },
+    route: ROUTE,
+    trace: null,
+  }
+  return decisions.authenticate(incoming)
+}
+
+function wanted(amount: Money, more: Partial<Wanted> = {}): Wanted {
+  return {
+    operation: 'image-search',
+    quote: { maxCost: amount, version: 'test', fixed: false },
+    credit: 'all',
+    timeoutMs: 1000,
+    fingerprint: () => 'the same',
+    ...more,
+  }
+}
+
+function needs(maxCost: number) {
+  const more = {
+    operation: 'image-search',
+    version: 'test',
+    fixed: false,
+    minCost: null,
+    credit: 'all',
+    needsTopUp: null,
+  }
+  return { maxCost, load: null, timeoutMs: 1000, fingerprint: null, ...more }
+}
+
+function row(call: AuthenticatedCall, cost: Money): CallRecord {
+  const charged = { cost, priceVersion: 'test', units: 1, unitPrice: cost }
+  return callRecord(call, 'image-search', { status: 200, code: null, charged, now: call.incoming.at })
+}
+
+function charge(call: AuthenticatedCall, cost: Money): Capture {
+  return { amount: cost, record: row(call, cost), overrun: ZERO, tokens: 0 }
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 100 && !(await isSo()); tries++) await new Promise((resolve) => setImmediate(resolve))
+}
