@@ -6,6 +6,13 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The members of a JSON object; none for any other value. */
+export function membersOf(value: unknown): Json {
+  return isJson(value) ? value : NO_MEMBERS
+}
+
+const NO_MEMBERS: Json = Object.freeze({})
+
 /** The elements of a JSON array; an empty list for any other value. */
 export function elementsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : NO_ELEMENTS

@@ -22,7 +22,6 @@ interface Patterns {
   /** 1 where `byPair` may have an entry: by a hash of both bytes. */
   readonly flags: Uint8Array
   readonly byPair: ReadonlyMap<number, readonly Needle[]>
-  readonly byFirst: ReadonlyMap<number, readonly Needle[]>
 }
 
 /**
@@ -65,14 +64,16 @@ export class SecretGuard implements ChunkGuard {
 }
 
 /** Where the first secret begins, or `maybe` begins. */
-function firstSecret(bytes: Uint8Array, { starts, flags, byPair, byFirst }: Patterns, isEnd: boolean) {
+function firstSecret(bytes: Uint8Array, { starts, flags, byPair }: Patterns, isEnd: boolean) {
   const last = bytes.length - 1
   for (let at = 0; at <= last; at++) {
     const first = bytes[at] ?? 0
     if (starts[first] === 0) continue
+    // One byte is no secret, and may begin one.
+    if (at === last) return { at: isEnd ? last + 1 : last, found: isEnd ? 'no' : 'maybe' } as const
     const second = bytes[at + 1] ?? 0
-    if (at < last && flags[hashOf(first, second)] === 0) continue
-    const needles = at < last ? byPair.get((first << 8) | second) : byFirst.get(first)
+    if (flags[hashOf(first, second)] === 0) continue
+    const needles = byPair.get((first << 8) | second)
     const found = needles === undefined ? 'no' : startsAt(bytes, at, needles, isEnd)
     if (found !== 'no') return { at, found }
   }
@@ -121,20 +122,15 @@ function compiled(needles: readonly Needle[]): Patterns {
   const flags = new Uint8Array(4096)
   const starts = new Uint8Array(256)
   const byPair = new Map<number, Needle[]>()
-  const byFirst = new Map<number, Needle[]>()
-  const add = (map: Map<number, Needle[]>, key: number, needle: Needle) => {
-    const others = map.get(key)
-    if (!others) map.set(key, [needle])
-    else if (!others.includes(needle)) others.push(needle)
-  }
   for (const needle of needles)
     for (const [first, second] of pairsOf(needle)) {
-      add(byPair, (first << 8) | second, needle)
-      add(byFirst, first, needle)
+      const key = (first << 8) | second
+      const others = byPair.get(key) ?? []
+      if (!others.includes(needle)) byPair.set(key, [...others, needle])
       flags[hashOf(first, second)] = 1
       starts[first] = 1
     }
-  return { starts, flags, byPair, byFirst }
+  return { starts, flags, byPair }
 }
 
 function hashOf(first: number, second: number): number {
@@ -157,9 +153,9 @@ function cases(byte: number, fold: boolean): number[] {
 
 function needlesOf(secret: string): Needle[] {
   const bytes = Buffer.from(secret)
-  const plain = [...secret].map((character) => PLAIN.of(character))
+  const plain = [...secret].map(plainOf)
   if (bytes.length < MIN_ENCODED_BYTES) return [plain]
-  const hex = [...bytes.toString('hex')].map((digit) => HEX.of(digit))
+  const hex = [...bytes.toString('hex')].map(hexOf)
   return [plain, hex, ...[0, 1, 2].map((before) => base64Of(bytes, before))]
 }
 
@@ -201,28 +197,22 @@ function entitiesOf(character: string): Spelling[] {
 function base64Of(secret: Buffer, before: number): Needle {
   const text = Buffer.concat([Buffer.alloc(before), secret]).toString('base64')
   const own = text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + secret.length) * 8) / 6))
-  return [...own].map((character) => BASE64.of(character))
+  return [...own].map(base64CharacterOf)
 }
 
 /** The spellings of each character, shared by all secrets: a secret may be long, and many are compiled. */
-class Spellings {
-  private readonly known = new Map<string, readonly Spelling[]>()
-  private readonly make: (character: string) => readonly Spelling[]
-
-  constructor(make: (character: string) => readonly Spelling[]) {
-    this.make = make
-  }
-
-  of(character: string): readonly Spelling[] {
-    const spellings = this.known.get(character) ?? this.make(character)
-    if (character <= '~') this.known.set(character, spellings)
+function shared(make: (character: string) => readonly Spelling[]): (character: string) => readonly Spelling[] {
+  const known = new Map<string, readonly Spelling[]>()
+  return (character) => {
+    const spellings = known.get(character) ?? make(character)
+    if (character <= '~') known.set(character, spellings)
     return spellings
   }
 }
 
-const PLAIN = new Spellings(spellingsOf)
-const HEX = new Spellings((digit) => [spelling(digit, true)])
-const BASE64 = new Spellings((character) => {
+const plainOf = shared(spellingsOf)
+const hexOf = shared((digit) => [spelling(digit, true)])
+const base64CharacterOf = shared((character) => {
   if (character === '+') return [...spellingsOf('+'), spelling('-')]
   return character === '/' ? [...spellingsOf('/'), spelling('_')] : [spelling(character)]
 })

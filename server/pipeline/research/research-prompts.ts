@@ -1,4 +1,4 @@
-import { elementsOf, isJson, type Json, jsonText } from '../../core/json'
+import { elementsOf, isJson, jsonText, membersOf } from '../../core/json'
 
 /** A page that a search found. The answer cites it as `[number]`. */
 export interface ResearchSource {
@@ -105,8 +105,7 @@ function sentencesOf(snippet: string, number: number): string[] {
 
 /** The pages in an LLM context answer. */
 export function foundPages(answer: unknown): Omit<ResearchSource, 'number'>[] {
-  const grounding: Json = isJson(answer) && isJson(answer['grounding']) ? answer['grounding'] : {}
-  return elementsOf(grounding['generic'])
+  return elementsOf(membersOf(membersOf(answer)['grounding'])['generic'])
     .filter(isJson)
     .map(({ url, title, snippets }) => ({
       url: jsonText(url),

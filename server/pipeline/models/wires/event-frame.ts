@@ -54,16 +54,11 @@ export class LikeEvents {
   }
 
   /** Has the events that `endOfRun` found counted. Returns what is sent instead of them; null if they are sent as they came. */
-  count(counter: EventCounter, events: string): string | null {
+  count(counter: { count?(run: Run, events: string): void }, events: string): string | null {
     const { hidden } = this.rules
     if (this.frame) counter.count?.(this.frame, events)
     return hidden === '' ? null : events.replaceAll(hidden, '')
   }
-}
-
-export interface EventCounter {
-  /** Counts several events that are like one that was read. */
-  count?(run: Run, events: string): void
 }
 
 export interface Run {

@@ -1,5 +1,5 @@
-import { isJson, type Json } from '../../../core/json'
-import { type EventCounter, type FrameRules, LikeEvents } from './event-frame'
+import { type Json, membersOf } from '../../../core/json'
+import { type FrameRules, LikeEvents, type Run } from './event-frame'
 import { readableJson } from './json/readable-json'
 import { WaitingBytes } from './waiting-bytes'
 
@@ -13,9 +13,11 @@ const MAX_EVENT = 16 * 1024 * 1024
 /** Bytes of the longest end of an event: `\n\r\n`. */
 const MAX_END = 3
 
-export interface EventReader extends EventCounter {
+export interface EventReader {
   /** Reads an event, whose bytes are also given as latin-1. Returns what is sent instead, as latin-1; null if it is sent as it came. */
   read(event: Uint8Array, text: string): string | null
+  /** Counts several events that are like one that was read. */
+  count?(run: Run, events: string): void
 }
 
 /**
@@ -113,8 +115,7 @@ function dataOf(event: string): string {
 
 /** The data of an event as a JSON object; empty if it is not one. */
 export function eventJson(event: Uint8Array | string): Json {
-  const json = readableJson(dataOf(typeof event === 'string' ? event : UTF8.decode(event)))
-  return isJson(json) ? json : {}
+  return membersOf(readableJson(dataOf(typeof event === 'string' ? event : UTF8.decode(event))))
 }
 
 /** The bytes as a string with one character per byte: fast to search, and of the same length. */

@@ -1,4 +1,4 @@
-import { isJson, type Json } from '../../../core/json'
+import { isJson, type Json, membersOf } from '../../../core/json'
 import type { ModelTokens } from '../../../core/models/model-tokens'
 import type { TokenCounts } from '../../../core/usage/call-record'
 
@@ -40,7 +40,7 @@ function countsOf(usage: unknown, names: typeof CHAT_NAMES): TokenCounts | null 
  */
 export function anthropicUsage(usage: unknown, before: AnthropicCounts = NOTHING): AnthropicCounts | null {
   if (!isJson(usage)) return null
-  const cacheCreation = isJson(usage['cache_creation']) ? usage['cache_creation'] : {}
+  const cacheCreation = membersOf(usage['cache_creation'])
   const hourWrite = Math.max(count(cacheCreation, 'ephemeral_1h_input_tokens') ?? 0, before.hourWrite ?? 0)
   const counts = {
     ...(hourWrite !== 0 && { hourWrite }),

@@ -1,4 +1,4 @@
-import { elementsOf, isJson, jsonText, partsOf } from '../../../../core/json'
+import { elementsOf, isJson, jsonText, membersOf, partsOf } from '../../../../core/json'
 import type { ModelTokens } from '../../../../core/models/model-tokens'
 import { ok } from '../../../../core/result'
 import type { FrameRules } from '../event-frame'
@@ -95,7 +95,7 @@ const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set([
 function blocksOf(holder: unknown): InputParts[] {
   return manyOf(isJson(holder) ? holder['content'] : null).flatMap((block) => {
     if (!isJson(block)) return [TEXT_PART]
-    const source = isJson(block['source']) ? block['source'] : {}
+    const source = membersOf(block['source'])
     if (block['type'] === 'image') return [imagePart(source['type'] === 'base64' ? source['data'] : null)]
     if (block['type'] === 'document') return [source['type'] === 'text' ? TEXT_PART : OPAQUE_PART]
     if (block['type'] === 'tool_result') return blocksOf(block)

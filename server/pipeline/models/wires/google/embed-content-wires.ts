@@ -1,5 +1,5 @@
 import type { Failure } from '../../../../core/failure'
-import { isJson, type Json } from '../../../../core/json'
+import { isJson, type Json, membersOf } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import { ok, type Result } from '../../../../core/result'
 import { invalidMember, type ModelRequest, manyOf, missingMember, readModelBody } from '../model-request'
@@ -61,7 +61,7 @@ export const BATCH_EMBED_CONTENTS: ModelWire = {
   },
   bodyFor({ bytes }, upstream) {
     const { requests } = parsed(bytes)
-    return written({ requests: manyOf(requests).map((one) => withModel(isJson(one) ? one : {}, upstream)) })
+    return written({ requests: manyOf(requests).map((one) => withModel(membersOf(one), upstream)) })
   },
   usageOf: googleUsage,
   ...PLAIN_ANSWERS,
@@ -108,8 +108,7 @@ function withModel(request: Json, upstream: ModelUpstream): Json {
 }
 
 function parsed(bytes: Uint8Array): Json {
-  const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
-  return isJson(json) ? json : {}
+  return membersOf(JSON.parse(new TextDecoder().decode(bytes)))
 }
 
 function written(json: Json): Uint8Array<ArrayBuffer> {

@@ -1,4 +1,4 @@
-import { elementsOf, isJson, type Json, jsonText } from '../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText, membersOf } from '../../../../core/json'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
 import type { FrameRules, Run } from '../event-frame'
@@ -184,6 +184,5 @@ class GeminiMeter extends EventMeter {
 }
 
 function elementJson(element: Uint8Array): Json {
-  const json = readableJson(new TextDecoder().decode(element))
-  return isJson(json) ? json : {}
+  return membersOf(readableJson(new TextDecoder().decode(element)))
 }

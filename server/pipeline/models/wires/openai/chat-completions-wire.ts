@@ -1,4 +1,4 @@
-import { elementsOf, isJson, type Json, stringOrEmpty } from '../../../../core/json'
+import { elementsOf, isJson, type Json, membersOf, stringOrEmpty } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
@@ -108,7 +108,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
     if (request.stream && !request.usageAsked) {
       const member = members.get('stream_options')
       const usage: unknown = member ? JSON.parse(decodedText(bytes.subarray(member.start, member.end))) : null
-      const options = { ...(isJson(usage) ? usage : {}), include_usage: true }
+      const options = { ...membersOf(usage), include_usage: true }
       edits.push(assigned(bytes, members, 'stream_options', options))
     }
     return edited(bytes, edits)

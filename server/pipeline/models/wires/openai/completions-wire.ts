@@ -1,5 +1,5 @@
 import { failure } from '../../../../core/failure'
-import { elementsOf, isJson, type Json, jsonText, stringOrEmpty } from '../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText, membersOf, stringOrEmpty } from '../../../../core/json'
 import { err, ok } from '../../../../core/result'
 import { reportsFailure } from '../json/readable-json'
 import { invalidMember, manyOf, missingMember, positive, readModelBody, TEXT_PART } from '../model-request'
@@ -41,7 +41,7 @@ const OVER_CHAT: UpstreamWire = {
   answerOf(answer) {
     const [choice] = elementsOf(answer['choices'])
     if (!isJson(choice)) return null
-    const message = isJson(choice['message']) ? choice['message'] : {}
+    const message = membersOf(choice['message'])
     const text = stringOrEmpty(message['content'])
     const json = { ...headOf(answer), choices: [choiceOf(text, choice)], usage: answer['usage'] }
     return new TextEncoder().encode(JSON.stringify(json))
@@ -109,7 +109,7 @@ class CompletionEvents implements ChatTranslator {
     const head = headOf(json)
     const [choice] = elementsOf(choices)
     if (!isJson(choice)) return this.showsUsage && isJson(usage) ? event({ ...head, choices: [], usage }) : ''
-    const delta = isJson(choice['delta']) ? choice['delta'] : {}
+    const delta = membersOf(choice['delta'])
     const text = stringOrEmpty(delta['content'])
     if (text === '' && (choice['finish_reason'] ?? null) === null) return ''
     return event({ ...head, choices: [choiceOf(text, choice)], ...(this.showsUsage && { usage: null }) })

@@ -1,4 +1,4 @@
-import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText, membersOf } from '../../../../../core/json'
 import { IN_BOTH } from '../../harmless-members'
 import { type ChatEquivalent, manyOf } from '../../model-request'
 import { isOffTool, itemType, toolsOf } from './responses-members'
@@ -17,14 +17,14 @@ export function chatFormOf(json: Json): ChatEquivalent {
   if (typeof json['instructions'] === 'string') messages.system(json['instructions'])
   messages.addInput(json['input'])
   const tools = names.tools.filter((tool) => !isOffTool(tool))
-  const text = object(json['text'])
+  const text = membersOf(json['text'])
   const beyond = [messages.beyond, ...beyondChat(json, tools)].find((path) => path !== null) ?? null
   const body = {
     messages: messages.list,
     ...Object.fromEntries(SAME.map((name) => [name, json[name] ?? undefined])),
-    reasoning_effort: object(json['reasoning'])['effort'] ?? undefined,
+    reasoning_effort: membersOf(json['reasoning'])['effort'] ?? undefined,
     verbosity: text['verbosity'] ?? undefined,
-    ...formatOf(object(text['format'])),
+    ...formatOf(membersOf(text['format'])),
     ...(tools.length > 0 && {
       tools: tools.map(toolOf),
       tool_choice: choiceOf(json['tool_choice'], names),
@@ -39,8 +39,8 @@ const IN_CHAT: ReadonlySet<unknown> = new Set(['function', 'custom', 'tool_searc
 
 /** The settings that a chat completion cannot express, as paths. */
 function beyondChat(json: Json, tools: readonly Json[]): readonly string[] {
-  const choice = object(json['tool_choice'])['type']
-  const type = object(object(json['text'])['format'])['type'] ?? 'text'
+  const choice = membersOf(json['tool_choice'])['type']
+  const type = membersOf(membersOf(json['text'])['format'])['type'] ?? 'text'
   const isKnown = type === 'text' || type === 'json_object' || type === 'json_schema'
   const logprobs = elementsOf(json['include']).includes('message.output_text.logprobs')
   return [
@@ -77,7 +77,7 @@ const TEXT_INPUT = {
 
 function toolOf({ type, name, description, format, parameters, strict }: Json) {
   if (type === 'custom') {
-    const { syntax, definition } = object(format)
+    const { syntax, definition } = membersOf(format)
     const rule =
       definition === undefined
         ? ''
@@ -101,10 +101,6 @@ function toolOf({ type, name, description, format, parameters, strict }: Json) {
 function choiceOf(choice: unknown, names: ToolNames): unknown {
   if (isJson(choice)) return { type: 'function', function: { name: names.inChat(choice['namespace'], choice['name']) } }
   return choice ?? undefined
-}
-
-function object(value: unknown): Json {
-  return isJson(value) ? value : {}
 }
 
 interface Message {
@@ -184,7 +180,7 @@ class ChatMessages {
   private textOf(content: unknown): string {
     if (typeof content === 'string') return content
     const texts = manyOf(content).map((part) => {
-      const { text, refusal, type } = isJson(part) ? part : {}
+      const { text, refusal, type } = membersOf(part)
       if (typeof text === 'string') return text
       if (typeof refusal === 'string') return refusal
       this.beyond ??= `input.${jsonText(type)}`
@@ -199,7 +195,7 @@ class ChatMessages {
     const [first, ...more] = manyOf(content)
     if (more.length === 0 && isJson(first) && first['type'] === 'input_text') return this.textOf(first)
     return manyOf(content).map((part) => {
-      const { type, image_url: url, detail } = isJson(part) ? part : {}
+      const { type, image_url: url, detail } = membersOf(part)
       // Only text: as a list it would be parts of a chat, whose tokens were not counted.
       if (type === 'input_text') return { type: 'text', text: this.textOf(part) }
       if (type === 'input_image' && typeof url === 'string')

@@ -1,4 +1,4 @@
-import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText, membersOf } from '../../../../../core/json'
 import { reportsFailure } from '../../json/readable-json'
 import type { ModelRequest } from '../../model-request'
 import type { ChatTranslator } from '../over-chat'
@@ -60,7 +60,7 @@ export class ResponseEvents implements ChatTranslator {
     const [choice] = choices
     if (!isJson(choice)) return start
     this.finish = choice['finish_reason'] ?? this.finish
-    const { content, refusal, tool_calls: calls } = isJson(choice['delta']) ? choice['delta'] : {}
+    const { content, refusal, tool_calls: calls } = membersOf(choice['delta'])
     return [
       start,
       this.textDelta('output_text', content),
@@ -144,7 +144,7 @@ export class ResponseEvents implements ChatTranslator {
   }
 
   private called({ index, id, function: made }: Json): string {
-    const { name, arguments: text } = isJson(made) ? made : {}
+    const { name, arguments: text } = membersOf(made)
     const latest = this.callAt.get(index ?? id)
     const known = latest && isAnother(latest, id, name) ? undefined : latest
     const start = known ? '' : this.closeMessage('completed')

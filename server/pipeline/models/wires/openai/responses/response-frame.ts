@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText } from '../../../../../core/json'
+import { isJson, type Json, jsonText, membersOf } from '../../../../../core/json'
 import { digestOf } from '../../../../../core/payments/binding'
 import type { ModelRequest } from '../../model-request'
 
@@ -81,7 +81,7 @@ function given({ bytes, members }: ModelRequest, name: string): string | null {
 function usageOf(usage: unknown): object | null {
   if (!isJson(usage)) return null
   const [input, output] = [numberOf(usage['prompt_tokens']), numberOf(usage['completion_tokens'])]
-  const [read, written] = [object(usage['prompt_tokens_details']), object(usage['completion_tokens_details'])]
+  const [read, written] = [membersOf(usage['prompt_tokens_details']), membersOf(usage['completion_tokens_details'])]
   return {
     input_tokens: input,
     input_tokens_details: {
@@ -96,10 +96,6 @@ function usageOf(usage: unknown): object | null {
 
 function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : 0
-}
-
-function object(value: unknown): Json {
-  return isJson(value) ? value : {}
 }
 
 /** Why a chat completion with this `finish_reason` is incomplete; null if it is complete. */

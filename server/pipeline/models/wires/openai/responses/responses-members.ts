@@ -1,4 +1,4 @@
-import { elementsOf, isJson, type Json } from '../../../../../core/json'
+import { elementsOf, isJson, type Json, membersOf } from '../../../../../core/json'
 import { HARMLESS } from '../../harmless-members'
 import { manyOf } from '../../model-request'
 import { covered, type MemberRule, type MemberRules, objectOf, only, shortName } from '../../priced-members'
@@ -45,7 +45,7 @@ const INCLUDES: ReadonlySet<unknown> = new Set(['reasoning.encrypted_content', '
 /** Functions of a group, and those that a search found: not the vendor's. */
 const groupedTools: MemberRule = (value, path) =>
   manyOf(value).flatMap((tool) => {
-    const { type, tools: grouped } = isJson(tool) ? tool : {}
+    const { type, tools: grouped } = membersOf(tool)
     if (type === 'namespace') return groupedTools(grouped, path)
     return type === 'function' || type === 'custom' ? [] : [`${path}.${shortName(type)}`]
   })

@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../../../../../core/failure'
-import { elementsOf, isJson, type Json, jsonText } from '../../../../../core/json'
+import { elementsOf, isJson, type Json, jsonText, membersOf } from '../../../../../core/json'
 import { err, ok } from '../../../../../core/result'
 import type { TokenCounts } from '../../../../../core/usage/call-record'
 import type { FrameRules, Run } from '../../event-frame'
@@ -171,7 +171,7 @@ function responseOf(request: ModelRequest, answer: Json, { message, finish_reaso
   const frame = new ResponseFrame(request, answer)
   const reason = incompleteReason(finish)
   const status = reason === null ? 'completed' : 'incomplete'
-  const { content, refusal, tool_calls: calls } = isJson(message) ? message : {}
+  const { content, refusal, tool_calls: calls } = membersOf(message)
   const parts = (
     [
       ['output_text', content],
@@ -181,7 +181,7 @@ function responseOf(request: ModelRequest, answer: Json, { message, finish_reaso
   const called = elementsOf(calls)
     .filter(isJson)
     .map(({ id, function: made }, at) => {
-      const { name, arguments: text } = isJson(made) ? made : {}
+      const { name, arguments: text } = membersOf(made)
       const own = `${frame.id}_${at}`
       const callId = typeof id === 'string' && id !== '' ? id : `call_${own}`
       const tool = calledTool(jsonText(name), request.chat?.others)
