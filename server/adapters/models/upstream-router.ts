@@ -55,6 +55,8 @@ export class UpstreamRouter implements ModelBackend {
 
   async open(call: BackendCall, stop: AbortSignal, from = 0): Promise<Result<BackendAnswer, UpstreamFailure>> {
     const { upstreams } = call.model
+    // Such a signal tells nobody again.
+    if (stop.aborted) return err({ kind: 'timeout', reason: 'told to stop' })
     let first: VendorRefusal | null = null
     for (;;) {
       let refused = NO_UPSTREAM
@@ -63,9 +65,13 @@ export class UpstreamRouter implements ModelBackend {
         if (upstream === undefined || !serves(upstream, call.wire, call.request)) continue
         const begun = this.begin(upstream, position, call, stop)
         if (begun instanceof Attempt) {
-          const problem = upstream.kind === 'sandbox' ? openSandbox(begun) : await openHttp(begun, this.keyOf(upstream))
+          let problem: VendorRefusal | null = FAULT
+          try {
+            problem = upstream.kind === 'sandbox' ? openSandbox(begun) : await openHttp(begun, this.keyOf(upstream))
+          } finally {
+            if (problem !== null) begun.end(problem)
+          }
           if (problem === null) return ok(begun)
-          begun.end(problem)
           refused = problem
         } else refused = begun
         if (!refused.goOn || stop.aborted) break
@@ -123,6 +129,7 @@ export class UpstreamRouter implements ModelBackend {
 }
 
 const NO_UPSTREAM: VendorRefusal = refusal('unavailable', 'no upstream is available', null)
+const FAULT: VendorRefusal = refusal('refused', 'a fault of our own', null)
 const FULL: VendorRefusal = refusal('rate_limited', 'it has reached its limit of concurrent calls', null)
 const OWN_SHARE: VendorRefusal = {
   ...FULL,
