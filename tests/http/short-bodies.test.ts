@@ -106,6 +106,21 @@ test('a short body counts against its account from its beginning, until it has e
   expect((await again.taken).ok).toBe(true)
 })
 
+test('a fault while a short body is checked ends the call, and nothing of the body counts', async () => {
+  const intake = new Intake(new BytesInProgress({ subject: 100, all: 1000 }), { now: () => 0 })
+  const take = (check: () => null) => {
+    const headers = { 'content-length': '60' }
+    const request = new Request('http://localhost', { method: 'POST', headers, body: new Uint8Array(60) })
+    return intake.take(request, 'account one', { maxBytes: 1000, check })
+  }
+  const broken = async () =>
+    take(() => {
+      throw new Error('a fault')
+    })
+  await expect(broken()).rejects.toThrow('a fault')
+  expect((await take(() => null)).ok).toBe(true)
+})
+
 test('of bodies that stall together few end in one turn: Bun closes their connections on one stack', async () => {
   let now = 0
   const intake = new Intake(new BytesInProgress({ subject: 10_000, all: 10_000 }), { now: () => now })

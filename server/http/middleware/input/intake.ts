@@ -155,9 +155,16 @@ class Arriving implements TakenBody {
 
   /** Reads a short body in one piece. */
   whole(request: Request): Promise<Taking> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.stop = () => resolve(this.ended(this.problem ?? this.cut()))
-      request.bytes().then((bytes) => resolve(this.ended(this.problem ?? this.took(bytes))), this.stop)
+      request.bytes().then((bytes) => {
+        try {
+          resolve(this.ended(this.problem ?? this.took(bytes)))
+        } catch (fault) {
+          this.ended(this.cut())
+          reject(fault)
+        }
+      }, this.stop)
     })
   }
 
