@@ -188,7 +188,7 @@ export type Outcome =
   | {
       readonly kind: 'served'
       /** 200 if absent. */
-      readonly status?: number
+      readonly status?: number | undefined
       readonly body: string | Uint8Array<ArrayBuffer>
       readonly headers: AnswerHeaders
       readonly cost: Money
@@ -200,7 +200,7 @@ export type Outcome =
   | {
       readonly kind: 'streaming'
       /** 200 if absent. */
-      readonly status?: number
+      readonly status?: number | undefined
       readonly body: ReadableStream<Uint8Array>
       readonly headers: AnswerHeaders
       readonly readings?: Readings | undefined

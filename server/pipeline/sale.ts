@@ -37,6 +37,8 @@ export const STATUS_OF_BROKEN: Readonly<Record<string, number>> = {
 const NEVER = new AbortController().signal
 const DONE = Promise.resolve()
 
+type Ended<K extends WorkResult['kind']> = Extract<WorkResult, { readonly kind: K }>
+
 /**
  * One call that is sold: its work, and what it took of limits and money. The only code that captures or releases. Each step takes at most one
  * resource; `leave` gives everything back on every way out, unless the call streams, which gives it back at its end.
@@ -293,25 +295,20 @@ export class Sale implements OpenCall {
     deps.openCalls.add(this)
   }
 
-  private async answer(answer: Extract<WorkResult, { kind: 'answer' }>): Promise<Outcome> {
+  private async answer(answer: Ended<'answer'>): Promise<Outcome> {
     const { work } = this
     const { body, charge, ageSeconds, status } = answer
     const headers = { ...work.headers, ...answer.headers }
-    const captured = await this.charge(charge, { body, headers, ...(status !== undefined && { status }) })
+    const captured = await this.charge(charge, { body, headers, status })
     if (!captured.ok) return this.refuse(captured.error, work.effect === 'write' ? 'unknown' : 'nothing')
     if (answer.onCharged) await answer.onCharged()
     this.end = 'done'
     const { cost, receipt } = captured.value
     const age = ageSeconds === undefined ? headers : { ...headers, age: String(ageSeconds) }
-    const outcome = { kind: 'served', body, headers: age, cost, receipt, readings: this.readings() } as const
-    return status === undefined ? outcome : { ...outcome, status }
+    return { kind: 'served', status, body, headers: age, cost, receipt, readings: this.readings() }
   }
 
-  private async fail({
-    failure: problem,
-    owed,
-    didNothing,
-  }: Extract<WorkResult, { kind: 'failed' }>): Promise<Outcome> {
+  private async fail({ failure: problem, owed, didNothing }: Ended<'failed'>): Promise<Outcome> {
     // A caller who hung up may be charged for the cost. The reply is the same as for any failure, and is not read.
     const charged = owed && (await this.charge(owed, 'cut'))
     if (charged?.ok) {
@@ -323,7 +320,7 @@ export class Sale implements OpenCall {
   }
 
   /** A stream's hold must be durable before its first byte (ADR 10). A free stream has nothing to settle. */
-  private async stream(stream: Extract<WorkResult, { kind: 'stream' }>): Promise<Outcome> {
+  private async stream(stream: Ended<'stream'>): Promise<Outcome> {
     const { work } = this
     let isOpen = false
     try {
@@ -334,9 +331,8 @@ export class Sale implements OpenCall {
       this.streaming = 'open'
       this.authenticated.incoming.trace?.step('stream')
       const headers = { ...work.headers, ...stream.headers }
-      const outcome = { kind: 'streaming', body, headers, readings } as const
       this.goesOn = true
-      return stream.status === undefined ? outcome : { ...outcome, status: stream.status }
+      return { kind: 'streaming', status: stream.status, body, headers, readings }
     } finally {
       if (!isOpen) stream.close()
     }

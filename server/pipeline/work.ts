@@ -72,7 +72,7 @@ export type WorkResult =
       readonly body: string | Uint8Array<ArrayBuffer>
       readonly charge: Charge
       /** The HTTP status of the answer; 200 if absent. */
-      readonly status?: number
+      readonly status?: number | undefined
       readonly headers?: AnswerHeaders
       /** The age of an answer from the cache. */
       readonly ageSeconds?: number
@@ -83,7 +83,7 @@ export type WorkResult =
   | {
       readonly kind: 'stream'
       /** 200 if absent. */
-      readonly status?: number
+      readonly status?: number | undefined
       readonly headers: AnswerHeaders
       /** The charge that the next start applies if this process dies with the stream. */
       readonly lost: Charge
@@ -107,7 +107,7 @@ export interface Captured {
 
 /** The stored result for a repeat with the same `Idempotency-Key`: the answer, or a mark that it broke off. */
 export type StoredAnswer =
-  | { readonly body: string | Uint8Array; readonly headers: AnswerHeaders; readonly status?: number }
+  | { readonly body: string | Uint8Array; readonly headers: AnswerHeaders; readonly status?: number | undefined }
   | 'cut'
 
 /**

@@ -6,6 +6,7 @@ import type {
   OutboundFetch,
   OutboundProblem,
   OutboundRequest,
+  OutboundStream,
   OutboundStreamFetch,
 } from '../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../core/providers/provider'
@@ -32,15 +33,9 @@ export type AskProblem = UpstreamFailure & { readonly didNothing: boolean; reado
 export type ApiResult = Result<ApiAnswer, AskProblem>
 
 /** A 2xx answer whose headers have arrived, with those that a caller gets. */
-export interface ApiStream {
-  readonly status: number
-  readonly contentType: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: ReadableStream<Uint8Array>
+export interface ApiStream extends Omit<OutboundStream, 'url' | 'headers'>, Pick<ApiAnswer, 'headers'> {
   /** Texts that it must never contain. */
   readonly secrets: readonly string[]
-  /** Closes the connection. May be called repeatedly. */
-  cancel(): void
 }
 
 /** When a request must have its answer, or the headers of its stream. */
@@ -90,17 +85,10 @@ export async function openApi(
     return err(leaks(answer, request.secrets) ? LEAK : notOk(answer, operation.refusedStatuses))
   }
   const { stream } = opened.value
-  const { status, contentType, body, cancel } = stream
+  const { contentType, cancel } = stream
   const isLeak = leaks({ headers: stream.headers, body: new Uint8Array() }, request.secrets)
   if (!isLeak && isServable(contentType))
-    return ok({
-      status,
-      contentType,
-      headers: headersDown(stream, operation.headersDown),
-      body,
-      secrets: request.secrets,
-      cancel,
-    })
+    return ok({ ...stream, headers: headersDown(stream, operation.headersDown), secrets: request.secrets })
   cancel()
   return err(isLeak ? LEAK : unservable(contentType))
 }
