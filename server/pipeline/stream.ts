@@ -415,9 +415,12 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
     this.persisted = progress
     // One at a time: a fast download does not queue writes.
     this.isPersisting = true
-    void this.open.persist(lost).finally(() => {
-      this.isPersisting = false
-    })
+    void this.open
+      .persist(lost)
+      .catch((error: unknown) => this.deps.onTrouble('stream', reasonOf(error)))
+      .finally(() => {
+        this.isPersisting = false
+      })
   }
 
   private nextTimer(): ReturnType<typeof setTimeout> {

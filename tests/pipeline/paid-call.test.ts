@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import type { Account } from '../../server/core/accounts/account'
 import { parseAddress } from '../../server/core/credentials/address'
 import { failure } from '../../server/core/failure'
@@ -175,6 +175,16 @@ describe('a paid call, whatever its work', () => {
     let closed = 0
     const outcome = await run(work(async (open) => byBytes(open, file(40), () => closed++), { streams: true }))
     expect([codeOf(outcome), closed, await money(), await slots()]).toEqual(['service_unavailable', 1, [0, 0], 0])
+  })
+
+  test('a fault while the progress of a stream is written disturbs neither the stream nor its charge', async () => {
+    const quote = { maxCost: micros(20_000), version: 'test', fixed: false }
+    const outcome = await run(work(async (open) => byBytes(open, file(10_000)), { streams: true, quote }))
+    if (outcome.kind !== 'streaming') throw new Error(codeOf(outcome))
+    const keep = spyOn(gateway.core.ledger, 'keep').mockRejectedValueOnce(new Error('a fault'))
+    expect((await new Response(outcome.body).bytes()).length).toBe(10_000)
+    expect([keep.mock.calls.length, await money(), await slots()]).toEqual([1, [10_000, 0], 0])
+    keep.mockRestore()
   })
 
   test('a process that ends between the headers and the first byte of a stream aborts it without a charge', async () => {

@@ -266,7 +266,10 @@ class ResearchJob {
   private progressed(progress: ResearchProgress): void {
     if (!this.call.stream) return
     // The charge that the next start applies if this process dies now.
-    if (progress.step !== 'text') void this.open.persist(this.charge('gateway_restarted'))
+    if (progress.step !== 'text')
+      this.open
+        .persist(this.charge('gateway_restarted'))
+        .catch((error: unknown) => this.parts.onTrouble('research', reasonOf(error)))
     this.sendEvent({ kind: 'progress', progress })
   }
 
