@@ -42,6 +42,7 @@ import { LocalDecisions } from './pipeline/local-decisions'
 import { OpenCalls } from './pipeline/open-calls'
 import type { PipelineDeps } from './pipeline/paid-call'
 import { UpstreamStates } from './workers/upstream-states'
+import type { WorkerCallsParts } from './workers/worker-calls'
 
 const ROOT = join(import.meta.dir, '..')
 /** Where the build puts the dashboard. */
@@ -131,7 +132,7 @@ async function composeSelling(
   const providers = surroundings.providers ?? openWebsearch(config, { clock, telemetry, log })
   const billing = await composeBilling(config, { ...core, clock, log, telemetry })
   const { journal, charges, prices } = core
-  const pipeline: PipelineDeps = {
+  const pipeline: PipelineDeps & Pick<WorkerCallsParts, 'decisions'> = {
     ...billing.paying,
     decisions: new LocalDecisions({ ...core, ...callerLimits(config), ...billing.auth, clock, drains: new Drains() }),
     journal,

@@ -12,12 +12,12 @@ import type { Route } from '../pipeline/call'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import type { Tables } from '../workers/pushed'
 import type { UpstreamStates } from '../workers/upstream-states'
-import { WorkerCalls } from '../workers/worker-calls'
+import { WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
 import type { ComposedCore } from './core'
 
 interface Needs {
   readonly core: Pick<ComposedCore, 'journal' | 'catalog' | 'prices' | 'changes' | 'stores'>
-  readonly pipeline: PipelineDeps
+  readonly pipeline: PipelineDeps & Pick<WorkerCallsParts, 'decisions'>
   readonly telemetry: Telemetry
   readonly clock: Clock
   readonly log: Log

@@ -42,6 +42,8 @@ export type Route =
       readonly template?: string
       /** A caller without a key may pay for the one request (spec 5.3). Otherwise a key is required. */
       readonly payable?: true
+      /** Its calls take one of their caller's concurrency slots. Said where a worker must know it before the handler does. */
+      readonly takesSlot?: true
       /** The route's own window in addition to the key's (spec 8): its name and its requests per minute. */
       readonly window?: { readonly name: string; readonly rpm: number }
     }

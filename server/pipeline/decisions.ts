@@ -23,6 +23,8 @@ export interface Decisions {
     call: AuthenticatedCall,
     takesSlot: boolean,
   ): Result<Allowance, RefusedOutcome> | Promise<Result<Allowance, RefusedOutcome>>
+  /** A call has ended, and may never have begun: gives back what it took when it was authenticated. Null if there is nothing to wait for. */
+  leave(call: AuthenticatedCall): Promise<void> | null
   /** The caller's spendable money now, with signup credit only if `creditPays`; null without an account. */
   spendable(call: Pick<AuthenticatedCall, 'caller'>, creditPays: boolean): Promise<Money | null>
 }

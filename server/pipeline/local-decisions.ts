@@ -50,6 +50,10 @@ export class LocalDecisions implements Decisions {
     return err(refusedOutcome(limitFailure(entered.error, call.caller), entered.error.readings))
   }
 
+  leave(): null {
+    return null
+  }
+
   spendable(call: Pick<AuthenticatedCall, 'caller'>, creditPays: boolean): Promise<Money | null> {
     return spendable(this.parts.ledger, call, creditPays)
   }

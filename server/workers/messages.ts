@@ -11,6 +11,9 @@ import type { CreditUse } from '../pipeline/work'
  * believes none of a worker's members before it has checked them (`readX`); a worker believes its primary.
  */
 
+/** What an admitted call takes at once: a slot, or nothing yet; or the worker refuses it, and wants to know its windows only. */
+export type Wish = 'slot' | 'nothing' | 'windows'
+
 /** `admit`: may the holder of this credential call there? Carries the hash of what was presented, never an id. */
 export type Admit = readonly [
   kind: 'api_key' | 'oauth_token',
@@ -20,9 +23,13 @@ export type Admit = readonly [
   url: string,
   address: string,
   clientRequestId: string | null,
+  wish: Wish,
 ]
 
-/** `refusal`: null if the call may go on. `caller`: null for one who is not known. */
+/**
+ * `refusal`: null if the call may go on. `caller`: null for one who is not known. `full`: why there is no slot for it, with the windows; null if
+ * it has one or wants none.
+ */
 export type AdmitAnswer = readonly [
   id: RequestId,
   at: number,
@@ -30,6 +37,7 @@ export type AdmitAnswer = readonly [
   subjects: readonly WireSubject[],
   readings: Readings,
   refusal: Failure | null,
+  full: readonly [Failure, Readings | null] | null,
 ]
 
 export interface CallerFacts {
@@ -44,10 +52,6 @@ export interface CallerFacts {
 export interface WireSubject extends Pick<Subject, 'name' | 'owner' | 'cost'> {
   readonly limits: Readonly<Record<keyof Subject['limits'], number | null>>
 }
-
-/** `begin`: takes a slot. */
-export type Begin = readonly [id: RequestId]
-export type BeginAnswer = readonly [refusal: Failure | null, readings: Readings | null]
 
 /** `hold`: what the work needs of the limits and the money. */
 export type Hold = readonly [id: RequestId, needs: HoldNeeds]
@@ -139,11 +143,12 @@ function finite(limit: number): number | null {
 type Read<T> = T | null
 
 export function readAdmit(payload: readonly unknown[]): Read<Admit> {
-  const [kind, hash, audience, method, url, address, clientRequestId] = payload
+  const [kind, hash, audience, method, url, address, clientRequestId, wish] = payload
   const isKind = kind === 'api_key' || kind === 'oauth_token'
   if (!isKind || !isText(hash, 128) || !isText(audience, 16) || !isText(method, 16) || !isText(url, 8192)) return null
   if (!isText(address, 64) || (clientRequestId !== null && !isText(clientRequestId, 256))) return null
-  return [kind, hash, audience, method, url, address, clientRequestId]
+  if (wish !== 'slot' && wish !== 'nothing' && wish !== 'windows') return null
+  return [kind, hash, audience, method, url, address, clientRequestId, wish]
 }
 
 export function readId([id]: readonly unknown[]): RequestId | null {

@@ -6,7 +6,7 @@ import type { Readings } from '../core/limits/limiter'
 import { type Money, ZERO } from '../core/money'
 import { err, ok, type Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
-import type { AuthenticatedCall, Caller, IncomingCall, RefusedOutcome, Verdict } from '../pipeline/call'
+import type { AuthenticatedCall, Caller, IncomingCall, RefusedOutcome, Route, Verdict } from '../pipeline/call'
 import type { Allowance, Capture as Charge, Decisions, Wanted } from '../pipeline/decisions'
 import type { Drain } from '../pipeline/drains'
 import type { Captured } from '../pipeline/work'
@@ -14,8 +14,6 @@ import {
   type Admit,
   type AdmitAnswer,
   type Alone,
-  type Begin,
-  type BeginAnswer,
   type CallerFacts,
   type Capture,
   type CaptureAnswer,
@@ -29,13 +27,14 @@ import {
   type Release,
   type ReleaseAnswer,
   rowOf,
+  type Wish,
 } from './messages'
 
 /** The session with the primary, as far as calls use it. */
 export interface Primary {
   /** Null if the session ended without an answer. */
   ask(
-    kind: 'admit' | 'begin' | 'hold' | 'keep' | 'capture' | 'release',
+    kind: 'admit' | 'hold' | 'keep' | 'capture' | 'release',
     payload: readonly unknown[],
   ): Promise<readonly unknown[] | null>
   tell(kind: 'note' | 'alone' | 'counters', payload: readonly unknown[]): void
@@ -65,24 +64,37 @@ export class RemoteDecisions implements Decisions {
       url,
       formatAddress(address),
       clientRequestId,
+      wishOf(incoming.route),
     ]
     const answer = (await this.primary.ask('admit', admit)) as AdmitAnswer | null
     if (!answer?.length) return { incoming, caller: NOBODY, failure: NO_PRIMARY, readings: NO_READINGS }
-    const [id, at, facts, subjects, readings, refusal] = answer
+    const [id, at, facts, subjects, readings, refused, full] = answer
     const known = { ...incoming, id, at }
     const caller = facts ? callerOf(facts) : NOBODY
+    const { route } = incoming
+    const refusal = route.kind === 'unmatched' ? route.failure : refused
     if (refusal) return { incoming: known, caller, failure: refusal, readings }
-    return { incoming: known, caller, subjects: subjects.map(offWire), readings }
+    return new AdmittedCall({ incoming: known, caller, subjects: subjects.map(offWire), readings }, full)
   }
 
-  async begin(call: AuthenticatedCall, takesSlot: boolean): Promise<Result<Allowance, RefusedOutcome>> {
+  begin(call: AuthenticatedCall, takesSlot: boolean): Result<Allowance, RefusedOutcome> {
     if (takesSlot) {
-      const answer = (await this.primary.ask('begin', [call.incoming.id] satisfies Begin)) as BeginAnswer | null
-      if (!answer?.length) return err({ kind: 'refused', failure: NO_PRIMARY })
-      const [refusal, readings] = answer
-      if (refusal) return err({ kind: 'refused', failure: refusal, readings: readings ?? undefined })
+      if (!(call instanceof AdmittedCall) || call.slot === 'none') throw new Error('a call of this route takes no slot')
+      if (call.full) return err({ kind: 'refused', failure: call.full[0], readings: call.full[1] ?? undefined })
+      call.slot = 'used'
     }
     return ok(new RemoteAllowance(this.primary, call, takesSlot, this.available))
+  }
+
+  leave(call: AuthenticatedCall): Promise<void> | null {
+    if (!(call instanceof AdmittedCall) || call.slot !== 'unused') return null
+    call.slot = 'used'
+    return this.giveBack(call.incoming.id)
+  }
+
+  /** Waits, so that the caller's next call finds the slot free, whichever worker gets it. */
+  private async giveBack(id: RequestId): Promise<void> {
+    await this.primary.ask('release', [id, 0] satisfies Release)
   }
 
   async spendable({ caller }: Pick<AuthenticatedCall, 'caller'>, creditPays: boolean): Promise<Money | null> {
@@ -92,6 +104,27 @@ export class RemoteDecisions implements Decisions {
   /** The row of a call that was not charged. */
   note(record: CallRecord): void {
     this.primary.tell('note', [record.id, rowOf(record)] satisfies Note)
+  }
+}
+
+/** A call that the primary admitted. */
+class AdmittedCall implements AuthenticatedCall {
+  readonly incoming: IncomingCall
+  readonly caller: Caller
+  readonly subjects: AuthenticatedCall['subjects']
+  readonly readings: Readings
+  /** Why there is no slot for it. */
+  readonly full: AdmitAnswer[6]
+  /** Whether it has a slot at the primary, and has begun to use it. */
+  slot: 'none' | 'unused' | 'used'
+
+  constructor({ incoming, caller, subjects, readings }: AuthenticatedCall, full: AdmitAnswer[6]) {
+    this.incoming = incoming
+    this.caller = caller
+    this.subjects = subjects
+    this.readings = readings
+    this.full = full
+    this.slot = wishOf(incoming.route) !== 'slot' ? 'none' : full ? 'used' : 'unused'
   }
 }
 
@@ -217,6 +250,11 @@ class RemoteDrain implements EventListenerObject, Pick<Drain, 'begin' | 'at'> {
     this.isAlone = true
     this.hangUp.removeEventListener('abort', this)
   }
+}
+
+function wishOf(route: Route): Wish {
+  if (route.kind === 'unmatched') return 'windows'
+  return route.kind === 'priced' && route.takesSlot === true ? 'slot' : 'nothing'
 }
 
 function needsOf(work: Wanted, { incoming: { route } }: AuthenticatedCall): HoldNeeds {

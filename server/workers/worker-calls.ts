@@ -7,21 +7,30 @@ import { makeId, type RequestId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
 import type { Model } from '../core/models/model'
 import { type Money, micros } from '../core/money'
+import type { Result } from '../core/result'
 import type { UpstreamFault } from '../core/telemetry/failure-streak'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import type { CallRecord } from '../core/usage/call-record'
-import { type AuthenticatedCall, countedOn, type IncomingCall, type Route, type Verdict } from '../pipeline/call'
-import type { Allowance, Decisions } from '../pipeline/decisions'
+import {
+  type AuthenticatedCall,
+  countedOn,
+  type IncomingCall,
+  type RefusedOutcome,
+  type Route,
+  type Verdict,
+} from '../pipeline/call'
+import type { Allowance, Decisions, Wanted } from '../pipeline/decisions'
 import type { Funding } from '../pipeline/funding/payment'
 import type { UpstreamState } from '../pipeline/models/model-backend'
 import { modelLoad } from '../pipeline/models/validate-model-call'
 import { callRecord } from '../pipeline/record-call'
+import type { Load } from '../pipeline/work'
 import {
   type AdmitAnswer,
-  type BeginAnswer,
   type CallRow,
   type CaptureAnswer,
   type HoldAnswer,
+  type HoldNeeds,
   type KeepAnswer,
   onWire,
   type ReleaseAnswer,
@@ -38,7 +47,7 @@ const MAX_CALLS = 10_000
 const IDLE_MS = 10 * MINUTE_MS
 
 export interface WorkerCallsParts {
-  readonly decisions: Decisions
+  readonly decisions: Deciding
   readonly funding: Pick<Funding, 'offered'>
   readonly journal: Pick<Journal, 'note'>
   readonly telemetry: Pick<Telemetry, 'callEnded' | 'upstreamEnded'>
@@ -54,6 +63,11 @@ export interface WorkerCallsParts {
   readonly onLie: (what: string) => void
   /** An upstream cost more than was held. */
   readonly onOverrun: (request: string, what: string, amount: Money) => void
+}
+
+/** Decides in this process. */
+interface Deciding extends Decisions {
+  begin(...of: Parameters<Decisions['begin']>): Result<Allowance, RefusedOutcome>
 }
 
 /** A call that a worker serves, and what it took. */
@@ -73,6 +87,8 @@ interface ServedCall {
 /** A request of a worker, without what the session adds. */
 type Asked = readonly unknown[]
 type Answer = readonly unknown[]
+/** There in the same turn, unless something has to be waited for. */
+type Answering = Answer | Promise<Answer>
 
 /**
  * The calls of one worker, decided here (`Decisions`). The worker is told only of its own calls, by ids that are made here, and each of them ends
@@ -91,12 +107,10 @@ export class WorkerCalls {
   }
 
   /** The answer to a request. An empty one says that the request was refused as a lie. */
-  async answer(kind: string, asked: Asked): Promise<Answer> {
+  answer(kind: string, asked: Asked): Answering {
     switch (kind) {
       case 'admit':
         return this.admit(asked)
-      case 'begin':
-        return this.begin(asked)
       case 'hold':
         return this.hold(asked)
       case 'keep':
@@ -163,19 +177,25 @@ export class WorkerCalls {
     await allowance.release(0)
   }
 
-  private async admit(asked: Asked): Promise<Answer> {
+  private admit(asked: Asked): Answering {
     const admit = readAdmit(asked)
     const address = admit && (parseAddress(admit[5]) ?? (admit[5] === 'unknown' ? UNKNOWN_ADDRESS : null))
     if (!admit || !address) return this.lie('an admit that cannot be read')
     if (this.calls.size >= MAX_CALLS) return this.lie('too many open calls')
-    const incoming = this.incoming(admit, address)
-    const deciding = this.parts.decisions.authenticate(incoming)
-    const verdict = deciding instanceof Promise ? await deciding : deciding
-    const { caller, readings } = verdict
+    const takesSlot = admit[7] === 'slot'
+    const deciding = this.parts.decisions.authenticate(this.incoming(admit, address))
+    if (deciding instanceof Promise) return deciding.then((verdict) => this.admitted(verdict, takesSlot))
+    return this.admitted(deciding, takesSlot)
+  }
+
+  private admitted(verdict: Verdict, takesSlot: boolean): Answer {
+    const { caller, readings, incoming } = verdict
     const isKnown = caller.kind !== 'anonymous'
-    if (isKnown) this.calls.set(incoming.id, served(verdict))
+    const call = served(verdict)
+    if (isKnown) this.calls.set(incoming.id, call)
     const refusal = 'failure' in verdict ? verdict.failure : null
     const subjects = 'failure' in verdict ? [] : verdict.subjects.map(onWire)
+    const full = isKnown && takesSlot ? this.enter(call) : null
     const facts = isKnown
       ? {
           kind: caller.kind,
@@ -185,11 +205,20 @@ export class WorkerCalls {
           allowedModels: caller.kind === 'key' ? caller.key.allowedModels : [],
         }
       : null
-    return [incoming.id, incoming.at, facts, subjects, readings, refusal] satisfies AdmitAnswer
+    return [incoming.id, incoming.at, facts, subjects, readings, refusal, full] satisfies AdmitAnswer
+  }
+
+  /** Takes its slot. Returns why there is none. */
+  private enter(call: ServedCall): AdmitAnswer[6] {
+    if ('failure' in call.verdict) return null
+    const begun = this.parts.decisions.begin(call.verdict, true)
+    if (!begun.ok) return [begun.error.failure, begun.error.readings ?? null]
+    call.allowance = begun.value
+    return null
   }
 
   private incoming(
-    [kind, hash, audience, method, url, , clientRequestId]: NonNullable<ReturnType<typeof readAdmit>>,
+    [kind, hash, audience, method, url, , clientRequestId, wish]: NonNullable<ReturnType<typeof readAdmit>>,
     address: Address,
   ): IncomingCall {
     const at = this.parts.clock.now()
@@ -200,64 +229,50 @@ export class WorkerCalls {
       credential: kind === 'api_key' ? { kind, hash, problem: null } : { kind, hash, audience: audience as Audience },
       address,
       request: { method, url },
-      route: this.parts.routeOf(method, url),
+      route: wish === 'windows' ? REFUSED_THERE : this.parts.routeOf(method, url),
       trace: null,
     }
   }
 
-  private async begin(asked: Asked): Promise<Answer> {
-    const call = this.callOf(asked)
-    if (!call) return []
-    if (call.allowance !== null || 'failure' in call.verdict) return this.lie('a call that may not begin')
-    const begun = await this.parts.decisions.begin(call.verdict, true)
-    if (!begun.ok) return [begun.error.failure, begun.error.readings ?? null] satisfies BeginAnswer
-    call.allowance = begun.value
-    return [null, null] satisfies BeginAnswer
-  }
-
-  private async hold(asked: Asked): Promise<Answer> {
+  private hold(asked: Asked): Answering {
     const call = this.callOf(asked)
     const needs = readNeeds(asked[1])
     if (!call) return []
     if (!needs || call.holds !== null || call.isReleased || 'failure' in call.verdict)
       return this.lie('a hold that it may not have')
     const { verdict } = call
-    const allowance = call.allowance ?? (await this.free(verdict))
+    const allowance = call.allowance ?? this.free(verdict)
     call.allowance = allowance
     const model = needs.load && this.parts.modelOf(needs.load.model)
     if (needs.load && !model) return [UNKNOWN_MODEL, false, null, null] satisfies HoldAnswer
     const load = model && needs.load ? { ...modelLoad(verdict, model), tokens: needs.load.tokens } : undefined
-    const quote = {
-      maxCost: needs.maxCost,
-      version: needs.version,
-      fixed: needs.fixed,
-      ...(needs.minCost !== null && { minCost: needs.minCost }),
-    }
-    const { operation, credit, needsTopUp, timeoutMs, fingerprint } = needs
-    const work = {
-      operation: operation as SoldName,
-      quote,
-      credit,
-      timeoutMs,
-      fingerprint: () => fingerprint ?? '',
-      ...(load && { load }),
-      ...(needsTopUp !== null && { needsTopUp }),
-    }
-    const refused = await allowance.hold(work, NEVER)
+    const work = wantedOf(needs, load)
+    const holding = allowance.hold(work, NEVER)
+    if (holding !== null) return this.heldLater(call, { verdict, allowance, work }, holding)
+    call.holds = needs.maxCost
+    return heldBy(allowance)
+  }
+
+  private async heldLater(
+    call: ServedCall,
+    { verdict, allowance, work }: { verdict: AuthenticatedCall; allowance: Allowance; work: Wanted },
+    holding: NonNullable<ReturnType<Allowance['hold']>>,
+  ): Promise<Answer> {
+    const refused = holding instanceof Promise ? await holding : holding
     if (refused === null) {
-      call.holds = needs.maxCost
-      return [null, allowance.isCredit, allowance.readings() ?? null, null] satisfies HoldAnswer
+      call.holds = work.quote.maxCost
+      return heldBy(allowance)
     }
-    const offered =
-      fingerprint === null ? refused.failure : await this.parts.funding.offered(refused.failure, work, verdict)
-    const { decisions } = this.parts
+    const { decisions, funding } = this.parts
+    const isPayable = work.fingerprint() !== ''
+    const offered = isPayable ? await funding.offered(refused.failure, work, verdict) : refused.failure
     const available = [await decisions.spendable(verdict, true), await decisions.spendable(verdict, false)] as const
     return [offered, false, refused.readings ?? null, available] satisfies HoldAnswer
   }
 
   /** The allowance of a call that takes no slot. */
-  private async free(call: AuthenticatedCall): Promise<Allowance> {
-    const begun = await this.parts.decisions.begin(call, false)
+  private free(call: AuthenticatedCall): Allowance {
+    const begun = this.parts.decisions.begin(call, false)
     if (!begun.ok) throw new Error('a call without a slot was refused one')
     return begun.value
   }
@@ -303,16 +318,17 @@ export class WorkerCalls {
     return [null, call.allowance.readings() ?? null] satisfies CaptureAnswer
   }
 
-  private async release(asked: Asked): Promise<Answer> {
+  private release(asked: Asked): Answering {
     const call = this.callOf(asked)
     const tokens = isCount(asked[1]) ? asked[1] : 0
     if (!call) return []
+    const { allowance } = call
     call.isReleased = true
     call.holds = null
-    const released = call.allowance?.release(tokens) ?? null
+    const released = allowance?.release(tokens) ?? null
     if (call.isNoted) this.calls.delete(asked[0] as RequestId)
-    if (released !== null) await released
-    return [call.allowance?.readings() ?? null] satisfies ReleaseAnswer
+    const answer = (): ReleaseAnswer => [allowance?.readings() ?? null]
+    return released === null ? answer() : released.then(answer)
   }
 
   private note(call: ServedCall, said: Asked): void {
@@ -357,6 +373,26 @@ const NEVER = new AbortController().signal
 const UNKNOWN_MODEL = failure('service_unavailable', 'The models have just changed. Send the request again.', {
   retryAfterSeconds: 1,
 })
+
+/** Of a call that its worker refuses itself. */
+const REFUSED_THERE: Route = { kind: 'unmatched', failure: failure('invalid_request', 'The worker refuses it.') }
+
+function wantedOf(needs: HoldNeeds, load: Load | undefined): Wanted {
+  const { operation, maxCost, version, fixed, minCost, credit, needsTopUp, timeoutMs, fingerprint } = needs
+  return {
+    operation: operation as SoldName,
+    quote: { maxCost, version, fixed, ...(minCost !== null && { minCost }) },
+    credit,
+    timeoutMs,
+    fingerprint: () => fingerprint ?? '',
+    ...(load && { load }),
+    ...(needsTopUp !== null && { needsTopUp }),
+  }
+}
+
+function heldBy(allowance: Allowance): Answer {
+  return [null, allowance.isCredit, allowance.readings() ?? null, null] satisfies HoldAnswer
+}
 
 function served(verdict: Verdict): ServedCall {
   return {

@@ -3,6 +3,7 @@ import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
 import { parseAddress } from '../../server/core/credentials/address'
 import { hashSecret } from '../../server/core/credentials/secret'
+import { failure } from '../../server/core/failure'
 import { type KeyId, makeId } from '../../server/core/ids'
 import type { Limits } from '../../server/core/limits/tier'
 import { type Money, micros, ZERO } from '../../server/core/money'
@@ -19,7 +20,8 @@ import { endAndReconcile } from '../http/wire'
 import { CALLER_LIMITS, type Harness, type MadeKey, openHarness, WIDE } from '../support/harness'
 
 const NARROW: Limits = { rpm: 5, tpm: 100, concurrency: 2 }
-const ROUTE: Route = { kind: 'priced', operation: 'image-search', scope: 'data:read' }
+const FREE: Route = { kind: 'priced', operation: 'image-search', scope: 'data:read' }
+const ROUTE: Route = { ...FREE, takesSlot: true }
 const SIGNAL = new AbortController().signal
 const ADDRESS = parseAddress('192.0.2.1')
 const OPERATOR: Actor = { kind: 'operator', id: 'test', address: null }
@@ -31,12 +33,13 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
   let gateway: Harness
   let decisions: Decisions
   let calls: WorkerCalls
+  let here: LocalDecisions
   const lies: string[] = []
 
   beforeAll(async () => {
     gateway = await openHarness()
     const { core, clock } = gateway
-    const here = new LocalDecisions({ ...CALLER_LIMITS, ...core, clock, drains: new Drains() })
+    here = new LocalDecisions({ ...CALLER_LIMITS, ...core, clock, drains: new Drains() })
     const opened = overFrames(gateway, here, lies)
     calls = opened.calls
     decisions = where === 'here' ? here : opened.decisions
@@ -46,20 +49,21 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
     await endAndReconcile(gateway)
   })
 
-  const admitted = async (key: MadeKey | string): Promise<AuthenticatedCall> => {
-    const verdict = await admit(key)
+  const admitted = async (key: MadeKey | string, route: Route = FREE): Promise<AuthenticatedCall> => {
+    const verdict = await admit(key, route)
     if ('failure' in verdict) throw new Error(verdict.failure.code)
     return verdict
   }
-  const admit = (key: MadeKey | string): Promise<Verdict> => asked(decisions, gateway, key)
+  const admit = (key: MadeKey | string, route: Route = FREE): Promise<Verdict> => asked(decisions, gateway, key, route)
   const begun = async (call: AuthenticatedCall, takesSlot = true): Promise<Allowance> => {
     const result = await decisions.begin(call, takesSlot)
     if (!result.ok) throw new Error(result.error.failure.code)
     return result.value
   }
   const held = async (key: MadeKey, amount = micros(1000), more: Partial<Wanted> = {}) => {
-    const call = await admitted(key)
-    const allowance = await begun(call, more.load !== undefined)
+    const takesSlot = more.load !== undefined
+    const call = await admitted(key, takesSlot ? ROUTE : FREE)
+    const allowance = await begun(call, takesSlot)
     const refusal = await allowance.hold(wanted(amount, more), SIGNAL)
     return { call, allowance, refusal }
   }
@@ -91,11 +95,43 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
   test('grants as many slots as the limit has, and takes them back', async () => {
     const account = await gateway.account(0, { ...WIDE, concurrency: 2 })
     const key = await gateway.key(account)
-    const [one] = [await begun(await admitted(key)), await begun(await admitted(key))]
-    const third = await decisions.begin(await admitted(key), true)
+    const [one] = [await begun(await admitted(key, ROUTE)), await begun(await admitted(key, ROUTE))]
+    const third = await decisions.begin(await admitted(key, ROUTE), true)
     expect(third).toMatchObject({ ok: false, error: { failure: { code: 'rate_limit_exceeded' } } })
     await one.release(0)
-    expect((await decisions.begin(await admitted(key), true)).ok).toBe(true)
+    expect((await decisions.begin(await admitted(key, ROUTE), true)).ok).toBe(true)
+  })
+
+  test('gives back at once what a call took that ends without having begun, and nothing of one that began', async () => {
+    const account = await gateway.account(0, { ...WIDE, concurrency: 1 })
+    const key = await gateway.key(account)
+    for (let calls = 0; calls < 3; calls++) {
+      const call = await admitted(key, ROUTE)
+      await decisions.leave(call)
+      await decisions.leave(call)
+    }
+    const call = await admitted(key, ROUTE)
+    const allowance = await begun(call)
+    await decisions.leave(call)
+    const second = await admitted(key, ROUTE)
+    expect(await decisions.begin(second, true)).toMatchObject({
+      ok: false,
+      error: { failure: { code: 'rate_limit_exceeded' }, readings: { concurrency: { remaining: 0 } } },
+    })
+    await decisions.leave(second)
+    await allowance.release(0)
+    await begun(await admitted(key, ROUTE))
+  })
+
+  test('refuses a call of no endpoint with its own words, and takes nothing for it', async () => {
+    const account = await gateway.account(0, NARROW)
+    const key = await gateway.key(account)
+    const unmatched = { kind: 'unmatched', failure: failure('unknown_endpoint', 'Not here.') } as const
+    for (let calls = 0; calls < 3; calls++)
+      expect(await admit(key, unmatched)).toMatchObject({
+        failure: unmatched.failure,
+        readings: { requests: { remaining: 5 }, concurrency: { remaining: 2 } },
+      })
   })
 
   test('charges what was held, and not twice', async () => {
@@ -180,7 +216,7 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
     test('a worker gets nothing of calls that are not its own, above its holds, or twice', async () => {
       const account = await gateway.account(0)
       const key = await gateway.key(account)
-      const other = new WorkerCalls(partsOf(gateway, decisions, lies))
+      const other = new WorkerCalls(partsOf(gateway, here, lies))
       const { call } = await held(key)
       const { id } = call.incoming
       const said = { ...sent(row(call, micros(1000))) }
@@ -207,17 +243,17 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
     })
 
     test('a worker that dies leaves no hold and no slot, and its streams are charged as far as they were kept', async () => {
-      const account = await gateway.account(0, { ...WIDE, concurrency: 2 })
+      const account = await gateway.account(0, { ...WIDE, concurrency: 3 })
       const key = await gateway.key(account)
       const subjects = (await admitted(key)).subjects
       const load = { subjects, window: null, tokens: 5, upstreams: [] }
       const stream = await held(key, micros(1000), { model: MODEL, load })
       await stream.allowance.keep(row(stream.call, micros(400)))
       const plain = await held(key, micros(1000), { model: MODEL, load })
-      await admitted(key)
+      await admitted(key, ROUTE)
       await calls.end()
       expect(await spent(account)).toEqual([400, 0])
-      expect(gateway.core.limiter.read(subjects).concurrency.remaining).toBe(2)
+      expect(gateway.core.limiter.read(subjects).concurrency.remaining).toBe(3)
       // What it says when it wakes is not its own any more.
       expect((await plain.allowance.capture(charge(plain.call, micros(10)))).ok).toBe(false)
       expect([await spent(account), lies]).toEqual([[400, 0], ['a call that is not its own']])
@@ -227,7 +263,7 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
 })
 
 /** A worker's decisions and the primary's side of them, with JSON in between. */
-function overFrames(gateway: Harness, here: Decisions, lies: string[]) {
+function overFrames(gateway: Harness, here: LocalDecisions, lies: string[]) {
   const calls = new WorkerCalls(partsOf(gateway, here, lies))
   const decisions = new RemoteDecisions({
     ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
@@ -236,7 +272,7 @@ function overFrames(gateway: Harness, here: Decisions, lies: string[]) {
   return { calls, decisions }
 }
 
-function partsOf({ core, clock }: Harness, decisions: Decisions, lies: string[]) {
+function partsOf({ core, clock }: Harness, decisions: LocalDecisions, lies: string[]) {
   return {
     decisions,
     funding: { offered: async (problem: never) => problem },
@@ -256,7 +292,7 @@ function sent<T>(value: T): T {
   return JSON.parse(JSON.stringify(value))
 }
 
-async function asked(decisions: Decisions, { clock }: Harness, key: MadeKey | string): Promise<Verdict> {
+async function asked(decisions: Decisions, { clock }: Harness, key: MadeKey | string, route: Route): Promise<Verdict> {
   if (!ADDRESS) throw new Error('no address')
   const secret = typeof key === 'string' ? key : key.secret
   const incoming: IncomingCall = {
@@ -266,7 +302,7 @@ async function asked(decisions: Decisions, { clock }: Harness, key: MadeKey | st
     credential: { kind: 'api_key', hash: hashSecret(secret), problem: null },
     address: ADDRESS,
     request: { method: 'GET', url: 'http://localhost/x' },
-    route: ROUTE,
+    route,
     trace: null,
   }
   return decisions.authenticate(incoming)

@@ -169,6 +169,7 @@ describe('a paid call, whatever its work', () => {
         return begun.ok ? ok(Object.assign(begun.value, { keep: async () => false })) : begun
       },
       authenticate: (...of) => decisions.authenticate(...of),
+      leave: (...of) => decisions.leave(...of),
       spendable: (...of) => decisions.spendable(...of),
     }
     deps = { ...deps, decisions: frail }

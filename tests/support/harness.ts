@@ -97,6 +97,8 @@ interface HarnessOptions {
   /** A clock that runs with the true time. */
   readonly running?: boolean
   readonly clock?: FakeClock
+  /** Whether paid calls go to a worker. */
+  readonly byWorker?: boolean
   /** Where a clock that stands begins. */
   readonly now?: number
 }
@@ -250,9 +252,10 @@ export async function openHarness(options: HarnessOptions = {}) {
     ...(options.outbound && { outbound: options.outbound }),
   })
   const { core } = gateway
-  const worker = BY_WORKER
-    ? workerOf(gateway, config, { clock, ...fixtures, log: openLog('debug', (line) => logged.push(line)) })
-    : null
+  const worker =
+    (options.byWorker ?? BY_WORKER)
+      ? workerOf(gateway, config, { clock, ...fixtures, log: openLog('debug', (line) => logged.push(line)) })
+      : null
   const socket = OVER_SOCKET ? socketOf(gateway) : null
   const call = (path: string, init: RequestInit = {}) => {
     const request = new Request(`http://localhost:${config.port}${path}`, init)

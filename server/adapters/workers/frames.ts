@@ -55,8 +55,6 @@ const WORKER_KINDS = {
   alone: { code: 23, maxBytes: KB, order: 1 },
   admit: { code: 24, maxBytes: 8 * KB, order: 2 },
   counters: { code: 25, maxBytes: 256 * KB, order: 2 },
-  /** Takes a slot. */
-  begin: { code: 26, maxBytes: KB, order: 1 },
 } as const satisfies Record<string, KindTraits>
 
 const PRIMARY_KINDS = {

@@ -9,8 +9,8 @@ import { type BreakReason, type CutOffReason, SETTLE_AFTER_MS, Session, type Wir
 export interface WorkerService {
   /** Calls that are open. */
   readonly count: number
-  /** Answers a request. A rejection is sent as an empty answer. */
-  answer(kind: string, payload: Payload): Promise<Payload>
+  /** Answers a request. An error is sent as an empty answer. */
+  answer(kind: string, payload: Payload): Payload | Promise<Payload>
   /** Takes what needs no answer. */
   take(kind: string, payload: Payload): void
   /** Forgets what the worker forgot. Called each minute. */
@@ -151,7 +151,7 @@ export class ServedWorker {
 
   private take({ kind, request, payload }: Frame): void {
     if (request > 0) {
-      void this.answer(kind, request, payload)
+      this.answer(kind, request, payload)
       return
     }
     try {
@@ -161,14 +161,27 @@ export class ServedWorker {
     }
   }
 
-  private async answer(kind: string, request: number, payload: Payload): Promise<void> {
-    let answer: Payload = []
+  private answer(kind: string, request: number, payload: Payload): void {
     try {
-      answer = await this.service.answer(kind, payload)
+      const answer = this.service.answer(kind, payload)
+      if (answer instanceof Promise) void this.answerLater(kind, request, answer)
+      else this.session.answer(request, answer)
     } catch (error) {
-      this.warn('asked for something that failed', { kind, reason: reasonOf(error) })
+      this.failed(kind, request, error)
     }
-    this.session.answer(request, answer)
+  }
+
+  private async answerLater(kind: string, request: number, answer: Promise<Payload>): Promise<void> {
+    try {
+      this.session.answer(request, await answer)
+    } catch (error) {
+      this.failed(kind, request, error)
+    }
+  }
+
+  private failed(kind: string, request: number, error: unknown): void {
+    this.warn('asked for something that failed', { kind, reason: reasonOf(error) })
+    this.session.answer(request, [])
   }
 
   private broke(reason: BreakReason): void {

@@ -9,7 +9,7 @@ import { idsOf, requestIds } from './request-ids'
 import { Reply, type ReplyDeps } from './response/reply'
 
 export interface GateOptions extends ReplyDeps {
-  readonly decisions: Pick<Decisions, 'authenticate'>
+  readonly decisions: Pick<Decisions, 'authenticate' | 'leave'>
   readonly limits: Parameters<typeof reauthorize>[0]
 }
 
@@ -63,6 +63,11 @@ export class Gate {
       context.authenticated = verdict
     }
     return reply
+  }
+
+  /** The request is answered: gives back what its call never used. Null if there is nothing to wait for. */
+  leave({ authenticated }: RequestContext): Promise<void> | null {
+    return authenticated && this.options.decisions.leave(authenticated)
   }
 
   /** Counts a request against its address that was not counted before, because its payment might be in the body (`paymentInBody`). */

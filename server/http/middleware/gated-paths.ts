@@ -52,6 +52,8 @@ export class GatedPaths {
     } catch (error) {
       response = refused(context, error, onFault)
     }
+    const leaving = gate.leave(context)
+    if (leaving !== null) await leaving
     return securedResponse(response, url, baseUrl)
   }
 }

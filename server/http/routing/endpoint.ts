@@ -54,8 +54,9 @@ export interface FreeEndpoint<C extends Caller = Caller> extends Endpoint<C> {
 }
 
 /** A catalog operation, which determines the scope, the price and whether anonymous callers may pay. */
-export function operationEndpoint({ name, scope, payable }: Operation): PricedEndpoint {
-  const route = { kind: 'priced', operation: name, scope, ...(payable && { payable }) } as const
+export function operationEndpoint({ name, scope, payable, takesConcurrency }: Operation): PricedEndpoint {
+  const slot = takesConcurrency && ({ takesSlot: true } as const)
+  const route = { kind: 'priced', operation: name, scope, ...(payable && { payable }), ...slot } as const
   return { route, access: payable ? 'key or payment' : 'key' }
 }
 
@@ -73,7 +74,8 @@ export function modelEndpoint(
   } = {},
 ): PricedEndpoint<KnownCaller> {
   const window = rpm !== undefined && { window: { name: operation, rpm } }
-  const route = { kind: 'priced', operation, scope: 'models:use', ...(alsoScope && { alsoScope }), ...window } as const
+  const more = { ...(alsoScope && { alsoScope }), ...window }
+  const route = { kind: 'priced', operation, scope: 'models:use', takesSlot: true, ...more } as const
   return { route, access: 'key', ...(pattern && { pattern }), ...(beside && { beside }) }
 }
 

@@ -141,7 +141,7 @@ describe('a worker and its primary', () => {
     const { connection } = worker(address)
     await until(() => connection.isReady)
     expect(await connection.ask('admit', ['x'])).toEqual(['admit', 'x'])
-    expect(await connection.ask('begin', ['y'])).toEqual(['begin', 'y'])
+    expect(await connection.ask('hold', ['y'])).toEqual(['hold', 'y'])
     connection.tell('note', ['z'])
     await connection.flush(5000)
     expect(services[0]?.took).toEqual([['note', 'z']])
