@@ -59,7 +59,6 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const { providers, billing, pipeline, models, imported } = selling
   const { rail } = billing.moneyIn
   const { backups } = upkeep.backups.commands
-  const metrics = openMetricsEndpoint(config, observed, { core, pipeline, models, rail, readiness, backups })
   const workers = composeWorkers(config, {
     core,
     pipeline,
@@ -69,6 +68,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     routeOf: (...of) => web.routeOf(...of),
     upstreams: selling.ofWorkers,
   })
+  const metrics = openMetricsEndpoint(config, observed, { core, pipeline, models, rail, readiness, backups, workers })
   const web = await composeWeb(config, surroundings, { ...parts, workers: workers.states })
   return {
     app: web,

@@ -3,6 +3,7 @@ import { chargedIds } from '../support/databases/database-file'
 import { databaseOf } from '../support/databases/test-database'
 import { reconcile } from '../support/reconcile'
 import { crashRun } from '../support/servers/crash-run'
+import { freePort } from '../support/servers/free-port'
 import {
   control,
   dataFolder,
@@ -22,12 +23,18 @@ const CHAT = { model: 'sandbox/echo', max_tokens: 5, messages: [{ role: 'user', 
 /** A real gateway whose paid calls three processes serve. */
 describe('three workers on one machine', () => {
   let folder = ''
+  let metricsPort = 0
   let server: ServerProcess
   let owner: Awaited<ReturnType<typeof signUp>>
 
   beforeAll(async () => {
     folder = await dataFolder()
-    server = await startServer(folder, { WORKERS: '3', CREDIT_BUYS_PAID_PROVIDERS: 'true' }, SOURCE)
+    metricsPort = await freePort()
+    server = await startServer(
+      folder,
+      { WORKERS: '3', CREDIT_BUYS_PAID_PROVIDERS: 'true', METRICS_PORT: `${metricsPort}` },
+      SOURCE,
+    )
     owner = await signUp(server.url, 'ada@example.com')
     await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
     await control(folder, `/accounts/${owner.id}/grants`, { usd: '1000' })
@@ -101,6 +108,8 @@ describe('three workers on one machine', () => {
     const stranger = await fetch(server.url + SEARCH)
     expect([stranger.status, Object(await stranger.json()).error.code]).toEqual([402, 'payment_required'])
     expect((await fetch(`${server.url}/ready`)).status).toBe(200)
+    const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+    for (const worker of [1, 2, 3]) expect(metrics).toContain(`gateway_worker_connected{worker="local-${worker}"} 1`)
     const wrong = await fetch(server.url + SEARCH, { headers: { authorization: 'Bearer gwk_nonsense' } })
     expect([wrong.status, Object(await wrong.json()).error.code]).toEqual([401, 'invalid_api_key'])
   })

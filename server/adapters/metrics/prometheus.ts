@@ -27,6 +27,8 @@ export interface MetricReadings {
   readonly journal: () => JournalState
   readonly holds: () => { readonly count: number; readonly amount: number }
   readonly openCalls: () => number
+  /** The processes that serve calls, and the open calls of each; null without a connection. */
+  readonly workers: () => readonly { readonly name: string; readonly openCalls: number | null }[]
   /** Events that could not be written. */
   readonly lostEvents: () => number
   readonly latencies: () => readonly LatencyReading[]
@@ -71,6 +73,7 @@ export class PrometheusMetrics implements Telemetry {
     registerLatencies(this.registry, readings.latencies)
     registerMoney(this.registry, readings, this.payments)
     registerQueues(this.registry, readings)
+    registerWorkers(this.registry, readings)
     registerProcess(this.registry, readings, this.loop)
     registerBackups(this.registry, readings)
   }
@@ -230,6 +233,28 @@ function registerMoney(
   })
   const fuelHelp = "What the relayer's account has left for gas, in whole coins of its chain, when it was last read"
   rare(registry, 'gateway_relayer_fuel_coins', fuelHelp, fuel)
+}
+
+function registerWorkers(registry: Registry, { workers }: Pick<MetricReadings, 'workers'>): void {
+  const gauges = { registers: [registry], labelNames: ['worker'] }
+  new Gauge({
+    ...gauges,
+    name: 'gateway_worker_connected',
+    help: '1 while a worker has its connection; 0: it serves nothing new',
+    collect() {
+      this.reset()
+      for (const { name, openCalls } of workers()) this.set({ worker: name }, openCalls === null ? 0 : 1)
+    },
+  })
+  new Gauge({
+    ...gauges,
+    name: 'gateway_worker_open_calls',
+    help: 'Calls that a worker serves now',
+    collect() {
+      this.reset()
+      for (const { name, openCalls } of workers()) this.set({ worker: name }, openCalls ?? 0)
+    },
+  })
 }
 
 function registerQueues(registry: Registry, { journal, openCalls, upstreams, lostEvents }: MetricReadings): void {

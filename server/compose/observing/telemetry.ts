@@ -7,6 +7,7 @@ import { isLoopbackHost } from '../../core/credentials/address'
 import { RecentCalls } from '../../core/telemetry/recent-calls'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import { outageId, UpstreamHealth } from '../../core/telemetry/upstream-health'
+import type { WorkerRecord } from '../../http/operator/record'
 import { MetricsEndpoint } from '../../http/system/metrics-endpoint'
 import type { Readiness } from '../../http/system/readiness'
 import type { Log } from '../../log'
@@ -68,6 +69,7 @@ interface Read {
   readonly pipeline: { readonly openCalls: { readonly count: number } }
   readonly models: { readonly upstreams: ModelBackend['states'] }
   readonly rail: Pick<MetricReadings, 'fuel'>
+  readonly workers: { states(): readonly WorkerRecord[] }
   readonly readiness: Pick<Readiness, 'status'>
   readonly backups: { reading(): BackupReading }
 }
@@ -75,12 +77,14 @@ interface Read {
 /** Serves the metrics, with what they read of the gateway. Null without metrics. */
 export function openMetricsEndpoint({ metrics: settings, backup }: Config, { metrics }: Observing, read: Read) {
   if (!settings || !metrics) return null
-  const { core, pipeline, models, rail, readiness, backups } = read
+  const { core, pipeline, models, rail, readiness, backups, workers } = read
   metrics.readFrom({
     books: () => core.stores.books.sums(),
     journal: () => core.stores.journalState(),
     holds: () => core.holds.openHolds(),
     openCalls: () => pipeline.openCalls.count,
+    workers: () =>
+      workers.states().map((one) => ({ name: one.name, openCalls: one.connected ? one.open_calls : null })),
     lostEvents: () => core.stores.webhooks.lostEvents,
     latencies: () => core.latencies?.read() ?? [],
     upstreams: () => models.upstreams([]),
