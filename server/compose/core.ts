@@ -39,15 +39,18 @@ const MIB = 1024 * 1024
 
 /**
  * The memory of this process for request bodies: 64 MiB per account or address, and in total 512 MiB or a quarter of
- * the memory (spec D9).
+ * the memory, which it shares with its workers (spec D9).
  */
-export function roomForBodies(): BytesInProgress {
-  return new BytesInProgress({ subject: 64 * MIB, all: Math.min(512 * MIB, process.constrainedMemory() / 4) })
+export function roomForBodies({ workers }: Pick<Config, 'workers'>): BytesInProgress {
+  return new BytesInProgress({
+    subject: 64 * MIB,
+    all: Math.min(512 * MIB, process.constrainedMemory() / 4 / (workers + 1)),
+  })
 }
 
 /** The same for answers that their readers have not taken: 32 MiB per account or address, and in total 256 MiB or an eighth of the memory. */
-export function roomForAnswers(): UnreadCaps {
-  return { owner: 32 * MIB, all: Math.min(256 * MIB, process.constrainedMemory() / 8) }
+export function roomForAnswers({ workers }: Pick<Config, 'workers'>): UnreadCaps {
+  return { owner: 32 * MIB, all: Math.min(256 * MIB, process.constrainedMemory() / 8 / (workers + 1)) }
 }
 
 export const STOPWATCH: Clock = { now: () => performance.now() }
@@ -117,8 +120,8 @@ async function coreOf(
     reports: stores.reports,
     operationUsage: stores.operationUsage,
     statements: stores.statements,
-    intake: new Intake(roomForBodies(), stopwatch),
-    unread: new UnreadAnswers(roomForAnswers(), stopwatch),
+    intake: new Intake(roomForBodies(config), stopwatch),
+    unread: new UnreadAnswers(roomForAnswers(config), stopwatch),
     operator: new Operator({
       accounts,
       prices,

@@ -54,8 +54,8 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
   }
   const { catalog } = tables
   const models = composeModels(config, { models: NO_STORE }, pipeline, { catalog, search: providers.context, log })
-  const intake = new Intake(roomForBodies(), stopwatch)
-  const unread = new UnreadAnswers(roomForAnswers(), stopwatch)
+  const intake = new Intake(roomForBodies(config), stopwatch)
+  const unread = new UnreadAnswers(roomForAnswers(config), stopwatch)
   const { baseUrl } = config
   const gate = new Gate({ decisions, limits: NO_LIMITS, clock, journal: decisions, telemetry, baseUrl, unread })
   const routes = routeGroup({ name: 'worker' })
