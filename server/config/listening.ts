@@ -62,7 +62,7 @@ export const LISTENING = group('Address and proxies', '', {
     {
       default: '0',
       example: 'auto',
-      doc: 'How many processes serve calls besides the one that decides and owns the data: `0` for none, a number up to 64, or `auto` for one fewer than the machine has cores. They share the port. Linux',
+      doc: 'How many [workers](workers.md) serve calls, at most 64; `auto`: one fewer than cores. Linux',
     },
     { anyOf: [{ type: 'integer', minimum: 0, maximum: MAX_WORKERS }, { const: 'auto' }] },
     (text, name) => workers(text, name),
