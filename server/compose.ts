@@ -131,12 +131,11 @@ async function composeSelling(
   const { clock, log } = surroundings
   const providers = surroundings.providers ?? openWebsearch(config, { clock, telemetry, log })
   const billing = await composeBilling(config, { ...core, clock, log, telemetry })
-  const { journal, charges, prices } = core
+  const { journal, prices } = core
   const pipeline: PipelineDeps & Pick<WorkerCallsParts, 'decisions'> = {
     ...billing.paying,
     decisions: new LocalDecisions({ ...core, ...callerLimits(config), ...billing.auth, clock, drains: new Drains() }),
     journal,
-    charges,
     prices,
     clock,
     telemetry,

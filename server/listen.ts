@@ -4,6 +4,9 @@ import { isIP } from 'node:net'
 /** How long an idle connection stays open, in seconds. Longer than every upstream deadline. */
 const IDLE_SECONDS = 60
 
+/** Time for the last responses after streams were aborted, in milliseconds. */
+export const LAST_RESPONSES_MS = 2_000
+
 export interface Listening {
   readonly port: number
   /** From here on each response closes its connection. */
@@ -93,6 +96,19 @@ export function listen(
       await server.stop(true)
     },
   }
+}
+
+/** Closes the port and ends the calls that it took: they and their streams have `drainMs`, then streams are aborted and answered. */
+export async function finishCalls(
+  web: Listening,
+  calls: { drain(): void; streamsEnded(maxMs: number): Promise<void> },
+  drainMs: number,
+): Promise<void> {
+  web.closePort()
+  calls.drain()
+  const until = performance.now() + drainMs
+  await calls.streamsEnded(drainMs)
+  await web.stop(Math.max(LAST_RESPONSES_MS, until - performance.now()))
 }
 
 /** Serves the metrics on a listener of their own. */

@@ -9,6 +9,7 @@ import { reasonOf } from './core/result'
 import { HandOver, takeOver, WaitingRoom } from './hand-over'
 import {
   CONTROL_SOCKET,
+  finishCalls,
   freePort,
   type Listening,
   listen,
@@ -247,9 +248,6 @@ function claimNotice(url: string, token: string, mayBeFirst: boolean): string {
   return `${who}\n  sign up, open ${url}/operator and enter this one-time token: ${token}\n`
 }
 
-/** Time for the last responses after streams were aborted. */
-const LAST_RESPONSES_MS = 2_000
-
 interface Running {
   readonly config: Pick<Config, 'drainNoticeSeconds' | 'drainSeconds'>
   readonly log: ProcessLog
@@ -283,12 +281,9 @@ async function stopInOrder(running: Running, signal: string, hurry: Promise<unkn
   const drainMs = drainMsOf(config, gateway)
   // What they serve is decided here, and what they pass on is served here.
   await workers?.stop(drainMs)
-  web.closePort()
-  gateway.stopping.drain()
   log.info(`${signal}: finishing requests in progress`)
-  const until = performance.now() + drainMs
-  await gateway.streamsEnded(drainMs)
-  await web.stop(Math.max(LAST_RESPONSES_MS, until - performance.now()))
+  const { stopping, streamsEnded } = gateway
+  await finishCalls(web, { drain: () => stopping.drain(), streamsEnded }, drainMs)
   for (const close of closers) await close()
   log.flush()
   log.info('stopped')

@@ -6,12 +6,10 @@ import { drainMsOf } from './config/listening'
 import { reasonOf } from './core/result'
 import { VERSION } from './core/version'
 import { PassOn } from './http/pass-on'
-import { type Listening, listen } from './listen'
+import { finishCalls, LAST_RESPONSES_MS, type Listening, listen } from './listen'
 import { LogOutput, openLog, type ProcessLog } from './log'
 import type { Tables } from './workers/pushed'
 
-/** Time for the last responses after streams were aborted. */
-const LAST_RESPONSES_MS = 2_000
 const FLUSH_MS = 2_000
 const REPORT_MS = 1_000
 
@@ -61,11 +59,7 @@ async function serve(config: Config, log: ProcessLog): Promise<never> {
   const finishMs = drainMsOf(config, worker)
   const finish = async () => {
     listening.retireConnections()
-    listening.closePort()
-    worker.drain()
-    const until = performance.now() + finishMs
-    await worker.streamsEnded(finishMs)
-    await listening.stop(Math.max(LAST_RESPONSES_MS, until - performance.now()))
+    await finishCalls(listening, worker, finishMs)
     await worker.close()
     await connection.flush(FLUSH_MS)
     log.flush()

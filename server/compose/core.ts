@@ -17,7 +17,6 @@ import { SetupToken } from '../core/accounts/staff/setup-token'
 import { ApiRegistry } from '../core/apis/api-store'
 import { Closings } from '../core/apis/closings'
 import type { PriceStore } from '../core/catalog/prices'
-import { Changes } from '../core/changes'
 import { type Clock, isoTime } from '../core/clock'
 import { BytesInProgress } from '../core/limits/bytes-in-progress'
 import { Limiter } from '../core/limits/limiter'
@@ -178,10 +177,11 @@ async function openOnSale(config: Config, stores: Stores, clock: Clock) {
   }
   await stores.copies.add(onSale, apiClosings)
   const { catalog, reloadModels } = await openModelCatalog(config, stores.models, clock)
-  const changes = new Changes()
+  /** Those that must know of a change of prices or models before it counts as done. */
+  const listeners: (() => Promise<unknown>)[] = []
   const told = async <T>(changed: Promise<T>): Promise<T> => {
     const result = await changed
-    await changes.happened()
+    await Promise.all(listeners.map((listener) => listener()))
     return result
   }
   const prices: PriceStore = {
@@ -195,7 +195,7 @@ async function openOnSale(config: Config, stores: Stores, clock: Clock) {
     put: (...what) => told(stores.models.put(...what)),
     remove: (...what) => told(stores.models.remove(...what)),
   }
-  return { apis, apiClosings, catalog, reloadModels: () => told(reloadModels()), prices, models, changes }
+  return { apis, apiClosings, catalog, reloadModels: () => told(reloadModels()), prices, models, listeners }
 }
 
 /**

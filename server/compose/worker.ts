@@ -41,6 +41,8 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
   const providers = surroundings.providers ?? openWebsearch(config, { clock, log, telemetry })
   const pipeline: PipelineDeps = {
     ...troubleLog(log),
+    // The primary books and reports it.
+    onOverrun: () => undefined,
     decisions,
     journal: decisions,
     clock,
@@ -48,7 +50,6 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
     prices: tables.prices,
     openCalls: new OpenCalls(),
     // Calls with payments and with an Idempotency-Key are passed on.
-    charges: { isFailing: false, recovers: async () => true },
     funding: { reserve: notHere, offered: async (problem) => problem },
     idempotency: { use: notHere },
   }

@@ -16,7 +16,7 @@ import { WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
 import type { ComposedCore } from './core'
 
 interface Needs {
-  readonly core: Pick<ComposedCore, 'journal' | 'catalog' | 'prices' | 'changes' | 'stores'>
+  readonly core: Pick<ComposedCore, 'journal' | 'catalog' | 'prices' | 'listeners' | 'stores'>
   readonly pipeline: PipelineDeps & Pick<WorkerCallsParts, 'decisions'>
   readonly telemetry: Telemetry
   readonly clock: Clock
@@ -82,7 +82,7 @@ export function composeWorkers(config: Pick<Config, 'port' | 'workers'>, needs: 
         },
       })
       server.listen()
-      core.changes.listen(() => server.push([tables()]))
+      core.listeners.push(() => server.push([tables()]))
       children.start()
       states = () =>
         server.workers().map(({ name, isConnected, sessionMs, openCalls, lagMs }) => ({

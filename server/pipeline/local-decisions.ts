@@ -3,7 +3,6 @@ import { type Failure, type FailureCode, failure, uncharged } from '../core/fail
 import type { AccountId, PoolId } from '../core/ids'
 import type { BudgetWindow, Hold, HoldRefusal, HoldRequest } from '../core/ledger/hold'
 import type { Ledger } from '../core/ledger/ledger'
-import type { WatchedJournal } from '../core/ledger/watched-journal'
 import type { Readings, Ticket } from '../core/limits/limiter'
 import { formatUsd, type Money, ZERO } from '../core/money'
 import { err, ok, type Result } from '../core/result'
@@ -19,6 +18,7 @@ import {
   refusedOutcome,
   type Verdict,
 } from './call'
+import { type ChargeState, chargeProblem } from './chargeable'
 import type { Allowance, Capture, Decisions, Wanted } from './decisions'
 import type { Drain, Drains } from './drains'
 import { accountOf } from './record-call'
@@ -27,8 +27,7 @@ import type { Captured, Load } from './work'
 
 interface Deciding extends AuthDeps {
   readonly drains: Drains
-  /** Whether charges can be written. */
-  readonly charges: Pick<WatchedJournal, 'isFailing' | 'recovers'>
+  readonly charges: ChargeState
 }
 
 /** Decides in this process, which owns the data. */
@@ -176,7 +175,8 @@ class LocalAllowance implements Allowance {
   /** Why nothing may be held, if charges failed before or the account must have topped up. */
   private async doubtful(account: AccountId, { needsTopUp }: Wanted): Promise<Failure | null> {
     const { charges, ledger } = this.parts
-    if (charges.isFailing && !(await charges.recovers())) return NOT_CHARGEABLE
+    const unable = await chargeProblem(charges)
+    if (unable) return unable
     if (needsTopUp === undefined || ((await ledger.balance(account))?.toppedUp ?? ZERO) > 0) return null
     return failure(
       'recharge_required',
@@ -194,13 +194,6 @@ class LocalAllowance implements Allowance {
     return refusedOutcome(problem, this.readings())
   }
 }
-
-/** While the disk is full: what cannot be charged costs the vendor nothing. */
-export const NOT_CHARGEABLE = failure(
-  'service_unavailable',
-  'Charges cannot be recorded at the moment, so this request was not started. Try again.',
-  { retryAfterSeconds: 1 },
-)
 
 const NOT_RECORDED = uncharged('service_unavailable', 'The charge could not be recorded. Try again.', {
   retryAfterSeconds: 1,

@@ -1,4 +1,4 @@
-import type { PriceStore } from '../core/catalog/prices'
+import type { Prices } from '../core/catalog/prices'
 import type { Failure } from '../core/failure'
 import type { Result } from '../core/result'
 import { type Outcome, type PaidCall, refusedOutcome } from './call'
@@ -8,7 +8,7 @@ import { Sale, type SaleDeps } from './sale'
 import type { Work } from './work'
 
 export interface PipelineDeps extends SaleDeps {
-  readonly prices: PriceStore
+  readonly prices: Prices
   readonly onTrouble: (provider: string, reason: string) => void
 }
 

@@ -1,6 +1,6 @@
 import type { Operation, Price } from '../core/catalog/operation'
 import type { Parameters, ParameterTable } from '../core/catalog/parameters'
-import { currentPrice, type PriceStore } from '../core/catalog/prices'
+import { currentPrice, type Prices } from '../core/catalog/prices'
 import type { AccountId } from '../core/ids'
 import { type Money, times } from '../core/money'
 import { fingerprintOf } from '../core/payments/binding'
@@ -14,7 +14,7 @@ import type { CreditUse, OpenCall, Work, WorkResult } from './work'
 
 /** Quotes units at the operation's price. A fixed price is one unit. */
 export function quoteOf<T extends ParameterTable>(
-  prices: PriceStore,
+  prices: Prices,
   operation: Operation<T>,
   input: Parameters<T>,
   account: AccountId | null,

@@ -1,6 +1,5 @@
 import { type Failure, failure, uncharged } from '../core/failure'
 import type { IdempotencyRecord } from '../core/idempotency/idempotency-record'
-import type { WatchedJournal } from '../core/ledger/watched-journal'
 import type { Readings } from '../core/limits/limiter'
 import { formatUsd, type Money, ZERO } from '../core/money'
 import type { Result } from '../core/result'
@@ -10,15 +9,12 @@ import { HUNG_UP } from './call-upstream'
 import type { Allowance, Decisions } from './decisions'
 import type { Funding, Reservation } from './funding/payment'
 import type { Ending, FirstCaller, Idempotency } from './idempotency/idempotency'
-import { NOT_CHARGEABLE } from './local-decisions'
 import type { OpenCalls } from './open-calls'
 import { type CallEnding, callRecord, type EndDeps, ended, templateOf } from './record-call'
 import type { Captured, Charge, OpenCall, StoredAnswer, Work, WorkResult } from './work'
 
 export interface SaleDeps extends EndDeps {
   readonly decisions: Decisions
-  /** Whether charges can be written. */
-  readonly charges: Pick<WatchedJournal, 'isFailing' | 'recovers'>
   /** Payments of their own. */
   readonly funding: Funding
   readonly idempotency: Pick<Idempotency, 'use'>
@@ -264,9 +260,7 @@ export class Sale implements OpenCall {
   }
 
   private async reserve(): Promise<RefusedOutcome | null> {
-    const { charges, funding } = this.deps
-    if (charges.isFailing && !(await charges.recovers())) return refusedOutcome(NOT_CHARGEABLE, this.readings())
-    const reserved = await funding.reserve(this.work, this.authenticated)
+    const reserved = await this.deps.funding.reserve(this.work, this.authenticated)
     if (!reserved.ok) return refusedOutcome(reserved.error, this.readings())
     this.payment = reserved.value
     return null

@@ -1,5 +1,6 @@
 import type { Failure } from '../core/failure'
 import type { AccountId, CredentialId, PoolId, RequestId } from '../core/ids'
+import { isJson } from '../core/json'
 import type { Readings, Subject } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import type { CallRecord, Charged } from '../core/usage/call-record'
@@ -156,19 +157,19 @@ export function readId([id]: readonly unknown[]): RequestId | null {
 }
 
 export function readNeeds(value: unknown): Read<HoldNeeds> {
-  if (!isObject(value)) return null
+  if (!isJson(value)) return null
   const { operation, maxCost, version, fixed, minCost, credit, needsTopUp, load, timeoutMs, fingerprint } = value
   if (!isText(operation, 200) || !isCount(maxCost) || !isText(version, 200) || typeof fixed !== 'boolean') return null
   if ((minCost !== null && !isCount(minCost)) || (credit !== 'all' && credit !== 'part' && credit !== 'nothing'))
     return null
   if ((needsTopUp !== null && !isText(needsTopUp, 200)) || (fingerprint !== null && !isText(fingerprint, 200)))
     return null
-  if (load !== null && (!isObject(load) || !isText(load['model'], 200) || !isCount(load['tokens']))) return null
+  if (load !== null && (!isJson(load) || !isText(load['model'], 200) || !isCount(load['tokens']))) return null
   return { ...value, timeoutMs: typeof timeoutMs === 'number' ? timeoutMs : Number.POSITIVE_INFINITY } as HoldNeeds
 }
 
 export function readRow(value: unknown): Read<CallRow> {
-  if (!isObject(value)) return null
+  if (!isJson(value)) return null
   const {
     status,
     code = null,
@@ -190,13 +191,13 @@ export function readRow(value: unknown): Read<CallRow> {
   )
     return null
   if (usageSource !== undefined && usageSource !== 'exact' && usageSource !== 'estimated') return null
-  if (!isObject(tokens) || !['input', 'output', 'cacheRead', 'cacheWrite'].every((name) => isCount(tokens[name])))
+  if (!isJson(tokens) || !['input', 'output', 'cacheRead', 'cacheWrite'].every((name) => isCount(tokens[name])))
     return null
   if (charged !== null && !isCharged(charged)) return null
   if (
     !isOptional(
       upstream,
-      (use) => isObject(use) && isText(use['provider'], 200) && isCount(use['waitingMs']) && isCount(use['upstreamMs']),
+      (use) => isJson(use) && isText(use['provider'], 200) && isCount(use['waitingMs']) && isCount(use['upstreamMs']),
     )
   )
     return null
@@ -210,7 +211,7 @@ export function upstreamStates(value: unknown): readonly UpstreamState[] {
 }
 
 function isUpstreamState(value: unknown): value is UpstreamState {
-  if (!isObject(value)) return false
+  if (!isJson(value)) return false
   const { name, breaker, underWay, failures, failingSince, nextTryAt, models } = value
   const areTimes = [failingSince, nextTryAt].every((at) => at === null || isCount(at))
   const isBreaker = breaker === 'closed' || breaker === 'open' || breaker === 'probing'
@@ -218,15 +219,15 @@ function isUpstreamState(value: unknown): value is UpstreamState {
 }
 
 function isCharged(value: unknown): value is Charged {
-  if (!isObject(value)) return false
+  if (!isJson(value)) return false
   const { cost, priceVersion, units, unitPrice, lines } = value
-  const isLine = (line: unknown) => isObject(line) && isText(line['item'], 200) && isCount(line['unitPrice'])
+  const isLine = (line: unknown) => isJson(line) && isText(line['item'], 200) && isCount(line['unitPrice'])
   const areLines = lines === undefined || (Array.isArray(lines) && lines.length <= 100 && lines.every(isLine))
   return isCount(cost) && isText(priceVersion, 200) && typeof units === 'number' && isCount(unitPrice) && areLines
 }
 
 function isFailureNote(value: unknown): boolean {
-  if (!isObject(value)) return false
+  if (!isJson(value)) return false
   return (
     isText(value['message'], 4096) &&
     ['route', 'param', 'rule'].every((name) => value[name] === null || isText(value[name], 1024))
@@ -237,14 +238,11 @@ function isOptional(value: unknown, is: (value: unknown) => boolean): boolean {
   return value === undefined || is(value)
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isText(value: unknown, most: number): value is string {
   return typeof value === 'string' && value.length <= most
 }
 
-function isCount(value: unknown): value is Money {
+/** Whether a value can be an amount or a number of things. */
+export function isCount(value: unknown): value is Money {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }

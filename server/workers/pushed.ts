@@ -1,6 +1,4 @@
-import type { PriceName } from '../core/catalog/operation'
-import type { PriceOverride, PriceStore } from '../core/catalog/prices'
-import type { AccountId } from '../core/ids'
+import { type PriceOverride, PriceTable } from '../core/catalog/prices'
 import type { Model } from '../core/models/model'
 import { ModelCatalog, type ModelStore } from '../core/models/model-catalog'
 
@@ -17,11 +15,12 @@ const NO_MODELS: Pick<ModelStore, 'all'> = { all: () => [] }
 /** A worker's copy of the tables, which it uses from the moment in which they arrive. Empty before the first push. */
 export class PushedTables {
   readonly catalog = new ModelCatalog([], NO_MODELS)
-  readonly prices = new PushedPrices()
+  readonly prices = new PriceTable()
 
   take({ models, prices, workers }: Tables): void {
     this.catalog.replaceFixed(models.map((model) => shared(model, workers)))
-    this.prices.replace(prices)
+    // Overrides are only added.
+    for (const price of prices) this.prices.set(price)
   }
 }
 
@@ -32,28 +31,4 @@ function shared(model: Model, workers: number): Model {
     concurrency: Math.max(1, Math.floor(upstream.concurrency / workers)),
   }))
   return { ...model, upstreams }
-}
-
-class PushedPrices implements PriceStore {
-  private current: ReadonlyMap<string, PriceOverride> = new Map()
-
-  replace(prices: readonly PriceOverride[]): void {
-    this.current = new Map(prices.map((price) => [nameOf(price.operation, price.accountId), price]))
-  }
-
-  newest(operation: PriceName, account: AccountId | null): PriceOverride | null {
-    return this.current.get(nameOf(operation, account)) ?? null
-  }
-
-  all(): readonly PriceOverride[] {
-    return [...this.current.values()]
-  }
-
-  add(): Promise<void> {
-    throw new Error('prices are set at the primary')
-  }
-}
-
-function nameOf(operation: PriceName, account: AccountId | null): string {
-  return `${operation} ${account ?? ''}`
 }

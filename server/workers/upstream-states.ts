@@ -6,14 +6,9 @@ const WORSE = ['closed', 'probing', 'open'] as const
 export class UpstreamStates {
   private readonly byWorker = new Map<string, readonly UpstreamState[]>()
 
-  /** What a worker said last. */
+  /** What a worker said last; nothing, once it is gone. */
   set(worker: string, states: readonly UpstreamState[]): void {
     this.byWorker.set(worker, states)
-  }
-
-  /** A worker is gone. */
-  remove(worker: string): void {
-    this.byWorker.delete(worker)
   }
 
   /** The states of this process, and those of its workers: of each upstream the worst breaker, and all calls. */

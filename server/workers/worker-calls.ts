@@ -31,6 +31,7 @@ import {
   type CaptureAnswer,
   type HoldAnswer,
   type HoldNeeds,
+  isCount,
   type KeepAnswer,
   onWire,
   type ReleaseAnswer,
@@ -159,6 +160,7 @@ export class WorkerCalls {
    * rest.
    */
   async end(): Promise<void> {
+    this.parts.onStates([])
     const all = [...this.calls.values()]
     this.calls.clear()
     await Promise.all(all.map((call) => this.settle(call)))
@@ -410,8 +412,4 @@ function served(verdict: Verdict): ServedCall {
 function alone({ allowance }: ServedCall, upstream: unknown): void {
   if (upstream === null) allowance?.drain?.begin()
   else if (typeof upstream === 'string') allowance?.drain?.at(upstream)
-}
-
-function isCount(value: unknown): value is Money {
-  return Number.isSafeInteger(value) && (value as number) >= 0
 }

@@ -21,6 +21,7 @@ import {
 } from '../../jobs/money-checks'
 import { startIdempotencyPruning } from '../../jobs/retention'
 import type { Log } from '../../log'
+import type { ChargeState } from '../../pipeline/chargeable'
 import { PaymentFunding } from '../../pipeline/funding/payment'
 import { Idempotency } from '../../pipeline/idempotency/idempotency'
 import { composePayments } from './payments'
@@ -38,6 +39,7 @@ interface Parts {
     readonly revenue: RevenueReports
   }
   readonly ledger: Ledger
+  readonly charges: ChargeState
   readonly operator: Operator
   readonly limiter: Limiter
   readonly clock: Clock
@@ -47,7 +49,7 @@ interface Parts {
 
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
 export async function composeBilling(config: Config, parts: Parts) {
-  const { stores, ledger, operator, limiter, clock, log, telemetry } = parts
+  const { stores, ledger, charges, operator, limiter, clock, log, telemetry } = parts
   const { paymentClaims: claims, idempotencyRecords: records } = stores
   const { topUps, cards } = composeTopUps(config, {
     claims,
@@ -100,7 +102,7 @@ export async function composeBilling(config: Config, parts: Parts) {
     },
     /** For the pipeline. */
     paying: {
-      funding: new PaymentFunding(payments, limiter),
+      funding: new PaymentFunding(payments, limiter, charges),
       idempotency: new Idempotency(records, clock, ledger),
     },
     async close() {

@@ -21,28 +21,42 @@ export interface PriceStore {
   all(): readonly PriceOverride[]
 }
 
+/** The prices, for those that only ask. */
+export type Prices = Pick<PriceStore, 'newest'>
+
+/** The newest override of each operation and account. */
+export class PriceTable {
+  private readonly current = new Map<string, PriceOverride>()
+
+  newest(operation: PriceName, account: AccountId | null): PriceOverride | null {
+    return this.current.get(priceKey(operation, account)) ?? null
+  }
+
+  all(): readonly PriceOverride[] {
+    return [...this.current.values()]
+  }
+
+  set(override: PriceOverride): void {
+    this.current.set(priceKey(override.operation, override.accountId), override)
+  }
+}
+
+function priceKey(operation: PriceName, account: AccountId | null): string {
+  return `${operation}/${account ?? ''}`
+}
+
 /** The current price of a unit: the account's, else the operator's, else the catalog's (spec D5). */
-export function currentPrice(store: PriceStore, operation: BasePriceName, account: AccountId | null): Price {
+export function currentPrice(store: Prices, operation: BasePriceName, account: AccountId | null): Price {
   return operatorPrice(store, operation, account) ?? { amount: catalogPrice(operation), version: CATALOG_VERSION }
 }
 
 /** The price that an operator set for the account, else for everyone, or null. Earlier prices than `since` do not count. */
-export function operatorPrice(
-  store: Pick<PriceStore, 'newest'>,
-  operation: PriceName,
-  account: AccountId | null,
-  since = 0,
-): Price | null {
+export function operatorPrice(store: Prices, operation: PriceName, account: AccountId | null, since = 0): Price | null {
   const own = account && setPrice(store, operation, account, since)
   return own ?? setPrice(store, operation, null, since)
 }
 
-function setPrice(
-  store: Pick<PriceStore, 'newest'>,
-  operation: PriceName,
-  scope: AccountId | null,
-  since: number,
-): Price | null {
+function setPrice(store: Prices, operation: PriceName, scope: AccountId | null, since: number): Price | null {
   const override = store.newest(operation, scope)
   if (!override || override.amount === null || override.at < since) return null
   return { amount: override.amount, version: override.id }

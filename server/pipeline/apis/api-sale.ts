@@ -1,6 +1,6 @@
 import type { ApiMatch, SoldOperation } from '../../core/apis/api-routes'
 import { type CallPrice, minimumOf } from '../../core/apis/prices/price'
-import { operatorPrice, type PriceStore } from '../../core/catalog/prices'
+import { operatorPrice, type Prices } from '../../core/catalog/prices'
 import { uncharged } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { Money } from '../../core/money'
@@ -34,7 +34,7 @@ export const NO_FIGURE = uncharged(
  * An amount set before the API was made was for another API of its name, which was removed.
  */
 export function soldPrice(
-  prices: Pick<PriceStore, 'newest'>,
+  prices: Prices,
   { api, operation: { name, price, priceVersion } }: SoldOperation,
   account: AccountId | null,
 ): CallPrice {

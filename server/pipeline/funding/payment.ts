@@ -10,6 +10,7 @@ import { mayOfferAgain, type PaymentRefusal } from '../../core/payments/refusal'
 import { err, ok, type Result } from '../../core/result'
 import { isUnavailable } from '../../core/unavailable'
 import type { AuthenticatedCall, Quote } from '../call'
+import { type ChargeState, chargeProblem } from '../chargeable'
 import type { Captured, Charge, StoredAnswer, Work } from '../work'
 
 /** The facts of a work that funding needs. */
@@ -40,14 +41,18 @@ const RETRY_AFTER_SECONDS = {
 export class PaymentFunding implements Funding {
   private readonly payments: Payments
   private readonly limiter: Pick<Limiter, 'giveBack'>
+  private readonly charges: ChargeState
 
-  constructor(payments: Payments, limiter: Pick<Limiter, 'giveBack'>) {
+  constructor(payments: Payments, limiter: Pick<Limiter, 'giveBack'>, charges: ChargeState) {
     this.payments = payments
     this.limiter = limiter
+    this.charges = charges
   }
 
   async reserve(work: Priced, authenticated: AuthenticatedCall): Promise<Result<Reservation, Failure>> {
     const { credential, at } = authenticated.incoming
+    const unable = await chargeProblem(this.charges)
+    if (unable) return err(unable)
     if (credential.kind !== 'payment') return err(await this.offered(paymentRequired(work.quote), work, authenticated))
     const what = purchaseOf(work, authenticated)
     const begun = await this.payments.begin(what, credential.shown)

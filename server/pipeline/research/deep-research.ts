@@ -1,6 +1,6 @@
 import { LLM_CONTEXT, type LlmContextInput } from '../../core/catalog/llm-context'
 import { parseInput } from '../../core/catalog/operation'
-import { currentPrice, type PriceStore } from '../../core/catalog/prices'
+import { currentPrice, type Prices } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { Model } from '../../core/models/model'
@@ -45,7 +45,7 @@ export interface ResearchRequest {
 }
 
 export interface ResearchParts extends ModelDeps {
-  readonly prices: PriceStore
+  readonly prices: Prices
   readonly search: Provider<LlmContextInput>
 }
 

@@ -34,7 +34,7 @@ export async function openPaidCalls() {
     pause: async () => undefined,
     onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
   })
-  const funding = new PaymentFunding(payments, core.limiter)
+  const funding = new PaymentFunding(payments, core.limiter, core.charges)
   let window = 1_000_000
 
   const call = async (

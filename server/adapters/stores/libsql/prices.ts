@@ -1,7 +1,7 @@
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import type { PriceName } from '../../../core/catalog/operation'
-import type { PriceOverride, PriceStore } from '../../../core/catalog/prices'
+import { type PriceOverride, type PriceStore, PriceTable } from '../../../core/catalog/prices'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-trail'
 import { auditLog, prices } from './schema/accounts'
@@ -9,7 +9,7 @@ import { auditLog, prices } from './schema/accounts'
 /** Price overrides in memory, written through. */
 export class LibsqlPrices implements PriceStore {
   private readonly db: LibSQLDatabase
-  private readonly current = new Map<string, PriceOverride>()
+  private readonly current = new PriceTable()
 
   constructor(db: LibSQLDatabase) {
     this.db = db
@@ -19,28 +19,20 @@ export class LibsqlPrices implements PriceStore {
   async read(): Promise<() => void> {
     const rows = await this.db.select().from(prices).orderBy(prices.id)
     return () => {
-      for (const row of rows) this.remember(row)
+      for (const row of rows) this.current.set(row)
     }
   }
 
   newest(operation: PriceName, account: AccountId | null): PriceOverride | null {
-    return this.current.get(priceKey(operation, account)) ?? null
+    return this.current.newest(operation, account)
   }
 
   async add(override: PriceOverride, audit: AuditEntry): Promise<void> {
     await this.db.batch([this.db.insert(prices).values(override), this.db.insert(auditLog).values(auditRow(audit))])
-    this.remember(override)
+    this.current.set(override)
   }
 
   all(): readonly PriceOverride[] {
-    return [...this.current.values()]
+    return this.current.all()
   }
-
-  private remember(override: PriceOverride): void {
-    this.current.set(priceKey(override.operation, override.accountId), override)
-  }
-}
-
-function priceKey(operation: PriceName, account: AccountId | null): string {
-  return `${operation}/${account ?? ''}`
 }
