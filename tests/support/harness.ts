@@ -127,6 +127,7 @@ function workerOf(
     },
     streamsEnded: (maxMs: number) =>
       Promise.all([gateway.streamsEnded(maxMs), worker.streamsEnded(maxMs)]).then(() => undefined),
+    report: worker.report,
     close: () => worker.close(),
   }
 }
@@ -262,8 +263,11 @@ export async function openHarness(options: HarnessOptions = {}) {
     if (worker !== null) return worker.fetch(request)
     return socket === null ? gateway.app.handle(request) : socket.send(request)
   }
-  const control = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') =>
-    gateway.control(controlRequest(path, body, method))
+  const control = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') => {
+    // A worker reports each second.
+    worker?.report()
+    return gateway.control(controlRequest(path, body, method))
+  }
   let people = 0
   const credentials = (email: string): RequestInit => ({
     method: 'POST',
