@@ -36,7 +36,7 @@ export function researchTool(models: readonly string[]): Tool {
     isIdempotent: true,
     isFromOutside: true,
     isLong: true,
-    route: { kind: 'priced', operation: 'deep-research', scope: 'models:use', alsoScope: 'data:read' },
+    route: { kind: 'priced', operation: 'deep-research', scope: 'models:use', alsoScope: 'data:read', takesSlot: true },
     shownName: argumentName,
     call({ max_price_usd: maxPrice, stream: _whole, model = first, ...body }) {
       if (maxPrice !== undefined && (typeof maxPrice !== 'string' || !/^[\d.]{1,20}$/.test(maxPrice)))

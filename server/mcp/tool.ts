@@ -6,7 +6,7 @@ import { OPERATIONS } from '../core/catalog/operations'
 import { type ParameterTable, parseParameters } from '../core/catalog/parameters'
 import { formatUsd, type Money } from '../core/money'
 import { bodySchema } from '../http/openapi/parameter-documents'
-import type { Route } from '../pipeline/call'
+import { operationRoute, type Route } from '../pipeline/call'
 import { cut, MAX_DESCRIPTION } from './model-schema'
 
 /** The gateway request that a tool makes, in HTTP terms, so that validation and failures are the same as over HTTP. */
@@ -96,7 +96,7 @@ export function catalogTools(priceOf: (operation: Operation) => Money): Tool[] {
 const TOOLS = new Map<Operation, { readonly price: Money; readonly tool: Tool }>()
 
 function operationTool(operation: Operation, price: Money): Tool {
-  const { name, title, description, path, methods, parameters, takesConcurrency, payable, scope, effect } = operation
+  const { name, title, description, path, methods, parameters, takesConcurrency, effect } = operation
   const method = methods.includes('POST') ? 'POST' : 'GET'
   const schema = bodySchema(argumentsOf(parameters))
   const properties = { ...shortened(Object(schema['properties'])), ...callOptionSchemas() }
@@ -110,7 +110,7 @@ function operationTool(operation: Operation, price: Money): Tool {
     isIdempotent: !ONCE_MORE.has(name),
     isFromOutside: true,
     isLong: takesConcurrency,
-    route: { kind: 'priced', operation: name, scope, ...(payable && { payable }) },
+    route: operationRoute(operation),
     call: (input) => routed(parameters, method, path, input),
     shownName: argumentName,
   }

@@ -1,7 +1,7 @@
 import type { Account } from '../core/accounts/account'
 import type { AppGrant } from '../core/accounts/app-grant'
 import type { ApiMatch } from '../core/apis/api-routes'
-import type { SoldName } from '../core/catalog/operation'
+import type { Operation, SoldName } from '../core/catalog/operation'
 import { type Address, limitSubject } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Audience, Scope } from '../core/credentials/oauth-grant'
@@ -42,7 +42,7 @@ export type Route =
       readonly template?: string
       /** A caller without a key may pay for the one request (spec 5.3). Otherwise a key is required. */
       readonly payable?: true
-      /** Its calls take one of their caller's concurrency slots. Said where a worker must know it before the handler does. */
+      /** Each of its calls takes one of the caller's concurrency slots until it ends, before any of its body is read (spec D9). */
       readonly takesSlot?: true
       /** The route's own window in addition to the key's (spec 8): its name and its requests per minute. */
       readonly window?: { readonly name: string; readonly rpm: number }
@@ -64,6 +64,18 @@ export type Route =
   | { readonly kind: 'public'; readonly paymentInBody?: true }
   /** No such route, or the wrong method. The window is read and nothing is counted. */
   | { readonly kind: 'unmatched'; readonly failure: Failure }
+
+export type PricedRoute = Extract<Route, { kind: 'priced' }>
+
+/** The route of a catalog operation, which determines the scope and whether anonymous callers may pay. */
+export function operationRoute({ name, scope, payable, takesConcurrency }: Operation): PricedRoute {
+  const slot = takesConcurrency && ({ takesSlot: true } as const)
+  return { kind: 'priced', operation: name, scope, ...(payable && { payable }), ...slot }
+}
+
+export function takesSlot(route: Route): boolean {
+  return route.kind === 'priced' && route.takesSlot === true
+}
 
 /** A call that is not authenticated yet. */
 export interface IncomingCall {
@@ -156,8 +168,6 @@ export interface PaidCall {
   readonly options: CallOptions
   /** Aborts when the caller hangs up. Has an effect until the upstream is called; for a local upstream, until it answers. */
   readonly hangUp: AbortSignal
-  /** Takes one of the caller's concurrency slots until it ends, before any of its body is read (spec D9). */
-  readonly takesSlot: boolean
 }
 
 export type AnswerHeaders = Readonly<Record<string, string>>

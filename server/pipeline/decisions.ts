@@ -18,11 +18,8 @@ export interface Decisions {
    * address for a caller without an account.
    */
   authenticate(incoming: IncomingCall): Verdict | Promise<Verdict>
-  /** Begins a call, and takes a concurrency slot for it if it `takesSlot` (spec D9). Takes nothing if the limit refuses it. */
-  begin(
-    call: AuthenticatedCall,
-    takesSlot: boolean,
-  ): Result<Allowance, RefusedOutcome> | Promise<Result<Allowance, RefusedOutcome>>
+  /** Begins a call, and takes a concurrency slot for it if its route does (spec D9). Takes nothing if the limit refuses it. */
+  begin(call: AuthenticatedCall): Result<Allowance, RefusedOutcome> | Promise<Result<Allowance, RefusedOutcome>>
   /** A call has ended, and may never have begun: gives back what it took when it was authenticated. Null if there is nothing to wait for. */
   leave(call: AuthenticatedCall): Promise<void> | null
   /** The caller's spendable money now, with signup credit only if `creditPays`; null without an account. */

@@ -16,6 +16,7 @@ import {
   type Quote,
   type RefusedOutcome,
   refusedOutcome,
+  takesSlot,
   type Verdict,
 } from './call'
 import { type ChargeState, chargeProblem } from './chargeable'
@@ -42,8 +43,8 @@ export class LocalDecisions implements Decisions {
     return authenticate(this.parts, incoming)
   }
 
-  begin(call: AuthenticatedCall, takesSlot: boolean): Result<Allowance, RefusedOutcome> {
-    if (!takesSlot) return ok(new LocalAllowance(this.parts, call, null))
+  begin(call: AuthenticatedCall): Result<Allowance, RefusedOutcome> {
+    if (!takesSlot(call.incoming.route)) return ok(new LocalAllowance(this.parts, call, null))
     const entered = this.parts.limiter.enter(call.subjects)
     if (entered.ok) return ok(new LocalAllowance(this.parts, call, entered.value))
     return err(refusedOutcome(limitFailure(entered.error, call.caller), entered.error.readings))

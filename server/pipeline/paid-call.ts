@@ -1,7 +1,7 @@
 import type { Prices } from '../core/catalog/prices'
 import type { Failure } from '../core/failure'
 import type { Result } from '../core/result'
-import { type Outcome, type PaidCall, refusedOutcome } from './call'
+import { type Outcome, type PaidCall, refusedOutcome, takesSlot } from './call'
 import { HUNG_UP } from './call-upstream'
 import type { Allowance } from './decisions'
 import { Sale, type SaleDeps } from './sale'
@@ -21,16 +21,17 @@ export type PrepareWork = (allowance: Pick<Allowance, 'with'>) => Result<Work, F
  * also by a fault in any step. A stream keeps it until it ends.
  */
 export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: PrepareWork): Promise<Outcome> {
-  const { authenticated, hangUp, takesSlot } = call
+  const { authenticated, hangUp } = call
   const { trace } = authenticated.incoming
-  if (takesSlot) trace?.step('admit')
-  const beginning = deps.decisions.begin(authenticated, takesSlot)
+  const isLimited = takesSlot(authenticated.incoming.route)
+  if (isLimited) trace?.step('admit')
+  const beginning = deps.decisions.begin(authenticated)
   const begun = beginning instanceof Promise ? await beginning : beginning
   if (!begun.ok) return begun.error
   const allowance = begun.value
   let sale: Sale | null = null
   try {
-    if (takesSlot) trace?.step('read')
+    if (isLimited) trace?.step('read')
     const preparing = prepare(allowance)
     const prepared = preparing instanceof Promise ? await preparing : preparing
     if (!prepared.ok) return refusedOutcome(prepared.error)

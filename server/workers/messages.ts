@@ -12,10 +12,10 @@ import type { CreditUse } from '../pipeline/work'
  * believes none of a worker's members before it has checked them (`readX`); a worker believes its primary.
  */
 
-/** What an admitted call takes at once: a slot, or nothing yet; or the worker refuses it, and wants to know its windows only. */
-export type Wish = 'slot' | 'nothing' | 'windows'
-
-/** `admit`: may the holder of this credential call there? Carries the hash of what was presented, never an id. */
+/**
+ * `admit`: may the holder of this credential call there? Carries the hash of what was presented, never an id. `isRefused`: the worker refuses the
+ * call itself, and wants to know its windows only.
+ */
 export type Admit = readonly [
   kind: 'api_key' | 'oauth_token',
   hash: string,
@@ -24,7 +24,7 @@ export type Admit = readonly [
   url: string,
   address: string,
   clientRequestId: string | null,
-  wish: Wish,
+  isRefused: boolean,
 ]
 
 /**
@@ -144,12 +144,12 @@ function finite(limit: number): number | null {
 type Read<T> = T | null
 
 export function readAdmit(payload: readonly unknown[]): Read<Admit> {
-  const [kind, hash, audience, method, url, address, clientRequestId, wish] = payload
+  const [kind, hash, audience, method, url, address, clientRequestId, isRefused] = payload
   const isKind = kind === 'api_key' || kind === 'oauth_token'
   if (!isKind || !isText(hash, 128) || !isText(audience, 16) || !isText(method, 16) || !isText(url, 8192)) return null
   if (!isText(address, 64) || (clientRequestId !== null && !isText(clientRequestId, 256))) return null
-  if (wish !== 'slot' && wish !== 'nothing' && wish !== 'windows') return null
-  return [kind, hash, audience, method, url, address, clientRequestId, wish]
+  if (typeof isRefused !== 'boolean') return null
+  return [kind, hash, audience, method, url, address, clientRequestId, isRefused]
 }
 
 export function readId([id]: readonly unknown[]): RequestId | null {

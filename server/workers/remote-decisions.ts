@@ -6,7 +6,14 @@ import type { Readings } from '../core/limits/limiter'
 import { type Money, ZERO } from '../core/money'
 import { err, ok, type Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
-import type { AuthenticatedCall, Caller, IncomingCall, RefusedOutcome, Route, Verdict } from '../pipeline/call'
+import {
+  type AuthenticatedCall,
+  type Caller,
+  type IncomingCall,
+  type RefusedOutcome,
+  takesSlot,
+  type Verdict,
+} from '../pipeline/call'
 import type { Allowance, Capture as Charge, Decisions, Wanted } from '../pipeline/decisions'
 import type { Drain } from '../pipeline/drains'
 import type { Captured } from '../pipeline/work'
@@ -27,7 +34,6 @@ import {
   type Release,
   type ReleaseAnswer,
   rowOf,
-  type Wish,
 } from './messages'
 
 /** The session with the primary, as far as calls use it. */
@@ -64,7 +70,7 @@ export class RemoteDecisions implements Decisions {
       url,
       formatAddress(address),
       clientRequestId,
-      wishOf(incoming.route),
+      incoming.route.kind === 'unmatched',
     ]
     const answer = (await this.primary.ask('admit', admit)) as AdmitAnswer | null
     if (!answer?.length) return { incoming, caller: NOBODY, failure: NO_PRIMARY, readings: NO_READINGS }
@@ -77,13 +83,14 @@ export class RemoteDecisions implements Decisions {
     return new AdmittedCall({ incoming: known, caller, subjects: subjects.map(offWire), readings }, full)
   }
 
-  begin(call: AuthenticatedCall, takesSlot: boolean): Result<Allowance, RefusedOutcome> {
-    if (takesSlot) {
-      if (!(call instanceof AdmittedCall) || call.slot === 'none') throw new Error('a call of this route takes no slot')
+  begin(call: AuthenticatedCall): Result<Allowance, RefusedOutcome> {
+    const hasSlot = takesSlot(call.incoming.route)
+    if (hasSlot) {
+      if (!(call instanceof AdmittedCall)) throw new Error('the primary did not admit this call')
       if (call.full) return err({ kind: 'refused', failure: call.full[0], readings: call.full[1] ?? undefined })
       call.slot = 'used'
     }
-    return ok(new RemoteAllowance(this.primary, call, takesSlot, this.available))
+    return ok(new RemoteAllowance(this.primary, call, hasSlot, this.available))
   }
 
   leave(call: AuthenticatedCall): Promise<void> | null {
@@ -124,7 +131,7 @@ class AdmittedCall implements AuthenticatedCall {
     this.subjects = subjects
     this.readings = readings
     this.full = full
-    this.slot = wishOf(incoming.route) !== 'slot' ? 'none' : full ? 'used' : 'unused'
+    this.slot = !takesSlot(incoming.route) ? 'none' : full ? 'used' : 'unused'
   }
 }
 
@@ -250,11 +257,6 @@ class RemoteDrain implements EventListenerObject, Pick<Drain, 'begin' | 'at'> {
     this.isAlone = true
     this.hangUp.removeEventListener('abort', this)
   }
-}
-
-function wishOf(route: Route): Wish {
-  if (route.kind === 'unmatched') return 'windows'
-  return route.kind === 'priced' && route.takesSlot === true ? 'slot' : 'nothing'
 }
 
 function needsOf(work: Wanted, { incoming: { route } }: AuthenticatedCall): HoldNeeds {

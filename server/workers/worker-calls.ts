@@ -17,6 +17,7 @@ import {
   type IncomingCall,
   type RefusedOutcome,
   type Route,
+  takesSlot,
   type Verdict,
 } from '../pipeline/call'
 import type { Allowance, Decisions, Wanted } from '../pipeline/decisions'
@@ -184,20 +185,19 @@ export class WorkerCalls {
     const address = admit && (parseAddress(admit[5]) ?? (admit[5] === 'unknown' ? UNKNOWN_ADDRESS : null))
     if (!admit || !address) return this.lie('an admit that cannot be read')
     if (this.calls.size >= MAX_CALLS) return this.lie('too many open calls')
-    const takesSlot = admit[7] === 'slot'
     const deciding = this.parts.decisions.authenticate(this.incoming(admit, address))
-    if (deciding instanceof Promise) return deciding.then((verdict) => this.admitted(verdict, takesSlot))
-    return this.admitted(deciding, takesSlot)
+    if (deciding instanceof Promise) return deciding.then((verdict) => this.admitted(verdict))
+    return this.admitted(deciding)
   }
 
-  private admitted(verdict: Verdict, takesSlot: boolean): Answer {
+  private admitted(verdict: Verdict): Answer {
     const { caller, readings, incoming } = verdict
     const isKnown = caller.kind !== 'anonymous'
     const call = served(verdict)
     if (isKnown) this.calls.set(incoming.id, call)
     const refusal = 'failure' in verdict ? verdict.failure : null
     const subjects = 'failure' in verdict ? [] : verdict.subjects.map(onWire)
-    const full = isKnown && takesSlot ? this.enter(call) : null
+    const full = isKnown && takesSlot(incoming.route) ? this.begin(call) : null
     const facts = isKnown
       ? {
           kind: caller.kind,
@@ -210,17 +210,17 @@ export class WorkerCalls {
     return [incoming.id, incoming.at, facts, subjects, readings, refusal, full] satisfies AdmitAnswer
   }
 
-  /** Takes its slot. Returns why there is none. */
-  private enter(call: ServedCall): AdmitAnswer[6] {
+  /** Begins it, in a slot if its route takes one. Returns why there is none. */
+  private begin(call: ServedCall): AdmitAnswer[6] {
     if ('failure' in call.verdict) return null
-    const begun = this.parts.decisions.begin(call.verdict, true)
+    const begun = this.parts.decisions.begin(call.verdict)
     if (!begun.ok) return [begun.error.failure, begun.error.readings ?? null]
     call.allowance = begun.value
     return null
   }
 
   private incoming(
-    [kind, hash, audience, method, url, , clientRequestId, wish]: NonNullable<ReturnType<typeof readAdmit>>,
+    [kind, hash, audience, method, url, , clientRequestId, isRefused]: NonNullable<ReturnType<typeof readAdmit>>,
     address: Address,
   ): IncomingCall {
     const at = this.parts.clock.now()
@@ -231,7 +231,7 @@ export class WorkerCalls {
       credential: kind === 'api_key' ? { kind, hash, problem: null } : { kind, hash, audience: audience as Audience },
       address,
       request: { method, url },
-      route: wish === 'windows' ? REFUSED_THERE : this.parts.routeOf(method, url),
+      route: isRefused ? REFUSED_THERE : this.parts.routeOf(method, url),
       trace: null,
     }
   }
@@ -240,11 +240,12 @@ export class WorkerCalls {
     const call = this.callOf(asked)
     const needs = readNeeds(asked[1])
     if (!call) return []
-    if (!needs || call.holds !== null || call.isReleased || 'failure' in call.verdict)
-      return this.lie('a hold that it may not have')
     const { verdict } = call
-    const allowance = call.allowance ?? this.free(verdict)
-    call.allowance = allowance
+    if (!needs || call.holds !== null || call.isReleased || 'failure' in verdict)
+      return this.lie('a hold that it may not have')
+    if (call.allowance === null) this.begin(call)
+    const { allowance } = call
+    if (allowance === null) return this.lie('a hold without a slot')
     const model = needs.load && this.parts.modelOf(needs.load.model)
     if (needs.load && !model) return [UNKNOWN_MODEL, false, null, null] satisfies HoldAnswer
     const load = model && needs.load ? { ...modelLoad(verdict, model), tokens: needs.load.tokens } : undefined
@@ -270,13 +271,6 @@ export class WorkerCalls {
     const offered = isPayable ? await funding.offered(refused.failure, work, verdict) : refused.failure
     const available = [await decisions.spendable(verdict, true), await decisions.spendable(verdict, false)] as const
     return [offered, false, refused.readings ?? null, available] satisfies HoldAnswer
-  }
-
-  /** The allowance of a call that takes no slot. */
-  private free(call: AuthenticatedCall): Allowance {
-    const begun = this.parts.decisions.begin(call, false)
-    if (!begun.ok) throw new Error('a call without a slot was refused one')
-    return begun.value
   }
 
   private async keep(asked: Asked): Promise<Answer> {

@@ -22,6 +22,7 @@ import { CALLER_LIMITS, type Harness, type MadeKey, openHarness, WIDE } from '..
 const NARROW: Limits = { rpm: 5, tpm: 100, concurrency: 2 }
 const FREE: Route = { kind: 'priced', operation: 'image-search', scope: 'data:read' }
 const ROUTE: Route = { ...FREE, takesSlot: true }
+const SLOT_URL = 'http://localhost/slot'
 const SIGNAL = new AbortController().signal
 const ADDRESS = parseAddress('192.0.2.1')
 const OPERATOR: Actor = { kind: 'operator', id: 'test', address: null }
@@ -55,15 +56,14 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
     return verdict
   }
   const admit = (key: MadeKey | string, route: Route = FREE): Promise<Verdict> => asked(decisions, gateway, key, route)
-  const begun = async (call: AuthenticatedCall, takesSlot = true): Promise<Allowance> => {
-    const result = await decisions.begin(call, takesSlot)
+  const begun = async (call: AuthenticatedCall): Promise<Allowance> => {
+    const result = await decisions.begin(call)
     if (!result.ok) throw new Error(result.error.failure.code)
     return result.value
   }
   const held = async (key: MadeKey, amount = micros(1000), more: Partial<Wanted> = {}) => {
-    const takesSlot = more.load !== undefined
-    const call = await admitted(key, takesSlot ? ROUTE : FREE)
-    const allowance = await begun(call, takesSlot)
+    const call = await admitted(key, more.load === undefined ? FREE : ROUTE)
+    const allowance = await begun(call)
     const refusal = await allowance.hold(wanted(amount, more), SIGNAL)
     return { call, allowance, refusal }
   }
@@ -96,10 +96,10 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
     const account = await gateway.account(0, { ...WIDE, concurrency: 2 })
     const key = await gateway.key(account)
     const [one] = [await begun(await admitted(key, ROUTE)), await begun(await admitted(key, ROUTE))]
-    const third = await decisions.begin(await admitted(key, ROUTE), true)
+    const third = await decisions.begin(await admitted(key, ROUTE))
     expect(third).toMatchObject({ ok: false, error: { failure: { code: 'rate_limit_exceeded' } } })
     await one.release(0)
-    expect((await decisions.begin(await admitted(key, ROUTE), true)).ok).toBe(true)
+    expect((await decisions.begin(await admitted(key, ROUTE))).ok).toBe(true)
   })
 
   test('gives back at once what a call took that ends without having begun, and nothing of one that began', async () => {
@@ -114,7 +114,7 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
     const allowance = await begun(call)
     await decisions.leave(call)
     const second = await admitted(key, ROUTE)
-    expect(await decisions.begin(second, true)).toMatchObject({
+    expect(await decisions.begin(second)).toMatchObject({
       ok: false,
       error: { failure: { code: 'rate_limit_exceeded' }, readings: { concurrency: { remaining: 0 } } },
     })
@@ -279,7 +279,7 @@ function partsOf({ core, clock }: Harness, decisions: LocalDecisions, lies: stri
     journal: core.journal,
     telemetry: NO_TELEMETRY,
     clock,
-    routeOf: () => ROUTE,
+    routeOf: (_method: string, url: string) => (url === SLOT_URL ? ROUTE : FREE),
     modelOf: (id: string) => core.catalog.byId(id),
     onStates: () => undefined,
     onListening: () => undefined,
@@ -301,7 +301,7 @@ async function asked(decisions: Decisions, { clock }: Harness, key: MadeKey | st
     at: clock.now(),
     credential: { kind: 'api_key', hash: hashSecret(secret), problem: null },
     address: ADDRESS,
-    request: { method: 'GET', url: 'http://localhost/x' },
+    request: { method: 'GET', url: route === ROUTE ? SLOT_URL : 'http://localhost/x' },
     route,
     trace: null,
   }

@@ -66,7 +66,7 @@ describe('a paid call, whatever its work', () => {
         address,
         credential: { kind: 'own_key', id: key.id },
         request: { method: 'POST', url: '/x' },
-        route: { kind: 'priced', operation: 'image-search', scope: 'data:read' },
+        route: { kind: 'priced', operation: 'image-search', scope: 'data:read', takesSlot: true },
         trace: null,
       },
       caller: { kind: 'key', key, account },
@@ -89,7 +89,7 @@ describe('a paid call, whatever its work', () => {
   })
   const run = async (made: Work, idempotencyKey: string | null = null): Promise<Outcome> => {
     const options = { maxPrice: null, quote: false, idempotencyKey }
-    const call = { authenticated: await authenticated(), options, hangUp: hangUp.signal, takesSlot: true }
+    const call = { authenticated: await authenticated(), options, hangUp: hangUp.signal }
     return runPaidCall(deps, call, () => ok(made))
   }
   const money = async () => {
@@ -376,7 +376,7 @@ describe('a paid call, whatever its work', () => {
           steps = 0
           left = at
           const options = { maxPrice: null, quote: false, idempotencyKey: key && `${kind} ${at}` }
-          const call = { authenticated: await authenticated(), options, hangUp: hangUp.signal, takesSlot: true }
+          const call = { authenticated: await authenticated(), options, hangUp: hangUp.signal }
           const once = async () => {
             const outcome = await runPaidCall(deps, call, () => step(ok(made(step))))
             if (outcome.kind === 'streaming') await new Response(outcome.body).bytes().catch(() => undefined)

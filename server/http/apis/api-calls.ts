@@ -56,12 +56,11 @@ export class ApiCalls {
     return this.run(call, () => this.work(call, match, this.inputs.readJson(match, values)))
   }
 
-  /** An upstream may be slow, so the call takes one of the caller's slots, before its body is read. */
   private run(request: ApiCallRequest, prepare: PrepareWork): Outcome | Promise<Outcome> {
     const options = readCallOptions(request)
     if (!options.ok) return refusedOutcome(wrongParameters(options.error))
     const { authenticated, hangUp } = request
-    return runPaidCall(this.deps, { authenticated, options: options.value, hangUp, takesSlot: true }, prepare)
+    return runPaidCall(this.deps, { authenticated, options: options.value, hangUp }, prepare)
   }
 
   private work(request: ApiCallRequest, match: ApiMatch, input: ReturnType<ApiInputs['read']>): Result<Work, Failure> {

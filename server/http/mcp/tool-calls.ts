@@ -4,7 +4,7 @@ import type { ShownPayment } from '../../core/payments/method'
 import { ok } from '../../core/result'
 import type { ToolCall } from '../../mcp/tool'
 import { soldRoute } from '../../pipeline/apis/api-sale'
-import type { AuthenticatedCall, KnownCaller, Outcome, Route } from '../../pipeline/call'
+import type { AuthenticatedCall, KnownCaller, Outcome, PricedRoute, Route } from '../../pipeline/call'
 import type { ApiCalls } from '../apis/api-calls'
 import type { Gate } from '../middleware/gate'
 import { queryOf } from '../middleware/input/list-query'
@@ -72,11 +72,7 @@ export class ToolCalls {
     }
   }
 
-  private sell(
-    request: CallRequest,
-    { operation }: Extract<Route, { kind: 'priced' }>,
-    { imported }: ToolCall,
-  ): Outcome | Promise<Outcome> {
+  private sell(request: CallRequest, { operation }: PricedRoute, { imported }: ToolCall): Outcome | Promise<Outcome> {
     const { priced, apiCalls, researchCalls } = this.parts
     if (imported) return apiCalls.answerTool(request, imported.match, imported.values)
     return isOperationName(operation) ? priced.answer(request, operation) : researchCalls.answer(request)

@@ -103,7 +103,7 @@ export class PricedCalls {
     if (!parsed.ok || !options.ok)
       return refusedOutcome(wrongParameters([...(parsed.ok ? [] : parsed.error), ...(options.ok ? [] : options.error)]))
     const work = ok(this.work(request, route, parsed.value))
-    const call = { authenticated, options: options.value, hangUp, takesSlot: operation.takesConcurrency }
+    const call = { authenticated, options: options.value, hangUp }
     return runPaidCall(this.deps, call, () => work)
   }
 

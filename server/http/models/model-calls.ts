@@ -57,7 +57,7 @@ export class ModelCalls {
     context.allowSilence()
     const options = readCallOptions(context)
     if (!options.ok) return refusedOutcome(wrongParameters(options.error))
-    const call = { authenticated, options: options.value, hangUp, takesSlot: true }
+    const call = { authenticated, options: options.value, hangUp }
     return runPaidCall(this.pipeline, call, (allowance) => this.work(context, target, allowance))
   }
 

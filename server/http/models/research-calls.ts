@@ -30,7 +30,7 @@ export class ResearchCalls {
     const { reply, authenticated, hangUp } = request
     const options = readCallOptions(request)
     if (!options.ok) return refusedOutcome(wrongParameters(options.error))
-    const call = { authenticated, options: options.value, hangUp, takesSlot: true }
+    const call = { authenticated, options: options.value, hangUp }
     return runPaidCall(this.pipeline, call, async () => {
       const read = await request.body()
       const input = read.ok ? readInput(read.value) : read

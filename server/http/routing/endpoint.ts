@@ -1,7 +1,14 @@
 import type { Context } from 'elysia'
 import type { ModelOperationName, Operation } from '../../core/catalog/operation'
 import type { Scope } from '../../core/credentials/oauth-grant'
-import type { Caller, KnownCaller, Outcome, Route } from '../../pipeline/call'
+import {
+  type Caller,
+  type KnownCaller,
+  type Outcome,
+  operationRoute,
+  type PricedRoute,
+  type Route,
+} from '../../pipeline/call'
 import type { GatedContext, RequestContext } from '../middleware/request-context'
 import { type Access, type Callers, declaring, type Hook, readDeclaration } from '../openapi/documented'
 import { type Cost, unitsOf } from './cost'
@@ -44,7 +51,7 @@ export interface Endpoint<C extends Caller = Caller> {
 
 /** An endpoint whose calls are sold: its handler returns the outcome of `runPaidCall`. */
 export interface PricedEndpoint<C extends Caller = Caller> extends Endpoint<C> {
-  readonly route: Extract<Route, { kind: 'priced' }>
+  readonly route: PricedRoute
   readonly beside?: readonly PricedEndpoint<C>[]
 }
 
@@ -54,10 +61,8 @@ export interface FreeEndpoint<C extends Caller = Caller> extends Endpoint<C> {
 }
 
 /** A catalog operation, which determines the scope, the price and whether anonymous callers may pay. */
-export function operationEndpoint({ name, scope, payable, takesConcurrency }: Operation): PricedEndpoint {
-  const slot = takesConcurrency && ({ takesSlot: true } as const)
-  const route = { kind: 'priced', operation: name, scope, ...(payable && { payable }), ...slot } as const
-  return { route, access: payable ? 'key or payment' : 'key' }
+export function operationEndpoint(operation: Operation): PricedEndpoint {
+  return { route: operationRoute(operation), access: operation.payable ? 'key or payment' : 'key' }
 }
 
 /** A model call: needs a key, and may have its own rate window in addition to the key's (spec 8). */

@@ -4,7 +4,7 @@ import { operatorPrice, type Prices } from '../../core/catalog/prices'
 import { uncharged } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { Money } from '../../core/money'
-import type { Route } from '../call'
+import type { PricedRoute } from '../call'
 import type { ApiInput } from './api-input'
 
 /** A call of an imported operation, with its input validated and its price fixed. */
@@ -46,8 +46,11 @@ export function soldPrice(
 /** The smallest minimum that a price by the answer may have to be paid per request (x402's `upto`). Null if that is not offered. */
 export type UpToFrom = Money | null
 
-/** The route of an imported operation, for `authenticate`: reads need `data:read`, writes `apis:write`. */
-export function soldRoute(match: ApiMatch, upToFrom: UpToFrom = null): Extract<Route, { kind: 'priced' }> {
+/**
+ * The route of an imported operation, for `authenticate`: reads need `data:read`, writes `apis:write`. Its upstream may be slow, so each call takes a
+ * slot.
+ */
+export function soldRoute(match: ApiMatch, upToFrom: UpToFrom = null): PricedRoute {
   const { operation } = match
   const scope = operation.effect === 'read' ? 'data:read' : 'apis:write'
   return {
@@ -55,6 +58,7 @@ export function soldRoute(match: ApiMatch, upToFrom: UpToFrom = null): Extract<R
     operation: operation.name,
     scope,
     match,
+    takesSlot: true,
     ...(isPayable(match, upToFrom) && { payable: true }),
   }
 }

@@ -81,7 +81,7 @@ export async function openPaidCalls() {
       request: { method: 'GET', path: IMAGE_SEARCH.path, url: new URL(IMAGE_SEARCH.path, 'http://localhost') },
     })
     const options = { maxPrice: null, quote: false, idempotencyKey: null }
-    return runPaidCall(deps, { authenticated, options, hangUp, takesSlot: false }, () => ok(work))
+    return runPaidCall(deps, { authenticated, options, hangUp }, () => ok(work))
   }
   return {
     gateway,
