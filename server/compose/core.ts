@@ -79,7 +79,7 @@ async function coreOf(
   const isResealed = await resealSecrets(config, stores.sealedTexts, log)
   const books = await composeLedger({ stores, holds, events, clock, stopwatch, log, latencies })
   const { ledger, charges } = books
-  const onSale = await openOnSale(config, stores, clock)
+  const onSale = await openOnSale(config, { stores, clock, log })
   const { apis, catalog, prices } = onSale
   const apps = openAppGrants(stores, log)
   const keys = new Keys({
@@ -166,9 +166,14 @@ function guardedFetch({ baseUrl }: Config, given: OutboundFetch | undefined): Ou
 }
 
 /** What is on sale and at what price. */
-async function openOnSale(config: Config, stores: Stores, clock: Clock) {
+async function openOnSale(
+  config: Config,
+  { stores, clock, log }: { readonly stores: Stores; readonly clock: Clock; readonly log: Log },
+) {
   const apis = new ApiRegistry()
-  const apiClosings = new Closings(stores.apiClosings)
+  const apiClosings = new Closings(stores.apiClosings, (operation, reason) =>
+    log.warn('upstream', { provider: `api ${operation}`, reason }),
+  )
   const onSale = {
     async read() {
       const all = await stores.apis.all()

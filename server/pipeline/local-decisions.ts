@@ -1,3 +1,4 @@
+import type { Closings } from '../core/apis/closings'
 import { isoTime } from '../core/clock'
 import { type Failure, type FailureCode, failure, uncharged } from '../core/failure'
 import type { AccountId, PoolId } from '../core/ids'
@@ -27,6 +28,7 @@ import { spendable } from './spendable'
 import type { Captured, Load } from './work'
 
 interface Deciding extends AuthDeps {
+  readonly apiClosings: Pick<Closings, 'isClosed' | 'close'>
   readonly drains: Drains
   readonly charges: ChargeState
 }
@@ -86,6 +88,7 @@ class LocalAllowance implements Allowance {
   hold(work: Wanted, hangUp: AbortSignal): RefusedOutcome | null | Promise<RefusedOutcome | null> {
     const { incoming, caller } = this.call
     incoming.trace?.step('admit')
+    if (this.isClosed()) return this.refused(CLOSED)
     const overLimit = work.load ? this.take(work.load, hangUp) : null
     if (overLimit) return overLimit
     incoming.trace?.step('hold')
@@ -113,7 +116,12 @@ class LocalAllowance implements Allowance {
     return this.parts.ledger.keep({ hold: held, call })
   }
 
-  capture({ amount, record, overrun, tokens, answer }: Capture): Promise<Result<Captured, Failure>> {
+  capture(charge: Capture): Promise<Result<Captured, Failure>> {
+    // Durable before the call is charged.
+    return charge.overrun > 0 ? this.closing().then(() => this.charge(charge)) : this.charge(charge)
+  }
+
+  private charge({ amount, record, overrun, tokens, answer }: Capture): Promise<Result<Captured, Failure>> {
     return this.parts.ledger.capture(amount, record, overrun, answer).then((captured) => {
       if (!captured.ok) return err(NOT_RECORDED)
       this.held = null
@@ -128,6 +136,19 @@ class LocalAllowance implements Allowance {
     const released = held === null ? null : this.parts.ledger.release(held.request)
     this.finish(tokens)
     return released
+  }
+
+  /** Whether the upstream of an imported operation claimed more than its maximum of this account. */
+  private isClosed(): boolean {
+    const { caller, incoming } = this.call
+    if (incoming.route.kind !== 'priced' || !incoming.route.match || caller.kind === 'anonymous') return false
+    return this.parts.apiClosings.isClosed(incoming.route.match.operation, caller.account.id)
+  }
+
+  private async closing(): Promise<void> {
+    const { caller, incoming } = this.call
+    if (incoming.route.kind !== 'priced' || !incoming.route.match || caller.kind === 'anonymous') return
+    await this.parts.apiClosings.close(incoming.route.match.operation, caller.account.id, this.parts.clock.now())
   }
 
   /**
@@ -195,6 +216,11 @@ class LocalAllowance implements Allowance {
     return refusedOutcome(problem, this.readings())
   }
 }
+
+const CLOSED = failure(
+  'upstream_unavailable',
+  'The upstream charged more than its maximum price. The operation is closed until the operator has checked it.',
+)
 
 const NOT_RECORDED = uncharged('service_unavailable', 'The charge could not be recorded. Try again.', {
   retryAfterSeconds: 1,

@@ -5,10 +5,8 @@ import { type GuardedFetchOptions, openGuardedFetch, openGuardedStreams } from '
 import { isNeverAllowed, publicAddress } from '../../adapters/outbound/public-address'
 import { KeyRing } from '../../adapters/sealing/key-ring'
 import type { Config } from '../../config'
-import type { ApiOperation } from '../../core/apis/api'
 import type { ApiRegistry } from '../../core/apis/api-store'
 import { secretContext } from '../../core/apis/catalog/sealed-auth'
-import type { Closings } from '../../core/apis/closings'
 import type { SecretsOf } from '../../core/apis/secrets'
 import type { Clock } from '../../core/clock'
 import { parseAddress } from '../../core/credentials/address'
@@ -29,21 +27,18 @@ const MAX_CACHE_BYTES = 64 * 1024 * 1024
 
 export interface ApiNeeds {
   readonly apis: ApiRegistry
-  readonly apiClosings: Closings
   readonly pipeline: PipelineDeps
   readonly clock: Clock
   readonly log: Log
   /** Pays upstreams per request; null without a wallet. */
   readonly paying: PaidUpstreams | null
-  /** Called when an operation reported more than its maximum to three accounts. */
-  readonly onOverruns: (operation: ApiOperation) => void
   /** Requests to upstreams, for tests. */
   readonly fetch?: OutboundFetch
 }
 
 /** The parts that sell imported operations. */
 export function composeApis(config: Config, needs: ApiNeeds) {
-  const { apis, pipeline, clock, log, onOverruns } = needs
+  const { apis, pipeline, clock, log } = needs
   const wayOut = { ...upstreamOptions(config), addressBook: new AddressBook(clock) }
   const fetch = needs.fetch ?? openGuardedFetch(wayOut)
   const secrets = secretsOf(config)
@@ -57,14 +52,6 @@ export function composeApis(config: Config, needs: ApiNeeds) {
     streams: { clock, longestStreamMs: MAX_STREAM_MS, onTrouble },
     cache: new ByteCache<ApiAnswer>(clock, MAX_CACHE_BYTES),
     slots: new Shares(),
-    closings: needs.apiClosings,
-    clock,
-    onOverruns(operation: ApiOperation) {
-      log.error('an operation cost more than its maximum for three accounts; it is disabled', {
-        operation: operation.name,
-      })
-      onOverruns(operation)
-    },
     creditBuys: config.creditBuysPaidProviders,
     telemetry: pipeline.telemetry,
     onTrouble,

@@ -34,8 +34,9 @@ interface CatalogNeeds {
 /** The APIs on sale, and the parts that sell them. */
 export async function composeImported(
   config: Config,
-  needs: Omit<ApiNeeds, 'onOverruns'> &
+  needs: ApiNeeds &
     Pick<CatalogNeeds, 'ownOrigins'> & {
+      readonly apiClosings: Closings
       readonly stores: { readonly apis: ApiStore; readonly copies: Pick<Copies, 'add'> }
       readonly journal: Journal
       /** Requests to addresses that strangers supply. */
@@ -56,7 +57,13 @@ export async function composeImported(
   }
   const apiCatalog = openCatalog(config, parts)
   const takeOffSale = takerOffSale(apiCatalog, log)
-  const selling = composeApis(config, { ...needs, onOverruns: (operation) => void takeOffSale(closedToAll(operation)) })
+  const selling = composeApis(config, needs)
+  closings.onClosedToAll = (operation) => {
+    log.error('an operation cost more than its maximum for three accounts; it is disabled', {
+      operation: operation.name,
+    })
+    void takeOffSale(closedToAll(operation))
+  }
   // The process may have ended after the last closing was stored and before the operation was disabled.
   const endClosed = () => {
     for (const { operation } of apis.routes.operations)

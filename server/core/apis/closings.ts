@@ -1,6 +1,7 @@
 import type { AuditEntry } from '../audit'
 import type { ImportedName } from '../catalog/operation'
 import type { AccountId, PriceId } from '../ids'
+import { reasonOf } from '../result'
 import type { Api, ApiOperation } from './api'
 
 /** Accounts with an overrun after which an operation is closed to all. */
@@ -28,13 +29,17 @@ export interface ClosingStore {
  * accounts to everyone, until the operator lifts it, changes its price, or puts it back on sale.
  */
 export class Closings {
+  /** Called when an operation was closed to everyone. */
+  onClosedToAll: (operation: ApiOperation) => void = () => undefined
   private readonly store: ClosingStore
+  private readonly onTrouble: (operation: ImportedName, reason: string) => void
   private readonly byOperation = new Map<ImportedName, ApiClosing[]>()
   /** Closings here that are not stored yet. */
   private readonly unstored = new Set<ApiClosing>()
 
-  constructor(store: ClosingStore) {
+  constructor(store: ClosingStore, onTrouble: (operation: ImportedName, reason: string) => void) {
     this.store = store
+    this.onTrouble = onTrouble
   }
 
   /** Reads what is stored. The returned function takes it over, with rows that are about to be stored. */
@@ -54,16 +59,21 @@ export class Closings {
     return this.current(operation).length >= ACCOUNTS_TO_CLOSE
   }
 
-  /** Closes an operation to an account at once, and for good when it resolves. `toAll`: it is the account that closes it to everyone. */
-  async close(operation: ApiOperation, accountId: AccountId, at: number): Promise<{ readonly toAll: boolean }> {
-    if (this.current(operation).some((closing) => closing.accountId === accountId)) return { toAll: false }
+  /** Closes an operation to an account at once, and for good when it resolves, unless the store fails. Never rejects. */
+  async close(operation: ApiOperation, accountId: AccountId, at: number): Promise<void> {
+    if (this.current(operation).some((closing) => closing.accountId === accountId)) return
     const closing: ApiClosing = { operation: operation.name, accountId, priceVersion: operation.priceVersion, at }
     this.remember(closing)
     const toAll = this.current(operation).length === ACCOUNTS_TO_CLOSE
     this.unstored.add(closing)
-    await this.store.add(closing)
-    this.unstored.delete(closing)
-    return { toAll }
+    try {
+      await this.store.add(closing)
+      this.unstored.delete(closing)
+      if (toAll) this.onClosedToAll(operation)
+    } catch (error) {
+      // It is closed in this process.
+      this.onTrouble(operation.name, `its closing could not be stored: ${reasonOf(error)}`)
+    }
   }
 
   /** Opens these operations, to one account or to all. False if they were not closed. */

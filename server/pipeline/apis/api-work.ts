@@ -1,12 +1,9 @@
 import type { ApiOperation } from '../../core/apis/api'
 import { upstreamCostOf } from '../../core/apis/api-report'
-import type { Closings } from '../../core/apis/closings'
 import { decimalOf } from '../../core/apis/prices/decimal'
 import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/prices/figure'
 import { apiCharge, maximumOf, minimumOf } from '../../core/apis/prices/price'
-import type { Clock } from '../../core/clock'
 import { type Failure, failure, uncharged } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
 import { type NoSlot, type Shares, TIMES_THE_TIER } from '../../core/limits/shares'
 import { type Money, ZERO } from '../../core/money'
 import type { OutboundAnswer, OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
@@ -46,10 +43,6 @@ export interface ApiDeps extends CredentialDeps {
   readonly cache: ByteCache<ApiAnswer>
   /** The calls in progress of each API. */
   readonly slots: Shares
-  readonly closings: Closings
-  readonly clock: Clock
-  /** Called when an operation reported more than its maximum to three accounts. */
-  readonly onOverruns: (operation: ApiOperation) => void
   /** Whether signup credit buys imported operations. */
   readonly creditBuys: boolean
   readonly onTrouble: (upstream: string, reason: string) => void
@@ -62,17 +55,11 @@ const NEEDS_KEY = failure(
   'missing_api_key',
   'This operation is free and needs an API key: send Authorization: Bearer <API_KEY>.',
 )
-const CLOSED = failure(
-  'upstream_unavailable',
-  'The upstream charged more than its maximum price. The operation is closed until the operator has checked it.',
-)
 
 /** The work of an imported operation: one upstream request, charged by its declared price. */
 export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: AuthenticatedCall): Result<Work, Failure> {
-  const { match, input, price, hops } = sale
+  const { input, price, hops } = sale
   if (hops >= MAX_HOPS) return err(CALL_LOOP)
-  const account = accountOf(authenticated)
-  if (account !== null && deps.closings.isClosed(match.operation, account)) return err(CLOSED)
   const maxCost = maximumOf(price.price, input.numberOf)
   if (maxCost === ZERO && authenticated.caller.kind === 'anonymous') return err(NEEDS_KEY)
   return ok(new ApiWork(deps, sale, maxCost, originOf(authenticated).caller))
@@ -127,7 +114,7 @@ class ApiWork implements Work {
     const key = cacheKey(sale)
     const cached = key === null ? null : deps.cache.find(key, api.cacheSeconds)
     open.asked(cached ? 'cache' : api.name)
-    if (cached) return this.resultOf(open, cached.value, cached.ageSeconds)
+    if (cached) return this.resultOf(cached.value, cached.ageSeconds)
     const full = this.takeSlot(open)
     if (full) return { kind: 'failed', failure: noSlot(full), didNothing: true }
     let result: WorkResult | null = null
@@ -139,8 +126,7 @@ class ApiWork implements Work {
         const answer = await this.ask(open, (request, limits) => askApi(deps.fetch, sale.match, request, limits))
         this.observe(startedAt, answer)
         if (!answer.ok) return this.unanswered(answer.error)
-        const answering = this.resultOf(open, answer.value)
-        result = answering instanceof Promise ? await answering : answering
+        result = this.resultOf(answer.value)
         if (key !== null && isKept(result, answer.value.answer))
           deps.cache.keep(key, answer.value, ENTRY_BYTES + memoryOf(answer.value.answer))
       }
@@ -173,7 +159,7 @@ class ApiWork implements Work {
     this.observe(startedAt, asked)
     if (!asked.ok) return this.unanswered(asked.error)
     const { answer, paid, payment } = asked.value
-    const result = await this.resultOf(open, answer, null, paid)
+    const result = this.resultOf(answer, null, paid)
     if (!payment) return result
     if (result.kind !== 'answer') {
       await payment.unanswered()
@@ -239,13 +225,7 @@ class ApiWork implements Work {
     deps.telemetry.upstreamEnded(`api ${sale.match.api.name}`, ms, problem?.kind ?? null, fault)
   }
 
-  /** Waits only where an operation has to be closed. */
-  private resultOf(
-    { authenticated }: OpenCall,
-    { answer, headers }: ApiAnswer,
-    ageSeconds: number | null = null,
-    paid?: Money,
-  ): WorkResult | Promise<WorkResult> {
+  private resultOf({ answer, headers }: ApiAnswer, ageSeconds: number | null = null, paid?: Money): WorkResult {
     const { deps, sale } = this
     const { operation } = sale.match
     const read = new ReadAnswer(answer)
@@ -263,8 +243,7 @@ class ApiWork implements Work {
     const upstreamCost = ageSeconds === null ? (paid ?? upstreamCostOf(operation, charged.cost)) : ZERO
     const { status, body } = answer
     const served = { kind: 'answer', body, status, headers, charge: { charged, overrun, upstreamCost } } as const
-    const result: WorkResult = ageSeconds === null ? served : { ...served, ageSeconds }
-    return overrun <= 0 ? result : closed(deps, operation, accountOf(authenticated), result)
+    return ageSeconds === null ? served : { ...served, ageSeconds }
   }
 }
 
@@ -278,28 +257,6 @@ function isKept(result: WorkResult, answer: OutboundAnswer): boolean {
 
 function readPriced({ price }: ApiOperation, read: ReadAnswer) {
   return price.mode === 'fixed' ? null : readFigure(price.figure, read)
-}
-
-/** Closes an operation to the account whose call it claimed too much for, and returns its result. Durable before the call is charged. */
-async function closed(
-  deps: ApiDeps,
-  operation: ApiOperation,
-  account: AccountId | null,
-  result: WorkResult,
-): Promise<WorkResult> {
-  if (account === null) return result
-  try {
-    const { toAll } = await deps.closings.close(operation, account, deps.clock.now())
-    if (toAll) deps.onOverruns(operation)
-  } catch (error) {
-    // It is closed in this process, so the call goes on.
-    deps.onTrouble(`api ${operation.name}`, `its closing could not be stored: ${reasonOf(error)}`)
-  }
-  return result
-}
-
-function accountOf({ caller }: AuthenticatedCall): AccountId | null {
-  return caller.kind === 'anonymous' ? null : caller.account.id
 }
 
 /** All that goes up, and the price: a change of the operation is a new question. Null for what is never kept. */
