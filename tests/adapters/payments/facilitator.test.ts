@@ -11,11 +11,14 @@ import { MERCHANT, PAYER, stranger } from '../../support/payments/payment-sandbo
 
 const PRICE = 5000n
 const TERMS = termsOf()
+/** How long an answer is waited for that never comes. */
+const SOON = { timeoutMs: 500 }
 
 describe('settlement by a facilitator, which is believed as far as the chain confirms it', () => {
   let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
   let facilitator: Awaited<ReturnType<typeof openFacilitator>>
   let troubles: string[] = []
+  let hangs = false
   beforeAll(async () => {
     sandbox = await openEvmSandbox()
     facilitator = await openFacilitator(sandbox)
@@ -40,8 +43,7 @@ describe('settlement by a facilitator, which is believed as far as the chain con
       realm: 'localhost',
       origin: 'http://localhost',
       relayerKey: null,
-      blockWaitMs: 500,
-      facilitator: { url, authorization, fetch: trustedFetch, settleMs: 500 },
+      facilitator: { url, authorization, fetch: (request) => trustedFetch({ ...request, ...(hangs && SOON) }) },
       now: () => Date.now(),
       onTrouble: (what, reason) => told.push(`${what}: ${reason}`),
       ...more,
@@ -72,7 +74,9 @@ describe('settlement by a facilitator, which is believed as far as the chain con
   async function settledWith(fault: FacilitatorFault, read: ReadCredential, paying: PaymentMethod) {
     const before = await received()
     facilitator.setFault(fault)
+    hangs = fault.endsWith('hangs')
     const outcome = await paying.settle(read)
+    hangs = false
     facilitator.setFault('ok')
     return { outcome, moved: (await received()) - before }
   }
@@ -182,7 +186,7 @@ describe('settlement by a facilitator, which is believed as far as the chain con
   })
 
   test('one that lies: a transfer that is not on the chain, or is of another payment, pays nothing, and is in the log', async () => {
-    const paying = method()
+    const paying = method({ blockWaitMs: 500 })
     for (const fault of ['says that it settled', 'says that another transfer settled it'] as const) {
       const read = await payment(paying)
       const { outcome, moved } = await settledWith(fault, read, paying)

@@ -11,8 +11,6 @@ export interface FacilitatorOptions {
   /** The value of `Authorization` in each request; null for none. */
   readonly authorization: string | null
   readonly fetch: OutboundFetch
-  /** How long one settlement may take. */
-  readonly settleMs?: number
 }
 
 /** A request to a facilitator to verify or settle. */
@@ -84,7 +82,7 @@ export class Facilitator {
 
   /** Lets it send the payment to the chain. Safe to repeat, because the chain accepts each authorization once. */
   async settle(request: FacilitatorRequest): Promise<FacilitatorSettlement> {
-    const answer = await this.ask('settle', request, this.options.settleMs ?? SETTLE_MS)
+    const answer = await this.ask('settle', request, SETTLE_MS)
     if (!answer.ok) return { kind: 'unknown', reason: `the facilitator does not answer: ${answer.reason}` }
     const { success, transaction, errorReason } = answer.body
     if (typeof transaction === 'string' && /^0x[0-9a-f]{64}$/i.test(transaction)) return { kind: 'sent', transaction }
