@@ -149,7 +149,7 @@ export type AppParts = Needs<
 
 /** The whole HTTP surface, for every entry: the port, the control socket, and requests that are made inside. */
 export function app(parts: AppParts) {
-  const endpoints = new EndpointTable(importedRouteTable(parts.apis, parts.upToFrom, parts.apiCalls))
+  const endpoints = new EndpointTable(importedRouteTable(parts.apis, () => parts.upToFrom, parts.apiCalls))
   const gated = new GatedPaths(parts, endpoints)
   const handle = (request: Request): Promise<Response> =>
     isGatedUrl(request.url) ? gated.answer(request, web.server as BunServer) : web.handle(request)

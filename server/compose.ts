@@ -67,6 +67,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     log,
     routeOf: (...of) => web.routeOf(...of),
     upstreams: selling.ofWorkers,
+    upToFrom: billing.routes.upToFrom,
   })
   const metrics = openMetricsEndpoint(config, observed, { core, pipeline, models, rail, readiness, backups, workers })
   const web = await composeWeb(config, surroundings, { ...parts, workers: workers.states })

@@ -8,7 +8,7 @@ import { VERSION } from './core/version'
 import { PassOn } from './http/pass-on'
 import { finishCalls, LAST_RESPONSES_MS, type Listening, listen } from './listen'
 import { LogOutput, openLog, type ProcessLog } from './log'
-import type { Tables } from './workers/pushed'
+import type { Pushed } from './workers/pushed'
 
 const FLUSH_MS = 2_000
 const REPORT_MS = 1_000
@@ -28,8 +28,8 @@ async function serve(config: Config, log: ProcessLog): Promise<never> {
     key,
     instance,
     version: VERSION,
-    onPush([tables]) {
-      worker.tables.take(tables as Tables)
+    onPush([piece]) {
+      worker.tables.take(piece as Pushed)
       ready.resolve()
     },
     // Its calls are settled by the primary, so not a byte more goes to their callers.

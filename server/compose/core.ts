@@ -182,11 +182,12 @@ async function openOnSale(
   }
   await stores.copies.add(onSale, apiClosings)
   const { catalog, reloadModels } = await openModelCatalog(config, stores.models, clock)
-  /** Those that must know of a change of prices or models before it counts as done. */
+  /** Those that must know of a change of prices, models or APIs before it counts as done. */
   const listeners: (() => Promise<unknown>)[] = []
-  const told = async <T>(changed: Promise<T>): Promise<T> => {
-    const result = await changed
-    await Promise.all(listeners.map((listener) => listener()))
+  const changed = () => Promise.all(listeners.map((listener) => listener()))
+  const told = async <T>(change: Promise<T>): Promise<T> => {
+    const result = await change
+    await changed()
     return result
   }
   const prices: PriceStore = {
@@ -200,7 +201,7 @@ async function openOnSale(
     put: (...what) => told(stores.models.put(...what)),
     remove: (...what) => told(stores.models.remove(...what)),
   }
-  return { apis, apiClosings, catalog, reloadModels: () => told(reloadModels()), prices, models, listeners }
+  return { apis, apiClosings, catalog, reloadModels: () => told(reloadModels()), prices, models, listeners, changed }
 }
 
 /**

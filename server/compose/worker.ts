@@ -1,5 +1,6 @@
 import type { Config } from '../config'
 import { NO_TELEMETRY, type Telemetry } from '../core/telemetry/telemetry'
+import { importedRouteTable } from '../http/apis/routes'
 import { Gate } from '../http/middleware/gate'
 import { GatedPaths } from '../http/middleware/gated-paths'
 import { Intake } from '../http/middleware/input/intake'
@@ -15,6 +16,7 @@ import { OpenCalls } from '../pipeline/open-calls'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import { PushedTables } from '../workers/pushed'
 import { type Primary, RemoteDecisions } from '../workers/remote-decisions'
+import { composeApis } from './apis/apis'
 import { roomForAnswers, roomForBodies, STOPWATCH } from './core'
 import { composeModels } from './models'
 import { clientAddresses } from './observing/client-addresses'
@@ -59,10 +61,13 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
   const unread = new UnreadAnswers(roomForAnswers(config), stopwatch)
   const { baseUrl } = config
   const gate = new Gate({ decisions, limits: NO_LIMITS, clock, journal: decisions, telemetry, baseUrl, unread })
+  const { apis, secretsOf } = tables
+  const { apiCalls } = composeApis(config, { apis, pipeline, clock, log, paying: null, secretsOf })
   const routes = routeGroup({ name: 'worker' })
     .use(dataRoutes(new PricedCalls(pipeline, pricedRoutes(providers, null))))
     .use(modelRoutes(catalog, models.modelCalls, models.researchCalls))
-  const endpoints = new EndpointTable().mount(routes.routes)
+  const imported = importedRouteTable(apis, () => tables.upToFrom, apiCalls)
+  const endpoints = new EndpointTable(imported).mount(routes.routes)
   let isDraining = false
   const contexts = { clock, intake, addressOf: clientAddresses(config, log) }
   const parts = { contexts, gate, isDraining: () => isDraining, onFault: faultLog(log), baseUrl }
@@ -81,7 +86,7 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
     },
     /** Says how the upstreams are. Call it each second. */
     report: () => primary.tell('counters', ['states', models.upstreams([])]),
-    longestCallMs: models.longestCallMs,
+    longestCallMs: () => Math.max(models.longestCallMs(), ...apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
     async close(): Promise<void> {
       await models.close()

@@ -8,27 +8,30 @@ import { VERSION } from '../core/version'
 import { fromWorkers } from '../http/middleware/caller/passed-on'
 import type { WorkerRecord } from '../http/operator/record'
 import type { Log } from '../log'
+import type { UpToFrom } from '../pipeline/apis/api-sale'
 import type { Route } from '../pipeline/call'
 import type { PipelineDeps } from '../pipeline/paid-call'
-import type { Tables } from '../workers/pushed'
+import { Pieces, type Pushed } from '../workers/pushed'
 import type { UpstreamStates } from '../workers/upstream-states'
 import { WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
+import { openedSecrets } from './apis/apis'
 import type { ComposedCore } from './core'
 
 interface Needs {
-  readonly core: Pick<ComposedCore, 'journal' | 'catalog' | 'prices' | 'listeners' | 'stores'>
+  readonly core: Pick<ComposedCore, 'journal' | 'catalog' | 'apis' | 'prices' | 'listeners' | 'stores'>
   readonly pipeline: PipelineDeps & Pick<WorkerCallsParts, 'decisions'>
   readonly telemetry: Telemetry
   readonly clock: Clock
   readonly log: Log
   readonly routeOf: (method: string, url: string) => Route
   readonly upstreams: UpstreamStates
+  readonly upToFrom: UpToFrom
 }
 
 type Handle = Parameters<typeof fromWorkers>[2]
 
 /** The primary's side of its workers. */
-export function composeWorkers(config: Pick<Config, 'port' | 'workers'>, needs: Needs) {
+export function composeWorkers(config: Config, needs: Needs) {
   const { core, pipeline, telemetry, clock, log, routeOf, upstreams } = needs
   const listening = Promise.withResolvers<void>()
   let states: () => readonly WorkerRecord[] = () => []
@@ -44,14 +47,10 @@ export function composeWorkers(config: Pick<Config, 'port' | 'workers'>, needs: 
       onStates: (states) => upstreams.set(name, states),
       onLie: (what) => log.error('a worker asked for what it may not have', { worker: name, what }),
     })
-  const tables = (): Tables => ({
-    models: core.catalog.list(),
-    prices: core.prices.all(),
-    workers: Math.max(1, config.workers),
-  })
+  const pieces = piecesOf(config, needs)
   return {
     calls,
-    tables,
+    pieces,
     /** The workers now; none where this process serves all calls. */
     states: () => states(),
     /** Starts the workers of this machine, which share the port. Throws EADDRINUSE if another gateway has it. `origin`: where this process takes what they pass on. */
@@ -77,12 +76,12 @@ export function composeWorkers(config: Pick<Config, 'port' | 'workers'>, needs: 
         warn,
         serve({ credential }, push) {
           // Before it has the tables it serves nothing.
-          setImmediate(() => void push([tables()]))
+          setImmediate(() => void pushAll(pieces.all(), push))
           return calls(credential)
         },
       })
       server.listen()
-      core.listeners.push(() => server.push([tables()]))
+      core.listeners.push(() => pushAll(pieces.changed(), (piece) => server.push(piece)))
       children.start()
       states = () =>
         server.workers().map(({ name, isConnected, sessionMs, openCalls, lagMs }) => ({
@@ -107,4 +106,21 @@ export function composeWorkers(config: Pick<Config, 'port' | 'workers'>, needs: 
       }
     },
   }
+}
+
+function piecesOf(config: Config, { core, upToFrom }: Needs): Pieces {
+  const workers = Math.max(1, config.workers)
+  return new Pieces({
+    tables: () => ({ models: core.catalog.list(), prices: core.prices.all(), upToFrom, workers }),
+    routes: () => core.apis.routes,
+    secretsOf: openedSecrets(config),
+  })
+}
+
+/** One after the other, so that no turn of this process encodes more than one. */
+async function pushAll(
+  pieces: Iterable<Pushed>,
+  push: (payload: readonly Pushed[]) => Promise<boolean>,
+): Promise<void> {
+  for (const piece of pieces) await push([piece])
 }

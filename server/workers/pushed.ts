@@ -1,34 +1,135 @@
+import type { Api } from '../core/apis/api'
+import type { ApiRoutes } from '../core/apis/api-routes'
+import { ApiRegistry } from '../core/apis/api-store'
+import type { SecretsOf } from '../core/apis/secrets'
 import { type PriceOverride, PriceTable } from '../core/catalog/prices'
 import type { Model } from '../core/models/model'
 import { ModelCatalog, type ModelStore } from '../core/models/model-catalog'
+import type { UpToFrom } from '../pipeline/apis/api-sale'
 
-/** What the primary pushes to its workers: whole, and again after each change. */
-export interface Tables {
+/** What the primary pushes to its workers: all of it to one that begins, and what has changed to all. Each piece fits into a frame. */
+export interface Pushed {
+  readonly tables?: Tables
+  readonly apis?: readonly PushedApi[]
+}
+
+interface Tables {
   readonly models: readonly Model[]
   readonly prices: readonly PriceOverride[]
+  readonly upToFrom: UpToFrom
   /** How many workers share the concurrency of each upstream. */
   readonly workers: number
 }
 
+interface PushedApi {
+  readonly name: string
+  /** Null for an API that workers do not serve: their requests to it are passed on. */
+  readonly api: Api | null
+  /** Its opened secret. A worker has neither the variable nor the sealing key. */
+  readonly secret: string | null
+}
+
+/** In characters of JSON, which may have 3 bytes each. A frame has room for 4 MB. */
+const MAX_PIECE = 1024 * 1024
+
+interface Sources {
+  readonly tables: () => Tables
+  readonly routes: () => ApiRoutes
+  readonly secretsOf: SecretsOf
+}
+
+/**
+ * The pieces that a primary pushes. An API is read when its piece is made, so that none which is pushed after a change is older than the change. Push
+ * each piece in the turn in which it is made.
+ */
+export class Pieces {
+  private readonly sources: Sources
+  private known: ReadonlyMap<string, Api> = new Map()
+
+  constructor(sources: Sources) {
+    this.sources = sources
+  }
+
+  /** For a worker that begins. */
+  all(): Iterable<Pushed> {
+    return this.of(this.sources.routes().apis.map(({ name }) => name))
+  }
+
+  /** For all workers: the tables, and the APIs that have changed since this was called last. */
+  changed(): Iterable<Pushed> {
+    const { known } = this
+    const now = new Map(this.sources.routes().apis.map((api) => [api.name, api]))
+    this.known = now
+    return this.of([...new Set([...known.keys(), ...now.keys()])].filter((name) => known.get(name) !== now.get(name)))
+  }
+
+  private *of(names: readonly string[]): Iterable<Pushed> {
+    yield { tables: this.sources.tables() }
+    let apis: PushedApi[] = []
+    let size = 0
+    for (const name of names) {
+      let one = this.api(name)
+      if (size + one.size > MAX_PIECE) {
+        yield { apis }
+        apis = []
+        size = 0
+        one = this.api(name)
+      }
+      apis.push(one.pushed)
+      size += one.size
+    }
+    if (apis.length > 0) yield { apis }
+  }
+
+  private api(name: string): { readonly pushed: PushedApi; readonly size: number } {
+    const api = this.sources.routes().apis.find((one) => one.name === name)
+    const size = api?.enabled && isServed(api) ? JSON.stringify(api).length : MAX_PIECE + 1
+    if (!api || size > MAX_PIECE) return { pushed: { name, api: null, secret: null }, size: name.length }
+    const secret = 'secret' in api.auth ? this.sources.secretsOf(name, api.auth.secret) : null
+    return { pushed: { name, api, secret }, size }
+  }
+}
+
+/** The primary alone has the tokens of `oauth2`, and pays. */
+function isServed({ auth }: Api): boolean {
+  return auth.kind !== 'oauth2' && auth.kind !== '402'
+}
+
 const NO_MODELS: Pick<ModelStore, 'all'> = { all: () => [] }
 
-/** A worker's copy of the tables, which it uses from the moment in which they arrive. Empty before the first push. */
+/** A worker's copy of what it was pushed, which it uses from the moment in which that arrives. Empty before the first push. */
 export class PushedTables {
   readonly catalog = new ModelCatalog([], NO_MODELS)
   readonly prices = new PriceTable()
+  readonly apis = new ApiRegistry()
+  upToFrom: UpToFrom = null
+  private workers = 1
+  private readonly pushed = new Map<string, { readonly api: Api; readonly secret: string | null }>()
 
-  take({ models, prices, workers }: Tables): void {
-    this.catalog.replaceFixed(models.map((model) => shared(model, workers)))
-    // Overrides are only added.
-    for (const price of prices) this.prices.set(price)
+  readonly secretsOf: SecretsOf = (name) => this.pushed.get(name)?.secret ?? null
+
+  take({ tables, apis }: Pushed): void {
+    if (tables) {
+      this.workers = tables.workers
+      this.upToFrom = tables.upToFrom
+      this.catalog.replaceFixed(tables.models.map((model) => shared(model, this.workers)))
+      // Overrides are only added.
+      for (const price of tables.prices) this.prices.set(price)
+    }
+    if (!apis) return
+    for (const { name, api, secret } of apis)
+      if (api) this.pushed.set(name, { api: { ...api, concurrency: part(api, this.workers) }, secret })
+      else this.pushed.delete(name)
+    this.apis.replace([...this.pushed.values()].map(({ api }) => api))
   }
 }
 
 /** A worker's part of the concurrency of an upstream. */
+function part({ concurrency }: { readonly concurrency: number }, workers: number): number {
+  return Math.max(1, Math.floor(concurrency / workers))
+}
+
 function shared(model: Model, workers: number): Model {
-  const upstreams = model.upstreams.map((upstream) => ({
-    ...upstream,
-    concurrency: Math.max(1, Math.floor(upstream.concurrency / workers)),
-  }))
+  const upstreams = model.upstreams.map((upstream) => ({ ...upstream, concurrency: part(upstream, workers) }))
   return { ...model, upstreams }
 }

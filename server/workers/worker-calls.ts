@@ -1,8 +1,9 @@
-import type { SoldName } from '../core/catalog/operation'
+import type { BasePriceName, SoldName } from '../core/catalog/operation'
+import { currentPrice, type Prices } from '../core/catalog/prices'
 import { type Clock, MINUTE_MS } from '../core/clock'
 import { type Address, parseAddress, UNKNOWN_ADDRESS } from '../core/credentials/address'
 import type { Audience } from '../core/credentials/oauth-grant'
-import { failure } from '../core/failure'
+import { failure, uncharged } from '../core/failure'
 import { makeId, type RequestId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
 import type { Model } from '../core/models/model'
@@ -11,6 +12,7 @@ import type { Result } from '../core/result'
 import type { UpstreamFault } from '../core/telemetry/failure-streak'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import type { CallRecord } from '../core/usage/call-record'
+import { soldPrice } from '../pipeline/apis/api-sale'
 import {
   type AuthenticatedCall,
   countedOn,
@@ -57,6 +59,7 @@ export interface WorkerCallsParts {
   /** The route of a request; not on sale here: unmatched. */
   readonly routeOf: (method: string, url: string) => Route
   readonly modelOf: (id: string) => Model | null
+  readonly prices: Prices
   /** How the upstreams are, as the worker sees them. */
   readonly onStates: (states: readonly UpstreamState[]) => void
   /** The worker has opened its port. */
@@ -248,12 +251,22 @@ export class WorkerCalls {
     if (allowance === null) return this.lie('a hold without a slot')
     const model = needs.load && this.parts.modelOf(needs.load.model)
     if (needs.load && !model) return [UNKNOWN_MODEL, false, null, null] satisfies HoldAnswer
+    if (needs.version !== this.priceNow(verdict, model)) return [STALE_PRICE, false, null, null] satisfies HoldAnswer
     const load = model && needs.load ? { ...modelLoad(verdict, model), tokens: needs.load.tokens } : undefined
     const work = wantedOf(needs, load)
     const holding = allowance.hold(work, NEVER)
     if (holding !== null) return this.heldLater(call, { verdict, allowance, work }, holding)
     call.holds = needs.maxCost
     return heldBy(allowance)
+  }
+
+  /** The version of the price at which a call is sold now. */
+  private priceNow({ caller, incoming: { route } }: Verdict, model: Model | null): string | null {
+    if (route.kind !== 'priced') return null
+    if (model) return model.priceVersion
+    const account = caller.kind === 'anonymous' ? null : caller.account.id
+    if (route.match) return soldPrice(this.parts.prices, route.match, account).version
+    return currentPrice(this.parts.prices, route.operation as BasePriceName, account).version
   }
 
   private async heldLater(
@@ -366,9 +379,9 @@ export class WorkerCalls {
 
 const NEVER = new AbortController().signal
 
-const UNKNOWN_MODEL = failure('service_unavailable', 'The models have just changed. Send the request again.', {
-  retryAfterSeconds: 1,
-})
+const RETRY = { retryAfterSeconds: 1 }
+const UNKNOWN_MODEL = uncharged('service_unavailable', 'The models have just changed. Send the request again.', RETRY)
+const STALE_PRICE = uncharged('service_unavailable', 'The price has just changed. Send the request again.', RETRY)
 
 /** Of a call that its worker refuses itself. */
 const REFUSED_THERE: Route = { kind: 'unmatched', failure: failure('invalid_request', 'The worker refuses it.') }

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { SANDBOX_MODELS } from '../../server/adapters/models/sandbox/sandbox-models'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
+import { CATALOG_VERSION } from '../../server/core/catalog/operation'
+import { currentPrice } from '../../server/core/catalog/prices'
 import { parseAddress } from '../../server/core/credentials/address'
 import { hashSecret } from '../../server/core/credentials/secret'
 import { failure } from '../../server/core/failure'
@@ -27,6 +30,7 @@ const SIGNAL = new AbortController().signal
 const ADDRESS = parseAddress('192.0.2.1')
 const OPERATOR: Actor = { kind: 'operator', id: 'test', address: null }
 const MODEL = 'sandbox/echo'
+const MODEL_VERSION = SANDBOX_MODELS.find(({ id }) => id === MODEL)?.priceVersion ?? ''
 const HUGE = micros(1_000_000_000)
 
 /** The same promises, kept in this process or by another that is asked with frames. */
@@ -242,6 +246,19 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       lies.length = 0
     })
 
+    test('a hold at a price that has changed since it was quoted takes nothing', async () => {
+      const account = await gateway.account(0)
+      const key = await gateway.key(account)
+      await gateway.core.operator.setPrice(OPERATOR, 'image-search', account.id, micros(2000))
+      const stale = await held(key)
+      expect(stale.refusal).toMatchObject({ failure: { code: 'service_unavailable', uncharged: true } })
+      await stale.allowance.release(0)
+      const { version } = currentPrice(gateway.core.prices, 'image-search', account.id)
+      const fresh = await held(key, micros(2000), { quote: { maxCost: micros(2000), version, fixed: true } })
+      expect([fresh.refusal, await spent(account)]).toEqual([null, [0, 2000]])
+      await fresh.allowance.release(0)
+    })
+
     test('a worker that dies leaves no hold and no slot, and its streams are charged as far as they were kept', async () => {
       const account = await gateway.account(0, { ...WIDE, concurrency: 3 })
       const key = await gateway.key(account)
@@ -281,6 +298,7 @@ function partsOf({ core, clock }: Harness, decisions: LocalDecisions, lies: stri
     clock,
     routeOf: (_method: string, url: string) => (url === SLOT_URL ? ROUTE : FREE),
     modelOf: (id: string) => core.catalog.byId(id),
+    prices: core.prices,
     onStates: () => undefined,
     onListening: () => undefined,
     onLie: (what: string) => lies.push(what),
@@ -311,7 +329,7 @@ async function asked(decisions: Decisions, { clock }: Harness, key: MadeKey | st
 function wanted(amount: Money, more: Partial<Wanted> = {}): Wanted {
   return {
     operation: 'image-search',
-    quote: { maxCost: amount, version: 'test', fixed: false },
+    quote: { maxCost: amount, version: more.model ? MODEL_VERSION : CATALOG_VERSION, fixed: false },
     credit: 'all',
     timeoutMs: 1000,
     fingerprint: () => 'the same',
@@ -322,7 +340,7 @@ function wanted(amount: Money, more: Partial<Wanted> = {}): Wanted {
 function needs(maxCost: number) {
   const more = {
     operation: 'image-search',
-    version: 'test',
+    version: CATALOG_VERSION,
     fixed: false,
     minCost: null,
     credit: 'all',

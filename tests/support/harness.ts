@@ -121,7 +121,7 @@ function workerOf(
   })
   return {
     async fetch(request: Request): Promise<Response> {
-      worker.tables.take(sent(gateway.workers.tables()))
+      for (const piece of gateway.workers.pieces.all()) worker.tables.take(sent(piece))
       worker.report()
       return worker.fetch(request)
     },

@@ -22,7 +22,7 @@ import { ByteCache } from '../../pipeline/byte-cache'
 import type { PipelineDeps } from '../../pipeline/paid-call'
 import { MAX_STREAM_MS } from '../../pipeline/stream'
 
-/** Cached answers of all imported operations together. */
+/** Cached answers of all imported operations together, of this process and its workers. */
 const MAX_CACHE_BYTES = 64 * 1024 * 1024
 
 export interface ApiNeeds {
@@ -32,25 +32,25 @@ export interface ApiNeeds {
   readonly log: Log
   /** Pays upstreams per request; null without a wallet. */
   readonly paying: PaidUpstreams | null
+  readonly secretsOf: SecretsOf
   /** Requests to upstreams, for tests. */
   readonly fetch?: OutboundFetch
 }
 
 /** The parts that sell imported operations. */
 export function composeApis(config: Config, needs: ApiNeeds) {
-  const { apis, pipeline, clock, log } = needs
+  const { apis, pipeline, clock, log, secretsOf } = needs
   const wayOut = { ...upstreamOptions(config), addressBook: new AddressBook(clock) }
   const fetch = needs.fetch ?? openGuardedFetch(wayOut)
-  const secrets = secretsOf(config)
   const onTrouble = (upstream: string, reason: string) => log.warn('upstream', { provider: upstream, reason })
   const deps = {
     fetch,
     fetchStream: openGuardedStreams(wayOut),
-    secretsOf: secrets,
-    tokens: new ClientCredentialTokens({ fetch, secretsOf: secrets, clock, onTrouble }),
+    secretsOf,
+    tokens: new ClientCredentialTokens({ fetch, secretsOf, clock, onTrouble }),
     paying: needs.paying,
     streams: { clock, longestStreamMs: MAX_STREAM_MS, onTrouble },
-    cache: new ByteCache<ApiAnswer>(clock, MAX_CACHE_BYTES),
+    cache: new ByteCache<ApiAnswer>(clock, MAX_CACHE_BYTES / (config.workers + 1)),
     slots: new Shares(),
     creditBuys: config.creditBuysPaidProviders,
     telemetry: pipeline.telemetry,
@@ -80,7 +80,8 @@ export function isClosedHost(config: Config, host: string): boolean {
   return parseAddress(text) !== null && !publicAddress(text) && !isAllowedPrivate(config, text)
 }
 
-function secretsOf({ sealingKeys, apis: { secrets } }: Config): SecretsOf {
+/** Opens the secrets of APIs: those of the environment, and those that are sealed in the database. */
+export function openedSecrets({ sealingKeys, apis: { secrets } }: Config): SecretsOf {
   const ring = new KeyRing(sealingKeys)
   return (api, secret) => {
     if (secret.from === 'environment') return secrets.get(secret.name) ?? null

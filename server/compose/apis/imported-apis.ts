@@ -19,7 +19,7 @@ import { startUpstreamPaymentChecks } from '../../jobs/upstream-payments'
 import type { Log } from '../../log'
 import type { PaidUpstreams } from '../../pipeline/apis/ask-paid'
 import { tryOperation } from '../../pipeline/apis/try-operation'
-import { type ApiNeeds, composeApis, isClosedHost } from './apis'
+import { type ApiNeeds, composeApis, isClosedHost, openedSecrets } from './apis'
 
 interface CatalogNeeds {
   readonly store: ApiStore
@@ -29,21 +29,24 @@ interface CatalogNeeds {
   readonly ownOrigins: ReadonlySet<string>
   readonly fetchExternal: OutboundFetch
   readonly hasWallet: boolean
+  readonly changed: () => Promise<unknown>
 }
 
 /** The APIs on sale, and the parts that sell them. */
 export async function composeImported(
   config: Config,
-  needs: ApiNeeds &
+  needs: Omit<ApiNeeds, 'secretsOf'> &
     Pick<CatalogNeeds, 'ownOrigins'> & {
       readonly apiClosings: Closings
       readonly stores: { readonly apis: ApiStore; readonly copies: Pick<Copies, 'add'> }
       readonly journal: Journal
+      /** Resolves when each worker has a change of the APIs. */
+      readonly changed: () => Promise<unknown>
       /** Requests to addresses that strangers supply. */
       readonly strangers: OutboundFetch
     },
 ) {
-  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, paying } = needs
+  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, paying, changed } = needs
   const hasWallet = paying !== null
   const parts = {
     store: stores.apis,
@@ -54,10 +57,11 @@ export async function composeImported(
     // Documents are where the operator points, as upstreams are.
     fetchExternal: (request: OutboundRequest) => selling.apiDeps.fetch(request),
     hasWallet,
+    changed,
   }
   const apiCatalog = openCatalog(config, parts)
   const takeOffSale = takerOffSale(apiCatalog, log)
-  const selling = composeApis(config, needs)
+  const selling = composeApis(config, { ...needs, secretsOf: openedSecrets(config) })
   closings.onClosedToAll = (operation) => {
     log.error('an operation cost more than its maximum for three accounts; it is disabled', {
       operation: operation.name,

@@ -11,7 +11,7 @@ const PREFIX = '/apis/v1/'
 /** Imported operations (spec D12): those that are on sale at the moment of a request. */
 export function importedRouteTable(
   registry: { readonly routes: ApiRoutes },
-  upToFrom: UpToFrom,
+  upToFrom: () => UpToFrom,
   calls: Pick<ApiCalls, 'answer'>,
 ): ImportedRoutes {
   // A path without parameters has one match for as long as its API does not change.
@@ -20,7 +20,7 @@ export function importedRouteTable(
     const known = fixed.get(match)
     if (known) return known
     const endpoint: Matched = {
-      route: soldRoute(match, upToFrom),
+      route: soldRoute(match, upToFrom()),
       handler: ({ context }) => calls.answer(context, match),
       params: match.values,
     }

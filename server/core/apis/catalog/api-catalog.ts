@@ -27,6 +27,8 @@ export interface CatalogParts extends ApiSurroundings {
   readonly store: ApiStore
   readonly closings: Closings
   readonly registry: ApiRegistry
+  /** Resolves when each process that serves calls has a change of the registry. */
+  readonly changed: () => Promise<unknown>
   readonly clock: Clock
   readonly sealing: Sealing
   readonly importDocument: ImportDocument
@@ -309,7 +311,7 @@ export class ApiCatalog {
 
   /** Stores all these changes and puts them in force in one step, or changes nothing. */
   private async written(changes: readonly ApiWrite[]): Answer<null> {
-    const { store, registry, closings } = this.parts
+    const { store, registry, closings, changed } = this.parts
     if (!(await store.write(changes))) return err(failure('invalid_state', OVERTAKEN))
     const apis = new Map(this.all().map((api) => [api.name, api]))
     for (const change of changes) {
@@ -318,6 +320,7 @@ export class ApiCatalog {
       if (change.kind === 'save') closings.forget(change.reopened)
     }
     if (changes.length > 0) registry.replace([...apis.values()].sort((a, b) => (a.name < b.name ? -1 : 1)))
+    await changed()
     return ok(null)
   }
 

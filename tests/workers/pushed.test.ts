@@ -1,0 +1,73 @@
+import { expect, test } from 'bun:test'
+import type { Api } from '../../server/core/apis/api'
+import { ApiRoutes } from '../../server/core/apis/api-routes'
+import { Pieces, PushedTables } from '../../server/workers/pushed'
+import { anApi } from '../support/apis'
+
+const SECRET = { from: 'environment', name: 'UPSTREAM_KEY' } as const
+const TABLES = { models: [], prices: [], upToFrom: null, workers: 3 }
+
+function pushing(...apis: Api[]) {
+  const primary = { routes: new ApiRoutes(apis) }
+  const pieces = new Pieces({
+    tables: () => TABLES,
+    routes: () => primary.routes,
+    secretsOf: (api, { from }) => (from === 'environment' ? `the secret of ${api}` : null),
+  })
+  const worker = new PushedTables()
+  const take = (all: Iterable<unknown>) => {
+    let count = 0
+    for (const piece of all) {
+      worker.take(JSON.parse(JSON.stringify(piece)))
+      count++
+    }
+    return count
+  }
+  const sells = (...now: Api[]) => {
+    primary.routes = new ApiRoutes(now)
+  }
+  return { pieces, worker, take, sells, names: () => worker.apis.routes.apis.map(({ name }) => name).sort() }
+}
+
+test('a worker gets the APIs with their opened secrets and its part of their concurrency', () => {
+  const weather = anApi({ auth: { kind: 'bearer', secret: SECRET }, concurrency: 10 })
+  const { pieces, worker, take, names } = pushing(weather)
+  take(pieces.all())
+  expect([names(), worker.apis.routes.apis[0]?.concurrency]).toEqual([[weather.name], 3])
+  expect(worker.secretsOf(weather.name, SECRET)).toBe(`the secret of ${weather.name}`)
+  expect(worker.secretsOf('another', SECRET)).toBeNull()
+})
+
+test('APIs whose tokens or payments only the primary has, that are off sale or too large for a frame stay with it', () => {
+  const oauth2 = { kind: 'oauth2', tokenUrl: 'https://a.test', clientId: 'a', secret: SECRET, scope: null } as const
+  const { pieces, take, names } = pushing(
+    anApi({ name: 'plain' }),
+    anApi({ name: 'tokens', auth: oauth2 }),
+    anApi({ name: 'paid', auth: { kind: '402', payees: [] } }),
+    anApi({ name: 'off', enabled: false }),
+    anApi({ name: 'large', description: 'x'.repeat(2 * 1024 * 1024) }),
+  )
+  take(pieces.all())
+  expect(names()).toEqual(['plain'])
+})
+
+test('a change pushes what has changed, and takes away what a worker may no longer serve', () => {
+  const [one, two, three] = [anApi({ name: 'one' }), anApi({ name: 'two' }), anApi({ name: 'three' })]
+  const { pieces, worker, take, sells, names } = pushing(one, two, three)
+  take(pieces.all())
+  take(pieces.changed())
+  sells({ ...one, title: 'New' }, { ...two, enabled: false })
+  const pushed = [...pieces.changed()]
+  expect(pushed.flatMap(({ apis = [] }) => apis.map(({ name }) => name)).sort()).toEqual(['one', 'three', 'two'])
+  take(pushed)
+  expect([names(), worker.apis.routes.apis[0]?.title]).toEqual([['one'], 'New'])
+  expect([...pieces.changed()].flatMap(({ apis = [] }) => apis)).toEqual([])
+})
+
+test('many APIs come in pieces that a frame has room for', () => {
+  const apis = Array.from({ length: 10 }, (_, i) => anApi({ name: `api-${i}`, description: 'x'.repeat(400 * 1024) }))
+  const { pieces, take, names } = pushing(...apis)
+  expect(take(pieces.all())).toBe(6)
+  expect(names()).toEqual(apis.map(({ name }) => name))
+  for (const piece of pieces.all()) expect(JSON.stringify([piece]).length).toBeLessThan(4 * 1024 * 1024)
+})
