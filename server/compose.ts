@@ -67,6 +67,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     log,
     routeOf: (...of) => web.routeOf(...of),
     upstreams: selling.ofWorkers,
+    items: models.items,
     upToFrom: billing.routes.upToFrom,
   })
   const metrics = openMetricsEndpoint(config, observed, { core, pipeline, models, rail, readiness, backups, workers })

@@ -13,6 +13,7 @@ import { ModelCalls } from '../http/models/model-calls'
 import { ResearchCalls } from '../http/models/research-calls'
 import type { Log } from '../log'
 import { ItemMemory } from '../pipeline/models/item-memory'
+import { type Items, LocalItems } from '../pipeline/models/item-references'
 import type { ModelDeps } from '../pipeline/models/model-call'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import { MAX_STREAM_MS } from '../pipeline/stream'
@@ -49,10 +50,11 @@ export function composeModels(
     /** The search provider for research. */
     readonly search: Provider<LlmContextInput>
     readonly log: Log
+    readonly items?: Items
   },
 ) {
   const { decisions, clock, telemetry } = pipeline
-  const { catalog, search, log } = parts
+  const { catalog, search, log, items = new LocalItems(new ItemMemory(clock)) } = parts
   const { keyOf, defaultOutputTokens } = config.models
   const onTrouble = (upstream: string, reason: string) => log.warn('model upstream', { upstream, reason })
   const inputs = new TokenThread()
@@ -64,13 +66,14 @@ export function composeModels(
     // Unlimited sign-ups must not spend the operator's money (spec D4).
     creditBuysPaid: config.creditBuysPaidProviders,
     inputs,
-    items: new ItemMemory(clock),
+    items,
     defaultCap: defaultOutputTokens,
     longestStreamMs: MAX_STREAM_MS,
     telemetry,
     onTrouble,
   }
   return {
+    items,
     models: deps.catalog,
     modelAdmin: new ModelAdmin(stores.models, clock),
     longestCallMs: () =>

@@ -16,6 +16,7 @@ import { OpenCalls } from '../pipeline/open-calls'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import { PushedTables } from '../workers/pushed'
 import { type Primary, RemoteDecisions } from '../workers/remote-decisions'
+import { RemoteItems } from '../workers/remote-items'
 import { composeApis } from './apis/apis'
 import { roomForAnswers, roomForBodies, STOPWATCH } from './core'
 import { composeModels } from './models'
@@ -56,7 +57,12 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
     idempotency: { use: notHere },
   }
   const { catalog } = tables
-  const models = composeModels(config, { models: NO_STORE }, pipeline, { catalog, search: providers.context, log })
+  const models = composeModels(config, { models: NO_STORE }, pipeline, {
+    catalog,
+    search: providers.context,
+    log,
+    items: new RemoteItems(primary),
+  })
   const intake = new Intake(roomForBodies(config), stopwatch)
   const unread = new UnreadAnswers(roomForAnswers(config), stopwatch)
   const { baseUrl } = config

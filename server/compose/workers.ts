@@ -10,6 +10,7 @@ import type { WorkerRecord } from '../http/operator/record'
 import type { Log } from '../log'
 import type { UpToFrom } from '../pipeline/apis/api-sale'
 import type { Route } from '../pipeline/call'
+import type { Items } from '../pipeline/models/item-references'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import { Pieces, type Pushed } from '../workers/pushed'
 import type { UpstreamStates } from '../workers/upstream-states'
@@ -25,6 +26,7 @@ interface Needs {
   readonly log: Log
   readonly routeOf: (method: string, url: string) => Route
   readonly upstreams: UpstreamStates
+  readonly items: Items
   readonly upToFrom: UpToFrom
 }
 
@@ -32,7 +34,7 @@ type Handle = Parameters<typeof fromWorkers>[2]
 
 /** The primary's side of its workers. */
 export function composeWorkers(config: Config, needs: Needs) {
-  const { core, pipeline, telemetry, clock, log, routeOf, upstreams } = needs
+  const { core, pipeline, telemetry, clock, log, routeOf, upstreams, items } = needs
   const listening = Promise.withResolvers<void>()
   let states: () => readonly WorkerRecord[] = () => []
   /** The calls of one more worker. */
@@ -41,6 +43,7 @@ export function composeWorkers(config: Config, needs: Needs) {
       ...pipeline,
       telemetry,
       clock,
+      items,
       routeOf,
       modelOf: (id) => core.catalog.byId(id),
       onListening: () => listening.resolve(),

@@ -5,8 +5,8 @@ import type { EndpointTable } from './routing/endpoint-table'
 
 /** In characters: what the frame of an admit has room for. */
 const LONGEST_URL = 4096
-/** Sold endpoints that the primary serves: their calls remember things, or take many steps. */
-const OF_PRIMARY: ReadonlySet<string> = new Set(['deep-research', 'responses'])
+/** A sold endpoint that the primary serves: its calls take many steps. */
+const OF_PRIMARY = 'deep-research'
 /** Where a key may be besides `Authorization`, and what else makes a call one of the primary's. */
 const OTHER_KEYS = ['x-api-key', 'x-goog-api-key', 'api-key', 'x-subscription-token']
 const BEYOND_A_CALL = ['idempotency-key', 'x-cost-mode', 'payment-signature', 'x-payment']
@@ -19,7 +19,7 @@ export function isServedHere({ method, url, headers }: Request, endpoints: Endpo
   if (url.length > LONGEST_URL || !hasOneCredential(headers)) return false
   if (BEYOND_A_CALL.some((name) => headers.has(name))) return false
   const { route } = endpoints.match(method, pathOf(url))
-  return route.kind === 'priced' && !OF_PRIMARY.has(route.operation)
+  return route.kind === 'priced' && route.operation !== OF_PRIMARY
 }
 
 function hasOneCredential(headers: Headers): boolean {

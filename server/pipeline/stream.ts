@@ -96,8 +96,6 @@ export interface StreamSale {
   /** The charge if this process dies now; null if the stream is free. */
   lost(): Charge | null
   charge(end: StreamEnd): Charge | Promise<Charge>
-  /** Runs once the charge of a complete stream is durable, before its end is sent. */
-  onCharged?(): void
   /** Formats a failure as the last event of the stream. Null if it has no such event: then the caller's connection is cut. */
   errorEvent(problem: Failure): Uint8Array | null
 }
@@ -367,7 +365,6 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
       const charge = charging instanceof Promise ? await charging : charging
       const captured = await this.open.charge(charge, this.stored(isWhole))
       if (!captured.ok) return captured.error
-      if (isWhole) this.sale.onCharged?.()
       end = 'done'
       return null
     } catch (error) {

@@ -40,10 +40,10 @@ import {
 export interface Primary {
   /** Null if the session ended without an answer. */
   ask(
-    kind: 'admit' | 'hold' | 'keep' | 'capture' | 'release',
+    kind: 'admit' | 'hold' | 'keep' | 'capture' | 'release' | 'recall',
     payload: readonly unknown[],
   ): Promise<readonly unknown[] | null>
-  tell(kind: 'note' | 'alone' | 'counters', payload: readonly unknown[]): void
+  tell(kind: 'note' | 'alone' | 'items' | 'counters', payload: readonly unknown[]): void
 }
 
 /** Lets the primary decide. Nothing is granted from memory. */

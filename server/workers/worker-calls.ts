@@ -1,18 +1,14 @@
-import type { BasePriceName, SoldName } from '../core/catalog/operation'
-import { currentPrice, type Prices } from '../core/catalog/prices'
 import { type Clock, MINUTE_MS } from '../core/clock'
 import { type Address, parseAddress, UNKNOWN_ADDRESS } from '../core/credentials/address'
 import type { Audience } from '../core/credentials/oauth-grant'
-import { failure, uncharged } from '../core/failure'
+import { failure } from '../core/failure'
 import { makeId, type RequestId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
-import type { Model } from '../core/models/model'
 import { type Money, micros } from '../core/money'
 import type { Result } from '../core/result'
 import type { UpstreamFault } from '../core/telemetry/failure-streak'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import type { CallRecord } from '../core/usage/call-record'
-import { soldPrice } from '../pipeline/apis/api-sale'
 import {
   type AuthenticatedCall,
   countedOn,
@@ -24,16 +20,14 @@ import {
 } from '../pipeline/call'
 import type { Allowance, Decisions, Wanted } from '../pipeline/decisions'
 import type { Funding } from '../pipeline/funding/payment'
+import type { Items } from '../pipeline/models/item-references'
 import type { UpstreamState } from '../pipeline/models/model-backend'
-import { modelLoad } from '../pipeline/models/validate-model-call'
 import { callRecord } from '../pipeline/record-call'
-import type { Load } from '../pipeline/work'
 import {
   type AdmitAnswer,
   type CallRow,
   type CaptureAnswer,
   type HoldAnswer,
-  type HoldNeeds,
   isCount,
   type KeepAnswer,
   onWire,
@@ -44,22 +38,23 @@ import {
   readRow,
   upstreamStates,
 } from './messages'
+import { readIds, readItems } from './remote-items'
+import { type OnSale, wantedOf } from './wanted'
 
 /** The calls of one worker that may be open at once. */
 const MAX_CALLS = 10_000
 /** A call that took nothing for so long was forgotten by its worker. */
 const IDLE_MS = 10 * MINUTE_MS
 
-export interface WorkerCallsParts {
+export interface WorkerCallsParts extends OnSale {
   readonly decisions: Deciding
   readonly funding: Pick<Funding, 'offered'>
   readonly journal: Pick<Journal, 'note'>
   readonly telemetry: Pick<Telemetry, 'callEnded' | 'upstreamEnded'>
+  readonly items: Items
   readonly clock: Clock
   /** The route of a request; not on sale here: unmatched. */
   readonly routeOf: (method: string, url: string) => Route
-  readonly modelOf: (id: string) => Model | null
-  readonly prices: Prices
   /** How the upstreams are, as the worker sees them. */
   readonly onStates: (states: readonly UpstreamState[]) => void
   /** The worker has opened its port. */
@@ -124,6 +119,8 @@ export class WorkerCalls {
         return this.capture(asked)
       case 'release':
         return this.release(asked)
+      case 'recall':
+        return this.recall(asked)
       default:
         return this.lie(`it asked for ${kind}`)
     }
@@ -138,6 +135,7 @@ export class WorkerCalls {
     if (!call) return
     if (kind === 'note') this.note(call, said)
     else if (kind === 'alone') alone(call, said[1])
+    else if (kind === 'items') this.remember(call, said[1])
     else this.lie(`it said ${kind}`)
   }
 
@@ -249,24 +247,13 @@ export class WorkerCalls {
     if (call.allowance === null) this.begin(call)
     const { allowance } = call
     if (allowance === null) return this.lie('a hold without a slot')
-    const model = needs.load && this.parts.modelOf(needs.load.model)
-    if (needs.load && !model) return [UNKNOWN_MODEL, false, null, null] satisfies HoldAnswer
-    if (needs.version !== this.priceNow(verdict, model)) return [STALE_PRICE, false, null, null] satisfies HoldAnswer
-    const load = model && needs.load ? { ...modelLoad(verdict, model), tokens: needs.load.tokens } : undefined
-    const work = wantedOf(needs, load)
+    const wanted = wantedOf(needs, verdict, this.parts)
+    if (!wanted.ok) return [wanted.error, false, null, null] satisfies HoldAnswer
+    const work = wanted.value
     const holding = allowance.hold(work, NEVER)
     if (holding !== null) return this.heldLater(call, { verdict, allowance, work }, holding)
     call.holds = needs.maxCost
     return heldBy(allowance)
-  }
-
-  /** The version of the price at which a call is sold now. */
-  private priceNow({ caller, incoming: { route } }: Verdict, model: Model | null): string | null {
-    if (route.kind !== 'priced') return null
-    if (model) return model.priceVersion
-    const account = caller.kind === 'anonymous' ? null : caller.account.id
-    if (route.match) return soldPrice(this.parts.prices, route.match, account).version
-    return currentPrice(this.parts.prices, route.operation as BasePriceName, account).version
   }
 
   private async heldLater(
@@ -353,6 +340,20 @@ export class WorkerCalls {
     if (call.isReleased || call.allowance === null) this.calls.delete(said[0] as RequestId)
   }
 
+  private async recall(asked: Asked): Promise<Answer> {
+    const call = this.callOf(asked)
+    const ids = readIds(asked[1])
+    if (!call) return []
+    if (!ids || 'failure' in call.verdict) return this.lie('items that it may not have')
+    return [...(await this.parts.items.recall(call.verdict, ids))]
+  }
+
+  private remember({ verdict }: ServedCall, given: unknown): void {
+    const items = readItems(given)
+    if (items && !('failure' in verdict)) this.parts.items.remember(verdict, items)
+    else this.lie('items that cannot be read')
+  }
+
   private ended({ id, operation, status, code, upstream, latencyMs }: CallRecord): void {
     this.parts.telemetry.callEnded({ id, operation, status, code, upstream: upstream?.provider ?? null, ms: latencyMs })
   }
@@ -379,25 +380,8 @@ export class WorkerCalls {
 
 const NEVER = new AbortController().signal
 
-const RETRY = { retryAfterSeconds: 1 }
-const UNKNOWN_MODEL = uncharged('service_unavailable', 'The models have just changed. Send the request again.', RETRY)
-const STALE_PRICE = uncharged('service_unavailable', 'The price has just changed. Send the request again.', RETRY)
-
 /** Of a call that its worker refuses itself. */
 const REFUSED_THERE: Route = { kind: 'unmatched', failure: failure('invalid_request', 'The worker refuses it.') }
-
-function wantedOf(needs: HoldNeeds, load: Load | undefined): Wanted {
-  const { operation, maxCost, version, fixed, minCost, credit, needsTopUp, timeoutMs, fingerprint } = needs
-  return {
-    operation: operation as SoldName,
-    quote: { maxCost, version, fixed, ...(minCost !== null && { minCost }) },
-    credit,
-    timeoutMs,
-    fingerprint: () => fingerprint ?? '',
-    ...(load && { load }),
-    ...(needsTopUp !== null && { needsTopUp }),
-  }
-}
 
 function heldBy(allowance: Allowance): Answer {
   return [null, allowance.isCredit, allowance.readings() ?? null, null] satisfies HoldAnswer

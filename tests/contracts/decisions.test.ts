@@ -16,8 +16,11 @@ import type { AuthenticatedCall, IncomingCall, Route, Verdict } from '../../serv
 import type { Allowance, Capture, Decisions, Wanted } from '../../server/pipeline/decisions'
 import { Drains } from '../../server/pipeline/drains'
 import { LocalDecisions } from '../../server/pipeline/local-decisions'
+import { ItemMemory } from '../../server/pipeline/models/item-memory'
+import { LocalItems } from '../../server/pipeline/models/item-references'
 import { callRecord } from '../../server/pipeline/record-call'
-import { RemoteDecisions } from '../../server/workers/remote-decisions'
+import { type Primary, RemoteDecisions } from '../../server/workers/remote-decisions'
+import { RemoteItems } from '../../server/workers/remote-items'
 import { WorkerCalls } from '../../server/workers/worker-calls'
 import { endAndReconcile } from '../http/wire'
 import { CALLER_LIMITS, type Harness, type MadeKey, openHarness, WIDE } from '../support/harness'
@@ -259,6 +262,32 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       await fresh.allowance.release(0)
     })
 
+    test('an answer that one worker serves can be referred to at another, by its account alone', async () => {
+      const items = new LocalItems(new ItemMemory(gateway.clock))
+      const workers = [1, 2].map(() => overFrames(gateway, here, lies, items))
+      const [ada, bob] = [await gateway.account(0), await gateway.account(0)]
+      const admittedAt = async (worker: (typeof workers)[number] | undefined, account: Account) => {
+        if (!worker) throw new Error('two workers are needed')
+        const verdict = await asked(worker.decisions, gateway, await gateway.key(account), ROUTE)
+        if ('failure' in verdict) throw new Error(verdict.failure.code)
+        return { call: verdict, items: new RemoteItems(worker.primary) }
+      }
+      const first = await admittedAt(workers[0], ada)
+      first.items.remember(first.call, [['msg_1', '{"a":1}']])
+      const ids = Array.from({ length: 150 }, (_, i) => `msg_${i}`)
+      const [other, stranger] = [await admittedAt(workers[1], ada), await admittedAt(workers[1], bob)]
+      expect([...(await other.items.recall(other.call, ids))]).toEqual([['msg_1', '{"a":1}']])
+      expect([...(await stranger.items.recall(stranger.call, ids))]).toEqual([])
+      const said = workers[1]?.calls
+      said?.take('items', [other.call.incoming.id, [['msg_1', 5]]])
+      said?.take('items', [first.call.incoming.id, [['msg_1', '{}']]])
+      expect(await said?.answer('recall', [first.call.incoming.id, ids.slice(0, 5)])).toEqual([])
+      expect(await said?.answer('recall', [other.call.incoming.id, ids])).toEqual([])
+      expect(lies).toHaveLength(4)
+      lies.length = 0
+      for (const { calls: served } of workers) await served.end()
+    })
+
     test('a worker that dies leaves no hold and no slot, and its streams are charged as far as they were kept', async () => {
       const account = await gateway.account(0, { ...WIDE, concurrency: 3 })
       const key = await gateway.key(account)
@@ -280,16 +309,21 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
 })
 
 /** A worker's decisions and the primary's side of them, with JSON in between. */
-function overFrames(gateway: Harness, here: LocalDecisions, lies: string[]) {
-  const calls = new WorkerCalls(partsOf(gateway, here, lies))
-  const decisions = new RemoteDecisions({
+function overFrames(gateway: Harness, here: LocalDecisions, lies: string[], items?: LocalItems) {
+  const calls = new WorkerCalls(partsOf(gateway, here, lies, items))
+  const primary: Primary = {
     ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
     tell: (kind, payload) => calls.take(kind, sent(payload)),
-  })
-  return { calls, decisions }
+  }
+  return { calls, primary, decisions: new RemoteDecisions(primary) }
 }
 
-function partsOf({ core, clock }: Harness, decisions: LocalDecisions, lies: string[]) {
+function partsOf(
+  { core, clock }: Harness,
+  decisions: LocalDecisions,
+  lies: string[],
+  items = new LocalItems(new ItemMemory(clock)),
+) {
   return {
     decisions,
     funding: { offered: async (problem: never) => problem },
@@ -299,6 +333,7 @@ function partsOf({ core, clock }: Harness, decisions: LocalDecisions, lies: stri
     routeOf: (_method: string, url: string) => (url === SLOT_URL ? ROUTE : FREE),
     modelOf: (id: string) => core.catalog.byId(id),
     prices: core.prices,
+    items,
     onStates: () => undefined,
     onListening: () => undefined,
     onLie: (what: string) => lies.push(what),

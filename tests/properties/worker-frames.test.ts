@@ -11,7 +11,19 @@ import {
   payloadText,
 } from '../../server/adapters/workers/frames'
 
-const FROM_WORKER = ['ack', 'beat', 'answer', 'claim', 'capture', 'keep', 'note', 'hold', 'release', 'admit'] as const
+const FROM_WORKER = [
+  'ack',
+  'beat',
+  'answer',
+  'claim',
+  'capture',
+  'keep',
+  'note',
+  'hold',
+  'release',
+  'admit',
+  'items',
+] as const
 const FROM_PRIMARY = ['ack', 'beat', 'answer', 'end', 'drain', 'push'] as const
 
 const count = fc.oneof(fc.nat(300), fc.maxSafeNat())
@@ -56,7 +68,7 @@ function encoded(frame: Frame): Buffer {
 }
 
 /** The longest payload that each may send. */
-const MOST = { worker: KINDS.counters.maxBytes, primary: KINDS.push.maxBytes, handshake: KINDS.hello.maxBytes }
+const MOST = { worker: KINDS.items.maxBytes, primary: KINDS.push.maxBytes, handshake: KINDS.hello.maxBytes }
 
 interface Read {
   readonly frames: readonly Frame[]

@@ -39,7 +39,8 @@ const COMMON_KINDS = {
   ack: { code: 8, maxBytes: 0, order: 0 },
   /** Asks for an acknowledgement, which renews a lease. */
   beat: { code: 9, maxBytes: 0, order: 0 },
-  answer: { code: 10, maxBytes: 64 * KB, order: 0 },
+  /** Has room for recalled items. */
+  answer: { code: 10, maxBytes: 4 * KB * KB, order: 0 },
 } as const satisfies Record<string, KindTraits>
 
 /** `release` must not overtake the `hold` of its call, so both have one order. */
@@ -54,6 +55,9 @@ const WORKER_KINDS = {
   /** The caller hung up and the call goes on. */
   alone: { code: 23, maxBytes: KB, order: 1 },
   admit: { code: 24, maxBytes: 8 * KB, order: 2 },
+  /** Before the capture of its call. */
+  items: { code: 26, maxBytes: 4 * KB * KB, order: 0 },
+  recall: { code: 27, maxBytes: 64 * KB, order: 1 },
   counters: { code: 25, maxBytes: 256 * KB, order: 2 },
 } as const satisfies Record<string, KindTraits>
 

@@ -26,7 +26,7 @@ export type BreakReason =
 /** Why a session ended itself. `backlog`: too much is queued or not acknowledged. `unanswered`: too much was asked and not answered. */
 export type CutOffReason = 'backlog' | 'unanswered' | 'repeated_request' | 'cannot_resume'
 
-export type RequestKind = 'claim' | 'capture' | 'keep' | 'abandoned' | 'hold' | 'release' | 'admit' | 'push'
+export type RequestKind = 'claim' | 'capture' | 'keep' | 'abandoned' | 'hold' | 'release' | 'admit' | 'recall' | 'push'
 export type NoticeKind = Exclude<SessionKind, RequestKind | 'ack' | 'beat' | 'answer'>
 
 /** Takes the answer to a request; null if the session ended without one, or the request was too large to be sent. */

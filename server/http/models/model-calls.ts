@@ -13,7 +13,6 @@ import { estimateModelCall } from '../../pipeline/models/validate-model-call'
 import type { ModelRequest } from '../../pipeline/models/wires/model-request'
 import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
-import { accountOf } from '../../pipeline/record-call'
 import type { Work } from '../../pipeline/work'
 import { readCallOptions } from '../middleware/input/call-options'
 import type { TakenBody } from '../middleware/input/intake'
@@ -84,9 +83,9 @@ export class ModelCalls {
     { wire, path }: ModelTarget,
     { request, digest }: ReadModelBody,
   ): Promise<Result<ReadModelBody, Failure>> {
-    const account = accountOf(authenticated)
     const sent = digest ?? digestOf(request.bytes)
-    const bytes = resolvedItems(request, (id) => this.deps.items.recall(account, id))
+    const ids = (request.references ?? []).map(({ id }) => id)
+    const bytes = resolvedItems(request, await this.deps.items.recall(authenticated, ids))
     if (!bytes.ok) return bytes
     const scan = new JsonScan(BODY_BOUNDS)
     if (!scan.push(bytes.value)) return err(failure('invalid_request', beyondBounds(BODY_BOUNDS)))

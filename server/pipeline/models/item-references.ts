@@ -1,7 +1,8 @@
 import { type Failure, failure } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
 import { elementsOf, isJson, parsedJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
+import type { AuthenticatedCall } from '../call'
+import { accountOf } from '../record-call'
 import type { ItemMemory } from './item-memory'
 import { listElements } from './wires/json/json-members'
 import { readableJson } from './wires/json/readable-json'
@@ -10,10 +11,45 @@ import { eventJson } from './wires/sse-events'
 
 const MAX_ID_CHARACTERS = 200
 
+/** The id of an item of an answer, and the item as JSON. */
+export type ItemText = readonly [id: string, json: string]
+
+/** What later calls of an account may refer to. */
+export interface Items {
+  /** Those of these ids that are known. */
+  recall(
+    call: AuthenticatedCall,
+    ids: readonly string[],
+  ): ReadonlyMap<string, string> | Promise<ReadonlyMap<string, string>>
+  /** Call it before the charge of the call. */
+  remember(call: AuthenticatedCall, items: readonly ItemText[]): void
+}
+
+/** The items in the memory of this process. */
+export class LocalItems implements Items {
+  private readonly memory: ItemMemory
+
+  constructor(memory: ItemMemory) {
+    this.memory = memory
+  }
+
+  recall(call: AuthenticatedCall, ids: readonly string[]): ReadonlyMap<string, string> {
+    const account = accountOf(call)
+    const all = ids.map((id): [string, string | null] => [id, this.memory.recall(account, id)])
+    return new Map(all.filter((item): item is [string, string] => item[1] !== null))
+  }
+
+  remember(call: AuthenticatedCall, items: readonly ItemText[]): void {
+    const account = accountOf(call)
+    for (const [id, json] of items)
+      if (id !== '' && id.length <= MAX_ID_CHARACTERS) this.memory.remember(account, id, json)
+  }
+}
+
 /** The body with the items themselves in place of the references to them; the first unknown one refuses the call. */
 export function resolvedItems(
   { bytes, members, references = [] }: Pick<ModelRequest, 'bytes' | 'members' | 'references'>,
-  recall: (id: string) => string | null,
+  known: ReadonlyMap<string, string>,
 ): Result<Uint8Array<ArrayBuffer>, Failure> {
   const input = members.get('input')
   if (!input) throw new Error('a body without input refers to items')
@@ -21,8 +57,8 @@ export function resolvedItems(
   const seen = new Set<string>()
   for (const { id, index } of references) {
     // Each once: a short body must not become a long one.
-    const json = seen.has(id) ? null : recall(id)
-    if (json === null) return err(unknownItem(id))
+    const json = seen.has(id) ? undefined : known.get(id)
+    if (json === undefined) return err(unknownItem(id))
     seen.add(id)
     items[index] = new TextEncoder().encode(inputItem(json))
   }
@@ -43,18 +79,19 @@ export function unknownItem(id: string): Failure {
 
 /** Remembers the items of an answer, unless the caller said not to store them. */
 export function rememberItems(
-  memory: ItemMemory,
-  account: AccountId,
+  items: Items,
+  call: AuthenticatedCall,
   { keepsItems }: Pick<ModelRequest, 'keepsItems'>,
   response: () => unknown,
 ): void {
   if (!keepsItems) return
   const answer = response()
+  const given: ItemText[] = []
   for (const item of elementsOf(isJson(answer) ? answer['output'] : null)) {
     const id = isJson(item) ? item['id'] : null
-    if (typeof id === 'string' && id !== '' && id.length <= MAX_ID_CHARACTERS)
-      memory.remember(account, id, JSON.stringify(item))
+    if (typeof id === 'string') given.push([id, JSON.stringify(item)])
   }
+  items.remember(call, given)
 }
 
 export function responseOfBody(body: Uint8Array): unknown {

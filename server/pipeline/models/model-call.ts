@@ -10,7 +10,7 @@ import type { AuthenticatedCall } from '../call'
 import type { Decisions } from '../decisions'
 import type { StreamDeps } from '../stream'
 import type { Load } from '../work'
-import type { ItemMemory } from './item-memory'
+import type { Items } from './item-references'
 import type { ModelBackend } from './model-backend'
 import type { ModelRequest, TokenBounds } from './wires/model-request'
 import type { ModelWire, WirePath } from './wires/model-wire'
@@ -27,7 +27,7 @@ export interface ModelDeps extends StreamDeps {
   readonly decisions: Pick<Decisions, 'spendable'>
   readonly clock: Clock
   readonly inputs: InputTokens
-  readonly items: ItemMemory
+  readonly items: Items
   /** Whether signup credit also pays for models that require a top-up. It always pays for the others. */
   readonly creditBuysPaid: boolean
   /** The output cap for a call without one, if its model has no default either. */

@@ -102,13 +102,9 @@ class ModelWork implements Work {
 
   private answer(open: OpenCall, contentType: string, { seen, body }: ReadAnswer): WorkResult {
     const charge = modelCharge(this.validated, seen, open.hangUp.aborted ? 'caller_hung_up' : null)
-    const answer = { kind: 'answer', body, headers: { 'content-type': contentType }, charge } as const
-    return this.validated.request.keepsItems ? { ...answer, onCharged: () => this.remember(body) } : answer
-  }
-
-  private async remember(body: Uint8Array): Promise<void> {
     const { call, request } = this.validated
-    rememberItems(this.deps.items, accountOf(call.authenticated), request, () => responseOfBody(body))
+    rememberItems(this.deps.items, call.authenticated, request, () => responseOfBody(body))
+    return { kind: 'answer', body, headers: { 'content-type': contentType }, charge }
   }
 
   private stream(open: OpenCall, answer: BackendAnswer): WorkResult {
@@ -255,15 +251,16 @@ class ModelStream implements StreamSale {
 
   charge({ isWhole, isGone, wasStopped, code }: StreamEnd): Charge | Promise<Charge> {
     const { deps, started, meter } = this
+    if (isWhole) this.remember()
     // The vendor's usage report counts even if the end of the stream did not follow it.
     const isCounted = meter.seen.isFinal || (isWhole && !isGone) || started.validated.maxCost === 0
     if (isCounted) return modelCharge(started.validated, meter.seen, code)
     return estimatedCharge(deps, started, meter.seen, code, wasStopped)
   }
 
-  onCharged(): void {
+  private remember(): void {
     const { call, request } = this.started.validated
-    rememberItems(this.deps.items, accountOf(call.authenticated), request, () => responseOfEnding(this.meter.ending))
+    rememberItems(this.deps.items, call.authenticated, request, () => responseOfEnding(this.meter.ending))
   }
 
   errorEvent(problem: Failure): Uint8Array {

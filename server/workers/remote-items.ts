@@ -1,0 +1,40 @@
+import type { AuthenticatedCall } from '../pipeline/call'
+import type { Items, ItemText } from '../pipeline/models/item-references'
+import type { Primary } from './remote-decisions'
+
+/** One request names at most so many items. */
+const MAX_IDS = 100
+
+/** The items of the primary: the next call of an account may be another worker's. */
+export class RemoteItems implements Items {
+  private readonly primary: Primary
+
+  constructor(primary: Primary) {
+    this.primary = primary
+  }
+
+  async recall({ incoming }: AuthenticatedCall, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>()
+    for (let at = 0; at < ids.length; at += MAX_IDS) {
+      const answer = await this.primary.ask('recall', [incoming.id, ids.slice(at, at + MAX_IDS)])
+      for (const [id, json] of (answer ?? []) as readonly ItemText[]) found.set(id, json)
+    }
+    return found
+  }
+
+  /** Sent before the capture of the call, which ends it. */
+  remember({ incoming }: AuthenticatedCall, items: readonly ItemText[]): void {
+    if (items.length > 0) this.primary.tell('items', [incoming.id, items])
+  }
+}
+
+/** The ids that a worker asks for; null if they cannot be read. */
+export function readIds(value: unknown): readonly string[] | null {
+  return Array.isArray(value) && value.length <= MAX_IDS && value.every((id) => typeof id === 'string') ? value : null
+}
+
+/** The items that a worker gives; null if they cannot be read. */
+export function readItems(value: unknown): readonly ItemText[] | null {
+  const isItem = (one: unknown) => Array.isArray(one) && typeof one[0] === 'string' && typeof one[1] === 'string'
+  return Array.isArray(value) && value.every(isItem) ? (value as readonly ItemText[]) : null
+}
