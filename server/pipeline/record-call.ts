@@ -74,7 +74,8 @@ export function callRecord(
     accountId: caller.account.id,
     keyId: countedOn(caller).id,
     operation,
-    counted: incoming.route.kind === 'priced',
+    // A quote or a stored answer is a success that sold nothing.
+    counted: incoming.route.kind === 'priced' && (end.charged !== null || end.code !== null),
     at: incoming.at,
     status: end.status,
     code: end.code,

@@ -5,6 +5,7 @@ export const OVERVIEW_TEXT = {
   lastsLong: 'At this pace, it lasts more than a year.',
   pace: (perDay: string, days: number) => `${perDay} a day, your average of the last ${days} days`,
   spendToday: 'Spend today',
+  refunded: (amount: string) => `${amount} of it refunded`,
   requestsToday: 'Requests today',
   failed: (share: string) => `${share} failed`,
   noneFailed: 'None failed',

@@ -59,6 +59,7 @@ export const REQUEST_TEXT = {
   perUnit: (price: string, per: string) => `${price} per ${per}`,
   charged: 'Charged',
   refunded: 'Refunded',
+  costOf: (cost: string, refunded: string) => `${cost}, ${refunded} refunded`,
   hold: 'Held',
   held: {
     all: (held: string, caller: string) =>

@@ -44,6 +44,7 @@ export const USAGE_TEXT = {
   since: (change: string, period: string) => `${change} vs previous ${period}`,
   previous: { '1h': 'hour', '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days', custom: 'period' },
   noBefore: 'No earlier data',
+  refunded: (amount: string) => `${amount} of it refunded`,
   same: (period: string) => `Same as previous ${period}`,
   views: 'View',
   chart: 'Chart',

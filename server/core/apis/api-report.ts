@@ -13,6 +13,8 @@ export interface OperationUsage {
   /** Calls that ended with a 5xx: the upstream or the gateway failed. */
   readonly failed: number
   readonly charged: Money
+  /** What was given back of charges in that time. */
+  readonly refunded: Money
   /** The same counts since a later time. */
   readonly recentCalls: number
   readonly recentFailed: number
@@ -41,6 +43,7 @@ const NO_FIGURES: ApiFigures = {
   served: 0,
   failed: 0,
   charged: ZERO,
+  refunded: ZERO,
   recentCalls: 0,
   recentFailed: 0,
   upstreamCost: ZERO,
@@ -106,6 +109,7 @@ function sum(a: ApiFigures, b: ApiFigures): ApiFigures {
     served: a.served + b.served,
     failed: a.failed + b.failed,
     charged: micros(a.charged + b.charged),
+    refunded: micros(a.refunded + b.refunded),
     recentCalls: a.recentCalls + b.recentCalls,
     recentFailed: a.recentFailed + b.recentFailed,
     upstreamCost: a.upstreamCost === null || b.upstreamCost === null ? null : micros(a.upstreamCost + b.upstreamCost),

@@ -257,11 +257,6 @@ export class Ledger {
     return booked.ok ? ok(back) : booked
   }
 
-  /** What `refundCharge` gave back of the charge of a call. Rejects while the database is unavailable. */
-  async refundOf(request: RequestId): Promise<Money> {
-    return minus(ZERO, (await this.bookings.under(chargeRefund(request))).takenBack)
-  }
-
   /**
    * Gives the stored response of a call to a repeat of its request: from then on its charge is final. `mark` writes that down, and resolves to false if the
    * response is gone. `undecided`: the charge may still be reversed, because its caller got a 503.

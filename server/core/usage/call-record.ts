@@ -69,7 +69,7 @@ export interface CallRecord {
   readonly keyId: CredentialId
   /** A billable operation, or the name of a free route. */
   readonly operation: string
-  /** Whether usage summaries include it. Only billable operations count, so that reading the usage does not change it. */
+  /** Whether usage summaries include it: a failed or a charged call of a billable operation, so not the reading of usage, and no quote. */
   readonly counted: boolean
   readonly at: number
   readonly status: number
@@ -81,6 +81,8 @@ export interface CallRecord {
   readonly model?: string | undefined
   readonly usageSource?: UsageSource | undefined
   readonly charged: Charged | null
+  /** What was given back of the charge later. Set when the log is read; absent for nothing. */
+  readonly refunded?: Money | undefined
   /** The hold. Absent without one, and for a fixed price, which equals its hold. */
   readonly held?: Money | undefined
   /** Its upstream cost to the operator, by the purchase price at that time. Absent if not known. Never shown to the caller. */

@@ -1,5 +1,6 @@
 import { HOUR_MS, MINUTE_MS } from '../clock'
 import type { AccountId, CredentialId, RequestId } from '../ids'
+import type { Money } from '../money'
 import type { Page } from '../page'
 import type { CallRecord } from './call-record'
 import type { LatencyCounts } from './latency'
@@ -107,6 +108,8 @@ export interface UsageReports {
    * counted in the neighbouring bucket.
    */
   usage(question: UsageQuestion, edges: readonly number[], grouping: UsageGrouping | null): Promise<UsageFigures>
+  /** What was given back of the charges of such calls. */
+  refunded(question: UsageQuestion): Promise<Money>
   /** How long calls took that were served, or failed with a 5xx. */
   latencies(question: LatencyQuestion): Promise<readonly LatencyGroup[]>
   /** Why calls that match a filter failed, by operation, status and code. Ignores its search. */

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { ApiFigures, ApiReport as CoreReport } from '../../core/apis/api-report'
 import { MAX_DOCUMENT_BYTES } from '../../core/apis/document-size'
+import { minus } from '../../core/money'
 import { form, listOf, microsUsd, named, oneOf, orNull, record, text, whole } from '../openapi/json-schema'
 
 const COUNT = { minimum: 0 }
@@ -9,7 +10,7 @@ const FIGURES = {
   calls: whole('Calls with keys and apps, and those that were paid for one by one.', COUNT),
   served: whole('Calls that succeeded and were charged.', COUNT),
   failed: whole('Calls with keys and apps that ended with a 5xx.', COUNT),
-  revenue_micros_usd: microsUsd('What they brought in.', COUNT),
+  revenue_micros_usd: microsUsd('What they brought in, less refunds.'),
   upstream_cost_micros_usd: orNull(
     microsUsd('What they cost at the upstream. Null if the cost of an operation that was called is not known.', COUNT),
   ),
@@ -74,12 +75,13 @@ export function apiReportRecord({ name, operations, payments, ...figures }: Core
   }
 }
 
-function figuresRecord({ calls, served, failed, charged, upstreamCost, recentCalls, recentFailed }: ApiFigures) {
+function figuresRecord(figures: ApiFigures) {
+  const { calls, served, failed, charged, refunded, upstreamCost, recentCalls, recentFailed } = figures
   return {
     calls,
     served,
     failed,
-    revenue_micros_usd: charged,
+    revenue_micros_usd: minus(charged, refunded),
     upstream_cost_micros_usd: upstreamCost,
     recent_calls: recentCalls,
     recent_failed: recentFailed,

@@ -3,8 +3,8 @@ import { USAGE_DOCS } from './docs'
 import { ErrorReport, RequestPage, TransactionPage, UsageReport } from './record'
 
 const CSV =
-  'time_utc,request_id,key_name,key_last4,endpoint,status,code,tokens_in,tokens_out,cost_usd,latency_ms,model,tokens_cache_read,tokens_cache_write,usage_source,paid_by\r\n' +
-  '2026-11-21T08:56:28.490Z,req_01a1fdfa942070008c603d2632ddc21a,My first key,UYRQ,image-search,200,,0,0,0.005,12,,0,0,,key\r\n'
+  'time_utc,request_id,key_name,key_last4,endpoint,status,code,tokens_in,tokens_out,cost_usd,latency_ms,model,tokens_cache_read,tokens_cache_write,usage_source,paid_by,refunded_usd\r\n' +
+  '2026-11-21T08:56:28.490Z,req_01a1fdfa942070008c603d2632ddc21a,My first key,UYRQ,image-search,200,,0,0,0.005,12,,0,0,,key,0\r\n'
 
 export const ACTIVITY_DOCS = {
   usage: {

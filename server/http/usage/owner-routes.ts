@@ -6,7 +6,6 @@ import { KEY_SIZES } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { AccountStatements } from '../../core/ledger/account-statement'
-import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, RequestSearch, UsageReports } from '../../core/usage/reports'
@@ -141,6 +140,7 @@ const CSV_HEAD = [
   'tokens_cache_write',
   'usage_source',
   'paid_by',
+  'refunded_usd',
 ]
 /** Rows per query: enough to keep the number of queries low, few enough to fit in memory. */
 const CSV_PAGE = 5_000
@@ -152,11 +152,10 @@ export function ownerUsageRoutes(parts: {
   apps: Pick<AppGrantStore, 'byAccount'>
   reports: UsageReports
   statements: AccountStatements
-  ledger: Pick<Ledger, 'refundOf'>
   endpoints: EndpointTable
   now: () => number
 }) {
-  const { owners, reports, credentials, statements, ledger, endpoints, now } = parts
+  const { owners, reports, credentials, statements, endpoints, now } = parts
   const searched = (query: { readonly search?: string }) =>
     query.search === undefined ? null : requestSearch(query.search, endpoints)
   return routeGroup({ name: 'owner-usage', prefix: '/api' })
@@ -190,7 +189,7 @@ export function ownerUsageRoutes(parts: {
         async ({ accountId }, { id }: Id): Promise<ExplainedRequest> => {
           const call = await reports.request(accountId, null, id)
           if (!call) throw await noCall(reports, id, 'You made no request with this id.')
-          return { ...(await explainedCall(call, ledger)), calls: endpoints.callsOf(call.operation) }
+          return { ...explainedCall(call), calls: endpoints.callsOf(call.operation) }
         },
       ),
     )
@@ -251,7 +250,12 @@ export async function accountUsage(
   const byKey = await usageReport(reports, query, who, grouping === 'tag' ? 'key' : (grouping ?? null), now)
   const named = (byKey.groups ?? []).map(({ name }) => name ?? '')
   const report = grouping === 'tag' ? groupedByTag(byKey, await credentials.lists.byIds(accountId, named)) : byKey
-  return { ...report, latency: await latencyReport(reports, report, who) }
+  const range = { from: report.start_time * 1000, to: report.end_time * 1000 }
+  const [latency, refunded] = await Promise.all([
+    latencyReport(reports, report, who),
+    reports.refunded({ ...who, ...range }),
+  ])
+  return { ...report, refunded_micros_usd: refunded, latency }
 }
 
 function csvCall(call: CallRecord, caller: AccountCaller | undefined): string {
@@ -262,7 +266,7 @@ function csvCall(call: CallRecord, caller: AccountCaller | undefined): string {
   const counted = [tokens.cacheRead, tokens.cacheWrite, call.usageSource ?? null]
   return csvLine([
     ...[time, id, ...whose, operation, status, code, tokens.input, tokens.output, cost, latencyMs],
-    ...[call.model ?? null, ...counted, caller?.kind ?? ''],
+    ...[call.model ?? null, ...counted, caller?.kind ?? '', formatUsd(call.refunded ?? ZERO)],
   ])
 }
 

@@ -60,6 +60,7 @@ const call = {
     ),
   ),
   cost_micros_usd: microsUsd('What it cost.', { minimum: 0 }),
+  refunded_micros_usd: microsUsd('What the operator gave back of it later.', { minimum: 0 }),
   latency_ms: count('Milliseconds it took.'),
   ip: text('The IP address it came from.'),
   repeats: count(
@@ -95,6 +96,9 @@ export const UsageReport = named(
         }),
         'Largest charge first. Only with `group_by`. A key with several tags counts in the group of each; the group without a name has what has no tag.',
       ),
+      refunded_micros_usd: microsUsd('What the operator gave back of these charges. In the dashboard only.', {
+        minimum: 0,
+      }),
       whole_slots_before: whole(
         'Set if old calls were removed from the log. What is older than this (UNIX seconds) is counted in whole quarters of an hour, also where the range begins or ends within one.',
       ),
@@ -118,7 +122,7 @@ export const UsageReport = named(
         ),
       ),
     },
-    ['groups', 'whole_slots_before', 'latency'],
+    ['groups', 'refunded_micros_usd', 'whole_slots_before', 'latency'],
   ),
 )
 export type UsageReport = Static<typeof UsageReport>
@@ -150,7 +154,6 @@ export const ExplainedRequest = named(
           rule: orNull(text('The rule that it breaks.')),
         }),
       ),
-      refunded_micros_usd: microsUsd('What the operator gave back of the charge.', { minimum: 0 }),
       held_micros_usd: orNull(
         microsUsd('What was held until the end of the call; null if nothing was.', {
           minimum: 0,

@@ -62,7 +62,7 @@ export class UsageAnswers {
     const call = await this.parts.reports.request(caller.account.id, own, id)
     const whose = own ? 'key' : 'account'
     if (!call) throw await noCall(this.parts.reports, id, `This ${whose} made no request with this id.`)
-    return explainedCall(call, this.parts.ledger)
+    return explainedCall(call)
   }
 
   /** The account that calls are charged to, and what the credential may do. A key may be in other hands than the owner's: no email. */

@@ -4,7 +4,6 @@ import { HOUR_MS, isoTime } from '../../core/clock'
 import { wrongParameters } from '../../core/failure'
 import type { AccountId, CredentialId } from '../../core/ids'
 import type { AccountTransaction, StatementLine } from '../../core/ledger/account-statement'
-import type { Ledger } from '../../core/ledger/ledger'
 import { costOfLines } from '../../core/models/token-price'
 import { formatUsd, type Money } from '../../core/money'
 import { type BucketWidth, boundaries } from '../../core/usage/calendar'
@@ -182,6 +181,7 @@ export function wireCall(call: CallRecord): RequestRecord {
     cache_write_tokens: call.tokens.cacheWrite,
     usage_source: call.usageSource ?? null,
     cost_micros_usd: call.charged?.cost ?? 0,
+    refunded_micros_usd: call.refunded ?? 0,
     latency_ms: call.latencyMs,
     ip: call.address,
     repeats: call.repeats ?? 0,
@@ -208,7 +208,7 @@ export async function noCall(reports: UsageReports, id: string, message: string)
   return notFound(archive === null ? message : `${message} Calls of that month are in the archive ${archive}.`)
 }
 
-export async function explainedCall(call: CallRecord, ledger: Pick<Ledger, 'refundOf'>): Promise<ExplainedRequest> {
+export function explainedCall(call: CallRecord): ExplainedRequest {
   const { charged, upstream, failure = null } = call
   const unit = unitOf(call.operation)
   const lines: readonly ChargeLine[] = charged
@@ -224,7 +224,6 @@ export async function explainedCall(call: CallRecord, ledger: Pick<Ledger, 'refu
     },
     failure,
     held_micros_usd: heldFor(call),
-    refunded_micros_usd: charged ? await ledger.refundOf(call.id) : 0,
     charge: charged && {
       currency: 'USD' as const,
       price_version: charged.priceVersion,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ImportPlan } from '../../../server/http/apis/record'
 import type { ApiReport } from '../../../server/http/apis/report-record'
 import type { Revenue } from '../../../server/http/operator/money/revenue-record'
+import type { UsageReport } from '../../../server/http/usage/record'
 import { openApiUpstream } from '../../support/api-upstream'
 import { type Harness, openHarness } from '../../support/harness'
 import { closeReconciled, type Owner, read, refusalOf } from '../owner-bench'
@@ -93,6 +94,31 @@ describe('the report on APIs', () => {
         { name: 'sums.known', calls: 3, failed: 1, upstream_cost_micros_usd: 8_000 },
       ],
     })
+  })
+
+  test('gives revenue less what was refunded of it, and a quote counts as no call', async () => {
+    upstream.answers(() => Response.json({}))
+    await sell('back', [operation('one', { mode: 'fixed', usd: '0.02' }, { upstream_cost_usd: '0.005' })])
+    const served = await gateway.as(secret, '/apis/v1/back/one')
+    expect([served.status, await call('/back/one')]).toEqual([200, 200])
+    const quote = await gateway.as(secret, '/apis/v1/back/one', { headers: { 'x-cost-mode': 'quote' } })
+    expect(await quote.json()).toMatchObject({ quote: { cost_micros_usd: 20_000 } })
+    const { id } = await read<{ id: string }>(operator.api('/api/account'))
+    const payment = served.headers.get('x-gateway-request-id')
+    await read(operator.api(`/api/operator/accounts/${id}/refunds`, { payment, usd: '0.015', note: 'Sorry' }))
+    expect(await reportOf('back')).toMatchObject({
+      calls: 2,
+      revenue_micros_usd: 25_000,
+      upstream_cost_micros_usd: 10_000,
+    })
+    const { rows } = await read<Revenue>(operator.api('/api/operator/revenue?group_by=operation'))
+    expect(rows.find(({ name }) => name === 'back.one')).toMatchObject({
+      calls: 2,
+      revenue_micros_usd: 25_000,
+      unknown_cost_calls: 0,
+    })
+    const { totals } = await read<UsageReport>(operator.api('/api/usage?operation=back.one'))
+    expect(totals).toMatchObject({ requests: 2, charged_micros_usd: 40_000 })
   })
 
   test('keeps the revenue of a removed operation, whose cost is then unknown, and counts no API with a longer name', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import type { OneRefund, Refund, RefundList } from '../../../server/http/operator/customers/customer-record'
 import type { Reconciled, Reconciliations } from '../../../server/http/operator/money/reconcile-record'
 import type { OneOperatorAccount } from '../../../server/http/operator/record'
+import type { RequestPage, UsageReport } from '../../../server/http/usage/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/payments/stripe-double'
 import {
@@ -133,6 +134,23 @@ describe('the refund of a charge', () => {
     const elsewhere = operator.api(`/api/operator/accounts/${strangers}/refunds`, { payment: request, note: 'No' })
     expect(await refusalOf(elsewhere)).toMatchObject({ status: 409 })
     expect(await balance()).toMatchObject({ posted: usd(2) - 3000 })
+  })
+
+  test('is seen by its owner in the log, in its file and beside the spend of its time', async () => {
+    const [request, kept] = [await charged(), await charged()]
+    await read(refund(request, '0.002'))
+    const { requests } = await read<RequestPage>(owner.api('/api/requests'))
+    expect(requests.map((row) => [row.id, row.cost_micros_usd, row.refunded_micros_usd])).toEqual([
+      [kept, 5000, 0],
+      [request, 5000, 2000],
+    ])
+    const rows = (await (await owner.api('/api/usage.csv')).text()).trim().split('\r\n')
+    expect(rows.map((row) => row.split(',').at(-1))).toEqual(['refunded_usd', '0', '0.002'])
+    const usage = (query = '') => read<UsageReport>(owner.api(`/api/usage${query}`))
+    expect(await usage()).toMatchObject({ totals: { charged_micros_usd: 10_000 }, refunded_micros_usd: 2000 })
+    expect(await usage('?operation=image-search')).toMatchObject({ refunded_micros_usd: 2000 })
+    for (const others of ['?operation=llm-context', '?status=402', '?key=key_of_nobody', '?end_time=1000'])
+      expect(await usage(others)).toMatchObject({ refunded_micros_usd: 0 })
   })
 })
 

@@ -171,11 +171,11 @@ describe('GET /api/usage.csv', () => {
   test('has a header, one line per call with the newest first, and a line break at its end', async () => {
     const [header, newest, ...rest] = await lines(owner, `?key=${job.key.id}&operation=llm-context`)
     expect(header).toBe(
-      'time_utc,request_id,key_name,key_last4,endpoint,status,code,tokens_in,tokens_out,cost_usd,latency_ms,model,tokens_cache_read,tokens_cache_write,usage_source,paid_by',
+      'time_utc,request_id,key_name,key_last4,endpoint,status,code,tokens_in,tokens_out,cost_usd,latency_ms,model,tokens_cache_read,tokens_cache_write,usage_source,paid_by,refunded_usd',
     )
     const at = new Date(started + 3_600_000).toISOString()
     expect(newest).toMatch(
-      new RegExp(`^${at},req_[0-9a-f]{32},job,${job.key.last4},llm-context,200,,0,0,0\\.005,\\d+,,0,0,,key$`),
+      new RegExp(`^${at},req_[0-9a-f]{32},job,${job.key.last4},llm-context,200,,0,0,0\\.005,\\d+,,0,0,,key,0$`),
     )
     expect(rest).toEqual([''])
   })

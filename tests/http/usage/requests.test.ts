@@ -65,6 +65,7 @@ describe('GET /api/requests', () => {
         status: 200,
         code: null,
         cost_micros_usd: 0,
+        refunded_micros_usd: 0,
       }) as never,
     )
     expect(requests[1]).toEqual(
@@ -75,6 +76,7 @@ describe('GET /api/requests', () => {
         status: 400,
         code: 'missing_parameter',
         cost_micros_usd: 0,
+        refunded_micros_usd: 0,
       }) as never,
     )
     expect(requests.at(-1)).toEqual(
@@ -85,6 +87,7 @@ describe('GET /api/requests', () => {
         status: 200,
         code: null,
         cost_micros_usd: 5_000,
+        refunded_micros_usd: 0,
       }) as never,
     )
   })

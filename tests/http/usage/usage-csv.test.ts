@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import type { Address } from '../../../server/core/credentials/address'
 import type { CredentialStore } from '../../../server/core/credentials/store'
 import type { AccountStatements } from '../../../server/core/ledger/account-statement'
-import { ZERO } from '../../../server/core/money'
 import type { Page } from '../../../server/core/page'
 import type { CallRecord } from '../../../server/core/usage/call-record'
 import type { UsageReports } from '../../../server/core/usage/reports'
@@ -29,7 +28,6 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
     apps: { byAccount: async () => [] },
     reports: parts.reports as unknown as UsageReports,
     statements: {} as AccountStatements,
-    ledger: { refundOf: async () => ZERO },
     endpoints: new EndpointTable(),
     now: () => 0,
   })

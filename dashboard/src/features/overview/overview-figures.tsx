@@ -19,7 +19,8 @@ const BalanceForecast = lazyPart(
 export function OverviewFigures() {
   const account = useQuery(accountQuery).data
   const counts = useQuery(keyCountsQuery).data
-  const today = useToday()
+  const report = useToday()
+  const { totals: today, refunded_micros_usd: refunded = 0 } = report ?? {}
   return (
     <Figures>
       <Figure
@@ -30,7 +31,9 @@ export function OverviewFigures() {
         {account && account.held_micros_usd > 0 && TEXT.held(costUsd(account.held_micros_usd))}
         {account && <BalanceForecast availableMicros={account.balance_micros_usd - account.held_micros_usd} />}
       </Figure>
-      <Figure label={TEXT.spendToday} value={today ? costUsd(today.charged_micros_usd) : '-'} />
+      <Figure label={TEXT.spendToday} value={today ? costUsd(today.charged_micros_usd) : '-'}>
+        {refunded > 0 && TEXT.refunded(costUsd(refunded))}
+      </Figure>
       <Figure
         label={TEXT.requestsToday}
         value={today ? shortCount(today.requests) : '-'}
@@ -57,5 +60,5 @@ function useToday() {
     bucket_width: '1d',
     timezone: VIEWER_TIME_ZONE,
   } as const
-  return useQuery(usageQuery(params)).data?.totals
+  return useQuery(usageQuery(params)).data
 }

@@ -14,12 +14,13 @@ export function UsageFigures({ span, range, filter }: UsageFiguresProps) {
   const before = useQuery(usageQuery(usageParams(spanBefore(span), filter))).data?.totals
   const succeeded = (sums: UsageSums) => sums.requests - sums.failed_requests
   const average = now && succeeded(now) > 0 ? Math.round(now.charged_micros_usd / succeeded(now)) : null
-  const { whole_slots_before: wholeSlots } = report ?? {}
+  const { whole_slots_before: wholeSlots, refunded_micros_usd: refunded = 0 } = report ?? {}
   return (
     <>
       <Figures>
         <Figure label={TEXT.spend} value={now ? costUsd(now.charged_micros_usd) : '-'}>
           {change(now?.charged_micros_usd, before?.charged_micros_usd, range)}
+          {refunded > 0 && <span className="block">{TEXT.refunded(costUsd(refunded))}</span>}
         </Figure>
         <Figure
           label={TEXT.requests}

@@ -2,11 +2,11 @@ import { type ReactNode, useState } from 'react'
 import { operationLabel, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Button } from '../button.tsx'
 import { lazyPart } from '../feedback/lazy-part.tsx'
-import { costUsd, shortCount } from '../format/money.ts'
+import { shortCount } from '../format/money.ts'
 import { ExactTime, formatDateTime } from '../format/time.tsx'
 import { type Column, Table, type TableState } from '../layout/table.tsx'
 import { Name } from '../name.tsx'
-import { type RequestRow, StatusBadge } from './request-row.tsx'
+import { type RequestRow, requestCost, StatusBadge } from './request-row.tsx'
 
 const RequestSheet = lazyPart(() => import('./request-sheet.tsx').then(({ RequestSheet }) => RequestSheet))
 
@@ -59,7 +59,7 @@ function columnsOf(
     { id: 'operation', card: 'title', head: columns.operation, cell: (row) => <Called {...row} /> },
     { id: 'status', card: 'aside', head: columns.status, cell: (row) => <StatusBadge {...row} /> },
     ...long,
-    { id: 'cost', head: columns.cost, numeric: true, cell: (row) => costUsd(row.cost_micros_usd) },
+    { id: 'cost', head: columns.cost, numeric: true, cell: requestCost },
     { id: 'latency', card: 'none', head: columns.latency, numeric: true, cell: (row) => TEXT.latency(row.latency_ms) },
     { id: 'more', head: columns.more, silent: true, numeric: true, cell: (row) => <Opener row={row} onOpen={open} /> },
   ]

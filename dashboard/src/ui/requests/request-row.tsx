@@ -1,5 +1,6 @@
 import { REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Badge } from '../badge.tsx'
+import { costUsd } from '../format/money.ts'
 
 /** One row of the request log. */
 export interface RequestRow {
@@ -17,6 +18,7 @@ export interface RequestRow {
   readonly cache_write_tokens: number
   readonly usage_source: 'exact' | 'estimated' | null
   readonly cost_micros_usd: number
+  readonly refunded_micros_usd: number
   readonly latency_ms: number
   readonly ip: string
   readonly repeats: number
@@ -33,4 +35,10 @@ export function StatusBadge({ status, code, repeats = 0 }: StatusProps) {
   )
 }
 
+/** What a request cost, and how much of it was given back. */
+export function requestCost({ cost_micros_usd: cost, refunded_micros_usd: refunded }: CostProps): string {
+  return refunded > 0 ? TEXT.costOf(costUsd(cost), costUsd(refunded)) : costUsd(cost)
+}
+
+type CostProps = Pick<RequestRow, 'cost_micros_usd' | 'refunded_micros_usd'>
 type StatusProps = Pick<RequestRow, 'status' | 'code'> & { repeats?: number }

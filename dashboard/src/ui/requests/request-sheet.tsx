@@ -4,11 +4,11 @@ import { operationLabel, REQUEST_TEXT as TEXT } from '../../messages/requests.ts
 import { buttonClass } from '../button.tsx'
 import { CopyButton } from '../code/copy-button.tsx'
 import { Dialog } from '../dialogs/dialog.tsx'
-import { costUsd, grouped } from '../format/money.ts'
+import { grouped } from '../format/money.ts'
 import { FullTime } from '../format/time.tsx'
 import { FactList, type Facts } from '../layout/fact-list.tsx'
 import { FailureCodeMeaning } from './failure-code-meaning.tsx'
-import { type RequestRow, StatusBadge } from './request-row.tsx'
+import { type RequestRow, requestCost, StatusBadge } from './request-row.tsx'
 
 /** All details of one request. */
 export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
@@ -19,7 +19,7 @@ export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
     [columns.operation, operationLabel(row.operation)],
     ...(row.model === null ? [] : [[columns.model, <Code key="model">{row.model}</Code>] as const]),
     [columns.key, keyLabel(row.key_id)],
-    [columns.cost, costUsd(row.cost_micros_usd)],
+    [columns.cost, requestCost(row)],
     ...tokenFacts(row),
     [columns.latency, TEXT.latency(row.latency_ms)],
     [columns.ip, <Code key="ip">{row.ip}</Code>],

@@ -64,7 +64,7 @@ export class CustomerViews {
   async request(account: AccountId, id: string): Promise<ExplainedRequest> {
     const call = await this.parts.reports.request(account, null, id)
     if (!call) throw await noCall(this.parts.reports, id, 'This account made no request with this id.')
-    return explainedCall(call, this.parts.ledger)
+    return explainedCall(call)
   }
 
   async transactions(account: AccountId, { limit, cursor }: PageQuery): Promise<TransactionPage> {

@@ -7,11 +7,11 @@ import { operationLabel } from '../../../messages/requests.ts'
 import { Badge } from '../../../ui/badge.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { Select } from '../../../ui/field.tsx'
-import { costUsd } from '../../../ui/format/money.ts'
 import { TimeAgo } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
 import { type Column, Table } from '../../../ui/layout/table.tsx'
 import { Name } from '../../../ui/name.tsx'
+import { requestCost } from '../../../ui/requests/request-row.tsx'
 import { Two } from './two-lines.tsx'
 
 const { requestColumns: HEADS } = TEXT
@@ -31,7 +31,7 @@ export function RequestsCard({ id }: { id: string }) {
     },
     { id: 'key', head: HEADS.key, cell: (call) => <Name>{callerName(call)}</Name> },
     { id: 'outcome', card: 'below', head: HEADS.outcome, cell: (call) => <Outcome call={call} /> },
-    { id: 'cost', card: 'aside', head: HEADS.cost, numeric: true, cell: ({ cost_micros_usd: cost }) => costUsd(cost) },
+    { id: 'cost', card: 'aside', head: HEADS.cost, numeric: true, cell: requestCost },
     {
       id: 'id',
       head: HEADS.id,

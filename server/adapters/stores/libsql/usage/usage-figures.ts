@@ -14,6 +14,9 @@ import { requests } from '../schema/usage'
 import { ofKeys } from './of-keys'
 import { type SummedRow, type SummedUsage, sumsOfQuarterHours } from './usage-quarter-hours'
 
+/** A success that sold nothing, such as a quote, does not count (`CallRecord.counted`). */
+const SOLD_OR_FAILED = sql`(${requests.priceVersion} IS NOT NULL OR ${requests.code} IS NOT NULL)`
+
 /** Usage figures: from the rollups for whole quarters of an hour and days, from the log for both ends of the range and for anything finer. */
 export class LibsqlUsageFigures {
   private readonly db: LibSQLDatabase
@@ -105,6 +108,7 @@ export class LibsqlUsageFigures {
           gte(requests.at, from),
           lt(requests.at, to),
           ofKeys(keyId, question),
+          SOLD_OR_FAILED,
           question.operation ? eq(operation, question.operation) : undefined,
           question.status === null ? undefined : eq(status, question.status),
           question.model === null ? undefined : eq(model, question.model),
