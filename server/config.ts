@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { type AccountsSettings, accountsSettings } from './config/accounts'
 import { type ApiSettings, apiSettings } from './config/apis'
@@ -18,6 +19,7 @@ import { type MetricsSettings, metricsSettings, OBSERVING } from './config/telem
 import { type TraceSettings, traceSettings } from './config/traces'
 import { type WebhookSettings, webhookSettings } from './config/webhooks'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
+import { remoteWorkerSettings, type WorkerSettings, workerSettings } from './config/workers'
 import { isLoopbackHost } from './core/credentials/address'
 import type { RetentionDays } from './core/usage/retention'
 
@@ -26,7 +28,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFormat = 'text' | 'json'
 
 /** The gateway's configuration, read from environment variables and the configuration file (docs/configuration.md). */
-export interface Config extends ListeningSettings, DataSettings, AccountsSettings {
+export interface Config extends ListeningSettings, WorkerSettings, DataSettings, AccountsSettings {
   readonly dataDir: string
   /** Whether the first account becomes operator without the one-time token if it signs up on this machine. */
   readonly firstAccountIsOperator: boolean
@@ -155,6 +157,7 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
   const social = socialConfig(read, production)
   return {
     ...listening,
+    ...workerSettings(read, listening.takeOver),
     ...data,
     ...accountsSettings(read),
     dataDir,
@@ -177,6 +180,16 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
     webhooks: webhookSettings(read),
     warnings,
   }
+}
+
+/** The settings of a worker on another machine. It opens no data, so it has secrets of its own in place of its primary's. */
+export function remoteWorkerConfig(environment: Environment = process.env) {
+  const dataDir = dataFolder(environment)
+  const given = givenSettings(environment, dataDir)
+  const secret = () => randomBytes(32).toString('base64')
+  const own: Environment = { SECRET_KEY: secret(), SEALING_KEYS: `worker:${secret()}`, WORKERS: '0' }
+  const read = (name: string) => (name === 'WORKERS_PORT' ? null : (own[name] ?? given.read(name)))
+  return { config: validConfig({ ...given, read }, dataDir), remote: remoteWorkerSettings(read) }
 }
 
 /** The environment of a process that is started with the settings of this one, but for these. */

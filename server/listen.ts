@@ -25,6 +25,9 @@ export function listen(
     host: string
     port: number
     idleSeconds?: number
+    /** Before the names of its settings. */
+    prefix?: string
+    tls?: { readonly cert: string; readonly key: string } | null
     /** Whether a successor may open the same port while this process has it. */
     takeOver?: boolean
   },
@@ -51,33 +54,37 @@ export function listen(
     end()
     throw error
   }
-  const server = openPort(address, () =>
-    Bun.serve({
-      hostname: address.host,
-      port: address.port,
-      reusePort: address.takeOver ?? false,
-      idleTimeout: address.idleSeconds ?? IDLE_SECONDS,
-      // Bodies are streamed and limited per route. Bun's own limit would respond without our body and headers.
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch(request) {
-        const answer = handle(request)
-        if (!(answer instanceof Promise)) return sent(answer)
-        inProgress++
-        return answer.then(ended, broken)
-      },
-      error(error) {
-        onFault(error)
-        const body = {
-          error: {
-            type: 'api_error',
-            code: 'internal_error',
-            message: 'Something broke on our side.',
-            request_id: null,
-          },
-        }
-        return Response.json(body, { status: 500, headers: { 'x-content-type-options': 'nosniff' } })
-      },
-    }),
+  const server = openPort(
+    address,
+    () =>
+      Bun.serve({
+        hostname: address.host,
+        port: address.port,
+        reusePort: address.takeOver ?? false,
+        ...(address.tls && { tls: address.tls }),
+        idleTimeout: address.idleSeconds ?? IDLE_SECONDS,
+        // Bodies are streamed and limited per route. Bun's own limit would respond without our body and headers.
+        maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+        fetch(request) {
+          const answer = handle(request)
+          if (!(answer instanceof Promise)) return sent(answer)
+          inProgress++
+          return answer.then(ended, broken)
+        },
+        error(error) {
+          onFault(error)
+          const body = {
+            error: {
+              type: 'api_error',
+              code: 'internal_error',
+              message: 'Something broke on our side.',
+              request_id: null,
+            },
+          }
+          return Response.json(body, { status: 500, headers: { 'x-content-type-options': 'nosniff' } })
+        },
+      }),
+    address.prefix,
   )
   attach(server)
   return {

@@ -11,6 +11,7 @@ import {
   CONTROL_SOCKET,
   finishCalls,
   freePort,
+  LAST_RESPONSES_MS,
   type Listening,
   listen,
   listenControl,
@@ -179,10 +180,22 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
     settings?.listener && endpoint ? listenMetrics(settings.listener, (request) => endpoint.onOwnPort(request)) : null
   const web = taken.web ?? openWeb()
   gateway.app.server = address
-  const startWorkers = () => gateway.workers.start(`http://127.0.0.1:${web.port}`, WORKER)
-  const workers = hasWorkers ? openPort(config, startWorkers) : null
-  room.open(workers?.passedOn(gateway.fetch) ?? gateway.fetch)
-  const closers = [() => control.stop(), () => metrics?.stop(), () => gateway.close(), () => taken.folder.release()]
+  const { workersListener } = config
+  const startWorkers = () => gateway.workers.start(web.port, WORKER)
+  const workers =
+    hasWorkers || workersListener
+      ? openPort(workersListener ?? config, startWorkers, workersListener ? 'WORKERS_' : '')
+      : null
+  const passedOn = workers?.passedOn(gateway.fetch) ?? gateway.fetch
+  room.open(hasWorkers ? passedOn : gateway.fetch)
+  const remote = workersListener && listenForWorkers(workersListener, passedOn, log)
+  const closers = [
+    () => remote?.stop(LAST_RESPONSES_MS),
+    () => control.stop(),
+    () => metrics?.stop(),
+    () => gateway.close(),
+    () => taken.folder.release(),
+  ]
   const hurry = Promise.withResolvers<void>()
   let isStopping = false
   const stop = async (signal: string) => {
@@ -207,6 +220,16 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   const took = performance.now() - started
   announce(config, welcome(config.baseUrl, took, isFresh), readyLine(config.baseUrl, took))
   await informOperator(config, gateway, log, isFresh)
+}
+
+/** Takes what workers of other machines pass on, on the port after the one that they connect to. */
+function listenForWorkers(
+  { host, port, tls }: NonNullable<Config['workersListener']>,
+  handle: (request: Request) => Response | Promise<Response>,
+  log: Log,
+): Listening {
+  const onFault = (error: unknown) => log.error('request failed', { reason: reasonOf(error) })
+  return listen({ host, port: port + 1, tls, prefix: 'WORKERS_' }, handle, () => undefined, onFault)
 }
 
 /** Logs the progress of building the index in steps of 10 %. */

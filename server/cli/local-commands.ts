@@ -25,6 +25,12 @@ const LOCAL_COMMANDS: readonly Command[] = [
       terminal.out(await (await import('./local/index-command')).indexCommand(args, terminal)),
   },
   {
+    name: 'worker',
+    summary: 'serve calls for a gateway on another machine',
+    usage: '',
+    run: async (args, terminal) => (await import('./local/worker-command')).workerCommand(args, terminal),
+  },
+  {
     name: 'wallet',
     summary: 'pay for a call with a test wallet on the sandbox chain of the server on this machine',
     usage: '',

@@ -18,6 +18,7 @@ import { ApiRegistry } from '../core/apis/api-store'
 import { Closings } from '../core/apis/closings'
 import type { PriceStore } from '../core/catalog/prices'
 import { type Clock, isoTime } from '../core/clock'
+import { WorkerCredentials } from '../core/credentials/worker-credentials'
 import { BytesInProgress } from '../core/limits/bytes-in-progress'
 import { Limiter } from '../core/limits/limiter'
 import type { ModelStore } from '../core/models/model-catalog'
@@ -61,7 +62,9 @@ export async function composeCore(config: Config, surroundings: Surroundings) {
   const holds = new LoadedHolds()
   const { stores, close } = await openData(config, surroundings, holds)
   try {
-    return { ...(await coreOf(config, surroundings, { stores, holds })), closeDatabase: close }
+    const { secretKey } = config
+    const workerCredentials = await WorkerCredentials.open(stores.workerCredentials, secretKey, surroundings.clock)
+    return { ...(await coreOf(config, surroundings, { stores, holds })), workerCredentials, closeDatabase: close }
   } catch (error) {
     await close()
     throw error

@@ -5,7 +5,7 @@ import { Gate } from '../http/middleware/gate'
 import { GatedPaths } from '../http/middleware/gated-paths'
 import { Intake } from '../http/middleware/input/intake'
 import { PricedCalls, pricedRoutes } from '../http/middleware/priced'
-import { type BunServer, routeGroup } from '../http/middleware/request-context'
+import { type BunServer, pathOf, routeGroup } from '../http/middleware/request-context'
 import { UnreadAnswers } from '../http/middleware/response/unread-answers'
 import { securedBy } from '../http/middleware/secured-by'
 import { modelRoutes } from '../http/models/routes'
@@ -26,13 +26,15 @@ import { openWebsearch } from './search/websearch'
 import type { Surroundings } from './surroundings'
 
 export interface WorkerParts {
-  readonly primary: Primary
+  readonly primary: Primary & { readonly isReady: boolean }
   /** Passes a request on to the primary, whole. */
   readonly passOn: (request: Request, server: BunServer) => Promise<Response>
+  /** Has the search index of its primary. */
+  readonly hasIndex: boolean
 }
 
 /** A process that serves paid calls, and asks its primary about each (`RemoteDecisions`). It has no database. */
-export function composeWorker(config: Config, surroundings: Surroundings, { primary, passOn }: WorkerParts) {
+export function composeWorker(config: Config, surroundings: Surroundings, { primary, passOn, hasIndex }: WorkerParts) {
   const { clock, log, stopwatch = STOPWATCH } = surroundings
   const decisions = new RemoteDecisions(primary)
   const tables = new PushedTables()
@@ -56,7 +58,7 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
     funding: { reserve: notHere, offered: async (problem) => problem },
     idempotency: { use: notHere },
   }
-  const { catalog } = tables
+  const { catalog, apis, secretsOf } = tables
   const models = composeModels(config, { models: NO_STORE }, pipeline, {
     catalog,
     search: providers.context,
@@ -67,23 +69,36 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
   const unread = new UnreadAnswers(roomForAnswers(config), stopwatch)
   const { baseUrl } = config
   const gate = new Gate({ decisions, limits: NO_LIMITS, clock, journal: decisions, telemetry, baseUrl, unread })
-  const { apis, secretsOf } = tables
   const { apiCalls } = composeApis(config, { apis, pipeline, clock, log, paying: null, secretsOf })
+  const searches = dataRoutes(new PricedCalls(pipeline, pricedRoutes(providers, null)))
+  const canSearch = hasIndex || !config.websearch.order.includes('local')
   const routes = routeGroup({ name: 'worker' })
-    .use(dataRoutes(new PricedCalls(pipeline, pricedRoutes(providers, null))))
+    .use(canSearch ? searches : routeGroup({ name: 'searches of the primary' }))
     .use(modelRoutes(catalog, models.modelCalls, models.researchCalls))
   const imported = importedRouteTable(apis, () => tables.upToFrom, apiCalls)
   const endpoints = new EndpointTable(imported).mount(routes.routes)
-  let isDraining = false
+  let [isDraining, isLeaving] = [false, false]
   const contexts = { clock, intake, addressOf: clientAddresses(config, log) }
   const parts = { contexts, gate, isDraining: () => isDraining, onFault: faultLog(log), baseUrl }
   const gated = new GatedPaths(parts, endpoints)
   let server: BunServer = null
-  const served = securedBy(config, unread, (request) => gated.answer(request, server))
+  /** Null if the primary is to say. */
+  const health = ({ method, url }: Request): Response | null => {
+    const path = method === 'GET' ? pathOf(url) : ''
+    if (path === '/health') return Response.json({ status: 'ok' })
+    if (path === '/ready' && isLeaving) return Response.json({ status: 'draining' }, { status: 503 })
+    // A balancer leaves it its place while the primary starts again.
+    return path === '/ready' && primary.hasLease && !primary.isReady ? Response.json({ status: 'ready' }) : null
+  }
+  const served = securedBy(config, unread, (request) => health(request) ?? gated.answer(request, server))
   return {
     fetch: (request: Request): Response | Promise<Response> =>
-      isServedHere(request, endpoints) ? served(request) : passOn(request, server),
+      isServedHere(request, endpoints) || health(request) ? served(request) : passOn(request, server),
     tables,
+    /** From here on `/ready` says that it stops. */
+    announce(): void {
+      isLeaving = true
+    },
     drain(): void {
       isDraining = true
     },

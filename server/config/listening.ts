@@ -1,12 +1,10 @@
 import { isIP } from 'node:net'
-import { availableParallelism } from 'node:os'
 import { isLoopbackHost } from '../core/credentials/address'
 import { Allowlist } from '../core/credentials/allowlist'
 import { ConfigError } from './config-error'
 import { choice, flag, group, integer, invalidSetting, list, quoted, type Read, setting } from './schema/setting'
 
 const MAX_DRAIN_SECONDS = 86_400
-const MAX_WORKERS = 64
 /** In production, what a load balancer needs to notice. */
 const NOTICE_SECONDS = 5
 
@@ -58,15 +56,6 @@ export const LISTENING = group('Address and proxies', '', {
     default: false,
     doc: 'Whether a start takes over from the gateway that runs on the same data and port, without losing a call, and hands over to the next one that does ([more](operating/restart.md)). Linux',
   }),
-  WORKERS: setting(
-    {
-      default: '0',
-      example: 'auto',
-      doc: 'How many [workers](workers.md) serve calls, at most 64; `auto`: one fewer than cores. Linux',
-    },
-    { anyOf: [{ type: 'integer', minimum: 0, maximum: MAX_WORKERS }, { const: 'auto' }] },
-    (text, name) => workers(text, name),
-  ),
   DRAIN_NOTICE_SECONDS: integer({
     default: null,
     min: 0,
@@ -104,8 +93,6 @@ export interface ListeningSettings {
   readonly corsOrigins: ReadonlySet<string>
   /** Whether a start takes over from the gateway that runs on the same data, and hands over to the next one. */
   readonly takeOver: boolean
-  /** How many workers this process starts; 0: it serves all calls itself. */
-  readonly workers: number
   /** How long shutdown waits for calls in progress; null for the longest configured deadline. */
   readonly drainSeconds: number | null
   /** How long a stop serves calls as before, while `/ready` says that it is draining. */
@@ -126,27 +113,10 @@ export function listeningSettings(read: Read): ListeningSettings {
     trustedProxyHeader: settings.TRUSTED_PROXY_HEADER.of(read),
     corsOrigins: settings.CORS_ORIGINS.of(read) ?? new Set(),
     takeOver,
-    workers: workersBeside(takeOver, settings.WORKERS.of(read)),
     drainSeconds: settings.DRAIN_SECONDS.of(read),
     drainNoticeSeconds:
       settings.DRAIN_NOTICE_SECONDS.of(read) ?? (settings.NODE_ENV.of(read) === 'production' ? NOTICE_SECONDS : 0),
   }
-}
-
-function workersBeside(takeOver: boolean, count: number): number {
-  if (takeOver && count > 0)
-    throw new ConfigError('TAKE_OVER=true does not work with WORKERS: the workers have the port. Unset one of them')
-  return count
-}
-
-/** Elsewhere than on Linux a port is not shared evenly, and has no lock that ends with its process. */
-export function workers(text: string, name: string, platform: string = process.platform): number {
-  const count =
-    text === 'auto' ? Math.min(availableParallelism() - 1, MAX_WORKERS) : /^\d{1,2}$/.test(text) ? Number(text) : -1
-  if (count < 0 || count > MAX_WORKERS) throw invalidSetting(name, `an integer from 0 to ${MAX_WORKERS}, or auto`, text)
-  if (text !== '0' && platform !== 'linux')
-    throw new ConfigError(`${name}=${text} needs Linux. Unset it: one process serves all calls here`)
-  return count
 }
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i

@@ -71,6 +71,8 @@ export type AuditAction =
   | 'price.set'
   | 'model.put'
   | 'model.remove'
+  | 'worker.add'
+  | 'worker.remove'
   | 'api.create'
   | 'api.import'
   | 'api.apply'

@@ -19,6 +19,8 @@ const NO_HOST = 'no-host.invalid'
 interface PassOnParts {
   /** Where the primary takes requests, and the token that it believes; null while there is no primary. */
   readonly target: () => { readonly origin: string; readonly token: string } | null
+  /** Certificates to trust in place of the system's. */
+  readonly ca: string | null
   readonly now: () => number
   /** For tests. */
   readonly most?: { readonly requests: number; readonly eventStreams: number }
@@ -48,7 +50,7 @@ export class PassOn {
     server.timeout(request, 0)
     try {
       const passedOn = passedOnValue(target.token, server.requestIP(request)?.address ?? 'unknown')
-      const answer = await send(request, target.origin, passedOn)
+      const answer = await send(request, { origin: target.origin, ca: this.parts.ca }, passedOn)
       return this.passedBack(answer, place)
     } catch (error) {
       place.leave()
@@ -96,7 +98,11 @@ const BROKEN = failure(
   { closes: true },
 )
 
-function send(request: Request, origin: string, passedOn: string): Promise<Response> {
+function send(
+  request: Request,
+  { origin, ca }: { readonly origin: string; readonly ca: string | null },
+  passedOn: string,
+): Promise<Response> {
   const { method, signal } = request
   const headers = endToEnd(request.headers)
   for (const name of ADDED_BY_BUN) if (!headers.has(name)) headers.set(name, '')
@@ -113,6 +119,7 @@ function send(request: Request, origin: string, passedOn: string): Promise<Respo
     redirect: 'manual',
     decompress: false,
     timeout: false,
+    ...(ca !== null && { tls: { ca } }),
   } as RequestInit)
 }
 

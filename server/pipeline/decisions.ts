@@ -33,6 +33,8 @@ export interface Allowance {
   readonly isCredit: boolean
   /** Counts the call while it goes on without its caller; null for work without a load. */
   readonly drain: Pick<Drain, 'begin' | 'at'> | null
+  /** Nothing more may go to the caller, because the process that decides has given the call up, or soon does. Ask before each write. */
+  readonly isLost: boolean
   /** Something else to give back with the slot. */
   with(release: () => void): void
   /**

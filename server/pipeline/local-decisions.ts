@@ -62,6 +62,7 @@ export class LocalDecisions implements Decisions {
 }
 
 class LocalAllowance implements Allowance {
+  readonly isLost = false
   isCredit = false
   drain: Drain | null = null
   private readonly parts: Deciding

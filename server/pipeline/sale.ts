@@ -88,6 +88,10 @@ export class Sale implements OpenCall {
     return this.allowance.isCredit
   }
 
+  get isLost(): boolean {
+    return this.allowance.isLost
+  }
+
   get shutdown(): AbortSignal {
     if (!this.allowance.takesSlot) return NEVER
     this.abort ??= new AbortController()

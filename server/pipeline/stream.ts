@@ -303,6 +303,10 @@ class SettledStream implements Bun.DirectUnderlyingSource, EventListenerObject {
 
   private give(bytes: Uint8Array): void {
     if (this.isGone || bytes.length === 0) return
+    if (this.open.isLost) {
+      this.isCut = true
+      return
+    }
     if (this.caller === null) this.unsent = bytes
     const written = this.caller?.write(bytes as Uint8Array<ArrayBuffer>)
     if (written instanceof Promise) this.full = written

@@ -126,6 +126,8 @@ export interface OpenCall {
   /** Signup credit pays, which buys only some of the sources. */
   readonly isCredit: boolean
   readonly timeoutMs: number
+  /** Nothing more may go to its caller: the process that decides has given it up, or soon does. */
+  readonly isLost: boolean
   /**
    * Makes the hold survive this process: the next start charges `charge`. Call it again with a newer charge as the stream goes on.
    * False: not durable.

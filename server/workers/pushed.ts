@@ -109,6 +109,7 @@ export class PushedTables {
   readonly secretsOf: SecretsOf = (name) => this.pushed.get(name)?.secret ?? null
 
   take({ tables, apis }: Pushed): void {
+    const isShared = tables !== undefined && tables.workers !== this.workers
     if (tables) {
       this.workers = tables.workers
       this.upToFrom = tables.upToFrom
@@ -116,11 +117,12 @@ export class PushedTables {
       // Overrides are only added.
       for (const price of tables.prices) this.prices.set(price)
     }
-    if (!apis) return
-    for (const { name, api, secret } of apis)
-      if (api) this.pushed.set(name, { api: { ...api, concurrency: part(api, this.workers) }, secret })
+    if (!apis && !isShared) return
+    for (const { name, api, secret } of apis ?? [])
+      if (api) this.pushed.set(name, { api, secret })
       else this.pushed.delete(name)
-    this.apis.replace([...this.pushed.values()].map(({ api }) => api))
+    const { workers } = this
+    this.apis.replace([...this.pushed.values()].map(({ api }) => ({ ...api, concurrency: part(api, workers) })))
   }
 }
 

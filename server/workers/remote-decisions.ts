@@ -38,6 +38,8 @@ import {
 
 /** The session with the primary, as far as calls use it. */
 export interface Primary {
+  /** Whether this process may act for callers now. */
+  readonly hasLease: boolean
   /** Null if the session ended without an answer. */
   ask(
     kind: 'admit' | 'hold' | 'keep' | 'capture' | 'release' | 'recall',
@@ -153,6 +155,10 @@ class RemoteAllowance implements Allowance {
     this.available = available
     // A call without a slot has taken nothing yet.
     this.isOver = !takesSlot
+  }
+
+  get isLost(): boolean {
+    return !this.primary.hasLease
   }
 
   with(release: () => void): void {

@@ -55,6 +55,8 @@ export interface WorkerCallsParts extends OnSale {
   readonly clock: Clock
   /** The route of a request; not on sale here: unmatched. */
   readonly routeOf: (method: string, url: string) => Route
+  /** Whether this process stops: what is open may end, and nothing new begins. */
+  readonly isDraining: () => boolean
   /** How the upstreams are, as the worker sees them. */
   readonly onStates: (states: readonly UpstreamState[]) => void
   /** The worker has opened its port. */
@@ -182,6 +184,7 @@ export class WorkerCalls {
   }
 
   private admit(asked: Asked): Answering {
+    if (this.parts.isDraining()) return []
     const admit = readAdmit(asked)
     const address = admit && (parseAddress(admit[5]) ?? (admit[5] === 'unknown' ? UNKNOWN_ADDRESS : null))
     if (!admit || !address) return this.lie('an admit that cannot be read')

@@ -308,7 +308,7 @@ export const RULES: readonly Rule[] = [
       'server/http/pass-on.ts',
       'server/workers/pushed.ts',
     ],
-    packages: ['node:path'],
+    packages: ['node:path', CRYPTO],
   },
 
   // Outside the server: `up` and `verify` run before anything is installed; `up` starts the server at its end, by a dynamic import.
@@ -351,6 +351,8 @@ export const RULES: readonly Rule[] = [
       'server/config.ts',
       'server/config/**',
       'server/http/operator/restore/*record.ts',
+      // `gateway worker` becomes one.
+      'server/worker-process.ts',
     ],
     packages: ['node:*', 'cli-progress', 'mppx', 'viem'],
   },

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
 import { databaseFile } from '../../server/adapters/stores/libsql/driver/file/database-file'
-import { readConfig } from '../../server/config'
+import { readConfig, remoteWorkerConfig } from '../../server/config'
 import { ConfigError } from '../../server/config/config-error'
-import { workers } from '../../server/config/listening'
+import { workers } from '../../server/config/workers'
 import { micros } from '../../server/core/money'
 import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
 
@@ -11,6 +11,36 @@ const GOOD = { SECRET_KEY: 'a secret that only tests know, 32 bytes and more' }
 const read = (more: Record<string, string> = {}) => readConfig({ ...GOOD, ...more }, {})
 
 describe('the configuration', () => {
+  test('a worker on another machine needs its primary and a credential, and no secret of the gateway', () => {
+    const credential = `rack-1:${'k'.repeat(43)}`
+    const given = {
+      PRIMARY: 'https://a.example:7000, https://[::1], http://127.0.0.1:7000',
+      WORKER_CREDENTIAL: credential,
+    }
+    const { config, remote } = remoteWorkerConfig({ ...given, NODE_ENV: 'production', WORKERS: '3' })
+    expect(remote).toMatchObject({
+      primaries: [
+        { hostname: 'a.example', port: 7000, tls: true },
+        { hostname: '::1', port: 443, tls: true },
+        { hostname: '127.0.0.1', port: 7000, tls: false },
+      ],
+      credential: { name: 'rack-1' },
+      ca: null,
+    })
+    expect([config.workers, config.workersListener]).toEqual([0, null])
+    for (const [more, line] of [
+      [{ PRIMARY: '' }, 'PRIMARY is not set'],
+      [{ WORKER_CREDENTIAL: '' }, 'WORKER_CREDENTIAL is not set'],
+      [{ WORKER_CREDENTIAL: 'hunter2' }, 'WORKER_CREDENTIAL must be what "gateway operator workers add NAME" printed'],
+      [{ PRIMARY: 'http://10.0.0.1:7000' }, 'not encrypted'],
+      [{ PRIMARY: 'https://a/path' }, 'without a path'],
+      [{ PRIMARY: 'https://user:hunter2@a' }, 'without a path'],
+      [{ PRIMARY: 'ws://a' }, 'https://10.0.0.1:7000'],
+      [{ PRIMARY_CA: '/nowhere.pem' }, 'PRIMARY_CA cannot be read'],
+    ] as const)
+      expect(() => remoteWorkerConfig({ ...given, ...more })).toThrow(line)
+  })
+
   test('has a default for everything but the secret', () => {
     const config = read()
     expect(config.port).toBe(3000)

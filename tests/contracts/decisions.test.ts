@@ -312,6 +312,7 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
 function overFrames(gateway: Harness, here: LocalDecisions, lies: string[], items?: LocalItems) {
   const calls = new WorkerCalls(partsOf(gateway, here, lies, items))
   const primary: Primary = {
+    hasLease: true,
     ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
     tell: (kind, payload) => calls.take(kind, sent(payload)),
   }
@@ -335,6 +336,7 @@ function partsOf(
     prices: core.prices,
     items,
     onStates: () => undefined,
+    isDraining: () => false,
     onListening: () => undefined,
     onLie: (what: string) => lies.push(what),
     onOverrun: () => undefined,

@@ -148,6 +148,7 @@ describe('the declared access is what happens', () => {
     const subjects = new Set(who('console').map(({ path }) => path.replace('/api/operator/', '').split('/')[0]))
     expect([...subjects].toSorted()).toEqual([
       ...['accounts', 'archives', 'backups', 'catalog', 'models', 'payments', 'publication', 'webhooks'],
+      'worker-credentials',
     ])
   })
 

@@ -30,6 +30,7 @@ function pair(handle: Handle, most?: { requests: number; eventStreams: number })
   const primary = serve(fromWorkers((token) => token === TOKEN, Date.now, handle))
   let isAway = false
   const passOn = new PassOn({
+    ca: null,
     target: () => (isAway ? null : { origin: `http://127.0.0.1:${primary.port}`, token: TOKEN }),
     now: Date.now,
     ...(most && { most }),
@@ -372,6 +373,7 @@ describe('the address of a caller that was passed on', () => {
       return new Response()
     })
     const passOn = new PassOn({
+      ca: null,
       target: () => ({ origin: `http://127.0.0.1:${inner.port}`, token: TOKEN }),
       now: Date.now,
     })

@@ -24,7 +24,7 @@ const FROM_WORKER = [
   'admit',
   'items',
 ] as const
-const FROM_PRIMARY = ['ack', 'beat', 'answer', 'end', 'drain', 'push'] as const
+const FROM_PRIMARY = ['ack', 'beat', 'answer', 'push'] as const
 
 const count = fc.oneof(fc.nat(300), fc.maxSafeNat())
 const text = fc.string({ unit: 'grapheme', maxLength: 12 })

@@ -114,10 +114,13 @@ function workerOf(
   const surroundings = { ...given, stopwatch: given.clock.stopwatch, acceptsClock: true, onFatal: () => undefined }
   const worker = composeWorker(config, surroundings, {
     primary: {
+      hasLease: true,
+      isReady: true,
       ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
       tell: (kind, payload) => calls.take(kind, sent(payload)),
     },
     passOn: (request) => gateway.app.handle(request),
+    hasIndex: true,
   })
   return {
     async fetch(request: Request): Promise<Response> {

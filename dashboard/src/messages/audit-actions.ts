@@ -59,6 +59,8 @@ const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'price.set': 'Price set',
   'model.put': 'Model added or changed',
   'model.remove': 'Model removed',
+  'worker.add': 'Worker added',
+  'worker.remove': 'Worker removed',
   'api.create': 'API added',
   'api.import': 'API imported',
   'api.apply': 'Catalog file applied',

@@ -31,6 +31,7 @@ export const AUDIT_TEXT = {
     social: 'Social accounts',
     price: 'Prices',
     model: 'Models',
+    worker: 'Workers',
     api: 'APIs',
     books: 'Books',
     stuck: 'Stuck records',
@@ -39,7 +40,14 @@ export const AUDIT_TEXT = {
     notices: 'Notices',
   } satisfies Readonly<Record<AuditFamily, string>>,
   /** What concerns the whole gateway, so that no owner has an entry of it. */
-  onlyOperators: ['model', 'api', 'books', 'backup', 'data'] satisfies readonly AuditFamily[] as readonly string[],
+  onlyOperators: [
+    'model',
+    'worker',
+    'api',
+    'books',
+    'backup',
+    'data',
+  ] satisfies readonly AuditFamily[] as readonly string[],
   csv: 'CSV',
   lines: 'JSON lines',
   none: 'No changes.',

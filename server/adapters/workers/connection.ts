@@ -2,7 +2,7 @@ import { SECOND_MS } from '../../core/clock'
 import { reasonOf } from '../../core/result'
 import { type Frame, FrameDecoder, type Payload } from './frames'
 import { HANDSHAKE_MS, handshakeFrame, WorkerHandshake } from './handshake'
-import { connectTo, type PrimaryAddress } from './primary-address'
+import { connectTo, type PrimaryAddress, passOnOrigin } from './primary-address'
 import type { Warn } from './served-worker'
 import { LEASE_MS, type NoticeKind, type RequestKind, Session, type Wire } from './session'
 
@@ -13,7 +13,10 @@ const FIRST_PAUSE_MS = 50
 const MAX_PAUSE_MS = 5 * SECOND_MS
 
 export interface ConnectionParts {
-  readonly address: PrimaryAddress
+  /** Where the primary may be; it is tried at one after the other. */
+  readonly addresses: readonly PrimaryAddress[]
+  /** Certificates to trust in place of the system's. */
+  readonly ca?: string | null
   /** Name and key of the credential, and the id of this process: 32 hex digits. */
   readonly credential: string
   readonly key: Uint8Array
@@ -23,8 +26,6 @@ export interface ConnectionParts {
   readonly onPush: (payload: Payload) => void | Promise<void>
   /** The session ended, and with it what this worker may do for its callers. */
   readonly onLost?: () => void
-  /** The port is to be closed. */
-  readonly onDrain: (payload: Payload) => void
   readonly warn: Warn
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number
@@ -42,6 +43,9 @@ export class Connection {
   private readonly now: () => number
   private session: { readonly session: Session; readonly epoch: number } | null = null
   private number = 1
+  private attempts = 0
+  /** The last line about a connection that could not be used: it is not repeated. */
+  private told = ''
   private attempt: Attempt | null = null
   private isAttached = false
   /** The primary was there after this time. */
@@ -127,20 +131,22 @@ export class Connection {
   }
 
   private async connect(): Promise<void> {
-    const { address, credential, key, instance, version, warn } = this.parts
+    const { addresses, ca = null, credential, key, instance, version } = this.parts
+    const address = addresses[this.attempts++ % addresses.length] as PrimaryAddress
     const attempt = new Attempt({
+      address,
       handshake: new WorkerHandshake({ credential, key, instance, version, epoch: this.highestEpoch }),
       onFrame: (frame) => this.takeHandshake(attempt, frame),
       onEnd: () => this.lost(attempt),
-      onFault: (error) => warn('the connection to the primary failed', { reason: reasonOf(error) }),
+      onFault: (error) => this.tellOnce('the connection to the primary failed', { reason: reasonOf(error) }),
       onBytes: (chunk) => this.session?.session.receive(attempt, chunk),
       onDrained: () => this.session?.session.drained(attempt),
     })
     this.attempt = attempt
     try {
-      await connectTo<null>(address, null, attempt.handlers(!('unix' in address) && address.tls))
+      await connectTo<null>(address, ca, attempt.handlers())
     } catch (error) {
-      if (!this.isClosed) warn('the primary cannot be reached', { reason: reasonOf(error) })
+      if (!this.isClosed) this.tellOnce('the primary cannot be reached', { reason: reasonOf(error) })
       attempt.end()
     }
   }
@@ -150,7 +156,7 @@ export class Connection {
     else if (kind === 'welcome' && attempt.epoch !== null) this.enter(attempt, attempt.epoch, payload)
     else {
       const [reason, version] = payload
-      this.parts.warn('the primary refused this worker', { reason, version })
+      this.tellOnce('the primary refused this worker', { reason, version, own: this.parts.version })
       attempt.end()
     }
   }
@@ -161,7 +167,11 @@ export class Connection {
     const received = this.session?.session.suspend() ?? 0
     const proved = attempt.handshake.prove(hello, { session: this.number, received })
     if (!proved.ok) {
-      this.parts.warn('what listens there is not the primary of this worker', { ...proved.error })
+      const own = this.parts.version
+      this.tellOnce('what listens there is not the primary of this worker, or does not know its credential', {
+        ...proved.error,
+        own,
+      })
       attempt.end()
       return
     }
@@ -170,8 +180,8 @@ export class Connection {
     attempt.write(handshakeFrame('proof', proved.value.proof))
   }
 
-  private enter(attempt: Attempt, epoch: number, [received, token, origin]: Payload): void {
-    if (typeof token !== 'string' || typeof origin !== 'string' || attempt !== this.attempt) {
+  private enter(attempt: Attempt, epoch: number, [received, token, port]: Payload): void {
+    if (typeof token !== 'string' || typeof port !== 'number' || attempt !== this.attempt) {
       attempt.end()
       return
     }
@@ -181,11 +191,17 @@ export class Connection {
     this.session ??= { session: this.begin(epoch), epoch }
     this.highestEpoch = epoch
     this.provedAt = attempt.provedAt
-    this.target = { origin, token }
+    this.target = { origin: passOnOrigin(attempt.address, port), token }
     attempt.proved()
     this.isAttached = this.session.session.attach(attempt, attempt.decoder, isResumed ? received : 0)
-    if (this.isAttached) this.pauseMs = FIRST_PAUSE_MS
-    else attempt.end()
+    if (!this.isAttached) {
+      attempt.end()
+      return
+    }
+    this.pauseMs = FIRST_PAUSE_MS
+    this.told = ''
+    // Where the primary is now.
+    this.attempts--
   }
 
   private begin(epoch: number): Session {
@@ -208,7 +224,6 @@ export class Connection {
 
   private take(session: Session, { kind, request, payload }: Frame): void {
     if (kind === 'push') void this.takePush(session, request, payload)
-    else if (kind === 'drain') this.parts.onDrain(payload)
   }
 
   private async takePush(session: Session, request: number, payload: Payload): Promise<void> {
@@ -220,6 +235,13 @@ export class Connection {
       this.parts.warn('a push of the primary could not be used', { reason: reasonOf(error) })
     }
     session.answer(request, answer)
+  }
+
+  private tellOnce(message: string, fields: Readonly<Record<string, unknown>>): void {
+    const line = message + JSON.stringify(fields)
+    if (line === this.told) return
+    this.told = line
+    this.parts.warn(message, fields)
   }
 
   /** The connection ended, or there was none. */
@@ -235,6 +257,7 @@ export class Connection {
 }
 
 interface AttemptParts {
+  readonly address: PrimaryAddress
   readonly handshake: WorkerHandshake
   readonly onFrame: (frame: Frame) => void
   readonly onFault: (error: Error) => void
@@ -246,6 +269,7 @@ interface AttemptParts {
 
 /** One connection, or the attempt at one. */
 class Attempt implements Wire {
+  readonly address: PrimaryAddress
   readonly handshake: WorkerHandshake
   readonly decoder: FrameDecoder
   /** Of the primary, once it is proved. */
@@ -259,12 +283,14 @@ class Attempt implements Wire {
 
   constructor(parts: AttemptParts) {
     this.parts = parts
+    this.address = parts.address
     this.handshake = parts.handshake
     this.decoder = new FrameDecoder(parts.onFrame)
     this.deadline = setTimeout(() => this.end(), HANDSHAKE_MS)
   }
 
-  handlers(isEncrypted: boolean): Bun.SocketHandler<null> {
+  handlers(): Bun.SocketHandler<null> {
+    const isEncrypted = !('unix' in this.address) && this.address.tls
     const begin = (socket: Bun.Socket<null>) => {
       this.socket = socket
       if (this.isOver) socket.terminate()
@@ -272,7 +298,11 @@ class Attempt implements Wire {
     }
     return {
       open: (socket) => (isEncrypted ? undefined : begin(socket)),
-      handshake: (socket, isAuthorized) => (isAuthorized ? begin(socket) : socket.terminate()),
+      handshake: (socket, isAuthorized, error) => {
+        if (isAuthorized) return begin(socket)
+        this.parts.onFault(error ?? new Error('the certificate is not trusted'))
+        socket.terminate()
+      },
       data: (_socket, chunk) => {
         if (this.isProved) this.parts.onBytes(chunk)
         else if (this.decoder.push(chunk) !== null) this.end()

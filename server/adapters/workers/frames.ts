@@ -62,8 +62,6 @@ const WORKER_KINDS = {
 } as const satisfies Record<string, KindTraits>
 
 const PRIMARY_KINDS = {
-  end: { code: 32, maxBytes: KB, order: 0 },
-  drain: { code: 33, maxBytes: KB, order: 0 },
   push: { code: 34, maxBytes: 4 * KB * KB, order: 1 },
 } as const satisfies Record<string, KindTraits>
 

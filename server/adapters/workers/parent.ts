@@ -56,12 +56,8 @@ function readCredential(text: string): LocalCredential | null {
   return { name, key: Buffer.from(key, 'base64url'), instance, socket }
 }
 
-/** Ends this process with its parent: lets it `finish`, for `maxMs` at most, so that it never outlives its primary for long. */
-export async function exitWith(
-  { ended }: Pick<Parent, 'ended'>,
-  finish: () => Promise<void>,
-  maxMs: number,
-): Promise<never> {
+/** Ends this process once it is to: lets it `finish`, for `maxMs` at most, so that it never outlives its primary for long. */
+export async function exitWith(ended: Promise<void>, finish: () => Promise<void>, maxMs: number): Promise<never> {
   await ended
   await inTimeOrNull(finish(), maxMs)
   process.exit(0)

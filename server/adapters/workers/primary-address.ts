@@ -1,6 +1,3 @@
-import { isLoopback, isLoopbackHost, parseAddress } from '../../core/credentials/address'
-import { err, ok, type Result } from '../../core/result'
-
 /** Where a primary listens for workers. */
 export type PrimaryAddress =
   | { readonly unix: string }
@@ -14,28 +11,11 @@ export function localPrimary(port: number): { readonly unix: string } {
   return { unix: `\0gateway-port-${port}` }
 }
 
-/**
- * Reads `unix:/path`, `https://host:port`, or `http://127.0.0.1:port`. The connection carries prompts and keys, so without TLS it must not
- * leave this machine. The error is a sentence.
- */
-export function primaryAddress(text: string): Result<PrimaryAddress, string> {
-  if (text.startsWith('unix:/')) return ok({ unix: text.slice('unix:'.length) })
-  const url = URL.parse(text)
-  if (url === null || !['http:', 'https:'].includes(url.protocol))
-    return err(`${text} is not the address of a primary. Use https://HOST:PORT.`)
-  if (url.username || url.password || url.search || url.hash || url.pathname !== '/')
-    return err(`${url.origin} is all that the address of a primary may contain: no user, path or query.`)
-  const tls = url.protocol === 'https:'
-  if (!tls && !isLoopbackHost(url.hostname))
-    return err(`${text} is not encrypted. Use https:// for a primary on another machine.`)
-  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  return ok({ hostname, port: Number(url.port || (tls ? 443 : 80)), tls })
-}
-
-/** Whether the primary may speak to a worker that connected over TCP. */
-export function isPrivateConnection(connection: { readonly tls: boolean; readonly remoteAddress: string }): boolean {
-  const address = parseAddress(connection.remoteAddress)
-  return connection.tls || (address !== null && isLoopback(address))
+/** The origin at which a primary with this address takes what is passed on. */
+export function passOnOrigin(address: PrimaryAddress, port: number): string {
+  if ('unix' in address) return `http://127.0.0.1:${port}`
+  const { hostname, tls } = address
+  return `${tls ? 'https' : 'http'}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
 }
 
 /**

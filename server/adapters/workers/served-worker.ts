@@ -41,11 +41,12 @@ export class ServedWorker {
   readonly token = randomBytes(24).toString('base64url')
   /** When it began, by the clock of `now`. */
   readonly since: number
+  /** Nothing more is taken of it. */
+  isOver = false
   private readonly parts: ServedWorkerParts
   private readonly session: Session
   private readonly service: WorkerService
   private wire: Wire | null = null
-  private isOver = false
   private heardAt: number
   private welcomedAt: number
   private ending: Promise<void> | null = null
@@ -123,10 +124,6 @@ export class ServedWorker {
     return promise
   }
 
-  tell(kind: 'drain', payload: Payload): void {
-    this.session.tell(kind, payload)
-  }
-
   /** Looks after its connection and calls. Returns whether its lease is over for certain, so that it must be ended. */
   look(isMinute: boolean): boolean {
     if (isMinute) this.service.sweep()
@@ -196,7 +193,7 @@ export class ServedWorker {
   }
 
   /** Its calls are settled once its lease is over, or when it comes back. */
-  private cutOff(reason: string): void {
+  cutOff(reason: string): void {
     if (this.isOver) return
     this.isOver = true
     this.wire = null

@@ -9,15 +9,26 @@ import type { Wire } from './session'
 const MAX_UNPROVED = 64
 const LOOK_MS = SECOND_MS
 
+/** Where workers connect. */
+export interface WorkerListener {
+  /** A unix socket, or an address with a certificate; without one only on this machine. */
+  readonly at:
+    | { readonly unix: string }
+    | {
+        readonly hostname: string
+        readonly port: number
+        readonly tls?: { readonly cert: string; readonly key: string }
+      }
+  /** The key of a credential that is good here; null for none. */
+  readonly keyOf: (credential: string) => Uint8Array | null
+  /** The port of the same machine where this process takes what they pass on. */
+  readonly passOnPort: number
+}
+
 export interface WorkerServerParts {
-  /** Of `localPrimary`. */
-  readonly socket: string
+  readonly listeners: readonly WorkerListener[]
   readonly version: string
   readonly epoch: number
-  /** The key of a credential; null for none. */
-  readonly keyOf: (credential: string) => Uint8Array | null
-  /** Where workers pass on what they do not serve: the origin of a listener of this process. */
-  readonly passOnTo: string
   /** Begins to serve a session of a worker. `push` sends to this worker, as `WorkerServer.push` does to all. */
   readonly serve: (worker: ProvedWorker, push: (payload: Payload) => Promise<boolean>) => WorkerService
   /** A worker that cannot be reached was given up: its calls are settled, and its process is of no use. */
@@ -52,9 +63,11 @@ export class WorkerServer {
   /** By credential and process: one worker cannot take the place of another. */
   private readonly served = new Map<string, ServedWorker>()
   private readonly unproved = new Set<Arrival>()
-  private listener: Bun.UnixSocketListener<Arrival | null> | null = null
+  private readonly open: { stop(closeActive?: boolean): void }[] = []
   private timer: ReturnType<typeof setInterval> | null = null
   private sweptAt: number
+  /** The last refusal in the log: who is refused tries again every few seconds. */
+  private refused = ''
 
   constructor(parts: WorkerServerParts) {
     this.parts = parts
@@ -62,20 +75,21 @@ export class WorkerServer {
     this.sweptAt = this.now()
   }
 
-  /** Throws an error with the code EADDRINUSE if another primary has the port. */
+  /** Throws an error with the code EADDRINUSE if another process has a port. */
   listen(): void {
-    this.listener = Bun.listen<Arrival | null>({
-      unix: this.parts.socket,
-      data: null,
-      socket: {
-        open: (socket) => this.arrived(socket),
+    for (const listener of this.parts.listeners) {
+      const { at } = listener
+      const socket: Bun.SocketHandler<Arrival | null> = {
+        open: (socket) => this.arrived(socket, listener),
         data: ({ data }, chunk) => data?.receive(chunk),
         drain: ({ data }) => data?.drained(),
         close: ({ data }) => data?.closed(),
         // Also what a handler above threw.
         error: (socket, error) => this.failed(socket, error),
-      },
-    })
+      }
+      const options = { data: null, socket }
+      this.open.push('unix' in at ? Bun.listen({ ...at, ...options }) : Bun.listen({ ...at, ...options }))
+    }
     this.timer = setInterval(() => this.look(), LOOK_MS)
     this.timer.unref()
   }
@@ -86,9 +100,10 @@ export class WorkerServer {
     return taken.every(Boolean)
   }
 
-  /** Tells every worker to close its port. */
-  drain(payload: Payload): void {
-    for (const one of this.served.values()) one.tell('drain', payload)
+  /** This credential is no longer good: nothing more is taken of its workers. What they had open is settled once their lease is over. */
+  remove(credential: string): void {
+    for (const one of this.served.values())
+      if (one.worker.credential === credential) one.cutOff('its credential was removed')
   }
 
   /** This process of a worker is dead. Its calls are settled when this resolves. */
@@ -99,8 +114,7 @@ export class WorkerServer {
 
   /** Whether this token is that of a worker's session. */
   isToken(token: string): boolean {
-    for (const one of this.served.values()) if (one.token === token) return true
-    return false
+    return [...this.served.values()].some((one) => !one.isOver && one.token === token)
   }
 
   workers(): readonly WorkerState[] {
@@ -116,30 +130,38 @@ export class WorkerServer {
 
   /** Lets go of the port, and settles what is still open. Call it when the workers have ended. */
   async close(): Promise<void> {
-    this.listener?.stop(true)
-    this.listener = null
+    for (const listener of this.open.splice(0)) listener.stop(true)
     if (this.timer) clearInterval(this.timer)
     for (const arrival of this.unproved) arrival.giveUp()
     await Promise.all([...this.served].map(([place, one]) => this.end(place, one)))
   }
 
-  private arrived(socket: Socket): void {
+  private arrived(socket: Socket, { keyOf, passOnPort }: WorkerListener): void {
     if (this.unproved.size >= MAX_UNPROVED) {
       socket.terminate()
       this.parts.warn('too many connections of workers are not proved; another was ended')
       return
     }
-    const { version, epoch, keyOf, handshakeMs = HANDSHAKE_MS } = this.parts
+    const { version, epoch, handshakeMs = HANDSHAKE_MS } = this.parts
     const arrival: Arrival = new Arrival({
       socket,
+      version,
       handshake: new PrimaryHandshake({ version, epoch, keyOf }),
       handshakeMs,
-      onProof: (worker) => this.enter(arrival, worker),
-      onRefusal: ({ reason, version }) => this.parts.warn('a worker was refused', { reason, version }),
+      onProof: (worker) => this.enter(arrival, worker, passOnPort),
+      onRefusal: (refusal) => this.tellRefusal(refusal),
       onEnd: () => this.unproved.delete(arrival),
     })
     socket.data = arrival
     this.unproved.add(arrival)
+  }
+
+  /** Once a minute, as long as it is the same. */
+  private tellRefusal({ reason, version }: Refusal): void {
+    const refused = `${reason} ${version}`
+    if (refused === this.refused) return
+    this.refused = refused
+    this.parts.warn('a worker was refused', { reason, version, own: this.parts.version })
   }
 
   private failed(socket: Socket, error: Error): void {
@@ -149,21 +171,21 @@ export class WorkerServer {
   }
 
   /** The worker is proved: goes on with its session, or begins one. */
-  private enter(arrival: Arrival, worker: ProvedWorker): void {
+  private enter(arrival: Arrival, worker: ProvedWorker, passOnPort: number): void {
     this.unproved.delete(arrival)
     const place = `${worker.credential} ${worker.instance}`
     const known = this.served.get(place)
     if (known?.resumes(worker)) {
-      arrival.welcome([known.suspend(), known.token, this.parts.passOnTo])
+      arrival.welcome([known.suspend(), known.token, passOnPort])
       arrival.attach(known, worker.received)
       return
     }
     // With another session the worker has given up the calls of this one.
     if (known) void this.end(place, known)
-    const { epoch, warn, serve, passOnTo } = this.parts
+    const { epoch, warn, serve } = this.parts
     const served = new ServedWorker({ worker, epoch, now: this.now, warn, serve })
     this.served.set(place, served)
-    arrival.welcome([null, served.token, passOnTo])
+    arrival.welcome([null, served.token, passOnPort])
     arrival.attach(served, 0)
   }
 
@@ -174,7 +196,10 @@ export class WorkerServer {
 
   private look(): void {
     const isMinute = this.now() - this.sweptAt >= MINUTE_MS
-    if (isMinute) this.sweptAt = this.now()
+    if (isMinute) {
+      this.sweptAt = this.now()
+      this.refused = ''
+    }
     for (const [place, one] of this.served)
       if (one.look(isMinute)) void this.end(place, one).then(() => this.parts.onLost?.(one.worker.instance))
   }
@@ -182,6 +207,8 @@ export class WorkerServer {
 
 interface ArrivalParts {
   readonly socket: Socket
+  /** Of this primary. */
+  readonly version: string
   readonly handshake: PrimaryHandshake
   readonly handshakeMs: number
   readonly onProof: (worker: ProvedWorker) => void
@@ -258,7 +285,7 @@ class Arrival implements Wire {
   }
 
   private refuse(refusal: Refusal): void {
-    this.write(handshakeFrame('refusal', [refusal.reason, refusal.version]))
+    this.write(handshakeFrame('refusal', [refusal.reason, this.parts.version]))
     this.parts.onRefusal(refusal)
     clearTimeout(this.deadline)
     this.parts.onEnd()

@@ -323,6 +323,25 @@ const MONEY_COMMANDS: readonly OperatorCommand[] = [
     columns: { workers: ['name', 'pid', 'connected', 'since', 'open_calls', 'lag_ms'] },
   },
   {
+    words: 'workers add',
+    about: 'let a worker of another machine serve calls: prints its WORKER_CREDENTIAL, once',
+    route: 'POST /worker-credentials',
+    args: ['name'],
+    print: ({ credential }: { readonly credential: string }) => `${credential}\n`,
+  },
+  {
+    words: 'workers list',
+    about: 'list the names of workers that were added',
+    route: 'GET /worker-credentials',
+    columns: { credentials: ['name', 'created_at'] },
+  },
+  {
+    words: 'workers remove',
+    about: 'cut its workers off at once, and refuse them from then on',
+    route: 'DELETE /worker-credentials/:name',
+    args: ['name'],
+  },
+  {
     words: 'after-restore',
     about: 'list what needs a look after data was restored from an older copy, or act on it with --apply',
     legend: `--apply ends all sessions and books what is missing. --lost is the database file that was lost, if it can be read: keys and

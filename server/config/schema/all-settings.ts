@@ -16,11 +16,13 @@ import { OBSERVING } from '../telemetry'
 import { TRACES } from '../traces'
 import { WEBHOOKS } from '../webhooks'
 import { SEARCH } from '../websearch'
+import { WORKERS } from '../workers'
 import type { Setting, SettingGroup } from './setting'
 
 /** All settings, in the order of docs/configuration.md. To add one, add it to its group; to add a group, add a line here. */
 export const SETTING_GROUPS: readonly SettingGroup[] = [
   LISTENING,
+  WORKERS,
   DATA,
   ACCOUNTS,
   MAIL,

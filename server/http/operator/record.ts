@@ -227,6 +227,14 @@ export const WorkerList = record('The workers; empty if this process serves all 
 })
 export type WorkerList = Static<typeof WorkerList>
 
+export const NewWorker = form('A worker of another machine.', { name: text('Its name.', { maxLength: 64 }) })
+export type NewWorker = Static<typeof NewWorker>
+
+/** The credentials of workers of other machines. */
+export interface WorkerCredentialList {
+  readonly credentials: readonly { readonly name: string; readonly created_at: string }[]
+}
+
 /** An amount of at least `leastMicros`, as text: exact, with at most 6 decimals. */
 export function amount(description: string, leastMicros: number) {
   const more = leastMicros > 0 ? ' above 0' : ''

@@ -1,9 +1,12 @@
 import { CATALOG_VERSION } from '../../core/catalog/operation'
 import { OPERATIONS } from '../../core/catalog/operations'
 import type { ParameterTable } from '../../core/catalog/parameters'
+import { isoTime } from '../../core/clock'
+import type { WorkerCredential, WorkerCredentials } from '../../core/credentials/worker-credentials'
 import type { ModelCatalog } from '../../core/models/model-catalog'
 import { formatUsd } from '../../core/money'
 import { listings, mcpServerJson, type Published } from '../../core/payments/publication'
+import { ok } from '../../core/result'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
 import { LIMIT_REQUEST_STATES } from '../account/limit-request-record'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
@@ -17,12 +20,15 @@ import {
   Approval,
   Decline,
   NewPrice,
+  NewWorker,
+  NoBody,
   type OperatorLimitRequestPage,
   type OperatorPrices,
   type Publication,
   priceRecord,
   type UpstreamList,
   upstreamRecord,
+  type WorkerCredentialList,
   type WorkerList,
   type WorkerRecord,
 } from './record'
@@ -42,6 +48,7 @@ export interface OperatorRouteParts extends OperatorParts {
   readonly models: ModelCatalog
   readonly upstreams: ModelBackend['states']
   readonly workers: () => readonly WorkerRecord[]
+  readonly workerCredentials: WorkerCredentials
   /** Network details for a wallet on this machine; null if no payment method is configured. */
   readonly network: () => Promise<unknown>
   readonly published: () => Promise<Published>
@@ -52,7 +59,7 @@ export interface OperatorRouteParts extends OperatorParts {
  * change is audited.
  */
 export function operatorRoutes(parts: OperatorRouteParts) {
-  const { prices, models, upstreams } = parts
+  const { prices, models, upstreams, workerCredentials } = parts
   const orders = new OperatorCommands(parts)
   const { operator } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator', prefix: '/api/operator' })
@@ -92,6 +99,27 @@ export function operatorRoutes(parts: OperatorRouteParts) {
     .get(
       '/workers',
       ...allowed(operator(), UNDOCUMENTED, async (): Promise<WorkerList> => ({ workers: parts.workers() })),
+    )
+    .get(
+      '/worker-credentials',
+      ...allowed(CONSOLE_ONLY, UNDOCUMENTED, (): WorkerCredentialList => {
+        const listed = ({ name, createdAt }: WorkerCredential) => ({ name, created_at: isoTime(createdAt) })
+        return { credentials: workerCredentials.all().map(listed) }
+      }),
+    )
+    .post(
+      '/worker-credentials',
+      ...command(CONSOLE_ONLY, NewWorker, async (actor, { name }) => {
+        const credential = await workerCredentials.add(actor, name)
+        return credential.ok ? ok({ credential: credential.value }) : credential
+      }),
+    )
+    .delete(
+      '/worker-credentials/:id',
+      ...command(CONSOLE_ONLY, NoBody, async (actor, _form, { id }: Id) => {
+        const removed = await workerCredentials.remove(actor, id)
+        return removed.ok ? ok({ removed: id }) : removed
+      }),
     )
     .get('/payments', ...allowed(CONSOLE_ONLY, UNDOCUMENTED, async () => ({ network: await parts.network() })))
     .get(

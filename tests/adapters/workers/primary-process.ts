@@ -31,11 +31,9 @@ const children = new Children({
   firstPauseMs: 20,
 })
 const server: WorkerServer = new WorkerServer({
-  socket: unix,
+  listeners: [{ at: { unix }, keyOf: (name) => children.keyOf(name), passOnPort: Number(internal.port) }],
   version: '1.2.3',
   epoch: 1,
-  keyOf: (name) => children.keyOf(name),
-  passOnTo: `http://127.0.0.1:${internal.port}`,
   onLost: (instance) => children.kill(instance),
   now: () => performance.now() * speed,
   warn: (message, fields) => say('warn', message, fields),

@@ -6,16 +6,15 @@ import { PassOn } from '../../../server/http/pass-on'
 const parent = await readParent()
 const { name, key, instance, socket } = parent.credential
 const connection = new Connection({
-  address: { unix: socket },
+  addresses: [{ unix: socket }],
   credential: name,
   key,
   instance,
   version: '1.2.3',
   onPush: () => undefined,
-  onDrain: () => undefined,
   warn: () => undefined,
 })
-const passOn = new PassOn({ target: () => connection.passOn, now: Date.now })
+const passOn = new PassOn({ target: () => connection.passOn, ca: null, now: Date.now })
 while (!connection.isReady) await Bun.sleep(1)
 const web = Bun.serve({
   hostname: '127.0.0.1',
@@ -33,4 +32,4 @@ const finish = async () => {
   connection.tell('note', ['last'])
   await connection.flush(1000)
 }
-await exitWith(parent, finish, process.env['HANGS'] === 'short' ? 100 : 60_000)
+await exitWith(parent.ended, finish, process.env['HANGS'] === 'short' ? 100 : 60_000)

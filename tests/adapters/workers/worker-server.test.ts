@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { Connection, type ConnectionParts } from '../../../server/adapters/workers/connection'
 import { encodedFrame, type Payload } from '../../../server/adapters/workers/frames'
 import { handshakeFrame } from '../../../server/adapters/workers/handshake'
-import { connectTo, localPrimary } from '../../../server/adapters/workers/primary-address'
+import { connectTo, localPrimary, type PrimaryAddress } from '../../../server/adapters/workers/primary-address'
 import type { WorkerService } from '../../../server/adapters/workers/served-worker'
 import { WorkerServer, type WorkerServerParts } from '../../../server/adapters/workers/worker-server'
 import { freePort } from '../../support/servers/free-port'
@@ -14,6 +14,9 @@ const closers: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })
+
+/** Names of abstract sockets, of this process alone. */
+let nextPort = process.pid * 1000
 
 const instance = () => randomBytes(16).toString('hex')
 
@@ -36,17 +39,20 @@ interface Recorded extends WorkerService {
   ends: number
 }
 
-async function primary(more: Partial<WorkerServerParts> = {}, service: Partial<WorkerService> = {}) {
-  const address = localPrimary(await freePort())
+const keyOf = (name: string) => (name === 'local-1' || name === 'local-2' ? KEY : null)
+
+async function primary(
+  more: Partial<WorkerServerParts> = {},
+  service: Partial<WorkerService> = {},
+  address = localPrimary(nextPort++),
+) {
   const lines: string[] = []
   const services: Recorded[] = []
   const time = clock()
   const server = new WorkerServer({
-    socket: address.unix,
+    listeners: [{ at: address, keyOf, passOnPort: 1 }],
     version: '1.2.3',
     epoch: 1,
-    keyOf: (name) => (name === 'local-1' || name === 'local-2' ? KEY : null),
-    passOnTo: 'http://127.0.0.1:1',
     warn: (message, fields) => lines.push(`${message} ${JSON.stringify(fields)}`),
     now: time.now,
     serve() {
@@ -74,25 +80,23 @@ async function primary(more: Partial<WorkerServerParts> = {}, service: Partial<W
   return { server, address, lines, services, time }
 }
 
-function worker(address: ConnectionParts['address'], more: Partial<ConnectionParts> = {}) {
+function worker(address: PrimaryAddress, more: Partial<ConnectionParts> = {}) {
   const lines: string[] = []
   const pushed: Payload[] = []
-  const drains: Payload[] = []
   const time = clock()
   const connection = new Connection({
-    address,
+    addresses: [address],
     credential: 'local-1',
     key: KEY,
     instance: instance(),
     version: '1.2.3',
     onPush: (payload) => void pushed.push(payload),
-    onDrain: (payload) => void drains.push(payload),
     warn: (message, fields) => lines.push(`${message} ${JSON.stringify(fields)}`),
     now: time.now,
     ...more,
   })
   closers.push(() => connection.close())
-  return { connection, lines, pushed, drains, time }
+  return { connection, lines, pushed, time }
 }
 
 /** The sockets between a worker and its primary, which can be cut and replaced while both live. */
@@ -188,11 +192,9 @@ describe('a worker and its primary', () => {
   test('a second primary cannot have the same port', async () => {
     const { address } = await primary()
     const other = new WorkerServer({
-      socket: address.unix,
+      listeners: [{ at: address, keyOf: () => KEY, passOnPort: 1 }],
       version: '1.2.3',
       epoch: 1,
-      keyOf: () => KEY,
-      passOnTo: '',
       warn: () => undefined,
       serve: () => {
         throw new Error('unused')
@@ -210,12 +212,12 @@ describe('a worker and its primary', () => {
     ]
     for (const one of strangers) await until(() => one.lines.length > 0)
     expect(strangers.map(({ lines: [line] }) => line)).toEqual([
-      'what listens there is not the primary of this worker {"reason":"credential","version":"1.2.3"}',
-      'what listens there is not the primary of this worker {"reason":"credential","version":"1.2.3"}',
-      'the primary refused this worker {"reason":"version","version":"1.3.0"}',
+      'what listens there is not the primary of this worker, or does not know its credential {"reason":"credential","version":"1.2.3","own":"1.2.3"}',
+      'what listens there is not the primary of this worker, or does not know its credential {"reason":"credential","version":"1.2.3","own":"1.2.3"}',
+      'the primary refused this worker {"reason":"version","version":"1.2.3","own":"1.3.0"}',
     ])
     expect(services).toEqual([])
-    expect(lines.join()).toContain('a worker was refused {"reason":"version","version":"1.3.0"}')
+    expect(lines.join()).toContain('a worker was refused {"reason":"version","version":"1.3.0","own":"1.2.3"}')
   })
 
   test('connections that prove nothing are ended: at once beyond 64, the others at their deadline', async () => {
@@ -373,7 +375,7 @@ describe('a connection that breaks', () => {
     await until(() => connection.isReady)
     await first.server.close()
     await until(() => !connection.isReady)
-    const second = await primary({ socket: first.address.unix, epoch: 2 })
+    const second = await primary({ epoch: 2 }, {}, first.address)
     await until(() => connection.isReady)
     expect(await connection.ask('admit', ['x'])).toEqual(['admit', 'x'])
     expect(second.services.length).toBe(1)
@@ -387,8 +389,6 @@ describe('a push', () => {
     await until(() => one.connection.isReady && other.connection.isReady)
     expect(await server.push(['prices', 2])).toBe(true)
     expect([one.pushed, other.pushed]).toEqual([[['prices', 2]], [['prices', 2]]])
-    server.drain(['restart', 5])
-    await until(() => one.drains.length === 1 && other.drains.length === 1)
   })
 
   test('reaches one worker while its service begins', async () => {

@@ -194,6 +194,30 @@ describe('gateway operator', () => {
     expect(await run('publish')).toContain('unknown operator command "publish"')
     expect(await run('burn', id)).toContain('unknown operator command "burn"')
   })
+
+  test('lets workers of other machines in by a credential that is shown once, and out again', async () => {
+    const acts = async () => (await auditRows(gateway)).slice(-1).map(({ action, detail }) => [action, detail])
+    const credential = await run('workers', 'add', 'rack-1')
+    expect(credential).toMatch(/^rack-1:[\w-]{43}\n$/)
+    expect(await acts()).toEqual([['worker.add', JSON.stringify({ name: 'rack-1' })]])
+    expect(await run('workers', 'add', 'rack-1')).toContain('There is a worker rack-1')
+    expect(await run('workers', 'add', 'local-1')).toContain('not local-')
+    expect(await run('workers', 'add', 'a b')).toContain('A worker is named by')
+    const { workerCredentials } = gateway.core
+    const key = () => Buffer.from(workerCredentials.keyOf('rack-1') ?? '').toString('base64url')
+    expect(`rack-1:${key()}\n`).toBe(credential)
+    const listed = await run('workers', 'list')
+    expect([listed.includes('rack-1'), listed.includes(key())]).toEqual([true, false])
+    const removed: string[] = []
+    workerCredentials.onRemoved = (name) => removed.push(name)
+    await run('workers', 'remove', 'rack-1')
+    expect(await acts()).toEqual([['worker.remove', JSON.stringify({ name: 'rack-1' })]])
+    expect([removed, workerCredentials.keyOf('rack-1')]).toEqual([['rack-1'], null])
+    expect(await run('workers', 'remove', 'rack-1')).toContain('There is no worker rack-1')
+    const again = await run('workers', 'add', 'rack-1')
+    expect(again).not.toBe(credential)
+    expect(await run('workers')).toContain('No workers')
+  })
 })
 
 /** Tested at their own place. */

@@ -157,10 +157,15 @@ export async function signUp(url: string, email: string, password = 'correct hor
 }
 
 /** A request over the control socket. `path`: below `/api/operator`. */
-export async function control(folder: string, path: string, body?: Record<string, unknown>): Promise<Response> {
+export async function control(
+  folder: string,
+  path: string,
+  body?: Record<string, unknown>,
+  method = 'POST',
+): Promise<Response> {
   const said = await fetch(`http://gateway/api/operator${path}`, {
     unix: join(folder, 'control.sock'),
-    ...(body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    ...(body && { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   })
   if (!said.ok) throw new Error(await said.text())
   return said

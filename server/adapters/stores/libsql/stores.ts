@@ -43,6 +43,7 @@ import { operationUsage } from './usage/operation-usage'
 import { ReportTurns } from './usage/report-turns'
 import { LibsqlRevenue } from './usage/revenue'
 import { LibsqlUsageReports } from './usage/usage-reports'
+import { LibsqlWorkerCredentials } from './worker-credentials'
 
 export interface StoreOptions {
   /** Reads balances and pools from here at their first use. */
@@ -134,6 +135,7 @@ export async function openStores(database: Database, options: StoreOptions, open
     webhooks: new LibsqlWebhooks(db, directory),
     sealedTexts: [new LibsqlSealedWebhooks(db), new LibsqlSealedApis(db)],
     notices: new LibsqlNotices(db),
+    workerCredentials: new LibsqlWorkerCredentials(db),
     noticeMails: new LibsqlNoticeMails(db, directory),
     ...reportStores(database, options, applied),
   }

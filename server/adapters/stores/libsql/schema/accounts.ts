@@ -93,3 +93,10 @@ export const accountSettings = sqliteTable('account_settings', {
   timezone: text(),
   savedViews: text('saved_views', { mode: 'json' }).$type<readonly SavedView[]>().notNull().default([]),
 })
+
+/** Credentials of workers on other machines. The key of each follows from SECRET_KEY and its salt. */
+export const workerCredentials = sqliteTable('worker_credentials', {
+  name: text().primaryKey(),
+  salt: text().notNull(),
+  createdAt: instant('created_at').notNull(),
+})

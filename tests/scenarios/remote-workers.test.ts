@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openApiUpstream } from '../support/api-upstream'
+import { chargedIds } from '../support/databases/database-file'
+import { databaseOf } from '../support/databases/test-database'
+import { reconcile } from '../support/reconcile'
+import { freePort } from '../support/servers/free-port'
+import { LOCALHOST_CERTIFICATE } from '../support/servers/localhost-certificate'
+import {
+  control,
+  dataFolder,
+  removeFolder,
+  type ServerProcess,
+  SOURCE,
+  signUp,
+  startProgram,
+  startServer,
+} from '../support/servers/server-process'
+import { until } from '../support/until'
+
+setDefaultTimeout(120_000)
+
+/** An imported operation, since searches of the built-in index are passed on. */
+const PATH = '/apis/v1/weather/v1/forecast'
+/** Of the primary and its workers. */
+const SETTINGS = { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' }
+const DOCUMENT = {
+  openapi: '3.1.0',
+  info: { title: 'Weather', version: '1' },
+  paths: { '/v1/forecast': { get: { operationId: 'forecast', responses: { 200: { description: 'The forecast.' } } } } },
+}
+const WEATHER = {
+  name: 'weather',
+  auth: 'none',
+  document: JSON.stringify(DOCUMENT),
+  price: { mode: 'fixed', usd: '0.005' },
+}
+
+/** Two adjacent ports, for workers and for what they pass on. */
+async function twoPorts(): Promise<number> {
+  for (;;) {
+    const port = await freePort()
+    try {
+      Bun.listen({ hostname: '127.0.0.1', port: port + 1, socket: { data() {} } }).stop(true)
+      return port
+    } catch {}
+  }
+}
+
+/** A real primary, and processes that work for it as from other machines: over TCP with TLS, with credentials. */
+describe('workers of other machines', () => {
+  const upstream = openApiUpstream(() => Response.json({ sun: true }))
+  let folder = ''
+  let primaryUrl = ''
+  let env: Record<string, string> = {}
+  let primary: ServerProcess
+  let owner: Awaited<ReturnType<typeof signUp>>
+  const workers: ServerProcess[] = []
+
+  beforeAll(async () => {
+    folder = await dataFolder()
+    const files = { WORKERS_CERT: join(folder, 'cert.pem'), WORKERS_CERT_KEY: join(folder, 'key.pem') }
+    await writeFile(files.WORKERS_CERT, LOCALHOST_CERTIFICATE.cert)
+    await writeFile(files.WORKERS_CERT_KEY, LOCALHOST_CERTIFICATE.key)
+    const port = await twoPorts()
+    env = { ...files, WORKERS_PORT: String(port), ...SETTINGS, PORT: String(await freePort()) }
+    primaryUrl = `https://localhost:${port}`
+    primary = await startServer(folder, env, SOURCE)
+    owner = await signUp(primary.url, 'ada@example.com')
+    await control(folder, '/apis/import', { ...WEATHER, base_url: upstream.url })
+    await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
+    await control(folder, `/accounts/${owner.id}/grants`, { usd: '1000' })
+  })
+  afterAll(async () => {
+    try {
+      for (const worker of workers) await worker.kill('SIGKILL')
+      expect(await primary.kill('SIGTERM')).toBe(0)
+      const { problems } = await reconcile(await databaseOf(folder))
+      expect(problems).toEqual([])
+    } finally {
+      await upstream.close()
+      await removeFolder(folder)
+    }
+  })
+
+  const credentialOf = async (name: string): Promise<string> =>
+    (await (await control(folder, '/worker-credentials', { name })).json()).credential
+  const start = async (name: string, more: Record<string, string> = {}): Promise<ServerProcess> => {
+    const worker = await startProgram([process.execPath, 'server/cli/main.ts', 'worker', '--primary', primaryUrl], {
+      cwd: join(import.meta.dir, '..', '..'),
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        DATA_DIR: join(folder, 'of-worker'),
+        PORT: String(await freePort()),
+        PRIMARY_CA: join(folder, 'cert.pem'),
+        WORKER_CREDENTIAL: more['WORKER_CREDENTIAL'] ?? (await credentialOf(name)),
+        ...SETTINGS,
+        DRAIN_SECONDS: '5',
+        ...more,
+      },
+    })
+    workers.push(worker)
+    return worker
+  }
+  const key = async (body: object = {}): Promise<{ id: string; secret: string }> => {
+    const made = await owner.api('/api/keys', { name: `key ${crypto.randomUUID()}`, ...body })
+    return { id: made.key.id, secret: made.secret }
+  }
+  const call = ({ url }: { url: string }, { secret }: { secret: string }) =>
+    fetch(url + PATH, { headers: { authorization: `Bearer ${secret}` } })
+  const states = async () => (await (await control(folder, '/workers')).json()).workers
+
+  test('serve over TLS what the primary allows, and pass the rest on', async () => {
+    const [one, two] = [await start('one'), await start('two')]
+    const limited = await key({ spending_limit: 0.1 })
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => call(i % 2 ? one : two, limited)))
+    const served = answers.filter(({ status }) => status === 200)
+    expect([served.length, answers.filter(({ status }) => status === 402).length]).toEqual([20, 40])
+    const made = await key()
+    const models = await fetch(`${one.url}/v1/models`, { headers: { authorization: `Bearer ${made.secret}` } })
+    expect([models.status, Object(await models.json()).object]).toEqual([200, 'list'])
+    expect((await states()).map(({ name, pid, connected }: Record<string, unknown>) => [name, pid, connected])).toEqual(
+      [
+        ['one', null, true],
+        ['two', null, true],
+      ],
+    )
+    await owner.api(`/api/keys/${made.id}/disable`, {})
+    expect((await call(one, made)).status).toBe(401)
+  })
+
+  test('a credential that is removed cuts its workers off at once, and no other', async () => {
+    const [gone, stays] = [await start('gone'), await start('stays')]
+    const made = await key()
+    expect([(await call(gone, made)).status, (await call(stays, made)).status]).toEqual([200, 200])
+    expect((await control(folder, '/worker-credentials/gone', {}, 'DELETE')).status).toBe(200)
+    const after = await Promise.all(Array.from({ length: 20 }, (_, i) => call(i % 2 ? gone : stays, made)))
+    expect(after.map(({ status }) => status)).toEqual(after.map((_, i) => (i % 2 ? 503 : 200)))
+    const passedOn = await fetch(`${gone.url}/v1/models`, { headers: { authorization: `Bearer ${made.secret}` } })
+    expect(passedOn.status).toBe(503)
+    await until(
+      () => gone.output().includes('does not know its credential'),
+      () => gone.output(),
+    )
+    const names = await (await control(folder, '/worker-credentials')).json()
+    expect(names.credentials.map(({ name }: { name: string }) => name)).not.toContain('gone')
+    expect(JSON.stringify(names)).not.toContain('salt')
+  })
+
+  test('the primary is killed and starts again: its workers come back by themselves, and no charge is lost', async () => {
+    const worker = await start('returns')
+    const made = await key()
+    const served = new Set<string>()
+    let isOver = false
+    const client = async () => {
+      while (!isOver) {
+        const answer = await call(worker, made).catch(() => null)
+        const whole = await answer?.text().catch(() => null)
+        const id = answer?.headers.get('x-gateway-request-id')
+        if (answer?.status === 200 && whole && id) served.add(id)
+        else await Bun.sleep(5)
+      }
+    }
+    const clients = Promise.all(Array.from({ length: 8 }, client))
+    for (let kills = 0; kills < 3; kills++) {
+      const enough = served.size + 30
+      await until(
+        () => served.size > enough,
+        () => `${served.size} served`,
+      )
+      await primary.kill('SIGKILL')
+      primary = await startServer(folder, env, SOURCE)
+    }
+    const last = served.size + 30
+    await until(
+      () => served.size > last,
+      () => `${served.size} served after the kills`,
+    )
+    isOver = true
+    await clients
+    const lost = async () => {
+      const charged = await chargedIds(await databaseOf(folder))
+      return [...served].filter((id) => !charged.has(id))
+    }
+    await until(
+      async () => (await lost()).length === 0,
+      async () => (await lost()).slice(0, 3),
+    )
+    const { held_micros_usd: held } = await owner.api('/api/billing')
+    expect(held ?? 0).toBe(0)
+  })
+})
