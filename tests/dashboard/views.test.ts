@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { keysView } from '../../dashboard/src/api/views/keys-view'
-import { customSpan, spanBefore } from '../../dashboard/src/api/views/usage-range'
+import { customSpan, spanBefore, spanOf } from '../../dashboard/src/api/views/usage-range'
 import { usageView } from '../../dashboard/src/api/views/usage-view'
 
 const zone = process.env['TZ']
@@ -41,4 +41,16 @@ describe('the period before', () => {
     const span = { start: 1_795_134_600, end: 1_795_138_200, width: '1m' } as const
     expect(spanBefore(span)).toEqual({ start: 1_795_131_000, end: 1_795_134_600, width: '1m' })
   })
+})
+
+test('named days and months are whole, in the time zone of the viewer', () => {
+  const at = new Date(2026, 2, 31, 15, 20).getTime()
+  const days = (range: Parameters<typeof spanOf>[0]) => {
+    const { start, end } = spanOf(range, at)
+    return [start, end].map((seconds) => new Date(seconds * 1000).toString().slice(4, 21))
+  }
+  expect(days('today')).toEqual(['Mar 31 2026 00:00', 'Apr 01 2026 00:00'])
+  expect(days('yesterday')).toEqual(['Mar 30 2026 00:00', 'Mar 31 2026 00:00'])
+  expect(days('month')).toEqual(['Mar 01 2026 00:00', 'Apr 01 2026 00:00'])
+  expect(days('last_month')).toEqual(['Feb 01 2026 00:00', 'Mar 01 2026 00:00'])
 })

@@ -76,7 +76,9 @@ export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGr
   const name = others.length === 1 && others[0]?.name === NO_MODEL ? NO_MODEL : null
   // Groups by tag overlap: the rest is no difference.
   const rest =
-    others.length > 0 && by !== 'tag' ? [{ name, buckets: buckets.map((sums, at) => without(sums, drawn, at)) }] : []
+    others.length > 0 && (by !== 'tag' || drawn.length === 0)
+      ? [{ name, buckets: buckets.map((sums, at) => without(sums, drawn, at)) }]
+      : []
   const isWhole = each.every(({ data }) => data !== undefined)
   return { total, groups, others, buckets, series: isWhole ? [...drawn, ...rest] : null }
 }

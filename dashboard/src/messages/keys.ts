@@ -53,6 +53,9 @@ export const KEY_TEXT = {
   boundByBudget: 'Limited by budget',
   boundByStatus: { disabled: 'Switched off', expired: 'Past its date', revoked: 'Revoked' },
   budgetNow: 'Budget used',
+  budgetUsed: 'Budget used up',
+  spentOfBudget: (spent: string, limit: string, period: 'day' | 'week' | 'month') =>
+    `${spent} of ${limit} ${period === 'day' ? 'today' : `this ${period}`}`,
   budgetStartsAnew: (when: string) => `Resets ${when}`,
   select: (name: string) => `Select ${name}`,
   selected: (count: number) => (count === 1 ? '1 key selected' : `${count} keys selected`),

@@ -8,7 +8,15 @@ export const NOTICE_TEXT = {
   columns: { what: 'What happened', about: 'Details', at: 'When' },
   unread: 'New',
   markRead: 'Mark all as read',
-  percentUsed: (percent: number) => `${percent} % used`,
+  /** `period`: of a budget; undefined for a limit. */
+  percentUsed: (percent: number, limit: string, period: string | undefined) => {
+    const what: Readonly<Record<string, string>> = {
+      day: 'daily budget',
+      week: 'weekly budget',
+      month: 'monthly budget',
+    }
+    return `used ${percent} % of its ${what[period ?? ''] ?? 'limit'} of ${limit}`
+  },
   mail: {
     title: 'Email notices',
     legend: 'Email me when this happens',

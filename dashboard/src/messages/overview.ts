@@ -21,6 +21,8 @@ export const OVERVIEW_TEXT = {
   nothing: 'Nothing needs attention.',
   exhausted: (name: string) => `"${name}" has used up its spending limit.`,
   nearLimit: (name: string, share: string) => `"${name}" has used ${share} of its spending limit.`,
+  budgetUsed: (name: string, when: string) => `"${name}" has used up its budget, which resets ${when}.`,
+  nearBudget: (name: string, share: string) => `"${name}" has used ${share} of its budget.`,
   expiring: (name: string, when: string) => `"${name}" expires ${when}.`,
   oldInUse: (name: string, when: string) => `The old key "${name}" is still in use and stops ${when}.`,
   refused: (share: string) => `${share} of requests in the last hour failed because of limits or balance.`,

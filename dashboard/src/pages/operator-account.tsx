@@ -13,7 +13,7 @@ import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
-import { costUsd } from '../ui/format/money.ts'
+import { balanceUsd, costUsd } from '../ui/format/money.ts'
 import { TimeAgo } from '../ui/format/time.tsx'
 import { BackLink } from '../ui/layout/back-link.tsx'
 import { Card, Figure, Figures } from '../ui/layout/card.tsx'
@@ -150,7 +150,11 @@ function Details({ customer }: { customer: Customer }) {
 function Money({ customer }: { customer: Customer }) {
   return (
     <Figures>
-      <Figure label={TEXT.balance} value={costUsd(customer.balance_micros_usd)}>
+      <Figure
+        label={TEXT.balance}
+        value={balanceUsd(customer.balance_micros_usd)}
+        title={costUsd(customer.balance_micros_usd)}
+      >
         {customer.debt_micros_usd > 0
           ? TEXT.debt(costUsd(customer.debt_micros_usd))
           : TEXT.parts(costUsd(customer.credit_micros_usd), costUsd(customer.paid_micros_usd))}

@@ -12,6 +12,8 @@ const REST_MS = 5_000
 const FIRST_RETRY_MS = 1_000
 const MAX_RETRY_MS = 30_000
 const POLL_MS = 10_000
+/** The server pings every 15 s. A connection that is silent for longer than two pings is dead, also if the browser does not notice. */
+const SILENT_MS = 35_000
 
 /** The queries that an event invalidates, by the first part of their key. */
 const INVALIDATED_BY: Readonly<Record<string, readonly string[]>> = {
@@ -34,10 +36,14 @@ export function subscribeToEvents(queries: QueryClient): () => void {
   const onVisibility = () =>
     document.hidden || sessionEnded.value || signingOut.value ? subscription.close() : subscription.open()
   document.addEventListener('visibilitychange', onVisibility)
+  window.addEventListener('offline', subscription.drop)
+  window.addEventListener('online', onVisibility)
   const unsubscribes = [sessionEnded, signingOut].map((signal) => signal.subscribe(onVisibility))
   onVisibility()
   return () => {
     document.removeEventListener('visibilitychange', onVisibility)
+    window.removeEventListener('offline', subscription.drop)
+    window.removeEventListener('online', onVisibility)
     for (const unsubscribe of unsubscribes) unsubscribe()
     subscription.close()
   }
@@ -50,8 +56,11 @@ class EventSubscription {
   private retryTimer: Timer | undefined
   private pollTimer: Timer | undefined
   private flushTimer: Timer | undefined
+  private silenceTimer: Timer | undefined
   private readonly stale = new Set<string>()
   private wasOpen = false
+  /** The connection is lost, whether or not the browser knows. */
+  readonly drop = () => this.onDisconnect()
 
   constructor(queries: QueryClient) {
     this.queries = queries
@@ -67,7 +76,16 @@ class EventSubscription {
       source.addEventListener(name, (event) => this.onEvent(name, String(event.data)))
     source.addEventListener('missed', () => void this.queries.invalidateQueries())
     for (const name of [...Object.keys(INVALIDATED_BY), 'missed', 'ping'])
-      source.addEventListener(name, (event) => this.queries.setQueryData(LAST_EVENT, event.lastEventId))
+      source.addEventListener(name, (event) => {
+        this.queries.setQueryData(LAST_EVENT, event.lastEventId)
+        this.heard()
+      })
+    this.heard()
+  }
+
+  private heard(): void {
+    clearTimeout(this.silenceTimer)
+    this.silenceTimer = setTimeout(this.drop, SILENT_MS)
   }
 
   private address(): string {
@@ -80,8 +98,8 @@ class EventSubscription {
   close(): void {
     this.source?.close()
     this.source = null
-    for (const timer of [this.retryTimer, this.pollTimer, this.flushTimer]) clearTimeout(timer)
-    this.retryTimer = this.pollTimer = this.flushTimer = undefined
+    for (const timer of [this.retryTimer, this.pollTimer, this.flushTimer, this.silenceTimer]) clearTimeout(timer)
+    this.retryTimer = this.pollTimer = this.flushTimer = this.silenceTimer = undefined
   }
 
   private onOpen(): void {
@@ -95,7 +113,9 @@ class EventSubscription {
   }
 
   private onDisconnect(): void {
-    this.source?.close()
+    if (!this.source) return
+    clearTimeout(this.silenceTimer)
+    this.source.close()
     this.source = null
     if (liveStatus.value.state !== 'disconnected') liveStatus.set({ state: 'disconnected', since: Date.now() })
     this.wasOpen = true

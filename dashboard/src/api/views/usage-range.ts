@@ -5,7 +5,7 @@ export interface UsageSpan {
   readonly width: '1m' | '1h' | '1d'
 }
 
-export type RangeName = '1h' | '24h' | '7d' | '30d' | '90d'
+export type RangeName = '1h' | '24h' | 'today' | 'yesterday' | '7d' | '30d' | 'month' | 'last_month' | '90d'
 
 const MINUTE = 60
 const HOUR = 3_600
@@ -29,7 +29,18 @@ export function spanOf(range: RangeName, nowMs: number): UsageSpan {
     const end = (Math.floor(nowMs / 1000 / HOUR) + 1) * HOUR
     return { start: end - hours * HOUR, end, width: '1h' }
   }
+  if (range === 'today' || range === 'yesterday') {
+    const day = range === 'today' ? 0 : -1
+    return { start: midnight(nowMs, day), end: midnight(nowMs, day + 1), width: '1h' }
+  }
+  if (range === 'month') return { start: monthStart(nowMs, 0), end: midnight(nowMs, 1), width: '1d' }
+  if (range === 'last_month') return { start: monthStart(nowMs, -1), end: monthStart(nowMs, 0), width: '1d' }
   return { start: midnight(nowMs, 1 - (DAYS[range] ?? 30)), end: midnight(nowMs, 1), width: '1d' }
+}
+
+function monthStart(nowMs: number, months: number): number {
+  const day = new Date(nowMs)
+  return Math.floor(new Date(day.getFullYear(), day.getMonth() + months, 1).getTime() / 1000)
 }
 
 /** Whole days, including both the first and the last. */

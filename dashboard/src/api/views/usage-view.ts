@@ -23,7 +23,7 @@ export interface UsageView {
   readonly to?: string | undefined
 }
 
-export const RANGES = ['1h', '24h', '7d', '30d', '90d', 'custom'] as const
+export const RANGES = ['1h', '24h', 'today', 'yesterday', '7d', '30d', 'month', 'last_month', '90d', 'custom'] as const
 export const GROUPS = ['key', 'tag', 'operation', 'status', 'model'] as const
 export const MEASURES = ['spend', 'requests', 'errors', 'tokens', 'input', 'output', 'cached'] as const
 export const TABS = ['chart', 'models', 'latency', 'errors', 'requests'] as const

@@ -19,13 +19,22 @@ const TONES: Record<ApiKey['status'], Tone> = {
 export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
   if (isReplaced(apiKey) && apiKey.status === 'active')
+    return <BadgeWithTime tone="warn" text={TEXT.replaced} time={TEXT.stops(formatUntil(apiKey.stops_at, now))} />
+  const window = apiKey.status === 'active' ? apiKey.budget_window : null
+  if (window?.remaining_micros_usd === 0)
     return (
-      <span className="inline-grid justify-items-start gap-0.5">
-        <Badge tone="warn">{TEXT.replaced}</Badge>
-        <span className="small whitespace-nowrap text-muted">{TEXT.stops(formatUntil(apiKey.stops_at, now))}</span>
-      </span>
+      <BadgeWithTime tone="bad" text={TEXT.budgetUsed} time={TEXT.budgetStartsAnew(formatUntil(window.ends_at, now))} />
     )
   return <Badge tone={TONES[apiKey.status]}>{TEXT.statuses[apiKey.status]}</Badge>
+}
+
+function BadgeWithTime({ tone, text, time }: { tone: Tone; text: string; time: string }) {
+  return (
+    <span className="inline-grid justify-items-start gap-0.5">
+      <Badge tone={tone}>{text}</Badge>
+      <span className="small whitespace-nowrap text-muted">{time}</span>
+    </span>
+  )
 }
 
 /** The key's spend and limit, as text and as a bar. */
@@ -41,17 +50,35 @@ function ReplacedSpend({ apiKey }: { apiKey: ApiKey }) {
   return <span className="small block min-w-32 text-muted">{TEXT.spentWithNew}</span>
 }
 
+/** Of its limit or its budget: whichever has less left. */
 function SpendOfLimit({ apiKey }: { apiKey: ApiKey }) {
-  const { spent_micros_usd: spent, spending_limit: limit } = apiKey
+  const { spent_micros_usd: spent, spending_limit: limit, budget, budget_window: window } = apiKey
+  if (budget && window && window.remaining_micros_usd < (apiKey.remaining_micros_usd ?? Number.POSITIVE_INFINITY)) {
+    const text = TEXT.spentOfBudget(costUsd(window.spent_micros_usd), usdText(budget.limit_usd), budget.period)
+    return (
+      <SpendMeter label={TEXT.budgetNow} used={window.spent_micros_usd} max={microsOf(budget.limit_usd)} text={text} />
+    )
+  }
   if (limit === null) return <span className="whitespace-nowrap">{TEXT.noLimit(costUsd(spent))}</span>
-  const limitMicros = Math.round(limit * MICROS_PER_USD)
-  const text = TEXT.spentOf(costUsd(spent), costUsd(limitMicros))
+  const text = TEXT.spentOf(costUsd(spent), usdText(limit))
+  return <SpendMeter label={TEXT.limitUsed} used={spent} max={microsOf(limit)} text={text} />
+}
+
+function SpendMeter(meter: { label: string; used: number; max: number; text: string }) {
   return (
     <div className="grid min-w-32 gap-1">
-      <span className="wrap-break-word">{text}</span>
-      <Meter label={TEXT.limitUsed} used={spent} max={limitMicros} text={text} />
+      <span className="wrap-break-word">{meter.text}</span>
+      <Meter {...meter} />
     </div>
   )
+}
+
+function microsOf(usd: number): number {
+  return Math.round(usd * MICROS_PER_USD)
+}
+
+function usdText(usd: number): string {
+  return costUsd(microsOf(usd))
 }
 
 /** The spendable money of a key: the lowest of its limit, its budget and the account balance, and which one it is. */

@@ -11,7 +11,7 @@ import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
-import { costUsd, grouped, MICROS_PER_USD } from '../../ui/format/money.ts'
+import { balanceUsd, grouped, MICROS_PER_USD } from '../../ui/format/money.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { SearchBox } from '../../ui/layout/search-box.tsx'
@@ -75,7 +75,7 @@ function limitsOf({ limits }: AccountLine): string {
 }
 
 function balanceOf({ balance_usd: balance }: AccountLine): string {
-  return costUsd(Math.round(Number(balance) * MICROS_PER_USD))
+  return balanceUsd(Math.round(Number(balance) * MICROS_PER_USD))
 }
 
 function AccountName({ account }: { account: AccountLine }) {

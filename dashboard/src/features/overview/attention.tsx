@@ -20,7 +20,7 @@ interface Notice {
   readonly to: Pick<LinkProps, 'to' | 'params' | 'search'>
 }
 
-/** Problems that need the owner's attention, each with a link. Checks the limitMicros recently used keys. */
+/** Problems that need the owner's attention, each with a link. Checks the keys that were used most recently. */
 export function Attention() {
   const now = useNow()
   const used = useInfiniteQuery(keysQuery({ sort: 'last_used' })).data?.pages[0]?.keys ?? []
@@ -56,12 +56,19 @@ function noticesOf(key: ApiKey, now: number): readonly Notice[] {
   })
   if (status === 'exhausted') return [notice('exhausted', TEXT.exhausted(name))]
   if (status !== 'active') return []
+  const budget = key.budget_window
+  if (budget?.remaining_micros_usd === 0)
+    return [notice('budget', TEXT.budgetUsed(name, formatUntil(budget.ends_at, now)))]
+  const budgetMicros = budget && budget.spent_micros_usd + budget.remaining_micros_usd
   const limitMicros = limit === null ? null : limit * MICROS_PER_USD
   const soon = (at: string) => Date.parse(at) - now < 7 * DAY_MS
   const recentlyUsed = key.last_used_at !== null && now - Date.parse(key.last_used_at) < DAY_MS
   return [
     ...(limitMicros !== null && spent >= limitMicros * NEAR_LIMIT
       ? [notice('near', TEXT.nearLimit(name, percent(spent, limitMicros)))]
+      : []),
+    ...(budgetMicros && budget.spent_micros_usd >= budgetMicros * NEAR_LIMIT
+      ? [notice('near budget', TEXT.nearBudget(name, percent(budget.spent_micros_usd, budgetMicros)))]
       : []),
     ...(expires !== null && soon(expires) ? [notice('expires', TEXT.expiring(name, formatUntil(expires, now)))] : []),
     ...(stops !== null && recentlyUsed ? [notice('old', TEXT.oldInUse(name, formatUntil(stops, now)))] : []),

@@ -12,7 +12,7 @@ import { localDay } from '../../ui/format/time.tsx'
 /** The period and the filters, which are stored in the URL. */
 export function UsageControls({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
   return (
-    <div className="flex flex-wrap items-end gap-2">
+    <div className="flex flex-wrap items-end gap-2 [&>select]:max-w-56">
       <Select
         label={TEXT.range}
         options={RANGES.map((value) => ({ value, text: TEXT.ranges[value] }))}

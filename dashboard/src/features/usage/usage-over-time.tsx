@@ -28,7 +28,8 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
   const now = useNow()
   const label = (name: string) =>
     view.group === 'key' ? keyLabel(name) : view.group === 'operation' ? operationLabel(name) : name
-  const named = (name: string) => (name === NO_MODEL ? TEXT.noModel : label(name))
+  const named = (name: string) =>
+    name === NO_MODEL ? TEXT.noGroup[view.group === 'tag' ? 'tag' : 'model'] : label(name)
   const names = (series ?? []).map(({ name }) => (name === null ? CHART_TEXT.other : named(name)))
   const slots = chartSlots(
     buckets,

@@ -1,6 +1,8 @@
+import { useBlocker } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { X } from 'lucide-react'
 import { AlertDialog as Alert, Dialog as Modal } from 'radix-ui'
+import { useState } from 'react'
 import { UI_TEXT } from '../../messages/ui.ts'
 import { Button, IconButton } from '../button.tsx'
 import { BUTTON_ROW, type ConfirmProps, type DialogProps } from './dialog-props.ts'
@@ -15,7 +17,13 @@ const SHEET = clsx(
   'fade-in fixed inset-y-0 right-0 z-50 grid w-full max-w-xl content-start gap-4 overflow-auto',
   'border-l border-line bg-surface p-4 sm:p-6',
 )
-const preventDefault = (event: Event) => event.preventDefault()
+/** Where the focus was when a dialog opened; for an entry of a menu, which is gone by then, the button of the menu. */
+function findOpener(): HTMLElement | null {
+  const at = document.activeElement
+  const menu = at?.closest('[role=menu]')?.getAttribute('aria-labelledby')
+  const opener = menu ? document.getElementById(menu) : at
+  return opener instanceof HTMLElement ? opener : null
+}
 
 /** Moves the focus to the first field of a dialog or, if it has none, to its first button. */
 function focusControl(event: Event) {
@@ -28,10 +36,20 @@ function focusControl(event: Event) {
 }
 
 /**
- * A modal dialog that traps the focus and restores it afterwards. With `firm`, neither Escape nor a click outside closes it,
- * because something in it would be lost.
+ * A modal dialog that traps the focus and restores it afterwards. With `firm`, only its own buttons close it, because something in it would be
+ * lost. Escape and a click outside ask first if something was typed.
  */
 export function DialogBox({ title, onClose, firm = false, wide = false, side = false, children }: DialogProps) {
+  const [isTyped, setTyped] = useState(false)
+  const [isAsking, setAsking] = useState(false)
+  const [opener] = useState(findOpener)
+  // Neither does Back or a reload close a firm one; the browser asks before a reload.
+  useBlocker({ shouldBlockFn: () => firm, enableBeforeUnload: () => firm, disabled: !firm })
+  const keepOpen = (event: Event) => {
+    if (!firm && !isTyped) return
+    event.preventDefault()
+    if (!firm) setAsking(true)
+  }
   return (
     <Modal.Root open onOpenChange={(next) => !next && onClose()}>
       <Modal.Portal>
@@ -40,11 +58,14 @@ export function DialogBox({ title, onClose, firm = false, wide = false, side = f
           aria-describedby={undefined}
           className={side ? SHEET : clsx(BOX, wide ? 'max-w-2xl' : 'max-w-lg')}
           onOpenAutoFocus={focusControl}
-          {...(firm && {
-            onEscapeKeyDown: preventDefault,
-            onPointerDownOutside: preventDefault,
-            onInteractOutside: preventDefault,
-          })}
+          onCloseAutoFocus={(event) => {
+            // The library only knows a trigger of its own.
+            event.preventDefault()
+            opener?.focus()
+          }}
+          onInput={() => setTyped(true)}
+          onEscapeKeyDown={keepOpen}
+          onInteractOutside={keepOpen}
         >
           <div className="flex items-start justify-between gap-3">
             <Modal.Title className="min-w-0 text-[1.125rem] leading-7 font-semibold wrap-anywhere">{title}</Modal.Title>
@@ -57,6 +78,16 @@ export function DialogBox({ title, onClose, firm = false, wide = false, side = f
             )}
           </div>
           {children}
+          {isAsking && (
+            <ConfirmBox
+              title={UI_TEXT.discardTitle}
+              text={UI_TEXT.discardText}
+              cancelLabel={UI_TEXT.keepEditing}
+              confirmLabel={UI_TEXT.discard}
+              onCancel={() => setAsking(false)}
+              onConfirm={onClose}
+            />
+          )}
         </Modal.Content>
       </Modal.Portal>
     </Modal.Root>

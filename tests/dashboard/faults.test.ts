@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { becomes, type Dashboard, openDashboard, screenshot } from '../support/dashboard/browser'
+
+const SEARCH = '/apis/v1/websearch/images/search?q=card'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent)
+
+async function openForm(page: Page) {
+  await page.getByRole('main').getByRole('button', { name: 'Create key' }).first().click()
+  return page.getByRole('dialog', { name: 'Create key' })
+}
+
+describe('a key whose budget is used up', () => {
+  test('says so in the list, on the overview and in its notice, which leads to it', async () => {
+    const owner = await dashboard.signedIn()
+    const made = await owner.api('/api/keys', {
+      name: 'nightly crawl',
+      budget: { limit_usd: 0.01, period: 'day', timezone: 'UTC' },
+    })
+    const { secret, key } = await made.json()
+    for (const status of [200, 200, 429]) expect((await dashboard.as(secret, SEARCH)).status).toBe(status)
+    const { page, complaints } = await dashboard.visit('/keys')
+    await row(page, 'nightly crawl').getByText('Budget used up').waitFor()
+    await row(page, 'nightly crawl').getByText('$0.01 of $0.01 today').waitFor()
+    await screenshot(page, 'key-budget-used')
+    await page.goto(`${dashboard.origin}/`)
+    await page.getByText(/^"nightly crawl" has used up its budget, which resets in /).waitFor()
+    expect(await page.getByText('Nothing needs attention.').count()).toBe(0)
+    await page.goto(`${dashboard.origin}/notices`)
+    const notice = row(page, 'used 100 % of its daily budget of $0.01')
+    await screenshot(page, 'notices-budget')
+    await notice.getByRole('link', { name: 'nightly crawl' }).click()
+    await page.waitForURL(`**/keys/${key.id}`)
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+})
+
+describe('what is typed or shown once', () => {
+  test('is not lost by Escape or a click beside the form, which ask first', async () => {
+    await dashboard.signedIn()
+    const { page, complaints } = await dashboard.visit('/keys')
+    const form = await openForm(page)
+    await form.getByLabel('Name').fill('typed')
+    const question = page.getByRole('alertdialog', { name: 'Discard your changes?' })
+    await page.keyboard.press('Escape')
+    await question.waitFor()
+    await screenshot(page, 'form-discard')
+    await page.keyboard.press('Escape')
+    await question.waitFor({ state: 'detached' })
+    expect(await form.getByLabel('Name').inputValue()).toBe('typed')
+    await page.mouse.click(5, 5)
+    await question.getByRole('button', { name: 'Discard' }).click()
+    await form.waitFor({ state: 'detached' })
+    await becomes(() => focused(page), 'Create key')
+    const empty = await openForm(page)
+    await page.keyboard.press('Escape')
+    await empty.waitFor({ state: 'detached' })
+    await becomes(() => focused(page), 'Create key')
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
+  test('as a secret stays over Back, and a reload asks', async () => {
+    await dashboard.signedIn()
+    const { page } = await dashboard.visit('/')
+    await page.getByRole('link', { name: 'API keys' }).click()
+    const form = await openForm(page)
+    await form.getByLabel('Name').fill('kept')
+    await form.getByRole('button', { name: 'Create key' }).click()
+    const saved = page.getByRole('dialog', { name: 'Save your key now' })
+    const field = saved.getByRole('textbox', { name: 'API key' })
+    const secret = await field.inputValue()
+    await page.evaluate(() => history.back())
+    const asked = page.waitForEvent('dialog')
+    await page.evaluate(() => setTimeout(() => location.reload()))
+    const question = await asked
+    expect(question.type()).toBe('beforeunload')
+    await question.dismiss()
+    expect([await field.inputValue(), new URL(page.url()).pathname]).toEqual([secret, '/keys'])
+    await saved.getByRole('button', { name: 'I have saved this key' }).click()
+    await row(page, 'kept').getByText('Active').waitFor()
+    await page.close()
+  })
+})
+
+test('without a network, and with a server that is silent, no page says that it is live', async () => {
+  await dashboard.signedIn()
+  const { page } = await dashboard.visit('/favicon.svg')
+  await page.clock.install()
+  await page.goto(`${dashboard.origin}/keys`)
+  const live = page.getByText('Live', { exact: true })
+  await live.waitFor()
+  await page.context().setOffline(true)
+  await page.getByText(/^As of \d\d:\d\d$/).waitFor()
+  await page.context().setOffline(false)
+  await live.waitFor()
+  // No ping arrives in this time.
+  await page.clock.fastForward(36_000)
+  await page.getByText(/^As of \d\d:\d\d$/).waitFor()
+  await page.close()
+})
+
+describe('usage', () => {
+  test('by tag, of keys without one, is drawn; a long name widens no filter; a named period is whole', async () => {
+    const owner = await dashboard.signedIn()
+    const { secret } = await (await owner.api('/api/keys', { name: 'n'.repeat(64) })).json()
+    expect((await dashboard.as(secret, SEARCH)).status).toBe(200)
+    const { page, complaints } = await dashboard.visit('/usage?group=tag')
+    // The one series of the chart, as its table for screen readers has it.
+    await page.locator('th', { hasText: 'No tag' }).first().waitFor({ state: 'attached' })
+    const filter = await page.getByLabel('Key or app').boundingBox()
+    expect(filter?.width).toBeWithin(1, 225)
+    await screenshot(page, 'usage-by-tag')
+    await page.getByLabel('Period').selectOption('This month')
+    await page.waitForURL('**range=month**')
+    await page.getByRole('table', { name: 'Usage by tag' }).getByText('$0.005').first().waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+})
