@@ -321,6 +321,7 @@ export const RULES: readonly Rule[] = [
       'server/binary/files.ts',
       'server/adapters/websearch/local/build/build-index.ts',
       'server/config/schema/documentation.ts',
+      'server/core/models/model-file-schema.ts',
     ],
     packages: ['node:*', 'bun'],
   },

@@ -9,6 +9,10 @@ export const CHAT_TEXT = {
   isFree: 'Free',
   prices: (input: string, output: string) => `${input} input, ${output} output per million tokens`,
   cachePrice: (read: string, write: string) => `Cache reads ${read}, cache writes ${write}`,
+  rulePrice: (input: string, output: string, tier?: string, above?: string) =>
+    `${[tier && `At the ${tier} tier`, above && `Above ${above} tokens`].filter(Boolean).join(', ')}: ${input} input, ${output} output. `,
+  callPrice: (usd: string) => `${usd} per call. `,
+  toolPrice: (tool: string, usd: string) => `${tool}: ${usd} per use. `,
   context: (tokens: string) => `${tokens} tokens of context`,
   needsTopUp: 'Requires a first top-up. Signup credit cannot be used for this model.',
   topUp: 'Top up',

@@ -3,9 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Model } from '../../core/models/model'
 import { parseModelEntry } from '../../core/models/model-entry'
-import type { TokenPrice } from '../../core/models/token-price'
-import { isUnitPrice, type ModelPrice } from '../../core/models/unit-price'
-import type { Money } from '../../core/money'
+import type { ModelPrice } from '../../core/models/unit-price'
 import { reasonOf } from '../../core/result'
 import { jsonLines } from './json-lines'
 
@@ -54,10 +52,5 @@ function modelsOf(entries: readonly unknown[], created: number) {
 
 /** The version depends on the price only, not on the rest of the file. */
 function priceVersion(price: ModelPrice): string {
-  const text = isUnitPrice(price) ? JSON.stringify(price) : tokenAmounts(price).join('/')
-  return `file_${createHash('sha256').update(text).digest('hex').slice(0, 12)}`
-}
-
-function tokenAmounts({ input, output, cacheRead, cacheWrite, cacheWriteHour }: TokenPrice): readonly Money[] {
-  return [input, output, cacheRead, cacheWrite, ...(cacheWriteHour === undefined ? [] : [cacheWriteHour])]
+  return `file_${createHash('sha256').update(JSON.stringify(price)).digest('hex').slice(0, 12)}`
 }

@@ -1,4 +1,5 @@
 import { MODEL_PURPOSES } from './model'
+import type { TokenKind, TokenPart } from './model-tokens'
 
 /**
  * The JSON Schema (2020-12) of MODELS_FILE. Editors use it to complete and check the file. `parseModelEntry` uses its names and
@@ -20,6 +21,13 @@ export const BETA_NAME = /^[A-Za-z0-9_.-]{1,100}$/
 export const MAX_NAMES = 64
 /** A size or quality of a picture. */
 export const SIZE_NAME = /^[A-Za-z0-9._-]{1,40}$/
+/** A service tier of a vendor. Rules without one are for the tiers that cost the usual price. */
+export const TIER_NAME = /^[a-z0-9_-]{1,40}$/
+export const USUAL_TIERS: ReadonlySet<string> = new Set(['auto', 'default', 'standard', 'standard_only', 'unspecified'])
+/** A tool of a vendor, without the date of its version. */
+export const TOOL_NAME = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
+/** Several times what the longest published price list needs: four tiers in two sizes. */
+export const MAX_RULES = 32
 /** USD per million tokens. */
 export const MAX_PRICE = 1_000_000
 export const UPSTREAM_KINDS = ['openai', 'anthropic', 'gemini'] as const
@@ -88,12 +96,57 @@ export const UPSTREAM_MEMBERS = {
   },
 } as const satisfies Readonly<Record<string, Schema>>
 
-export const PRICE_MEMBERS = {
+const fee = (description: string): Schema => ({ type: 'number', minimum: 0, maximum: MAX_PRICE, description })
+
+const RATE_MEMBERS = {
   input: usd('Input'),
   output: usd('Output'),
   cache_read: usd('Input read from a cache (default: same as input)'),
-  cache_write: usd('Input written to a cache (required for Anthropic, otherwise default: same as input)'),
-  cache_write_1h: usd('Input cached for an hour (default for Anthropic: twice the input)'),
+  cache_write: usd(
+    'Input written to a cache for minutes (required for Anthropic, otherwise default: 1.25 times the input)',
+  ),
+  cache_write_1h: usd('Input cached for an hour (default: twice the input)'),
+  cache_write_12h: usd('Input cached for 12 hours or longer (default: twice the input)'),
+  cache_read_audio: usd('Sound read from a cache'),
+  input_audio: usd('Sound. Without it, calls with sound are refused'),
+  input_image: usd('Pictures (default: same as input)'),
+  output_reasoning: usd('Reasoning (default: same as output)'),
+  output_audio: usd('Speech. Without it, calls that ask for it are refused'),
+  output_image: usd('Written pictures. Without it, calls that ask for them are refused'),
+} as const satisfies Readonly<Record<TokenKind | TokenPart, Schema>>
+
+export const RATE_NAMES = Object.keys(RATE_MEMBERS) as readonly (keyof typeof RATE_MEMBERS)[]
+
+export const TOOL_PRICE_MEMBERS = {
+  usd: fee('USD per use.'),
+  input_tokens: count('The most tokens that one use adds to the input. Without it, context_tokens bounds them.'),
+} as const satisfies Readonly<Record<string, Schema>>
+
+export const PRICE_MEMBERS = {
+  ...RATE_MEMBERS,
+  above: count('Only for calls with more input tokens than this. They cost the same from their first token on.'),
+  tier: {
+    type: 'string',
+    pattern: TIER_NAME.source,
+    not: { enum: [...USUAL_TIERS] },
+    description:
+      'Only for calls that the vendor served at this tier. Without such a rule, calls that ask for the tier are refused.',
+    examples: ['priority', 'flex', 'fast'],
+  },
+  request: fee('USD per call, in addition to its tokens.'),
+  tools: {
+    type: 'object',
+    description:
+      "USD per use of the vendor's own tools, by their names without a date. Calls with other tools of the vendor are refused.",
+    propertyNames: { pattern: TOOL_NAME.source },
+    maxProperties: MAX_NAMES,
+    additionalProperties: {
+      anyOf: [
+        fee('USD per use.'),
+        { type: 'object', properties: TOOL_PRICE_MEMBERS, required: ['usd'], additionalProperties: false },
+      ],
+    },
+  },
 } as const satisfies Readonly<Record<string, Schema>>
 
 /** Members of a price that is not per token. */
@@ -133,6 +186,14 @@ const UPSTREAM: Schema = {
   then: { properties: { responses: { const: false } } },
 }
 
+const RULE: Schema = { type: 'object', properties: PRICE_MEMBERS, additionalProperties: false }
+const PRICE: Schema = {
+  anyOf: [
+    { type: 'object', properties: { ...PRICE_MEMBERS, ...UNIT_PRICE_MEMBERS }, additionalProperties: false },
+    { type: 'array', minItems: 1, maxItems: MAX_RULES, items: { $ref: '#/$defs/rule' } },
+  ],
+}
+
 export const ENTRY_MEMBERS = {
   id: {
     type: 'string',
@@ -150,17 +211,14 @@ export const ENTRY_MEMBERS = {
     description: 'Several upstreams in order of preference, instead of `upstream`.',
   },
   price: {
-    type: 'object',
-    description: 'Required. For a free model, set it to 0.',
-    properties: { ...PRICE_MEMBERS, ...UNIT_PRICE_MEMBERS },
-    additionalProperties: false,
+    description:
+      'Required. For a free model, set it to 0. A list has rules, of which the first that a call meets is its price.',
+    $ref: '#/$defs/price',
   },
   purchase_price: {
-    type: 'object',
     description:
       'What the vendor charges you, of the same form as `price`, for reports on margin. Callers never see it.',
-    properties: { ...PRICE_MEMBERS, ...UNIT_PRICE_MEMBERS },
-    additionalProperties: false,
+    $ref: '#/$defs/price',
   },
   purpose: {
     enum: MODEL_PURPOSES,
@@ -226,10 +284,16 @@ const whenFor = (purposes: readonly string[], properties: Schema): Schema => ({
 const onlyMember = (name: string): Schema => ({ type: 'object', required: [name], maxProperties: 1 })
 const isOpenAi: Schema = { type: 'object', properties: { kind: { const: 'openai' } } }
 const ONLY_OPENAI = { upstream: isOpenAi, upstreams: { type: 'array', items: isOpenAi } }
+const rule = (more: Schema): Schema => ({ type: 'object', ...more })
+/** For a price that is one rule, and for each rule of a list. */
+const eachRule = (more: Schema): Schema => ({ anyOf: [rule(more), { type: 'array', items: rule(more) }] })
+const ONE_RULE = { required: ['input', 'output'], properties: { characters: false, images: false } }
+const CONDITION: Schema = { anyOf: [rule({ required: ['above'] }), rule({ required: ['tier'] })] }
 const TOKEN_PRICE: Schema = {
-  type: 'object',
-  required: ['input', 'output'],
-  properties: { characters: false, images: false },
+  anyOf: [
+    rule({ ...ONE_RULE, not: CONDITION }),
+    { type: 'array', items: rule(ONE_RULE), contains: { not: CONDITION }, maxContains: 1 },
+  ],
 }
 
 /** The price to callers and the operator's own have the same form. */
@@ -246,6 +310,8 @@ export const MODEL_FILE_SCHEMA: Schema = {
   },
   required: ['models'],
   $defs: {
+    price: PRICE,
+    rule: RULE,
     model: {
       type: 'object',
       description: 'One model.',
@@ -262,7 +328,7 @@ export const MODEL_FILE_SCHEMA: Schema = {
         ],
       },
       // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
-      then: { properties: bothPrices({ type: 'object', required: ['cache_write'] }) },
+      then: { properties: bothPrices(eachRule({ required: ['cache_write'] })) },
       allOf: [
         whenFor(['moderation', 'speech'], { ...bothPrices(onlyMember('characters')), ...ONLY_OPENAI }),
         whenFor(['images'], { ...bothPrices(onlyMember('images')), ...ONLY_OPENAI }),

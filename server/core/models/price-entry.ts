@@ -1,24 +1,46 @@
 import { fromUsdNumber, type Money, micros } from '../money'
 import { BadEntry, entryMembers } from './bad-entry'
 import type { Model } from './model'
-import { MAX_NAMES, MAX_PRICE, PRICE_MEMBERS, SIZE_NAME, UNIT_PRICE_MEMBERS } from './model-file-schema'
-import type { TokenPrice } from './token-price'
+import {
+  MAX_COUNT,
+  MAX_NAMES,
+  MAX_PRICE,
+  MAX_RULES,
+  PRICE_MEMBERS,
+  RATE_NAMES,
+  SIZE_NAME,
+  TIER_NAME,
+  TOOL_NAME,
+  TOOL_PRICE_MEMBERS,
+  UNIT_PRICE_MEMBERS,
+  USUAL_TIERS,
+} from './model-file-schema'
+import type { TokenKind, TokenPart } from './model-tokens'
+import type { PriceRule, TokenPrice, TokenRates, ToolPrice } from './token-price'
 import type { CharacterPrice, ImagePrice, ModelPrice, SizePrice } from './unit-price'
 
 /** A price as an operator writes it: per million tokens, per million characters, or per picture. */
 export type PriceEntry =
-  | TokenPriceEntry
+  | RuleEntry
+  /** The first rule that a call meets is its price. The last one has no condition. */
+  | readonly RuleEntry[]
   | { readonly characters: number }
   | { readonly images: number | readonly SizeEntry[] }
 
-/** USD per million tokens. */
-interface TokenPriceEntry {
+/** USD per million tokens, and the conditions under which they count. */
+export interface RuleEntry extends Readonly<Partial<Record<TokenPart, number>>> {
+  /** Only calls with more input tokens. */
+  readonly above?: number
+  /** Only calls that the vendor served at this tier. */
+  readonly tier?: string
   readonly input: number
   readonly output: number
   readonly cache_read?: number
   readonly cache_write?: number
-  /** Cache writes with a lifetime of one hour. Defaults to twice the input price for Anthropic. */
-  readonly cache_write_1h?: number
+  /** USD per call. Default: that of the last rule. */
+  readonly request?: number
+  /** USD per use of a tool that the vendor runs. Default: those of the last rule. */
+  readonly tools?: Readonly<Record<string, number | { readonly usd: number; readonly input_tokens?: number }>>
 }
 
 /** A picture of this size and quality. A call that names neither gets the first of the list. */
@@ -51,21 +73,77 @@ export function purchasePriceOf(value: unknown, model: Priced): ModelPrice {
   }
 }
 
-function tokenPrice(value: unknown, { id, upstreams }: Priced): TokenPrice {
+function tokenPrice(value: unknown, model: Priced): TokenPrice {
+  if (!Array.isArray(value)) return tokenPrice([value], model)
+  const { id } = model
+  if (value.length === 0 || value.length > MAX_RULES)
+    throw new BadEntry(`${id}: price must be an object, or a list of 1 to ${MAX_RULES} rules`)
+  const rules = value.map((one) => ruleOf(one, model))
+  const open = rules.findIndex(({ above, tier }) => above === undefined && tier === undefined)
+  if (open !== rules.length - 1)
+    throw new BadEntry(`${id}: the last rule of price, and only that, must have neither above nor tier`)
+  // Fees depend on neither, so they need not be repeated.
+  const { request, tools } = rules[open] ?? {}
+  return rules.map((rule) => ({ ...(request !== undefined && { request }), ...(tools && { tools }), ...rule }))
+}
+
+function ruleOf(value: unknown, { id, purpose, upstreams }: Priced): PriceRule {
   const entry = entryMembers(value, `the price of ${id}`, PRICE_MEMBERS)
-  const usd = (name: string): Money | null =>
-    entry[name] === undefined ? null : amountOf(entry[name], `${id}: price.${name}`, 'per million tokens')
-  const input = usd('input')
-  const output = usd('output')
-  if (input === null || output === null)
+  const { above, tier, tools } = entry
+  if (above !== undefined && (!Number.isSafeInteger(above) || Number(above) < 1 || Number(above) > MAX_COUNT))
+    throw new BadEntry(`${id}: price.above must be a number of input tokens above 0`)
+  if (tier !== undefined && (typeof tier !== 'string' || !TIER_NAME.test(tier) || USUAL_TIERS.has(tier)))
+    throw new BadEntry(
+      `${id}: price.tier must be a name such as priority or flex; rules without tier are for the usual one`,
+    )
+  return {
+    ...(above !== undefined && { above: Number(above) }),
+    ...(tier !== undefined && { tier }),
+    rates: ratesOf(entry, { id, purpose, upstreams }),
+    ...(entry['request'] !== undefined && { request: amountOf(entry['request'], `${id}: price.request`, 'per call') }),
+    ...(tools !== undefined && { tools: toolsOf(tools, id) }),
+  }
+}
+
+/** What vendors charge at most, as multiples of the input price, for writing to a cache: for minutes, and for longer. */
+const WRITE = { minutes: 1.25, longer: 2 } as const
+
+function ratesOf(entry: Readonly<Record<string, unknown>>, { id, purpose, upstreams }: Priced): TokenRates {
+  const usd: Partial<Record<TokenKind | TokenPart, Money>> = {}
+  for (const name of RATE_NAMES)
+    if (entry[name] !== undefined) usd[name] = amountOf(entry[name], `${id}: price.${name}`, 'per million tokens')
+  const { input, output, cache_read = input, ...others } = usd
+  if (input === undefined || output === undefined || cache_read === undefined)
     throw new BadEntry(`${id}: price needs input and output; for a free model, set both to 0`)
-  const cacheWrite = usd('cache_write')
-  const isAnthropic = upstreams.some(({ kind }) => kind === 'anthropic')
-  if (cacheWrite === null && isAnthropic)
+  if (others.cache_write === undefined && upstreams.some(({ kind }) => kind === 'anthropic'))
     throw new BadEntry(`${id}: price needs cache_write, because Anthropic charges more for it than for input`)
-  const hour = usd('cache_write_1h') ?? (isAnthropic ? micros(2 * input) : null)
-  const price = { input, output, cacheRead: usd('cache_read') ?? input, cacheWrite: cacheWrite ?? input }
-  return hour === null ? price : { ...price, cacheWriteHour: hour }
+  // Google bills no writes, and nobody caches what is embedded.
+  if (purpose === 'embeddings' || upstreams.every(({ kind }) => kind === 'gemini'))
+    return { input, output, cache_read, cache_write: input, ...others }
+  const cache_write = others.cache_write ?? micros(Math.ceil(WRITE.minutes * input))
+  const cache_write_1h = others.cache_write_1h ?? micros(Math.max(cache_write, WRITE.longer * input))
+  const cache_write_12h = others.cache_write_12h ?? micros(Math.max(cache_write_1h, WRITE.longer * input))
+  return { input, output, cache_read, ...others, cache_write, cache_write_1h, cache_write_12h }
+}
+
+function toolsOf(value: unknown, id: string): Readonly<Record<string, ToolPrice>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length > MAX_NAMES)
+    throw new BadEntry(`${id}: price.tools must be an object of at most ${MAX_NAMES} tools`)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => {
+      if (!TOOL_NAME.test(name))
+        throw new BadEntry(`${id}: price.tools names a tool such as web_search, without its date`)
+      return [name, toolPrice(one, `${id}: price.tools.${name}`)]
+    }),
+  )
+}
+
+function toolPrice(value: unknown, what: string): ToolPrice {
+  if (typeof value === 'number') return { amount: amountOf(value, what, 'per use'), inputTokens: null }
+  const { usd, input_tokens: tokens } = entryMembers(value, what, TOOL_PRICE_MEMBERS)
+  if (tokens !== undefined && (!Number.isSafeInteger(tokens) || Number(tokens) < 1 || Number(tokens) > MAX_COUNT))
+    throw new BadEntry(`${what}: input_tokens must be an integer above 0`)
+  return { amount: amountOf(usd, `${what}: usd`, 'per use'), inputTokens: tokens === undefined ? null : Number(tokens) }
 }
 
 function characterPrice(value: unknown, id: string): CharacterPrice {

@@ -1,35 +1,87 @@
-import { type Money, micros } from '../money'
+import { type Money, micros, ZERO } from '../money'
 import type { ChargeLine } from '../usage/call-record'
-import type { ModelTokens } from './model-tokens'
+import { type ModelTokens, TOKEN_KINDS, type TokenKind, type TokenPart } from './model-tokens'
 
-/** The price of a million tokens of each kind. Zero is a valid price; a model without a price is refused (spec D8). */
-export interface TokenPrice {
-  /** Input that was neither read from nor written to a cache. */
-  readonly input: Money
-  readonly output: Money
-  readonly cacheRead: Money
-  readonly cacheWrite: Money
-  /** Input that is cached for an hour instead of minutes. Absent where it costs the same as `cacheWrite`. */
-  readonly cacheWriteHour?: Money
+/** The price of a million tokens of each kind, and of the parts that have their own. Zero is a valid price (spec D8). */
+export type TokenRates = Readonly<Record<TokenKind, Money>> & Readonly<Partial<Record<TokenPart, Money>>>
+
+/** The price of one use of a tool that the vendor runs. */
+export interface ToolPrice {
+  readonly amount: Money
+  /** The most tokens that one use adds to the input. Null: only the context of the model bounds them. */
+  readonly inputTokens: number | null
 }
+
+/** What a call costs that meets the conditions of the rule. */
+export interface PriceRule {
+  /** Only calls with more input tokens than this, which then cost the same from their first token on. */
+  readonly above?: number
+  /** Only calls that were served at this tier, such as `priority`, `flex` or `fast`. */
+  readonly tier?: string
+  readonly rates: TokenRates
+  /** Of each call, in addition to its tokens. */
+  readonly request?: Money
+  /** By the name of the tool without its date, such as `web_search`. A tool that is not in all rules is not sold. */
+  readonly tools?: Readonly<Record<string, ToolPrice>>
+}
+
+/** The first rule that a call meets is its price. The last one has no condition. */
+export type TokenPrice = readonly PriceRule[]
 
 const MILLION = 1_000_000 as const
 
-/** The charge lines of a metered call, one for each kind of token that it used. */
+/** The charge lines of a metered call: one for each kind of token that it used, then its fees. */
 export function tokenLines(price: TokenPrice, tokens: ModelTokens): ChargeLine[] {
-  const plain = tokens.input - tokens.cacheRead - tokens.cacheWrite
-  const hour = price.cacheWriteHour === undefined ? 0 : (tokens.hourWrite ?? 0)
+  const { rates, request, tools } = ruleOf(price, tokens)
+  const { cacheRead, cacheWrite, output, uses } = tokens
   const lines: ChargeLine[] = []
-  addLine(lines, 'input_tokens', plain, price.input)
-  addLine(lines, 'cache_read_tokens', tokens.cacheRead, price.cacheRead)
-  addLine(lines, 'cache_write_tokens', tokens.cacheWrite - hour, price.cacheWrite)
-  addLine(lines, 'cache_write_1h_tokens', hour, price.cacheWriteHour ?? price.cacheWrite)
-  addLine(lines, 'output_tokens', tokens.output, price.output)
+  addLines(lines, rates, tokens, 'input', tokens.input - cacheRead - cacheWrite)
+  addLines(lines, rates, tokens, 'cache_read', cacheRead)
+  addLines(lines, rates, tokens, 'cache_write', cacheWrite)
+  addLines(lines, rates, tokens, 'output', output)
+  if (request !== undefined) lines.push({ item: 'requests', units: 1, unitPrice: request, per: 1 })
+  if (tools && uses)
+    for (const name in uses) {
+      const [tool, units = 0] = [tools[name], uses[name]]
+      if (tool && units > 0) lines.push({ item: `${name}_uses`, units, unitPrice: tool.amount, per: 1 })
+    }
   return lines
 }
 
-function addLine(lines: ChargeLine[], item: string, units: number, unitPrice: Money): void {
-  if (units > 0) lines.push({ item, units, unitPrice, per: MILLION })
+function ruleOf(price: TokenPrice, { input, tier }: ModelTokens): PriceRule {
+  for (const rule of price)
+    if ((rule.tier === undefined || rule.tier === tier) && (rule.above === undefined || input > rule.above)) return rule
+  throw new Error('a price has no rule for every call')
+}
+
+/** Constants, because each call needs some of them. */
+const ITEMS: Readonly<Record<TokenKind, string>> = {
+  input: 'input_tokens',
+  cache_read: 'cache_read_tokens',
+  cache_write: 'cache_write_tokens',
+  output: 'output_tokens',
+}
+
+/** One line for a kind of token, and one for each part of it with a price of its own. A part is never more than what is left of its kind. */
+function addLines(
+  lines: ChargeLine[],
+  rates: TokenRates,
+  { parts }: ModelTokens,
+  kind: TokenKind,
+  units: number,
+): void {
+  if (units <= 0) return
+  const whole = { item: ITEMS[kind], units, unitPrice: rates[kind], per: MILLION }
+  const at = lines.push(whole) - 1
+  if (!parts) return
+  for (const part of TOKEN_KINDS[kind]) {
+    const rate = rates[part]
+    const count = Math.min(parts[part] ?? 0, whole.units)
+    if (rate === undefined || count <= 0) continue
+    lines.push({ item: `${part}_tokens`, units: count, unitPrice: rate, per: MILLION })
+    whole.units -= count
+  }
+  if (whole.units === 0) lines.splice(at, 1)
 }
 
 /** The exact sum of all lines, rounded up once to a whole micro-USD (spec D1). Plain integers are exact up to 2^53, and make no objects. */
@@ -51,17 +103,55 @@ function costOfLargeLines(lines: readonly ChargeLine[]): Money {
   return micros(Number((millionths + BigInt(MILLION - 1)) / BigInt(MILLION)))
 }
 
-/** The maximum cost of a number of tokens, whatever is cached. `hourCache`: input may be cached for an hour. */
-export function maxTokenCost(
-  price: TokenPrice,
-  bounds: { readonly input: number; readonly output: number; readonly hourCache?: boolean },
+/** The most that a call can use, and what it may be charged for besides plain tokens. */
+export interface CallBounds {
+  readonly input: number
+  readonly output: number
+  /** The tier that was asked for. A vendor may serve the call at its usual one. */
+  readonly tier?: string | null | undefined
+  /** The parts that the call can have because it asks for them. */
+  readonly parts?: readonly TokenPart[]
+  /** The most uses of tools, by name. */
+  readonly uses?: Readonly<Record<string, number>> | undefined
+  /** The number of requests to the vendor. Default: 1. */
+  readonly requests?: number
+}
+
+/** The maximum cost of a call: under the dearest rule that it can reach, whatever is cached. */
+export function maxTokenCost(price: TokenPrice, bounds: CallBounds): Money {
+  let most = ZERO
+  for (const rule of price) {
+    const { above, tier } = rule
+    if ((tier !== undefined && tier !== bounds.tier) || (above !== undefined && bounds.input <= above)) continue
+    const cost = maxUnder(rule, bounds)
+    if (cost > most) most = cost
+    // Every call meets this one, so those behind it are not reached.
+    if (tier === undefined && above === undefined) break
+  }
+  return most
+}
+
+function maxUnder(
+  { rates, request, tools }: PriceRule,
+  { input, output, parts, uses, requests = 1 }: CallBounds,
 ): Money {
-  const hour = bounds.hourCache ? (price.cacheWriteHour ?? 0) : 0
-  const dearest = Math.max(price.input, price.cacheRead, price.cacheWrite, hour)
-  const millionths = bounds.input * dearest + bounds.output * price.output
-  if (Number.isSafeInteger(millionths + MILLION)) return roundedUp(millionths)
+  // The model decides what it reads of a picture, and what it reasons.
+  let dearestInput = Math.max(rates.input, rates.cache_read, rates.cache_write, rates.input_image ?? 0)
+  let dearestOutput = Math.max(rates.output, rates.output_reasoning ?? 0)
+  for (const part of parts ?? NO_PARTS) {
+    const rate = rates[part] ?? 0
+    if (part.startsWith('output')) dearestOutput = Math.max(dearestOutput, rate)
+    else dearestInput = Math.max(dearestInput, rate)
+  }
+  let fees = (request ?? 0) * requests
+  if (uses) for (const name in uses) fees += (uses[name] ?? 0) * (tools?.[name]?.amount ?? 0)
+  const millionths = input * dearestInput + output * dearestOutput
+  if (Number.isSafeInteger(millionths + MILLION)) return micros(roundedUp(millionths) + fees)
   return costOfLargeLines([
-    { item: 'input_tokens', units: bounds.input, unitPrice: micros(dearest), per: MILLION },
-    { item: 'output_tokens', units: bounds.output, unitPrice: price.output, per: MILLION },
+    { item: 'input_tokens', units: input, unitPrice: micros(dearestInput), per: MILLION },
+    { item: 'output_tokens', units: output, unitPrice: micros(dearestOutput), per: MILLION },
+    { item: 'fees', units: 1, unitPrice: micros(fees), per: 1 },
   ])
 }
+
+const NO_PARTS: readonly TokenPart[] = []

@@ -1,5 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import { MODEL_ROUTES, type Model, routesOf } from '../../core/models/model'
+import { RATE_NAMES } from '../../core/models/model-file-schema'
+import type { PriceRule, TokenRates } from '../../core/models/token-price'
 import { isUnitPrice, type ModelPrice } from '../../core/models/unit-price'
 import { toUsdNumber } from '../../core/money'
 import {
@@ -19,7 +21,30 @@ import {
   yesOrNo,
 } from '../openapi/json-schema'
 
-const RATE = opaque<number>({ type: 'number', description: 'USD per million tokens.' })
+const usd = (description: string) => opaque<number>({ type: 'number', description })
+const RATE = usd('USD per million tokens.')
+// The loop loses the names.
+const RATES = Object.fromEntries(RATE_NAMES.map((name) => [name, RATE])) as Record<keyof TokenRates, typeof RATE>
+
+const RULE_MEMBERS = {
+  above: whole('Only calls with more input tokens, which cost the same from their first token on.'),
+  tier: text('Only calls that the vendor served at this tier.'),
+  ...RATES,
+  request: usd('USD per call, in addition to its tokens.'),
+  tools: opaque<Readonly<Record<string, number>>>({
+    type: 'object',
+    additionalProperties: { type: 'number' },
+    description: "USD per use of each of the vendor's own tools.",
+  }),
+}
+const PriceRuleRecord = record('The price of calls that meet its conditions.', RULE_MEMBERS, [
+  ...RATE_NAMES,
+  'above',
+  'tier',
+  'request',
+  'tools',
+])
+type PriceRuleRecord = Static<typeof PriceRuleRecord>
 
 export const ModelRecord = named(
   'Model',
@@ -33,28 +58,25 @@ export const ModelRecord = named(
     ),
     supported_endpoint_types: listOf(oneOf(MODEL_ROUTES, 'A route.'), 'The routes it can be called on.'),
     pricing: record(
-      'Prices. Per token: `input`, `output`, `cache_read`, `cache_write`, and `cache_write_1h` for content cached for one hour, if it has its own price. Otherwise `characters`, or `images`.',
+      'Prices. USD per million tokens by kind, and fees; or `characters`, or `images`. With several `rules`, the members beside them are those of the last one, which is for calls that meet no other.',
       {
-        input: RATE,
-        output: RATE,
-        cache_read: RATE,
-        cache_write: RATE,
-        cache_write_1h: RATE,
-        characters: opaque<number>({ type: 'number', description: 'USD per million characters.' }),
+        ...RULE_MEMBERS,
+        rules: listOf(PriceRuleRecord, 'The first whose conditions a call meets is its price.'),
+        characters: usd('USD per million characters.'),
         images: listOf(
           record(
             'One size and quality. Without either: of any, or of a call that names none.',
             {
               size: text('The value of `size`.'),
               quality: text('The value of `quality`.'),
-              usd: opaque<number>({ type: 'number', description: 'USD per picture.' }),
+              usd: usd('USD per picture.'),
             },
             ['size', 'quality'],
           ),
           'Prices of a picture. The first is of calls that name no size or quality.',
         ),
       },
-      ['input', 'output', 'cache_read', 'cache_write', 'cache_write_1h', 'characters', 'images'],
+      [...RATE_NAMES, 'above', 'tier', 'request', 'tools', 'rules', 'characters', 'images'],
     ),
     price_version: text('The price version, recorded with every charge.'),
     context_tokens: orNull(whole('Maximum input tokens; null when unknown.')),
@@ -120,12 +142,19 @@ function wirePrice(price: ModelPrice): ModelRecord['pricing'] {
       })),
     }
   }
-  const { input, output, cacheRead, cacheWrite, cacheWriteHour } = price
+  const rules = price.map(wireRule)
+  // The last rule has no condition.
+  return { ...rules.at(-1), ...(rules.length > 1 && { rules }) }
+}
+
+function wireRule({ rates, above, tier, request, tools }: PriceRule): PriceRuleRecord {
   return {
-    input: toUsdNumber(input),
-    output: toUsdNumber(output),
-    cache_read: toUsdNumber(cacheRead),
-    cache_write: toUsdNumber(cacheWrite),
-    ...(cacheWriteHour !== undefined && { cache_write_1h: toUsdNumber(cacheWriteHour) }),
+    ...(above !== undefined && { above }),
+    ...(tier !== undefined && { tier }),
+    ...Object.fromEntries(Object.entries(rates).map(([name, amount]) => [name, toUsdNumber(amount)])),
+    ...(request !== undefined && { request: toUsdNumber(request) }),
+    ...(tools && {
+      tools: Object.fromEntries(Object.entries(tools).map(([name, { amount }]) => [name, toUsdNumber(amount)])),
+    }),
   }
 }

@@ -90,7 +90,12 @@ export const Decline = form('The reason to decline.', { reason: REASON })
 export type Decline = Static<typeof Decline>
 /** A model, as in the models file. Core validates it, as it does for the file. */
 export const PutModel = form('A model to add or replace.', { entry: anyObject('The model: docs/models.md.') })
-export const PriceModel = form('The price of a model.', { price: anyObject('Its price, as in its entry.') })
+export const PriceModel = form('The price of a model.', {
+  price: checked<object>(
+    { description: 'Its price, as in its entry: an object, or a list of rules. Core validates it.' },
+    (value) => (typeof value === 'object' && value !== null ? null : 'must be an object, or a list of rules'),
+  ),
+})
 
 /** For commands without parameters. */
 export const NoBody = form('Nothing.', {})

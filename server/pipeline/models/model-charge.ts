@@ -1,40 +1,65 @@
 import type { Clock } from '../../core/clock'
 import type { Model } from '../../core/models/model'
-import type { ModelTokens } from '../../core/models/model-tokens'
+import type { ModelTokens, TokenPart } from '../../core/models/model-tokens'
 import { costOfLines, tokenLines } from '../../core/models/token-price'
 import { isUnitPrice, repricedLine, tokenPriceOf } from '../../core/models/unit-price'
 import { type Money, min, minus } from '../../core/money'
 import type { ChargeLine, EndCode, TokenCounts } from '../../core/usage/call-record'
 import type { Charge } from '../work'
 import type { InputTokens, ValidatedCall } from './model-call'
-import { type ModelRequest, type TokenBounds, USUAL_BYTES, USUAL_IMAGE_TOKENS } from './wires/model-request'
+import { type ModelRequest, partsAsked, type TokenBounds, USUAL_BYTES, USUAL_IMAGE_TOKENS } from './wires/model-request'
 import { type MeteredOutput, metered } from './wires/model-wire'
 
 export const NO_OUTPUT: MeteredOutput = { counts: null, isFinal: false, textBytes: 0 }
 
 /** The charge for what was delivered, by the rule of `metered` and the model's price; at most what was held. */
 export function modelCharge(
-  { model, bounds, maxCost, unitLine }: Pick<ValidatedCall, 'model' | 'bounds' | 'maxCost' | 'unitLine'>,
+  {
+    model,
+    request,
+    bounds,
+    maxCost,
+    unitLine,
+  }: Pick<ValidatedCall, 'model' | 'request' | 'bounds' | 'maxCost' | 'unitLine'>,
   seen: MeteredOutput,
   code: EndCode | null = null,
 ): Charge {
   if (unitLine) return unitCharge(model, unitLine, seen, code)
   const counted = metered(seen, bounds.input.likely, bounds.output)
-  const lines = tokenLines(tokenPriceOf(model), counted.tokens)
+  const tokens = completeTokens(counted.tokens, request)
+  const lines = tokenLines(tokenPriceOf(model), tokens)
   const real = costOfLines(lines)
   const cost = min(real, maxCost)
   const charge: Charge = {
     charged: { cost, priceVersion: model.priceVersion, units: 1, unitPrice: cost, lines },
     code,
-    tokens: counted.tokens.hourWrite === undefined ? counted.tokens : withoutHour(counted.tokens),
-    upstreamCost: purchaseCost(model, counted.tokens),
+    tokens: plainCounts(tokens),
+    upstreamCost: purchaseCost(model, tokens),
     usageSource: counted.source,
   }
   return real > maxCost ? { ...charge, overrun: minus(real, maxCost) } : charge
 }
 
-/** One-hour cache writes are included in the cache writes. Only the price lines list them separately. */
-function withoutHour({ input, output, cacheRead, cacheWrite }: ModelTokens): TokenCounts {
+/** The counts with what the call asked for, where the answer does not say it: its tier, and how long a cache keeps what was written. */
+function completeTokens(tokens: ModelTokens, request: ModelRequest): ModelTokens {
+  const { parts, cacheWrite } = tokens
+  const tier = tokens.tier ?? request.tier ?? undefined
+  const isSplit = parts?.cache_write_1h !== undefined
+  const lasting = cacheWrite > 0 && !isSplit ? longestLifetime(partsAsked(request)) : null
+  if (lasting !== null) return { ...tokens, tier, parts: { ...parts, [lasting]: cacheWrite } }
+  return tier === tokens.tier ? tokens : { ...tokens, tier }
+}
+
+function longestLifetime(asked: readonly TokenPart[]): TokenPart | null {
+  return LIFETIMES.find((part) => asked.includes(part)) ?? null
+}
+
+const LIFETIMES = ['cache_write_12h', 'cache_write_1h'] as const satisfies readonly TokenPart[]
+
+/** Only the price lines list parts, tiers and tools. */
+function plainCounts(tokens: ModelTokens): TokenCounts {
+  if (!tokens.parts && tokens.tier === undefined && !tokens.uses) return tokens
+  const { input, output, cacheRead, cacheWrite } = tokens
   return { input, output, cacheRead, cacheWrite }
 }
 

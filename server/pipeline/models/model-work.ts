@@ -1,8 +1,7 @@
 import { type Failure, uncharged } from '../../core/failure'
 import { isJson } from '../../core/json'
 import { isLocal } from '../../core/models/model'
-import { maxTokenCost } from '../../core/models/token-price'
-import { isUnitPrice, tokenPriceOf } from '../../core/models/unit-price'
+import { isUnitPrice } from '../../core/models/unit-price'
 import type { Money } from '../../core/money'
 import { ok, type Result } from '../../core/result'
 import type { Quote } from '../call'
@@ -17,7 +16,7 @@ import { estimatedCharge, modelCharge, NO_OUTPUT } from './model-charge'
 import { validateModelCall } from './validate-model-call'
 import { mayHideOutput } from './wires/hidden-output'
 import { readableJson, reportsFailure } from './wires/json/readable-json'
-import { outputAt } from './wires/model-request'
+import { maxCallCost, outputAt } from './wires/model-request'
 import type { MeteredOutput, StreamMeter, UpstreamWire } from './wires/model-wire'
 
 /** The largest plain answer. It may contain images, so the limit is higher than a search's. */
@@ -200,11 +199,7 @@ function largestCap(
   let fits = 0
   for (let over = cap; over - fits > 1; ) {
     const tried = fits + Math.floor((over - fits) / 2)
-    const maxCost = maxTokenCost(tokenPriceOf(model), {
-      input: bounds.input.max,
-      output: outputAt(request, tried),
-      hourCache: request.hourCache ?? false,
-    })
+    const maxCost = maxCallCost(request, model, { ...bounds, output: outputAt(request, tried) })
     if (maxCost <= available) fits = tried
     else over = tried
   }

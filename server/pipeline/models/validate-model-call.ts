@@ -1,8 +1,8 @@
 import { type Failure, failure } from '../../core/failure'
 import type { Subject } from '../../core/limits/limiter'
 import { isOnRoute, type Model, type ModelRoute, routesOf } from '../../core/models/model'
-import { costOfLines, maxTokenCost } from '../../core/models/token-price'
-import { isUnitPrice, pricedUnits, tokenPriceOf, type UnitsAsked } from '../../core/models/unit-price'
+import { costOfLines } from '../../core/models/token-price'
+import { isUnitPrice, pricedUnits, type UnitsAsked } from '../../core/models/unit-price'
 import { ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import { windowOf } from '../auth/authenticate'
@@ -11,7 +11,15 @@ import type { Load } from '../work'
 import { unknownItem } from './item-references'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { removedBetas } from './wires/anthropic/betas'
-import { boundsOf, type ModelRequest, type TokenBounds, unpricedMember, withoutOffTools } from './wires/model-request'
+import {
+  boundsOf,
+  isSoldTool,
+  type ModelRequest,
+  maxCallCost,
+  type TokenBounds,
+  unpricedMember,
+  withoutOffTools,
+} from './wires/model-request'
 import { type ModelWire, serves, type WirePath } from './wires/model-wire'
 
 /** Validates a parsed model call: its model and its bounds. Reserves nothing. */
@@ -24,16 +32,16 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   if (!sold.ok) return sold
   const model = sold.value
   call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
-  const request = withoutOffTools(call.request, model)
+  const request = withDefaults(withoutOffTools(call.request, model), wire, model)
   const bounded = boundedCall(deps, wire, request, model)
   if (!bounded.ok) return bounded
-  const { cap, bounds, maxCost, unitLine, defaults } = bounded.value
+  const { cap, bounds, maxCost, unitLine, unitDefaults } = bounded.value
   const load = modelLoad(authenticated, model)
   const { subjects } = load
   const output = reservedOutput(request, model, bounds, subjects)
   const tooMany = exceedsMinute(bounds.input.likely, output, subjects)
   if (tooMany) return err(tooMany)
-  const complete = unitLine ? { ...request, defaults } : request
+  const complete = unitLine ? { ...request, defaults: unitDefaults } : request
   return ok({
     call,
     request: complete,
@@ -54,8 +62,8 @@ export function modelLoad({ caller, subjects }: AuthenticatedCall, { family, ups
 }
 
 interface BoundedCall extends Pick<ValidatedCall, 'cap' | 'bounds' | 'maxCost' | 'unitLine'> {
-  /** See `ModelRequest`. */
-  readonly defaults: Readonly<Record<string, string>>
+  /** The size and quality to set, because the caller named none. */
+  readonly unitDefaults: Readonly<Record<string, string>>
 }
 
 /** The bounds of a body for any caller. Reserves nothing and calls no upstream. */
@@ -69,7 +77,7 @@ export function estimateModelCall(
   if (!model) return err(unknownModel(read.value.model))
   const spoken = onRoute(model, wire.route)
   if (!spoken.ok) return spoken
-  const bounded = boundedCall(deps, wire, withoutOffTools(read.value, model), model)
+  const bounded = boundedCall(deps, wire, withDefaults(withoutOffTools(read.value, model), wire, model), model)
   return bounded.ok ? ok({ ...bounded.value, model }) : bounded
 }
 
@@ -83,7 +91,7 @@ function boundedCall(
   request: ModelRequest,
   model: Model,
 ): Result<BoundedCall, Failure> {
-  if (request.isFree) return ok({ ...NO_TOKEN_CALL, maxCost: ZERO, unitLine: null, defaults: {} })
+  if (request.isFree) return ok({ ...NO_TOKEN_CALL, maxCost: ZERO, unitLine: null, unitDefaults: NO_DEFAULTS })
   const own = unpricedMember(request, model) ?? untranslatable(wire, request, model)
   if (own) return err(own)
   const [unresolved] = request.references ?? []
@@ -102,13 +110,34 @@ function boundedCall(
     cap,
     bounds,
     unitLine: null,
-    defaults: NO_DEFAULTS,
-    maxCost: maxTokenCost(tokenPriceOf(model), {
-      input: bounds.input.max,
-      output: bounds.output,
-      hourCache: request.hourCache ?? false,
-    }),
+    unitDefaults: NO_DEFAULTS,
+    maxCost: maxCallCost(request, model, bounds),
   })
+}
+
+const USUAL_TIER = { service_tier: 'default' }
+/** The uses of the vendor's tools, in a call that does not limit them. */
+const USUAL_TOOL_CALLS = 8
+
+/**
+ * The request with what the gateway sets because the price depends on it: the usual tier, which a project's settings at the vendor
+ * may replace by another one, and a limit for the uses of tools where the format has one for the whole call.
+ */
+export function withDefaults(
+  request: ModelRequest,
+  { route }: Pick<ModelWire, 'route'>,
+  { price }: Model,
+): ModelRequest {
+  if (isUnitPrice(price)) return request
+  let { uses, defaults } = request
+  if (request.tier === null) for (const { tier } of price) if (tier !== undefined) defaults = USUAL_TIER
+  if (route === 'responses')
+    for (const name in uses)
+      if (uses[name] === null && isSoldTool(price, name)) {
+        uses = { [name]: USUAL_TOOL_CALLS }
+        defaults = { ...defaults, max_tool_calls: USUAL_TOOL_CALLS }
+      }
+  return defaults === request.defaults ? request : { ...request, ...(uses && { uses }), ...(defaults && { defaults }) }
 }
 
 /** A call of a model that is not charged by tokens, which knows its cost. */
@@ -117,7 +146,7 @@ function unitCall(asked: UnitsAsked, { id, price }: Model): Result<BoundedCall, 
   const priced = pricedUnits(price, asked)
   if (priced) {
     const { line, defaults } = priced
-    return ok({ ...NO_TOKEN_CALL, maxCost: costOfLines([line]), unitLine: line, defaults })
+    return ok({ ...NO_TOKEN_CALL, maxCost: costOfLines([line]), unitLine: line, unitDefaults: defaults })
   }
   const isSizeKnown = asked.unit === 'image' && pricedUnits(price, { ...asked, quality: null }) !== null
   return err(

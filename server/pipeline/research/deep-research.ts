@@ -78,7 +78,8 @@ export function maxResearchCost(request: ResearchRequest, searchPrice: Money): M
   const frame = FRAME_BYTES + request.model.id.length
   const sources = request.maxSearches > 0 ? MAX_SOURCE_BYTES * ESCAPED : 0
   const input = 3 * (question + frame) + 2 * sources
-  const tokens = maxTokenCost(tokenPriceOf(request.model), { input, output: 2 * PLAN_CAP + request.cap })
+  const output = 2 * PLAN_CAP + request.cap
+  const tokens = maxTokenCost(tokenPriceOf(request.model), { input, output, requests: 3 })
   return micros(tokens + request.maxSearches * searchPrice)
 }
 

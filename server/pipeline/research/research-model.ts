@@ -4,6 +4,7 @@ import type { Model } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import type { BackendAnswer, BackendCall, ModelBackend } from '../models/model-backend'
+import { withDefaults } from '../models/validate-model-call'
 import { boundsOf, USUAL_BYTES } from '../models/wires/model-request'
 import { type Metered, metered, type WirePath } from '../models/wires/model-wire'
 import { CHAT_COMPLETIONS } from '../models/wires/openai/chat-completions-wire'
@@ -49,7 +50,7 @@ export async function askModel(
   const { account, concurrency, model, cap, onText } = question
   const validated = CHAT_COMPLETIONS.read(questionBody(question), STREAM)
   if (!validated.ok) throw new Error(validated.error.message)
-  const request = validated.value
+  const request = withDefaults(validated.value, CHAT_COMPLETIONS, model)
   const wire = CHAT_COMPLETIONS
   const call = { account, concurrency, model, wire, request, path: STREAM, cap, headers: {}, traceparent: null }
   const askedAt = clock.now()

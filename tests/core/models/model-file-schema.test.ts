@@ -26,8 +26,27 @@ const tokenPrice = fc.record({
   cache_read: some([undefined, 1.25], [true]),
   cache_write: some([undefined, 3.75], ['3']),
   cache_write_1h: some([undefined, 6], ['x']),
+  output_audio: some([undefined, 20], [null]),
+  request: some([undefined, 0.005], [-1]),
+  tools: some(
+    [undefined, {}, { web_search: 0.01 }, { web_search: { usd: 0.01, input_tokens: 9000 } }],
+    [
+      { 'a-b': 1 },
+      { web_search: '1' },
+      { web_search: { input_tokens: 5 } },
+      { web_search: { usd: 1, input_tokens: 0 } },
+    ],
+  ),
   cache_writes: rarely(1),
 })
+const condition = some(
+  [{ above: 200_000 }, { tier: 'priority' }, { tier: 'flex', above: 272_000 }],
+  [{ above: 0 }, { tier: 'default' }, { tier: 'Flex' }, {}],
+)
+/** Rules with a condition, and one without behind them. */
+const rules = fc
+  .tuple(fc.array(fc.tuple(condition, tokenPrice), { maxLength: 2 }), tokenPrice)
+  .map(([others, last]) => [...others.map(([when, rule]) => ({ ...Object(when), ...rule })), last])
 const sizes = fc.array(
   fc.record({
     size: fc.constantFrom('1024x1024', 'auto'),
@@ -39,6 +58,8 @@ const sizes = fc.array(
 )
 const price = fc.oneof(
   { weight: 6, arbitrary: tokenPrice },
+  { weight: 4, arbitrary: rules },
+  { weight: 1, arbitrary: fc.constantFrom([], [{ input: 1, output: 2, tier: 'flex' }]) },
   { weight: 3, arbitrary: fc.record({ characters: some([0, 15], [-1, undefined]), input: rarely(1) }) },
   { weight: 3, arbitrary: fc.record({ images: fc.oneof(some([0, 0.04], [-1, 'x']), sizes), output: rarely(1) }) },
 )
@@ -107,13 +128,20 @@ describe('the schema of the models file', () => {
     expect(Math.min(taken, refused)).toBeGreaterThan(50)
   })
 
-  test('leaves to the validator what a schema cannot express: the form of an address, and the precision of a price', () => {
+  test('leaves to the validator what a schema cannot express: the form of an address, the precision of a price, the order of its rules', () => {
     const good = { id: 'm', upstream: { kind: 'openai' }, price: { input: 1, output: 2 } }
     const onlyJudged = [
       { ...good, upstream: { kind: 'openai', base_url: 'https://user@example.com' } },
       { ...good, upstream: { kind: 'openai', base_url: 'https://example.com?x=1' } },
       { ...good, upstream: { kind: 'openai', base_url: 'https://example.com/v1/chat/completions' } },
       { ...good, price: { input: 0.1234567, output: 1 } },
+      {
+        ...good,
+        price: [
+          { input: 1, output: 2 },
+          { input: 2, output: 3, above: 10 },
+        ],
+      },
     ]
     for (const one of onlyJudged) expect([byEditor(one), byJudge(one)]).toEqual([true, false])
   })

@@ -1,18 +1,20 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import type { TokenPart } from '../../../server/core/models/model-tokens'
 import { costOfLines, maxTokenCost, tokenLines } from '../../../server/core/models/token-price'
 import { micros } from '../../../server/core/money'
 
-const PRICE = {
+const RATES = {
   input: micros(2_500_000),
   output: micros(10_000_000),
-  cacheRead: micros(1_250_000),
-  cacheWrite: micros(3_125_000),
+  cache_read: micros(1_250_000),
+  cache_write: micros(3_125_000),
 }
+const PRICE = [{ rates: RATES }]
 
 describe('cost of tokens (spec D1)', () => {
   test('is exact, and rounded up once for the whole call, not once per kind', () => {
-    const price = { input: micros(1), output: micros(1), cacheRead: micros(1), cacheWrite: micros(1) }
+    const price = [{ rates: { input: micros(1), output: micros(1), cache_read: micros(1), cache_write: micros(1) } }]
     const lines = tokenLines(price, { input: 3, output: 1, cacheRead: 1, cacheWrite: 1 })
     expect(lines).toHaveLength(4)
     expect(Number(costOfLines(lines))).toBe(1)
@@ -31,8 +33,9 @@ describe('cost of tokens (spec D1)', () => {
   })
 
   test('charges one-hour cache writes at their own price, if there is one', () => {
-    const tokens = { input: 1000, output: 0, cacheRead: 0, cacheWrite: 600, hourWrite: 200 }
-    const priced = tokenLines({ ...PRICE, cacheWriteHour: micros(5_000_000) }, tokens)
+    const tokens = { input: 1000, output: 0, cacheRead: 0, cacheWrite: 600, parts: { cache_write_1h: 200 } }
+    const hourly = [{ rates: { ...RATES, cache_write_1h: micros(5_000_000) } }]
+    const priced = tokenLines(hourly, tokens)
     expect(priced.map(({ item, units }) => [item, units])).toEqual([
       ['input_tokens', 400],
       ['cache_write_tokens', 400],
@@ -44,9 +47,8 @@ describe('cost of tokens (spec D1)', () => {
       ['input_tokens', 400],
       ['cache_write_tokens', 600],
     ])
-    const most = (hourCache: boolean) =>
-      Number(maxTokenCost({ ...PRICE, cacheWriteHour: micros(5_000_000) }, { input: 1000, output: 0, hourCache }))
-    expect([most(false), most(true)]).toEqual([3125, 5000])
+    const most = (...parts: readonly TokenPart[]) => Number(maxTokenCost(hourly, { input: 1000, output: 0, parts }))
+    expect([most(), most('cache_write_1h')]).toEqual([3125, 5000])
   })
 
   test('stays exact where the product passes 2^53', () => {

@@ -313,7 +313,8 @@ describe('a stream of generateContent', () => {
     part('one ] } "', { promptTokenCount: 8, candidatesTokenCount: 1 }),
     part('two', { promptTokenCount: 8, candidatesTokenCount: 2, thoughtsTokenCount: 30 }, { finishReason: 'STOP' }),
   ]
-  const expected = { tokens: { input: 8, output: 32, cacheRead: 0, cacheWrite: 0 }, source: 'exact' } as const
+  const tokens = { input: 8, output: 32, cacheRead: 0, cacheWrite: 0, parts: { output_reasoning: 30 } }
+  const expected = { tokens, source: 'exact' } as const
 
   test('as events uses the last reported counts', () => {
     const stream = parts.map((json) => `data: ${JSON.stringify(json)}\r\n\r\n`).join('')

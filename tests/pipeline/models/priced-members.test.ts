@@ -4,6 +4,7 @@ import { GENERATE_CONTENT } from '../../../server/pipeline/models/wires/google/g
 import type { ModelWire } from '../../../server/pipeline/models/wires/model-wire'
 import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/openai/chat-completions-wire'
 import { RESPONSES } from '../../../server/pipeline/models/wires/openai/responses/responses-wire'
+import { pricedPart } from '../../../server/pipeline/models/wires/priced-members'
 
 const messages = [{ role: 'user', content: 'Hello' }]
 const BODIES = new Map<ModelWire, object>([
@@ -12,12 +13,12 @@ const BODIES = new Map<ModelWire, object>([
   [MESSAGES, { model: 'm', max_tokens: 5, messages }],
   [GENERATE_CONTENT, { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }],
 ])
-/** The members of a body that no token price covers. */
+/** The members of a body that a price of input and output alone does not cover. It covers caches of each known lifetime. */
 function uncovered(wire: ModelWire, more: object): readonly string[] {
   const bytes = new TextEncoder().encode(JSON.stringify({ ...BODIES.get(wire), ...more }))
   const read = wire.read(bytes, { model: 'm', stream: false, events: false })
   if (!read.ok) throw new Error(read.error.message)
-  return read.value.uncovered
+  return read.value.uncovered.filter((member) => !pricedPart(member)?.startsWith('cache_write'))
 }
 
 describe('a token price covers all members', () => {
@@ -232,10 +233,16 @@ describe('a member that it does not cover is named', () => {
   })
 
   test.each<[string, object]>([
-    ['service_tier', { service_tier: 'priority' }],
-    ['service_tier', { service_tier: 'flex' }],
-    ['modalities', { modalities: ['text', 'audio'] }],
-    ['modalities', { modalities: 'audio' }],
+    ['service_tier.priority', { service_tier: 'priority' }],
+    ['service_tier.flex', { service_tier: 'flex' }],
+    ['modalities.audio', { modalities: ['text', 'audio'] }],
+    ['modalities.audio', { modalities: 'audio' }],
+    ['prompt_cache_retention.7d', { prompt_cache_retention: '7d' }],
+    ['prompt_cache_options.ttl.2h', { prompt_cache_options: { ttl: '2h' } }],
+    [
+      'cache_control.ttl.2h',
+      { messages: [{ role: 'user', content: [{ type: 'text', cache_control: { ttl: '2h' } }] }] },
+    ],
     ['prompt_cache_options.price', { prompt_cache_options: { price: 0 } }],
     ['tools', { tools: { type: 'web_search' } }],
     ['tools.web_search', { tools: [{ type: 'web_search' }] }],
@@ -251,7 +258,9 @@ describe('a member that it does not cover is named', () => {
     ['container', { container: 'c' }],
     ['mcp_servers', { mcp_servers: [{ url: 'https://example.org' }] }],
     ['inference_geo', { inference_geo: 'us' }],
-    ['speed', { speed: 'fast' }],
+    ['speed.fast', { speed: 'fast' }],
+    ['cache_control.ttl.2h', { system: [{ type: 'text', text: 'x', cache_control: { ttl: '2h' } }] }],
+    ['cache_control.ttl.2h', { cache_control: { '\u0074tl': '2h' } }],
     ['fallbacks', { fallbacks: 'default' }],
     ['compaction', { compaction: {} }],
     ['thread', { thread: {} }],
@@ -294,12 +303,12 @@ describe('a member that it does not cover is named', () => {
     ['tools.urlContext', { tools: [{ functionDeclarations: [], urlContext: {} }] }],
     ['tools', { tools: [[{ googleSearch: {} }]] }],
     ['cachedContent', { cached_content: 'cachedContents/x' }],
-    ['serviceTier', { service_tier: 'flex' }],
+    ['serviceTier.flex', { service_tier: 'flex' }],
     ['store', { store: true }],
     ['model', { model: 'models/gemini-dearer' }],
     ['toolConfig.retrievalConfig', { tool_config: { retrieval_config: {} } }],
-    ['generationConfig.responseModalities', { generationConfig: { responseModalities: ['IMAGE'] } }],
-    ['generationConfig.responseModalities', { generationConfig: { response_modalities: 'AUDIO' } }],
+    ['generationConfig.responseModalities.IMAGE', { generationConfig: { responseModalities: ['IMAGE'] } }],
+    ['generationConfig.responseModalities.AUDIO', { generationConfig: { response_modalities: 'AUDIO' } }],
     ['generationConfig.speechConfig', { generation_config: { speech_config: {} } }],
     ['contents.audio', { contents: { parts: { inline_data: { mime_type: 'Audio/WAV', data: 'AA' } } } }],
     ['contents.audio', { contents: [{ parts: [{ fileData: { mimeType: 'audio/mp3', fileUri: 'x' } }] }] }],

@@ -131,7 +131,8 @@ describe('a call of Responses', () => {
       tool_choice: { type: 'function', name: 'weather' },
       tools: [FUNCTION, { type: 'custom', name: 'patch' }],
     }
-    expect(read(sent).uncovered).toEqual([])
+    // A token price has one for each known lifetime of caches.
+    expect(read(sent).uncovered).toEqual(['prompt_cache_retention.24h'])
     const hosted = ['web_search', 'file_search', 'computer_use_preview', 'code_interpreter', 'image_generation', 'mcp']
     for (const type of hosted) expect(read({ tools: [{ type }] }).uncovered).toEqual([`tools.${type}`])
     expect(
@@ -152,7 +153,7 @@ describe('a call of Responses', () => {
       'input.input_audio',
       'moderation',
       'reasoning.mode',
-      'service_tier',
+      'service_tier.flex',
       'tool_choice.mcp',
       'tools.type',
     ])
@@ -208,7 +209,13 @@ describe('an upstream that speaks Responses', () => {
   }
 
   test('reports its usage in a plain answer; a failed one is not a success', () => {
-    expect(RESPONSES.usageOf({ usage })).toEqual({ input: 100, output: 40, cacheRead: 60, cacheWrite: 10 })
+    expect(RESPONSES.usageOf({ usage })).toEqual({
+      input: 100,
+      output: 40,
+      cacheRead: 60,
+      cacheWrite: 10,
+      parts: { output_reasoning: 30 },
+    })
     expect(RESPONSES.usageOf({ usage: { ...usage, input_tokens: -1 } })).toBeNull()
     expect(RESPONSES.usageOf({})).toBeNull()
     const output = [{ type: 'message', content: [{ type: 'output_text', text: 'abcd' }] }]
@@ -234,7 +241,7 @@ describe('an upstream that speaks Responses', () => {
       const { before, sent, meter } = through(NATIVE, opening + last, size)
       expect([before, sent]).toEqual([opening, opening + last])
       expect(meter).toMatchObject({ isComplete: true, hasFailed: false, sentEvents: 4 })
-      const counts = { input: 100, output: 40, cacheRead: 60, cacheWrite: 10 }
+      const counts = { input: 100, output: 40, cacheRead: 60, cacheWrite: 10, parts: { output_reasoning: 30 } }
       expect(meter.seen).toEqual({ counts, isFinal: true, textBytes: 27 })
     }
   })

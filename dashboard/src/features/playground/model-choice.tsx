@@ -77,6 +77,13 @@ function ModelFacts({ model }: { model: OfferedModel }) {
     <>
       {isFree(model) ? TEXT.isFree : TEXT.prices(formatPrice(pricing.input), formatPrice(pricing.output))}.{' '}
       {!isFree(model) && `${TEXT.cachePrice(formatPrice(pricing.cache_read), formatPrice(pricing.cache_write))}. `}
+      {pricing.rules?.slice(0, -1).map(({ tier, above, input, output }) => (
+        <span key={`${tier} ${above}`} className="block">
+          {TEXT.rulePrice(formatPrice(input), formatPrice(output), tier, above === undefined ? above : grouped(above))}
+        </span>
+      ))}
+      {pricing.request !== undefined && TEXT.callPrice(formatPrice(pricing.request))}
+      {Object.entries(pricing.tools ?? {}).map(([tool, usd]) => TEXT.toolPrice(tool, formatPrice(usd)))}
       {context !== null && `${TEXT.context(grouped(context))}.`}
       {mustTopUp && (
         <span className="block text-warn">

@@ -2,7 +2,7 @@ import type { Model, ModelPurpose } from '../../../core/models/model'
 import type { ModelPrice } from '../../../core/models/unit-price'
 import { ZERO } from '../../../core/money'
 
-const FREE = { input: ZERO, output: ZERO, cacheRead: ZERO, cacheWrite: ZERO }
+const FREE = [{ rates: { input: ZERO, output: ZERO, cache_read: ZERO, cache_write: ZERO } }]
 
 const MODELS = [
   ['draw', 'images', { unit: 'image', amount: ZERO, sizes: [] }],

@@ -2,9 +2,13 @@ import { type Failure, failure } from '../../../core/failure'
 import { isJson, type Json, parsedJsonBytes } from '../../../core/json'
 import type { Model } from '../../../core/models/model'
 import { MEMBER_PATH } from '../../../core/models/model-file-schema'
-import { isUnitPrice, type UnitsAsked } from '../../../core/models/unit-price'
+import type { TokenPart } from '../../../core/models/model-tokens'
+import { maxTokenCost, type TokenPrice } from '../../../core/models/token-price'
+import { isUnitPrice, type ModelPrice, tokenPriceOf, type UnitsAsked } from '../../../core/models/unit-price'
+import type { Money } from '../../../core/money'
 import { err, ok, type Result } from '../../../core/result'
 import { objectMembers, type PropertyPosition } from './json/json-members'
+import { pricedPart } from './priced-members'
 
 /** The facts of a call's body that the gateway needs. The body itself is forwarded as received. */
 export interface ModelRequest {
@@ -28,10 +32,12 @@ export interface ModelRequest {
   readonly vendorTools?: number
   /** The body without tools that are switched off, if it has any. They are sent only where the model's entry names `path`. */
   readonly withoutOffTools?: { readonly path: string; readonly bytes: Uint8Array<ArrayBuffer>; readonly count: number }
-  /** Properties of the body that no token price covers, as paths. */
+  /** Properties of the body that the price of plain tokens does not cover, as paths. */
   readonly uncovered: readonly string[]
-  /** Whether the call may use the one-hour cache, which has its own price. */
-  readonly hourCache?: boolean
+  /** The service tier that it asks for. Null: the usual one, or the vendor's choice. Absent where the format has no such choice. */
+  readonly tier?: string | null
+  /** The most uses of each tool that the vendor runs, by its name without a date. Null: not bounded. */
+  readonly uses?: Readonly<Record<string, number | null>>
   /** Whether no vendor bills such a call, such as a count of tokens. */
   readonly isFree?: boolean
   /** The call as a chat completion, for upstreams that speak nothing else. */
@@ -43,7 +49,7 @@ export interface ModelRequest {
   /** Its units, if its model is not charged by tokens. */
   readonly units?: UnitsAsked
   /** Members to set, because the price depends on them and the caller left them to the vendor. */
-  readonly defaults?: Readonly<Record<string, string>>
+  readonly defaults?: Readonly<Record<string, string | number>>
 }
 
 /** An element of `input` that refers to an item of an earlier answer. */
@@ -107,11 +113,54 @@ export function boundsOf(request: ModelRequest, model: Model, cap: number): Toke
   const bytes = request.bytes.length - imageBytes
   const context = model.contextTokens ?? Number.POSITIVE_INFINITY
   const added = ADDED_TOKENS.call + ((request.hasTools ? 1 : 0) + (request.vendorTools ?? 0)) * ADDED_TOKENS.tools
-  const max = opaque > 0 ? context : Math.min(context, bytes + added + images * model.imageTokens)
+  const once = opaque > 0 ? context : Math.min(context, bytes + added + images * model.imageTokens)
+  const max = request.uses ? inputWithTools(once, context, toolUses(request.uses, tokenPriceOf(model))) : once
   if (!Number.isFinite(max)) return null
   const guess =
     Math.ceil((request.textBytes ?? bytes) / USUAL_BYTES) + images * Math.min(model.imageTokens, USUAL_IMAGE_TOKENS)
   return { input: { max, likely: Math.min(max, guess) }, output: outputAt(request, cap) }
+}
+
+/** Before each use of a tool, and at the end, the model reads everything that it has until then. */
+function inputWithTools(
+  once: number,
+  context: number,
+  tools: readonly (readonly [uses: number, tokens: number])[],
+): number {
+  const uses = tools.reduce((sum, [count]) => sum + count, 0)
+  return (
+    (uses + 1) *
+    Math.min(
+      context,
+      tools.reduce((sum, [count, tokens]) => sum + count * tokens, once),
+    )
+  )
+}
+
+/** The most uses of the tools that have a price, and the most tokens that a use of each adds to the input. */
+function toolUses(uses: NonNullable<ModelRequest['uses']>, price: TokenPrice) {
+  return Object.entries(uses).flatMap(([name, count]) => {
+    const tokens = price
+      .map(({ tools }) => tools?.[name])
+      .map((tool) => tool && (tool.inputTokens ?? Number.POSITIVE_INFINITY))
+    return isSoldTool(price, name) ? [[count ?? 0, Math.max(...tokens.map((most) => most ?? 0))] as const] : []
+  })
+}
+
+/** Whether every rule of the price has one for the tool. */
+export function isSoldTool(price: TokenPrice, name: string): boolean {
+  return price.every(({ tools }) => tools && Object.hasOwn(tools, name))
+}
+
+/** The most that a call within these bounds can cost, before it is made. */
+export function maxCallCost(request: ModelRequest, model: Model, { input, output }: TokenBounds): Money {
+  const { tier, uses } = request
+  const bounds = { input: input.max, output, tier, parts: partsAsked(request) }
+  return maxTokenCost(tokenPriceOf(model), uses ? { ...bounds, uses: boundedUses(uses) } : bounds)
+}
+
+function boundedUses(uses: NonNullable<ModelRequest['uses']>): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(uses).map(([name, most]) => [name, most ?? 0]))
 }
 
 /** The most output tokens of a call with this cap. */
@@ -155,10 +204,10 @@ export function missingMember(param: string): { readonly ok: false; readonly err
   return err(failure('missing_parameter', `${param} is required`, { param }))
 }
 
-/** The failure for the first property that neither the token price covers nor the model's entry allows; null if there is none. */
+/** The failure for the first property that neither the price covers nor the model's entry allows; null if there is none. */
 export function unpricedMember(request: ModelRequest, model: Model): Failure | null {
-  const param = firstNotIn(request.uncovered, model.extraMembers)
-  if (param === undefined) return null
+  const param = firstUnpriced(request, model)
+  if (param === undefined) return unboundedTool(request, model)
   const cure = MEMBER_PATH.test(param)
     ? `, or ask the operator to allow it with extra_members: ["${param}"] in the model's entry`
     : ''
@@ -169,15 +218,59 @@ export function unpricedMember(request: ModelRequest, model: Model): Failure | n
   )
 }
 
-function firstNotIn(members: readonly string[], allowed: readonly string[]): string | undefined {
-  for (const member of members) if (!allowed.includes(member)) return member
+function firstUnpriced(request: ModelRequest, { price, extraMembers }: Model): string | undefined {
+  for (const member of request.uncovered)
+    if (!isAllowed(member, extraMembers) && !isPriced(member, request, price)) return member
   return undefined
 }
 
-/** The request as it is sent: without tools that are switched off, unless the model's entry names them. */
+/** The failure for a tool with a price whose number of uses is not bounded; null if there is none. */
+function unboundedTool({ uses }: ModelRequest, { id, price }: Model): Failure | null {
+  for (const name in uses)
+    if (uses[name] === null && !isUnitPrice(price) && isSoldTool(price, name))
+      return failure('missing_parameter', `${id} needs max_uses for ${name}, because each use costs money.`, {
+        param: `tools.${name}.max_uses`,
+      })
+  return null
+}
+
+/** Whether an entry names the property, or one that it is in. */
+function isAllowed(member: string, allowed: readonly string[]): boolean {
+  return allowed.some((name) => member === name || member.startsWith(`${name}.`))
+}
+
+const TIER = /^(?:service_tier|serviceTier|speed)\.(.+)$/
+const TOOL = /^(?:tools|tool_choice)\.(.+)$/
+
+function isPriced(member: string, { uses }: ModelRequest, price: ModelPrice): boolean {
+  if (isUnitPrice(price)) return false
+  const part = pricedPart(member)
+  if (part !== null) return price.every(({ rates }) => rates[part] !== undefined)
+  const wanted = TIER.exec(member)?.[1]
+  if (wanted !== undefined) return price.some(({ tier }) => tier === wanted)
+  const tool = undatedTool(TOOL.exec(member)?.[1] ?? '')
+  // Without a bound of its uses there is no maximum to hold.
+  return uses !== undefined && Object.hasOwn(uses, tool) && isSoldTool(price, tool)
+}
+
+/** `web_search` of `web_search_20250305` and `web_search_2025_08_26`. */
+export function undatedTool(type: string): string {
+  return type.replace(/_(?:\d{8}|\d{4}_\d{2}_\d{2})$/, '')
+}
+
+const NO_PARTS: readonly TokenPart[] = []
+
+/** The parts with a price of their own that a call asks for. */
+export function partsAsked({ uncovered }: Pick<ModelRequest, 'uncovered'>): readonly TokenPart[] {
+  if (uncovered.length === 0) return NO_PARTS
+  return uncovered.map(pricedPart).filter((part) => part !== null)
+}
+
+/** The request as it is sent: without tools that are switched off, unless the model's entry names or prices them. */
 export function withoutOffTools(request: ModelRequest, model: Model): ModelRequest {
   const { withoutOffTools: without } = request
-  if (!without || model.extraMembers.includes(without.path)) return request
+  if (!without || isAllowed(without.path, model.extraMembers) || isPriced(without.path, request, model.price))
+    return request
   const members = objectMembers(without.bytes)
   if (!members) throw new Error('a body without some of its tools has a property twice')
   return { ...request, bytes: without.bytes, members, vendorTools: (request.vendorTools ?? 0) - without.count }

@@ -88,13 +88,13 @@ export function metered({ counts, isFinal, textBytes }: MeteredOutput, input: nu
   if (counts && isFinal && !(counts.output === 0 && textBytes > 0)) return { tokens: counts, source: 'exact' }
   const estimate = Math.min(Math.ceil(textBytes / USUAL_BYTES), cap)
   const tokens = {
+    ...counts,
     input: counts?.input ?? input,
     output: Math.max(counts?.output ?? 0, estimate),
     cacheRead: counts?.cacheRead ?? 0,
     cacheWrite: counts?.cacheWrite ?? 0,
   }
-  const hourWrite = counts?.hourWrite
-  return { tokens: hourWrite === undefined ? tokens : { ...tokens, hourWrite }, source: 'estimated' }
+  return { tokens, source: 'estimated' }
 }
 
 /** A pattern that finds the start of string properties with these names, for `stringBytes`. */

@@ -1,4 +1,6 @@
 import { isJson, type Json, jsonText } from '../../../core/json'
+import { USUAL_TIERS } from '../../../core/models/model-file-schema'
+import type { TokenPart } from '../../../core/models/model-tokens'
 
 /** Returns the parts of a property's value that no token price covers, as paths such as `tools.web_search_20250305`. */
 export type MemberRule = (value: unknown, path: string) => readonly string[]
@@ -48,4 +50,75 @@ export function uncovered(json: Json, rules: MemberRules, path = ''): readonly s
 /** A name from a body, shortened for a message. */
 export function shortName(name: unknown): string {
   return jsonText(name).slice(0, 60)
+}
+
+/** A service tier: covered if it costs the usual price. */
+export const tier: MemberRule = (value, path) =>
+  specialTier(value) === null ? NOTHING : [`${path}.${shortName(value).toLowerCase()}`]
+
+/** The tier that a call asks for; null if it is the usual one. */
+export function specialTier(value: unknown): string | null {
+  const name = typeof value === 'string' ? value.toLowerCase() : null
+  return name === null || USUAL_TIERS.has(name) ? null : name
+}
+
+const MINUTES: ReadonlySet<unknown> = new Set(['5m', '30m', 'in_memory', 'in-memory'])
+
+/** The lifetime of what a cache keeps: covered for minutes. */
+export const lifetime: MemberRule = (value, path) => (MINUTES.has(value) ? NOTHING : [`${path}.${shortName(value)}`])
+
+/** Members whose own members are texts of the caller, in which a hint for a cache means nothing. */
+const CALLERS_OWN: ReadonlySet<string> = new Set(['input_schema', 'parameters', 'arguments', 'metadata', 'schema'])
+const CACHE_HINTS: ReadonlySet<string> = new Set(['cache_control', 'prompt_cache_breakpoint'])
+
+/** The properties of a body that the price of plain tokens does not cover. */
+export function uncoveredIn(bytes: Uint8Array, json: Json, rules: MemberRules): readonly string[] {
+  const lasting = cacheLifetimes(json, bytes)
+  const others = uncovered(json, rules)
+  return lasting.length === 0 ? others : [...others, ...lasting]
+}
+
+/** The lifetimes, longer than minutes, that hints for a cache ask for anywhere in a body. */
+function cacheLifetimes(json: Json, bytes: Uint8Array): readonly string[] {
+  // Hardly any body has one, and the search is native. A name may also be written with escapes.
+  if (!INCLUDES.call(bytes, '"ttl"') && !INCLUDES.call(bytes, '\\u00')) return NOTHING
+  const found = new Set<string>()
+  const left: object[] = [json]
+  for (let value = left.pop(); value !== undefined; value = left.pop())
+    for (const [name, inner] of Object.entries(value)) {
+      if (typeof inner !== 'object' || inner === null) continue
+      if (CACHE_HINTS.has(name)) {
+        const { ttl = null } = Object(inner)
+        if (ttl !== null) for (const path of lifetime(ttl, `${name}.ttl`)) found.add(path)
+      } else if (!CALLERS_OWN.has(name) && !(name === 'input' && isToolCall(value))) left.push(inner)
+    }
+  return [...found]
+}
+
+const INCLUDES = Buffer.prototype.includes
+
+function isToolCall(block: object): boolean {
+  return isJson(block) && jsonText(block['type']).endsWith('tool_use')
+}
+
+/** Members with a price of their own, by the part that it is for. */
+const PARTS: Readonly<Record<string, TokenPart>> = {
+  'messages.input_audio': 'input_audio',
+  'contents.audio': 'input_audio',
+  'systemInstruction.audio': 'input_audio',
+  audio: 'output_audio',
+  'modalities.audio': 'output_audio',
+  'generationConfig.responseModalities.AUDIO': 'output_audio',
+  'generationConfig.speechConfig': 'output_audio',
+  'modalities.image': 'output_image',
+  'generationConfig.responseModalities.IMAGE': 'output_image',
+  'generationConfig.imageConfig': 'output_image',
+}
+const LIFETIME = /(?:\.ttl|^prompt_cache_retention)\.(1h|12h|24h)$/
+
+/** The part of a call's tokens whose price covers a member; null if there is none. */
+export function pricedPart(member: string): TokenPart | null {
+  const hours = LIFETIME.exec(member)?.[1]
+  if (hours !== undefined) return hours === '1h' ? 'cache_write_1h' : 'cache_write_12h'
+  return Object.hasOwn(PARTS, member) ? (PARTS[member] ?? null) : null
 }

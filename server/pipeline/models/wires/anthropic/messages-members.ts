@@ -1,7 +1,7 @@
 import { isJson, type Json, jsonText } from '../../../../core/json'
 import { HARMLESS } from '../harmless-members'
-import { manyOf } from '../model-request'
-import { covered, EMPTY, type MemberRule, type MemberRules, objectOf, only, shortName } from '../priced-members'
+import { type ModelRequest, manyOf, positive, undatedTool } from '../model-request'
+import { covered, EMPTY, type MemberRule, type MemberRules, objectOf, only, shortName, tier } from '../priced-members'
 
 /** Tools that Anthropic defines and the caller runs: they cost tokens only. Anthropic runs the others. */
 const CALLER_RUN_TOOLS = /^(bash|text_editor|computer|memory)_\d+$/
@@ -11,12 +11,27 @@ export function vendorDescribedTools(json: Json): number {
   return manyOf(json['tools']).filter((tool) => isJson(tool) && (tool['type'] ?? 'custom') !== 'custom').length
 }
 
+/** The most uses of the tools that Anthropic runs. */
+export function vendorUses(json: Json): Pick<ModelRequest, 'uses'> {
+  const uses: Record<string, number | null> = {}
+  for (const tool of manyOf(json['tools'])) {
+    if (!isJson(tool) || !isVendorRun(tool)) continue
+    const [name, most] = [undatedTool(jsonText(tool['type'])), positive(tool['max_uses']) ?? null]
+    const before = uses[name] ?? 0
+    uses[name] = most === null || uses[name] === null ? null : before + most
+  }
+  return Object.keys(uses).length === 0 ? {} : { uses }
+}
+
+function isVendorRun({ type = 'custom' }: Json): boolean {
+  return type !== null && type !== 'custom' && !CALLER_RUN_TOOLS.test(jsonText(type))
+}
+
 const tools: MemberRule = (value, path) => {
   if (!Array.isArray(value)) return [path]
-  return value.flatMap((tool: unknown) => {
-    const type = isJson(tool) ? (tool['type'] ?? 'custom') : 'custom'
-    return type === 'custom' || CALLER_RUN_TOOLS.test(jsonText(type)) ? [] : [`${path}.${shortName(type)}`]
-  })
+  return value.flatMap((tool: unknown) =>
+    isJson(tool) && isVendorRun(tool) ? [`${path}.${shortName(tool['type'])}`] : [],
+  )
 }
 
 /**
@@ -78,7 +93,7 @@ export const MESSAGES_MEMBERS: MemberRules = {
   output_config: objectOf(covered('effort', 'format', 'task_budget')),
   context_management: objectOf({ edits }),
   mcp_servers: EMPTY,
-  service_tier: only('auto', 'standard_only'),
+  service_tier: tier,
   inference_geo: only('global'),
-  speed: only('standard'),
+  speed: tier,
 }

@@ -17,10 +17,10 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, stringBytes, stringMembers } from '../model-wire'
-import { uncovered } from '../priced-members'
+import { specialTier, uncoveredIn } from '../priced-members'
 import { eventJson } from '../sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from '../token-usage'
-import { isHistory, MESSAGES_MEMBERS, vendorDescribedTools } from './messages-members'
+import { isHistory, MESSAGES_MEMBERS, vendorDescribedTools, vendorUses } from './messages-members'
 
 const TEXT_MEMBERS = ['text', 'partial_json', 'thinking']
 const TEXTS = stringMembers(...TEXT_MEMBERS)
@@ -57,8 +57,9 @@ export const MESSAGES: ModelWire = {
       parts: sumOfParts([{ content: json['system'] }, ...messages].flatMap((message) => blocksOf(message))),
       hasTools: elementsOf(json['tools']).length > 0,
       vendorTools: vendorDescribedTools(json),
-      uncovered: uncovered(json, MESSAGES_MEMBERS),
-      hourCache: mayKeepForAnHour(bytes),
+      uncovered: uncoveredIn(bytes, json, MESSAGES_MEMBERS),
+      ...(json['speed'] !== undefined && { tier: specialTier(json['speed']) }),
+      ...vendorUses(json),
     })
   },
   bodyFor({ bytes, members, model }, upstream) {
@@ -74,12 +75,6 @@ export const MESSAGES: ModelWire = {
   answerOf: ({ content, usage }, _request, bytes) => (Array.isArray(content) || isJson(usage) ? bytes : null),
   meter: () => new MessagesMeter(),
   errorEvent: (body) => `event: error\ndata: ${body}\n\n`,
-}
-
-/** Whether the body may contain a `ttl` of one hour. Any `1h` counts; the hold then uses the higher cache price. */
-function mayKeepForAnHour(bytes: Uint8Array<ArrayBuffer>): boolean {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return text.includes('1h') || text.includes('\\u00')
 }
 
 /** Blocks whose byte length bounds their tokens. */

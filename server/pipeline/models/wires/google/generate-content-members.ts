@@ -1,6 +1,16 @@
-import { isJson, type Json, jsonText } from '../../../../core/json'
+import { isJson, type Json } from '../../../../core/json'
 import { manyOf } from '../model-request'
-import { COVERED, covered, type MemberRule, type MemberRules, objectOf, only, uncovered } from '../priced-members'
+import {
+  COVERED,
+  covered,
+  type MemberRule,
+  type MemberRules,
+  objectOf,
+  only,
+  shortName,
+  tier,
+  uncovered,
+} from '../priced-members'
 
 /** A name in Google's primary spelling: its API also accepts `max_output_tokens` for `maxOutputTokens`. */
 function camelCase(name: string): string {
@@ -42,15 +52,18 @@ function isSound(part: unknown): boolean {
   return isAudio(inlineData) || isAudio(fileData) || inner.some(isSound)
 }
 
-const textOnly: MemberRule = (value, path) =>
-  manyOf(value).every((one) => jsonText(one).toUpperCase() === 'TEXT') ? [] : [path]
+const modalities: MemberRule = (value, path) =>
+  manyOf(value).flatMap((one) => {
+    const name = shortName(one).toUpperCase()
+    return name === 'TEXT' ? [] : [`${path}.${name}`]
+  })
 
 const GENERATION: MemberRules = {
   ...covered('temperature', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'responseMimeType'),
   ...covered('responseSchema', 'responseJsonSchema', 'responseLogprobs', 'logprobs', 'presencePenalty'),
   ...covered('frequencyPenalty', 'seed', 'mediaResolution'),
   thinkingConfig: spelled(covered('includeThoughts', 'thinkingBudget', 'thinkingLevel')),
-  responseModalities: textOnly,
+  responseModalities: modalities,
 }
 
 /**
@@ -64,6 +77,6 @@ export const GENERATE_MEMBERS: MemberRules = {
   safetySettings: COVERED,
   tools,
   toolConfig: spelled(covered('functionCallingConfig')),
-  serviceTier: only('unspecified', 'standard'),
+  serviceTier: tier,
   store: only(false),
 }

@@ -1,6 +1,6 @@
 import { elementsOf, isJson, type Json, jsonText, membersOf } from '../../../../core/json'
+import type { ModelTokens } from '../../../../core/models/model-tokens'
 import { ok } from '../../../../core/result'
-import type { TokenCounts } from '../../../../core/usage/call-record'
 import type { FrameRules, Run } from '../event-frame'
 import { EventMeter } from '../event-meter'
 import { JsonElements } from '../json/json-elements'
@@ -19,7 +19,7 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, stringBytes, stringMembers } from '../model-wire'
-import { uncovered } from '../priced-members'
+import { specialTier, uncovered } from '../priced-members'
 import { eventJson, latin1 } from '../sse-events'
 import { geminiUsage } from '../token-usage'
 import { GENERATE_MEMBERS, normalizeSpelling } from './generate-content-members'
@@ -65,6 +65,7 @@ export const GENERATE_CONTENT: ModelWire = {
       parts: sumOfParts([...manyOf(contents), ...manyOf(json['systemInstruction'])].flatMap(partsOfContent)),
       hasTools: manyOf(json['tools']).length > 0,
       uncovered: uncovered(json, GENERATE_MEMBERS),
+      ...(json['serviceTier'] !== undefined && { tier: specialTier(json['serviceTier']) }),
     })
   },
   bodyFor({ bytes, members, cap: given }, _upstream, cap) {
@@ -125,7 +126,7 @@ const TEXT_EVENTS: FrameRules = {
 
 /** The stream ends with the body. A finish reason or a blocked prompt shows that it was not cut. */
 class GeminiMeter extends EventMeter {
-  private counts: TokenCounts | null = null
+  private counts: ModelTokens | null = null
   /** Set for a stream that is one JSON array. */
   private readonly elements: JsonElements | null
 

@@ -3,12 +3,13 @@ import { HARMLESS } from '../harmless-members'
 import { manyOf } from '../model-request'
 import {
   covered,
+  lifetime,
   type MemberRule,
   type MemberRules,
   NOTHING,
   objectOf,
-  only,
   shortName,
+  tier,
   uncovered,
 } from '../priced-members'
 
@@ -44,7 +45,8 @@ function hasSound(content: unknown): boolean {
   return typeof content !== 'string' && manyOf(content).some((part) => isJson(part) && part['type'] === 'input_audio')
 }
 
-const modalities: MemberRule = (value, path) => (manyOf(value).every((one) => one === 'text') ? [] : [path])
+const modalities: MemberRule = (value, path) =>
+  manyOf(value).flatMap((one) => (one === 'text' ? [] : [`${path}.${shortName(one)}`]))
 
 /**
  * The properties of a chat completion that a token price covers. Left out on purpose: `prediction` (rejected tokens exceed the
@@ -57,10 +59,11 @@ export const CHAT_MEMBERS: MemberRules = {
   ...covered('top_k', 'min_p', 'stop', 'seed', 'presence_penalty', 'frequency_penalty', 'repetition_penalty'),
   ...covered('logit_bias', 'logprobs', 'top_logprobs', 'response_format', 'tool_choice', 'parallel_tool_calls'),
   ...covered('functions', 'function_call', 'reasoning_effort', 'verbosity', 'user', 'metadata', 'safety_identifier'),
-  ...covered('prompt_cache_key', 'prompt_cache_retention', 'store'),
+  ...covered('prompt_cache_key', 'store'),
   messages,
   tools,
   modalities,
-  prompt_cache_options: objectOf(covered('mode', 'ttl')),
-  service_tier: only('auto', 'default'),
+  prompt_cache_options: objectOf({ ...covered('mode'), ttl: lifetime }),
+  prompt_cache_retention: lifetime,
+  service_tier: tier,
 }

@@ -1,7 +1,7 @@
 import { elementsOf, isJson, type Json, membersOf, stringOrEmpty } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
+import type { ModelTokens } from '../../../../core/models/model-tokens'
 import { ok } from '../../../../core/result'
-import type { TokenCounts } from '../../../../core/usage/call-record'
 import type { FrameRules } from '../event-frame'
 import { EventMeter } from '../event-meter'
 import { assigned, type Edit, edited, objectMembers } from '../json/json-members'
@@ -20,7 +20,7 @@ import {
   TEXT_PART,
 } from '../model-request'
 import { type MeteredOutput, type ModelWire, stringBytes, stringMembers } from '../model-wire'
-import { uncovered } from '../priced-members'
+import { specialTier, uncoveredIn } from '../priced-members'
 import { eventJson } from '../sse-events'
 import { openAiUsage } from '../token-usage'
 import { CHAT_MEMBERS } from './chat-completions-members'
@@ -93,7 +93,8 @@ export const CHAT_COMPLETIONS: ModelWire = {
         elementsOf(json['tools']).length > 0 ||
         elementsOf(json['functions']).length > 0 ||
         isJson(json['chat_template_kwargs']),
-      uncovered: uncovered(json, CHAT_MEMBERS),
+      uncovered: uncoveredIn(bytes, json, CHAT_MEMBERS),
+      tier: specialTier(json['service_tier']),
     })
   },
   bodyFor(request, upstream, cap) {
@@ -103,6 +104,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
     if (request.cap === null) edits.push(assigned(bytes, members, upstream.capName, cap))
     else addCapUnder(upstream.capName, request, edits)
     if (request.thinking?.budget === null) edits.push(assigned(bytes, members, 'thinking_budget', request.cap ?? cap))
+    for (const name in request.defaults) edits.push(assigned(bytes, members, name, request.defaults[name]))
     // The vendor would keep the call in the operator's account.
     if (members.has('store')) edits.push(assigned(bytes, members, 'store', false))
     if (request.stream && !request.usageAsked) {
@@ -113,7 +115,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
     }
     return edited(bytes, edits)
   },
-  usageOf: (answer) => openAiUsage(answer['usage']),
+  usageOf: (answer) => openAiUsage(answer['usage'], answer['service_tier']),
   textBytes: (answer) => stringBytes(answer, TEXTS),
   answerOf: ({ choices, usage }, _request, bytes) =>
     elementsOf(choices).length > 0 || openAiUsage(usage) ? bytes : null,
@@ -166,7 +168,7 @@ function partOf(part: unknown): InputParts {
 }
 
 export class ChatMeter extends EventMeter {
-  private counts: TokenCounts | null = null
+  private counts: ModelTokens | null = null
   /** Whether the usage came in an event of its own, as the final report does. Some servers add a running count to every event. */
   private isReport = false
   private readonly shown: boolean
@@ -211,7 +213,7 @@ export class ChatMeter extends EventMeter {
     if (!text.includes('"usage"')) return null
     if (USAGE.test(text)) {
       const json = eventJson(event)
-      const counts = openAiUsage(json['usage'])
+      const counts = openAiUsage(json['usage'], json['service_tier'])
       const isAlone = json['usage'] !== undefined && elementsOf(json['choices']).length === 0
       this.counts = counts ?? this.counts
       this.isCountedToEnd ||= counts !== null && this.finished.size > 0

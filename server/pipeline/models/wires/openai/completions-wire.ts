@@ -89,6 +89,7 @@ export const COMPLETIONS: ModelWire = {
       parts: TEXT_PART,
       hasTools: false,
       uncovered: uncovered(json, MEMBERS),
+      tier: null,
       chat: { body: new TextEncoder().encode(JSON.stringify(chat)), beyond: null },
     })
   },

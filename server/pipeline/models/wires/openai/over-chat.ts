@@ -10,13 +10,13 @@ const UTF8 = new TextEncoder()
 
 /** The chat completion of a call that was read in another format. */
 export function chatBodyFor(
-  { chat, cap: given, stream }: ModelRequest,
+  { chat, cap: given, stream, defaults }: ModelRequest,
   { model, capName }: ModelUpstream,
   cap: number,
 ): Uint8Array<ArrayBuffer> {
   if (!chat || chat.beyond !== null) throw new Error('the call cannot be written as a chat completion')
   const streaming = stream && { stream, stream_options: { include_usage: true } }
-  const head = JSON.stringify({ model, [capName]: given ?? cap, ...streaming })
+  const head = JSON.stringify({ model, [capName]: given ?? cap, ...streaming, ...defaults })
   // Both are objects: the first without its end, then the second without its start.
   return new Uint8Array(Buffer.concat([Buffer.from(`${head.slice(0, -1)},`), chat.body.subarray(1)]))
 }

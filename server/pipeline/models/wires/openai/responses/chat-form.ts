@@ -1,6 +1,7 @@
 import { elementsOf, isJson, type Json, jsonText, membersOf } from '../../../../../core/json'
 import { IN_BOTH } from '../../harmless-members'
 import { type ChatEquivalent, manyOf } from '../../model-request'
+import { specialTier } from '../../priced-members'
 import { isOffTool, itemType, toolsOf } from './responses-members'
 import { ToolNames } from './tool-names'
 
@@ -24,6 +25,7 @@ export function chatFormOf(json: Json): ChatEquivalent {
     ...Object.fromEntries(SAME.map((name) => [name, json[name] ?? undefined])),
     reasoning_effort: membersOf(json['reasoning'])['effort'] ?? undefined,
     verbosity: text['verbosity'] ?? undefined,
+    service_tier: specialTier(json['service_tier']) ?? undefined,
     ...formatOf(membersOf(text['format'])),
     ...(tools.length > 0 && {
       tools: tools.map(toolOf),

@@ -1,7 +1,16 @@
 import { elementsOf, isJson, type Json, membersOf } from '../../../../../core/json'
 import { HARMLESS } from '../../harmless-members'
 import { manyOf } from '../../model-request'
-import { covered, type MemberRule, type MemberRules, objectOf, only, shortName } from '../../priced-members'
+import {
+  covered,
+  lifetime,
+  type MemberRule,
+  type MemberRules,
+  objectOf,
+  only,
+  shortName,
+  tier,
+} from '../../priced-members'
 
 /** Tools that the caller runs. OpenAI runs the others, such as `web_search`, and bills each use. */
 const CALLERS_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom', 'local_shell', 'apply_patch'])
@@ -123,14 +132,15 @@ export const RESPONSES_MEMBERS: MemberRules = {
   ...HARMLESS.responses,
   ...covered('model', 'instructions', 'stream', 'stream_options', 'max_output_tokens', 'max_tool_calls', 'temperature'),
   ...covered('top_p', 'top_logprobs', 'parallel_tool_calls', 'metadata', 'user', 'safety_identifier'),
-  ...covered('prompt_cache_key', 'prompt_cache_retention', 'truncation', 'store'),
+  ...covered('prompt_cache_key', 'truncation', 'store'),
   input,
   tools,
   tool_choice: toolChoice,
   text: objectOf(covered('format', 'verbosity')),
   reasoning: objectOf(covered('effort', 'summary', 'generate_summary', 'context')),
   include,
-  prompt_cache_options: objectOf(covered('mode', 'ttl')),
+  prompt_cache_options: objectOf({ ...covered('mode'), ttl: lifetime }),
+  prompt_cache_retention: lifetime,
   background: only(false),
-  service_tier: only('auto', 'default'),
+  service_tier: tier,
 }

@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../../../../../core/failure'
 import { elementsOf, isJson, type Json, jsonText, membersOf } from '../../../../../core/json'
+import type { ModelTokens } from '../../../../../core/models/model-tokens'
 import { err, ok } from '../../../../../core/result'
-import type { TokenCounts } from '../../../../../core/usage/call-record'
 import type { FrameRules, Run } from '../../event-frame'
 import { EventMeter } from '../../event-meter'
 import { assigned, edited, listElements, type MemberPosition } from '../../json/json-members'
@@ -18,9 +18,10 @@ import {
   readModelBody,
   sumOfParts,
   TEXT_PART,
+  undatedTool,
 } from '../../model-request'
 import { type MeteredOutput, type ModelWire, stringBytes, stringMembers, type UpstreamWire } from '../../model-wire'
-import { uncovered } from '../../priced-members'
+import { specialTier, uncoveredIn } from '../../priced-members'
 import { eventJson } from '../../sse-events'
 import { responsesUsage } from '../../token-usage'
 import { CHAT_COMPLETIONS } from '../chat-completions-wire'
@@ -87,21 +88,24 @@ export const RESPONSES: ModelWire = {
       hasTools: toolsOf(json).length > 0 || isJson(json['chat_template_kwargs']),
       vendorTools: vendorDescribedTools(json),
       ...offTools(bytes, members.get('tools'), json['tools']),
-      uncovered: uncovered(json, RESPONSES_MEMBERS),
+      uncovered: uncoveredIn(bytes, json, RESPONSES_MEMBERS),
+      tier: specialTier(json['service_tier']),
+      ...(searchesWeb(json) && { uses: { [OFF_TOOL]: positive(json['max_tool_calls']) ?? null } }),
       references: referencesOf(input),
       keepsItems: store !== false,
       chat: chatFormOf(json),
     })
   },
-  bodyFor({ bytes, members, model, cap: given }, upstream, cap) {
+  bodyFor({ bytes, members, model, cap: given, defaults = {} }, upstream, cap) {
     const set = (name: string, value: unknown) => assigned(bytes, members, name, value)
     return edited(bytes, [
       set('store', false),
       ...(upstream.model === model ? [] : [set('model', upstream.model)]),
       ...(given === null ? [set('max_output_tokens', cap)] : []),
+      ...Object.entries(defaults).map(([name, value]) => set(name, value)),
     ])
   },
-  usageOf: (answer) => responsesUsage(answer['usage']),
+  usageOf: usageOfResponse,
   // Only the output: the rest of the answer repeats the call.
   textBytes: (answer) => stringBytes(outputOf(answer), TEXTS),
   answerOf: ({ status, output, usage }, _request, bytes) =>
@@ -131,6 +135,22 @@ function statefulMember(json: Json): Failure | null {
       )
   if (isSet('prompt')) return refused('prompt', 'prompt is not offered: send its text as instructions and input.')
   return null
+}
+
+function searchesWeb(json: Json): boolean {
+  return toolsOf(json).some((tool) => undatedTool(jsonText(membersOf(tool)['type'] ?? '')) === OFF_TOOL)
+}
+
+/** The usage of an answer, with the searches in it. Opening a page that was found is not billed. */
+function usageOfResponse({ usage, service_tier: tier, output }: Json): ModelTokens | null {
+  const counts = responsesUsage(usage, tier)
+  const searches = elementsOf(output).filter(
+    (item) =>
+      isJson(item) &&
+      item['type'] === 'web_search_call' &&
+      (membersOf(item['action'])['type'] ?? 'search') === 'search',
+  ).length
+  return counts && searches > 0 ? { ...counts, uses: { [OFF_TOOL]: searches } } : counts
 }
 
 /** See `ModelRequest.withoutOffTools`. */
@@ -213,7 +233,7 @@ const NUMBERS = /"sequence_number"\s*:\s*(\d{1,9})/g
 /** Meters a stream of the Responses API, whose last event has the usage of the call. */
 class ResponsesMeter extends EventMeter {
   sentEvents = 0
-  private counts: TokenCounts | null = null
+  private counts: ModelTokens | null = null
 
   constructor() {
     super(DELTA_EVENTS)
@@ -233,7 +253,7 @@ class ResponsesMeter extends EventMeter {
     const type = NOT_CONTENT_ALONE.test(text) ? (NAME.exec(text)?.[1] ?? eventJson(event)['type']) : ''
     if (type === 'response.completed' || type === 'response.incomplete') {
       const { response } = eventJson(event)
-      this.counts = responsesUsage(isJson(response) ? response['usage'] : null)
+      this.counts = isJson(response) ? usageOfResponse(response) : null
       this.isComplete = true
       this.last = event
       return ''
