@@ -61,6 +61,7 @@ async function serve(config: Config, employment: Employment, log: ProcessLog): P
   const finishMs = drainMsOf(config, worker)
   const noticeMs = sharesPort ? 0 : config.drainNoticeSeconds * 1000
   const finish = async () => {
+    if (sharesPort) connection.endsWithConnection()
     worker.announce()
     web.retireConnections()
     await Bun.sleep(noticeMs)

@@ -8,7 +8,7 @@ setDefaultTimeout(120_000)
 const KILLS = IS_SERVER ? 1 : 3
 
 test(`${KILLS} kills under load lose no charge of a built-in or an imported operation: every 200 has its row, and all sums agree (spec D4, D12)`, async () => {
-  const report = await crashRun(KILLS)
+  const report = await crashRun({ kills: KILLS })
   const { served, charges, lost, chargedWithoutAnswer, problems } = report
   process.stdout.write(
     `${KILLS} kills: ${served} served, ${charges} charged, ${lost.length} lost, ${chargedWithoutAnswer} charged without an answer, ${problems.length} sums wrong\n`,

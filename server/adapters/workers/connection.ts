@@ -57,6 +57,7 @@ export class Connection {
   private readonly timer: ReturnType<typeof setInterval>
   private ticks = 0
   private isClosed = false
+  private isLast = false
 
   constructor(parts: ConnectionParts) {
     this.parts = parts
@@ -104,6 +105,12 @@ export class Connection {
       session.session.beat()
       await Bun.sleep(5)
     }
+  }
+
+  /** The primary that started this worker ends, or is dead: once this connection breaks, the session is over at once. */
+  endsWithConnection(): void {
+    this.isLast = true
+    if (!this.isAttached) this.close()
   }
 
   /** Ends the session, and connects no more. */
@@ -250,6 +257,7 @@ export class Connection {
     if (attempt !== this.attempt) return
     this.attempt = null
     this.isAttached = false
+    if (this.isLast) this.close()
     if (this.isClosed) return
     this.pausing = setTimeout(() => void this.connect(), this.pauseMs)
     this.pauseMs = Math.min(2 * this.pauseMs, MAX_PAUSE_MS)
