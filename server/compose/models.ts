@@ -1,4 +1,5 @@
 import { BodyParser } from '../adapters/models/body-parser'
+import PRICE_SHEET from '../adapters/models/price-sheet.json'
 import { SANDBOX_MODELS } from '../adapters/models/sandbox/sandbox-models'
 import { TokenThread } from '../adapters/models/tokens/token-thread'
 import { UpstreamRouter } from '../adapters/models/upstream-router'
@@ -76,6 +77,7 @@ export function composeModels(
     items,
     models: deps.catalog,
     modelAdmin: new ModelAdmin(stores.models, clock),
+    priceSheet: PRICE_SHEET,
     longestCallMs: () =>
       Math.max(
         MAX_SEARCH_MS,

@@ -75,6 +75,11 @@ export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
   return `${prefix}_${uuid.toString('hex')}` as Id<P>
 }
 
+/** When an id with this prefix was created, in milliseconds; null for any other text. */
+export function idTime(prefix: IdPrefix, id: string): number | null {
+  return id.startsWith(`${prefix}_`) ? Number.parseInt(id.slice(prefix.length + 1, prefix.length + 13), 16) : null
+}
+
 /** The beginning of ids that are created at this time: it sorts before all of them, and after those of earlier times. */
 export function idStart(prefix: IdPrefix, ms: number): string {
   return `${prefix}_${Math.max(0, ms).toString(16).padStart(12, '0')}`

@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import type { ModelRecord } from '../../http/models/record'
-import type { OperatorModels } from '../../http/operator/record'
+import type { OperatorModels, PriceReviews } from '../../http/operator/record'
 import { parsedArgsWith, words } from '../command'
 import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { type Columns, recordText } from '../record-text'
-import type { Given, OperatorCommand } from './operator-command'
+import type { CommandTools, Given, OperatorCommand } from './operator-command'
+import { readSource } from './value-file'
 
 const MODELS: Columns = { models: ['id', 'owned_by', 'supported_endpoint_types', 'pricing', 'recharge_required'] }
 
@@ -38,6 +39,14 @@ export const MODEL_COMMANDS: readonly OperatorCommand[] = [
     },
     columns: MODELS,
   },
+  {
+    words: 'model prices',
+    about: "compare the prices of models with their vendors', and take those over with --apply",
+    usage: '[FILE|URL] [--markup PERCENT] [--older-than DAYS] [--only ID]... [--apply] [--yes]',
+    legend: `FILE or URL is a sheet in the format of LiteLLM's model_prices_and_context_window.json. Without it, the gateway's own is used.
+A model whose price is below its vendor's, or older than 90 days, has a warning. --apply asks before it changes anything.\n`,
+    run: comparePrices,
+  },
   { words: 'model remove', about: 'remove a model added with "put"', route: 'DELETE /models/:id', args: ['id'] },
 ]
 
@@ -50,4 +59,71 @@ async function entriesOf(file: string): Promise<readonly unknown[]> {
   }
   const { models } = Object(content)
   return Array.isArray(models) ? models : [content]
+}
+
+const PRICE_FLAGS = {
+  apply: { type: 'boolean' },
+  json: { type: 'boolean' },
+  markup: { type: 'string' },
+  'older-than': { type: 'string' },
+  only: { type: 'string', multiple: true },
+  yes: { type: 'boolean' },
+} as const
+
+async function comparePrices(args: readonly string[], { ask }: CommandTools): Promise<string> {
+  const { values, positionals } = parsedArgsWith(args, PRICE_FLAGS)
+  const [source, ...more] = positionals
+  if (more.length > 0) throw new UsageError('"operator model prices" takes one FILE or URL; see --help')
+  const body = {
+    ...(source !== undefined && { sheet: pricesIn(await readSource(source), source) }),
+    ...(values.markup !== undefined && { markup_percent: Number(values.markup) }),
+    ...(values['older-than'] !== undefined && { older_than_days: Number(values['older-than']) }),
+  }
+  const send = async (apply?: readonly string[]) =>
+    (await askServer('POST', '/api/operator/models/prices', { ...body, ...(apply && { apply }) })) as PriceReviews
+  const review = await send()
+  const changed = review.models
+    .filter(({ id, changes, in_database }) => in_database && changes.length > 0 && (values.only?.includes(id) ?? true))
+    .map(({ id }) => id)
+  const shown = (result: PriceReviews) => (values.json ? asJson(result) : reviewText(result))
+  if (!values.apply || changed.length === 0) return shown(review)
+  if (!values.yes && !ask(`${reviewText(review)}\nChange the prices of ${changed.join(', ')}?`))
+    return `${reviewText(review)}\nNothing was changed. To do this, add --yes.\n`
+  return shown(await send(changed))
+}
+
+/** What a sheet says about prices. The rest is most of it. */
+function pricesIn(text: string, source: string): object {
+  try {
+    const isPrice = /cost|pricing|^litellm_provider$|^provider_specific_entry$/
+    return Object.fromEntries(
+      Object.entries(Object(JSON.parse(text))).map(([name, entry]) => [
+        name,
+        Object.fromEntries(Object.entries(Object(entry)).filter(([member]) => isPrice.test(member))),
+      ]),
+    )
+  } catch (error) {
+    throw new UsageError(`${source}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function reviewText({ sheet_date: date, models }: PriceReviews): string {
+  if (models.length === 0) return 'No model has an upstream outside the gateway.\n'
+  const priced = date === null ? '' : `Vendors' prices as of ${date}. Give a newer sheet as FILE or URL.\n`
+  return (
+    priced +
+    models
+      .map(({ id, vendor_model: vendor, changes, below_vendor: below, is_old, priced_at, in_database, applied }) =>
+        [
+          `${id}${vendor === null ? ': not in the sheet' : ` (${vendor})${changes.length === 0 ? ': as proposed' : ''}`}`,
+          ...(is_old ? [`  ! set on ${priced_at?.slice(0, 10)}`] : []),
+          ...below.map((one) => `  ! below the vendor: ${one}`),
+          ...changes.map((one) => `  ${one}`),
+          ...(changes.length > 0 && !in_database ? ['  Change it in MODELS_FILE.'] : []),
+          ...(applied ? ['  Changed.'] : []),
+        ].join('\n'),
+      )
+      .join('\n') +
+    '\n'
+  )
 }

@@ -1,7 +1,7 @@
 import { type Actor, type AuditAction, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure } from '../failure'
-import { makeId } from '../ids'
+import { idTime, makeId } from '../ids'
 import { isJson } from '../json'
 import { err, ok, type Result } from '../result'
 import type { Model } from './model'
@@ -30,11 +30,22 @@ export class ModelAdmin {
     return model
   }
 
-  /** Changes the price of a model in the database, in USD per million tokens. */
-  async setPrice(actor: Actor, id: string, price: object): Promise<Result<Model, Failure>> {
+  /** Changes the price of a model in the database, and what the vendor charges for it if `purchase` is given. */
+  async setPrice(actor: Actor, id: string, price: object, purchase?: object): Promise<Result<Model, Failure>> {
     const entry = this.store.entryOf(id)
     if (!isJson(entry)) return err(notFound(id))
-    return this.put(actor, { ...entry, price })
+    return this.put(actor, { ...entry, price, ...(purchase && { purchase_price: purchase }) })
+  }
+
+  /** Whether the model is in the database, where its price can be changed. */
+  has(id: string): boolean {
+    return this.store.entryOf(id) !== undefined
+  }
+
+  /** How long ago a model's price was set, in milliseconds; null for a model that is not in the database. */
+  priceAge({ priceVersion }: Model): number | null {
+    const setAt = idTime('price', priceVersion)
+    return setAt === null ? null : this.clock.now() - setAt
   }
 
   async remove(actor: Actor, id: string): Promise<Result<{ readonly id: string }, Failure>> {

@@ -32,7 +32,7 @@ const MILLION = 1_000_000 as const
 
 /** The charge lines of a metered call: one for each kind of token that it used, then its fees. */
 export function tokenLines(price: TokenPrice, tokens: ModelTokens): ChargeLine[] {
-  const { rates, request, tools } = ruleOf(price, tokens)
+  const { rates, request, tools } = ruleFor(price, tokens)
   const { cacheRead, cacheWrite, output, uses } = tokens
   const lines: ChargeLine[] = []
   addLines(lines, rates, tokens, 'input', tokens.input - cacheRead - cacheWrite)
@@ -48,7 +48,8 @@ export function tokenLines(price: TokenPrice, tokens: ModelTokens): ChargeLine[]
   return lines
 }
 
-function ruleOf(price: TokenPrice, { input, tier }: ModelTokens): PriceRule {
+/** The rule that a call with these tokens meets. */
+export function ruleFor(price: TokenPrice, { input, tier }: ModelTokens): PriceRule {
   for (const rule of price)
     if ((rule.tier === undefined || rule.tier === tier) && (rule.above === undefined || input > rule.above)) return rule
   throw new Error('a price has no rule for every call')

@@ -46,6 +46,28 @@ const PriceRuleRecord = record('The price of calls that meet its conditions.', R
 ])
 type PriceRuleRecord = Static<typeof PriceRuleRecord>
 
+export const PricingRecord = record(
+  'Prices. USD per million tokens by kind, and fees; or `characters`, or `images`. With several `rules`, the members beside them are those of the last one, which is for calls that meet no other.',
+  {
+    ...RULE_MEMBERS,
+    rules: listOf(PriceRuleRecord, 'The first whose conditions a call meets is its price.'),
+    characters: usd('USD per million characters.'),
+    images: listOf(
+      record(
+        'One size and quality. Without either: of any, or of a call that names none.',
+        {
+          size: text('The value of `size`.'),
+          quality: text('The value of `quality`.'),
+          usd: usd('USD per picture.'),
+        },
+        ['size', 'quality'],
+      ),
+      'Prices of a picture. The first is of calls that name no size or quality.',
+    ),
+  },
+  [...RATE_NAMES, 'above', 'tier', 'request', 'tools', 'rules', 'characters', 'images'],
+)
+
 export const ModelRecord = named(
   'Model',
   record('One model.', {
@@ -57,27 +79,7 @@ export const ModelRecord = named(
       'Whether an account must have topped up before it can call this model. If false, signup credit is enough.',
     ),
     supported_endpoint_types: listOf(oneOf(MODEL_ROUTES, 'A route.'), 'The routes it can be called on.'),
-    pricing: record(
-      'Prices. USD per million tokens by kind, and fees; or `characters`, or `images`. With several `rules`, the members beside them are those of the last one, which is for calls that meet no other.',
-      {
-        ...RULE_MEMBERS,
-        rules: listOf(PriceRuleRecord, 'The first whose conditions a call meets is its price.'),
-        characters: usd('USD per million characters.'),
-        images: listOf(
-          record(
-            'One size and quality. Without either: of any, or of a call that names none.',
-            {
-              size: text('The value of `size`.'),
-              quality: text('The value of `quality`.'),
-              usd: usd('USD per picture.'),
-            },
-            ['size', 'quality'],
-          ),
-          'Prices of a picture. The first is of calls that name no size or quality.',
-        ),
-      },
-      [...RATE_NAMES, 'above', 'tier', 'request', 'tools', 'rules', 'characters', 'images'],
-    ),
+    pricing: PricingRecord,
     price_version: text('The price version, recorded with every charge.'),
     context_tokens: orNull(whole('Maximum input tokens; null when unknown.')),
     max_output_tokens: orNull(whole('Maximum output tokens; null when unknown.')),
@@ -130,7 +132,8 @@ export function wireModel(model: Model): ModelRecord {
   }
 }
 
-function wirePrice(price: ModelPrice): ModelRecord['pricing'] {
+/** A price as callers and operators see it. */
+export function wirePrice(price: ModelPrice): ModelRecord['pricing'] {
   if (isUnitPrice(price)) {
     if (price.unit === 'character') return { characters: toUsdNumber(price.amount) }
     if (price.amount !== null) return { images: [{ usd: toUsdNumber(price.amount) }] }

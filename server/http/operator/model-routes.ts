@@ -1,6 +1,4 @@
 import type { Model } from '../../core/models/model'
-import type { ModelAdmin } from '../../core/models/model-admin'
-import type { ModelCatalog } from '../../core/models/model-catalog'
 import { ok } from '../../core/result'
 import { OPERATOR_BODY } from '../middleware/input/json-body'
 import { routeGroup } from '../middleware/request-context'
@@ -8,15 +6,14 @@ import { wireModel } from '../models/record'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, type Id } from '../routing/api-access'
 import { CONSOLE_ONLY, command } from './operator-roles'
-import { NoBody, type OperatorModels, PriceModel, PutModel } from './record'
+import { type PriceReviewParts, reviewedPrices } from './price-reviews'
+import { NoBody, type OperatorModels, PriceModel, PutModel, ReviewPrices } from './record'
 
-export interface ModelAdminParts {
-  readonly models: ModelCatalog
-  readonly modelAdmin: ModelAdmin
-}
+export type ModelAdminParts = PriceReviewParts
 
 /** Models that operators add. An entry can send any secret of the server to another host, so only the console may. */
-export function operatorModelRoutes({ models, modelAdmin }: ModelAdminParts) {
+export function operatorModelRoutes(parts: ModelAdminParts) {
+  const { models, modelAdmin } = parts
   const listed = (some: readonly Model[]): OperatorModels => ({ models: some.map(wireModel) })
   return routeGroup({ name: 'operator-models', prefix: '/api/operator/models' })
     .get('', ...allowed(CONSOLE_ONLY, UNDOCUMENTED, () => listed(models.list())))
@@ -31,6 +28,10 @@ export function operatorModelRoutes({ models, modelAdmin }: ModelAdminParts) {
         },
         OPERATOR_BODY,
       ),
+    )
+    .post(
+      '/prices',
+      ...command(CONSOLE_ONLY, ReviewPrices, (actor, form) => reviewedPrices(parts, actor, form), OPERATOR_BODY),
     )
     .post(
       '/:id/price',
