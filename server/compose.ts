@@ -28,6 +28,7 @@ import type { Telemetry } from './core/telemetry/telemetry'
 import { OwnerSessions } from './http/middleware/caller/owner-session'
 import { RequestBudgets } from './http/middleware/caller/request-budgets'
 import { Gate } from './http/middleware/gate'
+import { DRAINING, NO_LEASE } from './http/middleware/gated-paths'
 import { PricedCalls, pricedRoutes } from './http/middleware/priced'
 import { withOrigin } from './http/middleware/request-context'
 import { securedBy } from './http/middleware/secured-by'
@@ -213,7 +214,7 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     owners: new OwnerSessions({ ...config, ...core, identity, ownOrigins, budgets }),
     dashboard: dashboard ?? (await loadDashboard(DASHBOARD)),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
-    isDraining: stopping.isDraining,
+    refusal: () => (stopping.isDraining() ? DRAINING : core.stores.logCopy?.problem ? NO_LEASE : null),
     onFault: faultLog(log),
     priced: new PricedCalls(selling.pipeline, pricedRoutes(selling.providers, linked.social)),
     thumbnails: new Thumbnails(core.strangers, now),

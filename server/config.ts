@@ -4,7 +4,15 @@ import { type AccountsSettings, accountsSettings } from './config/accounts'
 import { type ApiSettings, apiSettings } from './config/apis'
 import { BACKUPS, type BackupSettings, backupSettings, storeAccess } from './config/backups'
 import { collecting, type OnMistake } from './config/config-error'
-import { DATA, type DataSettings, databaseUrl, dataSettings, missingSecretFile } from './config/data'
+import {
+  DATA,
+  type DataSettings,
+  databaseUrl,
+  dataSettings,
+  logCopy,
+  missingSecretFile,
+  sealingKeysOf,
+} from './config/data'
 import { LISTENING, type ListeningSettings, listeningSettings } from './config/listening'
 import { type MailConfig, mailConfig } from './config/mail'
 import { type ModelSettings, modelSettings } from './config/model-settings'
@@ -130,6 +138,9 @@ export function storageSettings(environment: Environment = process.env) {
     backupTo: BACKUPS.settings.BACKUP_TO.of(given.read),
     access: storeAccess(given.read),
     secrets: givenSecrets(given),
+    /** These need more settings than a copy does. */
+    logCopy: () => logCopy(given.read, dataDir),
+    sealingKeys: () => sealingKeysOf(given.read, dataDir),
   }
 }
 

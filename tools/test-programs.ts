@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { step } from '../server/setup/step'
-import { canInstall, runApt, runTool } from './apt'
+import { canInstall, installPackages, runApt, runTool } from './apt'
 
 /** Programs that some tests run, unpacked below node_modules. Nothing is installed, so that none of them starts as a service. */
 interface TestPrograms {
@@ -66,6 +66,22 @@ export async function pathWith(
     }
   }
   return `${programs}${delimiter}${path}`
+}
+
+/** Installed, because it needs its libraries; without a cluster, so that none starts as a service. */
+export async function installPostgres(): Promise<void> {
+  if (Bun.which('postgres') !== null || existsSync('/usr/lib/postgresql') || !canInstall()) return
+  try {
+    await step('Installing PostgreSQL for the tests', async () => {
+      await mkdir('/etc/postgresql-common', { recursive: true })
+      await writeFile('/etc/postgresql-common/createcluster.conf', 'create_main_cluster = false\n', {
+        flag: 'wx',
+      }).catch(() => undefined)
+      await installPackages(['postgresql'], 'the tests of a second log need PostgreSQL')
+    })
+  } catch (failure) {
+    console.error(`Tests with PostgreSQL are skipped: ${failure instanceof Error ? failure.message : failure}`)
+  }
 }
 
 async function unpackProxies(folder: string, target: string): Promise<void> {

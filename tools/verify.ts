@@ -9,7 +9,7 @@ import { secondsSince, type ToolRun } from '../server/setup/tool'
 import { installBrowser } from './browser'
 import { runScript, runTests, STATIC_CHECKS } from './checks'
 import { unprovenTests } from './named-tests'
-import { LITESTREAM, PROXIES, pathWith } from './test-programs'
+import { installPostgres, LITESTREAM, PROXIES, pathWith } from './test-programs'
 import { describeFailedTests, describeTestCount } from './test-report'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -24,6 +24,7 @@ async function verify(): Promise<boolean> {
   await buildDashboard(ROOT)
   await prepareDocsReader(ROOT)
   await installBrowser()
+  await installPostgres()
   const path = await pathWith(LITESTREAM, ROOT, await pathWith(PROXIES, ROOT))
 
   const failed: string[] = []

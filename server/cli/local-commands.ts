@@ -31,6 +31,12 @@ const LOCAL_COMMANDS: readonly Command[] = [
     run: async (args, terminal) => (await import('./local/worker-command')).workerCommand(args, terminal),
   },
   {
+    name: 'log',
+    summary: 'end the second log of the gateway on this machine, which LOG_URL began',
+    usage: 'off [--lost]',
+    run: async (args, terminal) => terminal.out(await (await import('./local/log-command')).logCommand(args)),
+  },
+  {
     name: 'wallet',
     summary: 'pay for a call with a test wallet on the sandbox chain of the server on this machine',
     usage: '',

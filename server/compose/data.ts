@@ -14,6 +14,7 @@ import type { Log } from '../log'
 import { putBackNote } from './backup/after-restore'
 import { databaseFileOf } from './backup/data-health'
 import { upgradeCopy } from './backup/upgrade-copy'
+import { logCopyOf } from './log-copy'
 import type { Surroundings } from './surroundings'
 
 /** Locks the data folder for this process. Throws `DataFolderInUse` when another gateway uses it. */
@@ -62,6 +63,7 @@ export async function openData(config: Config, surroundings: Surroundings, count
   const { clock, log, onFatal, threads, acceptsClock } = surroundings
   const opened = new Opened()
   const onTrouble = (what: string, reason: string) => log.error(`database: ${what}`, { reason })
+  const openCopy = logCopyOf(config, { log, onFatal, onTrouble })
   const common = { clock, onFatal, onTrouble, ...(threads && { threads }) }
   try {
     const database = await openDatabase(
@@ -79,6 +81,7 @@ export async function openData(config: Config, surroundings: Surroundings, count
       database,
       {
         ...common,
+        ...(openCopy && { openCopy }),
         counters,
         signupBrakes: config.signupBrakes,
         patienceMs: COMMIT_PATIENCE_MS,

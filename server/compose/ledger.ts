@@ -27,7 +27,7 @@ interface LedgerNeeds {
 export async function composeLedger({ stores, holds, events, clock, stopwatch, log, latencies }: LedgerNeeds) {
   const money = new MoneyLog(log)
   const observers = [journalEvents(events), money, ...(latencies ? [latencyObserver(latencies)] : [])]
-  const journal = new WatchedJournal(stores.journal, () => stopwatch.now(), stores.reserve, observers)
+  const journal = new WatchedJournal(stores.journal, () => stopwatch.now(), stores.reserve, observers, stores.logCopy)
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const onReversalFailure = (request: string, reason: string) => {
     log.error('a charge could not be reversed', { request, reason })

@@ -2,7 +2,7 @@ import type { Config } from '../config'
 import { NO_TELEMETRY, type Telemetry } from '../core/telemetry/telemetry'
 import { importedRouteTable } from '../http/apis/routes'
 import { Gate } from '../http/middleware/gate'
-import { GatedPaths } from '../http/middleware/gated-paths'
+import { DRAINING, GatedPaths } from '../http/middleware/gated-paths'
 import { Intake } from '../http/middleware/input/intake'
 import { PricedCalls, pricedRoutes } from '../http/middleware/priced'
 import { type BunServer, pathOf, routeGroup } from '../http/middleware/request-context'
@@ -79,7 +79,7 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
   const endpoints = new EndpointTable(imported).mount(routes.routes)
   let [isDraining, isLeaving] = [false, false]
   const contexts = { clock, intake, addressOf: clientAddresses(config, log) }
-  const parts = { contexts, gate, isDraining: () => isDraining, onFault: faultLog(log), baseUrl }
+  const parts = { contexts, gate, refusal: () => (isDraining ? DRAINING : null), onFault: faultLog(log), baseUrl }
   const gated = new GatedPaths(parts, endpoints)
   let server: BunServer = null
   /** Null if the primary is to say. */

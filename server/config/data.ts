@@ -2,6 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { isLoopbackHost } from '../core/credentials/address'
 import type { SealingKey } from '../core/sealing'
 import { ConfigError } from './config-error'
 import { choice, flag, group, integer, invalidSetting, type Read, setting, text } from './schema/setting'
@@ -39,6 +40,18 @@ export const DATA = group('Data and secrets', '', {
     values: ['asked', 'promised'],
     doc: '`asked`: a database server that says that it acknowledges commits before they are on disk is refused. `promised`: you promise that its disk has what it acknowledges ([what a libSQL server needs](operating/install.md#a-database-server))',
   }),
+  LOG_URL: text({
+    is: /^postgres(ql)?:\/\/./,
+    rule: 'a URL such as postgres://gateway@db.example.com/log?sslmode=verify-full',
+    secret: true,
+    doc: '`postgres://` of a database of its own, PostgreSQL 14 or newer: each charge is there too before it is answered, so that losing this machine loses none ([two machines](two-machines.md))',
+  }),
+  LOG_KEEP_HOURS: integer({
+    default: 72,
+    min: 1,
+    max: 8760,
+    doc: 'How long the log at `LOG_URL` keeps groups. A copy of the data that is older cannot be continued with it',
+  }),
   DISK_RESERVE_MIB: integer({
     default: 16,
     min: 0,
@@ -69,6 +82,8 @@ export interface DataSettings {
   readonly databaseAuthToken: string | null
   /** Whether the operator promises that the disk of a database server has what the server acknowledges. */
   readonly databaseSyncPromised: boolean
+  /** Where the log has a second place; null without one. */
+  readonly logCopy: { readonly url: string; readonly keepHours: number } | null
   /** How much of the disk is kept for charges of calls in progress. */
   readonly diskReserveBytes: number
   readonly secretKey: string
@@ -84,6 +99,7 @@ export function dataSettings(read: Read, dataDir: string, production: boolean): 
     databaseUrl: databaseUrl(read, dataDir),
     databaseAuthToken: DATABASE_AUTH_TOKEN.of(read),
     databaseSyncPromised: DATABASE_SYNC.of(read) === 'promised',
+    logCopy: logCopy(read, dataDir),
     diskReserveBytes: DISK_RESERVE_MIB.of(read) * 1024 * 1024,
     secretKey: secret,
     sealingKeys: sealingKeys(SEALING_KEYS.of(read), secret, production),
@@ -92,6 +108,29 @@ export function dataSettings(read: Read, dataDir: string, production: boolean): 
 
 export function databaseUrl(read: Read, dataDir: string): string {
   return DATA.settings.DATABASE_URL.of(read) ?? pathToFileURL(join(dataDir, 'gateway.db')).href
+}
+
+/** The log's second place. Refuses what would send it over a network in plain text. */
+export function logCopy(read: Read, dataDir: string): DataSettings['logCopy'] {
+  const { LOG_URL, LOG_KEEP_HOURS } = DATA.settings
+  const [url, keepHours] = [LOG_URL.of(read), LOG_KEEP_HOURS.of(read)]
+  if (url === null) return null
+  if (!URL.canParse(url)) throw new ConfigError('LOG_URL is not a URL, such as postgres://gateway@db.example.com/log')
+  if (!databaseUrl(read, dataDir).startsWith('file:'))
+    throw new ConfigError(
+      'LOG_URL is for a database file: with DATABASE_URL of a server, that server keeps the only copy. Unset one of them',
+    )
+  const { hostname, searchParams } = new URL(url)
+  const host = searchParams.get('host') ?? hostname
+  const isHere = host === '' || host.startsWith('/') || isLoopbackHost(host)
+  if (!isHere && searchParams.get('sslmode') !== 'verify-full')
+    throw new ConfigError('LOG_URL leads over a network and must end with sslmode=verify-full')
+  return { url, keepHours }
+}
+
+/** For commands, which do not judge the settings of production. */
+export function sealingKeysOf(read: Read, dataDir: string): readonly SealingKey[] {
+  return sealingKeys(DATA.settings.SEALING_KEYS.of(read), secretKey(read, secretFile(dataDir)), false)
 }
 
 /** The file that the first start by `up` creates, because SECRET_KEY is not set; null if there is a secret. */

@@ -107,6 +107,7 @@ export const RULES: readonly Rule[] = [
     types: [PIPELINE],
     packages: ['@libsql/client', 'libsql', 'drizzle-orm', 'node:*'],
   },
+  { files: ['server/adapters/stores/postgres/**'], may: [CORE, SELF], packages: ['pg', 'node:*'] },
   { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [PIPELINE] },
   // How every search adapter processes the text of a page: pure functions over libraries, no network and no index.
   {

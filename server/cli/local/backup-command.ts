@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { type BackupSource, backupTarget, backupWork } from '../../compose/backup/backups'
 import { restoreCopy } from '../../compose/backup/restore'
 import { restoreLitestream } from '../../compose/backup/restore-litestream'
+import { logFinder } from '../../compose/log-copy'
 import { dataFolder, readConfig, storageSettings } from '../../config'
 import { secretMark } from '../../config/backups'
 import { Backups } from '../../core/backup/backups'
@@ -30,7 +31,7 @@ export async function localBackupCommand(args: readonly string[], { err }: Outpu
   try {
     if (command === 'restore' && values.litestream !== undefined)
       return await restoredByLitestream(rest, { ...values, litestream: values.litestream }, err)
-    if (command === 'restore') return await restored(one('restore', rest), isJson, err)
+    if (command === 'restore') return await restored(one('restore', rest), values, err)
     const [first, ...more] = rest
     if (first === 'verify') return await verified(one('backup verify', more), isJson, err)
     if (first !== 'list') refuseCopy(first)
@@ -48,6 +49,7 @@ function parsed(args: readonly string[]) {
     verify: { type: 'boolean' },
     litestream: { type: 'string' },
     log: { type: 'string' },
+    'accept-failover': { type: 'boolean' },
   })
 }
 
@@ -78,37 +80,63 @@ async function named(text: string): Promise<{ readonly target: BackupTarget; rea
   return { target, copy: await findCopy(target, isCopyName(last) ? last : null) }
 }
 
-async function restored(text: string, isJson: boolean, print: Output['err']): Promise<string> {
+interface LogChoice {
+  readonly log?: string
+  readonly 'accept-failover'?: boolean
+}
+
+/** The log in PostgreSQL that `--log LOG_URL` names; null for a file or none. Its URL is a secret, which no list of processes should show. */
+function findLogOf({ log, 'accept-failover': acceptsFailover = false }: LogChoice) {
+  if (log !== 'LOG_URL') return null
+  const { logCopy, sealingKeys } = storageSettings()
+  const copy = logCopy()
+  if (!copy) throw new UsageError('--log LOG_URL needs the setting LOG_URL')
+  return logFinder({ url: copy.url, sealingKeys: sealingKeys(), acceptsFailover })
+}
+
+async function restored(
+  text: string,
+  values: LogChoice & { readonly json?: boolean },
+  print: Output['err'],
+): Promise<string> {
+  if (values.log !== undefined && values.log !== 'LOG_URL')
+    throw new UsageError('"operator restore COPY" takes --log LOG_URL, or no log')
   const { target, copy } = await named(text)
   const { dataDir, databaseUrl } = backupSource()
-  await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(print) })
-  if (isJson) return asJson(copyRecord(copy))
-  return `${dataDir} now has the data of ${copy.name}, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway, then run "${PROGRAM} operator after-restore" before customers use it.\n`
+  const findLog = findLogOf(values)
+  const onProgress = progressLines(print)
+  const groups = await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), findLog, onProgress })
+  if (values.json) return asJson({ ...copyRecord(copy), ...(findLog && { groups }) })
+  const adds = findLog ? `Its start adds ${count(groups, 'group')} of changes from LOG_URL.\n` : ''
+  return `${dataDir} now has the data of ${copy.name}, and ${booksOf(copy)}.\n${secretLines(copy)}${adds}Start the gateway, then run "${PROGRAM} operator after-restore" before customers use it.\n`
 }
 
 async function restoredByLitestream(
   rest: readonly string[],
-  { litestream: replica, log, json }: { readonly litestream: string; readonly log?: string; readonly json?: boolean },
+  values: LogChoice & { readonly litestream: string; readonly json?: boolean },
   print: Output['err'],
 ): Promise<string> {
+  const { litestream: replica, log, json } = values
   if (rest.length > 0 || log === undefined)
     throw new UsageError(
-      '"operator restore --litestream REPLICA" takes --log FILE, or --log none if that is lost; see --help',
+      '"operator restore --litestream REPLICA" takes --log FILE, --log LOG_URL, or --log none if both are lost; see --help',
     )
   const { dataDir, databaseUrl } = backupSource()
   const onProgress = progressLines(print)
-  const file = log === 'none' ? null : resolve(log)
+  const findLog = findLogOf(values)
+  const file = log === 'none' || findLog ? null : resolve(log)
   const { groups, problems } = await restoreLitestream({
     replica,
     log: file,
+    findLog,
     dataDir,
     databaseUrl,
     now: Date.now(),
     onProgress,
   })
-  if (json) return asJson({ replica, log: file, groups, problems })
+  if (json) return asJson({ replica, log: findLog ? 'LOG_URL' : file, groups, problems })
   const charges =
-    file === null
+    file === null && !findLog
       ? 'Charges of the last seconds may be missing: there is no log'
       : `Its start adds ${count(groups, 'group')} of charges from the log`
   return `${dataDir} now has the data of ${replica}, and ${booksOf({ problems })}. ${charges}.\nStart the gateway, then run "${PROGRAM} operator after-restore" before customers use it.\n`

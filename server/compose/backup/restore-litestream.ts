@@ -5,11 +5,11 @@ import { readLog } from '../../adapters/stores/libsql/backup/read-log'
 import { joinProblem } from '../../adapters/stores/libsql/backup/restored-log'
 import { OWN_THREADS, type WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
 import type { OnProgress } from '../../core/backup/backups'
-import { DATABASE, DATABASE_LOG } from '../../core/backup/copy'
+import { DATABASE, DATABASE_LEASE, DATABASE_LOG } from '../../core/backup/copy'
 import { BackupProblem } from '../../core/backup/target'
 import { isoTime } from '../../core/clock'
 import { requireSound } from './backups'
-import { intoEmptyFolder, publish, RESTORED } from './restore'
+import { type FindLog, intoEmptyFolder, publish, RESTORED, writeLease } from './restore'
 
 const PROGRAM = 'litestream'
 
@@ -18,6 +18,8 @@ export interface LitestreamRestore {
   readonly replica: string
   /** The log of charges of the lost gateway, `gateway.db.log`; null if it is lost too. */
   readonly log: string | null
+  /** The log in PostgreSQL, in its place. */
+  readonly findLog: FindLog | null
   readonly dataDir: string
   readonly databaseUrl: string
   readonly now: number
@@ -37,17 +39,22 @@ export interface LitestreamRestored {
  * read and fit each other; the database appears last, so that no gateway starts without the log.
  */
 export async function restoreLitestream(options: LitestreamRestore): Promise<LitestreamRestored> {
-  const { replica, log, now, threads = OWN_THREADS, onProgress } = options
+  const { replica, log, findLog, now, threads = OWN_THREADS, onProgress } = options
   if (Bun.which(PROGRAM) === null) throw new BackupProblem(`the program ${PROGRAM} is not in PATH: install it`)
   if (log !== null && !existsSync(log)) throw new BackupProblem(`there is no log of charges at ${log}`)
-  const names = [RESTORED, ...(log === null ? [] : [DATABASE_LOG]), DATABASE]
+  const names = [
+    RESTORED,
+    ...(log === null ? [] : [DATABASE_LOG]),
+    ...(findLog === null ? [] : [DATABASE_LEASE]),
+    DATABASE,
+  ]
   return intoEmptyFolder(options, names, async (draftOf, targets) => {
     onProgress({ step: 'copying', bytes: 0, total: 0 })
     await run(['restore', '-o', draftOf(DATABASE), replicaUrl(replica)])
     onProgress({ step: 'checking', bytes: 0, total: 0 })
     // A disagreement in the original must not keep its data from being restored.
     const { last, problems } = await requireSound(draftOf(DATABASE), { problems: Number.MAX_SAFE_INTEGER }, threads)
-    let groups = 0
+    let groups = findLog ? await writeLease(findLog, draftOf) : 0
     if (log !== null) {
       await copyFile(log, draftOf(DATABASE_LOG))
       const found = await joinProblem(draftOf(DATABASE), await readLog(draftOf(DATABASE_LOG)), threads)

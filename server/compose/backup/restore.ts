@@ -6,7 +6,7 @@ import { databaseFile } from '../../adapters/stores/libsql/driver/file/database-
 import { DataFolderInUse, lockDataFolder } from '../../adapters/stores/libsql/driver/file/held-file'
 import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
 import type { OnProgress } from '../../core/backup/backups'
-import { type CopyManifest, copySize, DATABASE, DATABASE_LOG } from '../../core/backup/copy'
+import { type CopyManifest, copySize, DATABASE, DATABASE_LEASE, DATABASE_LOG } from '../../core/backup/copy'
 import { BackupProblem, type BackupTarget } from '../../core/backup/target'
 import { isoTime } from '../../core/clock'
 import { fetchCopy, requireSound } from './backups'
@@ -25,17 +25,24 @@ export interface RestoreOptions {
   readonly dataDir: string
   readonly databaseUrl: string
   readonly now: number
+  /** The log in PostgreSQL that continues the copy; absent without one. */
+  readonly findLog?: FindLog | null
   readonly threads?: WorkerThreads | undefined
   readonly onProgress: OnProgress
 }
 
+/** Looks at a log in PostgreSQL: how many groups it has that a database lacks, and how the database names it. Throws if it does not continue it. */
+export type FindLog = (database: string) => Promise<{ readonly groups: number; readonly lease: string }>
+
 /**
  * Puts a copy into an empty data folder. Nothing is there until everything was fetched, compared with its checksums and reconciled; the
- * database appears last. A restore that fails or is killed leaves no data that a gateway would open.
+ * database appears last. A restore that fails or is killed leaves no data that a gateway would open. Resolves to how many
+ * groups of charges the log in PostgreSQL adds at the start.
  */
-export async function restoreCopy(options: RestoreOptions): Promise<void> {
-  const names = [RESTORED, ...options.copy.files.map(({ name }) => name).filter((name) => name !== DATABASE), DATABASE]
-  await intoEmptyFolder(options, names, (draftOf, targets) => putFiles(options, draftOf, targets))
+export async function restoreCopy(options: RestoreOptions): Promise<number> {
+  const files = options.copy.files.map(({ name }) => name).filter((name) => name !== DATABASE)
+  const names = [RESTORED, ...files, ...(options.findLog ? [DATABASE_LEASE] : []), DATABASE]
+  return intoEmptyFolder(options, names, (draftOf, targets) => putFiles(options, draftOf, targets))
 }
 
 type DraftOf = (file: string) => string
@@ -70,7 +77,8 @@ export async function intoEmptyFolder<T>(
 
 function targetOf(name: string, dataDir: string, database: string): string {
   if (name === DATABASE) return database
-  return name === DATABASE_LOG ? `${database}.log` : join(dataDir, name)
+  const beside = name === DATABASE_LOG || name === DATABASE_LEASE
+  return beside ? database + name.slice(DATABASE.length) : join(dataDir, name)
 }
 
 class FolderNotEmpty extends BackupProblem {}
@@ -91,8 +99,8 @@ async function requireEmpty(dataDir: string, database: string, targets: TargetPa
   }
 }
 
-async function putFiles(options: RestoreOptions, draftOf: DraftOf, targets: TargetPaths): Promise<void> {
-  const { target, copy, dataDir, now, threads, onProgress } = options
+async function putFiles(options: RestoreOptions, draftOf: DraftOf, targets: TargetPaths): Promise<number> {
+  const { target, copy, dataDir, now, findLog, threads, onProgress } = options
   const free = await freeBytes(dataDir)
   if (free < copySize(copy))
     throw new BackupProblem(`${dataDir} has ${free} bytes left; the copy has ${copySize(copy)}`)
@@ -101,7 +109,15 @@ async function putFiles(options: RestoreOptions, draftOf: DraftOf, targets: Targ
   await requireSound(draftOf(DATABASE), copy, threads)
   const note = { copy: copy.name, taken_at: isoTime(copy.takenAt), restored_at: isoTime(now), from: target.location }
   await writeFile(draftOf(RESTORED), `${JSON.stringify(note, null, 2)}\n`)
+  const groups = findLog ? await writeLease(findLog, draftOf) : 0
   await publish(targets, draftOf)
+  return groups
+}
+
+export async function writeLease(findLog: FindLog, draftOf: DraftOf): Promise<number> {
+  const { groups, lease } = await findLog(draftOf(DATABASE))
+  await writeFile(draftOf(DATABASE_LEASE), lease)
+  return groups
 }
 
 /** Gives drafts their names, durably, the database last. */

@@ -34,6 +34,8 @@ export const DATABASE = 'gateway.db'
 
 /** Charges that the tables of an older gateway lacked; only in a copy from before an upgrade. */
 export const DATABASE_LOG = 'gateway.db.log'
+/** Says which log in PostgreSQL continues the database. */
+export const DATABASE_LEASE = 'gateway.db.lease'
 /** The search index of an operator's own documents. */
 const INDEX = 'search.db'
 const FORMAT = 1

@@ -45,7 +45,20 @@ export interface JournalRecord {
     | undefined
   /** The stuck record that an operator decided with this one: it is removed. */
   readonly settles?: StuckId
+  /** Changes that the tables have already, and older tables get with this record. */
+  readonly direct?: readonly DirectChange[]
 }
+
+/**
+ * A change that the tables got directly, as the log has it for older tables: money with a reference, or the state of a row. `seq` is
+ * its row in `direct_changes`, which tables have exactly if they have the change.
+ */
+export type DirectChange = { readonly seq: number } & Change
+
+type Change =
+  | { readonly record: JournalRecord }
+  /** `row`: by the names of the columns; null if it was deleted. */
+  | { readonly table: string; readonly id: string; readonly row: Readonly<Record<string, unknown>> | null }
 
 /** `lost`: another process owns the database by now, or may, and this one never learns whether the record was written. */
 export type GroupFate = 'committed' | 'refused' | 'lost'

@@ -7,6 +7,7 @@ import {
   type JournalObserver,
   type JournalRecord,
 } from './journal'
+import type { LogCopy } from './log-copy'
 
 /**
  * A record without effect: no hold has this id. It is larger than most charges and than a disk page, so that it fails when a charge
@@ -30,6 +31,8 @@ export class WatchedJournal implements Journal {
   /** Null where the journal is on no disk of this machine. */
   private readonly reserve: DiskReserve | null
   private readonly observers: readonly JournalObserver[]
+  /** The log's second place; null without one. */
+  private readonly copy: Pick<LogCopy, 'problem'> | null
   private lastProblem: string | null = null
   private learnedAt: number
   /** When it was last tried whether charges can be written again. */
@@ -41,7 +44,9 @@ export class WatchedJournal implements Journal {
     now: () => number,
     reserve: DiskReserve | null = null,
     observers: readonly JournalObserver[] = [],
+    copy: Pick<LogCopy, 'problem'> | null = null,
   ) {
+    this.copy = copy
     this.journal = journal
     this.now = now
     this.reserve = reserve
@@ -66,7 +71,7 @@ export class WatchedJournal implements Journal {
     for (const observer of this.observers) observer.noted?.(call)
   }
 
-  /** Whether the last charge failed, or the disk's reserve was given up for it: a new call must not ask its upstream. */
+  /** Whether the last charge failed, the disk's reserve was given up for it, or this process is not sure of its lease: a new call must not ask its upstream. */
   get isFailing(): boolean {
     return this.known !== null
   }
@@ -87,7 +92,7 @@ export class WatchedJournal implements Journal {
   }
 
   private get known(): string | null {
-    return this.lastProblem ?? this.reserve?.problem ?? null
+    return this.lastProblem ?? this.reserve?.problem ?? this.copy?.problem ?? null
   }
 
   /** Takes back the reserve, then writes a probe. Callers at the same time share one. */

@@ -1,4 +1,4 @@
-import { failure } from '../../core/failure'
+import { type Failure, failure } from '../../core/failure'
 import type { Outcome } from '../../pipeline/call'
 import { isProbe } from '../routing/endpoint'
 import { type EndpointTable, type Matched, refusing } from '../routing/endpoint-table'
@@ -12,7 +12,8 @@ import { securedResponse } from './secured-by'
 export interface RequestParts {
   readonly contexts: ContextDeps
   readonly gate: Gate
-  readonly isDraining: () => boolean
+  /** Why this process serves nothing new; null while it does. */
+  readonly refusal: () => Failure | null
   readonly onFault: OnFault
   /** Public origin. */
   readonly baseUrl: string
@@ -33,12 +34,12 @@ export class GatedPaths {
 
   /** Never rejects. */
   async answer(request: Request, server: BunServer): Promise<Response> {
-    const { contexts, gate, isDraining, onFault, baseUrl } = this.parts
+    const { contexts, gate, refusal, onFault, baseUrl } = this.parts
     const context = new RequestContext(request, server, contexts)
     const { method, url } = request
     let response: Response
     try {
-      const problem = requestProblem(context, isDraining)
+      const problem = requestProblem(context, refusal)
       const matched = problem
         ? refusing({ kind: 'unmatched', failure: problem })
         : this.endpoints.match(method, context.path)
@@ -94,14 +95,21 @@ class Call {
 }
 
 const BAD_HOST = failure('invalid_request', 'The Host header is not a valid host name.')
-const DRAINING = failure('service_unavailable', 'This server is shutting down. Try again.', { retryAfterSeconds: 1 })
+export const DRAINING = failure('service_unavailable', 'This server is shutting down. Try again.', {
+  retryAfterSeconds: 1,
+})
+/** Another process may be the one that decides. */
+export const NO_LEASE = failure('service_unavailable', 'This server cannot reach its log. Try again.', {
+  retryAfterSeconds: 1,
+})
 
 /** Why a request is refused whatever it asks for, or null. */
-export function requestProblem(context: RequestContext, isDraining: () => boolean) {
+export function requestProblem(context: RequestContext, refusal: RequestParts['refusal']) {
   const { origin, request, path } = context
   // Two Host headers arrive as one, joined by a comma (RFC 9112 section 3.2).
   if (origin.hasBadHost || request.headers.get('host')?.includes(',')) return BAD_HOST
-  return isDraining() && !isProbe(path) && !origin.isConsole ? DRAINING : null
+  const refused = refusal()
+  return refused && !isProbe(path) && !origin.isConsole ? refused : null
 }
 
 /** The response to a request that failed with this error. All failures have one shape. */

@@ -10,7 +10,7 @@ export function requestHooks(
   {
     contexts,
     dashboard,
-    isDraining,
+    refusal,
     onFault,
   }: Omit<RequestParts, 'gate' | 'baseUrl'> & { readonly dashboard: DashboardFiles },
   endpoints: EndpointTable,
@@ -21,7 +21,7 @@ export function requestHooks(
       const context = new RequestContext(request, elysia.server as BunServer, contexts)
       elysia.context = context
       Object.assign(set.headers, idHeaders(context.ids))
-      const problem = requestProblem(context, isDraining)
+      const problem = requestProblem(context, refusal)
       if (problem) throw new Failed(problem)
     })
     .onError({ as: 'global' }, ({ context, request, code, error }) => {

@@ -12,6 +12,7 @@ function openSink({ emptyAbove = 200, lag = 400 } = {}) {
   const log = {
     size: 0,
     lastNumber: 0,
+    isBroken: false,
     async append(payload: string) {
       if (state.comes === 'written') {
         log.lastNumber++

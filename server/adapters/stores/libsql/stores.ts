@@ -2,6 +2,7 @@ import type { SignupBrakes } from '../../../core/accounts/signup-credit'
 import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { DurableHold } from '../../../core/ledger/journal'
+import type { OpenLogCopy } from '../../../core/ledger/log-copy'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccounts } from './accounts'
 import { LibsqlApis, LibsqlClosings, LibsqlSealedApis } from './apis/api-store'
@@ -63,6 +64,8 @@ export interface StoreOptions {
   /** Called when records got stuck, and at the start if some are. Their accounts hold nothing from then on. */
   readonly onStuck?: (counts: { readonly records: number; readonly accounts: number }) => void
   readonly threads?: WorkerThreads
+  /** Opens the second place of a database file's log; absent without one. */
+  readonly openCopy?: OpenLogCopy
 }
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
@@ -72,12 +75,9 @@ export type Stores = Awaited<ReturnType<typeof openStores>>
  * use (ADR 60).
  */
 export async function openStores(database: Database, options: StoreOptions, opened: Opened) {
-  const { db, file, reader, writes, copies } = database
-  const { counters, clock, signupBrakes, patienceMs, onFatal, onTrouble, threads = OWN_THREADS } = options
-  const onStuck = () => void reviewed(stuck, options)
-  const { reserveBytes = 0, onReserve = () => undefined } = options
-  const reserve = { reserveBytes, onReserve }
-  const log = await openJournal({ ...reserve, file, writes, reader, threads, patienceMs, onFatal, onTrouble, onStuck })
+  const { db, writes, copies } = database
+  const { counters, clock, signupBrakes, onTrouble } = options
+  const log = await openLog(database, options, () => void reviewed(stuck, options))
   opened.add(() => log.close())
   const { journal, applied } = log
   const stuck = new LibsqlStuckRecords(db, { applied, counters })
@@ -114,6 +114,7 @@ export async function openStores(database: Database, options: StoreOptions, open
     models,
     stuck,
     reserve: log.reserve,
+    logCopy: log.copy,
     /** Holds again what streams held that the previous owner left open. Call once, before anything is held. */
     restoreHolds,
     /** How far the disk and the tables are behind. */
@@ -139,6 +140,11 @@ export async function openStores(database: Database, options: StoreOptions, open
     noticeMails: new LibsqlNoticeMails(db, directory),
     ...reportStores(database, options, applied),
   }
+}
+
+function openLog({ file, reader, writes }: Database, options: StoreOptions, onStuck: () => void) {
+  const defaults = { threads: OWN_THREADS, reserveBytes: 0, onReserve: () => undefined, openCopy: null }
+  return openJournal({ ...defaults, ...options, file, reader, writes, onStuck })
 }
 
 /** Closes the accounts of stuck records for holds, and says so. */

@@ -1,8 +1,19 @@
+import type { DirectChange } from '../../../../core/ledger/journal'
 import { type Connection, DatabaseError, databaseError } from './worker/worker-connection'
 import type { Applied, ApplyRequest, SqlStatement, WireResult } from './worker-wire'
 
+/** Puts into the log what a write changed that must not come back. Resolves when it is there. */
+export interface ChangeLog {
+  /** For a ledger group, which has time. */
+  money(changes: readonly DirectChange[]): Promise<void>
+  /** For any other write. Rejects when it takes too long. */
+  management(changes: readonly DirectChange[]): Promise<void>
+}
+
 /** Runs a waiting write with the epoch at that time. Resolves when it has ended, successfully or not, to a callback that notifies the waiter. */
 type QueuedWrite = () => Promise<() => void>
+
+const NOTED = 'SELECT seq, change FROM direct_changes WHERE seq > ? ORDER BY seq'
 
 /**
  * The only way to write. Every batch first asserts the owner's epoch in the same transaction, so that a process whose successor has
@@ -18,6 +29,9 @@ export class WriteQueue {
   /** A write failed that the database may still commit. */
   private isUnsettled = false
   private idle: (() => void)[] = []
+  private changes: ChangeLog | null = null
+  /** The last direct change that was handed to `changes`. */
+  private noted = 0
 
   constructor(connection: Pick<Connection, 'send' | 'apply'>, epoch: number) {
     this.connection = connection
@@ -28,6 +42,12 @@ export class WriteQueue {
     return this.owned
   }
 
+  /** From here on a write ends only when the log has the rows that it adds to `direct_changes`, after the row `noted`. */
+  logChanges(changes: ChangeLog, noted: number): void {
+    this.changes = changes
+    this.noted = noted
+  }
+
   /** Writes that wait for earlier ones. */
   get waiting(): number {
     return this.urgent.length + this.usual.length
@@ -35,12 +55,16 @@ export class WriteQueue {
 
   /** A management change: atomic, durable when it resolves. If the database did not refuse it, no later write goes before it is certain. */
   batch(statements: readonly SqlStatement[]): Promise<readonly WireResult[]> {
-    return this.fenced(this.usual, {}, statements)
+    const { changes } = this
+    if (!changes) return this.fenced(this.usual, {}, statements)
+    return this.logged(this.usual, {}, statements, (noted) => changes.management(noted))
   }
 
   /** Writes a ledger group and its number in one transaction, so that its outcome can be looked up. */
   group(number: number, statements: readonly SqlStatement[]): Promise<readonly WireResult[]> {
-    return this.fenced(this.urgent, { last_group: number }, statements)
+    const { changes } = this
+    if (!changes) return this.fenced(this.urgent, { last_group: number }, statements)
+    return this.logged(this.urgent, { last_group: number }, statements, (noted) => changes.money(noted))
   }
 
   /** Applies one batch of the log. No response waits for it. */
@@ -114,6 +138,23 @@ export class WriteQueue {
       const sql = `UPDATE owner SET ${columns.map((name) => `${name} = ?`).join(', ')} WHERE id = 1 RETURNING ${columns.join(', ')}`
       return this.send([{ sql, args: Object.values(fence) }, ...statements])
     })
+  }
+
+  /** The next write does not wait for the log. Changes get there in the order of their commits. */
+  private async logged(
+    queue: QueuedWrite[],
+    columns: Readonly<Record<string, number>>,
+    statements: readonly SqlStatement[],
+    log: (changes: readonly DirectChange[]) => Promise<void>,
+  ): Promise<readonly WireResult[]> {
+    const noted = { sql: NOTED, args: [this.noted] }
+    const results = await this.fenced(queue, columns, [...statements, noted])
+    const changes = (results.at(-1)?.rows ?? []).flatMap(([seq, change]) =>
+      Number(seq) > this.noted ? { seq: Number(seq), ...JSON.parse(String(change)) } : [],
+    )
+    this.noted = changes.at(-1)?.seq ?? this.noted
+    if (changes.length > 0) await log(changes)
+    return results.slice(0, -1)
   }
 
   private afterEarlier<T>(queue: QueuedWrite[], send: () => Promise<T>): Promise<T> {

@@ -1,11 +1,14 @@
 import { reasonOf } from '../../../../core/result'
 import { type DatabaseError, databaseError } from '../driver/worker/worker-connection'
 import type { WriteQueue } from '../driver/write-queue'
+import { notedRecords } from './direct-changes'
 import type { GroupSink, WriteEnd } from './group-sink'
 import { type Group, groupStatements } from './group-statements'
 
 export interface DirectSinkOptions {
   readonly writes: Pick<WriteQueue, 'group'>
+  /** Whether the records are noted for the log. */
+  readonly isNoted?: boolean
   /**
    * The number of our last group in the database. Groups that were sent before can no longer be committed after it. Null if another
    * process owns the database. Rejects when the database does not answer.
@@ -32,7 +35,8 @@ export class DirectSink implements GroupSink {
   async write(group: Group): Promise<WriteEnd> {
     const number = ++this.groups
     try {
-      await this.options.writes.group(number, groupStatements(group))
+      const noted = this.options.isNoted && group.records.length > 0 ? [notedRecords(group.records)] : []
+      await this.options.writes.group(number, [...groupStatements(group), ...noted])
       return 'committed'
     } catch (error) {
       const problem = databaseError(error)

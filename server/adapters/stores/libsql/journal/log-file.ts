@@ -65,6 +65,11 @@ export class LogFile implements DiskReserve {
     return this.full
   }
 
+  /** Whether it takes no more groups, ever. */
+  get isBroken(): boolean {
+    return this.broken !== null
+  }
+
   /** The number of the last group written to it, even if it was emptied since. */
   get lastNumber(): number {
     return this.last

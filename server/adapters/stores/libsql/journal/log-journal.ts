@@ -1,6 +1,7 @@
 import type { KeyId } from '../../../../core/ids'
 import { inTimeOrNull } from '../../../../core/in-time'
 import type { AppendOutcome, Journal, JournalRecord } from '../../../../core/ledger/journal'
+import type { LogCopy } from '../../../../core/ledger/log-copy'
 import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { DatabaseError } from '../driver/worker/worker-connection'
@@ -77,6 +78,8 @@ const LITTLE_BYTES = 512 * 1024
 const LAG_BYTES = 4 * 1024 * 1024
 /** The longest that a group waits for the tables. They may be stuck, which the log makes up for. */
 const MAX_WAIT_MS = 50
+/** A write that the disk refused is tried again after this time, if the other place may have it. */
+const RETRY_MS = 500
 /** While the database rejects writes, charges beyond this size are refused with 503, uncharged. */
 const MAX_UNAPPLIED_BYTES = 256 * 1024 * 1024
 
@@ -85,7 +88,8 @@ const MAX_UNAPPLIED_BYTES = 256 * 1024 * 1024
  * reversals only. Notes are written by the applier.
  */
 export class LogSink implements GroupSink {
-  private readonly log: Pick<LogFile, 'append' | 'empty' | 'size' | 'lastNumber'>
+  private readonly log: Pick<LogFile, 'append' | 'empty' | 'size' | 'lastNumber' | 'isBroken'>
+  private readonly copy: Pick<LogCopy, 'append'> | null
   private readonly applier: Pick<
     LogApplier,
     'add' | 'applied' | 'step' | 'emptied' | 'isBehind' | 'lastApplied' | 'unappliedBytes'
@@ -96,10 +100,17 @@ export class LogSink implements GroupSink {
   private readonly maxUnapplied: number
 
   constructor(
-    parts: { log: LogSink['log']; applier: LogSink['applier']; onTrouble: LogSink['onTrouble'] },
+    parts: {
+      log: LogSink['log']
+      /** The second place of the log, if there is one. */
+      copy?: LogSink['copy']
+      applier: LogSink['applier']
+      onTrouble: LogSink['onTrouble']
+    },
     { emptyAbove = EMPTY_ABOVE_BYTES, lag = LAG_BYTES, maxUnapplied = MAX_UNAPPLIED_BYTES } = {},
   ) {
     this.log = parts.log
+    this.copy = parts.copy ?? null
     this.applier = parts.applier
     this.onTrouble = parts.onTrouble
     this.emptyAbove = emptyAbove
@@ -112,11 +123,28 @@ export class LogSink implements GroupSink {
       return this.refusal('the log is full: the database takes no writes')
     if (!this.applier.isBehind) await this.keepUp()
     const payload = `[${json.join()}]`
-    const result = await this.log.append(payload)
+    const result = await (this.copy ? this.appendBoth(payload, this.copy) : this.log.append(payload))
     if (result.kind === 'lost') return 'lost'
     if (result.kind === 'refused') return this.refusal(result.reason)
     this.applier.add({ number: result.number, payload, records: records.length, bytes: result.bytes })
     return 'committed'
+  }
+
+  /**
+   * To both places side by side. The copy may have what the disk here refuses, so that its number can be no other group's: it is tried
+   * until both have it. Its callers have got their 503 by then, and the charges are reversed.
+   */
+  private async appendBoth(payload: string, copy: Pick<LogCopy, 'append'>): ReturnType<LogFile['append']> {
+    const copied = copy.append({ number: this.log.lastNumber + 1, payload })
+    let result = await this.log.append(payload)
+    while (result.kind === 'refused') {
+      if (this.log.isBroken) return { ...result, kind: 'lost' }
+      this.onTrouble('log', result.reason)
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+      result = await this.log.append(payload)
+    }
+    if (result.kind === 'written') await copied
+    return result
   }
 
   private refusal(reason: string): DatabaseError {

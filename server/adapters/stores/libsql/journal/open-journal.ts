@@ -1,17 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { DiskReserve, JournalRecord } from '../../../../core/ledger/journal'
+import type { LogCopy, LogEnd, LoggedGroup, OpenLogCopy } from '../../../../core/ledger/log-copy'
 import { stuckKind } from '../../../../core/ledger/stuck-record'
 import { reasonOf } from '../../../../core/result'
 import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { Connection } from '../driver/worker/worker-connection'
 import type { WorkerThreads } from '../driver/worker/worker-threads'
 import type { WriteQueue } from '../driver/write-queue'
+import { DirectChangeLog, noteDirectChanges } from './direct-changes'
 import { DirectSink } from './direct-sink'
 import { GroupCommit } from './group-commit'
 import { MAX_GROUP_BYTES } from './group-size'
+import { joinLogs } from './joined-log'
 import { LogApplier } from './log-applier'
 import { LogFile } from './log-file'
-import { LogDamaged, type LogExtent, logExtent } from './log-format'
+import { decodeLog, LogDamaged, type LogExtent, logExtent } from './log-format'
 import { LogJournal, LogSink } from './log-journal'
 import { STUCK_STATE, stuckStatements } from './stuck-statements'
 
@@ -29,12 +32,16 @@ export interface JournalOptions {
   readonly onTrouble: (what: string, reason: string) => void
   /** Records got stuck, or were decided. */
   readonly onStuck: () => void
+  /** Opens the log's second place; null without one. For a database file only. */
+  readonly openCopy: OpenLogCopy | null
 }
 
 export interface OpenJournal {
   readonly journal: GroupCommit | LogJournal
   /** Null for a database over the network. */
   readonly reserve: DiskReserve | null
+  /** Null without a second place. */
+  readonly copy: LogCopy | null
   /** Resolves when everything committed so far is in the tables and visible to readers. */
   applied(): Promise<void>
   /** How far the disk and the tables are behind. */
@@ -42,7 +49,14 @@ export interface OpenJournal {
   close(): Promise<void>
 }
 
-const NOT_BEHIND = { unappliedBytes: 0, unappliedMs: 0, isBehind: false, isDiskFull: false }
+const NOT_BEHIND = {
+  unappliedBytes: 0,
+  unappliedMs: 0,
+  isBehind: false,
+  isDiskFull: false,
+  copyWaitingMs: null,
+  hasLease: true,
+}
 
 /** The path of a database file's log. */
 const logPathOf = (file: string) => `${file}.log`
@@ -56,6 +70,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     return {
       journal: direct,
       reserve: null,
+      copy: null,
       applied: async () => undefined,
       state: () => ({ ...NOT_BEHIND, ...direct.backlog, droppedNotes: direct.droppedNotes }),
       close: () => direct.drained(),
@@ -64,17 +79,22 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   const { writes, threads, reserveBytes, onReserve, onFatal } = options
   const applied = await ownerNumber(options, 'applied_group')
   if (applied === null) throw new Error('another process owns the database now')
-  const last = await replay(path, applied, writes, onTrouble)
+  const replayed = await replay(path, applied, writes, onTrouble)
+  const copy = await joinedCopy(options, replayed.lines)
+  const last = copy?.end.number ?? replayed.last
   const onDamage = (reason: string) => void rescuer.rescue(reason)
   const stuck = String((await options.reader.rows(STUCK_STATE))[0]?.[0])
   const applier = new LogApplier({ log: path, writes, lastApplied: last, stuck, onFatal, onDamage, onTrouble, onStuck })
   const log = await LogFile.open({ path, last, threads, reserveBytes, onReserve, onFatal, onDamage })
   const rescuer = new LogRescuer({ log, applier, onFatal })
-  const logged = new GroupCommit({ sink: new LogSink({ log, applier, onTrouble }), patienceMs, onTrouble })
+  const sink = new LogSink({ log, copy: copy?.log ?? null, applier, onTrouble })
+  const logged = new GroupCommit({ sink, patienceMs, onTrouble })
+  if (copy) await logDirectChanges(options, logged)
   const journal = new LogJournal({ direct, logged, applier })
   return {
     journal,
     reserve: log,
+    copy: copy?.log ?? null,
     applied: () => applier.applied(),
     state: () => ({
       ...journal.backlog,
@@ -82,6 +102,8 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
       unappliedMs: applier.unappliedMs,
       isBehind: applier.isBehind,
       isDiskFull: log.problem !== null,
+      copyWaitingMs: copy?.log.waitingMs ?? null,
+      hasLease: !copy?.log.problem,
       droppedNotes: applier.droppedNotes,
     }),
     async close() {
@@ -89,8 +111,39 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
       applier.stop()
       if (applier.lastApplied === log.lastNumber) await log.empty()
       await log.close()
+      await copy?.log.close()
     },
   }
+}
+
+/** Opens the second place and brings both logs to one end, which the tables have then. Null without one. */
+async function joinedCopy(
+  { openCopy, writes, reader }: JournalOptions,
+  lines: () => readonly LoggedGroup[],
+): Promise<{ readonly log: LogCopy; readonly end: LogEnd } | null> {
+  if (!openCopy) return null
+  const [[number, chain] = []] = await reader.rows('SELECT applied_group, applied_chain FROM owner WHERE id = 1')
+  const local = { number: Number(number), chain: String(chain) }
+  const log = await openCopy(local)
+  try {
+    const apply = async (groups: readonly LoggedGroup[]) => {
+      await writes.apply({ log: { groups }, maxRecords: MAX_BATCH, maxBytes: MAX_GROUP_BYTES, bestEffort: null })
+    }
+    return { log, end: await joinLogs({ end: local, lines: lines(), apply }, log) }
+  } catch (error) {
+    await log.close()
+    throw error
+  }
+}
+
+/** Logs the direct changes that the previous process did not, and each one from here on. */
+async function logDirectChanges({ writes, reader, patienceMs }: JournalOptions, logged: GroupCommit): Promise<void> {
+  const changes = new DirectChangeLog(logged, patienceMs)
+  const rows = await reader.rows('SELECT seq, change FROM direct_changes ORDER BY seq')
+  const left = rows.map(([seq, change]) => ({ seq: Number(seq), ...JSON.parse(String(change)) }))
+  if (left.length > 0) await changes.money(left)
+  await noteDirectChanges(writes, reader)
+  writes.logChanges(changes, left.at(-1)?.seq ?? 0)
 }
 
 /**
@@ -107,6 +160,7 @@ function putAside({ writes, onTrouble, onStuck }: JournalOptions, record: Journa
 function directSink(options: JournalOptions): DirectSink {
   return new DirectSink({
     writes: options.writes,
+    isNoted: options.openCopy !== null,
     // Over a network, a request may still arrive after its response was lost. A file either has it or not.
     lastGroup: (after) =>
       options.file === null && !after.isAnswer ? options.writes.fenceOff() : ownerNumber(options, 'last_group'),
@@ -168,15 +222,15 @@ const MAX_BATCH = 4096
 class ReplayFailed extends Error {}
 
 /**
- * Applies the log of a previous process to the tables, each group once. Returns the number of the last group ever written. The log is
- * no longer needed then.
+ * Applies the log of a previous process to the tables, each group once. Returns the number of the last group ever written, and
+ * the groups that the log has. The log is no longer needed then.
  */
 async function replay(
   path: string,
   applied: number,
   writes: Pick<WriteQueue, 'apply'>,
   onTrouble: (what: string, reason: string) => void,
-): Promise<number> {
+): Promise<{ readonly last: number; readonly lines: () => readonly LoggedGroup[] }> {
   const bytes = existsSync(path) ? readFileSync(path) : new Uint8Array()
   const { first, last, goodLength } = extentOf(path, bytes)
   if (goodLength < bytes.length)
@@ -185,7 +239,8 @@ async function replay(
     throw new ReplayFailed(
       `the log ${path} begins with group ${first}, but the database has groups up to ${applied} only: is it an older copy?`,
     )
-  if (last === null || last <= applied) return applied
+  const lines = () => decodeLog(bytes.subarray(0, goodLength)).lines
+  if (last === null || last <= applied) return { last: applied, lines }
   try {
     for (let from = 0; from < goodLength; ) {
       const { end } = await writes.apply({
@@ -200,7 +255,7 @@ async function replay(
     const reason = reasonOf(error)
     throw new ReplayFailed(`the log ${path} cannot be applied up to group ${last}: ${reason}`)
   }
-  return last
+  return { last, lines }
 }
 
 function extentOf(path: string, bytes: Uint8Array): LogExtent {

@@ -1,9 +1,11 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { InValue } from '@libsql/client'
 import type { JournalRecord } from '../../../../core/ledger/journal'
+import { chained, type LogEnd } from '../../../../core/ledger/log-copy'
 import { reasonOf } from '../../../../core/result'
 import type { FileDatabase } from '../driver/file/file-database'
 import type { Applied, ApplyRequest, LogRange, UnappliedGroups } from '../driver/worker-wire'
+import { applyDirectChanges } from './direct-changes'
 import { type Group, groupRows, TOGETHER } from './group-statements'
 import { LogDamaged, lineAt } from './log-format'
 import { accountOfRecord, NOTHING_STUCK, STUCK_STATE, StuckUndone, stuckStatements } from './stuck-statements'
@@ -54,12 +56,15 @@ export class TableFollower {
   ): Applied {
     return this.db.transaction(() => {
       this.db.run('UPDATE owner SET asserted = ? WHERE id = 1', [epoch])
-      const before = Number(this.one('SELECT applied_group FROM owner WHERE id = 1'))
+      const [[number, chain] = []] = this.db.rows('SELECT applied_group, applied_chain FROM owner WHERE id = 1')
+      const before = { number: Number(number), chain: String(chain) }
       const read = log && ('groups' in log ? keptGroups(log, before) : this.log.read(log, before, maxRecords, maxBytes))
-      const records = read?.records ?? []
+      const records = applyDirectChanges(this.db, read?.records ?? [])
       write(this.stuck() === NOTHING_STUCK ? records : this.undone.settled(records))
-      if (read) this.db.run('UPDATE owner SET applied_group = ? WHERE id = 1', [read.group])
-      return { group: read?.group ?? before, end: read?.end ?? null, stuck: this.stuck() }
+      const last = read?.last ?? before
+      if (read)
+        this.db.run('UPDATE owner SET applied_group = ?, applied_chain = ? WHERE id = 1', [last.number, last.chain])
+      return { group: last.number, end: read?.end ?? null, stuck: this.stuck() }
     })
   }
 
@@ -130,12 +135,13 @@ function isOfRecord(error: unknown): boolean {
 }
 
 /** The groups that the tables lack. */
-function keptGroups({ groups }: UnappliedGroups, before: number): GroupsRead {
-  const missing = groups.filter(({ number }) => number > before)
-  if (missing[0] && missing[0].number !== before + 1) throw new LogDamaged(`group ${before + 1} is in memory no more`)
+function keptGroups({ groups }: UnappliedGroups, before: LogEnd): GroupsRead {
+  const missing = groups.filter(({ number }) => number > before.number)
+  if (missing[0] && missing[0].number !== before.number + 1)
+    throw new LogDamaged(`group ${before.number + 1} is in memory no more`)
   return {
     records: missing.flatMap(({ payload }) => JSON.parse(payload) as JournalRecord[]),
-    group: missing.at(-1)?.number ?? before,
+    last: missing.reduce(chained, before),
     end: 0,
   }
 }
@@ -143,8 +149,8 @@ function keptGroups({ groups }: UnappliedGroups, before: number): GroupsRead {
 /** Consecutive groups. */
 interface GroupsRead {
   readonly records: readonly JournalRecord[]
-  /** The number of the last one. */
-  readonly group: number
+  /** The last one. */
+  readonly last: LogEnd
   /** The position after them. */
   readonly end: number
 }
@@ -161,10 +167,10 @@ class LogReader {
    * The groups after `after`, from the start of the range: at least one, and as many as have at most `maxRecords` records and `maxBytes`
    * bytes together. Skips groups that the tables already have. `end` is the end of the range if nothing is left in it.
    */
-  read(range: LogRange, after: number, maxRecords: number, maxBytes: number): GroupsRead {
+  read(range: LogRange, after: LogEnd, maxRecords: number, maxBytes: number): GroupsRead {
     this.open(range.path)
     const records: JournalRecord[] = []
-    let group = after
+    let last = after
     let piece = this.piece(range.from, Math.min(range.to, range.from + PIECE))
     let [at, start] = [0, range.from]
     let bytes = 0
@@ -177,19 +183,20 @@ class LogReader {
         piece = this.piece(start, rest)
         continue
       }
-      if (line.number > group + 1) throw this.damaged(start + at)
-      if (line.number > after) {
+      if (line.number > last.number + 1) throw this.damaged(start + at)
+      if (line.number > after.number) {
         bytes += line.end - at
         if (records.length > 0 && bytes > maxBytes) break
-        const more = JSON.parse(line.payload()) as JournalRecord[] // written by us, with a valid checksum
+        const payload = line.payload()
+        const more = JSON.parse(payload) as JournalRecord[] // written by us, with a valid checksum
         if (records.length > 0 && records.length + more.length > maxRecords) break
         records.push(...more)
-        group = line.number
+        last = chained(last, { number: line.number, payload })
       }
       at = line.end
       if (records.length >= maxRecords) break
     }
-    return { records, group, end: start + at }
+    return { records, last, end: start + at }
   }
 
   close(): void {

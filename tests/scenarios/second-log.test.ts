@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { chargedIds, executeOn } from '../support/databases/database-file'
+import { IS_SERVER } from '../support/databases/test-database'
+import { reconcile } from '../support/reconcile'
+import { POSTGRES_IS_MISSING, type Postgres, startPostgres } from '../support/servers/postgres'
+import {
+  addSmallIndex,
+  COMPILED,
+  control,
+  dataFolder,
+  SECRET_KEY,
+  type ServerProcess,
+  signUp,
+  startServer,
+} from '../support/servers/server-process'
+import { until } from '../support/until'
+
+setDefaultTimeout(120_000)
+
+const ROOT = resolve(import.meta.dir, '../..')
+const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
+const ROUNDS = 2
+const isMissing = IS_SERVER || POSTGRES_IS_MISSING
+
+let postgres: Postgres
+let folder: string
+beforeAll(async () => {
+  if (isMissing) return
+  folder = await mkdtemp(join(tmpdir(), 'second-log-'))
+  postgres = await startPostgres()
+})
+afterAll(async () => {
+  if (isMissing) return
+  await postgres.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** A gateway whose log is in PostgreSQL too, and a customer who can pay. */
+async function openGateway() {
+  const [dataDir, { url: LOG_URL, name }] = await Promise.all([dataFolder(), postgres.database()])
+  const env = { LOG_URL }
+  const server = await startServer(dataDir, env)
+  const owner = await signUp(server.url, `${crypto.randomUUID()}@example.com`)
+  await control(dataDir, `/accounts/${owner.id}/grants`, { usd: '100', note: 'test' })
+  await control(dataDir, `/accounts/${owner.id}/limits`, {
+    limits: { rpm: 1_000_000, tpm: 1_000_000, concurrency: 1_000 },
+  })
+  const key = await owner.api('/api/keys', { name: 'first', spending_limit: 100 })
+  return { dataDir, env, name, server, owner, secret: String(key.secret) }
+}
+
+/** Callers side by side, until they are stopped. A call that nobody answers is not counted. */
+function callers(url: () => string, secret: string, count = 16) {
+  const answered = new Map<string, number>()
+  const statuses = new Map<number, number>()
+  let isOver = false
+  const all = Array.from({ length: count }, async () => {
+    while (!isOver) {
+      const answer = await fetch(url() + SEARCH, { headers: { authorization: `Bearer ${secret}` } }).catch(() => null)
+      await answer?.arrayBuffer().catch(() => null)
+      if (!answer) await Bun.sleep(10)
+      else statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+      if (answer?.status === 200) answered.set(answer.headers.get('x-request-id') ?? '', Date.now())
+      else if (answer?.status === 503) await Bun.sleep(10)
+    }
+  })
+  return {
+    answered,
+    statuses,
+    async stop() {
+      isOver = true
+      await Promise.all(all)
+    },
+  }
+}
+
+async function restore(dataDir: string, env: Record<string, string>, ...args: string[]) {
+  const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', 'restore', ...args], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
+      DATA_DIR: dataDir,
+      SECRET_KEY,
+      ...env,
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, out, err }
+}
+
+/** Every acknowledged call is charged once, and the sums agree. */
+async function recount(dataDir: string, answered: ReadonlyMap<string, number>) {
+  const file = join(dataDir, 'gateway.db')
+  const charged = await chargedIds(file)
+  expect([...answered.keys()].filter((id) => !charged.has(id))).toEqual([])
+  const [twice] = await executeOn(
+    file,
+    `SELECT count(*) AS n FROM (SELECT request_id FROM entries WHERE kind = 'charge' GROUP BY request_id HAVING count(*) > 1)`,
+  )
+  expect(Number(twice?.['n'])).toBe(0)
+  expect((await reconcile(file)).problems).toEqual([])
+}
+
+async function call(url: string, secret: string): Promise<number> {
+  return (await fetch(url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })).status
+}
+
+test.skipIf(isMissing)(
+  'a machine that is lost loses no acknowledged charge, no revoked key and no top-up: an older copy and the log in PostgreSQL have all (spec D4)',
+  async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { dataDir, env, server, owner, secret } = await openGateway()
+      const leaked = await owner.api('/api/keys', { name: 'leaked' })
+      expect(await call(server.url, leaked.secret)).toBe(200)
+      const copies = join(folder, `copies-${round}`)
+      await control(dataDir, '/backups', { to: copies })
+      const list = async () =>
+        (await (await control(dataDir, `/backups?to=${encodeURIComponent(copies)}`)).json()).copies
+      await until(async () => (await list()).length === 1)
+      const load = callers(() => server.url, secret)
+      await until(() => load.answered.size > 100)
+      // What the copy does not know.
+      expect((await owner.api(`/api/keys/${leaked.key.id}/revoke`, {})).key.status).toBe('revoked')
+      const late = await owner.api('/api/keys', { name: 'late', spending_limit: 1 })
+      await control(dataDir, `/accounts/${owner.id}/grants`, { usd: '7', note: 'late' })
+      await until(() => load.answered.size > 200)
+      await server.kill('SIGKILL')
+      await load.stop()
+      expect(await chargedIds(join(dataDir, 'gateway.db')).then(({ size }) => size)).toBeGreaterThan(0)
+      const before = await executeOn(join(dataDir, 'gateway.db'), 'SELECT credit FROM accounts WHERE id = ?', [
+        owner.id,
+      ])
+      await rm(dataDir, { recursive: true, force: true })
+
+      const found = join(folder, `found-${round}`)
+      const restored = await restore(found, env, copies, '--log', 'LOG_URL', '--json')
+      expect({ code: restored.code, err: restored.err }).toMatchObject({ code: 0 })
+      expect(JSON.parse(restored.out).groups).toBeGreaterThan(0)
+      await addSmallIndex(found)
+      const next = await startServer(found, env)
+      expect(await call(next.url, leaked.secret)).toBe(401)
+      expect(await call(next.url, late.secret)).toBe(200)
+      expect(await call(next.url, secret)).toBe(200)
+      expect(await next.kill('SIGTERM')).toBe(0)
+      await recount(found, load.answered)
+      const grants = await executeOn(
+        join(found, 'gateway.db'),
+        "SELECT count(*) AS n FROM entries WHERE kind = 'grant'",
+      )
+      expect([before.length, Number(grants[0]?.['n'])]).toEqual([1, 2])
+    }
+  },
+)
+
+test.skipIf(isMissing)(
+  'a PostgreSQL that is killed under load costs callers a 503 and nobody a charge, and is found again',
+  async () => {
+    const { dataDir, server, secret } = await openGateway()
+    const load = callers(() => server.url, secret)
+    for (let round = 0; round < ROUNDS; round++) {
+      const before = load.answered.size
+      await until(() => load.answered.size > before + 50)
+      await postgres.kill('SIGKILL')
+      if (round > 0) await until(() => load.statuses.has(503))
+      await postgres.start()
+    }
+    const before = load.answered.size
+    await until(() => load.answered.size > before + 50)
+    await load.stop()
+    expect([...load.statuses.keys()].toSorted()).toEqual([200, 503])
+    expect(await server.kill('SIGTERM')).toBe(0)
+    await recount(dataDir, load.answered)
+    await rm(dataDir, { recursive: true, force: true })
+  },
+)
+
+test.skipIf(isMissing)(
+  'a gateway that slept past its lease answers nothing when it wakes: another one has its log, and it ends with one line',
+  async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { dataDir, env, server, owner, secret } = await openGateway()
+      let current: ServerProcess = server
+      const load = callers(() => current.url, secret)
+      await until(() => load.answered.size > 50)
+      process.kill(server.pid, 'SIGSTOP')
+      const elsewhere = join(folder, `elsewhere-${round}`)
+      await cp(dataDir, elsewhere, { recursive: true, filter: (path) => !/\.(sock|lock)$/.test(path) })
+      const next = await startServer(elsewhere, { ...env })
+      current = next
+      const key = await (await fetch(`${next.url}/api/keys`, { headers: { cookie: owner.cookie } })).json()
+      const id = key.keys[0].id
+      expect((await owner.api(`/api/keys/${id}/disable`, {}, next.url)).key.status).toBe('disabled')
+      const asleep = fetch(server.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } }).then(
+        ({ status }) => status,
+        () => 0,
+      )
+      process.kill(server.pid, 'SIGCONT')
+      expect([0, 503]).toContain(await asleep)
+      expect(await server.exited).toBe(1)
+      expect(server.output()).toContain('another gateway has the lease at LOG_URL: this one stops')
+      await load.stop()
+      expect(await call(next.url, secret)).toBe(401)
+      expect(await next.kill('SIGTERM')).toBe(0)
+      await recount(elsewhere, load.answered)
+      await rm(dataDir, { recursive: true, force: true })
+    }
+  },
+)

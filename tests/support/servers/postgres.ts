@@ -1,0 +1,154 @@
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { until } from '../until'
+import { freePort } from './free-port'
+import { noteServer } from './running-servers'
+
+/** Debian puts them in no PATH. */
+function programs(): string | null {
+  const root = '/usr/lib/postgresql'
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : []
+  const installed = versions
+    .map((version) => join(root, version, 'bin'))
+    .find((bin) => existsSync(join(bin, 'postgres')))
+  return installed ?? Bun.which('postgres')?.replace(/\/postgres$/, '') ?? null
+}
+
+const PROGRAMS = programs()
+/** PostgreSQL refuses to run as root. */
+const NOBODY = 65_534
+const AS_NOBODY =
+  process.getuid?.() === 0 ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : []
+
+/** Whether there is no PostgreSQL on this machine: `bun run verify` installs it. */
+export const POSTGRES_IS_MISSING = PROGRAMS === null
+
+export type Postgres = Awaited<ReturnType<typeof startPostgres>>
+
+/** A real server with its own data, on a port of this machine. */
+export async function startPostgres() {
+  const folder = mkdtempSync(join(tmpdir(), 'pg-'))
+  if (AS_NOBODY.length > 0) chownSync(folder, NOBODY, NOBODY)
+  const data = join(folder, 'data')
+  const run = (program: string, ...args: string[]) =>
+    Bun.spawn([...AS_NOBODY, join(PROGRAMS ?? '', program), '-D', data, ...args], {
+      cwd: folder,
+      stdout: 'ignore',
+      stderr: 'pipe',
+    })
+  const made = run('initdb', '-A', 'trust', '-U', 'gateway', '--no-sync', '-E', 'UTF8', '--locale=C')
+  if ((await made.exited) !== 0) throw new Error(await new Response(made.stderr).text())
+  const port = await freePort()
+  let server: Bun.Subprocess
+  const sql = async (query: string, database = 'postgres') => {
+    const client = new Client({ connectionString: urlOf(port, database) })
+    client.on('error', () => undefined)
+    await client.connect()
+    try {
+      return (await client.query(query)).rows
+    } finally {
+      await client.end()
+    }
+  }
+  const start = async () => {
+    // After a kill its children keep the shared memory for a moment.
+    await until(async () => {
+      server = run('postgres', '-p', `${port}`, '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=')
+      noteServer(server)
+      const isUp = sql('SELECT 1').then(
+        () => true,
+        () => false,
+      )
+      for (
+        let isReady = await isUp;
+        ;
+        isReady = await sql('SELECT 1').then(
+          () => true,
+          () => false,
+        )
+      ) {
+        if (isReady) return true
+        if (server.exitCode !== null) return false
+        await Bun.sleep(20)
+      }
+    })
+  }
+  await start()
+  return {
+    port,
+    sql,
+    start,
+    /** A database of its own. */
+    async database(): Promise<{ readonly name: string; readonly url: string }> {
+      const name = `log_${crypto.randomUUID().slice(0, 8)}`
+      await sql(`CREATE DATABASE ${name}`)
+      return { name, url: urlOf(port, name) }
+    },
+    async kill(signal: NodeJS.Signals): Promise<void> {
+      server.kill(signal)
+      await server.exited
+    },
+    signal: (signal: NodeJS.Signals) => server.kill(signal),
+    async close(): Promise<void> {
+      server.kill('SIGKILL')
+      await server.exited
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export function urlOf(port: number, database: string): string {
+  return `postgres://gateway@127.0.0.1:${port}/${database}`
+}
+
+/** A relay in front of a server that breaks connections at a point that the test chooses. */
+export async function startRelay(port: number) {
+  /** Called with each piece of bytes and its direction; true cuts the connection in place of passing it on. */
+  let cuts: (direction: 'in' | 'out', bytes: Buffer) => boolean = () => false
+  let change = (_direction: 'in' | 'out', bytes: Buffer) => bytes
+  let isFrozen = false
+  const open = new Set<Socket>()
+  const relay = createServer((client) => {
+    const server = connect(port, '127.0.0.1')
+    const end = () => {
+      client.destroy()
+      server.destroy()
+      open.delete(client)
+    }
+    open.add(client)
+    const pass = (from: Socket, to: Socket, direction: 'in' | 'out') => {
+      from.on('data', (bytes: Buffer) => {
+        if (isFrozen) return
+        if (cuts(direction, bytes)) return end()
+        to.write(change(direction, bytes))
+      })
+      from.on('error', end)
+      from.on('close', end)
+    }
+    pass(client, server, 'in')
+    pass(server, client, 'out')
+  })
+  relay.listen(0, '127.0.0.1')
+  await new Promise((resolve) => relay.once('listening', resolve))
+  const address = relay.address()
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    cutWhen(when: typeof cuts) {
+      cuts = when
+    },
+    rewrite(how: typeof change) {
+      change = how
+    },
+    /** Bytes get lost in both directions from here on, or no more. */
+    freeze(frozen: boolean) {
+      isFrozen = frozen
+    },
+    close() {
+      relay.close()
+      for (const socket of open) socket.destroy()
+    },
+  }
+}
