@@ -33,6 +33,7 @@ import { PricedCalls, pricedRoutes } from './http/middleware/priced'
 import { withOrigin } from './http/middleware/request-context'
 import { securedBy } from './http/middleware/secured-by'
 import { Thumbnails } from './http/search/thumbnails'
+import { storefront } from './http/storefront/storefront'
 import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
 import { UsageAnswers } from './http/usage/usage-answers'
@@ -196,6 +197,7 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     usage: new UsageAnswers({ ledger: core.ledger, reports: core.reports, identity, now }),
     budgets,
     baseUrl,
+    brand: config.brand,
     isLoopback,
     ownOrigins,
     corsOrigins,
@@ -212,7 +214,15 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     guide: composeGuide(ROOT),
     users: people.users,
     owners: new OwnerSessions({ ...config, ...core, identity, ownOrigins, budgets }),
-    dashboard: dashboard ?? (await loadDashboard(DASHBOARD)),
+    dashboard: storefront({
+      ...config,
+      ...core,
+      ...selling.models,
+      ...selling.imported,
+      ...billing.routes,
+      dashboard: dashboard ?? (await loadDashboard(DASHBOARD, config.brand.name)),
+      now,
+    }),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     refusal: () => (stopping.isDraining() ? DRAINING : core.stores.logCopy?.problem ? NO_LEASE : null),
     onFault: faultLog(log),

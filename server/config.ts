@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type AccountsSettings, accountsSettings } from './config/accounts'
 import { type ApiSettings, apiSettings } from './config/apis'
 import { BACKUPS, type BackupSettings, backupSettings, storeAccess } from './config/backups'
+import { type BrandSettings, brandSettings } from './config/brand'
 import { collecting, type OnMistake } from './config/config-error'
 import {
   DATA,
@@ -36,7 +37,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFormat = 'text' | 'json'
 
 /** The gateway's configuration, read from environment variables and the configuration file (docs/configuration.md). */
-export interface Config extends ListeningSettings, WorkerSettings, DataSettings, AccountsSettings {
+export interface Config extends ListeningSettings, WorkerSettings, DataSettings, AccountsSettings, BrandSettings {
   readonly dataDir: string
   /** Whether the first account becomes operator without the one-time token if it signs up on this machine. */
   readonly firstAccountIsOperator: boolean
@@ -171,6 +172,7 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
     ...workerSettings(read, listening.takeOver),
     ...data,
     ...accountsSettings(read),
+    ...brandSettings(read),
     dataDir,
     firstAccountIsOperator: isLoopback && isLoopbackHost(new URL(baseUrl).hostname) && !production,
     websearch: websearchConfig(read),

@@ -30,6 +30,7 @@ export function composeIdentity(config: Config, { clock, log, passwordHash }: Su
     db: stores.db,
     secret: config.secretKey,
     baseUrl: config.baseUrl,
+    serviceName: config.brand.name,
     trustedOrigins: [...ownOrigins],
     signUpPerMinute: config.signUpRpm,
     production: config.production,

@@ -264,6 +264,13 @@ export const RULES: readonly Rule[] = [
   { files: ['server/http/{pass-on,served-here}.ts'], may: [CORE, ...MIDDLEWARE] },
   // What a worker and its primary say about calls.
   { files: ['server/workers/**'], may: [CORE, PIPELINE, SELF] },
+  // Strangers see what the catalog has.
+  {
+    files: ['server/http/storefront/**'],
+    may: [CORE, SELF, 'server/http/apis/catalog-routes.ts', ...RECORDS],
+    types: ['server/http/system/dashboard-files.ts'],
+    packages: [CRYPTO],
+  },
   { files: ['server/http/*/**'], may: [CORE, PIPELINE, SELF, ...EVERY_RESOURCE], packages: ['elysia', CRYPTO] },
   // A tool's arguments come from the same table as its route's, and one place turns it into a schema.
   {

@@ -12,14 +12,28 @@ describe('a visitor who is not signed in', () => {
   test('is sent to sign in from any page, and returns to it afterwards', async () => {
     const { email } = await dashboard.owner()
     await dashboard.browser.clearCookies()
-    const { page } = await dashboard.visit('/?from=mail')
+    const { page } = await dashboard.visit('/limits?from=mail')
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     expect(page.url()).toContain('/sign-in?to=')
     await page.getByLabel('Email').fill(email)
     await page.getByLabel('Password', { exact: true }).fill('correct horse battery')
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.waitForURL('**/?from=mail')
+    await page.waitForURL('**/limits?from=mail')
     await page.close()
+  })
+
+  test('sees at / what is sold, on a phone too, and gets from there to sign in and to the API', async () => {
+    await dashboard.browser.clearCookies()
+    const { page, complaints } = await dashboard.visit('/')
+    await page.getByRole('link', { name: 'Web search' }).waitFor()
+    await fits(page, 'storefront')
+    await page.getByRole('link', { name: 'Web search' }).click()
+    await page.getByRole('cell', { name: 'GET /apis/v1/websearch/images/search' }).waitFor()
+    await fits(page, 'storefront-api')
+    await page.getByRole('link', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
   })
 
   test('sees the same sentence for a wrong email and a wrong password, keeps what was typed, and is sent to no other site', async () => {

@@ -1,6 +1,9 @@
+/** The operator's name for the service, which the server writes into the page; the build itself has none. */
+const SERVICE = globalThis.document?.querySelector('meta[name=service]')?.getAttribute('content')
+
 /** The shell around the pages. */
 export const SHELL_TEXT = {
-  product: 'Gateway',
+  product: SERVICE ?? 'Gateway',
   skip: 'Skip to content',
   pages: 'Pages',
   account: 'Account',

@@ -22,6 +22,8 @@ export interface IdentityOptions {
   readonly secret: string
   /** The one public address of this service; its origin is trusted. */
   readonly baseUrl: string
+  /** The name of the service, which authenticator apps and passkeys show. */
+  readonly serviceName: string
   /** Additional origins that may write, compared exactly. */
   readonly trustedOrigins: readonly string[]
   readonly signUpPerMinute: number

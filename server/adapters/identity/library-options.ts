@@ -95,7 +95,7 @@ export function libraryOptions(parts: LibraryParts) {
   const { options, origin, visits } = parts
   const windows = openAttemptWindows(parts.clock)
   return {
-    appName: 'Gateway',
+    appName: options.serviceName,
     baseURL: origin,
     basePath: BASE_PATH,
     // As a list, because BETTER_AUTH_SECRETS in the environment would silently replace a single `secret`.
@@ -114,7 +114,7 @@ export function libraryOptions(parts: LibraryParts) {
     // A user whom an app sent with an invalid request sees the error on a dashboard page.
     onAPIError: { throw: true, errorURL: `${origin}/consent` },
     // First: until the second factor is given, the OAuth server must not see a session.
-    plugins: [...secondFactorPlugins(origin, options.secret), ...oauthPlugins(origin, clientDiscovery(parts, windows))],
+    plugins: [...secondFactorPlugins({ origin, ...options }), ...oauthPlugins(origin, clientDiscovery(parts, windows))],
     emailAndPassword: passwords(parts),
     // A session ends a week after sign-in, however much it is used, so that no token lives forever.
     // How old a sign-in may be is for the gateway's own routes to say (freshAge), by its own clock.

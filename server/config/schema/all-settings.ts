@@ -1,6 +1,7 @@
 import { ACCOUNTS } from '../accounts'
 import { APIS } from '../apis'
 import { BACKUPS } from '../backups'
+import { BRAND } from '../brand'
 import { DATA } from '../data'
 import { LISTENING } from '../listening'
 import { MAIL } from '../mail'
@@ -25,6 +26,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   WORKERS,
   DATA,
   ACCOUNTS,
+  BRAND,
   MAIL,
   MODELS,
   SEARCH,

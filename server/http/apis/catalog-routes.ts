@@ -29,7 +29,7 @@ const CATALOG_QUERY = {
 } as const satisfies ParameterTable
 
 /** An operation with the text that a search looks at. */
-interface Entry {
+export interface Entry {
   readonly name: string
   readonly api: string
   readonly kind: 'built_in' | 'imported'
@@ -37,7 +37,7 @@ interface Entry {
   record(): CatalogOperation
 }
 
-interface Parts {
+export interface CatalogParts {
   readonly apis: ApiRegistry
   readonly prices: PriceStore
   readonly upToFrom: UpToFrom
@@ -47,25 +47,31 @@ const BUILT_IN_TITLES: Readonly<Record<string, string>> = { websearch: 'Web sear
 
 const CATALOG = publicEndpoint()
 
-/** Everything that can be bought, for anybody (spec D12). */
-export function catalogRoutes({ apis, prices, upToFrom }: Parts) {
+/** All operations on sale now, by name. */
+export function catalogEntries({ apis, prices, upToFrom }: CatalogParts): () => readonly Entry[] {
   const builtIn = Object.values(OPERATIONS).map((operation) => builtInEntry(operation, prices))
   // One index per catalog: a catalog is replaced as a whole.
   const indexes = new WeakMap<ApiRoutes, readonly Entry[]>()
-  const indexOf = (routes: ApiRoutes) => {
+  return () => {
+    const { routes } = apis
     const index =
       indexes.get(routes) ??
       [...builtIn, ...[...routes.operations].map((sold) => importedEntry(sold, { prices, upToFrom }))].sort(byName)
     indexes.set(routes, index)
     return index
   }
+}
+
+/** Everything that can be bought, for anybody (spec D12). */
+export function catalogRoutes(parts: CatalogParts) {
+  const entries = catalogEntries(parts)
   return routeGroup({ name: 'catalog' }).get(
     '/v1/catalog',
     ...served(CATALOG, documented(CATALOG_DOCS, CATALOG_QUERY), ({ context }) => {
       const { q = '', api, kind, limit, cursor = '' } = queryOf(CATALOG_QUERY, context)
       const words = q.toLowerCase().split(/\s+/).filter(Boolean)
       const page: Entry[] = []
-      for (const entry of indexOf(apis.routes)) {
+      for (const entry of entries()) {
         if (entry.name <= cursor || entry.api !== (api ?? entry.api) || entry.kind !== (kind ?? entry.kind)) continue
         if (words.every((word) => entry.text.includes(word))) page.push(entry)
         if (page.length > limit) break
@@ -80,7 +86,7 @@ export function catalogRoutes({ apis, prices, upToFrom }: Parts) {
   )
 }
 
-function importedEntry({ api, operation }: SoldOperation, { prices, upToFrom }: Omit<Parts, 'apis'>): Entry {
+function importedEntry({ api, operation }: SoldOperation, { prices, upToFrom }: Omit<CatalogParts, 'apis'>): Entry {
   const { name, method, path, title, description, effect, parameters, examples } = operation
   const inputs = inputNames(parameters)
   return {

@@ -1,4 +1,5 @@
 import { SIGNUP_CREDIT } from '../../core/accounts/signup-credit'
+import { DEFAULT_BRAND } from '../../core/brand'
 import { CATALOG_VERSION } from '../../core/catalog/operation'
 import { OPERATIONS } from '../../core/catalog/operations'
 import { isJson } from '../../core/json'
@@ -10,11 +11,11 @@ import { extractNamed } from './named-schemas'
 import type { CodeSample, OpenApiDocument, OpenApiOperation } from './open-api'
 import { RESPONSE_HEADERS } from './response-headers'
 
-const TITLE = 'Paid data API gateway'
+const DEFAULT_TITLE = 'Paid data API gateway'
 const SUMMARY = 'Data APIs, paid per successful request, with enforced spending limits.'
 
 /** The `info` for @elysiajs/swagger, which inserts it into the page unescaped, so it must be short and plain. */
-export const GENERATOR_INFO = { title: TITLE, version: CATALOG_VERSION, description: SUMMARY }
+export const GENERATOR_INFO = { title: DEFAULT_TITLE, version: CATALOG_VERSION, description: SUMMARY }
 
 /** Schemas, headers and security schemes that operations refer to. */
 const COMPONENTS = {
@@ -43,11 +44,21 @@ const COMPONENTS = {
 }
 
 /** The document of these operations, with samples for the gateway at `origin`. */
-export function openApiDocument(collected: OpenApiDocument['paths'], origin: string): OpenApiDocument {
+export function openApiDocument(
+  collected: OpenApiDocument['paths'],
+  origin: string,
+  { name, sentence } = DEFAULT_BRAND,
+): OpenApiDocument {
+  const isBranded = name !== DEFAULT_BRAND.name
   const { node, schemas } = extractNamed({ paths: collected, components: COMPONENTS })
   return {
     openapi: '3.1.0',
-    info: { title: TITLE, version: CATALOG_VERSION, summary: SUMMARY, description: introduction(origin) },
+    info: {
+      title: isBranded ? name : DEFAULT_TITLE,
+      version: CATALOG_VERSION,
+      summary: isBranded ? sentence : SUMMARY,
+      description: introduction(origin),
+    },
     servers: [{ url: origin, description: 'This gateway.' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(

@@ -1,5 +1,6 @@
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
+import type { Brand } from '../../core/brand'
 import type { Payments } from '../../core/payments/payments'
 import { signInPaths } from '../account/sign-in-docs'
 import { notFound } from '../middleware/response/failures'
@@ -21,6 +22,7 @@ const SCRIPT = '/vendor/scalar.js'
 
 interface DocsParts {
   readonly baseUrl: string
+  readonly brand: Brand
   readonly dashboard: DashboardFiles
   /** All routes, before the first request. */
   readonly mounted: Parameters<typeof describeRoutes>[0]
@@ -34,7 +36,7 @@ interface DocsParts {
  * API documentation: `/docs` for people, `/openapi.json` for programs, `/llms.txt` for agents. @elysiajs/swagger collects it from
  * the routes, and gives the page of `/docs`; its own handlers never run.
  */
-export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, imported }: DocsParts) {
+export function docsRoutes({ baseUrl, brand, dashboard, mounted, payments, prices, imported }: DocsParts) {
   const generator = swagger({
     path: PAGE,
     specPath: DOCUMENT,
@@ -53,7 +55,7 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
     const { paths } = generate() as Pick<OpenApiDocument, 'paths'> // the operations of `describeRoutes`
     return { ...paths, ...signInPaths() }
   }
-  const document = currentDocument(collected, { baseUrl, payments, prices, imported })
+  const document = currentDocument(collected, { baseUrl, brand, payments, prices, imported })
   return new Elysia({ name: 'docs' })
     .onBeforeHandle(async ({ path }) => {
       if (path === DOCUMENT) return text(written(await document()), 'application/json')
@@ -101,7 +103,7 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
  */
 function currentDocument(
   collected: () => OpenApiDocument['paths'],
-  { baseUrl, payments, prices, imported }: Pick<DocsParts, 'baseUrl' | 'payments' | 'prices' | 'imported'>,
+  { baseUrl, brand, payments, prices, imported }: Omit<DocsParts, 'dashboard' | 'mounted'>,
 ): () => Promise<OpenApiDocument> {
   const pricing = pricingOf(payments, prices)
   let builtIn: OpenApiDocument | null = null
@@ -111,7 +113,7 @@ function currentDocument(
     const { version, document: describe } = imported()
     const priced = pricing.version()
     if (built?.version !== version || built.priced !== priced) {
-      builtIn ??= openApiDocument(collected(), baseUrl)
+      builtIn ??= openApiDocument(collected(), baseUrl, brand)
       const safe = withSafeTexts(withImported(builtIn, describe()))
       built = { version, priced, document: withPaymentOffers(safe, pricing) }
     }

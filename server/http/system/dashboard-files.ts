@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
+import { DEFAULT_BRAND } from '../../core/brand'
 import { acceptedEncoding, ENCODINGS, type Encoding } from '../middleware/response/accepted-encoding'
 import { pagePreloads } from './page-preloads'
 
@@ -41,6 +42,16 @@ const MANIFEST = '/.vite/manifest.json'
 const NOT_PAGES =
   /^\/+(api|apis|v1|v1beta|mcp|docs|vendor|media|sandbox|health|ready|metrics|\.well-known|openapi\.json|assets)(\/|$)/i
 
+/** The pages of the dashboard's router. Any other path gets the page that says so, with the status 404. */
+export const PAGES: readonly string[] = [
+  ...['/', '/apps', '/audit', '/billing', '/catalogue', '/confirm-email', '/consent', '/device', '/forgot-password'],
+  ...['/keys', '/keys/$id', '/limits', '/notices', '/operator', '/operator/accounts/$id', '/operator/apis'],
+  ...['/operator/apis/$name', '/operator/apis/$name/import', '/operator/apis/import/new', '/operator/audit'],
+  ...['/operator/money', '/playground', '/requests/$id', '/reset-password', '/settings', '/sign-in', '/sign-up'],
+  ...['/social', '/usage', '/webhooks', '/welcome'],
+]
+const IS_PAGE = new RegExp(`^(${PAGES.join('|').replaceAll(/\$[a-z]+/g, '[^/]+')})/?$`)
+
 const PAGE_HEADERS = {
   'content-security-policy':
     "default-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -62,14 +73,16 @@ const AUTH_PAGES: ReadonlySet<string> = new Set([
   '/reset-password',
   '/confirm-email',
 ])
-const AUTH_PAGE_HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+const AUTH_PAGE = { status: 200, headers: { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } }
+const MISSING = { status: 404, headers: { 'cache-control': 'no-store' } }
+const PLAIN = { status: 200, headers: {} }
 
 /**
- * Reads the folder once, with the compressed files of the build; restart to pick up a later build. If the folder or its index.html
- * is missing, `/` says that the dashboard has not been built.
+ * Reads the folder once, with the compressed files of the build; restart to pick up a later build. Its pages have the name of the service.
+ * If the folder or its index.html is missing, `/` says that the dashboard has not been built.
  */
-export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
-  const files = await readFiles(distDir)
+export async function loadDashboard(distDir: string, brandName = DEFAULT_BRAND.name): Promise<DashboardFiles> {
+  const files = await readFiles(distDir, brandName)
   const index = files.get('/index.html')
   if (index === undefined) return { answer: answerNotBuilt }
   files.set('/', index)
@@ -85,14 +98,16 @@ export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
       const isAuthPage = AUTH_PAGES.has(path)
       // A visitor without a cookie is not signed in, and gets another page.
       const link = file === index && !isAuthPage && request.headers.has('cookie') ? preloads(path) : null
-      const answer = answerFile(link === null ? file : framed, request, isAuthPage)
+      const isMissing = !files.has(path) && !IS_PAGE.test(path)
+      const kind = isMissing ? MISSING : isAuthPage ? AUTH_PAGE : PLAIN
+      const answer = answerFile(link === null ? file : framed, request, kind)
       if (link !== null) answer.headers.set('link', link)
       return answer
     },
   }
 }
 
-async function readFiles(distDir: string): Promise<Map<string, StoredFile>> {
+async function readFiles(distDir: string, brandName: string): Promise<Map<string, StoredFile>> {
   const entries = await readdir(distDir, { recursive: true, withFileTypes: true }).catch((failure: unknown) => {
     if (failure instanceof Error && 'code' in failure && failure.code === 'ENOENT') return []
     throw failure
@@ -103,12 +118,19 @@ async function readFiles(distDir: string): Promise<Map<string, StoredFile>> {
   for (const [path, content] of contents) {
     if (/\.(br|zst|gz)$/.test(path)) continue
     const urlPath = `/${relative(distDir, path).split(sep).join('/')}`
-    files.set(
-      urlPath,
-      storedFile(urlPath, content, (extension) => contents.get(path + extension)),
-    )
+    const page = urlPath.endsWith('.html') ? named(content, brandName) : content
+    const compressed = (extension: string) => (page === content ? contents.get(path + extension) : undefined)
+    files.set(urlPath, storedFile(urlPath, page, compressed))
   }
   return files
+}
+
+/** A page of the build with another name for the service; as it is for the one that it has. A small page needs no compression. */
+function named(page: Bytes, name: string): Bytes {
+  if (name === DEFAULT_BRAND.name) return page
+  const html = page.toString().replaceAll(`>${DEFAULT_BRAND.name}<`, `>${Bun.escapeHTML(name)}<`)
+  const meta = `<meta name="service" content="${Bun.escapeHTML(name)}" />`
+  return Buffer.from(html.replace('<title>', `${meta}\n    <title>`))
 }
 
 const EXTENSIONS: Readonly<Record<Encoding, string>> = { br: '.br', zstd: '.zst', gzip: '.gz' }
@@ -135,7 +157,7 @@ function storedFile(path: string, plain: Bytes, compressed: (extension: string) 
   }
 }
 
-function answerFile(file: StoredFile, request: Request, isAuthPage: boolean): Response {
+function answerFile(file: StoredFile, request: Request, { status, headers: more }: typeof PLAIN): Response {
   const offered = ENCODINGS.filter((one) => file.bodies.has(one))
   const encoding = acceptedEncoding(request.headers.get('accept-encoding'), offered) ?? 'identity'
   const body = file.bodies.get(encoding)
@@ -147,14 +169,15 @@ function answerFile(file: StoredFile, request: Request, isAuthPage: boolean): Re
     vary: 'accept-encoding',
     'x-content-type-options': 'nosniff',
     ...(file.html ? PAGE_HEADERS : {}),
-    ...(isAuthPage ? AUTH_PAGE_HEADERS : {}),
+    ...more,
   })
-  if (isKnown(etag, request.headers.get('if-none-match'))) return new Response(null, { status: 304, headers })
+  if (status === 200 && isKnown(etag, request.headers.get('if-none-match')))
+    return new Response(null, { status: 304, headers })
 
   headers.set('content-type', file.type)
   headers.set('content-length', String(body.bytes.byteLength))
   if (encoding !== 'identity') headers.set('content-encoding', encoding)
-  return new Response(request.method === 'HEAD' ? null : body.bytes, { headers })
+  return new Response(request.method === 'HEAD' ? null : body.bytes, { status, headers })
 }
 
 /** The requested path, or null if its method or encoding rules a file out. */

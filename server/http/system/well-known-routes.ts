@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import type { Identity } from '../../core/accounts/identity'
+import type { Brand } from '../../core/brand'
 import { AUDIENCES, type Audience, SCOPES } from '../../core/credentials/oauth-grant'
 import { documented, UNDOCUMENTED } from '../openapi/documented'
 import { WELL_KNOWN_DOCS } from './well-known-docs'
@@ -15,12 +16,17 @@ const OPEN = {
   'cache-control': 'public, max-age=300',
 } as const
 
+interface WellKnownParts {
+  readonly identity: Identity
+  readonly baseUrl: string
+  readonly brand: Brand
+}
+
 /** Discovery of how to request access: RFC 8414 for the OAuth server, RFC 9728 for each protected resource (spec 5.2). */
-export function wellKnownRoutes(parts: { readonly identity: Identity; readonly baseUrl: string }) {
-  const { identity, baseUrl } = parts
+export function wellKnownRoutes({ identity, baseUrl, brand }: WellKnownParts) {
   const describe = (path: Audience) => ({
     resource: baseUrl + path,
-    resource_name: `Gateway ${path}`,
+    resource_name: `${brand.name} ${path}`,
     authorization_servers: [`${baseUrl}/api/auth`],
     scopes_supported: [...SCOPES],
     bearer_methods_supported: ['header'],

@@ -43,6 +43,7 @@ export async function openBench(options: Partial<IdentityOptions> = {}): Promise
     db: drizzle(client),
     secret: 'a test secret of enough characters 0123456789',
     baseUrl: ORIGIN,
+    serviceName: 'Gateway',
     trustedOrigins: ['http://127.0.0.1:3000'],
     signUpPerMinute: 100,
     production: false,

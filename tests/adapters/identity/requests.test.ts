@@ -348,6 +348,7 @@ describe('opening', () => {
   const options = {
     secret: 's'.repeat(32),
     trustedOrigins: [],
+    serviceName: 'Gateway',
     signUpPerMinute: 5,
     onSignUp: async () => {},
     db: drizzle(bench.client),

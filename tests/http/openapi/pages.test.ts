@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Elysia } from 'elysia'
+import { DEFAULT_BRAND } from '../../../server/core/brand'
 import { OPERATIONS } from '../../../server/core/catalog/operations'
 import { micros } from '../../../server/core/money'
 import { FAILURES } from '../../../server/http/middleware/response/failures'
@@ -49,6 +50,7 @@ describe('/docs', () => {
     const app = new Elysia().use(
       docsRoutes({
         baseUrl: 'http://localhost',
+        brand: DEFAULT_BRAND,
         dashboard,
         mounted: [],
         imported: () => ({ version: {}, document: () => ({ paths: {}, schemas: {} }) }),

@@ -10,7 +10,7 @@ import {
   zstdCompressSync,
   zstdDecompressSync,
 } from 'node:zlib'
-import { type DashboardFiles, loadDashboard } from '../../../server/http/system/dashboard-files.ts'
+import { type DashboardFiles, loadDashboard, PAGES } from '../../../server/http/system/dashboard-files.ts'
 
 const PAGE = '<!doctype html><title>A page</title>'
 const FRAMED = '<!doctype html><title>Dashboard</title><div id="root"><nav></nav></div>'
@@ -64,11 +64,36 @@ function answered(response: Response | null): Response {
 }
 
 describe('a page', () => {
-  test.each(['/', '/index.html', '/keys', '/keys/key_1', '/apistore', '/?tab=1'])('answers at %s', async (path) => {
+  test.each(['/', '/index.html', '/keys', '/keys/key_1', '/keys/', '/?tab=1'])('answers at %s', async (path) => {
     const response = answered(get(path))
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(await response.text()).toBe(PAGE)
+  })
+
+  test('that is none of the router, is the same with 404 and is not kept', async () => {
+    const response = answered(get('/apistore'))
+    expect([response.status, await response.text(), response.headers.get('cache-control')]).toEqual([
+      404,
+      PAGE,
+      'no-store',
+    ])
+    const routes = (await Bun.file(join(import.meta.dir, '../../../dashboard/src/router.tsx')).text()).matchAll(
+      /(?:[pP]age\(|path: )'(\/[^']*)'/g,
+    )
+    expect([...new Set([...routes].map(([, path]) => path ?? ''))].sort()).toEqual([...PAGES].sort())
+  })
+
+  test('has the name that the operator gave the service', async () => {
+    const built = join(root, 'built')
+    await mkdir(built)
+    await writeFile(join(built, 'index.html'), '<head><title>Gateway</title></head>')
+    const branded = await loadDashboard(built, 'Acme & Sons')
+    const page = await branded
+      .answer(new Request('http://localhost/keys', { headers: { accept: 'text/html' } }))
+      ?.text()
+    expect(page).toContain('<title>Acme &amp; Sons</title>')
+    expect(page).toContain('<meta name="service" content="Acme &amp; Sons" />')
   })
 
   test('carries the security headers', () => {

@@ -42,14 +42,20 @@ export function offersPasskeys(baseUrl: string): boolean {
   return protocol === 'https:' && !/^[\d.]+$/.test(hostname) && !hostname.startsWith('[')
 }
 
+interface SecondFactorOptions {
+  readonly origin: string
+  readonly secret: string
+  readonly serviceName: string
+}
+
 /**
  * Authenticator apps with recovery codes, and passkeys. The library encrypts the app's secret under the gateway's key; recovery
  * codes are keyed hashes here. A passkey must verify its user (PIN, finger, face): then it is two factors by itself.
  */
-export function secondFactorPlugins(origin: string, secret: string): BetterAuthPlugin[] {
+export function secondFactorPlugins({ origin, secret, serviceName }: SecondFactorOptions): BetterAuthPlugin[] {
   const hash = recoveryCodeHash(secret)
   const factors = twoFactor({
-    issuer: `Gateway (${new URL(origin).host})`,
+    issuer: `${serviceName} (${new URL(origin).host})`,
     twoFactorCookieMaxAge: CHALLENGE_SECONDS,
     accountLockout: { enabled: true, maxFailedAttempts: 10, durationSeconds: LOCK_SECONDS },
     backupCodeOptions: {
@@ -62,15 +68,15 @@ export function secondFactorPlugins(origin: string, secret: string): BetterAuthP
       },
     },
   })
-  const plugins = offersPasskeys(origin) ? [factors, passkey(passkeyOptions(origin))] : [factors]
+  const plugins = offersPasskeys(origin) ? [factors, passkey(passkeyOptions(origin, serviceName))] : [factors]
   // As in oauth-options.ts: the packages' own types do not agree under exactOptionalPropertyTypes.
   return plugins as unknown as BetterAuthPlugin[]
 }
 
-function passkeyOptions(origin: string): PasskeyOptions {
+function passkeyOptions(origin: string, rpName: string): PasskeyOptions {
   return {
     rpID: new URL(origin).hostname,
-    rpName: 'Gateway',
+    rpName,
     origin,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     registration: {
