@@ -268,13 +268,10 @@ function registerQueues(registry: Registry, { journal, openCalls, upstreams, los
   lag('tables_unapplied_seconds', 'How long the oldest of them has waited', ({ unappliedMs }) => unappliedMs / 1000)
   lag('tables_rejecting', '1 while the database rejects the batches of the log', ({ isBehind }) => (isBehind ? 1 : 0))
   lag('disk_full', '1 while the disk is full and new calls are refused', ({ isDiskFull }) => (isDiskFull ? 1 : 0))
-  if (journal().copyWaitingMs !== null) {
-    const copyHelp = 'How long a group of charges has waited for PostgreSQL at LOG_URL'
-    lag('log_copy_waiting_seconds', copyHelp, ({ copyWaitingMs }) => (copyWaitingMs ?? 0) / 1000)
-    lag('log_lease_held', '1 while this process is sure of its lease there; 0: it serves nothing', ({ hasLease }) =>
-      hasLease ? 1 : 0,
-    )
-  }
+  const copyHelp = 'How long a group of charges has waited for PostgreSQL at LOG_URL'
+  lag('log_copy_waiting_seconds', copyHelp, ({ copyWaitingMs }) => copyWaitingMs / 1000)
+  const leaseHelp = '0 while nothing is served because the lease at LOG_URL was not renewed'
+  lag('log_lease_held', leaseHelp, ({ hasLease }) => (hasLease ? 1 : 0))
   const droppedHelp = 'Rows of uncharged calls that were dropped from the request log under load'
   counter(registry, 'gateway_dropped_log_rows_total', droppedHelp, () => journal().droppedNotes)
   const lostHelp = 'Events for webhooks and notices that no commit causes and that could not be written'

@@ -58,9 +58,9 @@ export interface JournalState {
   readonly isBehind: boolean
   /** Whether the reserve of the disk was given up, so that new calls are refused. */
   readonly isDiskFull: boolean
-  /** How long a group has waited for the log's second place. Null without one. */
-  readonly copyWaitingMs: number | null
-  /** Whether this process is sure of its lease there. */
+  /** How long a group has waited for the log's second place. */
+  readonly copyWaitingMs: number
+  /** Whether this process is sure of its lease there, or needs none. */
   readonly hasLease: boolean
   /** Rows of uncharged calls that were dropped. */
   readonly droppedNotes: number

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KeyRing } from '../../../server/adapters/sealing/key-ring'
 import { LeaseFile, leaseText } from '../../../server/adapters/stores/postgres/lease-file'
+import { LogConnection } from '../../../server/adapters/stores/postgres/log-connection'
+import { dropPartitions } from '../../../server/adapters/stores/postgres/log-tables'
 import { examineLog, PostgresLog } from '../../../server/adapters/stores/postgres/postgres-log'
 import { chained, type LogEnd, type LoggedGroup } from '../../../server/core/ledger/log-copy'
 import { POSTGRES_IS_MISSING, type Postgres, startPostgres, startRelay, urlOf } from '../../support/servers/postgres'
@@ -259,5 +261,35 @@ test.skipIf(missing)(
     await expect(openLog()).rejects.toThrow('connection pooler')
     relay.rewrite((_direction, bytes) => bytes)
     expect(readFileSync(`${(file as unknown as { path: string }).path}`, 'utf8')).toContain('installation')
+  },
+)
+
+test.skipIf(missing)(
+  'a log begins where the data is, goes on over partitions, and drops old ones as a whole',
+  async () => {
+    const begin = { number: 65_530, chain: 'of before' }
+    const { log, file, database } = await openLog(undefined, undefined, begin)
+    let end = begin
+    for (let n = 65_531; n <= 65_540; n++) {
+      await log.append(group(n))
+      end = chained(end, group(n))
+    }
+    expect([await log.at(65_530), await log.at(65_540)]).toEqual([begin, end])
+    await log.close()
+    const connection = await LogConnection.open(urlOf(postgres.port, database))
+    const partitions = async () =>
+      (
+        await connection.rows<{ name: string }>('SELECT inhrelid::regclass::text AS name FROM pg_inherits ORDER BY 1')
+      ).map(({ name }) => name)
+    await dropPartitions(connection, 1, 1)
+    expect(await partitions()).toContain('gateway_log_0')
+    await connection.rows("UPDATE gateway_log SET at = at - interval '2 hours'")
+    await dropPartitions(connection, 1, 1)
+    expect(await partitions()).not.toContain('gateway_log_0')
+    expect(await partitions()).toContain('gateway_log_1')
+    connection.destroy()
+    const next = await openLog(database, file, end)
+    expect([next.log.end, await next.log.at(65_531)]).toEqual([end, null])
+    await next.log.close()
   },
 )

@@ -19,7 +19,7 @@ interface CopiedTable {
 /** What must not come back when older tables are restored: who may spend, and how much. */
 const COPIED: Readonly<Record<string, CopiedTable>> = {
   // Accounts are opened by records of the ledger, which also move their balances.
-  accounts: { skips: ['credit', 'paid', 'topped_up', 'debt'], adds: true, on: ['UPDATE'] },
+  accounts: { skips: ['credit', 'paid', 'topped_up', 'debt'], adds: false, on: ['UPDATE'] },
   pools: { skips: ['spent', 'limit_version', 'limit_told'], adds: true, on: ['INSERT', 'UPDATE'] },
   keys: { skips: ['last_used_at'], adds: true, on: ['INSERT', 'UPDATE', 'DELETE'] },
   connections: { skips: ['last_used_at', 'last_address'], adds: true, on: ['INSERT', 'UPDATE'] },
@@ -91,25 +91,31 @@ export class DirectChangeLog {
 }
 
 /**
- * The records without their direct changes, which tables that have them only forget; older tables get them. To be run in the
- * transaction that writes the records.
+ * Gives `write` the records in their order, without the direct changes that the tables have and forget here. Older tables get those in their
+ * place. To be run in one transaction.
  */
-export function applyDirectChanges(
+export function writeInOrder(
   db: Pick<FileDatabase, 'rows' | 'run'>,
   records: readonly JournalRecord[],
-): readonly JournalRecord[] {
-  if (!records.some(({ direct }) => direct)) return records
-  return records.flatMap((record) => record.direct?.flatMap((change) => missing(db, change)) ?? [record])
-}
-
-function missing(db: Pick<FileDatabase, 'rows' | 'run'>, change: DirectChange): readonly JournalRecord[] {
-  const known = db.rows('DELETE FROM direct_changes WHERE seq = ? RETURNING seq', [change.seq])
-  if (known.length > 0) return []
-  if ('record' in change) return [change.record]
-  // A row and the account that it belongs to may be in one batch.
-  db.run('PRAGMA defer_foreign_keys = ON', [])
-  writeRow(db, change)
-  return []
+  write: (records: readonly JournalRecord[], isLast: boolean) => void,
+): void {
+  let waiting: JournalRecord[] = []
+  for (const record of records) {
+    if (!record.direct) waiting.push(record)
+    for (const change of record.direct ?? []) {
+      const known = db.rows('DELETE FROM direct_changes WHERE seq = ? RETURNING seq', [change.seq])
+      if (known.length > 0) continue
+      if ('record' in change) {
+        waiting.push(change.record)
+        continue
+      }
+      // The account of a row may be opened by a record before it.
+      write(waiting, false)
+      waiting = []
+      writeRow(db, change)
+    }
+  }
+  write(waiting, true)
 }
 
 function writeRow(db: Pick<FileDatabase, 'run'>, { table, id, row }: Exclude<DirectChange, { record: unknown }>): void {

@@ -54,7 +54,7 @@ const NOT_BEHIND = {
   unappliedMs: 0,
   isBehind: false,
   isDiskFull: false,
-  copyWaitingMs: null,
+  copyWaitingMs: 0,
   hasLease: true,
 }
 
@@ -102,7 +102,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
       unappliedMs: applier.unappliedMs,
       isBehind: applier.isBehind,
       isDiskFull: log.problem !== null,
-      copyWaitingMs: copy?.log.waitingMs ?? null,
+      copyWaitingMs: copy?.log.waitingMs ?? 0,
       hasLease: !copy?.log.problem,
       droppedNotes: applier.droppedNotes,
     }),

@@ -5,7 +5,7 @@ import { chained, type LogEnd } from '../../../../core/ledger/log-copy'
 import { reasonOf } from '../../../../core/result'
 import type { FileDatabase } from '../driver/file/file-database'
 import type { Applied, ApplyRequest, LogRange, UnappliedGroups } from '../driver/worker-wire'
-import { applyDirectChanges } from './direct-changes'
+import { writeInOrder } from './direct-changes'
 import { type Group, groupRows, TOGETHER } from './group-statements'
 import { LogDamaged, lineAt } from './log-format'
 import { accountOfRecord, NOTHING_STUCK, STUCK_STATE, StuckUndone, stuckStatements } from './stuck-statements'
@@ -39,7 +39,9 @@ export class TableFollower {
   apply(request: ApplyRequest): Applied {
     const bestEffort = request.bestEffort === null ? null : JSON.parse(request.bestEffort)
     try {
-      return this.applied(request, (records) => this.write({ records, ...(bestEffort ?? NO_BEST_EFFORT) }))
+      return this.applied(request, (records, isLast) =>
+        this.write({ records, ...((isLast && bestEffort) || NO_BEST_EFFORT) }),
+      )
     } catch (error) {
       if (bestEffort !== null || !isOfRecord(error)) throw error
       return this.applied(request, (records) => this.writeOrPutAside(records))
@@ -52,15 +54,16 @@ export class TableFollower {
 
   private applied(
     { epoch, log, maxRecords, maxBytes }: ApplyRequest,
-    write: (records: readonly JournalRecord[]) => void,
+    write: (records: readonly JournalRecord[], isLast: boolean) => void,
   ): Applied {
     return this.db.transaction(() => {
       this.db.run('UPDATE owner SET asserted = ? WHERE id = 1', [epoch])
       const [[number, chain] = []] = this.db.rows('SELECT applied_group, applied_chain FROM owner WHERE id = 1')
       const before = { number: Number(number), chain: String(chain) }
       const read = log && ('groups' in log ? keptGroups(log, before) : this.log.read(log, before, maxRecords, maxBytes))
-      const records = applyDirectChanges(this.db, read?.records ?? [])
-      write(this.stuck() === NOTHING_STUCK ? records : this.undone.settled(records))
+      writeInOrder(this.db, read?.records ?? [], (records, isLast) =>
+        write(this.stuck() === NOTHING_STUCK ? records : this.undone.settled(records), isLast),
+      )
       const last = read?.last ?? before
       if (read)
         this.db.run('UPDATE owner SET applied_group = ?, applied_chain = ? WHERE id = 1', [last.number, last.chain])
