@@ -111,6 +111,7 @@ function bill(
     const own = price[name]
     return BigInt(parts[name] ?? 0) * (own === undefined ? usual : exact(own))
   }
+  const sound = price.input_audio === undefined ? read : exact(price.input_audio)
   const count = (name: TokenPart) => parts[name] ?? 0
   const fresh = input - cacheRead - cacheWrite - count('input_audio') - count('input_image')
   const { request, tools } = { ...list.at(-1), ...price }
@@ -120,7 +121,7 @@ function bill(
     of('input_audio', exact(price.input)) +
     of('input_image', exact(price.input)) +
     BigInt(cacheRead - count('cache_read_audio')) * read +
-    of('cache_read_audio', read) +
+    of('cache_read_audio', sound) +
     BigInt(cacheWrite - count('cache_write_1h') - count('cache_write_12h')) * BigInt(write) +
     BigInt(count('cache_write_1h')) * BigInt(hour) +
     BigInt(count('cache_write_12h')) * BigInt(half) +

@@ -68,6 +68,11 @@ export class Attempt implements BackendAnswer, EventListenerObject {
     stop.addEventListener('abort', this, { once: true })
   }
 
+  /** Only Gemini names it there. */
+  get tier(): string | null {
+    return this.response?.headers.get('x-gemini-service-tier') ?? null
+  }
+
   get signal(): AbortSignal {
     return this.abort.signal
   }

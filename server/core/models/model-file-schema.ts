@@ -107,7 +107,7 @@ const RATE_MEMBERS = {
   ),
   cache_write_1h: usd('Input cached for an hour (default: twice the input)'),
   cache_write_12h: usd('Input cached for 12 hours or longer (default: twice the input)'),
-  cache_read_audio: usd('Sound read from a cache'),
+  cache_read_audio: usd('Sound read from a cache (default: same as input_audio)'),
   input_audio: usd('Sound. Without it, calls with sound are refused'),
   input_image: usd('Pictures (default: same as input)'),
   output_reasoning: usd('Reasoning (default: same as output)'),

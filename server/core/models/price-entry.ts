@@ -113,6 +113,7 @@ function ratesOf(entry: Readonly<Record<string, unknown>>, { id, purpose, upstre
   for (const name of RATE_NAMES)
     if (entry[name] !== undefined) usd[name] = amountOf(entry[name], `${id}: price.${name}`, 'per million tokens')
   const { input, output, cache_read = input, ...others } = usd
+  if (others.input_audio !== undefined) others.cache_read_audio ??= others.input_audio
   if (input === undefined || output === undefined || cache_read === undefined)
     throw new BadEntry(`${id}: price needs input and output; for a free model, set both to 0`)
   if (others.cache_write === undefined && upstreams.some(({ kind }) => kind === 'anthropic'))

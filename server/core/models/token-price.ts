@@ -42,7 +42,7 @@ export function tokenLines(price: TokenPrice, tokens: ModelTokens): ChargeLine[]
   if (request !== undefined) lines.push({ item: 'requests', units: 1, unitPrice: request, per: 1 })
   if (tools && uses)
     for (const name in uses) {
-      const [tool, units = 0] = [tools[name], uses[name]]
+      const [tool, units = 0] = [Object.hasOwn(tools, name) ? tools[name] : undefined, uses[name]]
       if (tool && units > 0) lines.push({ item: `${name}_uses`, units, unitPrice: tool.amount, per: 1 })
     }
   return lines
@@ -136,8 +136,9 @@ function maxUnder(
   { rates, request, tools }: PriceRule,
   { input, output, parts, uses, requests = 1 }: CallBounds,
 ): Money {
+  const { input_image = 0, cache_read_audio = 0 } = rates
   // The model decides what it reads of a picture, and what it reasons.
-  let dearestInput = Math.max(rates.input, rates.cache_read, rates.cache_write, rates.input_image ?? 0)
+  let dearestInput = Math.max(rates.input, rates.cache_read, rates.cache_write, input_image, cache_read_audio)
   let dearestOutput = Math.max(rates.output, rates.output_reasoning ?? 0)
   for (const part of parts ?? NO_PARTS) {
     const rate = rates[part] ?? 0
@@ -145,7 +146,8 @@ function maxUnder(
     else dearestInput = Math.max(dearestInput, rate)
   }
   let fees = (request ?? 0) * requests
-  if (uses) for (const name in uses) fees += (uses[name] ?? 0) * (tools?.[name]?.amount ?? 0)
+  if (uses && tools)
+    for (const name in uses) if (Object.hasOwn(tools, name)) fees += (uses[name] ?? 0) * (tools[name]?.amount ?? 0)
   const millionths = input * dearestInput + output * dearestOutput
   if (Number.isSafeInteger(millionths + MILLION)) return micros(roundedUp(millionths) + fees)
   return costOfLargeLines([

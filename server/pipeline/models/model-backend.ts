@@ -30,6 +30,8 @@ export interface BackendAnswer extends UpstreamStream {
   readonly position: number
   /** For the caller, who must not learn the upstream's address. */
   readonly kind: UpstreamKind
+  /** The service tier that its headers name. */
+  readonly tier: string | null
   /** How to read the body: the call's own wire, or its translation. */
   readonly wire: UpstreamWire
   /**

@@ -64,4 +64,6 @@ export interface ValidatedCall {
   /** The charge line of the whole call, if its model is not charged by tokens. */
   readonly unitLine: ChargeLine | null
   readonly load: Load
+  /** The service tier that the headers of the answer name. */
+  readonly servedTier?: string
 }

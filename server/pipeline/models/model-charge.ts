@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock'
 import type { Model } from '../../core/models/model'
+import { USUAL_TIERS } from '../../core/models/model-file-schema'
 import type { ModelTokens, TokenPart } from '../../core/models/model-tokens'
-import { costOfLines, tokenLines } from '../../core/models/token-price'
+import { costOfLines, type TokenPrice, tokenLines } from '../../core/models/token-price'
 import { isUnitPrice, repricedLine, tokenPriceOf } from '../../core/models/unit-price'
 import { type Money, min, minus } from '../../core/money'
 import type { ChargeLine, EndCode, TokenCounts } from '../../core/usage/call-record'
@@ -20,14 +21,17 @@ export function modelCharge(
     bounds,
     maxCost,
     unitLine,
-  }: Pick<ValidatedCall, 'model' | 'request' | 'bounds' | 'maxCost' | 'unitLine'>,
+    servedTier,
+  }: Pick<ValidatedCall, 'model' | 'request' | 'bounds' | 'maxCost' | 'unitLine' | 'servedTier'>,
   seen: MeteredOutput,
   code: EndCode | null = null,
 ): Charge {
   if (unitLine) return unitCharge(model, unitLine, seen, code)
   const counted = metered(seen, bounds.input.likely, bounds.output)
-  const tokens = completeTokens(counted.tokens, request)
-  const lines = tokenLines(tokenPriceOf(model), tokens)
+  const named = counted.tokens.tier ?? servedTier
+  const tokens = completeTokens(counted.tokens, request, named ?? request.tier ?? undefined)
+  const price = tokenPriceOf(model)
+  const lines = named === undefined && request.tier ? dearerLines(price, tokens) : tokenLines(price, tokens)
   const real = costOfLines(lines)
   const cost = min(real, maxCost)
   const charge: Charge = {
@@ -40,10 +44,24 @@ export function modelCharge(
   return real > maxCost ? { ...charge, overrun: minus(real, maxCost) } : charge
 }
 
-/** The counts with what the call asked for, where the answer does not say it: its tier, and how long a cache keeps what was written. */
-function completeTokens(tokens: ModelTokens, request: ModelRequest): ModelTokens {
+/** The lines at the tier that was asked for, or at the usual one if that is dearer: a server may know no tiers. */
+function dearerLines(price: TokenPrice, tokens: ModelTokens): ChargeLine[] {
+  const asked = tokenLines(price, tokens)
+  const usual = tokenLines(price, { ...tokens, tier: undefined })
+  return costOfLines(asked) < costOfLines(usual) ? usual : asked
+}
+
+/** The tier of an answer that its model has no price for, which is charged as the usual one; null if there is none. */
+export function unpricedTier({ price, upstreams }: Model, { counts }: MeteredOutput): string | null {
+  const tier = counts?.tier ?? null
+  // At Anthropic such a tier is capacity that the operator has bought.
+  if (tier === null || isUnitPrice(price) || upstreams.some(({ kind }) => kind === 'anthropic')) return null
+  return USUAL_TIERS.has(tier) || price.some((rule) => rule.tier === tier) ? null : tier.slice(0, 40)
+}
+
+/** The counts with their tier and, where the answer does not say it, how long a cache keeps what was written. */
+function completeTokens(tokens: ModelTokens, request: ModelRequest, tier: string | undefined): ModelTokens {
   const { parts, cacheWrite } = tokens
-  const tier = tokens.tier ?? request.tier ?? undefined
   const isSplit = parts?.cache_write_1h !== undefined
   const lasting = cacheWrite > 0 && !isSplit ? longestLifetime(partsAsked(request)) : null
   if (lasting !== null) return { ...tokens, tier, parts: { ...parts, [lasting]: cacheWrite } }

@@ -12,7 +12,7 @@ import type { Charge, CreditUse, Load, OpenCall, Work, WorkResult } from '../wor
 import { rememberItems, responseOfBody, responseOfEnding } from './item-references'
 import type { BackendAnswer, BackendCall } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
-import { estimatedCharge, modelCharge, NO_OUTPUT } from './model-charge'
+import { estimatedCharge, modelCharge, NO_OUTPUT, unpricedTier } from './model-charge'
 import { validateModelCall } from './validate-model-call'
 import { mayHideOutput } from './wires/hidden-output'
 import { readableJson, reportsFailure } from './wires/json/readable-json'
@@ -40,7 +40,7 @@ class ModelWork implements Work {
   readonly needsTopUp: string | undefined
   readonly load: Load
   private readonly deps: ModelDeps
-  private readonly validated: ValidatedCall
+  private validated: ValidatedCall
   private startedAt = 0
 
   constructor(deps: ModelDeps, validated: ValidatedCall) {
@@ -77,6 +77,7 @@ class ModelWork implements Work {
       const answer = opened.value
       open.drain?.at(answer.upstream)
       open.asked(answer.kind)
+      if (answer.tier !== null) this.validated = { ...validated, servedTier: answer.tier.toLowerCase() }
       if (request.stream) return this.stream(open, answer)
       const body = await answer.bytes(MAX_ANSWER_BYTES)
       let read: ReadAnswer | null = null
@@ -101,6 +102,7 @@ class ModelWork implements Work {
 
   private answer(open: OpenCall, contentType: string, { seen, body }: ReadAnswer): WorkResult {
     const charge = modelCharge(this.validated, seen, open.hangUp.aborted ? 'caller_hung_up' : null)
+    reportTier(this.deps, this.validated, seen)
     const { call, request } = this.validated
     rememberItems(this.deps.items, call.authenticated, request, () => responseOfBody(body))
     return { kind: 'answer', body, headers: { 'content-type': contentType }, charge }
@@ -214,13 +216,21 @@ interface Started {
   readonly startedAt: number
 }
 
+type StreamedDeps = Pick<ModelDeps, 'clock' | 'inputs' | 'items' | 'onTrouble'>
+
+/** Logs that the operator pays for a tier, such as the one that a project at the vendor is set to. */
+function reportTier({ onTrouble }: StreamedDeps, { model }: ValidatedCall, seen: MeteredOutput): void {
+  const tier = unpricedTier(model, seen)
+  if (tier !== null) onTrouble(model.id, `served at the tier ${tier}, for which the model has no price`)
+}
+
 /** How a model's stream, which arrives in this wire, is metered and charged. */
 class ModelStream implements StreamSale {
   readonly meter: StreamMeter
-  private readonly deps: Pick<ModelDeps, 'clock' | 'inputs' | 'items'>
+  private readonly deps: StreamedDeps
   private readonly started: Started
 
-  constructor(deps: Pick<ModelDeps, 'clock' | 'inputs' | 'items'>, started: Started, wire: UpstreamWire) {
+  constructor(deps: StreamedDeps, started: Started, wire: UpstreamWire) {
     this.deps = deps
     this.started = started
     this.meter = wire.meter(started.validated.request, started.validated.call.path)
@@ -249,6 +259,7 @@ class ModelStream implements StreamSale {
     if (isWhole) this.remember()
     // The vendor's usage report counts even if the end of the stream did not follow it.
     const isCounted = meter.seen.isFinal || (isWhole && !isGone) || started.validated.maxCost === 0
+    reportTier(deps, started.validated, meter.seen)
     if (isCounted) return modelCharge(started.validated, meter.seen, code)
     return estimatedCharge(deps, started, meter.seen, code, wasStopped)
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
-import { anthropic, eventStream, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
+import { anthropic, eventStream, gemini, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
 
 /** As vendors bill: the whole call more from 1,000 tokens of input on, twice as much at the priority tier, half at flex. */
 const RULES = [
@@ -29,6 +29,7 @@ beforeAll(async () => {
       upstream: { ...chat, responses: true },
       price: { input: 2.5, output: 10, tools: { web_search: { usd: 0.01, input_tokens: 2000 } } },
     },
+    { id: 'gem', upstream: { kind: 'gemini', base_url: `${vendor.origin}/v1beta` }, price: RULES },
     {
       id: 'claude',
       upstream: claude,
@@ -97,11 +98,13 @@ describe('a price with rules', () => {
       ['priority', 'default'],
       ['priority', null],
       ['flex', 'flex'],
+      // A server that knows no tiers charges the usual price.
+      ['flex', null],
     ] as const) {
       vendor.answer = tiered(named, { input: 100, output: 10 })
       charges.push(costOf(await gateway.chat(key, { ...body, service_tier: asked })))
     }
-    expect(charges).toEqual([700, 350, 700, 175])
+    expect(charges).toEqual([700, 350, 700, 175, 350])
     const events = openAi.words(['Hi'], { input: 100, output: 10 })
     const named = (text: string) => text.replace('"object"', '"service_tier":"priority","object"')
     vendor.answer = () => eventStream(events.map(named))
@@ -116,6 +119,33 @@ describe('a price with rules', () => {
       await quoteOf(key, '/v1/chat/completions', { ...body, service_tier: 'priority' }),
     ]
     expect(priority).toBeGreaterThan(1.5 * usual)
+  })
+
+  test('charges the tier that Google names in a header', async () => {
+    const { key } = await gateway.funded()
+    const body = {
+      contents: [{ parts: [{ text: 'Hello' }] }],
+      generationConfig: { maxOutputTokens: 100 },
+      serviceTier: 'priority',
+    }
+    const charges: number[] = []
+    for (const served of ['priority', 'standard']) {
+      vendor.answer = () =>
+        Response.json(gemini.body('Hi', { promptTokenCount: 100, candidatesTokenCount: 10 }), {
+          headers: { 'x-gemini-service-tier': served },
+        })
+      charges.push(costOf(await gateway.post(key, '/v1beta/models/gem:generateContent', body)))
+    }
+    expect(charges).toEqual([700, 350])
+  })
+
+  test('is reported in the log if an answer names a tier without a price, which the operator pays', async () => {
+    const { key } = await gateway.funded()
+    vendor.answer = tiered('priority', { input: 10, output: 4 })
+    expect(costOf(await gateway.chat(key, { ...hello, model: 'plain' }))).toBe(65)
+    expect(gateway.logged.some((line) => line.includes('plain') && line.includes('served at the tier priority'))).toBe(
+      true,
+    )
   })
 
   test('asks for the usual tier where the caller leaves it to the settings of a project; a simple price sends nothing', async () => {
@@ -258,6 +288,16 @@ describe('fees', () => {
       'missing_parameter',
       'tools.web_search.max_uses',
     ])
+    const many = { ...body, tools: [{ ...tools[0], max_uses: 100_000_000 }] }
+    expect((await gateway.post(key, '/v1/messages', many)).status).toBe(400)
+    const odd = {
+      ...body,
+      tools: [
+        { type: 'constructor', max_uses: 1 },
+        { type: '__proto__', max_uses: 1 },
+      ],
+    }
+    expect((await gateway.post(key, '/v1/messages', odd)).status).toBe(422)
     // Four readings of at most the context at 6 (an hour's cache is not asked for), the output, three searches.
     expect(await quoteOf(key, '/v1/messages', body)).toBe(4 * 10_000 * 3.75 + 100 * 15 + 30_000)
     const usage = {

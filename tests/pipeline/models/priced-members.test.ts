@@ -201,6 +201,22 @@ test('a document in the result of a tool that the vendor ran counts as one', () 
   expect(read.ok && read.value.parts).toMatchObject({ opaque: 1, images: 0 })
 })
 
+test('a lifetime that is written twice is found, whichever a parser takes', () => {
+  const text = (hint: string) =>
+    `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":[{"type":"text","text":"say \\"cache_control\\"","cache_control":${hint}}]}]}`
+  const found = (hint: string) => {
+    const read = MESSAGES.read(new TextEncoder().encode(text(hint)), { model: 'm', stream: false, events: false })
+    return read.ok && read.value.uncovered
+  }
+  expect(found('{"ttl":"5m"}')).toEqual([])
+  expect(found('{ "type":"ephemeral", "ttl" : "1h" }')).toEqual(['cache_control.ttl.1h'])
+  expect(found('{"ttl":"1h","ttl":"5m"}')).toEqual(['cache_control.ttl.twice'])
+  expect(found('{"ttl":"1h"},"cache_control":{"ttl":"5m"}')).toEqual(['cache_control.ttl.1h'])
+  expect(found('{"\\u0074tl":"1h"}')).toEqual(['cache_control.ttl.1h'])
+  expect(found('{"ttl":{"ttl":"2h"}}')).toEqual(['cache_control.ttl.{"ttl":"2h"}'])
+  expect(found(`${' '.repeat(100)}{"ttl":"1h"}`)).toEqual(['cache_control.ttl.1h'])
+})
+
 describe('a member that it does not cover is named', () => {
   test.each([
     'models',

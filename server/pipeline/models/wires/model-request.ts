@@ -155,7 +155,9 @@ export function isSoldTool(price: TokenPrice, name: string): boolean {
 /** The most that a call within these bounds can cost, before it is made. */
 export function maxCallCost(request: ModelRequest, model: Model, { input, output }: TokenBounds): Money {
   const { tier, uses } = request
-  const bounds = { input: input.max, output, tier, parts: partsAsked(request) }
+  // A file may be sound, or have some.
+  const parts = request.parts.opaque > 0 ? [...partsAsked(request), 'input_audio' as const] : partsAsked(request)
+  const bounds = { input: input.max, output, tier, parts }
   return maxTokenCost(tokenPriceOf(model), uses ? { ...bounds, uses: boundedUses(uses) } : bounds)
 }
 
@@ -251,6 +253,15 @@ function isPriced(member: string, { uses }: ModelRequest, price: ModelPrice): bo
   const tool = undatedTool(TOOL.exec(member)?.[1] ?? '')
   // Without a bound of its uses there is no maximum to hold.
   return uses !== undefined && Object.hasOwn(uses, tool) && isSoldTool(price, tool)
+}
+
+/** More uses of a tool in one call are not bounded in a way that helps anybody. */
+const MAX_TOOL_USES = 1000
+
+/** A caller's limit for the uses of a tool; null if it is none. */
+export function toolLimit(value: unknown): number | null {
+  const most = positive(value) ?? null
+  return most !== null && most <= MAX_TOOL_USES ? most : null
 }
 
 /** `web_search` of `web_search_20250305` and `web_search_2025_08_26`. */

@@ -1,6 +1,7 @@
 import { isJson, type Json, jsonText } from '../../../core/json'
 import { USUAL_TIERS } from '../../../core/models/model-file-schema'
 import type { TokenPart } from '../../../core/models/model-tokens'
+import { objectMembers } from './json/json-members'
 
 /** Returns the parts of a property's value that no token price covers, as paths such as `tools.web_search_20250305`. */
 export type MemberRule = (value: unknown, path: string) => readonly string[]
@@ -67,8 +68,6 @@ const MINUTES: ReadonlySet<unknown> = new Set(['5m', '30m', 'in_memory', 'in-mem
 /** The lifetime of what a cache keeps: covered for minutes. */
 export const lifetime: MemberRule = (value, path) => (MINUTES.has(value) ? NOTHING : [`${path}.${shortName(value)}`])
 
-/** Members whose own members are texts of the caller, in which a hint for a cache means nothing. */
-const CALLERS_OWN: ReadonlySet<string> = new Set(['input_schema', 'parameters', 'arguments', 'metadata', 'schema'])
 const CACHE_HINTS: ReadonlySet<string> = new Set(['cache_control', 'prompt_cache_breakpoint'])
 
 /** The properties of a body that the price of plain tokens does not cover. */
@@ -81,24 +80,49 @@ export function uncoveredIn(bytes: Uint8Array, json: Json, rules: MemberRules): 
 /** The lifetimes, longer than minutes, that hints for a cache ask for anywhere in a body. */
 function cacheLifetimes(json: Json, bytes: Uint8Array): readonly string[] {
   // Hardly any body has one, and the search is native. A name may also be written with escapes.
-  if (!INCLUDES.call(bytes, '"ttl"') && !INCLUDES.call(bytes, '\\u00')) return NOTHING
-  const found = new Set<string>()
+  const isEscaped = INCLUDES.call(bytes, '\\u00')
+  if (!isEscaped && !INCLUDES.call(bytes, '"ttl"')) return NOTHING
+  return [...new Set([...hintsIn(bytes), ...(isEscaped ? hintsOf(json) : [])])]
+}
+
+const INCLUDES = Buffer.prototype.includes
+const INDEX_OF = Buffer.prototype.indexOf
+/** Space and the colon. */
+const BEFORE_VALUE: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d, 0x3a])
+const OPEN = 0x7b
+
+/** Reads every hint as it is written: of two with the same name, a parser may take the first, and another one the last. */
+function hintsIn(bytes: Uint8Array): readonly string[] {
+  const found: string[] = []
+  for (const hint of CACHE_HINTS) {
+    const name = `"${hint}"`
+    for (let at = INDEX_OF.call(bytes, name); at >= 0; at = INDEX_OF.call(bytes, name, at + 1)) {
+      let open = at + name.length
+      while (BEFORE_VALUE.has(bytes[open])) open++
+      if (bytes[open] !== OPEN) continue
+      const members = objectMembers(bytes, open)
+      const ttl = members?.get('ttl')
+      if (members && !ttl) continue
+      const value: unknown = ttl ? JSON.parse(UTF8.decode(bytes.subarray(ttl.start, ttl.end))) : 'twice'
+      if (value !== null) found.push(...lifetime(value, `${hint}.ttl`))
+    }
+  }
+  return found
+}
+
+const UTF8 = new TextDecoder()
+
+function hintsOf(json: Json): readonly string[] {
+  const found: string[] = []
   const left: object[] = [json]
   for (let value = left.pop(); value !== undefined; value = left.pop())
     for (const [name, inner] of Object.entries(value)) {
       if (typeof inner !== 'object' || inner === null) continue
-      if (CACHE_HINTS.has(name)) {
-        const { ttl = null } = Object(inner)
-        if (ttl !== null) for (const path of lifetime(ttl, `${name}.ttl`)) found.add(path)
-      } else if (!CALLERS_OWN.has(name) && !(name === 'input' && isToolCall(value))) left.push(inner)
+      const { ttl = null } = CACHE_HINTS.has(name) ? Object(inner) : {}
+      if (ttl !== null) found.push(...lifetime(ttl, `${name}.ttl`))
+      left.push(inner)
     }
-  return [...found]
-}
-
-const INCLUDES = Buffer.prototype.includes
-
-function isToolCall(block: object): boolean {
-  return isJson(block) && jsonText(block['type']).endsWith('tool_use')
+  return found
 }
 
 /** Members with a price of their own, by the part that it is for. */

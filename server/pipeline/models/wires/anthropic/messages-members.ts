@@ -1,6 +1,6 @@
 import { isJson, type Json, jsonText } from '../../../../core/json'
 import { HARMLESS } from '../harmless-members'
-import { type ModelRequest, manyOf, positive, undatedTool } from '../model-request'
+import { type ModelRequest, manyOf, toolLimit, undatedTool } from '../model-request'
 import { covered, EMPTY, type MemberRule, type MemberRules, objectOf, only, shortName, tier } from '../priced-members'
 
 /** Tools that Anthropic defines and the caller runs: they cost tokens only. Anthropic runs the others. */
@@ -13,10 +13,10 @@ export function vendorDescribedTools(json: Json): number {
 
 /** The most uses of the tools that Anthropic runs. */
 export function vendorUses(json: Json): Pick<ModelRequest, 'uses'> {
-  const uses: Record<string, number | null> = {}
+  const uses: Record<string, number | null> = Object.create(null)
   for (const tool of manyOf(json['tools'])) {
     if (!isJson(tool) || !isVendorRun(tool)) continue
-    const [name, most] = [undatedTool(jsonText(tool['type'])), positive(tool['max_uses']) ?? null]
+    const [name, most] = [undatedTool(jsonText(tool['type'])), toolLimit(tool['max_uses'])]
     const before = uses[name] ?? 0
     uses[name] = most === null || uses[name] === null ? null : before + most
   }

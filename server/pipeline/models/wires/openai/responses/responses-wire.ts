@@ -18,6 +18,7 @@ import {
   readModelBody,
   sumOfParts,
   TEXT_PART,
+  toolLimit,
   undatedTool,
 } from '../../model-request'
 import { type MeteredOutput, type ModelWire, stringBytes, stringMembers, type UpstreamWire } from '../../model-wire'
@@ -90,7 +91,7 @@ export const RESPONSES: ModelWire = {
       ...offTools(bytes, members.get('tools'), json['tools']),
       uncovered: uncoveredIn(bytes, json, RESPONSES_MEMBERS),
       tier: specialTier(json['service_tier']),
-      ...(searchesWeb(json) && { uses: { [OFF_TOOL]: positive(json['max_tool_calls']) ?? null } }),
+      ...(searchesWeb(json) && { uses: { [OFF_TOOL]: toolLimit(json['max_tool_calls']) } }),
       references: referencesOf(input),
       keepsItems: store !== false,
       chat: chatFormOf(json),
