@@ -37,6 +37,7 @@ async function serve(config: Config, employment: Employment, log: ProcessLog): P
     },
     // Its calls are settled by the primary, so not a byte more goes to their callers.
     onLost: () => void worker.streamsEnded(0),
+    onReplaced: () => worker.decisions.claimStreams(),
     warn: (message, fields) => log.warn(message, { worker: name, ...fields }),
   })
   const passOn = new PassOn({ target: () => connection.passOn, ca: where.ca ?? null, now: clock.now })
@@ -68,9 +69,12 @@ async function serve(config: Config, employment: Employment, log: ProcessLog): P
     await finishCalls(web, worker, finishMs)
     await worker.close()
     await connection.flush(FLUSH_MS)
+    const requests = await worker.decisions.settled(FLUSH_MS)
+    if (requests.length > 0)
+      log.error('calls were answered 503, and may be charged: refund those that are', { requests })
     log.flush()
   }
-  return exitWith(ended, finish, noticeMs + finishMs + LAST_RESPONSES_MS + FLUSH_MS)
+  return exitWith(ended, finish, noticeMs + finishMs + LAST_RESPONSES_MS + 2 * FLUSH_MS)
 }
 
 /** The primary of this machine that started this process. */

@@ -64,7 +64,12 @@ export async function composeCore(config: Config, surroundings: Surroundings) {
   try {
     const { secretKey } = config
     const workerCredentials = await WorkerCredentials.open(stores.workerCredentials, secretKey, surroundings.clock)
-    return { ...(await coreOf(config, surroundings, { stores, holds })), workerCredentials, closeDatabase: close }
+    const core = await coreOf(config, surroundings, { stores, holds })
+    const closeDatabase = () => {
+      core.kept.close()
+      return close()
+    }
+    return { ...core, workerCredentials, closeDatabase }
   } catch (error) {
     await close()
     throw error
@@ -80,7 +85,7 @@ async function coreOf(
   const latencies = config.metrics && new RecentLatencies(clock)
   const events = new MemoryEvents()
   const isResealed = await resealSecrets(config, stores.sealedTexts, log)
-  const books = await composeLedger({ stores, holds, events, clock, stopwatch, log, latencies })
+  const books = await composeLedger(config, { stores, holds, events, clock, stopwatch, log, latencies })
   const { ledger, charges } = books
   const onSale = await openOnSale(config, { stores, clock, log })
   const { apis, catalog, prices } = onSale

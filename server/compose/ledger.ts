@@ -1,8 +1,11 @@
 import type { Stores } from '../adapters/stores/libsql/stores'
 import type { LoadedHolds } from '../adapters/stores/memory/loaded-holds'
+import { SETTLE_AFTER_MS } from '../adapters/workers/session'
+import type { Config } from '../config'
 import type { Clock } from '../core/clock'
 import type { EventPublisher, LiveEvents } from '../core/events/live-events'
 import type { JournalObserver } from '../core/ledger/journal'
+import { KeptStreams } from '../core/ledger/kept-streams'
 import { Ledger } from '../core/ledger/ledger'
 import { StuckRecords } from '../core/ledger/stuck-records'
 import { WatchedJournal } from '../core/ledger/watched-journal'
@@ -24,7 +27,10 @@ interface LedgerNeeds {
 }
 
 /** The ledger and its journal. Settles the streams that the previous owner left unfinished. */
-export async function composeLedger({ stores, holds, events, clock, stopwatch, log, latencies }: LedgerNeeds) {
+export async function composeLedger(
+  { workersListener }: Pick<Config, 'workersListener'>,
+  { stores, holds, events, clock, stopwatch, log, latencies }: LedgerNeeds,
+) {
   const money = new MoneyLog(log)
   const observers = [journalEvents(events), money, ...(latencies ? [latencyObserver(latencies)] : [])]
   const journal = new WatchedJournal(stores.journal, () => stopwatch.now(), stores.reserve, observers, stores.logCopy)
@@ -34,11 +40,15 @@ export async function composeLedger({ stores, holds, events, clock, stopwatch, l
     writeEvent('ledger.alarm', request, { request_id: request, reason })
   }
   const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure })
-  for (const durable of await stores.restoreHolds())
+  const kept = new KeptStreams(await stores.restoreHolds(), async (durable) => {
     if (!(await ledger.settleDurable(durable)))
       onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')
+  })
+  // A worker of another machine may go on with what it began under the process before, and comes back within its lease.
+  await kept.settleAfter(workersListener ? SETTLE_AFTER_MS : 0)
   return {
     ledger,
+    kept,
     journal,
     money,
     /** The same journal, which knows whether charges can be committed. */

@@ -38,11 +38,7 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
   const { clock, log, stopwatch = STOPWATCH } = surroundings
   const decisions = new RemoteDecisions(primary)
   const tables = new PushedTables()
-  // The primary counts calls by their rows. Only upstreams are seen from here.
-  const telemetry: Telemetry = {
-    ...NO_TELEMETRY,
-    upstreamEnded: (...said) => primary.tell('counters', ['ended', ...said]),
-  }
+  const telemetry = telemetryOf(primary)
   const providers = surroundings.providers ?? openWebsearch(config, { clock, log, telemetry })
   const pipeline: PipelineDeps = {
     ...troubleLog(log),
@@ -109,11 +105,17 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
     report: () => primary.tell('counters', ['states', models.upstreams([])]),
     longestCallMs: () => Math.max(models.longestCallMs(), ...apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
+    decisions,
     async close(): Promise<void> {
       await models.close()
       await providers.close?.()
     },
   }
+}
+
+/** The primary counts calls by their rows. Only upstreams are seen from here. */
+function telemetryOf(primary: Primary): Telemetry {
+  return { ...NO_TELEMETRY, upstreamEnded: (...said) => primary.tell('counters', ['ended', ...said]) }
 }
 
 const notHere = (): never => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { Children } from '../adapters/workers/children'
 import { localPrimary } from '../adapters/workers/primary-address'
 import { type WorkerListener, WorkerServer, type WorkerState } from '../adapters/workers/worker-server'
@@ -14,14 +15,23 @@ import type { Items } from '../pipeline/models/item-references'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import { Pieces, type Pushed } from '../workers/pushed'
 import type { UpstreamStates } from '../workers/upstream-states'
-import { WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
+import { type Recovery, WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
 import { openedSecrets } from './apis/apis'
 import type { ComposedCore } from './core'
 
 interface Needs {
   readonly core: Pick<
     ComposedCore,
-    'journal' | 'catalog' | 'apis' | 'prices' | 'listeners' | 'stores' | 'workerCredentials'
+    | 'journal'
+    | 'catalog'
+    | 'apis'
+    | 'prices'
+    | 'listeners'
+    | 'stores'
+    | 'reports'
+    | 'ledger'
+    | 'kept'
+    | 'workerCredentials'
   >
   readonly pipeline: PipelineDeps & Pick<WorkerCallsParts, 'decisions'>
   readonly telemetry: Telemetry
@@ -39,31 +49,21 @@ const LOOK_MS = 20
 
 /** The primary's side of its workers. */
 export function composeWorkers(config: Config, needs: Needs) {
-  const { core, pipeline, telemetry, clock, log, routeOf, upstreams, items } = needs
+  const { core, clock, log } = needs
   const listening = Promise.withResolvers<void>()
-  let states: () => readonly WorkerRecord[] = () => []
-  let connected = (): number => 1
+  const shared = recoveryOf(core)
+  let server: WorkerServer | null = null
   let isDraining = false
-  /** The calls of one more worker. */
+  let pidOf: (name: string) => number | null = () => null
   const calls = (name: string): WorkerCalls =>
-    new WorkerCalls({
-      ...pipeline,
-      telemetry,
-      clock,
-      items,
-      routeOf,
-      modelOf: (id) => core.catalog.byId(id),
-      isDraining: () => isDraining,
-      onListening: () => listening.resolve(),
-      onStates: (states) => upstreams.set(name, states),
-      onLie: (what) => log.error('a worker asked for what it may not have', { worker: name, what }),
-    })
-  const pieces = piecesOf(config, needs, () => connected())
+    callsOf(name, needs, { ...shared, isDraining: () => isDraining, onListening: () => listening.resolve() })
+  const pieces = piecesOf(config, needs, () => server?.workers().length ?? 0)
   return {
     calls,
     pieces,
     /** The workers now; none where this process serves all calls. */
-    states: () => states(),
+    states: (): readonly WorkerRecord[] =>
+      server?.workers().map((worker) => workerRecord(worker, pidOf(worker.name), clock.now())) ?? [],
     /**
      * Starts the workers of this machine, which share the port, and listens for those of others. Throws EADDRINUSE if another gateway has a port.
      * `passOnPort`: where this process takes what workers of this machine pass on.
@@ -71,18 +71,21 @@ export function composeWorkers(config: Config, needs: Needs) {
     start(passOnPort: number, command: readonly string[]) {
       const { unix: socket } = localPrimary(config.port)
       const warn = (message: string, fields?: Readonly<Record<string, unknown>>) => log.warn(message, fields)
-      const pushChanged = () => pushAll(pieces.changed(), (piece) => server.push(piece))
+      const pushChanged = () => pushAll(pieces.changed(), (piece) => started.push(piece))
       const children: Children = new Children({
         count: config.workers,
         command,
         environment: environmentWith({ PORT: String(config.port) }),
         socket,
-        onGone: (instance) => server.gone(instance),
+        onGone: (instance) => started.gone(instance),
         warn,
       })
-      const local = { at: { unix: socket }, keyOf: (name: string) => children.keyOf(name), passOnPort }
-      const server: WorkerServer = new WorkerServer({
-        listeners: [...(config.workers > 0 ? [local] : []), ...remoteListener(config, core)],
+      const started: WorkerServer = new WorkerServer({
+        listeners: listenersOf(config, core, {
+          at: { unix: socket },
+          keyOf: (name) => children.keyOf(name),
+          passOnPort,
+        }),
         version: VERSION,
         epoch: core.stores.epoch,
         // One that hangs would keep its share of the connections.
@@ -94,29 +97,54 @@ export function composeWorkers(config: Config, needs: Needs) {
           return calls(credential)
         },
       })
-      server.listen()
+      started.listen()
       core.listeners.push(pushChanged)
-      core.workerCredentials.onRemoved = (name) => server.remove(name)
+      core.workerCredentials.onRemoved = (name) => started.remove(name)
       children.start()
-      connected = () => server.workers().length
-      states = () => server.workers().map((worker) => workerRecord(worker, children.pidOf(worker.name), clock.now()))
+      server = started
+      pidOf = (name) => children.pidOf(name)
       return {
         /** Resolves when the first worker of this machine has opened the port. */
         listening: config.workers > 0 ? listening.promise : null,
         /** Handles what workers pass on, and nothing else. */
-        passedOn: (fetch: Handle) => fromWorkers((token) => server.isToken(token), clock.now, fetch),
+        passedOn: (fetch: Handle) => fromWorkers((token) => started.isToken(token), clock.now, fetch),
         /** Lets the workers finish their calls, and ends those of this machine. The others get no new ones. */
         async stop(maxMs: number): Promise<void> {
           const until = performance.now() + maxMs
           await children.stop(maxMs)
           isDraining = true
-          const hasCalls = () => server.workers().some(({ openCalls }) => openCalls > 0)
-          while (hasCalls() && performance.now() < until) await Bun.sleep(LOOK_MS)
-          await server.close()
+          await callsEnded(started, until)
+          await started.close()
         },
       }
     },
   }
+}
+
+/** The calls of one more worker. */
+function callsOf(
+  name: string,
+  { core, pipeline, telemetry, clock, log, routeOf, upstreams, items }: Needs,
+  shared: Pick<WorkerCallsParts, 'ending' | 'recovery' | 'isDraining' | 'onListening'>,
+): WorkerCalls {
+  return new WorkerCalls({
+    // No call of a worker of this machine outlives this process.
+    tag: core.workerCredentials.tagOf(name) ?? randomBytes(3).toString('hex'),
+    ...shared,
+    ...pipeline,
+    telemetry,
+    clock,
+    items,
+    routeOf,
+    modelOf: (id) => core.catalog.byId(id),
+    onStates: (states) => upstreams.set(name, states),
+    onLie: (what) => log.error('a worker asked for what it may not have', { worker: name, what }),
+  })
+}
+
+async function callsEnded(server: WorkerServer, until: number): Promise<void> {
+  const hasCalls = () => server.workers().some(({ openCalls }) => openCalls > 0)
+  while (hasCalls() && performance.now() < until) await Bun.sleep(LOOK_MS)
 }
 
 function piecesOf(config: Config, { core, upToFrom }: Needs, connected: () => number): Pieces {
@@ -136,6 +164,30 @@ async function pushAll(
   for (const piece of pieces) await push([piece])
 }
 
+/** What the calls of all workers share to go on with, or to undo, what an earlier session or process began. */
+export function recoveryOf({
+  kept,
+  ledger,
+  stores,
+  reports,
+}: Needs['core']): Pick<WorkerCallsParts, 'ending' | 'recovery'> {
+  const recovery: Recovery = {
+    takeKept: (id) => kept.take(id),
+    settleKept: (one) => kept.settle(one),
+    async wasCharged(id) {
+      const call = await stores.bookings.callOf(id)
+      return call && call.charged === 1
+    },
+    async reverse(id) {
+      const call = await stores.bookings.callOf(id)
+      if (call === null || call.charged !== 1 || call.pool === null) return true
+      const record = await reports.request(call.account, null, id)
+      return record === null || ledger.reverse(record, call.pool, call.parent)
+    },
+  }
+  return { ending: new Map(), recovery }
+}
+
 function workerRecord(
   { name, isConnected, sessionMs, openCalls, lagMs }: WorkerState,
   pid: number | null,
@@ -145,12 +197,14 @@ function workerRecord(
   return { name, pid, connected: isConnected, since, open_calls: openCalls, lag_ms: Math.round(lagMs) }
 }
 
-/** Where workers of other machines connect, if the settings say so. */
-function remoteListener(
-  { workersListener: on }: Pick<Config, 'workersListener'>,
+/** Where the workers of this machine connect, and those of others, as far as the settings want them. */
+function listenersOf(
+  { workers, workersListener: on }: Pick<Config, 'workers' | 'workersListener'>,
   { workerCredentials }: Pick<ComposedCore, 'workerCredentials'>,
+  local: WorkerListener,
 ): readonly WorkerListener[] {
-  if (on === null) return []
+  const listeners = workers > 0 ? [local] : []
+  if (on === null) return listeners
   const at = { hostname: on.host, port: on.port, ...(on.tls && { tls: on.tls }) }
-  return [{ at, keyOf: (name) => workerCredentials.keyOf(name), passOnPort: on.port + 1 }]
+  return [...listeners, { at, keyOf: (name) => workerCredentials.keyOf(name), passOnPort: on.port + 1 }]
 }

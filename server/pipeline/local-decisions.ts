@@ -3,6 +3,7 @@ import { isoTime } from '../core/clock'
 import { type Failure, type FailureCode, failure, uncharged } from '../core/failure'
 import type { AccountId, PoolId } from '../core/ids'
 import type { BudgetWindow, Hold, HoldRefusal, HoldRequest } from '../core/ledger/hold'
+import type { DurableHold } from '../core/ledger/journal'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Readings, Ticket } from '../core/limits/limiter'
 import { formatUsd, type Money, ZERO } from '../core/money'
@@ -52,6 +53,13 @@ export class LocalDecisions implements Decisions {
     return err(refusedOutcome(limitFailure(entered.error, call.caller), entered.error.readings))
   }
 
+  /** Begins a call that holds money already, since before this process. */
+  adopt(call: AuthenticatedCall, durable: DurableHold): Result<Allowance, RefusedOutcome> {
+    const begun = this.begin(call)
+    if (begun.ok) (begun.value as LocalAllowance).adopt(durable)
+    return begun
+  }
+
   leave(): null {
     return null
   }
@@ -84,6 +92,11 @@ class LocalAllowance implements Allowance {
 
   with(release: () => void): void {
     this.slot?.with(release)
+  }
+
+  adopt(durable: DurableHold): void {
+    this.held = durable.hold
+    this.parts.ledger.adopt(durable)
   }
 
   hold(work: Wanted, hangUp: AbortSignal): RefusedOutcome | null | Promise<RefusedOutcome | null> {

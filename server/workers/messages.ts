@@ -88,6 +88,19 @@ export type KeepAnswer = readonly [isDurable: boolean]
 export type Capture = readonly [id: RequestId, overrun: Money, tokens: number, row: CallRow]
 export type CaptureAnswer = readonly [refusal: Failure | null, readings: Readings | null]
 
+/**
+ * `claim`: goes on with a call of an earlier session, which may have been another primary's: held again under the limits, the key's state and the money
+ * of now, unless its hold was kept.
+ */
+export type Claim = readonly [id: RequestId, admit: Admit, needs: HoldNeeds]
+/** `charged`: it was charged before; `ended`: it is over, and nothing was charged. */
+export type ClaimAnswer = readonly [state: 'open' | 'charged' | 'ended', refusal: Failure | null]
+
+/** `abandoned`: its caller got a 503 while its charge was on its way. */
+export type Abandoned = readonly [id: RequestId]
+/** False: ask again later. */
+export type AbandonedAnswer = readonly [isReversed: boolean]
+
 /** `release`: ends the call without a charge. */
 export type Release = readonly [id: RequestId, tokens: number]
 export type ReleaseAnswer = readonly [readings: Readings | null]

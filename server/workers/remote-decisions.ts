@@ -1,7 +1,9 @@
+import { MINUTE_MS, SECOND_MS } from '../core/clock'
 import { formatAddress } from '../core/credentials/address'
 import { KEY_DEFAULTS } from '../core/credentials/api-key'
 import { type Failure, failure, uncharged } from '../core/failure'
 import type { AppGrantId, KeyId, RequestId } from '../core/ids'
+import { inTimeOrNull } from '../core/in-time'
 import type { Readings } from '../core/limits/limiter'
 import { type Money, ZERO } from '../core/money'
 import { err, ok, type Result } from '../core/result'
@@ -18,12 +20,16 @@ import type { Allowance, Capture as Charge, Decisions, Wanted } from '../pipelin
 import type { Drain } from '../pipeline/drains'
 import type { Captured } from '../pipeline/work'
 import {
+  type Abandoned,
+  type AbandonedAnswer,
   type Admit,
   type AdmitAnswer,
   type Alone,
   type CallerFacts,
   type Capture,
   type CaptureAnswer,
+  type Claim,
+  type ClaimAnswer,
   type Hold,
   type HoldAnswer,
   type HoldNeeds,
@@ -40,9 +46,13 @@ import {
 export interface Primary {
   /** Whether this process may act for callers now. */
   readonly hasLease: boolean
+  /** Another number: the primary no longer knows what it was told under the one before. */
+  readonly sessionNumber: number
+  /** Resolves to true at once in a session, or as soon as there is one; to false after `maxMs`, or if there will be none. */
+  back(maxMs: number): Promise<boolean>
   /** Null if the session ended without an answer. */
   ask(
-    kind: 'admit' | 'hold' | 'keep' | 'capture' | 'release' | 'recall',
+    kind: 'admit' | 'hold' | 'keep' | 'capture' | 'release' | 'recall' | 'claim' | 'abandoned',
     payload: readonly unknown[],
   ): Promise<readonly unknown[] | null>
   tell(kind: 'note' | 'alone' | 'items' | 'counters', payload: readonly unknown[]): void
@@ -52,7 +62,11 @@ export interface Primary {
 export class RemoteDecisions implements Decisions {
   private readonly primary: Primary
   /** What the callers of refused holds could spend, with and without signup credit. */
-  private readonly available = new WeakMap<Caller, readonly [Money | null, Money | null]>()
+  readonly available = new WeakMap<Caller, readonly [Money | null, Money | null]>()
+  /** Open streams whose holds are durable. */
+  readonly streams = new Set<RemoteAllowance>()
+  private readonly abandoned = new Set<RequestId>()
+  private asking: Promise<void> | null = null
 
   constructor(primary: Primary) {
     this.primary = primary
@@ -74,6 +88,7 @@ export class RemoteDecisions implements Decisions {
       clientRequestId,
       incoming.route.kind === 'unmatched',
     ]
+    const session = this.primary.sessionNumber
     const answer = (await this.primary.ask('admit', admit)) as AdmitAnswer | null
     if (!answer?.length) return { incoming, caller: NOBODY, failure: NO_PRIMARY, readings: NO_READINGS }
     const [id, at, facts, subjects, readings, refused, full] = answer
@@ -82,28 +97,60 @@ export class RemoteDecisions implements Decisions {
     const { route } = incoming
     const refusal = route.kind === 'unmatched' ? route.failure : refused
     if (refusal) return { incoming: known, caller, failure: refusal, readings }
-    return new AdmittedCall({ incoming: known, caller, subjects: subjects.map(offWire), readings }, full)
+    return new AdmittedCall({ incoming: known, caller, subjects: subjects.map(offWire), readings }, full, {
+      admit,
+      session,
+    })
   }
 
   begin(call: AuthenticatedCall): Result<Allowance, RefusedOutcome> {
+    if (!(call instanceof AdmittedCall)) throw new Error('the primary did not admit this call')
     const hasSlot = takesSlot(call.incoming.route)
     if (hasSlot) {
-      if (!(call instanceof AdmittedCall)) throw new Error('the primary did not admit this call')
       if (call.full) return err({ kind: 'refused', failure: call.full[0], readings: call.full[1] ?? undefined })
       call.slot = 'used'
     }
-    return ok(new RemoteAllowance(this.primary, call, hasSlot, this.available))
+    return ok(new RemoteAllowance(this.primary, call, hasSlot, this))
   }
 
   leave(call: AuthenticatedCall): Promise<void> | null {
     if (!(call instanceof AdmittedCall) || call.slot !== 'unused') return null
     call.slot = 'used'
-    return this.giveBack(call.incoming.id)
+    return isKnown(this.primary, call) ? this.giveBack(call.incoming.id) : null
   }
 
   /** Waits, so that the caller's next call finds the slot free, whichever worker gets it. */
   private async giveBack(id: RequestId): Promise<void> {
     await this.primary.ask('release', [id, 0] satisfies Release)
+  }
+
+  /** Another primary than before is there: goes on with the streams that it lets go on, and ends the others. */
+  claimStreams(): void {
+    for (const stream of this.streams) void stream.goOn()
+  }
+
+  /** The caller of this call gets a 503 while its charge is on its way: asks until a primary has reversed it, or says that there is none. */
+  abandon(id: RequestId): void {
+    this.abandoned.add(id)
+    if (this.asking === null) this.asking = this.askForReversals()
+  }
+
+  /** Resolves once no charge is left to be reversed, or after `maxMs`, to those that are. */
+  async settled(maxMs: number): Promise<readonly RequestId[]> {
+    if (this.asking !== null) await inTimeOrNull(this.asking, maxMs)
+    return [...this.abandoned]
+  }
+
+  private async askForReversals(): Promise<void> {
+    while (this.abandoned.size > 0) {
+      await this.primary.back(MINUTE_MS)
+      for (const id of this.abandoned) {
+        const answer = (await this.primary.ask('abandoned', [id] satisfies Abandoned)) as AbandonedAnswer | null
+        if (answer?.[0] === true) this.abandoned.delete(id)
+      }
+      if (this.abandoned.size > 0) await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS))
+    }
+    this.asking = null
   }
 
   async spendable({ caller }: Pick<AuthenticatedCall, 'caller'>, creditPays: boolean): Promise<Money | null> {
@@ -116,6 +163,11 @@ export class RemoteDecisions implements Decisions {
   }
 }
 
+/** Whether the primary of now knows a call: as it was admitted, or claimed, in this session. */
+export function isKnown({ sessionNumber }: Pick<Primary, 'sessionNumber'>, call: AuthenticatedCall): boolean {
+  return call instanceof AdmittedCall && call.session === sessionNumber
+}
+
 /** A call that the primary admitted. */
 class AdmittedCall implements AuthenticatedCall {
   readonly incoming: IncomingCall
@@ -126,8 +178,17 @@ class AdmittedCall implements AuthenticatedCall {
   readonly full: AdmitAnswer[6]
   /** Whether it has a slot at the primary, and has begun to use it. */
   slot: 'none' | 'unused' | 'used'
+  /** What it was admitted by, and the session in which the primary knows it. */
+  readonly admit: Admit
+  session: number
 
-  constructor({ incoming, caller, subjects, readings }: AuthenticatedCall, full: AdmitAnswer[6]) {
+  constructor(
+    { incoming, caller, subjects, readings }: AuthenticatedCall,
+    full: AdmitAnswer[6],
+    { admit, session }: { readonly admit: Admit; readonly session: number },
+  ) {
+    this.admit = admit
+    this.session = session
     this.incoming = incoming
     this.caller = caller
     this.subjects = subjects
@@ -141,24 +202,29 @@ class RemoteAllowance implements Allowance {
   readonly takesSlot: boolean
   isCredit = false
   drain: Pick<Drain, 'begin' | 'at'> | null = null
+  /** The primary ended it. */
+  private isEnded = false
+  private isCapturing = false
   private readonly primary: Primary
-  private readonly call: AuthenticatedCall
-  private readonly available: WeakMap<Caller, readonly [Money | null, Money | null]>
+  private readonly call: AdmittedCall
+  private readonly decisions: RemoteDecisions
+  private needs: HoldNeeds | null = null
+  private claiming: Promise<ClaimAnswer | null> | null = null
   private now: Readings | undefined
   private releases: (() => void)[] | null = null
   private isOver: boolean
 
-  constructor(primary: Primary, call: AuthenticatedCall, takesSlot: boolean, available: RemoteAllowance['available']) {
+  constructor(primary: Primary, call: AdmittedCall, takesSlot: boolean, decisions: RemoteDecisions) {
     this.primary = primary
     this.call = call
     this.takesSlot = takesSlot
-    this.available = available
+    this.decisions = decisions
     // A call without a slot has taken nothing yet.
     this.isOver = !takesSlot
   }
 
   get isLost(): boolean {
-    return !this.primary.hasLease
+    return this.isEnded || !this.primary.hasLease
   }
 
   with(release: () => void): void {
@@ -169,17 +235,16 @@ class RemoteAllowance implements Allowance {
   async hold(work: Wanted, hangUp: AbortSignal): Promise<RefusedOutcome | null> {
     this.isOver = false
     const { caller, incoming } = this.call
-    const answer = (await this.primary.ask('hold', [
-      incoming.id,
-      needsOf(work, this.call),
-    ] satisfies Hold)) as HoldAnswer | null
+    const needs = needsOf(work, this.call)
+    this.needs = needs
+    const answer = await this.ask<HoldAnswer>('hold', [incoming.id, needs] satisfies Hold)
     if (!answer?.length) return { kind: 'refused', failure: NOT_HELD }
     const [refusal, isCredit, readings, available] = answer
     if (readings) this.now = readings
-    if (available) this.available.set(caller, available)
+    if (available) this.decisions.available.set(caller, available)
     if (refusal) return { kind: 'refused', failure: refusal, readings: readings ?? undefined }
     this.isCredit = isCredit
-    if (work.load) this.drain = new RemoteDrain(this.primary, incoming.id, hangUp)
+    if (work.load) this.drain = new RemoteDrain(this.primary, this.call, hangUp)
     return null
   }
 
@@ -188,20 +253,75 @@ class RemoteAllowance implements Allowance {
   }
 
   async keep(call: CallRecord): Promise<boolean> {
-    const answer = (await this.primary.ask('keep', [call.id, rowOf(call)] satisfies Keep)) as KeepAnswer | null
-    return answer?.[0] === true
+    const answer = await this.ask<KeepAnswer>('keep', [call.id, rowOf(call)] satisfies Keep)
+    const isKept = answer?.[0] === true
+    if (isKept && !this.isOver) this.decisions.streams.add(this)
+    return isKept
   }
 
+  /** If the session ends meanwhile, the next primary says whether it was charged, or it is claimed and charged then. */
   async capture({ record, overrun, tokens }: Charge): Promise<Result<Captured, Failure>> {
+    this.isCapturing = true
     const capture: Capture = [record.id, overrun, tokens, rowOf(record)]
-    const answer = (await this.primary.ask('capture', capture)) as CaptureAnswer | null
-    if (!answer?.length) return err(NOT_KNOWN)
+    const until = performance.now() + PATIENCE_MS
+    let answer = await this.ask<CaptureAnswer>('capture', capture)
+    while (answer === null && (await this.primary.back(until - performance.now()))) {
+      const { session } = this.call
+      const claimed = await this.claim()
+      if (claimed?.[0] === 'charged') return this.charged(record)
+      if (claimed?.[0] === 'ended') {
+        this.isOver = true
+        return err(claimed[1] ?? NOT_CHARGED)
+      }
+      // Refused, or it is not for the session that there was no answer.
+      if (claimed !== null && session === this.call.session) break
+      answer = await this.ask<CaptureAnswer>('capture', capture)
+    }
+    if (!answer?.length) {
+      this.isOver = true
+      this.decisions.abandon(record.id)
+      return err(GIVEN_BACK)
+    }
     const [refusal, readings] = answer
     if (readings) this.now = readings
-    if (refusal) return err(refusal)
+    return refusal ? err(refusal) : this.charged(record)
+  }
+
+  private charged(record: CallRecord): Result<Captured, Failure> {
     this.isOver = true
     this.finish()
     return ok({ cost: record.charged?.cost ?? ZERO, receipt: null })
+  }
+
+  /** Ends the stream if the primary of now does not let it go on. Its charge, if that is under way, finds out by itself. */
+  async goOn(): Promise<void> {
+    const claimed = await this.claim()
+    if (claimed !== null && claimed[0] !== 'open' && !this.isCapturing) this.isEnded = true
+  }
+
+  /** Asks the primary of now to go on with the call. Once at a time. */
+  private claim(): Promise<ClaimAnswer | null> {
+    this.claiming ??= this.claimNow().finally(() => {
+      this.claiming = null
+    })
+    return this.claiming
+  }
+
+  private async claimNow(): Promise<ClaimAnswer | null> {
+    const { primary, call, needs } = this
+    if (isKnown(primary, call)) return ['open', null]
+    if (needs === null) return ['ended', null]
+    const session = primary.sessionNumber
+    const claim: Claim = [call.incoming.id, call.admit, needs]
+    const claimed = (await primary.ask('claim', claim)) as ClaimAnswer | null
+    if (claimed?.[0] === 'open') call.session = session
+    return claimed
+  }
+
+  /** Null if the primary of now does not know the call, and if it does not answer. */
+  private async ask<T>(kind: 'hold' | 'keep' | 'capture' | 'release', payload: readonly unknown[]): Promise<T | null> {
+    const { primary, call } = this
+    return isKnown(primary, call) ? ((await primary.ask(kind, payload)) as T | null) : null
   }
 
   release(tokens: number): Promise<void> | null {
@@ -213,16 +333,14 @@ class RemoteAllowance implements Allowance {
 
   /** Waits, so that the answer to the caller states its windows without this call. */
   private async releaseThere(tokens: number): Promise<void> {
-    const answer = (await this.primary.ask('release', [
-      this.call.incoming.id,
-      tokens,
-    ] satisfies Release)) as ReleaseAnswer | null
+    const answer = await this.ask<ReleaseAnswer>('release', [this.call.incoming.id, tokens] satisfies Release)
     if (answer?.[0]) this.now = answer[0]
   }
 
   private finish(): void {
     const { drain, releases } = this
     this.releases = null
+    this.decisions.streams.delete(this)
     if (drain instanceof RemoteDrain) drain.end()
     for (const release of releases ?? []) release()
   }
@@ -231,14 +349,14 @@ class RemoteAllowance implements Allowance {
 /** Tells the primary of a caller's hang-up. It listens for that itself. */
 class RemoteDrain implements EventListenerObject, Pick<Drain, 'begin' | 'at'> {
   private readonly primary: Primary
-  private readonly id: RequestId
+  private readonly call: AdmittedCall
   private readonly hangUp: AbortSignal
   private isAlone = false
   private upstream: string | null = null
 
-  constructor(primary: Primary, id: RequestId, hangUp: AbortSignal) {
+  constructor(primary: Primary, call: AdmittedCall, hangUp: AbortSignal) {
     this.primary = primary
-    this.id = id
+    this.call = call
     this.hangUp = hangUp
     hangUp.addEventListener('abort', this, { once: true })
   }
@@ -250,13 +368,18 @@ class RemoteDrain implements EventListenerObject, Pick<Drain, 'begin' | 'at'> {
   begin(): void {
     if (this.isAlone) return
     this.isAlone = true
-    this.primary.tell('alone', [this.id, null] satisfies Alone)
-    if (this.upstream !== null) this.primary.tell('alone', [this.id, this.upstream] satisfies Alone)
+    this.tell(null)
+    if (this.upstream !== null) this.tell(this.upstream)
   }
 
   at(upstream: string): void {
     this.upstream = upstream
-    if (this.isAlone) this.primary.tell('alone', [this.id, upstream] satisfies Alone)
+    if (this.isAlone) this.tell(upstream)
+  }
+
+  private tell(upstream: string | null): void {
+    const { primary, call } = this
+    if (isKnown(primary, call)) primary.tell('alone', [call.incoming.id, upstream] satisfies Alone)
   }
 
   end(): void {
@@ -325,6 +448,10 @@ function callerOf({ kind, account: id, credential, pool, allowedModels }: Caller
   return { kind, account, key }
 }
 
+/** A caller waits so long for a primary to come back. */
+const PATIENCE_MS = 10 * SECOND_MS
+const ASK_AGAIN_MS = SECOND_MS
+
 const NONE = { limit: 0, remaining: 0, reset: 0 }
 const NO_READINGS: Readings = { requests: NONE, tokens: NONE, concurrency: { limit: 0, remaining: 0 } }
 
@@ -335,8 +462,9 @@ const NO_PRIMARY = failure(
   RETRY,
 )
 const NOT_HELD = uncharged('service_unavailable', 'The charge could not be prepared. Try again.', RETRY)
-const NOT_KNOWN = failure(
+const NOT_CHARGED = uncharged('service_unavailable', 'The gateway was interrupted while it served this call.', RETRY)
+const GIVEN_BACK = failure(
   'service_unavailable',
-  'The gateway was interrupted, and it is not known whether this call was charged: GET /v1/usage/{id} with its request id says so.',
+  'The gateway was interrupted while it charged this call. It will be given back if it was charged.',
   RETRY,
 )

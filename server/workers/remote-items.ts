@@ -1,6 +1,6 @@
 import type { AuthenticatedCall } from '../pipeline/call'
 import type { Items, ItemText } from '../pipeline/models/item-references'
-import type { Primary } from './remote-decisions'
+import { isKnown, type Primary } from './remote-decisions'
 
 /** One request names at most so many items. */
 const MAX_IDS = 100
@@ -13,18 +13,19 @@ export class RemoteItems implements Items {
     this.primary = primary
   }
 
-  async recall({ incoming }: AuthenticatedCall, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async recall(call: AuthenticatedCall, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>()
     for (let at = 0; at < ids.length; at += MAX_IDS) {
-      const answer = await this.primary.ask('recall', [incoming.id, ids.slice(at, at + MAX_IDS)])
+      const asked = [call.incoming.id, ids.slice(at, at + MAX_IDS)]
+      const answer = isKnown(this.primary, call) ? await this.primary.ask('recall', asked) : null
       for (const [id, json] of (answer ?? []) as readonly ItemText[]) found.set(id, json)
     }
     return found
   }
 
   /** Sent before the capture of the call, which ends it. */
-  remember({ incoming }: AuthenticatedCall, items: readonly ItemText[]): void {
-    if (items.length > 0) this.primary.tell('items', [incoming.id, items])
+  remember(call: AuthenticatedCall, items: readonly ItemText[]): void {
+    if (items.length > 0 && isKnown(this.primary, call)) this.primary.tell('items', [call.incoming.id, items])
   }
 }
 

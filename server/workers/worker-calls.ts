@@ -1,9 +1,9 @@
 import { type Clock, MINUTE_MS } from '../core/clock'
 import { type Address, parseAddress, UNKNOWN_ADDRESS } from '../core/credentials/address'
 import type { Audience } from '../core/credentials/oauth-grant'
-import { failure } from '../core/failure'
+import { type Failure, failure, uncharged } from '../core/failure'
 import { makeId, type RequestId } from '../core/ids'
-import type { Journal } from '../core/ledger/journal'
+import type { DurableHold, Journal } from '../core/ledger/journal'
 import { type Money, micros } from '../core/money'
 import type { Result } from '../core/result'
 import type { UpstreamFault } from '../core/telemetry/failure-streak'
@@ -24,10 +24,13 @@ import type { Items } from '../pipeline/models/item-references'
 import type { UpstreamState } from '../pipeline/models/model-backend'
 import { callRecord } from '../pipeline/record-call'
 import {
+  type AbandonedAnswer,
   type AdmitAnswer,
   type CallRow,
   type CaptureAnswer,
+  type ClaimAnswer,
   type HoldAnswer,
+  type HoldNeeds,
   isCount,
   type KeepAnswer,
   onWire,
@@ -36,6 +39,7 @@ import {
   readId,
   readNeeds,
   readRow,
+  rowOf,
   upstreamStates,
 } from './messages'
 import { readIds, readItems } from './remote-items'
@@ -46,7 +50,23 @@ const MAX_CALLS = 10_000
 /** A call that took nothing for so long was forgotten by its worker. */
 const IDLE_MS = 10 * MINUTE_MS
 
+/** What the primary knows of calls that are no longer open. */
+export interface Recovery {
+  /** The durable hold that a stream left to this process, from now on the caller's to end; null if there is none. */
+  takeKept(id: RequestId): DurableHold | null
+  settleKept(kept: DurableHold): Promise<void>
+  /** Whether it was charged; null if there is no record of it. Sees every acknowledged charge. */
+  wasCharged(id: RequestId): Promise<boolean | null>
+  /** Reverses its charge if there is one. False: not yet. Idempotent. */
+  reverse(id: RequestId): Promise<boolean>
+}
+
 export interface WorkerCallsParts extends OnSale {
+  /** The end of its calls' ids, by which it is known again after a restart: 6 hex digits. */
+  readonly tag: string
+  /** Calls of all workers that are being ended or claimed. */
+  readonly ending: Map<RequestId, Promise<unknown>>
+  readonly recovery: Recovery
   readonly decisions: Deciding
   readonly funding: Pick<Funding, 'offered'>
   readonly journal: Pick<Journal, 'note'>
@@ -70,6 +90,7 @@ export interface WorkerCallsParts extends OnSale {
 /** Decides in this process. */
 interface Deciding extends Decisions {
   begin(...of: Parameters<Decisions['begin']>): Result<Allowance, RefusedOutcome>
+  adopt(call: AuthenticatedCall, kept: DurableHold): Result<Allowance, RefusedOutcome>
 }
 
 /** A call that a worker serves, and what it took. */
@@ -99,6 +120,7 @@ type Answering = Answer | Promise<Answer>
 export class WorkerCalls {
   private readonly parts: WorkerCallsParts
   private readonly calls = new Map<RequestId, ServedCall>()
+  private isOver = false
 
   constructor(parts: WorkerCallsParts) {
     this.parts = parts
@@ -118,7 +140,11 @@ export class WorkerCalls {
       case 'keep':
         return this.keep(asked)
       case 'capture':
-        return this.capture(asked)
+        return this.inTurn(asked, () => this.capture(asked))
+      case 'claim':
+        return this.inTurn(asked, () => this.claim(asked))
+      case 'abandoned':
+        return this.inTurn(asked, () => this.abandoned(asked))
       case 'release':
         return this.release(asked)
       case 'recall':
@@ -130,7 +156,9 @@ export class WorkerCalls {
 
   /** Takes what needs no answer. */
   take(kind: string, said: Asked): void {
-    const call = kind === 'counters' ? null : this.callOf(said)
+    // The row of a call of an earlier session comes too late.
+    const isLate = kind === 'note' && !this.calls.has(said[0] as RequestId)
+    const call = kind === 'counters' || isLate ? null : this.callOf(said)
     if (kind === 'counters' && said[0] === 'ended') this.upstreamEnded(said.slice(1))
     else if (kind === 'counters' && said[0] === 'listening') this.parts.onListening()
     else if (kind === 'counters' && said[0] === 'states') this.parts.onStates(upstreamStates(said[1]))
@@ -164,16 +192,18 @@ export class WorkerCalls {
    * rest.
    */
   async end(): Promise<void> {
+    this.isOver = true
     this.parts.onStates([])
     const all = [...this.calls.values()]
     this.calls.clear()
-    await Promise.all(all.map((call) => this.settle(call)))
+    await Promise.all(all.map((call) => this.inTurn([call.verdict.incoming.id], () => this.settle(call))))
   }
 
   private async settle(call: ServedCall): Promise<void> {
     const { allowance, kept } = call
     // A capture that is under way ends by itself.
     if (allowance === null || call.isEnding || call.isReleased) return
+    call.isReleased = true
     if (kept?.charged) {
       const record = this.record(call, kept)
       const { charged, tokens } = kept
@@ -189,12 +219,16 @@ export class WorkerCalls {
     const address = admit && (parseAddress(admit[5]) ?? (admit[5] === 'unknown' ? UNKNOWN_ADDRESS : null))
     if (!admit || !address) return this.lie('an admit that cannot be read')
     if (this.calls.size >= MAX_CALLS) return this.lie('too many open calls')
-    const deciding = this.parts.decisions.authenticate(this.incoming(admit, address))
+    const { clock, tag, decisions } = this.parts
+    const at = clock.now()
+    const id = `${makeId('req', at).slice(0, -tag.length)}${tag}` as RequestId
+    const deciding = decisions.authenticate(this.incoming(id, at, admit, address))
     if (deciding instanceof Promise) return deciding.then((verdict) => this.admitted(verdict))
     return this.admitted(deciding)
   }
 
   private admitted(verdict: Verdict): Answer {
+    if (this.isOver) return []
     const { caller, readings, incoming } = verdict
     const isKnown = caller.kind !== 'anonymous'
     const call = served(verdict)
@@ -224,12 +258,13 @@ export class WorkerCalls {
   }
 
   private incoming(
+    id: RequestId,
+    at: number,
     [kind, hash, audience, method, url, , clientRequestId, isRefused]: NonNullable<ReturnType<typeof readAdmit>>,
     address: Address,
   ): IncomingCall {
-    const at = this.parts.clock.now()
     return {
-      id: makeId('req', at),
+      id,
       clientRequestId,
       at,
       credential: kind === 'api_key' ? { kind, hash, problem: null } : { kind, hash, audience: audience as Audience },
@@ -238,6 +273,90 @@ export class WorkerCalls {
       route: isRefused ? REFUSED_THERE : this.parts.routeOf(method, url),
       trace: null,
     }
+  }
+
+  /** One after the other for each call, also over sessions: what it asks in the next one must not overtake what goes on in this one. */
+  private async inTurn<T>(asked: Asked, run: () => Promise<T>): Promise<T> {
+    const { ending } = this.parts
+    const id = asked[0] as RequestId
+    const before = ending.get(id)
+    const running = before === undefined ? run() : before.then(run, run)
+    ending.set(id, running)
+    try {
+      return await running
+    } finally {
+      if (ending.get(id) === running) ending.delete(id)
+    }
+  }
+
+  private async claim(asked: Asked): Promise<Answer> {
+    const [id, admit, needs] = [this.ownId(asked), readAdmit(asked[1] as Asked), readNeeds(asked[2])]
+    const address = admit && (parseAddress(admit[5]) ?? UNKNOWN_ADDRESS)
+    if (id === null || this.calls.has(id)) return this.lie('a call that is not its own')
+    if (!admit || !address || !needs) return this.lie('a claim that cannot be read')
+    const { recovery, decisions, clock } = this.parts
+    const kept = recovery.takeKept(id)
+    const wasCharged = kept ? null : await recovery.wasCharged(id)
+    if (wasCharged !== null) return [wasCharged ? 'charged' : 'ended', null] satisfies ClaimAnswer
+    const verdict = await decisions.authenticate(this.incoming(id, clock.now(), admit, address))
+    const call = served(verdict)
+    const refusal = kept ? this.adopt(call, kept) : await this.holdAgain(call, needs)
+    if (refusal !== null) {
+      if (kept) await recovery.settleKept(kept)
+      return [
+        'ended',
+        uncharged('service_unavailable', `${INTERRUPTED} ${refusal.message}`, RETRY),
+      ] satisfies ClaimAnswer
+    }
+    if (this.isOver) await this.settle(call)
+    else this.calls.set(id, call)
+    return ['open', null] satisfies ClaimAnswer
+  }
+
+  /** Goes on with the durable hold of a stream. Returns why it may not. */
+  private adopt(call: ServedCall, kept: DurableHold): Failure | null {
+    const { verdict } = call
+    if ('failure' in verdict) return verdict.failure
+    const { caller } = verdict
+    const isItsOwn =
+      caller.kind !== 'anonymous' &&
+      caller.account.id === kept.hold.account &&
+      countedOn(caller).poolId === kept.hold.pool
+    if (!isItsOwn) return failure('invalid_request', 'Another key began it.')
+    const begun = this.parts.decisions.adopt(verdict, kept)
+    if (!begun.ok) return begun.error.failure
+    call.allowance = begun.value
+    call.holds = kept.hold.amount
+    call.kept = rowOf(kept.call)
+    return null
+  }
+
+  /** Holds again, for a call whose hold is lost. Returns why it may not. */
+  private async holdAgain(call: ServedCall, needs: HoldNeeds): Promise<Failure | null> {
+    const { verdict } = call
+    if ('failure' in verdict) return verdict.failure
+    const full = this.begin(call)
+    if (full) return full[0]
+    if (call.allowance === null) return REFUSED
+    const wanted = wantedOf(needs, verdict, this.parts)
+    const refused = wanted.ok ? await call.allowance.hold(wanted.value, NEVER) : { failure: wanted.error }
+    if (refused === null) call.holds = needs.maxCost
+    else await call.allowance.release(0)
+    return refused?.failure ?? null
+  }
+
+  private async abandoned(asked: Asked): Promise<Answer> {
+    const id = this.ownId(asked)
+    if (id === null) return this.lie('a call that is not its own')
+    await this.calls.get(id)?.allowance?.release(0)
+    this.calls.delete(id)
+    return [await this.parts.recovery.reverse(id)] satisfies AbandonedAnswer
+  }
+
+  /** The id of a call that this worker was given, in whichever session. */
+  private ownId(asked: Asked): RequestId | null {
+    const id = readId(asked)
+    return id?.endsWith(this.parts.tag) ? id : null
   }
 
   private hold(asked: Asked): Answering {
@@ -265,10 +384,13 @@ export class WorkerCalls {
     holding: NonNullable<ReturnType<Allowance['hold']>>,
   ): Promise<Answer> {
     const refused = holding instanceof Promise ? await holding : holding
-    if (refused === null) {
+    // Its worker was given up meanwhile.
+    if (refused === null && call.isReleased) await allowance.release(0)
+    else if (refused === null) {
       call.holds = work.quote.maxCost
       return heldBy(allowance)
     }
+    if (refused === null) return []
     const { decisions, funding } = this.parts
     const isPayable = work.fingerprint() !== ''
     const offered = isPayable ? await funding.offered(refused.failure, work, verdict) : refused.failure
@@ -383,8 +505,12 @@ export class WorkerCalls {
 
 const NEVER = new AbortController().signal
 
+const RETRY = { retryAfterSeconds: 1 }
+const INTERRUPTED = 'The gateway started again while it served this call, and may not charge it now.'
+
 /** Of a call that its worker refuses itself. */
-const REFUSED_THERE: Route = { kind: 'unmatched', failure: failure('invalid_request', 'The worker refuses it.') }
+const REFUSED = failure('invalid_request', 'The worker refuses it.')
+const REFUSED_THERE: Route = { kind: 'unmatched', failure: REFUSED }
 
 function heldBy(allowance: Allowance): Answer {
   return [null, allowance.isCredit, allowance.readings() ?? null, null] satisfies HoldAnswer

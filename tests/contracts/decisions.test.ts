@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { SANDBOX_MODELS } from '../../server/adapters/models/sandbox/sandbox-models'
+import { recoveryOf } from '../../server/compose/workers'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
 import { CATALOG_VERSION } from '../../server/core/catalog/operation'
@@ -7,7 +8,8 @@ import { currentPrice } from '../../server/core/catalog/prices'
 import { parseAddress } from '../../server/core/credentials/address'
 import { hashSecret } from '../../server/core/credentials/secret'
 import { failure } from '../../server/core/failure'
-import { type KeyId, makeId } from '../../server/core/ids'
+import { type KeyId, makeId, type PoolId, type RequestId } from '../../server/core/ids'
+import type { DurableHold } from '../../server/core/ledger/journal'
 import type { Limits } from '../../server/core/limits/tier'
 import { type Money, micros, ZERO } from '../../server/core/money'
 import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
@@ -288,6 +290,170 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       for (const { calls: served } of workers) await served.end()
     })
 
+    describe('a charge whose answer is lost', () => {
+      const open = async (limit = micros(100_000), amount = micros(1000)) => {
+        const account = await gateway.account(0)
+        const key = await gateway.key(account, { spending_limit: limit / 1e6 })
+        const { wire, decisions: remote } = interrupted(gateway, here, lies)
+        const verdict = await asked(remote, gateway, key, ROUTE)
+        if ('failure' in verdict) throw new Error(verdict.failure.code)
+        const begun = remote.begin(verdict)
+        if (!begun.ok) throw new Error(begun.error.failure.code)
+        const refusal = await begun.value.hold(wanted(amount), SIGNAL)
+        if (refusal) throw new Error(refusal.failure.code)
+        const capture = () => begun.value.capture(charge(verdict, amount))
+        return { account, key, wire, remote, call: verdict, allowance: begun.value, capture }
+      }
+
+      test('is made once, whether it had arrived or not', async () => {
+        for (const what of ['request', 'answer'] as const) {
+          const { account, wire, capture, allowance } = await open()
+          wire.lost.set('capture', what)
+          expect(await capture()).toMatchObject({ ok: true, value: { cost: 1000 } })
+          expect(await spent(account)).toEqual([1000, 0])
+          expect(wire.asked.slice(2)).toEqual(
+            what === 'request' ? ['capture', 'claim', 'capture'] : ['capture', 'claim'],
+          )
+          expect(allowance.isLost).toBe(false)
+        }
+      })
+
+      test('is asked for again as often as the connection breaks', async () => {
+        const { account, wire, capture } = await open()
+        wire.lost.set('capture', 'request').set('claim', 'answer')
+        expect((await capture()).ok).toBe(true)
+        expect(await spent(account)).toEqual([1000, 0])
+      })
+
+      test('is refused, uncharged, if there are no means for it any more', async () => {
+        const { account, key, wire, capture } = await open(micros(1500))
+        wire.restart()
+        const other = await held(key, micros(1000))
+        expect(other.refusal).toBeNull()
+        expect(await capture()).toMatchObject({ ok: false, error: { code: 'service_unavailable', uncharged: true } })
+        await other.allowance.release(0)
+        expect(await spent(account)).toEqual([0, 0])
+        const disabled = await open()
+        disabled.wire.restart()
+        const owner = { accountId: disabled.account.id, tier: { ...disabled.account, toppedUp: ZERO }, actor: OPERATOR }
+        await gateway.core.keys.disable(owner, disabled.key.id as KeyId)
+        expect(await disabled.capture()).toMatchObject({ ok: false, error: { uncharged: true } })
+        expect(await spent(disabled.account)).toEqual([0, 0])
+      })
+
+      test('is reversed once a primary is back, if nobody could say whether it was made', async () => {
+        for (const what of ['request', 'answer'] as const) {
+          const { account, key, wire, remote, capture } = await open()
+          wire.lost.set('capture', what)
+          const capturing = capture()
+          wire.isAway = true
+          const captured = await capturing
+          expect(captured).toMatchObject({ ok: false, error: { code: 'service_unavailable' } })
+          expect(captured.ok || captured.error.message).toContain('will be given back if it was charged')
+          expect(captured.ok || captured.error.uncharged).toBeUndefined()
+          expect(await remote.settled(10)).toHaveLength(1)
+          expect(await spent(account)).toEqual([what === 'answer' ? 1000 : 0, 0])
+          wire.isAway = false
+          expect(await remote.settled(10_000)).toEqual([])
+          expect(await spent(account)).toEqual([0, 0])
+          // The key may spend it again.
+          const pool = await gateway.core.ledger.pool(
+            (await gateway.core.credentials.byId(key.id as KeyId))?.poolId as PoolId,
+          )
+          expect(pool?.spent).toBe(ZERO)
+        }
+      })
+
+      test('two that ask at once get one charge', async () => {
+        const { account, wire, call, allowance } = await open()
+        wire.restart()
+        const both = await Promise.all([
+          allowance.capture(charge(call, micros(700))),
+          allowance.capture(charge(call, micros(700))),
+        ])
+        expect(both.some(({ ok }) => ok)).toBe(true)
+        expect((await spent(account))[1]).toBe(0)
+        expect((await spent(account))[0]).toBe(700)
+        lies.length = 0
+      })
+
+      test('a call that is not its own is not claimed, nor reversed, nor one that is open', async () => {
+        const { account, wire, call, capture } = await open()
+        const { id } = call.incoming
+        const admit = ['api_key', hashSecret('x'), '', 'GET', 'http://localhost/x', '192.0.2.1', null, false]
+        const foreign = makeId('req', gateway.clock.now())
+        for (const said of [
+          await wire.calls.answer('claim', [foreign, admit, needs(1000)]),
+          await wire.calls.answer('claim', [id, admit, needs(1000)]),
+          await wire.calls.answer('claim', ['req_abcdef', ['api_key'], needs(1000)]),
+          await wire.calls.answer('claim', ['req_abcdef', admit, null]),
+          await wire.calls.answer('abandoned', [foreign]),
+          await wire.calls.answer('abandoned', [5]),
+        ])
+          expect(said).toEqual([])
+        expect(lies).toHaveLength(6)
+        lies.length = 0
+        expect((await capture()).ok).toBe(true)
+        expect(await spent(account)).toEqual([1000, 0])
+      })
+    })
+
+    test('a stream goes on under another primary with the hold that was kept, and is charged once', async () => {
+      const account = await gateway.account(0)
+      const key = await gateway.key(account)
+      const before = interrupted(gateway, here, lies)
+      const begin = async (remote: RemoteDecisions) => {
+        const call = await asked(remote, gateway, key, FREE)
+        if ('failure' in call) throw new Error(call.failure.code)
+        const begun = remote.begin(call)
+        if (!begun.ok) throw new Error(begun.error.failure.code)
+        expect(await begun.value.hold(wanted(micros(1000)), SIGNAL)).toBeNull()
+        expect(await begun.value.keep(row(call, micros(100)))).toBe(true)
+        return { call, allowance: begun.value }
+      }
+      const { call, allowance } = await begin(before.decisions)
+      const { wire } = before
+      wire.restart(true)
+      // Its hold was restored, as at a start.
+      const { poolId } = (await gateway.core.credentials.byId(key.id as KeyId)) ?? {}
+      const hold = {
+        request: call.incoming.id,
+        account: account.id,
+        pool: poolId ?? null,
+        amount: micros(1000),
+        creditPays: true,
+        at: 1,
+      }
+      const left = { hold: { ...hold, split: { credit: micros(1000), paid: ZERO } }, call: row(call, micros(100)) }
+      wire.keeps(left)
+      before.decisions.claimStreams()
+      await until(() => allowance.keep(row(call, micros(600))))
+      expect([allowance.isLost, wire.asked.includes('claim')]).toEqual([false, true])
+      expect((await allowance.capture(charge(call, micros(900)))).ok).toBe(true)
+      expect(await spent(account)).toEqual([900, 0])
+      // One that was settled is ended.
+      const settled = await begin(before.decisions)
+      wire.restart(true)
+      await gateway.core.ledger.capture(micros(100), row(settled.call, micros(100)))
+      before.decisions.claimStreams()
+      await until(async () => settled.allowance.isLost)
+      expect(settled.allowance.isLost).toBe(true)
+      expect(await settled.allowance.keep(row(settled.call, micros(600)))).toBe(false)
+      await settled.allowance.release(0)
+      expect(await spent(account)).toEqual([1000, 0])
+    })
+
+    test('a hold without a slot is refused', async () => {
+      const account = await gateway.account(0, { ...WIDE, concurrency: 1 })
+      const key = await gateway.key(account)
+      const first = await begun(await admitted(key, ROUTE))
+      const second = await admitted(key, ROUTE)
+      expect(await calls.answer('hold', [second.incoming.id, needs(1000)])).toEqual([])
+      expect(lies.splice(0)).toEqual(['a hold without a slot'])
+      expect(await spent(account)).toEqual([0, 0])
+      await first.release(0)
+    })
+
     test('a worker that dies leaves no hold and no slot, and its streams are charged as far as they were kept', async () => {
       const account = await gateway.account(0, { ...WIDE, concurrency: 3 })
       const key = await gateway.key(account)
@@ -313,6 +479,8 @@ function overFrames(gateway: Harness, here: LocalDecisions, lies: string[], item
   const calls = new WorkerCalls(partsOf(gateway, here, lies, items))
   const primary: Primary = {
     hasLease: true,
+    sessionNumber: 1,
+    back: async () => true,
     ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
     tell: (kind, payload) => calls.take(kind, sent(payload)),
   }
@@ -326,6 +494,8 @@ function partsOf(
   items = new LocalItems(new ItemMemory(clock)),
 ) {
   return {
+    tag: 'abcdef',
+    ...recoveryOf(core),
     decisions,
     funding: { offered: async (problem: never) => problem },
     journal: core.journal,
@@ -341,6 +511,48 @@ function partsOf(
     onLie: (what: string) => lies.push(what),
     onOverrun: () => undefined,
   }
+}
+
+/** A worker's decisions, whose primary can start again, and whose next answers can be lost. */
+function interrupted(gateway: Harness, here: LocalDecisions, lies: string[]) {
+  const own = partsOf(gateway, here, lies)
+  const left = new Map<RequestId, DurableHold>()
+  const takeKept = (id: RequestId) => {
+    const one = left.get(id) ?? null
+    left.delete(id)
+    return one
+  }
+  const parts = { ...own, recovery: { ...own.recovery, takeKept } }
+  const wire = {
+    calls: new WorkerCalls(parts),
+    /** What becomes of the next frame of a kind. */
+    lost: new Map<string, 'request' | 'answer'>(),
+    isAway: false,
+    asked: [] as string[],
+    keeps: (one: DurableHold) => void left.set(one.hold.request, one),
+    /** Another session: the primary has given up the one before, or, as another process, knows nothing of it. */
+    restart(isProcess = false) {
+      if (!isProcess) void wire.calls.end()
+      wire.calls = new WorkerCalls(parts)
+      primary.sessionNumber++
+    },
+  }
+  const primary = {
+    hasLease: true,
+    sessionNumber: 1,
+    back: async () => !wire.isAway,
+    async ask(kind: string, payload: readonly unknown[]) {
+      wire.asked.push(kind)
+      if (wire.isAway) return null
+      const lost = wire.lost.get(kind)
+      wire.lost.delete(kind)
+      const answer = lost === 'request' ? null : sent(await wire.calls.answer(kind, sent(payload)))
+      if (lost) wire.restart()
+      return lost ? null : answer
+    },
+    tell: (kind: string, payload: readonly unknown[]) => wire.calls.take(kind, sent(payload)),
+  }
+  return { wire, decisions: new RemoteDecisions(primary) }
 }
 
 function sent<T>(value: T): T {

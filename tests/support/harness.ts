@@ -116,6 +116,8 @@ function workerOf(
     primary: {
       hasLease: true,
       isReady: true,
+      sessionNumber: 1,
+      back: async () => true,
       ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
       tell: (kind, payload) => calls.take(kind, sent(payload)),
     },

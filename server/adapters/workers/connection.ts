@@ -26,6 +26,8 @@ export interface ConnectionParts {
   readonly onPush: (payload: Payload) => void | Promise<void>
   /** The session ended, and with it what this worker may do for its callers. */
   readonly onLost?: () => void
+  /** Within the lease of the last primary another one began a session: what is open can be claimed. */
+  readonly onReplaced?: () => void
   readonly warn: Warn
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number
@@ -39,17 +41,22 @@ export interface PassOnTarget {
 
 /** The worker's side of its session with the primary: connects again whenever the connection breaks, after 50 ms, 100 ms ... 5 s. */
 export class Connection {
+  /** Of the session, or of the next one. With another number, the primary no longer knows what it was told before. */
+  sessionNumber = 1
   private readonly parts: ConnectionParts
   private readonly now: () => number
   private session: { readonly session: Session; readonly epoch: number } | null = null
-  private number = 1
   private attempts = 0
   /** The last line about a connection that could not be used: it is not repeated. */
   private told = ''
   private attempt: Attempt | null = null
   private isAttached = false
-  /** The primary was there after this time. */
+  /** Those that wait for a session. */
+  private readonly waiting = new Set<() => void>()
+  /** A primary was there after this time, but for what the session says. */
   private provedAt = Number.NEGATIVE_INFINITY
+  /** Another primary than that of the last session was there, which has not let this worker in yet. */
+  private isReplaced = false
   private highestEpoch = 0
   private target: PassOnTarget | null = null
   private pauseMs = FIRST_PAUSE_MS
@@ -73,8 +80,21 @@ export class Connection {
 
   /** Whether this worker may act for callers. Ask before each write to one. */
   get hasLease(): boolean {
-    if (this.session === null) return false
-    return this.now() < Math.max(this.provedAt, this.session.session.confirmedAt) + LEASE_MS
+    const confirmedAt = this.session?.session.confirmedAt ?? Number.NEGATIVE_INFINITY
+    return this.now() < Math.max(this.provedAt, confirmedAt) + LEASE_MS
+  }
+
+  /** Resolves to true once there is a session, and to false after `maxMs`. At once for a primary of this machine: its workers end with it. */
+  async back(maxMs: number): Promise<boolean> {
+    const isLocal = this.parts.addresses.some((address) => 'unix' in address)
+    if (this.isReady || isLocal || this.isClosed || maxMs <= 0) return this.isReady
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.waiting.add(resolve)
+    const late = setTimeout(resolve, maxMs)
+    await promise
+    clearTimeout(late)
+    this.waiting.delete(resolve)
+    return this.isReady
   }
 
   /** Null while there is no primary. */
@@ -116,6 +136,7 @@ export class Connection {
   /** Ends the session, and connects no more. */
   close(): void {
     this.isClosed = true
+    for (const resolve of this.waiting) resolve()
     clearInterval(this.timer)
     if (this.pausing) clearTimeout(this.pausing)
     this.endSession()
@@ -123,18 +144,24 @@ export class Connection {
   }
 
   private tick(): void {
-    if (this.session !== null && !this.hasLease) this.endSession()
+    if ((this.session !== null || this.isReplaced) && !this.hasLease) this.endSession()
     if (++this.ticks % TICKS_TO_BEAT === 0) this.session?.session.beat()
   }
 
-  /** Requests that wait get null. The next connection begins another session. */
-  private endSession(): void {
+  /** Requests that wait get null. The next connection begins another session, which may claim what is open if this one `isReplaced`. */
+  private endSession(isReplaced = false): void {
     const { session } = this
-    if (session === null) return
+    if (session === null && !this.isReplaced) return
+    this.provedAt = isReplaced
+      ? Math.max(this.provedAt, session?.session.confirmedAt ?? this.provedAt)
+      : Number.NEGATIVE_INFINITY
+    this.isReplaced = isReplaced
     this.session = null
-    this.number++
-    session.session.end()
-    this.parts.onLost?.()
+    if (session !== null) {
+      this.sessionNumber++
+      session.session.end()
+    }
+    if (!isReplaced) this.parts.onLost?.()
   }
 
   private async connect(): Promise<void> {
@@ -170,9 +197,10 @@ export class Connection {
 
   private prove(attempt: Attempt, hello: Payload): void {
     // Another incarnation of the primary does not know this session.
-    if (this.session !== null && this.session.epoch !== hello[3]) this.endSession()
-    const received = this.session?.session.suspend() ?? 0
-    const proved = attempt.handshake.prove(hello, { session: this.number, received })
+    const isOther = this.session !== null && this.session.epoch !== hello[3]
+    const received = (!isOther && this.session?.session.suspend()) || 0
+    const session = this.sessionNumber + (isOther ? 1 : 0)
+    const proved = attempt.handshake.prove(hello, { session, received })
     if (!proved.ok) {
       const own = this.parts.version
       this.tellOnce('what listens there is not the primary of this worker, or does not know its credential', {
@@ -182,6 +210,7 @@ export class Connection {
       attempt.end()
       return
     }
+    if (isOther) this.endSession(true)
     attempt.epoch = proved.value.epoch
     attempt.provedAt = this.now()
     attempt.write(handshakeFrame('proof', proved.value.proof))
@@ -193,8 +222,10 @@ export class Connection {
       return
     }
     const isResumed = typeof received === 'number'
+    const isReplaced = this.isReplaced && this.hasLease
     // The primary has given it up, so its calls are settled.
-    if (!isResumed) this.endSession()
+    if (!isResumed && !isReplaced) this.endSession()
+    this.isReplaced = false
     this.session ??= { session: this.begin(epoch), epoch }
     this.highestEpoch = epoch
     this.provedAt = attempt.provedAt
@@ -209,6 +240,8 @@ export class Connection {
     this.told = ''
     // Where the primary is now.
     this.attempts--
+    for (const resolve of this.waiting) resolve()
+    if (isReplaced) this.parts.onReplaced?.()
   }
 
   private begin(epoch: number): Session {

@@ -1,4 +1,4 @@
-import { hkdfSync, randomBytes } from 'node:crypto'
+import { createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { type Actor, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure } from '../failure'
@@ -22,6 +22,7 @@ export const WORKER_NAME = /^[\w.-]{1,64}$/
 /** Of the workers that a gateway starts itself. */
 const LOCAL_NAME = /^local-/
 const KEY_BYTES = 32
+const TAG_LENGTH = 6
 
 /** The credentials of workers on other machines, in memory, written through. */
 export class WorkerCredentials {
@@ -52,6 +53,12 @@ export class WorkerCredentials {
   keyOf(name: string): Uint8Array | null {
     const known = this.current.get(name)
     return known ? this.key(known) : null
+  }
+
+  /** The end of the ids of its calls, which a primary knows again after a restart: 6 hex digits. Null for no credential. */
+  tagOf(name: string): string | null {
+    const known = this.current.get(name)
+    return known ? createHash('sha256').update(`${name} ${known.salt}`).digest('hex').slice(0, TAG_LENGTH) : null
   }
 
   /** Resolves to the text of the credential, which is shown once (`readWorkerCredential`). */

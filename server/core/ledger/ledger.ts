@@ -133,9 +133,28 @@ export class Ledger {
 
   /** Charges for a stream of a previous process, as far as it got (spec D4). Its hold must be restored first. */
   async settleDurable({ hold, call }: DurableHold): Promise<boolean> {
-    this.durable.add(hold.request)
+    this.adopt({ hold, call })
     const amount = call.charged?.cost ?? ZERO
     return (await this.capture(amount, call)).ok
+  }
+
+  /** Takes over the durable hold of a stream that a process before this one began. Its hold must be restored first. */
+  adopt({ hold }: DurableHold): void {
+    this.durable.add(hold.request)
+  }
+
+  /**
+   * Reverses the charge of a call whose caller got a 503 before its outcome was known, once. Returns false if that cannot be done yet: try again later.
+   * Nothing may capture the call meanwhile.
+   */
+  async reverse(call: CallRecord, pool: PoolId, parent: PoolId | null): Promise<boolean> {
+    if (this.undecided.has(call.id)) return false
+    const { id, accountId: account, at } = call
+    const split = await this.bookings.chargeOf(account, id)
+    const isReturned = (await this.bookings.under(chargeRefund(id))).references.length > 0
+    if (split === null || isReturned) return true
+    await this.holds.load(account, pool)
+    return (await this.undo({ account, pool, parent: parent ?? undefined, split, call, at })) === 'committed'
   }
 
   /**

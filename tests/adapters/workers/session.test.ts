@@ -158,7 +158,7 @@ describe('a session', () => {
     worker.session.ask('hold', ['x'], (answer) => answers.push(answer))
     settle()
     expect(marks(primary.frames)).toEqual(['x'])
-    expect(primary.session.answer(primary.frames[0]?.request ?? 0, ['x'.repeat(70_000)])).toBe(true)
+    expect(primary.session.answer(primary.frames[0]?.request ?? 0, ['x'.repeat(5_000_000)])).toBe(true)
     settle()
     expect(answers).toEqual([null, []])
     expect([...worker.ends, ...primary.ends]).toEqual([])

@@ -7,6 +7,7 @@ import { connectTo, localPrimary, type PrimaryAddress } from '../../../server/ad
 import type { WorkerService } from '../../../server/adapters/workers/served-worker'
 import { WorkerServer, type WorkerServerParts } from '../../../server/adapters/workers/worker-server'
 import { freePort } from '../../support/servers/free-port'
+import { LOCALHOST_CERTIFICATE } from '../../support/servers/localhost-certificate'
 import { until } from '../../support/until'
 
 const KEY = randomBytes(32)
@@ -350,8 +351,11 @@ describe('a connection that breaks', () => {
     const { address, server, time, lines } = await primary()
     const { connection } = worker(address)
     await until(() => connection.isReady)
-    time.ahead += 6000
-    await until(() => lines.some((line) => line.includes('does not answer')))
+    await until(() => {
+      // A beat may come in between.
+      time.ahead += 6000
+      return lines.some((line) => line.includes('does not answer'))
+    })
     await until(() => connection.isReady && server.workers()[0]?.isConnected === true)
   })
 
@@ -369,16 +373,123 @@ describe('a connection that breaks', () => {
     expect(services.map(({ ends }) => ends)).toEqual([1, 1])
   })
 
-  test('another primary begins with a session of its own', async () => {
+  test('another primary within the lease gets another session, in which what is open can be claimed', async () => {
     const first = await primary()
-    const { connection } = worker(first.address)
+    const events: string[] = []
+    const { connection } = worker(first.address, {
+      onLost: () => void events.push('lost'),
+      onReplaced: () => void events.push('replaced'),
+    })
+    await until(() => connection.isReady)
+    const { sessionNumber } = connection
+    await first.server.close()
+    await until(() => !connection.isReady)
+    const back = connection.back(20_000)
+    expect(connection.hasLease).toBe(true)
+    const second = await primary({ epoch: 2 }, {}, first.address)
+    await until(() => connection.isReady)
+    expect(connection.hasLease).toBe(true)
+    expect(connection.sessionNumber).toBe(sessionNumber + 1)
+    expect(await connection.ask('claim', ['x'])).toEqual(['claim', 'x'])
+    expect([second.services.length, events]).toEqual([1, ['replaced']])
+    // Of a unix socket nobody waits for another primary: its workers end with it.
+    expect(await back).toBe(false)
+  })
+
+  test('another primary after the lease finds nothing open', async () => {
+    const first = await primary()
+    const events: string[] = []
+    const { connection, time } = worker(first.address, {
+      onLost: () => void events.push('lost'),
+      onReplaced: () => void events.push('replaced'),
+    })
     await until(() => connection.isReady)
     await first.server.close()
     await until(() => !connection.isReady)
-    const second = await primary({ epoch: 2 }, {}, first.address)
+    time.ahead += 5100
+    await until(() => events.length === 1)
+    await primary({ epoch: 2 }, {}, first.address)
     await until(() => connection.isReady)
-    expect(await connection.ask('admit', ['x'])).toEqual(['admit', 'x'])
-    expect(second.services.length).toBe(1)
+    expect(events).toEqual(['lost'])
+  })
+
+  test('a lease that ends while the next primary is being proved ends what is open', async () => {
+    const first = await primary()
+    const events: string[] = []
+    const time = clock()
+    const { connection } = worker(first.address, {
+      now: time.now,
+      onLost: () => void events.push('lost'),
+      onReplaced: () => void events.push('replaced'),
+    })
+    await until(() => connection.isReady)
+    await first.server.close()
+    await until(() => !connection.isReady)
+    let isFirst = true
+    const keyOf = () => {
+      if (isFirst) time.ahead += 5100
+      isFirst = false
+      return KEY
+    }
+    await primary({ epoch: 2, listeners: [{ at: first.address, keyOf, passOnPort: 1 }] }, {}, first.address)
+    await until(() => connection.isReady)
+    expect(events).toEqual(['lost'])
+  })
+})
+
+describe('over TCP', () => {
+  const at = (port: number) => ({ hostname: '127.0.0.1', port, tls: LOCALHOST_CERTIFICATE })
+  const address = (port: number) => ({ hostname: 'localhost', port, tls: true })
+
+  test('a worker finds the primary among several addresses, again and again, and waits for it', async () => {
+    const [one, other] = [await freePort(), await freePort()]
+    const listening = (port: number) => ({ listeners: [{ at: at(port), keyOf, passOnPort: port + 1 }] })
+    const first = await primary(listening(one))
+    const { connection } = worker(address(one), {
+      addresses: [address(other), address(one)],
+      ca: LOCALHOST_CERTIFICATE.cert,
+    })
+    expect(await connection.back(20_000)).toBe(true)
+    expect(connection.passOn?.origin).toBe(`https://localhost:${one + 1}`)
+    await first.server.close()
+    await until(() => !connection.isReady)
+    expect(await connection.back(1)).toBe(false)
+    const back = connection.back(20_000)
+    await primary({ ...listening(other), epoch: 2 })
+    expect(await back).toBe(true)
+    expect(connection.passOn?.origin).toBe(`https://localhost:${other + 1}`)
+  })
+
+  test('a worker says nothing to a primary whose certificate it does not trust, and its log says why', async () => {
+    const port = await freePort()
+    const { services } = await primary({ listeners: [{ at: at(port), keyOf, passOnPort: 1 }] })
+    const { connection, lines } = worker(address(port), { ca: null })
+    await until(() => lines.length > 0)
+    expect(lines[0]).toContain('the connection to the primary failed')
+    expect([connection.isReady, services.length]).toEqual([false, 0])
+  })
+
+  test('a worker whose credential was removed is cut off at once, and its calls are settled after its lease', async () => {
+    let known = true
+    const port = await freePort()
+    const named = (name: string) => (name === 'local-2' || known ? KEY : null)
+    const { server, services, time } = await primary({ listeners: [{ at: at(port), keyOf: named, passOnPort: 1 }] })
+    const ca = LOCALHOST_CERTIFICATE.cert
+    const removed = worker(address(port), { ca })
+    await until(() => removed.connection.isReady)
+    const stays = worker(address(port), { ca, credential: 'local-2' })
+    await until(() => stays.connection.isReady)
+    const token = removed.connection.passOn?.token ?? ''
+    expect(server.isToken(token)).toBe(true)
+    known = false
+    server.remove('local-1')
+    expect([server.isToken(token), stays.connection.isReady]).toEqual([false, true])
+    removed.connection.tell('note', ['too late'])
+    await until(() => removed.lines.some((line) => line.includes('does not know its credential')))
+    expect([services[0]?.took, services[0]?.ends]).toEqual([[], 0])
+    time.ahead += 9000
+    await until(() => services[0]?.ends === 1)
+    expect(await stays.connection.ask('admit', ['x'])).not.toBeUndefined()
   })
 })
 

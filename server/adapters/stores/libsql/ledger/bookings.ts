@@ -1,11 +1,22 @@
 import { sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { AccountId, RequestId } from '../../../../core/ids'
+import type { AccountId, PoolId, RequestId } from '../../../../core/ids'
 import type { Booked, Bookings } from '../../../../core/ledger/bookings'
 import type { BalancePart } from '../../../../core/ledger/entry'
 import type { Split } from '../../../../core/ledger/hold'
 import { micros } from '../../../../core/money'
+import { connections } from '../schema/connections'
+import { keys, pools } from '../schema/keys'
 import { entries } from '../schema/ledger'
+import { requests } from '../schema/usage'
+
+interface StoredCall {
+  readonly account: AccountId
+  /** 1 if it was charged, and not reversed. */
+  readonly charged: number
+  readonly pool: PoolId | null
+  readonly parent: PoolId | null
+}
 
 /** Looks up references in the ledger. Entries with a reference are written to the tables immediately, so none is missing. */
 export class LibsqlBookings implements Bookings {
@@ -30,6 +41,17 @@ export class LibsqlBookings implements Bookings {
     return row && row.credit + row.paid > 0
       ? { credit: micros(Number(row.credit)), paid: micros(Number(row.paid)) }
       : null
+  }
+
+  /** Whose a stored call is, and the pools that it spent from; null if there is none. Every acknowledged charge is seen. */
+  async callOf(request: RequestId): Promise<StoredCall | null> {
+    await this.applied()
+    const [row] = await this.db.all<StoredCall>(sql`
+      SELECT r.account_id AS account, r.price_version IS NOT NULL AND r.status <> 503 AS charged, p.id AS pool, p.parent_id AS parent
+      FROM ${requests} r LEFT JOIN ${pools} p ON p.id = coalesce(
+        (SELECT pool_id FROM ${keys} WHERE id = r.key_id), (SELECT pool_id FROM ${connections} WHERE id = r.key_id))
+      WHERE r.id = ${request}`)
+    return row ?? null
   }
 
   async under(reference: string): Promise<Booked> {
