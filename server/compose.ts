@@ -43,8 +43,8 @@ import { Drains } from './pipeline/drains'
 import { LocalDecisions } from './pipeline/local-decisions'
 import { OpenCalls } from './pipeline/open-calls'
 import type { PipelineDeps } from './pipeline/paid-call'
-import { UpstreamStates } from './workers/upstream-states'
 import type { WorkerCallsParts } from './workers/worker-calls'
+import { WorkerReports } from './workers/worker-reports'
 
 const ROOT = join(import.meta.dir, '..')
 /** Where the build puts the dashboard. */
@@ -68,7 +68,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     clock,
     log,
     routeOf: (...of) => web.routeOf(...of),
-    upstreams: selling.ofWorkers,
+    reports: selling.ofWorkers,
     items: models.items,
     upToFrom: billing.routes.upToFrom,
   })
@@ -146,9 +146,9 @@ async function composeSelling(
     openCalls: new OpenCalls(),
     ...troubleLog(log),
   }
-  const ofWorkers = new UpstreamStates()
+  const ofWorkers = new WorkerReports()
   const own = composeModels(config, core, pipeline, { ...core, search: providers.context, log })
-  const models = { ...own, upstreams: (of: readonly Model[]) => ofWorkers.with(own.upstreams(of)) }
+  const models = { ...own, upstreams: (of: readonly Model[]) => ofWorkers.upstreams(own.upstreams(of)) }
   const imported = await composeImported(config, { ...core, pipeline, ownOrigins: people.ownOrigins, clock, log })
   return { providers, billing, pipeline, models, ofWorkers, imported }
 }
@@ -257,7 +257,7 @@ function composeReadiness({ dataDir }: Config, { core, selling, upkeep, stopping
   const readiness = new Readiness({
     ...selling.models,
     checks: { ...core.checks, search: () => index.problem() },
-    sources: sources ?? (async () => ({ search: await context.ready() })),
+    sources: async () => selling.ofWorkers.sources(sources ? await sources() : { search: await context.ready() }),
     warnings: { backups: upkeep.backups.warning, stuck: () => core.stuck.warning() },
     isDraining: stopping.isAnnounced,
   })

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { Connection, type ConnectionParts } from './adapters/workers/connection'
 import { exitWith, readParent } from './adapters/workers/parent'
+import { openTracer } from './compose/observing/telemetry'
 import { composeWorker } from './compose/worker'
 import { type Config, dataFolder, givenNow, remoteWorkerConfig, validConfig } from './config'
 import { drainMsOf } from './config/listening'
+import type { TraceSettings } from './config/traces'
 import { reasonOf } from './core/result'
 import { VERSION } from './core/version'
 import { PassOn } from './http/pass-on'
@@ -42,7 +44,10 @@ async function serve(config: Config, employment: Employment, log: ProcessLog): P
   })
   const passOn = new PassOn({ target: () => connection.passOn, ca: where.ca ?? null, now: clock.now })
   const surroundings = { clock, acceptsClock: true, log, onFatal: () => undefined }
+  const { traces } = config
+  const tracer = traces && (await openTracer(tracesOf(traces, name), log))
   const worker = composeWorker(config, surroundings, {
+    tracer,
     primary: connection,
     passOn: (request, server) => passOn.answer(request, server as NonNullable<typeof server>),
     hasIndex: sharesPort,
@@ -58,7 +63,8 @@ async function serve(config: Config, employment: Employment, log: ProcessLog): P
   )
   connection.tell('counters', ['listening'])
   if (!sharesPort) process.stdout.write(`Gateway ready at ${config.baseUrl} as worker ${name}\n`)
-  setInterval(() => worker.report(), REPORT_MS).unref()
+  void worker.report()
+  setInterval(() => void worker.report(), REPORT_MS).unref()
   const finishMs = drainMsOf(config, worker)
   const noticeMs = sharesPort ? 0 : config.drainNoticeSeconds * 1000
   const finish = async () => {
@@ -68,13 +74,18 @@ async function serve(config: Config, employment: Employment, log: ProcessLog): P
     await Bun.sleep(noticeMs)
     await finishCalls(web, worker, finishMs)
     await worker.close()
-    await connection.flush(FLUSH_MS)
+    await Promise.all([connection.flush(FLUSH_MS), tracer?.close()])
     const requests = await worker.decisions.settled(FLUSH_MS)
     if (requests.length > 0)
       log.error('calls were answered 503, and may be charged: refund those that are', { requests })
     log.flush()
   }
   return exitWith(ended, finish, noticeMs + finishMs + LAST_RESPONSES_MS + 2 * FLUSH_MS)
+}
+
+/** Collectors tell processes of one service apart by this. */
+function tracesOf(traces: TraceSettings, name: string): TraceSettings {
+  return { ...traces, resource: { 'service.instance.id': name, ...traces.resource } }
 }
 
 /** The primary of this machine that started this process. */

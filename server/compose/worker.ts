@@ -1,5 +1,7 @@
 import type { Config } from '../config'
 import { NO_TELEMETRY, type Telemetry } from '../core/telemetry/telemetry'
+import type { Tracer } from '../core/telemetry/trace'
+import { VERSION } from '../core/version'
 import { importedRouteTable } from '../http/apis/routes'
 import { Gate } from '../http/middleware/gate'
 import { DRAINING, GatedPaths } from '../http/middleware/gated-paths'
@@ -17,6 +19,7 @@ import type { PipelineDeps } from '../pipeline/paid-call'
 import { PushedTables } from '../workers/pushed'
 import { type Primary, RemoteDecisions } from '../workers/remote-decisions'
 import { RemoteItems } from '../workers/remote-items'
+import type { WorkerReport } from '../workers/worker-reports'
 import { composeApis } from './apis/apis'
 import { roomForAnswers, roomForBodies, STOPWATCH } from './core'
 import { composeModels } from './models'
@@ -31,14 +34,17 @@ export interface WorkerParts {
   readonly passOn: (request: Request, server: BunServer) => Promise<Response>
   /** Has the search index of its primary. */
   readonly hasIndex: boolean
+  /** Null unless calls are traced. */
+  readonly tracer?: Tracer | null
 }
 
 /** A process that serves paid calls, and asks its primary about each (`RemoteDecisions`). It has no database. */
-export function composeWorker(config: Config, surroundings: Surroundings, { primary, passOn, hasIndex }: WorkerParts) {
+export function composeWorker(config: Config, surroundings: Surroundings, parts: WorkerParts) {
+  const { primary, passOn, hasIndex, tracer = null } = parts
   const { clock, log, stopwatch = STOPWATCH } = surroundings
   const decisions = new RemoteDecisions(primary)
   const tables = new PushedTables()
-  const telemetry = telemetryOf(primary)
+  const telemetry = telemetryOf(primary, tracer)
   const providers = surroundings.providers ?? openWebsearch(config, { clock, log, telemetry })
   const pipeline: PipelineDeps = {
     ...troubleLog(log),
@@ -75,17 +81,10 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
   const endpoints = new EndpointTable(imported).mount(routes.routes)
   let [isDraining, isLeaving] = [false, false]
   const contexts = { clock, intake, addressOf: clientAddresses(config, log) }
-  const parts = { contexts, gate, refusal: () => (isDraining ? DRAINING : null), onFault: faultLog(log), baseUrl }
-  const gated = new GatedPaths(parts, endpoints)
+  const gatedParts = { contexts, gate, refusal: () => (isDraining ? DRAINING : null), onFault: faultLog(log), baseUrl }
+  const gated = new GatedPaths(gatedParts, endpoints)
   let server: BunServer = null
-  /** Null if the primary is to say. */
-  const health = ({ method, url }: Request): Response | null => {
-    const path = method === 'GET' ? pathOf(url) : ''
-    if (path === '/health') return Response.json({ status: 'ok' })
-    if (path === '/ready' && isLeaving) return Response.json({ status: 'draining' }, { status: 503 })
-    // A balancer leaves it its place while the primary starts again.
-    return path === '/ready' && primary.hasLease && !primary.isReady ? Response.json({ status: 'ready' }) : null
-  }
+  const health = (request: Request) => healthOf(request, primary, isLeaving)
   const served = securedBy(config, unread, (request) => health(request) ?? gated.answer(request, server))
   return {
     fetch: (request: Request): Response | Promise<Response> =>
@@ -101,8 +100,8 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
     set server(listening: BunServer) {
       server = listening
     },
-    /** Says how the upstreams are. Call it each second. */
-    report: () => primary.tell('counters', ['states', models.upstreams([])]),
+    /** Says how it is. Call it each second. */
+    report: reporter(primary, models, canSearch ? providers : {}),
     longestCallMs: () => Math.max(models.longestCallMs(), ...apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
     decisions,
@@ -113,9 +112,39 @@ export function composeWorker(config: Config, surroundings: Surroundings, { prim
   }
 }
 
-/** The primary counts calls by their rows. Only upstreams are seen from here. */
-function telemetryOf(primary: Primary): Telemetry {
-  return { ...NO_TELEMETRY, upstreamEnded: (...said) => primary.tell('counters', ['ended', ...said]) }
+/** The primary counts calls by their rows. Only upstreams and traces are seen from here. */
+function telemetryOf(primary: Primary, tracer: Tracer | null): Telemetry {
+  return { ...NO_TELEMETRY, tracer, upstreamEnded: (...said) => primary.tell('counters', ['ended', ...said]) }
+}
+
+/** Null if the primary is to say. */
+function healthOf({ method, url }: Request, primary: WorkerParts['primary'], isLeaving: boolean): Response | null {
+  const path = method === 'GET' ? pathOf(url) : ''
+  if (path === '/health') return Response.json({ status: 'ok' })
+  if (path === '/ready' && isLeaving) return Response.json({ status: 'draining' }, { status: 503 })
+  // A balancer leaves it its place while the primary starts again.
+  return path === '/ready' && primary.hasLease && !primary.isReady ? Response.json({ status: 'ready' }) : null
+}
+
+interface Seen {
+  readonly sources?: () => Promise<Readonly<Record<string, boolean>>>
+}
+
+/** Says how this process is, and how it sees what it asks. */
+function reporter(
+  primary: Primary,
+  { upstreams }: Pick<ReturnType<typeof composeModels>, 'upstreams'>,
+  { sources }: Seen,
+) {
+  let [before, at] = [process.cpuUsage(), performance.now()]
+  return async (): Promise<void> => {
+    const [now, { user, system }] = [performance.now(), process.cpuUsage(before)]
+    const cpuPercent = Math.round((user + system) / 10 / Math.max(1, now - at))
+    before = process.cpuUsage()
+    at = now
+    const own = { upstreams: upstreams([]), sources: (await sources?.()) ?? {}, version: VERSION, pid: process.pid }
+    primary.tell('counters', ['report', { ...own, cpuPercent } satisfies WorkerReport])
+  }
 }
 
 const notHere = (): never => {

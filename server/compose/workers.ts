@@ -14,8 +14,8 @@ import type { Route } from '../pipeline/call'
 import type { Items } from '../pipeline/models/item-references'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import { Pieces, type Pushed } from '../workers/pushed'
-import type { UpstreamStates } from '../workers/upstream-states'
 import { type Recovery, WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
+import type { WorkerReport, WorkerReports } from '../workers/worker-reports'
 import { openedSecrets } from './apis/apis'
 import type { ComposedCore } from './core'
 
@@ -38,7 +38,7 @@ interface Needs {
   readonly clock: Clock
   readonly log: Log
   readonly routeOf: (method: string, url: string) => Route
-  readonly upstreams: UpstreamStates
+  readonly reports: WorkerReports
   readonly items: Items
   readonly upToFrom: UpToFrom
 }
@@ -49,21 +49,24 @@ const LOOK_MS = 20
 
 /** The primary's side of its workers. */
 export function composeWorkers(config: Config, needs: Needs) {
-  const { core, clock, log } = needs
+  const { core, clock, log, reports } = needs
   const listening = Promise.withResolvers<void>()
   const shared = recoveryOf(core)
   let server: WorkerServer | null = null
   let isDraining = false
-  let pidOf: (name: string) => number | null = () => null
-  const calls = (name: string): WorkerCalls =>
-    callsOf(name, needs, { ...shared, isDraining: () => isDraining, onListening: () => listening.resolve() })
+  const calls = (name: string, instance = name): WorkerCalls =>
+    callsOf({ name, instance }, needs, {
+      ...shared,
+      isDraining: () => isDraining,
+      onListening: () => listening.resolve(),
+    })
   const pieces = piecesOf(config, needs, () => server?.workers().length ?? 0)
   return {
     calls,
     pieces,
     /** The workers now; none where this process serves all calls. */
     states: (): readonly WorkerRecord[] =>
-      server?.workers().map((worker) => workerRecord(worker, pidOf(worker.name), clock.now())) ?? [],
+      server?.workers().map((worker) => workerRecord(worker, reports.of(worker.instance), clock.now())) ?? [],
     /**
      * Starts the workers of this machine, which share the port, and listens for those of others. Throws EADDRINUSE if another gateway has a port.
      * `passOnPort`: where this process takes what workers of this machine pass on.
@@ -91,10 +94,10 @@ export function composeWorkers(config: Config, needs: Needs) {
         // One that hangs would keep its share of the connections.
         onLost: (instance) => children.kill(instance),
         warn,
-        serve({ credential }, push) {
+        serve({ credential, instance }, push) {
           // Before it has the tables it serves nothing, and with it the shares of all change.
           setImmediate(() => void pushAll(pieces.all(), push).then(pushChanged))
-          return calls(credential)
+          return calls(credential, instance)
         },
       })
       started.listen()
@@ -102,7 +105,6 @@ export function composeWorkers(config: Config, needs: Needs) {
       core.workerCredentials.onRemoved = (name) => started.remove(name)
       children.start()
       server = started
-      pidOf = (name) => children.pidOf(name)
       return {
         /** Resolves when the first worker of this machine has opened the port. */
         listening: config.workers > 0 ? listening.promise : null,
@@ -123,8 +125,8 @@ export function composeWorkers(config: Config, needs: Needs) {
 
 /** The calls of one more worker. */
 function callsOf(
-  name: string,
-  { core, pipeline, telemetry, clock, log, routeOf, upstreams, items }: Needs,
+  { name, instance }: { readonly name: string; readonly instance: string },
+  { core, pipeline, telemetry, clock, log, routeOf, reports, items }: Needs,
   shared: Pick<WorkerCallsParts, 'ending' | 'recovery' | 'isDraining' | 'onListening'>,
 ): WorkerCalls {
   return new WorkerCalls({
@@ -137,7 +139,7 @@ function callsOf(
     items,
     routeOf,
     modelOf: (id) => core.catalog.byId(id),
-    onStates: (states) => upstreams.set(name, states),
+    onReport: (report) => reports.set(instance, report),
     onLie: (what) => log.error('a worker asked for what it may not have', { worker: name, what }),
   })
 }
@@ -189,12 +191,14 @@ export function recoveryOf({
 }
 
 function workerRecord(
-  { name, isConnected, sessionMs, openCalls, lagMs }: WorkerState,
-  pid: number | null,
+  { name, instance, isConnected, sessionMs, openCalls, lagMs }: WorkerState,
+  report: WorkerReport | null,
   now: number,
 ): WorkerRecord {
   const since = isoTime(now - sessionMs)
-  return { name, pid, connected: isConnected, since, open_calls: openCalls, lag_ms: Math.round(lagMs) }
+  const { pid = null, version = null, cpuPercent = null } = report ?? {}
+  const seen = { connected: isConnected, since, open_calls: openCalls, lag_ms: Math.round(lagMs) }
+  return { name, instance, pid, version, cpu_percent: cpuPercent, ...seen }
 }
 
 /** Where the workers of this machine connect, and those of others, as far as the settings want them. */

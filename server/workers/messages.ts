@@ -6,6 +6,7 @@ import type { Money } from '../core/money'
 import type { CallRecord, Charged } from '../core/usage/call-record'
 import type { UpstreamState } from '../pipeline/models/model-backend'
 import type { CreditUse } from '../pipeline/work'
+import type { WorkerReport } from './worker-reports'
 
 /**
  * What a worker and its primary say about calls: the payloads of frames, by kind. A request's answer has the type named `...Answer`. The primary
@@ -218,9 +219,14 @@ export function readRow(value: unknown): Read<CallRow> {
   return { ...value, code } as CallRow
 }
 
-/** The states of upstreams that can be read. */
-export function upstreamStates(value: unknown): readonly UpstreamState[] {
-  return Array.isArray(value) ? value.filter(isUpstreamState) : []
+/** The report of a worker, with the upstreams that can be read. */
+export function readReport(value: unknown): Read<WorkerReport> {
+  if (!isJson(value)) return null
+  const { upstreams, sources, version, pid, cpuPercent } = value
+  if (!Array.isArray(upstreams) || !isJson(sources) || !Object.values(sources).every((is) => typeof is === 'boolean'))
+    return null
+  if (!isText(version, 64) || !isCount(pid) || !isCount(cpuPercent)) return null
+  return { ...value, upstreams: upstreams.filter(isUpstreamState) } as unknown as WorkerReport
 }
 
 function isUpstreamState(value: unknown): value is UpstreamState {

@@ -235,6 +235,7 @@ class RemoteAllowance implements Allowance {
   async hold(work: Wanted, hangUp: AbortSignal): Promise<RefusedOutcome | null> {
     this.isOver = false
     const { caller, incoming } = this.call
+    incoming.trace?.step('hold')
     const needs = needsOf(work, this.call)
     this.needs = needs
     const answer = await this.ask<HoldAnswer>('hold', [incoming.id, needs] satisfies Hold)

@@ -21,7 +21,6 @@ import {
 import type { Allowance, Decisions, Wanted } from '../pipeline/decisions'
 import type { Funding } from '../pipeline/funding/payment'
 import type { Items } from '../pipeline/models/item-references'
-import type { UpstreamState } from '../pipeline/models/model-backend'
 import { callRecord } from '../pipeline/record-call'
 import {
   type AbandonedAnswer,
@@ -38,12 +37,13 @@ import {
   readAdmit,
   readId,
   readNeeds,
+  readReport,
   readRow,
   rowOf,
-  upstreamStates,
 } from './messages'
 import { readIds, readItems } from './remote-items'
 import { type OnSale, wantedOf } from './wanted'
+import type { WorkerReport } from './worker-reports'
 
 /** The calls of one worker that may be open at once. */
 const MAX_CALLS = 10_000
@@ -77,8 +77,8 @@ export interface WorkerCallsParts extends OnSale {
   readonly routeOf: (method: string, url: string) => Route
   /** Whether this process stops: what is open may end, and nothing new begins. */
   readonly isDraining: () => boolean
-  /** How the upstreams are, as the worker sees them. */
-  readonly onStates: (states: readonly UpstreamState[]) => void
+  /** What the worker says of itself; null once it is gone. */
+  readonly onReport: (report: WorkerReport | null) => void
   /** The worker has opened its port. */
   readonly onListening: () => void
   /** A worker said what it cannot know or may not do. */
@@ -161,7 +161,7 @@ export class WorkerCalls {
     const call = kind === 'counters' || isLate ? null : this.callOf(said)
     if (kind === 'counters' && said[0] === 'ended') this.upstreamEnded(said.slice(1))
     else if (kind === 'counters' && said[0] === 'listening') this.parts.onListening()
-    else if (kind === 'counters' && said[0] === 'states') this.parts.onStates(upstreamStates(said[1]))
+    else if (kind === 'counters' && said[0] === 'report') this.parts.onReport(readReport(said[1]))
     if (!call) return
     if (kind === 'note') this.note(call, said)
     else if (kind === 'alone') alone(call, said[1])
@@ -193,7 +193,7 @@ export class WorkerCalls {
    */
   async end(): Promise<void> {
     this.isOver = true
-    this.parts.onStates([])
+    this.parts.onReport(null)
     const all = [...this.calls.values()]
     this.calls.clear()
     await Promise.all(all.map((call) => this.inTurn([call.verdict.incoming.id], () => this.settle(call))))

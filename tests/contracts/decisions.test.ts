@@ -505,7 +505,7 @@ function partsOf(
     modelOf: (id: string) => core.catalog.byId(id),
     prices: core.prices,
     items,
-    onStates: () => undefined,
+    onReport: () => undefined,
     isDraining: () => false,
     onListening: () => undefined,
     onLie: (what: string) => lies.push(what),

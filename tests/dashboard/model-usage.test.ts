@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { WorkerList } from '../../server/http/operator/record'
 import { becomes, type Dashboard, signInCookies } from '../support/dashboard/browser'
 import { openModelDashboard } from '../support/dashboard/model-dashboard'
 import { fits, left } from '../support/dashboard/page-checks'
@@ -95,6 +96,30 @@ describe("the operator's page", () => {
     await health.getByText(/^upstream_error: \d+$/).waitFor()
     await health.getByText(/^openai .*: \d+, \d+ failed, \d+ ms on average$/).waitFor()
     await fits(page, 'operator-upstreams')
+    await left(tab)
+  })
+
+  test('lists the workers with their processes, versions, calls and CPU', async () => {
+    await dashboard.browser.clearCookies()
+    await dashboard.browser.addCookies(signInCookies(operator.cookie, dashboard.origin))
+    const tab = await dashboard.visit('/operator')
+    const { page } = tab
+    const since = new Date().toISOString()
+    const local = { instance: 'a', pid: 4242, version: '1.0.0', cpu_percent: 37, connected: true, since }
+    const silent = { instance: 'b', pid: null, version: null, cpu_percent: null, connected: false, since }
+    const workers: WorkerList = {
+      workers: [
+        { name: 'local-1', ...local, open_calls: 12, lag_ms: 3 },
+        { name: 'rack-1', ...silent, open_calls: 0, lag_ms: 4000 },
+      ],
+    }
+    await page.route('**/api/operator/workers', (route) => route.fulfill({ json: workers }))
+    const table = page.getByRole('table', { name: 'The processes that serve calls' })
+    const cells = async (name: string) =>
+      (await table.getByRole('row').filter({ hasText: name }).getByRole('cell').allTextContents()).slice(0, 5)
+    await becomes(() => cells('local-1'), ['Connected', '4242', '1.0.0', '12', '37 %'])
+    await becomes(() => cells('rack-1'), ['Disconnected', '-', '-', '0', '-'])
+    await fits(page, 'operator-workers')
     await left(tab)
   })
 })

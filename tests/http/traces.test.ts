@@ -50,12 +50,13 @@ const parentOf = (trace: string, flags = '01') => `00-${trace.repeat(32)}-00f067
 const attribute = ({ attributes }: SentSpan, key: string) =>
   Object.values(attributes.find((one) => one.key === key)?.value ?? {})[0]
 
-describe('traces', () => {
+describe.each([false, true])('traces; by a worker: %p', (byWorker) => {
   const collector = openCollector()
   let gateway: Harness
 
   beforeAll(async () => {
     gateway = await openHarness({
+      byWorker,
       env: {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_EXPORTER_OTLP_HEADERS: 'x-token=collector%20secret',
@@ -90,7 +91,8 @@ describe('traces', () => {
       'image-search',
       'authenticate',
       'read',
-      'admit',
+      // A worker asks for both in one step.
+      ...(byWorker ? [] : ['admit']),
       'hold',
       'upstream',
       'capture',

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { VERSION } from '../../server/core/version'
+import type { WorkerRecord } from '../../server/http/operator/record'
 import { databaseOf } from '../support/databases/test-database'
 import { reconcile } from '../support/reconcile'
 import { crashRun } from '../support/servers/crash-run'
@@ -119,6 +121,10 @@ describe('three workers on one machine', () => {
     expect((await fetch(`${server.url}/ready`)).status).toBe(200)
     const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
     for (const worker of [1, 2, 3]) expect(metrics).toContain(`gateway_worker_connected{worker="local-${worker}"} 1`)
+    const seen = () =>
+      states().then((all) => all.map(({ pid, version, connected }: WorkerRecord) => [pid !== null, version, connected]))
+    await until(async () => (await seen()).every(([hasProcess]: unknown[]) => hasProcess), seen)
+    expect(await seen()).toEqual(Array(3).fill([true, VERSION, true]))
     const wrong = await search({ secret: 'gwk_nonsense' })
     expect([wrong.status, Object(await wrong.json()).error.code]).toEqual([401, 'invalid_api_key'])
   })

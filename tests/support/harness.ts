@@ -2,6 +2,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose, DASHBOARD } from '../../server/compose'
+import { openTracer } from '../../server/compose/observing/telemetry'
 import { composeWorker } from '../../server/compose/worker'
 import { type Config, readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
@@ -104,7 +105,7 @@ interface HarnessOptions {
 }
 
 /** A worker in this process, whose frames are texts. What it does not serve goes to the gateway. */
-function workerOf(
+async function workerOf(
   gateway: Awaited<ReturnType<typeof compose>>,
   config: Config,
   given: Pick<Parameters<typeof compose>[1], 'log' | 'providers'> & { readonly clock: FakeClock },
@@ -112,7 +113,9 @@ function workerOf(
   const calls = gateway.workers.calls('of the tests')
   const sent = <T>(value: T): T => JSON.parse(JSON.stringify(value))
   const surroundings = { ...given, stopwatch: given.clock.stopwatch, acceptsClock: true, onFatal: () => undefined }
+  const tracer = config.traces && (await openTracer(config.traces, given.log))
   const worker = composeWorker(config, surroundings, {
+    tracer,
     primary: {
       hasLease: true,
       isReady: true,
@@ -127,13 +130,13 @@ function workerOf(
   return {
     async fetch(request: Request): Promise<Response> {
       for (const piece of gateway.workers.pieces.all()) worker.tables.take(sent(piece))
-      worker.report()
+      await worker.report()
       return worker.fetch(request)
     },
     streamsEnded: (maxMs: number) =>
       Promise.all([gateway.streamsEnded(maxMs), worker.streamsEnded(maxMs)]).then(() => undefined),
     report: worker.report,
-    close: () => worker.close(),
+    close: () => Promise.all([worker.close(), tracer?.close()]),
   }
 }
 
@@ -260,7 +263,7 @@ export async function openHarness(options: HarnessOptions = {}) {
   const { core } = gateway
   const worker =
     (options.byWorker ?? BY_WORKER)
-      ? workerOf(gateway, config, { clock, ...fixtures, log: openLog('debug', (line) => logged.push(line)) })
+      ? await workerOf(gateway, config, { clock, ...fixtures, log: openLog('debug', (line) => logged.push(line)) })
       : null
   const socket = OVER_SOCKET ? socketOf(gateway) : null
   const call = (path: string, init: RequestInit = {}) => {
@@ -268,9 +271,9 @@ export async function openHarness(options: HarnessOptions = {}) {
     if (worker !== null) return worker.fetch(request)
     return socket === null ? gateway.app.handle(request) : socket.send(request)
   }
-  const control = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') => {
+  const control = async (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') => {
     // A worker reports each second.
-    worker?.report()
+    await worker?.report()
     return gateway.control(controlRequest(path, body, method))
   }
   let people = 0

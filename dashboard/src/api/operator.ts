@@ -11,6 +11,7 @@ import type {
   OperatorLimitRequest,
   NewPrice as PriceToSet,
   Upstream,
+  WorkerRecord,
 } from '../../../server/http/operator/record.ts'
 import { api, unwrap } from './client/client.ts'
 
@@ -57,7 +58,15 @@ export const upstreamsQuery = queryOptions({
   refetchInterval: 5_000,
 })
 
+/** Polled like the upstreams. */
+export const workersQuery = queryOptions({
+  queryKey: ['operator', 'workers'],
+  queryFn: () => unwrap(api.operator.workers.get()),
+  refetchInterval: 5_000,
+})
+
 export type UpstreamLine = Upstream
+export type WorkerLine = WorkerRecord
 export type StuckLine = OneStuck
 export type AccountLine = OperatorAccount
 export type PendingLimitRequest = OperatorLimitRequest

@@ -7,6 +7,7 @@ import { PendingRequestsCard } from '../features/operator/pending-requests-card.
 import { PricesCard } from '../features/operator/prices-card.tsx'
 import { StuckCard } from '../features/operator/stuck-card.tsx'
 import { UpstreamsCard } from '../features/operator/upstreams-card.tsx'
+import { WorkersCard } from '../features/operator/workers-card.tsx'
 import { OPERATOR_TEXT } from '../messages/operator.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Page } from '../ui/layout/page.tsx'
@@ -22,6 +23,7 @@ export function Operator() {
         {isOperator && <PendingRequestsCard />}
         <AccountsCard isOperator={isOperator} />
         {isOperator && <UpstreamsCard />}
+        {isOperator && <WorkersCard />}
         {isOperator && <PricesCard />}
       </Page>
     </OperatorOnly>

@@ -86,13 +86,13 @@ export class OtlpTracer implements CallTracer {
     this.byTraceId = new TraceIdRatioBasedSampler(options.ratio)
   }
 
-  begin(id: string, parent: string | null): CallTrace | null {
+  begin(parent: string | null): CallTrace | null {
     const sent = parent === null ? null : parseTraceparent(parent)
     // Traces that a caller asked for beyond its budget are sampled like calls without one.
     const isSampled = sent !== null && this.samplesWithin(sent)
     const remote = isSampled && this.rule !== 'always_on' && !this.mayCallerSample() ? null : sent
     if (!(remote ? isSampled : this.samples())) return null
-    return begun(this.tracer, remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT, id, this.toUpstreams)
+    return begun(this.tracer, remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT, this.toUpstreams)
   }
 
   /** Sends what is left, for a moment. */
@@ -122,9 +122,8 @@ export class OtlpTracer implements CallTracer {
 }
 
 /** The trace of a sampled call at its first step. */
-function begun(tracer: Tracer, parent: Context, id: string, toUpstreams: boolean): CallTrace {
+function begun(tracer: Tracer, parent: Context, toUpstreams: boolean): CallTrace {
   const root = tracer.startSpan('call', { kind: SpanKind.SERVER }, parent)
-  root.setAttribute('gateway.request_id', id)
   return new OtlpTrace(tracer, root, toUpstreams)
 }
 
@@ -157,15 +156,17 @@ class OtlpTrace implements CallTrace {
     return this.toUpstreams && this.current ? traceparentOf(this.current.spanContext()) : null
   }
 
-  within(id: string): CallTrace {
-    return begun(this.tracer, this.context, id, this.toUpstreams)
+  within(): CallTrace {
+    return begun(this.tracer, this.context, this.toUpstreams)
   }
 
-  end({ operation, status, code, upstream }: EndedCall): void {
+  end({ id, operation, status, code, upstream }: EndedCall): void {
     if (this.isEnded) return
     this.isEnded = true
     this.current?.end()
     this.root.updateName(operation)
+    // A worker learns it from its primary.
+    this.root.setAttribute('gateway.request_id', id)
     this.root.setAttribute('gateway.operation', operation)
     this.root.setAttribute('http.response.status_code', status)
     if (upstream !== null) this.root.setAttribute('gateway.upstream', upstream)

@@ -320,7 +320,7 @@ const MONEY_COMMANDS: readonly OperatorCommand[] = [
     words: 'workers',
     about: 'the processes that serve calls (WORKERS)',
     route: 'GET /workers',
-    columns: { workers: ['name', 'pid', 'connected', 'since', 'open_calls', 'lag_ms'] },
+    columns: { workers: ['name', 'pid', 'version', 'connected', 'since', 'open_calls', 'cpu_percent', 'lag_ms'] },
   },
   {
     words: 'workers add',

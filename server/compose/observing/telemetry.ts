@@ -118,7 +118,8 @@ function upstreamHealth({ core, clock, stopwatch, log }: Parts): UpstreamHealth 
   })
 }
 
-async function openTracer(settings: TraceSettings, log: Log) {
+/** Its library is loaded only here. */
+export async function openTracer(settings: TraceSettings, log: Log) {
   const { OtlpTracer } = await import('../../adapters/tracing/otlp-tracer')
   const onTrouble = (reason: string) => log.warn('traces could not be exported', { reason })
   return new OtlpTracer({ ...settings, onTrouble })

@@ -10,12 +10,12 @@ export interface CallTrace {
   /** The `traceparent` for the upstream; null if the operator did not allow it. */
   readonly handedOn: string | null
   /** Begins the trace of a call within this one. */
-  within(id: string): CallTrace
+  within(): CallTrace
   /** Ends the current step and the trace of the call. Later calls of any method do nothing. */
   end(call: EndedCall): void
 }
 
 export interface Tracer {
   /** Begins the trace of a call at its first step. `parent`: the caller's `traceparent`, as received. Null if it is not sampled. */
-  begin(id: string, parent: string | null): CallTrace | null
+  begin(parent: string | null): CallTrace | null
 }

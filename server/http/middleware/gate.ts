@@ -42,7 +42,7 @@ export class Gate {
       // A key in the query is taken out of it, and goes no further.
       request: queryKeys.length === 0 ? request : { method: request.method, url: context.url.href },
       route: !ownKey && hasTwoKeys(headers, others) ? TWO_KEYS : route,
-      trace: telemetry.tracer?.begin(ids.own, headers.get('traceparent')) ?? null,
+      trace: telemetry.tracer?.begin(headers.get('traceparent')) ?? null,
     }
     const verdict = decisions.authenticate(incoming)
     return verdict instanceof Promise ? this.openedLater(context, verdict) : this.opened(context, verdict)
@@ -96,7 +96,7 @@ export class Gate {
       route,
       request: { method, url: url.href },
       credential: payment ? { kind: 'payment', shown: payment } : outer.credential,
-      trace: outer.trace?.within(ids.own) ?? null,
+      trace: outer.trace?.within() ?? null,
     }
     const verdict = payment ? await decisions.authenticate(incoming) : reauthorize(limits, authenticated, incoming)
     return new Reply(verdict, ids, url.pathname, this.options)

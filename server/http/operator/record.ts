@@ -258,7 +258,10 @@ export type UpstreamList = Static<typeof UpstreamList>
 
 const WorkerRecord = record('A process that serves calls of this gateway.', {
   name: text('Its name.'),
-  pid: orNull(whole('Its process on this machine.', { minimum: 1 })),
+  instance: text('Another one for each start of a process.'),
+  pid: orNull(whole('Its process, on its machine; null until its first report.', { minimum: 1 })),
+  version: orNull(text('The version that it runs.')),
+  cpu_percent: orNull(whole('CPU in the last second, in percent of one core.', { minimum: 0 })),
   connected: yesOrNo('Whether it has a connection. Without one it serves nothing new.'),
   since: instant('When it came.'),
   open_calls: whole('Calls that it serves now.', { minimum: 0 }),

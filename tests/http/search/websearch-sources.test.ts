@@ -12,7 +12,7 @@ import {
 } from '../../support/doubles/brave-bodies'
 import { HttpDouble } from '../../support/doubles/http-double'
 import { type Found, searxngDouble } from '../../support/doubles/searxng-server'
-import { BY_WORKER, type Harness, type MadeKey, newFolder, openHarness } from '../../support/harness'
+import { type Harness, type MadeKey, newFolder, openHarness } from '../../support/harness'
 import { CONTEXT, endAndReconcile, IMAGES, PRICE, refusalOf, verdictOf } from '../wire'
 
 const CONTEXT_CALL = `${CONTEXT}?q=quartz`
@@ -93,22 +93,18 @@ describe('WEBSEARCH_PROVIDER=brave,local', () => {
     expect(await posted(account)).toBe(2_000_000)
   })
 
-  // A worker's sources are its own, and operators see those of the primary.
-  test.skipIf(BY_WORKER)(
-    'each has its own state, which operators see; the gateway is ready even if none works',
-    async () => {
-      await open(ORDER, false)
-      const { key } = await accountWith(0)
-      const ready = () => gateway.readiness()
-      expect(await ready()).toMatchObject({ status: 'ready', sources: { brave: true, local: false } })
-      brave.instead = () => new Response('', { status: 500 })
-      await gateway.as(key, CONTEXT_CALL)
-      expect(await ready()).toMatchObject({ status: 'ready', sources: { brave: false, local: false } })
-      expect(await (await gateway.call('/ready')).text()).toBe('{"status":"ready"}')
-      gateway.clock.advance(30_000)
-      expect(await ready()).toMatchObject({ sources: { brave: true, local: false } })
-    },
-  )
+  test('each has its own state, which operators see; the gateway is ready even if none works', async () => {
+    await open(ORDER, false)
+    const { key } = await accountWith(0)
+    const ready = () => gateway.readiness()
+    expect(await ready()).toMatchObject({ status: 'ready', sources: { brave: true, local: false } })
+    brave.instead = () => new Response('', { status: 500 })
+    await gateway.as(key, CONTEXT_CALL)
+    expect(await ready()).toMatchObject({ status: 'ready', sources: { brave: false, local: false } })
+    expect(await (await gateway.call('/ready')).text()).toBe('{"status":"ready"}')
+    gateway.clock.advance(30_000)
+    expect(await ready()).toMatchObject({ sources: { brave: true, local: false } })
+  })
 })
 
 describe('an account that runs on signup credit (spec D4)', () => {
