@@ -159,22 +159,28 @@ test.skipIf(isMissing)(
 )
 
 test.skipIf(isMissing)(
-  'a PostgreSQL that is killed under load costs callers a 503 and nobody a charge, and is found again',
+  'a PostgreSQL that is killed under load, and the gateway while it is gone, cost callers a 503 and nobody a charge',
   async () => {
-    const { dataDir, server, secret } = await openGateway()
-    const load = callers(() => server.url, secret)
+    const { dataDir, env, server, secret } = await openGateway()
+    let current = server
+    const load = callers(() => current.url, secret)
     for (let round = 0; round < ROUNDS; round++) {
       const before = load.answered.size
       await until(() => load.answered.size > before + 50)
       await postgres.kill('SIGKILL')
-      if (round > 0) await until(() => load.statuses.has(503))
+      if (round > 0) {
+        await until(() => load.statuses.has(503))
+        await current.kill('SIGKILL')
+      }
       await postgres.start()
     }
+    // What was in the file alone, nobody knew of.
+    current = await startServer(dataDir, env)
     const before = load.answered.size
     await until(() => load.answered.size > before + 50)
     await load.stop()
     expect([...load.statuses.keys()].toSorted()).toEqual([200, 503])
-    expect(await server.kill('SIGTERM')).toBe(0)
+    expect(await current.kill('SIGTERM')).toBe(0)
     await recount(dataDir, load.answered)
     await rm(dataDir, { recursive: true, force: true })
   },

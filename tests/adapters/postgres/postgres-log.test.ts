@@ -293,3 +293,35 @@ test.skipIf(missing)(
     await next.log.close()
   },
 )
+
+test.skipIf(missing)(
+  'a replica that is promoted without the last groups gets them from the gateway, and is no place to restore from before',
+  async () => {
+    const replication = await startRelay(postgres.port)
+    const replica = await startPostgres(replication.port)
+    const front = await startRelay(postgres.port)
+    try {
+      const { log, all, database, fatal } = await openLog(undefined, undefined, START, front.port)
+      for (let n = 1; n <= 5; n++) await log.append(group(n))
+      const has = async () => (await replica.sql('SELECT count(*)::int AS n FROM gateway_log', database))[0]?.n
+      await until(async () => (await has().catch(() => 0)) === 5)
+      replication.freeze(true)
+      for (let n = 6; n <= 9; n++) await log.append(group(n))
+      front.leadTo(1)
+      await replica.sql('SELECT pg_promote()')
+      const examined = examineLog({ url: urlOf(replica.port, database), sealing, acceptsFailover: false }, ended(5))
+      await expect(examined).rejects.toThrow('was promoted')
+      front.leadTo(replica.port)
+      await log.append(group(10))
+      expect(await all()).toEqual(Array.from({ length: 10 }, (_, i) => group(i + 1)))
+      expect(await has()).toBe(10)
+      await until(() => log.problem === null)
+      expect(fatal).toEqual([])
+      await log.close()
+    } finally {
+      replication.close()
+      front.close()
+      await replica.close()
+    }
+  },
+)

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { LogSink } from '../../../server/adapters/stores/libsql/journal/log-journal'
 import { appended } from '../../../server/core/ledger/journal'
 import { chained, type LogCopy, type LogEnd, type LoggedGroup } from '../../../server/core/ledger/log-copy'
 import { micros } from '../../../server/core/money'
@@ -192,4 +193,37 @@ describe('a log with a second place', () => {
     expect((await next.holds.balance(account))?.posted).toBe(micros(985))
     await next.close()
   })
+})
+
+test('a group that the disk refuses is tried until both places have it, because the other may; a broken log ends that', async () => {
+  const there: number[] = []
+  const log = {
+    size: 0,
+    lastNumber: 0,
+    isBroken: false,
+    refusals: 1,
+    async append() {
+      const number = log.lastNumber + 1
+      if (log.refusals-- > 0) return { kind: 'refused', reason: 'ENOSPC', isFull: true, number, bytes: 0 } as const
+      log.lastNumber = number
+      return { kind: 'written', number, bytes: 9 } as const
+    },
+    empty: async () => undefined,
+  }
+  const applier = {
+    isBehind: false,
+    lastApplied: 0,
+    unappliedBytes: 0,
+    add: () => undefined,
+    applied: async () => undefined,
+    step: async () => undefined,
+    emptied: () => undefined,
+  }
+  const append = async ({ number }: LoggedGroup) => void there.push(number)
+  const sink = new LogSink({ log, copy: { append }, applier, onTrouble: () => undefined })
+  const write = () => sink.write({ records: [charge(accountId(), 5)] }, ['{}'])
+  expect([await write(), there, log.lastNumber]).toEqual(['committed', [1], 1])
+  log.refusals = 1
+  log.isBroken = true
+  expect([await write(), there]).toEqual(['lost', [1, 2]])
 })

@@ -28,18 +28,32 @@ export const POSTGRES_IS_MISSING = PROGRAMS === null
 
 export type Postgres = Awaited<ReturnType<typeof startPostgres>>
 
-/** A real server with its own data, on a port of this machine. */
-export async function startPostgres() {
+/** A real server on a port of this machine, with its own data or, as a replica, that of the server at a port. */
+export async function startPostgres(primaryPort: number | null = null) {
   const folder = mkdtempSync(join(tmpdir(), 'pg-'))
   if (AS_NOBODY.length > 0) chownSync(folder, NOBODY, NOBODY)
   const data = join(folder, 'data')
-  const run = (program: string, ...args: string[]) =>
+  const run = (program: string, args: readonly string[]) =>
     Bun.spawn([...AS_NOBODY, join(PROGRAMS ?? '', program), '-D', data, ...args], {
       cwd: folder,
       stdout: 'ignore',
       stderr: 'pipe',
     })
-  const made = run('initdb', '-A', 'trust', '-U', 'gateway', '--no-sync', '-E', 'UTF8', '--locale=C')
+  const made =
+    primaryPort === null
+      ? run('initdb', ['-A', 'trust', '-U', 'gateway', '--no-sync', '-E', 'UTF8', '--locale=C'])
+      : run('pg_basebackup', [
+          '-h',
+          '127.0.0.1',
+          '-p',
+          `${primaryPort}`,
+          '-U',
+          'gateway',
+          '-R',
+          '--no-sync',
+          '-c',
+          'fast',
+        ])
   if ((await made.exited) !== 0) throw new Error(await new Response(made.stderr).text())
   const port = await freePort()
   let server: Bun.Subprocess
@@ -56,7 +70,8 @@ export async function startPostgres() {
   const start = async () => {
     // After a kill its children keep the shared memory for a moment.
     await until(async () => {
-      server = run('postgres', '-p', `${port}`, '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=')
+      const here = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=']
+      server = run('postgres', ['-p', `${port}`, ...here])
       noteServer(server)
       const isUp = sql('SELECT 1').then(
         () => true,
@@ -106,13 +121,14 @@ export function urlOf(port: number, database: string): string {
 
 /** A relay in front of a server that breaks connections at a point that the test chooses. */
 export async function startRelay(port: number) {
+  let target = port
   /** Called with each piece of bytes and its direction; true cuts the connection in place of passing it on. */
   let cuts: (direction: 'in' | 'out', bytes: Buffer) => boolean = () => false
   let change = (_direction: 'in' | 'out', bytes: Buffer) => bytes
   let isFrozen = false
   const open = new Set<Socket>()
   const relay = createServer((client) => {
-    const server = connect(port, '127.0.0.1')
+    const server = connect(target, '127.0.0.1')
     const end = () => {
       client.destroy()
       server.destroy()
@@ -141,6 +157,11 @@ export async function startRelay(port: number) {
     },
     rewrite(how: typeof change) {
       change = how
+    },
+    /** New connections lead there. */
+    leadTo(other: number) {
+      target = other
+      for (const socket of open) socket.destroy()
     },
     /** Bytes get lost in both directions from here on, or no more. */
     freeze(frozen: boolean) {
