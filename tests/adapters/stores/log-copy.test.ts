@@ -22,15 +22,19 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 class Place {
   groups: LoggedGroup[] = []
   base: LogEnd = { number: 0, chain: '' }
+  problem: string | null = null
   private gate = Promise.resolve()
   private open = () => {}
 
   /** For `openTestStores`. */
   readonly openCopy = async (local: LogEnd): Promise<LogCopy> => {
     if (this.groups.length === 0) this.base = local
+    const problem = () => this.problem
     return {
       end: this.ends.at(-1) ?? this.base,
-      problem: null,
+      get problem() {
+        return problem()
+      },
       waitingMs: 0,
       at: async (number) => [this.base, ...this.ends].find((end) => end.number === number) ?? null,
       after: (end) => this.after(end),
@@ -114,6 +118,23 @@ describe('a log with a second place', () => {
     expect(place.groups.at(-1)?.payload).toContain(`"disabled_at":${NOON}`)
     await stores.close()
     expect(await executeOn(stores.file, 'SELECT * FROM direct_changes')).toEqual([])
+  })
+
+  test('lets nothing be written to the tables while the lease is in doubt, and money is refused', async () => {
+    const place = new Place()
+    const stores = await open(place)
+    const account = await stores.account(1000)
+    place.problem = 'not renewed'
+    const key = apiKey(account)
+    const refused = await failureOf(stores.credentials.create(key, { limit: null, budget: null }, audit()))
+    expect(refused).not.toBeNull()
+    const { opening: _, ...credit } = opening(account, 40, 'late')
+    expect(await appended(stores.journal, credit)).toMatchObject({ kind: 'refused', constraint: null })
+    place.problem = null
+    expect(await stores.credentials.byHash(key.hash)).toBeNull()
+    expect((await appended(stores.journal, credit)).kind).toBe('committed')
+    await stores.close()
+    expect((await reconcile(stores.file)).problems).toEqual([])
   })
 
   test('brings older tables to its end: charges, money, opened accounts, keys and limits, in order', async () => {

@@ -4,6 +4,8 @@ import type { Applied, ApplyRequest, SqlStatement, WireResult } from './worker-w
 
 /** Puts into the log what a write changed that must not come back. Resolves when it is there. */
 export interface ChangeLog {
+  /** Why nothing may be written now: another process may own the log. Null while all may. */
+  readonly problem: string | null
   /** For a ledger group, which has time. */
   money(changes: readonly DirectChange[]): Promise<void>
   /** For any other write. Rejects when it takes too long. */
@@ -147,6 +149,8 @@ export class WriteQueue {
     statements: readonly SqlStatement[],
     log: (changes: readonly DirectChange[]) => Promise<void>,
   ): Promise<readonly WireResult[]> {
+    const problem = this.changes?.problem
+    if (problem) throw new DatabaseError({ message: problem, code: 'LOG' })
     const noted = { sql: NOTED, args: [this.noted] }
     const results = await this.fenced(queue, columns, [...statements, noted])
     const changes = (results.at(-1)?.rows ?? []).flatMap(([seq, change]) =>

@@ -1,10 +1,11 @@
 import type { InValue } from '@libsql/client'
 import { inTime } from '../../../../core/in-time'
 import { appended, type DirectChange, type Journal, type JournalRecord } from '../../../../core/ledger/journal'
+import type { LogCopy } from '../../../../core/ledger/log-copy'
 import type { FileDatabase } from '../driver/file/file-database'
 import { type Connection, DatabaseError } from '../driver/worker/worker-connection'
 import type { SqlStatement } from '../driver/worker-wire'
-import type { WriteQueue } from '../driver/write-queue'
+import type { ChangeLog, WriteQueue } from '../driver/write-queue'
 
 interface CopiedTable {
   /** Columns that the log has by other records, or that may lose the last second. */
@@ -60,13 +61,19 @@ export async function noteDirectChanges(
 const RETRY_MS = 500
 
 /** Puts direct changes into the log, and its copy. */
-export class DirectChangeLog {
+export class DirectChangeLog implements ChangeLog {
   private readonly log: Pick<Journal, 'append'>
+  private readonly copy: Pick<LogCopy, 'problem'>
   private readonly patienceMs: number
 
-  constructor(log: Pick<Journal, 'append'>, patienceMs: number) {
+  constructor(log: Pick<Journal, 'append'>, copy: Pick<LogCopy, 'problem'>, patienceMs: number) {
     this.log = log
+    this.copy = copy
     this.patienceMs = patienceMs
+  }
+
+  get problem(): string | null {
+    return this.copy.problem
   }
 
   /** Resolves when they are in the log. Never when this process ends before. */

@@ -89,7 +89,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   const rescuer = new LogRescuer({ log, applier, onFatal })
   const sink = new LogSink({ log, copy: copy?.log ?? null, applier, onTrouble })
   const logged = new GroupCommit({ sink, patienceMs, onTrouble })
-  if (copy) await logDirectChanges(options, logged)
+  if (copy) await logDirectChanges(options, logged, copy.log)
   const journal = new LogJournal({ direct, logged, applier })
   return {
     journal,
@@ -137,8 +137,12 @@ async function joinedCopy(
 }
 
 /** Logs the direct changes that the previous process did not, and each one from here on. */
-async function logDirectChanges({ writes, reader, patienceMs }: JournalOptions, logged: GroupCommit): Promise<void> {
-  const changes = new DirectChangeLog(logged, patienceMs)
+async function logDirectChanges(
+  { writes, reader, patienceMs }: JournalOptions,
+  logged: GroupCommit,
+  copy: LogCopy,
+): Promise<void> {
+  const changes = new DirectChangeLog(logged, copy, patienceMs)
   const rows = await reader.rows('SELECT seq, change FROM direct_changes ORDER BY seq')
   const left = rows.map(([seq, change]) => ({ seq: Number(seq), ...JSON.parse(String(change)) }))
   if (left.length > 0) await changes.money(left)
