@@ -32,13 +32,14 @@ const MILLION = 1_000_000 as const
 
 /** The charge lines of a metered call: one for each kind of token that it used, then its fees. */
 export function tokenLines(price: TokenPrice, tokens: ModelTokens): ChargeLine[] {
-  const { rates, request, tools } = ruleFor(price, tokens)
+  const rule = ruleFor(price, tokens)
+  const { request, tools } = rule
   const { cacheRead, cacheWrite, output, uses } = tokens
   const lines: ChargeLine[] = []
-  addLines(lines, rates, tokens, 'input', tokens.input - cacheRead - cacheWrite)
-  addLines(lines, rates, tokens, 'cache_read', cacheRead)
-  addLines(lines, rates, tokens, 'cache_write', cacheWrite)
-  addLines(lines, rates, tokens, 'output', output)
+  addLines(lines, rule, tokens, 'input', tokens.input - cacheRead - cacheWrite)
+  addLines(lines, rule, tokens, 'cache_read', cacheRead)
+  addLines(lines, rule, tokens, 'cache_write', cacheWrite)
+  addLines(lines, rule, tokens, 'output', output)
   if (request !== undefined) lines.push({ item: 'requests', units: 1, unitPrice: request, per: 1 })
   if (tools && uses)
     for (const name in uses) {
@@ -63,23 +64,24 @@ const ITEMS: Readonly<Record<TokenKind, string>> = {
   output: 'output_tokens',
 }
 
+/** The item of a line, with the conditions of its price: `input_tokens at priority above 272000`. */
+function itemOf(name: string, { tier, above }: PriceRule): string {
+  if (tier === undefined && above === undefined) return name
+  return `${name}${tier === undefined ? '' : ` at ${tier}`}${above === undefined ? '' : ` above ${above}`}`
+}
+
 /** One line for a kind of token, and one for each part of it with a price of its own. A part is never more than what is left of its kind. */
-function addLines(
-  lines: ChargeLine[],
-  rates: TokenRates,
-  { parts }: ModelTokens,
-  kind: TokenKind,
-  units: number,
-): void {
+function addLines(lines: ChargeLine[], rule: PriceRule, { parts }: ModelTokens, kind: TokenKind, units: number): void {
   if (units <= 0) return
-  const whole = { item: ITEMS[kind], units, unitPrice: rates[kind], per: MILLION }
+  const { rates } = rule
+  const whole = { item: itemOf(ITEMS[kind], rule), units, unitPrice: rates[kind], per: MILLION }
   const at = lines.push(whole) - 1
   if (!parts) return
   for (const part of TOKEN_KINDS[kind]) {
     const rate = rates[part]
     const count = Math.min(parts[part] ?? 0, whole.units)
     if (rate === undefined || count <= 0) continue
-    lines.push({ item: `${part}_tokens`, units: count, unitPrice: rate, per: MILLION })
+    lines.push({ item: itemOf(`${part}_tokens`, rule), units: count, unitPrice: rate, per: MILLION })
     whole.units -= count
   }
   if (whole.units === 0) lines.splice(at, 1)

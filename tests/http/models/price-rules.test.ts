@@ -82,7 +82,7 @@ describe('a price with rules', () => {
     // 1001 x 4 + 10 x 15
     expect(costOf(above)).toBe(4154)
     const explained = await gateway.explained(key, above.headers.get('x-gateway-request-id') ?? '')
-    expect(String(Object(explained['charge']).arithmetic)).toContain('1001 input_tokens x 4 USD')
+    expect(String(Object(explained['charge']).arithmetic)).toContain('1001 input_tokens above 1000 x 4 USD')
     expect(await balance()).toEqual({ paid: 10_000_000 - 2600 - 4154, held: 0 })
     // A short call cannot reach the higher price: 100 x 10 for the output, and at most 3.125 for each byte and 64 more tokens.
     expect(await quoteOf(key, '/v1/chat/completions', { ...hello, model: 'ruled' })).toBeLessThan(1000 + 3.125 * 200)
