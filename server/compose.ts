@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { trustedFetch } from './adapters/outbound/one-hop'
 import { localMedia } from './adapters/websearch/local/media'
 import { type AppParts, app } from './app'
 import { composeImported } from './compose/apis/imported-apis'
@@ -38,6 +39,7 @@ import { loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
 import { UsageAnswers } from './http/usage/usage-answers'
 import { startDayClosings } from './jobs/day-closings'
+import { startPriceChecks } from './jobs/model-prices'
 import { startRetention } from './jobs/retention'
 import { Drains } from './pipeline/drains'
 import { LocalDecisions } from './pipeline/local-decisions'
@@ -117,7 +119,7 @@ async function composeParts(config: Config, surroundings: Surroundings) {
   const { identity } = people.routes
   const linked = openSocial(config, { ...core, identity, clock, log, store: core.stores.social })
   const selling = await composeSelling(config, surroundings, { core, people, telemetry: observed.telemetry })
-  const upkeep = composeUpkeep(config, surroundings, core, people)
+  const upkeep = composeUpkeep(config, surroundings, core, people, selling.models)
   const restored = await composeAfterRestore(config, { ...surroundings, ...core.stores })
   const stopping = new StopState(core.events)
   const { index, readiness } = composeReadiness(config, { core, selling, upkeep, stopping })
@@ -153,8 +155,14 @@ async function composeSelling(
   return { providers, billing, pipeline, models, ofWorkers, imported }
 }
 
-/** What runs by the clock: events, old rows, closings of the books and backups. */
-function composeUpkeep(config: Config, surroundings: Surroundings, core: ComposedCore, { mailers }: People) {
+/** What runs by the clock: events, old rows, closings of the books, backups and checks of prices. */
+function composeUpkeep(
+  config: Config,
+  surroundings: Surroundings,
+  core: ComposedCore,
+  { mailers }: People,
+  selling: Pick<AppParts, 'models' | 'priceSheet'>,
+) {
   const { clock, log, stopwatch = STOPWATCH } = surroundings
   const { stores } = core
   return {
@@ -162,6 +170,7 @@ function composeUpkeep(config: Config, surroundings: Surroundings, core: Compose
     retention: startRetention({ store: stores.retention, days: config.retention, clock, stopwatch }, log),
     dayClosings: startDayClosings({ closing: stores.dayClosing, clock, stopwatch }, log),
     backups: composeBackups(config, { ...surroundings, stores }),
+    priceChecks: startPriceChecks({ ...selling, url: config.models.priceSheet, fetch: trustedFetch, clock }, log),
   }
 }
 

@@ -9,6 +9,7 @@ import type { Clock } from '../core/clock'
 import type { Model } from '../core/models/model'
 import { ModelAdmin } from '../core/models/model-admin'
 import { ModelCatalog, type ModelStore } from '../core/models/model-catalog'
+import { CurrentSheet } from '../core/models/price-sheet'
 import type { Provider } from '../core/providers/provider'
 import { ModelCalls } from '../http/models/model-calls'
 import { ResearchCalls } from '../http/models/research-calls'
@@ -77,7 +78,7 @@ export function composeModels(
     items,
     models: deps.catalog,
     modelAdmin: new ModelAdmin(stores.models, clock),
-    priceSheet: PRICE_SHEET,
+    priceSheet: new CurrentSheet(PRICE_SHEET),
     longestCallMs: () =>
       Math.max(
         MAX_SEARCH_MS,

@@ -1,4 +1,4 @@
-import { flag, group, integer, type Read, text } from './schema/setting'
+import { flag, group, httpUrl, integer, type Read, text } from './schema/setting'
 
 /** Settings of models. The models themselves are defined in MODELS_FILE and in the database. */
 export interface ModelSettings {
@@ -8,6 +8,8 @@ export interface ModelSettings {
   readonly defaultOutputTokens: number
   /** Whether the `sandbox/` models are available: by default everywhere except in production (spec D6). */
   readonly sandbox: boolean
+  /** Where a newer sheet of vendors' prices is; null if there is none. */
+  readonly priceSheet: string | null
   /** The API key of an upstream, by the name of its environment variable. */
   readonly keyOf: (name: string) => string | null
   /** Whether that variable is set, but to nothing: a mistake of a script or a secret that did not arrive. */
@@ -27,6 +29,10 @@ export const MODELS = group('Models', '', {
     max: 9_999_999,
     doc: 'Output cap of a model call that sets none',
   }),
+  MODEL_PRICE_SHEET: httpUrl({
+    example: 'https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json',
+    doc: "A sheet of vendors' prices that is read once a day, to log models that cost less than their vendor charges ([models.md](models.md#take-over-the-prices-of-vendors))",
+  }),
   SANDBOX_MODELS: flag({
     default: null,
     otherwise: '`true`, in production `false`',
@@ -42,10 +48,11 @@ interface Given {
 }
 
 export function modelSettings({ read, secret, empty }: Given, production: boolean): ModelSettings {
-  const { MODELS_FILE, MODEL_OUTPUT_TOKENS, SANDBOX_MODELS } = MODELS.settings
+  const { MODELS_FILE, MODEL_OUTPUT_TOKENS, MODEL_PRICE_SHEET, SANDBOX_MODELS } = MODELS.settings
   return {
     file: MODELS_FILE.of(read),
     defaultOutputTokens: MODEL_OUTPUT_TOKENS.of(read),
+    priceSheet: MODEL_PRICE_SHEET.of(read),
     sandbox: SANDBOX_MODELS.of(read) ?? !production,
     keyOf: secret,
     isEmpty: (name) => empty.has(name),

@@ -1,5 +1,5 @@
 import { isJson, type Json, membersOf } from '../json'
-import type { ModelPurpose, ModelUpstream } from './model'
+import type { Model, ModelPurpose, ModelUpstream } from './model'
 import type { TokenKind, TokenPart } from './model-tokens'
 import type { PriceEntry, RuleEntry } from './price-entry'
 
@@ -32,13 +32,39 @@ const VENDORS: Readonly<Record<string, string>> = {
   'dashscope-intl.aliyuncs.com': 'dashscope',
 }
 
+/** The entries that may be of an upstream's model, and its vendor. */
+function namesOf({
+  kind,
+  baseUrl,
+  model,
+}: ModelUpstream): { readonly vendor: string; readonly names: readonly string[] } | null {
+  const vendor = kind === 'openai' ? VENDORS[URL.parse(baseUrl)?.hostname ?? ''] : kind
+  return vendor === undefined ? null : { vendor, names: [model, `${vendor}/${model}`] }
+}
+
+/** The newest prices of vendors that the gateway has: those of its version, and of a sheet that it read since. */
+export class CurrentSheet {
+  /** The day of the prices is in `$date`. */
+  prices: PriceSheet
+
+  constructor(prices: PriceSheet) {
+    this.prices = prices
+  }
+
+  /** Takes what a newer sheet says about the models on sale. The rest of it, which is large, is not kept. */
+  take(newer: PriceSheet, models: readonly Model[], day: string): void {
+    const names = models.flatMap(({ upstreams }) => upstreams.flatMap((upstream) => namesOf(upstream)?.names ?? []))
+    const known = names.filter((name) => Object.hasOwn(newer, name))
+    this.prices = { ...this.prices, ...Object.fromEntries(known.map((name) => [name, newer[name]])), $date: day }
+  }
+}
+
 /** What the vendor of an upstream charges for its model. Null if the sheet has no price for it, such as for a server of one's own. */
 export function vendorPrice(sheet: PriceSheet, upstream: ModelUpstream, purpose: ModelPurpose): VendorPrice | null {
-  const vendor = upstream.kind === 'openai' ? VENDORS[URL.parse(upstream.baseUrl)?.hostname ?? ''] : upstream.kind
-  if (vendor === undefined) return null
-  for (const name of [upstream.model, `${vendor}/${upstream.model}`]) {
+  const known = namesOf(upstream)
+  for (const name of known?.names ?? []) {
     const entry = Object.hasOwn(sheet, name) ? sheet[name] : null
-    if (!isJson(entry) || entry['litellm_provider'] !== vendor) continue
+    if (!isJson(entry) || entry['litellm_provider'] !== known?.vendor) continue
     const price = priceOf(entry, purpose)
     if (price) return { name, price }
   }

@@ -6,7 +6,7 @@ import { isJson } from '../../core/json'
 import type { ModelAdmin } from '../../core/models/model-admin'
 import type { ModelCatalog } from '../../core/models/model-catalog'
 import { type PriceReview, reviewPrices } from '../../core/models/price-review'
-import type { PriceSheet } from '../../core/models/price-sheet'
+import type { CurrentSheet } from '../../core/models/price-sheet'
 import { err, ok, type Result } from '../../core/result'
 import { type ModelRecord, wirePrice } from '../models/record'
 import type { PriceReviews } from './record'
@@ -16,8 +16,8 @@ const USUAL_AGE_DAYS = 90
 export interface PriceReviewParts {
   readonly models: ModelCatalog
   readonly modelAdmin: ModelAdmin
-  /** Vendors' prices at the time of this version of the gateway. */
-  readonly priceSheet: PriceSheet
+  /** Vendors' prices for requests without a sheet. */
+  readonly priceSheet: CurrentSheet
 }
 
 interface ReviewForm {
@@ -33,7 +33,7 @@ export async function reviewedPrices(
   actor: Actor,
   { sheet, markup_percent: markup = 0, older_than_days: days = USUAL_AGE_DAYS, apply = [] }: ReviewForm,
 ): Promise<Result<PriceReviews, Failure>> {
-  const reviews = reviewPrices(models.list(), isJson(sheet) ? sheet : priceSheet, markup)
+  const reviews = reviewPrices(models.list(), isJson(sheet) ? sheet : priceSheet.prices, markup)
   const chosen = apply.map((id) =>
     reviews.find(({ model, proposed }) => model.id === id && proposed && modelAdmin.has(id)),
   )
@@ -44,7 +44,7 @@ export async function reviewedPrices(
     const done = await modelAdmin.setPrice(actor, model.id, proposed.entry, vendor.price)
     if (!done.ok) return done
   }
-  const date = sheet ? null : priceSheet['$date']
+  const date = sheet ? null : priceSheet.prices['$date']
   return ok({
     sheet_date: typeof date === 'string' ? date : null,
     models: reviews.map((review) => ({
