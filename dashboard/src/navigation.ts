@@ -5,41 +5,65 @@ export interface NavigationEntry {
   readonly to: string
   readonly label: string
   readonly icon: ShellIconName
-  readonly group: NavigationGroup
+  readonly part: NavigationPart
   /** Shown only to operators of this gateway, or also to support. */
   readonly operator?: true | 'support'
   /** Pages below it have entries of their own. */
   readonly exact?: true
   /** Not a page of the dashboard, so it is opened with a full page load. */
   readonly outside?: true
+  /** The pages of the entry, where it has several: tabs above each of them. The first is that of `to`. */
+  readonly tabs?: readonly NavigationTab[]
 }
 
-/** The groups of pages, by purpose. */
-export const NAVIGATION_GROUPS = ['overview', 'build', 'monitor', 'account', 'connect', 'operator'] as const
-export type NavigationGroup = (typeof NAVIGATION_GROUPS)[number]
+export interface NavigationTab {
+  readonly to: string
+  readonly label: string
+}
+
+/** What the rail shows: one's own account or the gateway, as the switch says, and below both what helps. */
+export const NAVIGATION_PARTS = ['account', 'operator', 'help'] as const
+export type NavigationPart = (typeof NAVIGATION_PARTS)[number]
 
 const { pagesOf } = SHELL_TEXT
+const tab = (to: string, label: string): NavigationTab => ({ to, label })
 
-/** The entries of the navigation, in order. A page is added in the change that makes it work, never before. */
+/** The entries of the navigation, in order, at most nine of a part. A page is added in the change that makes it work, never before. */
 export const NAVIGATION: readonly NavigationEntry[] = [
-  { to: '/', label: pagesOf.overview, icon: 'overview', group: 'overview' },
-  { to: '/keys', label: pagesOf.keys, icon: 'keys', group: 'build' },
-  { to: '/playground', label: pagesOf.playground, icon: 'playground', group: 'build' },
-  { to: '/catalogue', label: pagesOf.catalog, icon: 'catalog', group: 'build' },
-  { to: '/docs', label: SHELL_TEXT.help, icon: 'docs', group: 'build', outside: true },
-  { to: '/docs/guide', label: SHELL_TEXT.guide, icon: 'docs', group: 'build', outside: true },
-  { to: '/usage', label: pagesOf.usage, icon: 'usage', group: 'monitor' },
-  { to: '/limits', label: pagesOf.limits, icon: 'limits', group: 'monitor' },
-  { to: '/audit', label: pagesOf.audit, icon: 'audit', group: 'monitor' },
-  { to: '/billing', label: pagesOf.billing, icon: 'money', group: 'account' },
-  { to: '/settings', label: pagesOf.settings, icon: 'settings', group: 'account' },
-  { to: '/apps', label: pagesOf.apps, icon: 'apps', group: 'connect' },
-  { to: '/social', label: pagesOf.social, icon: 'social', group: 'connect' },
-  { to: '/webhooks', label: pagesOf.webhooks, icon: 'webhooks', group: 'connect' },
-  { to: '/operator', label: pagesOf.operator, icon: 'operator', group: 'operator', operator: 'support', exact: true },
-  { to: '/operator/apis', label: pagesOf.operatorApis, icon: 'apis', group: 'operator', operator: true },
-  { to: '/operator/money', label: pagesOf.operatorMoney, icon: 'money', group: 'operator', operator: true },
-  { to: '/operator/audit', label: pagesOf.operatorAudit, icon: 'audit', group: 'operator', operator: true },
+  { to: '/', label: pagesOf.overview, icon: 'overview', part: 'account' },
+  { to: '/keys', label: pagesOf.keys, icon: 'keys', part: 'account' },
+  { to: '/playground', label: pagesOf.playground, icon: 'playground', part: 'account' },
+  { to: '/catalogue', label: pagesOf.catalog, icon: 'catalog', part: 'account' },
+  { to: '/usage', label: pagesOf.usage, icon: 'usage', part: 'account' },
+  { to: '/limits', label: pagesOf.limits, icon: 'limits', part: 'account' },
+  { to: '/billing', label: pagesOf.billing, icon: 'money', part: 'account' },
+  {
+    to: '/apps',
+    label: SHELL_TEXT.integrations,
+    icon: 'apps',
+    part: 'account',
+    tabs: [tab('/apps', pagesOf.apps), tab('/social', pagesOf.social), tab('/webhooks', pagesOf.webhooks)],
+  },
+  {
+    to: '/settings',
+    label: pagesOf.settings,
+    icon: 'settings',
+    part: 'account',
+    tabs: [tab('/settings', pagesOf.settings), tab('/audit', pagesOf.audit)],
+  },
+  {
+    to: '/operator',
+    label: SHELL_TEXT.operatorHome,
+    icon: 'operator',
+    part: 'operator',
+    operator: 'support',
+    exact: true,
+  },
+  { to: '/operator/apis', label: pagesOf.operatorApis, icon: 'apis', part: 'operator', operator: true },
+  { to: '/operator/money', label: pagesOf.operatorMoney, icon: 'money', part: 'operator', operator: true },
+  { to: '/operator/audit', label: pagesOf.operatorAudit, icon: 'audit', part: 'operator', operator: true },
+  { to: '/docs', label: SHELL_TEXT.help, icon: 'docs', part: 'help', outside: true },
+  { to: '/docs/guide', label: SHELL_TEXT.guide, icon: 'docs', part: 'help', outside: true },
 ]
 
 /** Whether somebody sees an entry of the navigation. */
@@ -49,4 +73,23 @@ export function isShownTo(
 ): boolean {
   if (!operator || who?.operator) return true
   return operator === 'support' && who?.support === true
+}
+
+/** The part of the dashboard that a page belongs to. */
+export function partOf(path: string): 'account' | 'operator' {
+  return path === '/operator' || path.startsWith('/operator/') ? 'operator' : 'account'
+}
+
+/** The tabs above a page; none for most. */
+export function tabsOf(path: string): readonly NavigationTab[] {
+  return NAVIGATION.find(({ tabs }) => tabs?.some(({ to }) => to === path))?.tabs ?? []
+}
+
+/** Every page that has an entry or a tab. */
+export function pagesFor(
+  who: Parameters<typeof isShownTo>[1],
+): readonly (NavigationTab & Pick<NavigationEntry, 'outside'>)[] {
+  return NAVIGATION.filter((entry) => isShownTo(entry, who)).flatMap(({ to, label, outside, tabs }) =>
+    tabs ? [...tabs] : [{ to, label, ...(outside && { outside }) }],
+  )
 }

@@ -130,7 +130,7 @@ describe('the catalog', () => {
     await owner.api('/api/keys', { name: 'tides', allowed_endpoints: ['weather.forecast', 'weather.report'] })
     const watched = await dashboard.visit('/catalogue?q=tidal')
     const { page } = watched
-    await page.getByRole('navigation').getByRole('link', { name: 'Catalog' }).waitFor()
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Catalog' }).waitFor()
     await page.getByRole('link', { name: 'Try it: Tidal forecast' }).click()
     await page.getByRole('heading', { name: 'Tidal forecast' }).waitFor()
     await page.getByLabel('city', { exact: true }).fill('Saint Malo')

@@ -18,6 +18,29 @@ async function openForm(page: Page) {
   return page.getByRole('dialog', { name: 'Create key' })
 }
 
+test('the rail of an operator has at most nine entries, of the account or of the gateway, and tabs for the rest', async () => {
+  // The first account is the operator.
+  await dashboard.signedIn()
+  const { page, complaints } = await dashboard.visit('/')
+  const rail = page.getByRole('navigation', { name: 'Pages', exact: true })
+  const labels = async () => (await rail.getByRole('link').allTextContents()).map((text) => text.trim())
+  await page.getByRole('link', { name: 'Operator', exact: true }).waitFor()
+  expect((await labels()).slice(0, -2)).toHaveLength(9)
+  await screenshot(page, 'rail-account')
+  await page.getByRole('link', { name: 'Operator', exact: true }).click()
+  await becomes(labels, ['Health and accounts', 'APIs', 'Money', 'Gateway audit log', 'API docs', 'Guide'])
+  await screenshot(page, 'rail-operator')
+  await page.getByRole('link', { name: 'My account' }).click()
+  await rail.getByRole('link', { name: 'Integrations' }).click()
+  const tabs = page.getByRole('navigation', { name: 'Pages of this section' })
+  await tabs.getByRole('link', { name: 'Webhooks' }).click()
+  await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor()
+  expect(await rail.getByRole('link', { name: 'Integrations' }).getAttribute('aria-current')).toBe('page')
+  await screenshot(page, 'rail-tabs')
+  await page.close()
+  expect(complaints()).toEqual([])
+})
+
 describe('a key whose budget is used up', () => {
   test('says so in the list, on the overview and in its notice, which leads to it', async () => {
     const owner = await dashboard.signedIn()
@@ -34,6 +57,8 @@ describe('a key whose budget is used up', () => {
     await page.goto(`${dashboard.origin}/`)
     await page.getByText(/^"nightly crawl" has used up its budget, which resets in /).waitFor()
     expect(await page.getByText('Nothing needs attention.').count()).toBe(0)
+    // Sent a moment after the charge.
+    await becomes(async () => (await (await owner.api('/api/notices')).json()).notices[0]?.data.percent, 100)
     await page.goto(`${dashboard.origin}/notices`)
     const notice = row(page, 'used 100 % of its daily budget of $0.01')
     await screenshot(page, 'notices-budget')

@@ -75,7 +75,7 @@ describe('the money of a customer', () => {
 
 describe('Money', () => {
   test('shows revenue by whatever is chosen, books with their files, and what a comparison found and booked', async () => {
-    const watched = await dashboard.visit('/')
+    const watched = await dashboard.visit('/operator')
     const { page } = watched
     await page.getByRole('link', { name: 'Money' }).click()
     await heading(page, 'Money')

@@ -86,7 +86,9 @@ describe('the first load', () => {
     expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(20_000)
 
     await dashboard.signedIn()
-    const { page, complaints } = await dashboard.visit('/favicon.svg')
+    // The first load of an operator learns that there is a switch above the pages.
+    const { page, complaints } = await dashboard.visit('/keys')
+    await page.getByRole('link', { name: 'Operator', exact: true }).waitFor()
     await page.route('**/assets/*.js', async () => undefined)
     await page.goto(`${dashboard.origin}/keys`, { waitUntil: 'commit' })
     await page.locator('nav a', { hasText: 'API keys' }).waitFor({ state: 'visible' })
@@ -108,7 +110,7 @@ describe('the first load', () => {
     await page.goto(`${dashboard.origin}/settings`)
     await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
     const cut = () =>
-      page.locator('nav a[aria-current=page]').evaluate((entry) => {
+      page.locator('nav[aria-label=Pages] a[aria-current=page]').evaluate((entry) => {
         const [own, rail] = [entry, entry.closest('nav') ?? entry].map((element) => element.getBoundingClientRect())
         return own && rail ? Math.max(0, rail.top - own.top, own.bottom - rail.bottom) : null
       })

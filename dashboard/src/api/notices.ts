@@ -19,6 +19,7 @@ export const noticesQuery = infiniteQueryOptions({
   queryFn: ({ pageParam }) => unwrap(api.notices.get({ query: pageParam === null ? {} : { cursor: pageParam } })),
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.next_cursor,
+  refetchInterval: UNREAD_EVERY_MS,
 })
 
 export const markNoticesRead = () => unwrap(api.notices.read.post({}))

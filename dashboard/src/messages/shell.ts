@@ -35,14 +35,11 @@ export const SHELL_TEXT = {
   serverAwayText: 'Check that it is running. This page reloads automatically when the gateway is back.',
   pageNotLoaded: "This page couldn't be loaded. It opens as soon as the gateway can be reached.",
   /** Headings of the navigation. */
-  groups: {
-    overview: 'Start',
-    build: 'Build',
-    monitor: 'Monitor',
-    account: 'Account',
-    connect: 'Connections',
-    operator: 'Gateway',
-  },
+  parts: { account: 'My account', operator: 'Operator' },
+  partSwitch: 'Part of the dashboard',
+  integrations: 'Integrations',
+  operatorHome: 'Health and accounts',
+  pageTabs: 'Pages of this section',
   pagesOf: {
     overview: 'Overview',
     keys: 'API keys',

@@ -9,6 +9,7 @@ import { toastsWanted } from '../ui/feedback/toast.ts'
 import { preloadMenus } from '../ui/menus/menu.tsx'
 import { FRAME_LOOK as LOOK } from './frame-look.ts'
 import { PageFocus } from './page-focus.tsx'
+import { PageTabs } from './page-tabs.tsx'
 import { PaletteKey } from './palette-shortcut.tsx'
 import { Rail } from './rail.tsx'
 import { SessionEnded } from './session-dialog.tsx'
@@ -36,6 +37,7 @@ export function AppShell({ children = <Outlet /> }: { children?: ReactNode }) {
       <Rail />
       <main id="main" tabIndex={-1} className={LOOK.main}>
         <Banner />
+        <PageTabs />
         {children}
       </main>
       <PageFocus />

@@ -1,5 +1,5 @@
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { isShownTo, NAVIGATION, NAVIGATION_GROUPS } from '../navigation.ts'
+import { NAVIGATION } from '../navigation.ts'
 import { FRAME_LOOK as LOOK } from './frame-look.ts'
 
 /**
@@ -7,17 +7,14 @@ import { FRAME_LOOK as LOOK } from './frame-look.ts'
  * Inert until then, because a click would load the whole window again.
  */
 export function firstPaint(): string {
-  const groups = NAVIGATION_GROUPS.map((group) => {
-    const entries = NAVIGATION.filter((entry) => entry.group === group && isShownTo(entry, undefined))
-    const hidden = group === 'overview' ? ' sr-only' : ''
-    const items = entries.map(
+  const groups = (['account', 'help'] as const).map((part) => {
+    const items = NAVIGATION.filter((entry) => entry.part === part).map(
       ({ to, label }) => `<a href="${to}" class="${LOOK.item}"><span class="${LOOK.iconRoom}"></span>${label}</a>`,
     )
-    const name = `<p class="${LOOK.groupName}${hidden}">${SHELL_TEXT.groups[group]}</p>`
-    return entries.length === 0 ? '' : `<div class="${LOOK.group}">${name}${items.join('')}</div>`
+    return `<div class="${LOOK.group}${part === 'help' ? ` ${LOOK.foot}` : ''}">${items.join('')}</div>`
   })
   // As high as the row with the bell.
   const top = `<div class="${LOOK.top}"><a href="/" class="${LOOK.product}">${SHELL_TEXT.product}</a><span class="control"></span></div>`
-  const rail = `<header class="${LOOK.rail}">${top}<nav class="${LOOK.pages}">${groups.join('')}</nav></header>`
+  const rail = `<header class="${LOOK.rail}">${top}<div class="${LOOK.partsRoom}"></div><nav class="${LOOK.pages}">${groups.join('')}</nav></header>`
   return `<div inert aria-hidden="true" class="${LOOK.frame}">${rail}<main class="${LOOK.main}"></main></div>`
 }

@@ -6,7 +6,7 @@ import { KEY_SIZES } from '../../../server/core/credentials/api-key.ts'
 import { accountQuery } from '../api/account/account.ts'
 import { keysQuery } from '../api/keys.ts'
 import { SHELL_TEXT as TEXT } from '../messages/shell.ts'
-import { isShownTo, NAVIGATION } from '../navigation.ts'
+import { pagesFor } from '../navigation.ts'
 import { Dialog } from '../ui/dialogs/dialog.tsx'
 import { INPUT } from '../ui/field.tsx'
 
@@ -94,7 +94,7 @@ function useEntries(typed: string, onClose: () => void): readonly Entry[] {
     go()
   }
   const isTyped = (label: string) => label.toLowerCase().includes(typed.toLowerCase())
-  const pages = NAVIGATION.filter((entry) => isShownTo(entry, account)).map(({ to, label, outside }) => ({
+  const pages = pagesFor(account).map(({ to, label, outside }) => ({
     id: to,
     label,
     go: going(() => (outside ? window.location.assign(to) : void navigate({ to }))),

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import { clsx } from 'clsx'
-import { useEffect, useId, useRef } from 'react'
+import { useEffect, useRef } from 'react'
 import { accountQuery } from '../api/account/account.ts'
 import { liveStatus } from '../api/client/live-status.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { isShownTo, NAVIGATION, NAVIGATION_GROUPS, type NavigationEntry, type NavigationGroup } from '../navigation.ts'
+import { isShownTo, NAVIGATION, type NavigationEntry, partOf } from '../navigation.ts'
 import { useSignal } from '../signal.ts'
+import { setLocalItem } from '../ui/browser/local-storage.ts'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { formatClock } from '../ui/format/time.tsx'
 import { AccountMenu } from './account-menu.tsx'
@@ -36,6 +37,7 @@ export function Rail() {
         </div>
       </div>
       <DisconnectedNotice />
+      <Parts />
       <Pages />
       <div className="grid gap-3 border-t border-line px-4 py-4 max-md:hidden">
         <BalanceLine />
@@ -62,35 +64,47 @@ function Pages() {
   }, [path, account])
   return (
     <nav ref={row} aria-label={SHELL_TEXT.pages} className={LOOK.pages}>
-      {NAVIGATION_GROUPS.map((group) => (
-        <Group
-          key={group}
-          group={group}
-          entries={NAVIGATION.filter((entry) => entry.group === group && isShownTo(entry, account))}
-        />
+      {([partOf(path), 'help'] as const).map((part) => (
+        <div key={part} className={clsx(LOOK.group, part === 'help' && LOOK.foot)}>
+          {NAVIGATION.filter((entry) => entry.part === part && isShownTo(entry, account)).map((entry) => (
+            <Entry key={entry.to} entry={entry} path={path} />
+          ))}
+        </div>
       ))}
     </nav>
   )
 }
 
-/** The pages of one kind. On a phone, one row has all of them. */
-function Group({ group, entries }: { group: NavigationGroup; entries: readonly NavigationEntry[] }) {
-  const id = useId()
-  if (entries.length === 0) return null
+/** For people who run the gateway: their own account, or the gateway. */
+function Parts() {
+  const account = useQuery(accountQuery).data
+  const here = useLocation({ select: ({ pathname }) => partOf(pathname) })
+  const isStaff = account && (account.operator || account.support)
+  // The frame of the next load leaves room for it.
+  useEffect(() => {
+    if (account) setLocalItem('staff', isStaff ? 'true' : null)
+  }, [account, isStaff])
+  if (!isStaff) return <div className={LOOK.partsRoom} />
   return (
-    <div role="group" aria-labelledby={id} className={LOOK.group}>
-      <p id={id} className={clsx(LOOK.groupName, group === 'overview' && 'sr-only')}>
-        {SHELL_TEXT.groups[group]}
-      </p>
-      {entries.map((entry) => (
-        <Entry key={entry.to} entry={entry} />
+    <nav aria-label={SHELL_TEXT.partSwitch} className={LOOK.parts}>
+      {(['account', 'operator'] as const).map((part) => (
+        <Link
+          key={part}
+          to={part === 'account' ? '/' : '/operator'}
+          // The router would mark the page alone.
+          activeProps={{ 'aria-current': here === part ? 'true' : undefined }}
+          aria-current={here === part ? 'true' : undefined}
+          className={LOOK.part}
+        >
+          {SHELL_TEXT.parts[part]}
+        </Link>
       ))}
-    </div>
+    </nav>
   )
 }
 
-function Entry({ entry }: { entry: NavigationEntry }) {
-  const { to, label, icon, exact = false } = entry
+function Entry({ entry, path }: { entry: NavigationEntry; path: string }) {
+  const { to, label, icon, exact = false, tabs } = entry
   const inside = (
     <>
       <LateIcon name={icon} />
@@ -104,7 +118,12 @@ function Entry({ entry }: { entry: NavigationEntry }) {
       </a>
     )
   return (
-    <Link to={to} activeOptions={{ exact: to === '/' || exact, includeSearch: false }} className={LOOK.item}>
+    <Link
+      to={to}
+      activeOptions={{ exact: to === '/' || exact, includeSearch: false }}
+      {...(tabs?.some((tab) => tab.to === path) && { 'aria-current': 'page' })}
+      className={LOOK.item}
+    >
       {inside}
     </Link>
   )

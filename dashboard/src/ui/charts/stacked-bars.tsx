@@ -1,5 +1,5 @@
 import { clsx } from 'clsx'
-import { useMemo, useState } from 'react'
+import { useId, useMemo, useState } from 'react'
 import { Bar, CartesianGrid, Cell, ComposedChart, Line, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
 import { CHART_TEXT as TEXT } from '../../messages/charts.ts'
 import { axisMarks } from './axis.ts'
@@ -49,6 +49,7 @@ export function StackedBars({ title, slots, series, format, leastStep, onOther }
 
 /** The bars themselves. Until they have been measured they are wider than a phone: the page must not move for that. */
 function Plot({ title, slots, series, hidden, colors, marks, isCompared, format }: PlotProps) {
+  const hatch = useId()
   return (
     <div className="h-60 min-w-0 overflow-x-clip">
       <ResponsiveContainer width="100%" height="100%" initialDimension={{ width: 600, height: 240 }}>
@@ -59,6 +60,11 @@ function Plot({ title, slots, series, hidden, colors, marks, isCompared, format 
           barCategoryGap="15%"
           margin={{ top: 8, right: 0, bottom: 0, left: 0 }}
         >
+          <defs>
+            {series.map((name, at) => (
+              <Hatch key={name} id={`${hatch}-${at}`} color={colors[at]} />
+            ))}
+          </defs>
           <CartesianGrid vertical={false} stroke="var(--line)" />
           <XAxis dataKey="label" minTickGap={80} tickLine={false} axisLine={{ stroke: 'var(--line)' }} tick={TICK} />
           <YAxis
@@ -90,7 +96,7 @@ function Plot({ title, slots, series, hidden, colors, marks, isCompared, format 
               isAnimationActive={false}
             >
               {slots.map((slot) => (
-                <Cell key={slot.key} fillOpacity={slot.running ? 0.55 : 1} />
+                <Cell key={slot.key} fill={slot.running ? `url(#${hatch}-${at})` : (colors[at] ?? '')} />
               ))}
             </Bar>
           ))}
@@ -108,6 +114,16 @@ function Plot({ title, slots, series, hidden, colors, marks, isCompared, format 
         </ComposedChart>
       </ResponsiveContainer>
     </div>
+  )
+}
+
+/** The color of a series in a slot that is not over. */
+function Hatch({ id, color }: { id: string; color: string | undefined }) {
+  return (
+    <pattern id={id} width={6} height={6} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect width={6} height={6} fill={color} />
+      <rect width={1.5} height={6} fill="var(--surface)" fillOpacity={0.55} />
+    </pattern>
   )
 }
 

@@ -64,6 +64,8 @@ export function DialogBox({ title, onClose, firm = false, wide = false, side = f
             opener?.focus()
           }}
           onInput={() => setTyped(true)}
+          // What was sent is not lost.
+          onSubmit={() => setTyped(false)}
           onEscapeKeyDown={keepOpen}
           onInteractOutside={keepOpen}
         >
