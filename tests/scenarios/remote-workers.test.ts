@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openApiUpstream } from '../support/api-upstream'
-import { chargedIds } from '../support/databases/database-file'
 import { databaseOf } from '../support/databases/test-database'
 import { reconcile } from '../support/reconcile'
 import { freePort } from '../support/servers/free-port'
 import { LOCALHOST_CERTIFICATE } from '../support/servers/localhost-certificate'
+import { credentialOf, remoteRun, startWorker, twoPorts } from '../support/servers/remote-workers'
 import {
   control,
   dataFolder,
@@ -14,7 +14,6 @@ import {
   type ServerProcess,
   SOURCE,
   signUp,
-  startProgram,
   startServer,
 } from '../support/servers/server-process'
 import { until } from '../support/until'
@@ -35,17 +34,6 @@ const WEATHER = {
   auth: 'none',
   document: JSON.stringify(DOCUMENT),
   price: { mode: 'fixed', usd: '0.005' },
-}
-
-/** Two adjacent ports, for workers and for what they pass on. */
-async function twoPorts(): Promise<number> {
-  for (;;) {
-    const port = await freePort()
-    try {
-      Bun.listen({ hostname: '127.0.0.1', port: port + 1, socket: { data() {} } }).stop(true)
-      return port
-    } catch {}
-  }
 }
 
 /** A real primary, and processes that work for it as from other machines: over TCP with TLS, with credentials. */
@@ -84,21 +72,12 @@ describe('workers of other machines', () => {
     }
   })
 
-  const credentialOf = async (name: string): Promise<string> =>
-    (await (await control(folder, '/worker-credentials', { name })).json()).credential
-  const start = async (name: string, more: Record<string, string> = {}): Promise<ServerProcess> => {
-    const worker = await startProgram([process.execPath, 'server/cli/main.ts', 'worker', '--primary', primaryUrl], {
-      cwd: join(import.meta.dir, '..', '..'),
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        DATA_DIR: join(folder, 'of-worker'),
-        PORT: String(await freePort()),
-        PRIMARY_CA: join(folder, 'cert.pem'),
-        WORKER_CREDENTIAL: more['WORKER_CREDENTIAL'] ?? (await credentialOf(name)),
-        ...SETTINGS,
-        DRAIN_SECONDS: '5',
-        ...more,
-      },
+  const start = async (name: string): Promise<ServerProcess> => {
+    const WORKER_CREDENTIAL = await credentialOf(folder, name)
+    const worker = await startWorker(primaryUrl, {
+      ...SETTINGS,
+      PRIMARY_CA: join(folder, 'cert.pem'),
+      WORKER_CREDENTIAL,
     })
     workers.push(worker)
     return worker
@@ -149,47 +128,10 @@ describe('workers of other machines', () => {
     expect(names.credentials.map(({ name }: { name: string }) => name)).not.toContain('gone')
     expect(JSON.stringify(names)).not.toContain('salt')
   })
+})
 
-  test('the primary is killed and starts again: its workers come back by themselves, and no charge is lost', async () => {
-    const worker = await start('returns')
-    const made = await key()
-    const served = new Set<string>()
-    let isOver = false
-    const client = async () => {
-      while (!isOver) {
-        const answer = await call(worker, made).catch(() => null)
-        const whole = await answer?.text().catch(() => null)
-        const id = answer?.headers.get('x-gateway-request-id')
-        if (answer?.status === 200 && whole && id) served.add(id)
-        else await Bun.sleep(5)
-      }
-    }
-    const clients = Promise.all(Array.from({ length: 8 }, client))
-    for (let kills = 0; kills < 3; kills++) {
-      const enough = served.size + 30
-      await until(
-        () => served.size > enough,
-        () => `${served.size} served`,
-      )
-      await primary.kill('SIGKILL')
-      primary = await startServer(folder, env, SOURCE)
-    }
-    const last = served.size + 30
-    await until(
-      () => served.size > last,
-      () => `${served.size} served after the kills`,
-    )
-    isOver = true
-    await clients
-    const lost = async () => {
-      const charged = await chargedIds(await databaseOf(folder))
-      return [...served].filter((id) => !charged.has(id))
-    }
-    await until(
-      async () => (await lost()).length === 0,
-      async () => (await lost()).slice(0, 3),
-    )
-    const { held_micros_usd: held } = await owner.api('/api/billing')
-    expect(held ?? 0).toBe(0)
-  })
+test('kills, freezes and cuts of workers, their primary and connections: no charge is lost, doubled or kept (spec D4)', async () => {
+  const { served, lost, wronged, problems, heldMicros } = await remoteRun({ rounds: 3, calls: 600 })
+  expect({ problems, lost, wronged, heldMicros }).toEqual({ problems: [], lost: [], wronged: [], heldMicros: 0 })
+  expect(served).toBeGreaterThanOrEqual(600)
 })

@@ -107,7 +107,7 @@ interface Run {
   secret: string
 }
 
-async function richOwner(server: ServerProcess, folder: string) {
+export async function richOwner(server: ServerProcess, folder: string) {
   const owner = await signUp(server.url, EMAIL)
   await control(folder, `/accounts/${owner.id}/limits`, { limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
   await control(folder, `/accounts/${owner.id}/grants`, { usd: '100000' })
@@ -168,7 +168,7 @@ async function loadUntilKilled(server: ServerProcess, run: Run, beforeKill: () =
 }
 
 /** A stream that cannot be charged ends with an error in place of its last event. */
-function isWhole(kind: Kind, body: string): boolean {
+export function isWhole(kind: Kind, body: string): boolean {
   return kind !== 'stream' || body.trimEnd().endsWith('data: [DONE]')
 }
 
