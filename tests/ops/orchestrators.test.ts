@@ -10,6 +10,7 @@ import { readConfig } from '../../server/config'
 /** Orchestrators of the container, by the schemas of their makers (tests/fixtures/orchestrators). */
 const OPS = join(import.meta.dir, '../../ops')
 const KUBERNETES = join(OPS, 'kubernetes')
+const WITH_WORKERS = join(OPS, 'kubernetes-workers')
 const SCHEMAS = join(import.meta.dir, '../fixtures/orchestrators')
 const schema = async (name: string) =>
   JSON.parse(brotliDecompressSync(await readFile(join(SCHEMAS, `${name}.json.br`))).toString())
@@ -71,6 +72,69 @@ describe('ops/kubernetes', () => {
       expect(secrets.stringData).toHaveProperty(text[name].replace('/run/secrets/gateway/', ''))
     expect(() => readConfig(given, {})).toThrow('/run/secrets/gateway/secret_key cannot be read')
     const needed = Number(text.DRAIN_NOTICE_SECONDS) + DEFAULT_DRAIN_SECONDS + 7
+    expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(needed)
+  })
+})
+
+/** One primary, and workers in pods of their own. */
+describe('ops/kubernetes-workers', () => {
+  const manifest = (name: string) => yaml(join(WITH_WORKERS, `${name}.yaml`))
+
+  test('has no member that Kubernetes 1.37 does not know, or of another type', async () => {
+    const kinds = ajv().addSchema({ $id: 'kubernetes', ...(await schema('kubernetes-1.37')) })
+    const { resources, images } = await manifest('kustomization')
+    expect([resources[0], images]).toEqual(['../kubernetes', [{ name: 'gateway', newTag: version }]])
+    const names = resources.slice(1).map((name: string) => name.replace('.yaml', ''))
+    expect(names).toHaveLength(
+      (await readdir(WITH_WORKERS)).filter((name) => !/^(kustom|worker-set)/.test(name)).length,
+    )
+    for (const name of names) {
+      const one = await manifest(name)
+      const valid = kinds.getSchema(`kubernetes#/kinds/${one.kind}`)
+      expect({ name, ok: valid?.(one), errors: valid?.errors }).toEqual({ name, ok: true, errors: null })
+      expect({ name, ok: valid?.({ ...one, sepc: {} }) }).toEqual({ name, ok: false })
+    }
+  })
+
+  test.skipIf(!Bun.which('kubectl'))('callers reach workers, and workers the primary, whose settings fit', () => {
+    const { exitCode, stdout, stderr } = Bun.spawnSync(['kubectl', 'kustomize', WITH_WORKERS])
+    expect([exitCode, stderr.toString()]).toEqual([0, ''])
+    const all = stdout
+      .toString()
+      .split(/^---$/m)
+      .map((text) => parse(text))
+    const of = (kind: string, name: string) =>
+      all.find(({ kind: is, metadata }) => is === kind && metadata.name.startsWith(name))
+    const [primary, worker] = [
+      of('StatefulSet', 'gateway').spec.template,
+      of('Deployment', 'gateway-worker').spec.template,
+    ]
+    expect(of('Service', 'gateway').spec.selector).toEqual(worker.metadata.labels)
+    expect(of('Service', 'gateway-primary').spec.selector).toEqual(primary.metadata.labels)
+    expect(of('Deployment', 'gateway-worker').spec.selector.matchLabels).toEqual(worker.metadata.labels)
+    expect(of('HorizontalPodAutoscaler', 'gateway-worker').spec.scaleTargetRef.name).toBe('gateway-worker')
+    for (const { containers } of [primary.spec, worker.spec]) expect(containers[0].image).toBe(`gateway:${version}`)
+    const volumes = (spec: { volumes: { name: string }[] }) => spec.volumes.map(({ name }) => name)
+    for (const { spec } of [primary, worker])
+      for (const { name } of spec.containers[0].volumeMounts)
+        expect([...volumes(spec), 'data', 'scratch']).toContain(name)
+    const settings = Object.fromEntries(
+      primary.spec.containers[0].env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+    )
+    expect(settings).toMatchObject({ WORKERS_PORT: '7000', WORKERS_CERT: '/run/secrets/primary/tls.crt' })
+    const ports = of('Service', 'gateway-primary').spec.ports.map(({ port }: { port: number }) => port)
+    expect(ports).toEqual([7000, 7001])
+  })
+
+  test('a worker gets no secret of the primary, and knows where it is', async () => {
+    const settings = await manifest('worker-settings')
+    const given = { CONFIG_FILE: join(WITH_WORKERS, 'worker-settings.yaml') }
+    expect(() => readConfig(given, {})).toThrow('/run/secrets/worker/worker_credential cannot be read')
+    expect(Object.keys(settings).filter((name) => /SECRET_KEY|SEALING|WALLET|RELAYER/.test(name))).toEqual([])
+    expect(settings).toMatchObject({ PRIMARY: ['https://gateway-primary:7000'] })
+    const { spec } = (await manifest('workers')).spec.template
+    expect(spec).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } })
+    const needed = Number(settings.DRAIN_NOTICE_SECONDS) + DEFAULT_DRAIN_SECONDS + 7
     expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(needed)
   })
 })

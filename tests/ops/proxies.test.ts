@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MadeKey } from '../support/harness'
@@ -12,6 +12,16 @@ import { eventStream, openAi, openVendor, type VendorDouble } from '../support/v
 
 const CALLER = '127.0.0.9'
 const IMAGES = '/apis/v1/websearch/images/search?q=cards'
+
+test.skipIf(!Bun.which('haproxy'))('HAProxy accepts the shipped file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-haproxy-'))
+  const file = await readFile(join(import.meta.dir, '../../ops/haproxy.cfg'), 'utf8')
+  const path = join(folder, 'haproxy.cfg')
+  await writeFile(path, file.replace(/ ssl crt \S+ alpn \S+/, ''))
+  const { exitCode, stderr } = Bun.spawnSync(['haproxy', '-c', '-f', path])
+  await rm(folder, { recursive: true, force: true })
+  expect([exitCode, exitCode === 0 ? '' : stderr.toString()]).toEqual([0, ''])
+})
 
 for (const [name, start] of Object.entries(PROXIES))
   describe.skipIf(!Bun.which(name) || !Bun.which('openssl') || !Bun.which('curl'))(`behind ${name}`, () => {
