@@ -1,17 +1,22 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { KeyRing } from '../../server/adapters/sealing/key-ring'
+import { LeaseFile } from '../../server/adapters/stores/postgres/lease-file'
+import { PostgresLog } from '../../server/adapters/stores/postgres/postgres-log'
 import type { ApiKey } from '../../server/core/credentials/api-key'
 import { appended } from '../../server/core/ledger/journal'
+import type { OpenLogCopy } from '../../server/core/ledger/log-copy'
 import { call, charge, openTestStores } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
+import { POSTGRES_IS_MISSING, startPostgres } from '../support/servers/postgres'
 import { cpuTime } from './proc'
 import { quantile } from './statistics'
 
 /**
  * `bun run bench:journal [LOOPS] [CHARGES] [US]`: charges of 1000 accounts through the journal alone, without a socket, in as many
  * closed loops (64), and what else the request thread does for a call as so many microseconds of it (0). CPU is counted until
- * the tables have everything. Put it on one core (`taskset -c 0`) to see what applying costs those who wait; run two versions
+ * the tables have everything. Where PostgreSQL is installed, in turns also with its log there (`LOG_URL`). Put it on one core (`taskset -c 0`) to see what applying costs those who wait; run two versions
  * in turns to compare them.
  */
 const [loops = 64, count = 20_000, otherUs = 0] = process.argv.slice(2).map(Number)
@@ -54,16 +59,41 @@ async function round(stores: Stores, keys: readonly ApiKey[], wanted: number): P
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-journal-'))
-try {
-  const stores = await openTestStores({ folder })
+const postgres = POSTGRES_IS_MISSING ? null : await startPostgres()
+
+async function openBenched(name: string, openCopy?: OpenLogCopy) {
+  mkdirSync(join(folder, name))
+  const stores = await openTestStores({ folder: join(folder, name), ...(openCopy && { openCopy }) })
   const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => stores.account(1_000_000_000)))
   const keys = await Promise.all(accounts.map((account) => stores.key(account)))
   await round(stores, keys, count)
-  for (let i = 0; i < ROUNDS; i++) console.log(await round(stores, keys, count))
-  await stores.close()
-  const { problems } = await reconcile(join(folder, 'gateway.db'))
-  console.log(problems.length === 0 ? 'all sums agree' : `WRONG: ${problems.slice(0, 3).join('; ')}`)
-  process.exitCode = problems.length === 0 ? 0 : 1
+  return { name, stores, keys }
+}
+
+/** As a gateway with LOG_URL opens it. */
+function copyIn(url: string): OpenLogCopy {
+  const fail = (...what: string[]) => {
+    throw new Error(what.join(': '))
+  }
+  const sealing = new KeyRing([{ id: 'k1', bytes: new Uint8Array(32) }])
+  const file = new LeaseFile(join(folder, 'lease'))
+  const options = { url, sealing, file, keepHours: 1, onFatal: fail, onTrouble: fail, onNote: () => undefined }
+  return (local) => PostgresLog.open(options, local)
+}
+
+try {
+  const all = [await openBenched('file')]
+  if (postgres) all.push(await openBenched('file and PostgreSQL', copyIn((await postgres.database()).url)))
+  for (let i = 0; i < ROUNDS; i++)
+    for (const { name, stores, keys } of all) console.log(`${name}: ${await round(stores, keys, count)}`)
+  for (const { name, stores } of all) {
+    await stores.close()
+    const { problems } = await reconcile(join(folder, name, 'gateway.db'))
+    console.log(problems.length === 0 ? 'all sums agree' : `WRONG: ${problems.slice(0, 3).join('; ')}`)
+    if (problems.length > 0) process.exitCode = 1
+  }
 } finally {
+  await postgres?.close()
   rmSync(folder, { recursive: true, force: true })
 }
+process.exit()
