@@ -138,6 +138,25 @@ test('without a network, and with a server that is silent, no page says that it 
   await page.close()
 })
 
+test('the overview of a new account leads to its first request; later it shows failures, and no empty card', async () => {
+  const owner = await dashboard.signedIn()
+  const { page, complaints } = await dashboard.visit('/')
+  await page.getByRole('heading', { name: 'Make a request' }).waitFor()
+  for (const empty of ['No requests yet', 'No spend', 'Nothing needs'])
+    expect(await page.getByText(empty).count()).toBe(0)
+  await screenshot(page, 'overview-new')
+  const { secret } = await (await owner.api('/api/keys', { name: 'first' })).json()
+  await dashboard.as(secret, SEARCH)
+  await dashboard.as(secret, '/apis/v1/websearch/images/search')
+  await page.getByRole('heading', { name: 'Spend, last 7 days, by key' }).waitFor()
+  const failures = page.getByRole('region', { name: 'Failures, last 24 hours' })
+  await failures.getByText('missing_parameter').or(failures.getByText('invalid_parameter')).first().waitFor()
+  expect(await page.getByRole('heading', { name: 'Make a request' }).count()).toBe(0)
+  await screenshot(page, 'overview-used')
+  await page.close()
+  expect(complaints()).toEqual([])
+})
+
 describe('usage', () => {
   test('by tag, of keys without one, is drawn; a long name widens no filter; a named period is whole', async () => {
     const owner = await dashboard.signedIn()
