@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { Children } from '../adapters/workers/children'
 import { localPrimary } from '../adapters/workers/primary-address'
 import { type WorkerListener, WorkerServer, type WorkerState } from '../adapters/workers/worker-server'
@@ -13,8 +12,9 @@ import type { UpToFrom } from '../pipeline/apis/api-sale'
 import type { Route } from '../pipeline/call'
 import type { Items } from '../pipeline/models/item-references'
 import type { PipelineDeps } from '../pipeline/paid-call'
+import type { Recovery } from '../workers/claims'
 import { Pieces, type Pushed } from '../workers/pushed'
-import { type Recovery, WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
+import { WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
 import type { WorkerReport, WorkerReports } from '../workers/worker-reports'
 import { openedSecrets } from './apis/apis'
 import type { ComposedCore } from './core'
@@ -130,8 +130,7 @@ function callsOf(
   shared: Pick<WorkerCallsParts, 'ending' | 'recovery' | 'isDraining' | 'onListening'>,
 ): WorkerCalls {
   return new WorkerCalls({
-    // No call of a worker of this machine outlives this process.
-    tag: core.workerCredentials.tagOf(name) ?? randomBytes(3).toString('hex'),
+    tag: core.workerCredentials.tagOf(name),
     ...shared,
     ...pipeline,
     telemetry,
@@ -176,6 +175,10 @@ export function recoveryOf({
   const recovery: Recovery = {
     takeKept: (id) => kept.take(id),
     settleKept: (one) => kept.settle(one),
+    async releaseKept(one) {
+      ledger.adopt(one)
+      await ledger.release(one.hold.request)
+    },
     async wasCharged(id) {
       const call = await stores.bookings.callOf(id)
       return call && call.charged === 1

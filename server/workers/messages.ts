@@ -157,7 +157,8 @@ function finite(limit: number): number | null {
 
 type Read<T> = T | null
 
-export function readAdmit(payload: readonly unknown[]): Read<Admit> {
+export function readAdmit(payload: unknown): Read<Admit> {
+  if (!Array.isArray(payload)) return null
   const [kind, hash, audience, method, url, address, clientRequestId, isRefused] = payload
   const isKind = kind === 'api_key' || kind === 'oauth_token'
   if (!isKind || !isText(hash, 128) || !isText(audience, 16) || !isText(method, 16) || !isText(url, 8192)) return null

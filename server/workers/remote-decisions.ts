@@ -1,11 +1,11 @@
 import { MINUTE_MS, SECOND_MS } from '../core/clock'
 import { formatAddress } from '../core/credentials/address'
 import { KEY_DEFAULTS } from '../core/credentials/api-key'
-import { type Failure, failure, uncharged } from '../core/failure'
+import { failure } from '../core/failure'
 import type { AppGrantId, KeyId, RequestId } from '../core/ids'
 import { inTimeOrNull } from '../core/in-time'
 import type { Readings } from '../core/limits/limiter'
-import { type Money, ZERO } from '../core/money'
+import type { Money } from '../core/money'
 import { err, ok, type Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
 import {
@@ -16,31 +16,19 @@ import {
   takesSlot,
   type Verdict,
 } from '../pipeline/call'
-import type { Allowance, Capture as Charge, Decisions, Wanted } from '../pipeline/decisions'
-import type { Drain } from '../pipeline/drains'
-import type { Captured } from '../pipeline/work'
+import type { Allowance, Decisions } from '../pipeline/decisions'
 import {
   type Abandoned,
   type AbandonedAnswer,
   type Admit,
   type AdmitAnswer,
-  type Alone,
   type CallerFacts,
-  type Capture,
-  type CaptureAnswer,
-  type Claim,
-  type ClaimAnswer,
-  type Hold,
-  type HoldAnswer,
-  type HoldNeeds,
-  type Keep,
-  type KeepAnswer,
   type Note,
   offWire,
   type Release,
-  type ReleaseAnswer,
   rowOf,
 } from './messages'
+import { AdmittedCall, isKnown, RemoteAllowance } from './remote-allowance'
 
 /** The session with the primary, as far as calls use it. */
 export interface Primary {
@@ -163,249 +151,6 @@ export class RemoteDecisions implements Decisions {
   }
 }
 
-/** Whether the primary of now knows a call: as it was admitted, or claimed, in this session. */
-export function isKnown({ sessionNumber }: Pick<Primary, 'sessionNumber'>, call: AuthenticatedCall): boolean {
-  return call instanceof AdmittedCall && call.session === sessionNumber
-}
-
-/** A call that the primary admitted. */
-class AdmittedCall implements AuthenticatedCall {
-  readonly incoming: IncomingCall
-  readonly caller: Caller
-  readonly subjects: AuthenticatedCall['subjects']
-  readonly readings: Readings
-  /** Why there is no slot for it. */
-  readonly full: AdmitAnswer[6]
-  /** Whether it has a slot at the primary, and has begun to use it. */
-  slot: 'none' | 'unused' | 'used'
-  /** What it was admitted by, and the session in which the primary knows it. */
-  readonly admit: Admit
-  session: number
-
-  constructor(
-    { incoming, caller, subjects, readings }: AuthenticatedCall,
-    full: AdmitAnswer[6],
-    { admit, session }: { readonly admit: Admit; readonly session: number },
-  ) {
-    this.admit = admit
-    this.session = session
-    this.incoming = incoming
-    this.caller = caller
-    this.subjects = subjects
-    this.readings = readings
-    this.full = full
-    this.slot = !takesSlot(incoming.route) ? 'none' : full ? 'used' : 'unused'
-  }
-}
-
-class RemoteAllowance implements Allowance {
-  readonly takesSlot: boolean
-  isCredit = false
-  drain: Pick<Drain, 'begin' | 'at'> | null = null
-  /** The primary ended it. */
-  private isEnded = false
-  private isCapturing = false
-  private readonly primary: Primary
-  private readonly call: AdmittedCall
-  private readonly decisions: RemoteDecisions
-  private needs: HoldNeeds | null = null
-  private claiming: Promise<ClaimAnswer | null> | null = null
-  private now: Readings | undefined
-  private releases: (() => void)[] | null = null
-  private isOver: boolean
-
-  constructor(primary: Primary, call: AdmittedCall, takesSlot: boolean, decisions: RemoteDecisions) {
-    this.primary = primary
-    this.call = call
-    this.takesSlot = takesSlot
-    this.decisions = decisions
-    // A call without a slot has taken nothing yet.
-    this.isOver = !takesSlot
-  }
-
-  get isLost(): boolean {
-    return this.isEnded || !this.primary.hasLease
-  }
-
-  with(release: () => void): void {
-    if (this.releases) this.releases.push(release)
-    else this.releases = [release]
-  }
-
-  async hold(work: Wanted, hangUp: AbortSignal): Promise<RefusedOutcome | null> {
-    this.isOver = false
-    const { caller, incoming } = this.call
-    incoming.trace?.step('hold')
-    const needs = needsOf(work, this.call)
-    this.needs = needs
-    const answer = await this.ask<HoldAnswer>('hold', [incoming.id, needs] satisfies Hold)
-    if (!answer?.length) return { kind: 'refused', failure: NOT_HELD }
-    const [refusal, isCredit, readings, available] = answer
-    if (readings) this.now = readings
-    if (available) this.decisions.available.set(caller, available)
-    if (refusal) return { kind: 'refused', failure: refusal, readings: readings ?? undefined }
-    this.isCredit = isCredit
-    if (work.load) this.drain = new RemoteDrain(this.primary, this.call, hangUp)
-    return null
-  }
-
-  readings(): Readings | undefined {
-    return this.takesSlot ? this.now : undefined
-  }
-
-  async keep(call: CallRecord): Promise<boolean> {
-    const answer = await this.ask<KeepAnswer>('keep', [call.id, rowOf(call)] satisfies Keep)
-    const isKept = answer?.[0] === true
-    if (isKept && !this.isOver) this.decisions.streams.add(this)
-    return isKept
-  }
-
-  /** If the session ends meanwhile, the next primary says whether it was charged, or it is claimed and charged then. */
-  async capture({ record, overrun, tokens }: Charge): Promise<Result<Captured, Failure>> {
-    this.isCapturing = true
-    const capture: Capture = [record.id, overrun, tokens, rowOf(record)]
-    const until = performance.now() + PATIENCE_MS
-    let answer = await this.ask<CaptureAnswer>('capture', capture)
-    while (answer === null && (await this.primary.back(until - performance.now()))) {
-      const { session } = this.call
-      const claimed = await this.claim()
-      if (claimed?.[0] === 'charged') return this.charged(record)
-      if (claimed?.[0] === 'ended') {
-        this.isOver = true
-        return err(claimed[1] ?? NOT_CHARGED)
-      }
-      // Refused, or it is not for the session that there was no answer.
-      if (claimed !== null && session === this.call.session) break
-      answer = await this.ask<CaptureAnswer>('capture', capture)
-    }
-    if (!answer?.length) {
-      this.isOver = true
-      this.decisions.abandon(record.id)
-      return err(GIVEN_BACK)
-    }
-    const [refusal, readings] = answer
-    if (readings) this.now = readings
-    return refusal ? err(refusal) : this.charged(record)
-  }
-
-  private charged(record: CallRecord): Result<Captured, Failure> {
-    this.isOver = true
-    this.finish()
-    return ok({ cost: record.charged?.cost ?? ZERO, receipt: null })
-  }
-
-  /** Ends the stream if the primary of now does not let it go on. Its charge, if that is under way, finds out by itself. */
-  async goOn(): Promise<void> {
-    const claimed = await this.claim()
-    if (claimed !== null && claimed[0] !== 'open' && !this.isCapturing) this.isEnded = true
-  }
-
-  /** Asks the primary of now to go on with the call. Once at a time. */
-  private claim(): Promise<ClaimAnswer | null> {
-    this.claiming ??= this.claimNow().finally(() => {
-      this.claiming = null
-    })
-    return this.claiming
-  }
-
-  private async claimNow(): Promise<ClaimAnswer | null> {
-    const { primary, call, needs } = this
-    if (isKnown(primary, call)) return ['open', null]
-    if (needs === null) return ['ended', null]
-    const session = primary.sessionNumber
-    const claim: Claim = [call.incoming.id, call.admit, needs]
-    const claimed = (await primary.ask('claim', claim)) as ClaimAnswer | null
-    if (claimed?.[0] === 'open') call.session = session
-    return claimed
-  }
-
-  /** Null if the primary of now does not know the call, and if it does not answer. */
-  private async ask<T>(kind: 'hold' | 'keep' | 'capture' | 'release', payload: readonly unknown[]): Promise<T | null> {
-    const { primary, call } = this
-    return isKnown(primary, call) ? ((await primary.ask(kind, payload)) as T | null) : null
-  }
-
-  release(tokens: number): Promise<void> | null {
-    this.finish()
-    if (this.isOver) return null
-    this.isOver = true
-    return this.releaseThere(tokens)
-  }
-
-  /** Waits, so that the answer to the caller states its windows without this call. */
-  private async releaseThere(tokens: number): Promise<void> {
-    const answer = await this.ask<ReleaseAnswer>('release', [this.call.incoming.id, tokens] satisfies Release)
-    if (answer?.[0]) this.now = answer[0]
-  }
-
-  private finish(): void {
-    const { drain, releases } = this
-    this.releases = null
-    this.decisions.streams.delete(this)
-    if (drain instanceof RemoteDrain) drain.end()
-    for (const release of releases ?? []) release()
-  }
-}
-
-/** Tells the primary of a caller's hang-up. It listens for that itself. */
-class RemoteDrain implements EventListenerObject, Pick<Drain, 'begin' | 'at'> {
-  private readonly primary: Primary
-  private readonly call: AdmittedCall
-  private readonly hangUp: AbortSignal
-  private isAlone = false
-  private upstream: string | null = null
-
-  constructor(primary: Primary, call: AdmittedCall, hangUp: AbortSignal) {
-    this.primary = primary
-    this.call = call
-    this.hangUp = hangUp
-    hangUp.addEventListener('abort', this, { once: true })
-  }
-
-  handleEvent(): void {
-    this.begin()
-  }
-
-  begin(): void {
-    if (this.isAlone) return
-    this.isAlone = true
-    this.tell(null)
-    if (this.upstream !== null) this.tell(this.upstream)
-  }
-
-  at(upstream: string): void {
-    this.upstream = upstream
-    if (this.isAlone) this.tell(upstream)
-  }
-
-  private tell(upstream: string | null): void {
-    const { primary, call } = this
-    if (isKnown(primary, call)) primary.tell('alone', [call.incoming.id, upstream] satisfies Alone)
-  }
-
-  end(): void {
-    this.isAlone = true
-    this.hangUp.removeEventListener('abort', this)
-  }
-}
-
-function needsOf(work: Wanted, { incoming: { route } }: AuthenticatedCall): HoldNeeds {
-  const { quote, credit, load, needsTopUp = null, operation, timeoutMs, model } = work
-  const isPayable = route.kind === 'priced' && route.payable === true
-  return {
-    operation,
-    maxCost: quote.maxCost,
-    version: quote.version,
-    fixed: quote.fixed,
-    minCost: quote.minCost ?? null,
-    credit,
-    needsTopUp,
-    load: load && model !== undefined ? { model, tokens: load.tokens } : null,
-    timeoutMs,
-    fingerprint: isPayable ? work.fingerprint() : null,
-  }
-}
-
 const NOBODY: Caller = { kind: 'anonymous' }
 
 /** A caller, with what works ask about it. The primary has the rest. */
@@ -449,8 +194,6 @@ function callerOf({ kind, account: id, credential, pool, allowedModels }: Caller
   return { kind, account, key }
 }
 
-/** A caller waits so long for a primary to come back. */
-const PATIENCE_MS = 10 * SECOND_MS
 const ASK_AGAIN_MS = SECOND_MS
 
 const NONE = { limit: 0, remaining: 0, reset: 0 }
@@ -460,12 +203,5 @@ const RETRY = { retryAfterSeconds: 1 }
 const NO_PRIMARY = failure(
   'service_unavailable',
   'The gateway cannot decide about calls at the moment. Try again.',
-  RETRY,
-)
-const NOT_HELD = uncharged('service_unavailable', 'The charge could not be prepared. Try again.', RETRY)
-const NOT_CHARGED = uncharged('service_unavailable', 'The gateway was interrupted while it served this call.', RETRY)
-const GIVEN_BACK = failure(
-  'service_unavailable',
-  'The gateway was interrupted while it charged this call. It will be given back if it was charged.',
   RETRY,
 )

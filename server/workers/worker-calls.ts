@@ -1,27 +1,16 @@
-import { type Clock, MINUTE_MS } from '../core/clock'
-import { type Address, parseAddress, UNKNOWN_ADDRESS } from '../core/credentials/address'
-import type { Audience } from '../core/credentials/oauth-grant'
-import { type Failure, failure, uncharged } from '../core/failure'
+import { MINUTE_MS } from '../core/clock'
 import { makeId, type RequestId } from '../core/ids'
-import type { DurableHold, Journal } from '../core/ledger/journal'
+import type { Journal } from '../core/ledger/journal'
 import { type Money, micros } from '../core/money'
-import type { Result } from '../core/result'
 import type { UpstreamFault } from '../core/telemetry/failure-streak'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import type { CallRecord } from '../core/usage/call-record'
-import {
-  type AuthenticatedCall,
-  countedOn,
-  type IncomingCall,
-  type RefusedOutcome,
-  type Route,
-  takesSlot,
-  type Verdict,
-} from '../pipeline/call'
-import type { Allowance, Decisions, Wanted } from '../pipeline/decisions'
+import { type AuthenticatedCall, countedOn, takesSlot, type Verdict } from '../pipeline/call'
+import type { Allowance, Wanted } from '../pipeline/decisions'
 import type { Funding } from '../pipeline/funding/payment'
 import type { Items } from '../pipeline/models/item-references'
 import { callRecord } from '../pipeline/record-call'
+import { begin, type ClaimParts, Claims, incomingOf, NEVER, type ServedCall, served } from './claims'
 import {
   type AbandonedAnswer,
   type AdmitAnswer,
@@ -29,7 +18,6 @@ import {
   type CaptureAnswer,
   type ClaimAnswer,
   type HoldAnswer,
-  type HoldNeeds,
   isCount,
   type KeepAnswer,
   onWire,
@@ -39,10 +27,9 @@ import {
   readNeeds,
   readReport,
   readRow,
-  rowOf,
 } from './messages'
 import { readIds, readItems } from './remote-items'
-import { type OnSale, wantedOf } from './wanted'
+import { wantedOf } from './wanted'
 import type { WorkerReport } from './worker-reports'
 
 /** The calls of one worker that may be open at once. */
@@ -50,31 +37,11 @@ const MAX_CALLS = 10_000
 /** A call that took nothing for so long was forgotten by its worker. */
 const IDLE_MS = 10 * MINUTE_MS
 
-/** What the primary knows of calls that are no longer open. */
-export interface Recovery {
-  /** The durable hold that a stream left to this process, from now on the caller's to end; null if there is none. */
-  takeKept(id: RequestId): DurableHold | null
-  settleKept(kept: DurableHold): Promise<void>
-  /** Whether it was charged; null if there is no record of it. Sees every acknowledged charge. */
-  wasCharged(id: RequestId): Promise<boolean | null>
-  /** Reverses its charge if there is one. False: not yet. Idempotent. */
-  reverse(id: RequestId): Promise<boolean>
-}
-
-export interface WorkerCallsParts extends OnSale {
-  /** The end of its calls' ids, by which it is known again after a restart: 6 hex digits. */
-  readonly tag: string
-  /** Calls of all workers that are being ended or claimed. */
-  readonly ending: Map<RequestId, Promise<unknown>>
-  readonly recovery: Recovery
-  readonly decisions: Deciding
+export interface WorkerCallsParts extends ClaimParts {
   readonly funding: Pick<Funding, 'offered'>
   readonly journal: Pick<Journal, 'note'>
   readonly telemetry: Pick<Telemetry, 'callEnded' | 'upstreamEnded'>
   readonly items: Items
-  readonly clock: Clock
-  /** The route of a request; not on sale here: unmatched. */
-  readonly routeOf: (method: string, url: string) => Route
   /** Whether this process stops: what is open may end, and nothing new begins. */
   readonly isDraining: () => boolean
   /** What the worker says of itself; null once it is gone. */
@@ -85,26 +52,6 @@ export interface WorkerCallsParts extends OnSale {
   readonly onLie: (what: string) => void
   /** An upstream cost more than was held. */
   readonly onOverrun: (request: string, what: string, amount: Money) => void
-}
-
-/** Decides in this process. */
-interface Deciding extends Decisions {
-  begin(...of: Parameters<Decisions['begin']>): Result<Allowance, RefusedOutcome>
-  adopt(call: AuthenticatedCall, kept: DurableHold): Result<Allowance, RefusedOutcome>
-}
-
-/** A call that a worker serves, and what it took. */
-interface ServedCall {
-  readonly verdict: Verdict
-  readonly since: number
-  allowance: Allowance | null
-  /** The hold, until it ended. */
-  holds: Money | null
-  /** The charge of a stream if its worker dies now. */
-  kept: CallRow | null
-  isEnding: boolean
-  isReleased: boolean
-  isNoted: boolean
 }
 
 /** A request of a worker, without what the session adds. */
@@ -120,10 +67,12 @@ type Answering = Answer | Promise<Answer>
 export class WorkerCalls {
   private readonly parts: WorkerCallsParts
   private readonly calls = new Map<RequestId, ServedCall>()
+  private readonly claims: Claims
   private isOver = false
 
   constructor(parts: WorkerCallsParts) {
     this.parts = parts
+    this.claims = new Claims(parts)
   }
 
   get count(): number {
@@ -140,11 +89,11 @@ export class WorkerCalls {
       case 'keep':
         return this.keep(asked)
       case 'capture':
-        return this.inTurn(asked, () => this.capture(asked))
+        return this.claims.inTurn(asked[0], () => this.capture(asked))
       case 'claim':
-        return this.inTurn(asked, () => this.claim(asked))
+        return this.claims.inTurn(asked[0], () => this.claim(asked))
       case 'abandoned':
-        return this.inTurn(asked, () => this.abandoned(asked))
+        return this.claims.inTurn(asked[0], () => this.abandoned(asked))
       case 'release':
         return this.release(asked)
       case 'recall':
@@ -196,7 +145,7 @@ export class WorkerCalls {
     this.parts.onReport(null)
     const all = [...this.calls.values()]
     this.calls.clear()
-    await Promise.all(all.map((call) => this.inTurn([call.verdict.incoming.id], () => this.settle(call))))
+    await Promise.all(all.map((call) => this.claims.inTurn(call.verdict.incoming.id, () => this.settle(call))))
   }
 
   private async settle(call: ServedCall): Promise<void> {
@@ -216,13 +165,12 @@ export class WorkerCalls {
   private admit(asked: Asked): Answering {
     if (this.parts.isDraining()) return []
     const admit = readAdmit(asked)
-    const address = admit && (parseAddress(admit[5]) ?? (admit[5] === 'unknown' ? UNKNOWN_ADDRESS : null))
-    if (!admit || !address) return this.lie('an admit that cannot be read')
+    if (!admit) return this.lie('an admit that cannot be read')
     if (this.calls.size >= MAX_CALLS) return this.lie('too many open calls')
-    const { clock, tag, decisions } = this.parts
-    const at = clock.now()
+    const { clock, tag, decisions, routeOf } = this.parts
+    const [at, route] = [clock.now(), routeOf(admit[3], admit[4])]
     const id = `${makeId('req', at).slice(0, -tag.length)}${tag}` as RequestId
-    const deciding = decisions.authenticate(this.incoming(id, at, admit, address))
+    const deciding = decisions.authenticate(incomingOf({ id, at, route }, admit))
     if (deciding instanceof Promise) return deciding.then((verdict) => this.admitted(verdict))
     return this.admitted(deciding)
   }
@@ -235,7 +183,7 @@ export class WorkerCalls {
     if (isKnown) this.calls.set(incoming.id, call)
     const refusal = 'failure' in verdict ? verdict.failure : null
     const subjects = 'failure' in verdict ? [] : verdict.subjects.map(onWire)
-    const full = isKnown && takesSlot(incoming.route) ? this.begin(call) : null
+    const full = isKnown && takesSlot(incoming.route) ? begin(this.parts.decisions, call) : null
     const facts = isKnown
       ? {
           kind: caller.kind,
@@ -248,115 +196,23 @@ export class WorkerCalls {
     return [incoming.id, incoming.at, facts, subjects, readings, refusal, full] satisfies AdmitAnswer
   }
 
-  /** Begins it, in a slot if its route takes one. Returns why there is none. */
-  private begin(call: ServedCall): AdmitAnswer[6] {
-    if ('failure' in call.verdict) return null
-    const begun = this.parts.decisions.begin(call.verdict)
-    if (!begun.ok) return [begun.error.failure, begun.error.readings ?? null]
-    call.allowance = begun.value
-    return null
-  }
-
-  private incoming(
-    id: RequestId,
-    at: number,
-    [kind, hash, audience, method, url, , clientRequestId, isRefused]: NonNullable<ReturnType<typeof readAdmit>>,
-    address: Address,
-  ): IncomingCall {
-    return {
-      id,
-      clientRequestId,
-      at,
-      credential: kind === 'api_key' ? { kind, hash, problem: null } : { kind, hash, audience: audience as Audience },
-      address,
-      request: { method, url },
-      route: isRefused ? REFUSED_THERE : this.parts.routeOf(method, url),
-      trace: null,
-    }
-  }
-
-  /** One after the other for each call, also over sessions: what it asks in the next one must not overtake what goes on in this one. */
-  private async inTurn<T>(asked: Asked, run: () => Promise<T>): Promise<T> {
-    const { ending } = this.parts
-    const id = asked[0] as RequestId
-    const before = ending.get(id)
-    const running = before === undefined ? run() : before.then(run, run)
-    ending.set(id, running)
-    try {
-      return await running
-    } finally {
-      if (ending.get(id) === running) ending.delete(id)
-    }
-  }
-
   private async claim(asked: Asked): Promise<Answer> {
-    const [id, admit, needs] = [this.ownId(asked), readAdmit(asked[1] as Asked), readNeeds(asked[2])]
-    const address = admit && (parseAddress(admit[5]) ?? UNKNOWN_ADDRESS)
+    const [id, admit, needs] = [this.claims.ownId(asked), readAdmit(asked[1]), readNeeds(asked[2])]
     if (id === null || this.calls.has(id)) return this.lie('a call that is not its own')
-    if (!admit || !address || !needs) return this.lie('a claim that cannot be read')
-    const { recovery, decisions, clock } = this.parts
-    const kept = recovery.takeKept(id)
-    const wasCharged = kept ? null : await recovery.wasCharged(id)
-    if (wasCharged !== null) return [wasCharged ? 'charged' : 'ended', null] satisfies ClaimAnswer
-    const verdict = await decisions.authenticate(this.incoming(id, clock.now(), admit, address))
-    const call = served(verdict)
-    const refusal = kept ? this.adopt(call, kept) : await this.holdAgain(call, needs)
-    if (refusal !== null) {
-      if (kept) await recovery.settleKept(kept)
-      return [
-        'ended',
-        uncharged('service_unavailable', `${INTERRUPTED} ${refusal.message}`, RETRY),
-      ] satisfies ClaimAnswer
-    }
-    if (this.isOver) await this.settle(call)
-    else this.calls.set(id, call)
+    if (!admit || !needs || this.calls.size >= MAX_CALLS) return this.lie('a claim that it may not have')
+    const claimed = await this.claims.claim(id, admit, needs)
+    if ('answer' in claimed) return claimed.answer
+    if (this.isOver) await this.settle(claimed)
+    else this.calls.set(id, claimed)
     return ['open', null] satisfies ClaimAnswer
   }
 
-  /** Goes on with the durable hold of a stream. Returns why it may not. */
-  private adopt(call: ServedCall, kept: DurableHold): Failure | null {
-    const { verdict } = call
-    if ('failure' in verdict) return verdict.failure
-    const { caller } = verdict
-    const isItsOwn =
-      caller.kind !== 'anonymous' &&
-      caller.account.id === kept.hold.account &&
-      countedOn(caller).poolId === kept.hold.pool
-    if (!isItsOwn) return failure('invalid_request', 'Another key began it.')
-    const begun = this.parts.decisions.adopt(verdict, kept)
-    if (!begun.ok) return begun.error.failure
-    call.allowance = begun.value
-    call.holds = kept.hold.amount
-    call.kept = rowOf(kept.call)
-    return null
-  }
-
-  /** Holds again, for a call whose hold is lost. Returns why it may not. */
-  private async holdAgain(call: ServedCall, needs: HoldNeeds): Promise<Failure | null> {
-    const { verdict } = call
-    if ('failure' in verdict) return verdict.failure
-    const full = this.begin(call)
-    if (full) return full[0]
-    if (call.allowance === null) return REFUSED
-    const wanted = wantedOf(needs, verdict, this.parts)
-    const refused = wanted.ok ? await call.allowance.hold(wanted.value, NEVER) : { failure: wanted.error }
-    if (refused === null) call.holds = needs.maxCost
-    else await call.allowance.release(0)
-    return refused?.failure ?? null
-  }
-
   private async abandoned(asked: Asked): Promise<Answer> {
-    const id = this.ownId(asked)
+    const id = this.claims.ownId(asked)
     if (id === null) return this.lie('a call that is not its own')
     await this.calls.get(id)?.allowance?.release(0)
     this.calls.delete(id)
-    return [await this.parts.recovery.reverse(id)] satisfies AbandonedAnswer
-  }
-
-  /** The id of a call that this worker was given, in whichever session. */
-  private ownId(asked: Asked): RequestId | null {
-    const id = readId(asked)
-    return id?.endsWith(this.parts.tag) ? id : null
+    return [await this.claims.abandon(id)] satisfies AbandonedAnswer
   }
 
   private hold(asked: Asked): Answering {
@@ -366,7 +222,7 @@ export class WorkerCalls {
     const { verdict } = call
     if (!needs || call.holds !== null || call.isReleased || 'failure' in verdict)
       return this.lie('a hold that it may not have')
-    if (call.allowance === null) this.begin(call)
+    if (call.allowance === null) begin(this.parts.decisions, call)
     const { allowance } = call
     if (allowance === null) return this.lie('a hold without a slot')
     const wanted = wantedOf(needs, verdict, this.parts)
@@ -434,6 +290,7 @@ export class WorkerCalls {
     const captured = await call.allowance.capture({ amount, record, overrun: borne, tokens, answer: undefined })
     call.isEnding = false
     if (!captured.ok) return [captured.error, call.allowance.readings() ?? null] satisfies CaptureAnswer
+    call.isReleased = true
     this.calls.delete(id as RequestId)
     this.ended(record)
     return [null, call.allowance.readings() ?? null] satisfies CaptureAnswer
@@ -503,30 +360,8 @@ export class WorkerCalls {
   }
 }
 
-const NEVER = new AbortController().signal
-
-const RETRY = { retryAfterSeconds: 1 }
-const INTERRUPTED = 'The gateway started again while it served this call, and may not charge it now.'
-
-/** Of a call that its worker refuses itself. */
-const REFUSED = failure('invalid_request', 'The worker refuses it.')
-const REFUSED_THERE: Route = { kind: 'unmatched', failure: REFUSED }
-
 function heldBy(allowance: Allowance): Answer {
   return [null, allowance.isCredit, allowance.readings() ?? null, null] satisfies HoldAnswer
-}
-
-function served(verdict: Verdict): ServedCall {
-  return {
-    verdict,
-    since: verdict.incoming.at,
-    allowance: null,
-    holds: null,
-    kept: null,
-    isEnding: false,
-    isReleased: false,
-    isNoted: false,
-  }
 }
 
 function alone({ allowance }: ServedCall, upstream: unknown): void {

@@ -443,6 +443,25 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       expect(await spent(account)).toEqual([1000, 0])
     })
 
+    test('a stream that did not begin, or failed, is not charged because a primary died meanwhile', async () => {
+      for (const lost of ['keep', 'release'] as const) {
+        const account = await gateway.account(0)
+        const key = await gateway.key(account)
+        const { wire, decisions: remote } = interrupted(gateway, here, lies)
+        const call = await asked(remote, gateway, key, FREE)
+        if ('failure' in call) throw new Error(call.failure.code)
+        const begun = remote.begin(call)
+        if (!begun.ok) throw new Error(begun.error.failure.code)
+        expect(await begun.value.hold(wanted(micros(1000)), SIGNAL)).toBeNull()
+        // Kept there, which its worker does not learn; or released, which the primary does not learn.
+        wire.lost.set(lost, lost === 'keep' ? 'answer' : 'request')
+        expect(await begun.value.keep(row(call, micros(100)))).toBe(lost !== 'keep')
+        await begun.value.release(0)
+        expect(await remote.settled(10_000)).toEqual([])
+        expect([lost, await spent(account)]).toEqual([lost, [0, 0]])
+      }
+    })
+
     test('a hold without a slot is refused', async () => {
       const account = await gateway.account(0, { ...WIDE, concurrency: 1 })
       const key = await gateway.key(account)

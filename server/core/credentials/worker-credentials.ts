@@ -55,10 +55,10 @@ export class WorkerCredentials {
     return known ? this.key(known) : null
   }
 
-  /** The end of the ids of its calls, which a primary knows again after a restart: 6 hex digits. Null for no credential. */
-  tagOf(name: string): string | null {
-    const known = this.current.get(name)
-    return known ? createHash('sha256').update(`${name} ${known.salt}`).digest('hex').slice(0, TAG_LENGTH) : null
+  /** The end of the ids of a worker's calls, by which a primary knows them again after a restart: 6 hex digits. */
+  tagOf(name: string): string {
+    const salt = this.current.get(name)?.salt ?? ''
+    return createHash('sha256').update(`${name} ${salt}`).digest('hex').slice(0, TAG_LENGTH)
   }
 
   /** Resolves to the text of the credential, which is shown once (`readWorkerCredential`). */
