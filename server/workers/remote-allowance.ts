@@ -1,7 +1,8 @@
 import { SECOND_MS } from '../core/clock'
 import { type Failure, failure, uncharged } from '../core/failure'
+import type { RequestId } from '../core/ids'
 import type { Readings } from '../core/limits/limiter'
-import { ZERO } from '../core/money'
+import { type Money, ZERO } from '../core/money'
 import { err, ok, type Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
 import {
@@ -31,7 +32,32 @@ import {
   type ReleaseAnswer,
   rowOf,
 } from './messages'
-import type { Primary, RemoteDecisions } from './remote-decisions'
+
+/** The session with the primary, as far as calls use it. */
+export interface Primary {
+  /** Whether this process may act for callers now. */
+  readonly hasLease: boolean
+  /** Another number: the primary no longer knows what it was told under the one before. */
+  readonly sessionNumber: number
+  /** Resolves to true at once in a session, or as soon as there is one; to false after `maxMs`, or if there will be none. */
+  back(maxMs: number): Promise<boolean>
+  /** Null if the session ended without an answer. */
+  ask(
+    kind: 'admit' | 'hold' | 'keep' | 'capture' | 'release' | 'recall' | 'claim' | 'abandoned',
+    payload: readonly unknown[],
+  ): Promise<readonly unknown[] | null>
+  tell(kind: 'note' | 'alone' | 'items' | 'counters', payload: readonly unknown[]): void
+}
+
+/** What the calls of a worker share. */
+export interface OpenStreams {
+  /** What the callers of refused holds could spend, with and without signup credit. */
+  readonly available: WeakMap<Caller, readonly [Money | null, Money | null]>
+  /** Open streams whose holds are durable. */
+  readonly streams: Set<RemoteAllowance>
+  /** The caller of this call gets a 503 while its charge is on its way: it is to be reversed. */
+  abandon(id: RequestId): void
+}
 
 /** A caller waits so long for a primary to come back. */
 const PATIENCE_MS = 10 * SECOND_MS
@@ -80,14 +106,14 @@ export class RemoteAllowance implements Allowance {
   private isCapturing = false
   private readonly primary: Primary
   private readonly call: AdmittedCall
-  private readonly decisions: RemoteDecisions
+  private readonly decisions: OpenStreams
   private needs: HoldNeeds | null = null
   private claiming: Promise<ClaimAnswer | null> | null = null
   private now: Readings | undefined
   private releases: (() => void)[] | null = null
   private isOver: boolean
 
-  constructor(primary: Primary, call: AdmittedCall, takesSlot: boolean, decisions: RemoteDecisions) {
+  constructor(primary: Primary, call: AdmittedCall, takesSlot: boolean, decisions: OpenStreams) {
     this.primary = primary
     this.call = call
     this.takesSlot = takesSlot

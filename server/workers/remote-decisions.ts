@@ -28,26 +28,10 @@ import {
   type Release,
   rowOf,
 } from './messages'
-import { AdmittedCall, isKnown, RemoteAllowance } from './remote-allowance'
-
-/** The session with the primary, as far as calls use it. */
-export interface Primary {
-  /** Whether this process may act for callers now. */
-  readonly hasLease: boolean
-  /** Another number: the primary no longer knows what it was told under the one before. */
-  readonly sessionNumber: number
-  /** Resolves to true at once in a session, or as soon as there is one; to false after `maxMs`, or if there will be none. */
-  back(maxMs: number): Promise<boolean>
-  /** Null if the session ended without an answer. */
-  ask(
-    kind: 'admit' | 'hold' | 'keep' | 'capture' | 'release' | 'recall' | 'claim' | 'abandoned',
-    payload: readonly unknown[],
-  ): Promise<readonly unknown[] | null>
-  tell(kind: 'note' | 'alone' | 'items' | 'counters', payload: readonly unknown[]): void
-}
+import { AdmittedCall, isKnown, type OpenStreams, type Primary, RemoteAllowance } from './remote-allowance'
 
 /** Lets the primary decide. Nothing is granted from memory. */
-export class RemoteDecisions implements Decisions {
+export class RemoteDecisions implements Decisions, OpenStreams {
   private readonly primary: Primary
   /** What the callers of refused holds could spend, with and without signup credit. */
   readonly available = new WeakMap<Caller, readonly [Money | null, Money | null]>()

@@ -1,7 +1,7 @@
 import type { AuthenticatedCall } from '../pipeline/call'
 import type { Items, ItemText } from '../pipeline/models/item-references'
+import type { Primary } from './remote-allowance'
 import { isKnown } from './remote-allowance'
-import type { Primary } from './remote-decisions'
 
 /** One request names at most so many items. */
 const MAX_IDS = 100

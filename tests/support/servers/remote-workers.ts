@@ -42,7 +42,7 @@ export async function startWorker(
 }
 
 /** Passes TCP connections on, and cuts all of them on demand. */
-export async function openCable(to: number) {
+async function openCable(to: number) {
   const port = await freePort()
   type Ends = { far: Bun.Socket<unknown> | null; early: Buffer[] }
   const near = new Set<Bun.Socket<Ends>>()
