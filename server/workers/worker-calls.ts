@@ -105,8 +105,8 @@ export class WorkerCalls {
 
   /** Takes what needs no answer. */
   take(kind: string, said: Asked): void {
-    // The row of a call of an earlier session comes too late.
-    const isLate = kind === 'note' && !this.calls.has(said[0] as RequestId)
+    // The row of a call of an earlier session comes too late; so does a hang-up that the capture of its call has overtaken.
+    const isLate = (kind === 'note' || kind === 'alone') && !this.calls.has(said[0] as RequestId)
     const call = kind === 'counters' || isLate ? null : this.callOf(said)
     if (kind === 'counters' && said[0] === 'ended') this.upstreamEnded(said.slice(1))
     else if (kind === 'counters' && said[0] === 'listening') this.parts.onListening()

@@ -12,10 +12,11 @@ import { describeRetention, measureRetention } from './retention'
 import { describeSpeed, measureSpeed, type SpeedPlan } from './speed'
 import { describeTokens, measureTokens } from './tokens'
 import { describeUsage, measureUsage } from './usage-pages'
+import { describeWorkers, measureWorkers } from './workers'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const LOADED = ['speed', 'tokens', 'models', 'apis', 'payments', 'retention'] as const
+const LOADED = ['speed', 'tokens', 'models', 'apis', 'payments', 'retention', 'workers'] as const
 const PARTS = [...LOADED, 'allocations', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
@@ -44,6 +45,7 @@ apis      an imported image search against the built-in one, alone and among 10,
 payments  402 challenges, and calls paid one by one against the chain alone, in turns, and the books
 allocations
           the objects that a search, a chat and a stream make; the same on a busy machine
+workers   charged chats of one process, of a primary with one worker and with two, by the CPU of each process, and the books
 retention charged searches with and without old calls being removed from the log, in turns
 memory    100,000 keys against one
 usage     an owner's pages over 10 million calls
@@ -156,6 +158,12 @@ async function bench({ parts, against, speed, rows, json, folder }: Options): Pr
     const retention = await measureRetention(workshop, speed)
     found['retention'] = retention
     section('Old calls removed beside calls', describeRetention(retention))
+  }
+  if (parts.includes('workers') && !noWrk) {
+    const workers = await measureWorkers(workshop, speed)
+    found['workers'] = workers
+    section('Workers', describeWorkers(workers))
+    if (workers.problems.length > 0) return false
   }
   if (parts.includes('allocations')) {
     const allocations = await measureAllocations(workshop)

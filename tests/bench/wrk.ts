@@ -16,6 +16,8 @@ export interface Burst {
   /** Of the server, until what it put off was done as well. */
   readonly cpu: number
   readonly mainCpu: number
+  /** CPU of each of the others. */
+  readonly others: readonly number[]
   /** Of the server, right after the burst. */
   readonly residentMb: number
 }
@@ -23,6 +25,8 @@ export interface Burst {
 export interface Target {
   readonly url: string
   readonly pid: number
+  /** Other processes that work for the same calls. */
+  readonly others?: readonly number[]
   readonly script: 'rotate-keys.lua' | 'models.lua' | 'challenges.lua'
   readonly args: readonly string[]
 }
@@ -67,7 +71,8 @@ async function settled(pid: number): Promise<CpuTime> {
 export async function burst(target: Target, connections: number, seconds: number): Promise<Burst> {
   const script = join(import.meta.dir, target.script)
   const command = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, target.url]
-  const before = cpuTime(target.pid)
+  const { others = [] } = target
+  const [before, othersBefore] = [cpuTime(target.pid), others.map(cpuTime)]
   const child = Bun.spawn(onCore(FEEDER_CORE, [...command, '--', ...target.args]), { stdout: 'pipe', stderr: 'pipe' })
   running.add(child)
   const said = await new Response(child.stdout).text()
@@ -90,6 +95,7 @@ export async function burst(target: Target, connections: number, seconds: number
     broken: broken ?? 0,
     cpu: each(after.process - before.process),
     mainCpu: each(after.main - before.main),
+    others: others.map((pid, i) => each(cpuTime(pid).process - (othersBefore[i]?.process ?? 0))),
     residentMb: mb,
   }
 }

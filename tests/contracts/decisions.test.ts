@@ -249,6 +249,9 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       expect(await calls.answer('capture', [id, 0, 0, said])).toEqual([null, null])
       expect(await calls.answer('capture', [id, 0, 0, said])).toEqual([])
       expect([await spent(account), lies.length]).toEqual([[1000, 0], 12])
+      // A hang-up that the capture has overtaken is no lie.
+      calls.take('alone', [id, null])
+      expect(lies).toHaveLength(12)
       lies.length = 0
     })
 
