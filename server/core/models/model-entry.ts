@@ -7,6 +7,7 @@ import {
   ENTRY_MEMBERS,
   KEY_ENV,
   MAX_COUNT,
+  MAX_FALLBACKS,
   MAX_ID_CHARACTERS,
   MAX_NAMES,
   MAX_TEXT_CHARACTERS,
@@ -43,6 +44,8 @@ export interface ModelEntry {
   readonly upstream?: UpstreamEntry
   /** Several upstreams in order of preference, instead of `upstream`. */
   readonly upstreams?: readonly UpstreamEntry[]
+  /** Ids of models that serve a call if no upstream of this one does. */
+  readonly fallback?: readonly string[]
   readonly price: PriceEntry
   /** The vendor's price, for reports on margin. */
   readonly purchase_price?: PriceEntry
@@ -122,6 +125,7 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
     purpose,
     created: count(entry['created'], `${id}: created`) ?? source.created,
     upstreams,
+    fallback: fallbackOf(entry['fallback'], id),
     price,
     ...(entry['purchase_price'] !== undefined && {
       purchasePrice: purchasePriceOf(entry['purchase_price'], { id, purpose, upstreams }),
@@ -175,6 +179,13 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
     capName: cap,
     speaksResponses: responses,
   }
+}
+
+function fallbackOf(value: unknown, id: string): readonly string[] {
+  const ids = names(value, `${id}: fallback`, MODEL_ID)
+  if (ids.length > MAX_FALLBACKS || ids.includes(id))
+    throw new BadEntry(`${id}: fallback must be a list of at most ${MAX_FALLBACKS} other models`)
+  return ids
 }
 
 function text(value: unknown, what: string): string | null {

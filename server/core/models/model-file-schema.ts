@@ -15,6 +15,7 @@ export const KEY_ENV = /^[A-Za-z_][A-Za-z0-9_]*$/
 export const MAX_TEXT_CHARACTERS = 200
 export const MAX_COUNT = 10_000_000_000
 export const MAX_UPSTREAMS = 8
+export const MAX_FALLBACKS = 4
 /** The path of a body property, such as `prediction`, `tools.web_search_20250305` or `generationConfig.speechConfig`. */
 export const MEMBER_PATH = /^[A-Za-z0-9_-]{1,60}(\.[A-Za-z0-9_-]{1,60}){0,2}$/
 export const BETA_NAME = /^[A-Za-z0-9_.-]{1,100}$/
@@ -209,6 +210,14 @@ export const ENTRY_MEMBERS = {
     minItems: 1,
     maxItems: MAX_UPSTREAMS,
     description: 'Several upstreams in order of preference, instead of `upstream`.',
+  },
+  fallback: {
+    type: 'array',
+    items: { type: 'string', pattern: MODEL_ID.source, maxLength: MAX_ID_CHARACTERS },
+    maxItems: MAX_FALLBACKS,
+    default: [],
+    description:
+      'Ids of models that serve a call, in this order, if no upstream of this one does. The call costs what the model costs that served it.',
   },
   price: {
     description:

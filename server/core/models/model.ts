@@ -60,6 +60,8 @@ export interface Model {
   readonly created: number
   /** In order of preference. */
   readonly upstreams: readonly ModelUpstream[]
+  /** Ids of models that serve a call, in this order, if no upstream does. */
+  readonly fallback: readonly string[]
   readonly price: ModelPrice
   /** The operator's price for it; absent if not known. Of the same unit as `price`. */
   readonly purchasePrice?: ModelPrice

@@ -37,6 +37,7 @@ const PRICING_NOTES = [
   "Charged at the model's prices and rounded up once. The maximum cost is held before the call runs, and the unused part is released afterwards. `X-Cost-Mode: quote` returns the maximum cost without running the call.",
   'Tokens (input plus the output cap) are reserved from the per-minute limit and corrected when the call ends; an output cap within the stated maximum of the model reserves at most a quarter of the limit. A call occupies a concurrency slot until its last byte.',
   "A stream is charged before its final event is sent. Errors from the vendor are passed through in the vendor's own format and are not charged.",
+  'The header `X-Fallback-Models: model-b, model-c` names models that serve the call, in this order, if no upstream of its model does. The dearest of them is held, the one that served is charged, and `X-Served-By` names it.',
   'With an `Idempotency-Key`, the same body returns the first response again; a stream replays its events. A call continues when the client disconnects, and is charged in full.',
 ]
 
@@ -69,7 +70,7 @@ export function call(
         schema: shapeOf(answer),
         examples: { answer },
         canBeQuote: true,
-        headers: [...COST, 'X-Gateway-Removed-Betas'],
+        headers: [...COST, 'X-Gateway-Removed-Betas', 'X-Served-By'],
       },
     },
     failures: CALL_FAILURES,

@@ -1,6 +1,7 @@
 import type { ModelOperationName } from '../../core/catalog/operation'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, JsonScan } from '../../core/json-bounds'
+import { MAX_FALLBACKS } from '../../core/models/model-file-schema'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
 import { type AuthenticatedCall, type Outcome, refusedOutcome } from '../../pipeline/call'
@@ -9,7 +10,7 @@ import type { BodyReader, ReadModelBody } from '../../pipeline/models/body-reade
 import { resolvedItems } from '../../pipeline/models/item-references'
 import type { ModelCall, ModelDeps } from '../../pipeline/models/model-call'
 import { modelWork } from '../../pipeline/models/model-work'
-import { estimateModelCall } from '../../pipeline/models/validate-model-call'
+import { estimateModelCall, FALLBACK_HEADER } from '../../pipeline/models/validate-model-call'
 import type { ModelRequest } from '../../pipeline/models/wires/model-request'
 import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
@@ -74,7 +75,9 @@ export class ModelCalls {
     const sent = reading instanceof Promise ? await reading : reading
     if (!sent.ok) return sent
     const read = sent.value.request.references?.length ? await this.resolved(context, target, sent.value) : sent
-    return read.ok ? modelWork(this.deps, new HttpModelCall(context, target, read.value)) : read
+    if (!read.ok) return read
+    const fallback = fallbackModels(context)
+    return fallback.ok ? modelWork(this.deps, new HttpModelCall(context, target, read.value, fallback.value)) : fallback
   }
 
   /** The body with the items that it refers to. Its digest is that of the body as sent, which a repeat has, too. */
@@ -108,24 +111,31 @@ class HttpModelCall implements ModelCall {
   readonly path: WirePath
   readonly request: ModelRequest
   readonly headers: Readonly<Record<string, string>>
+  readonly fallback: readonly string[] | null
   private readonly context: GatedContext
   private readonly digest: string | null
 
-  constructor(context: GatedContext, { operation, wire, path }: ModelTarget, { request, digest }: ReadModelBody) {
+  constructor(
+    context: GatedContext,
+    { operation, wire, path }: ModelTarget,
+    { request, digest }: ReadModelBody,
+    fallback: readonly string[] | null,
+  ) {
     this.authenticated = context.authenticated
     this.operation = operation
     this.wire = wire
     this.path = path
     this.request = request
     this.headers = forwardedHeaders(context)
+    this.fallback = fallback
     this.context = context
     this.digest = digest
   }
 
   fingerprint(): string {
-    const { context, path, headers, digest, request } = this
+    const { context, path, headers, digest, request, fallback } = this
     // Compared byte for byte: the gateway cannot know which vendor bodies are equivalent.
-    const input = { path, headers, body: digest ?? digestOf(request.bytes) }
+    const input = { path, headers, body: digest ?? digestOf(request.bytes), ...(fallback && { fallback }) }
     return fingerprintOf({ method: context.method, path: context.path, query: [], input })
   }
 
@@ -141,6 +151,18 @@ class HttpModelCall implements ModelCall {
     return this.context.reply.failureJson(problem)
   }
 }
+
+/** The models that the caller names to serve a call that its model cannot; null if it names none. */
+function fallbackModels(context: GatedContext): Result<readonly string[] | null, Failure> {
+  const header = context.header(FALLBACK_HEADER)
+  if (header === null) return NO_NAMES
+  const ids = header.split(',').map((id) => id.trim())
+  if (ids.length <= MAX_FALLBACKS && ids.every((id) => id !== '')) return ok([...new Set(ids)])
+  const rule = `must be the ids of at most ${MAX_FALLBACKS} models, separated by commas`
+  return err(failure('invalid_parameter', `${FALLBACK_HEADER} ${rule}`, { param: FALLBACK_HEADER }))
+}
+
+const NO_NAMES = ok(null)
 
 function forwardedHeaders(context: GatedContext): Readonly<Record<string, string>> {
   let found: Record<string, string> | null = null

@@ -43,6 +43,8 @@ export interface ModelCall {
   readonly path: WirePath
   readonly request: ModelRequest
   readonly headers: Readonly<Record<string, string>>
+  /** The models that the caller names to serve the call if no upstream of the first one does; null for those of its entry. */
+  readonly fallback: readonly string[] | null
   /** Equal only for attempts of the same request. */
   fingerprint(): string
   /** Called with the catalog's model once it is known, so that the usage row of a refusal names it. */
@@ -64,6 +66,8 @@ export interface ValidatedCall {
   /** The charge line of the whole call, if its model is not charged by tokens. */
   readonly unitLine: ChargeLine | null
   readonly load: Load
+  /** The same call at the models that may serve it instead, in this order. */
+  readonly fallbacks?: readonly ValidatedCall[]
   /** The service tier that the headers of the answer name. */
   readonly servedTier?: string
 }

@@ -2,7 +2,7 @@ import { type Failure, uncharged } from '../../core/failure'
 import { isJson } from '../../core/json'
 import { isLocal } from '../../core/models/model'
 import { isUnitPrice } from '../../core/models/unit-price'
-import type { Money } from '../../core/money'
+import { type Money, ZERO } from '../../core/money'
 import { ok, type Result } from '../../core/result'
 import type { Quote } from '../call'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
@@ -28,9 +28,10 @@ export function modelWork(deps: ModelDeps, call: ModelCall): Result<Work, Failur
   return validation.ok ? ok(new ModelWork(deps, validation.value)) : validation
 }
 
+const NO_FALLBACKS: readonly ValidatedCall[] = []
+
 class ModelWork implements Work {
   readonly operation: Work['operation']
-  readonly model: string
   readonly quote: Quote
   readonly effect = 'read'
   readonly streams: boolean
@@ -40,20 +41,35 @@ class ModelWork implements Work {
   readonly needsTopUp: string | undefined
   readonly load: Load
   private readonly deps: ModelDeps
+  /** At the model that is asked. */
   private validated: ValidatedCall
+  private readonly fallbacks: readonly ValidatedCall[]
+  /** Whether the last model failed, before anything went to the caller, for a reason that another one need not have. */
+  private mayFallBack = false
   private startedAt = 0
 
   constructor(deps: ModelDeps, validated: ValidatedCall) {
-    const { call, request, model, maxCost, load } = validated
+    const { call, request, model, load, fallbacks = NO_FALLBACKS } = validated
+    let { maxCost } = validated
+    let strictest = model
+    for (const other of fallbacks) {
+      if (other.maxCost > maxCost) maxCost = other.maxCost
+      if (other.model.rechargeRequired && !strictest.rechargeRequired) strictest = other.model
+    }
     this.operation = call.operation
-    this.model = model.id
     this.quote = { maxCost, version: model.priceVersion, fixed: false }
     this.streams = request.stream
-    this.credit = !model.rechargeRequired || deps.creditBuysPaid ? 'all' : 'nothing'
-    this.needsTopUp = model.rechargeRequired ? model.id : undefined
+    this.credit = !strictest.rechargeRequired || deps.creditBuysPaid ? 'all' : 'nothing'
+    this.needsTopUp = strictest.rechargeRequired ? strictest.id : undefined
     this.load = load
+    this.fallbacks = fallbacks
     this.deps = deps
     this.validated = validated
+  }
+
+  /** The model that serves the call. */
+  get model(): string {
+    return this.validated.model.id
   }
 
   fingerprint(): string {
@@ -65,7 +81,23 @@ class ModelWork implements Work {
   }
 
   /** From here on only the end of this process aborts the call. */
-  async run(open: OpenCall): Promise<WorkResult> {
+  run(open: OpenCall): Promise<WorkResult> {
+    return this.fallbacks.length === 0 ? this.ask(open) : this.askInTurn(open)
+  }
+
+  private async askInTurn(open: OpenCall): Promise<WorkResult> {
+    let result = await this.ask(open)
+    for (const next of this.fallbacks) {
+      // After a hang-up no other model begins, unless a repeat may ask for the answer.
+      if (!this.mayFallBack || (open.hangUp.aborted && !open.hasKey)) break
+      this.mayFallBack = false
+      this.validated = next
+      result = await this.ask(open)
+    }
+    return result
+  }
+
+  private async ask(open: OpenCall): Promise<WorkResult> {
     const { deps, validated } = this
     const { request } = validated
     this.startedAt = deps.clock.now()
@@ -97,7 +129,14 @@ class ModelWork implements Work {
       opened = await deps.backend.open(sent, open.shutdown, answer.position + 1)
     }
     if (open.shutdown.aborted) return this.brokenOff(open, SHUTTING_DOWN)
+    this.mayFallBack = wasUnreadable || !opened.error.passThrough
     return { kind: 'failed', failure: wasUnreadable ? UNREADABLE : toFailure(opened.error), didNothing: true }
+  }
+
+  /** The headers of an answer. With fallbacks they tell which model it is from. */
+  private answerHeaders(contentType: string): Readonly<Record<string, string>> {
+    const headers = { 'content-type': contentType }
+    return this.fallbacks.length === 0 ? headers : { ...headers, 'x-served-by': this.model }
   }
 
   private answer(open: OpenCall, contentType: string, { seen, body }: ReadAnswer): WorkResult {
@@ -105,14 +144,14 @@ class ModelWork implements Work {
     reportTier(this.deps, this.validated, seen)
     const { call, request } = this.validated
     rememberItems(this.deps.items, call.authenticated, request, () => responseOfBody(body))
-    return { kind: 'answer', body, headers: { 'content-type': contentType }, charge }
+    return { kind: 'answer', body, headers: this.answerHeaders(contentType), charge }
   }
 
   private stream(open: OpenCall, answer: BackendAnswer): WorkResult {
     const { deps, validated, startedAt } = this
     return {
       kind: 'stream',
-      headers: { 'content-type': answer.contentType },
+      headers: this.answerHeaders(answer.contentType),
       lost: modelCharge(validated, NO_OUTPUT, 'gateway_restarted'),
       open: () => settledStream(deps, open, answer, new ModelStream(deps, { validated, startedAt }, answer.wire)),
       close: () => answer.close(),
@@ -177,15 +216,16 @@ const BROKEN = uncharged('upstream_error', 'The model stopped in the middle of i
 /** Adds the largest affordable output cap to a refusal for lack of money. Other failures are returned unchanged. */
 async function withFittingCap(
   deps: Pick<ModelDeps, 'decisions' | 'creditBuysPaid'>,
-  validated: Pick<ValidatedCall, 'call' | 'request' | 'model' | 'cap' | 'bounds'>,
+  validated: Pick<ValidatedCall, 'call' | 'request' | 'model' | 'cap' | 'bounds' | 'fallbacks'>,
   problem: Failure,
 ): Promise<Failure> {
   if (problem.code !== 'insufficient_balance' && problem.code !== 'insufficient_api_key_balance') return problem
   if (isUnitPrice(validated.model.price)) return problem
-  const { call, model } = validated
+  const { call, model, fallbacks = NO_FALLBACKS } = validated
   const creditPays = !model.rechargeRequired || deps.creditBuysPaid
   const available = await deps.decisions.spendable(call.authenticated, creditPays)
-  const cap = available === null ? 0 : largestCap(validated, available)
+  const caps = [validated, ...fallbacks].map((one) => largestCap(one, available ?? ZERO))
+  const cap = Math.min(...caps)
   const hint =
     cap > 0
       ? `An output cap of at most ${cap} tokens would fit.`

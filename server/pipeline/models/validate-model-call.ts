@@ -22,16 +22,59 @@ import {
 } from './wires/model-request'
 import { type ModelWire, serves, type WirePath } from './wires/model-wire'
 
-/** Validates a parsed model call: its model and its bounds. Reserves nothing. */
+/** Validates a parsed model call: its models and its bounds. Reserves nothing. */
 export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<ValidatedCall, Failure> {
-  const { authenticated, wire } = call
-  const { caller } = authenticated
+  const { caller } = call.authenticated
   if (caller.kind === 'anonymous') throw new Error('an anonymous caller passed to a model')
-  const sold = soldModel(deps, caller, call.request.model, wire.route)
+  const sold = soldModel(deps, caller, call.request.model, call.wire.route)
   if (isKnownModel(sold)) call.onModel(call.request.model)
   if (!sold.ok) return sold
   const model = sold.value
   call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
+  const first = callAt(deps, call, model)
+  const ids = call.fallback ?? model.fallback
+  return first.ok && ids.length > 0 ? withFallbacks(deps, call, first.value, ids) : first
+}
+
+/**
+ * The call with the models that may serve it instead. One of its entry that cannot is left out: because this caller may not call it, it has no
+ * price for a member of the body, it has a quota of its own, or it needs a top-up, which the first one does not. One that the caller names
+ * fails the call.
+ */
+function withFallbacks(
+  deps: ModelDeps,
+  call: ModelCall,
+  first: ValidatedCall,
+  ids: readonly string[],
+): Result<ValidatedCall, Failure> {
+  const { caller } = call.authenticated
+  const fallbacks: ValidatedCall[] = []
+  for (const id of ids) {
+    if (id === first.model.id) continue
+    const sold = caller.kind === 'anonymous' ? null : soldModel(deps, caller, id, call.wire.route)
+    const other = sold?.ok ? (besides(first.model, sold.value) ?? callAt(deps, call, sold.value)) : sold
+    if (other?.ok) {
+      const isStricter = other.value.model.rechargeRequired && !first.model.rechargeRequired
+      if (call.fallback !== null || !isStricter) fallbacks.push(other.value)
+    } else if (other && call.fallback !== null) return err({ ...other.error, param: FALLBACK_HEADER })
+  }
+  return ok({ ...first, fallbacks })
+}
+
+/** The failure of a fallback whose requests would not count in its own family's window; null if they count in the same one, or in none. */
+function besides(first: Model, { id, family }: Model): Result<never, Failure> | null {
+  if (family === null || family.name === first.family?.name) return null
+  return err(
+    failure('invalid_parameter', `${id} has a quota of its own, so it serves only calls that name it as their model.`),
+  )
+}
+
+/** The header in which a caller names models that may serve a call instead. */
+export const FALLBACK_HEADER = 'x-fallback-models'
+
+/** The call at one of the models that may serve it. */
+function callAt(deps: ModelDeps, call: ModelCall, model: Model): Result<ValidatedCall, Failure> {
+  const { authenticated, wire } = call
   const request = withDefaults(withoutOffTools(call.request, model), wire, model)
   const bounded = boundedCall(deps, wire, request, model)
   if (!bounded.ok) return bounded
@@ -77,8 +120,16 @@ export function estimateModelCall(
   if (!model) return err(unknownModel(read.value.model))
   const spoken = onRoute(model, wire.route)
   if (!spoken.ok) return spoken
-  const bounded = boundedCall(deps, wire, withDefaults(withoutOffTools(read.value, model), wire, model), model)
-  return bounded.ok ? ok({ ...bounded.value, model }) : bounded
+  const at = (one: Model) => boundedCall(deps, wire, withDefaults(withoutOffTools(read.value, one), wire, one), one)
+  const bounded = at(model)
+  if (!bounded.ok) return bounded
+  let { maxCost } = bounded.value
+  for (const id of model.fallback) {
+    const other = deps.catalog.byId(id)
+    const most = other && isOnRoute(other, wire.route) ? at(other) : null
+    if (most?.ok && most.value.maxCost > maxCost) maxCost = most.value.maxCost
+  }
+  return ok({ ...bounded.value, maxCost, model })
 }
 
 const NO_TOKENS: TokenBounds = { input: { max: 0, likely: 0 }, output: 0 }

@@ -35,6 +35,7 @@ export const SANDBOX_MODELS: readonly Model[] = MODELS.map(([name, purpose, pric
   ],
   price,
   purchasePrice: price,
+  fallback: [],
   priceVersion: 'sandbox',
   rechargeRequired: false,
   contextTokens: 524_288,
