@@ -55,7 +55,7 @@ export function logFinder({
   readonly acceptsFailover: boolean
 }): FindLog {
   return async (database) => {
-    const { examineLog } = await import('../adapters/stores/postgres/postgres-log')
+    const { examineLog } = await import('../adapters/stores/postgres/log-reader')
     try {
       const rows = await withConnection(database, 'reader', OWN_THREADS, (connection) =>
         connection.rows('SELECT applied_group, applied_chain FROM owner WHERE id = 1'),
@@ -86,7 +86,7 @@ export async function endLogCopy(
     if (!file || !known) return 'none'
     if (!isLost) {
       if (!logCopy) throw new Error('LOG_URL must be set to end its log; with --lost it may stay as it is')
-      const { dropLog } = await import('../adapters/stores/postgres/postgres-log')
+      const { dropLog } = await import('../adapters/stores/postgres/log-reader')
       await dropLog(logCopy.url, known.installation)
     }
     file.remove()

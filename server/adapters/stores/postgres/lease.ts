@@ -45,7 +45,11 @@ export async function takeLease(
   for (;;) {
     const row = await leaseRow(connection)
     if (!row) throw new UnusableLog('the lease at LOG_URL is gone')
-    if (row.until !== seen.until) seen = { until: row.until, at: performance.now() }
+    if (row.until !== seen.until) {
+      if (performance.now() - begun > 2 * ms)
+        throw new UnusableLog('another gateway holds the lease at LOG_URL and renews it: stop that one first')
+      seen = { until: row.until, at: performance.now() }
+    }
     const unrenewed = performance.now() - seen.at >= ms ? row.until : null
     const sentAt = performance.now()
     const [taken] = await connection.rows<{ epoch: number }>(
@@ -55,8 +59,6 @@ export async function takeLease(
       [installation, holder, ended, unrenewed, connection.facts.timeline],
     )
     if (taken) return { epoch: taken.epoch, sentAt }
-    if (performance.now() - begun > 3 * ms)
-      throw new UnusableLog('another gateway holds the lease at LOG_URL and renews it: stop that one first')
     await new Promise((resolve) => setTimeout(resolve, ms / 10))
   }
 }

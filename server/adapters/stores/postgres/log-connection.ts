@@ -17,6 +17,8 @@ export interface ServerFacts {
   readonly isSynced: boolean
 }
 
+export const OTHER_SERVER = 'LOG_URL leads to another PostgreSQL than before: its system identifier differs'
+
 /** This LOG_URL cannot be used. */
 export class UnusableLog extends Error {}
 

@@ -3,8 +3,9 @@ import { reasonOf } from '../../../core/result'
 import type { Sealing } from '../../../core/sealing'
 import { LEASE_MS, Lease, type LeaseRow, leaseRow, takeLease } from './lease'
 import type { LeaseFile } from './lease-file'
-import { LogConnection, UnusableLog } from './log-connection'
-import { dropPartitions, dropTables, makePartition, makeTables, partitionOf } from './log-tables'
+import { LogConnection, OTHER_SERVER, UnusableLog } from './log-connection'
+import { endAt, endOf, groupsAfter, sealed, sumOf } from './log-reader'
+import { dropPartitions, makePartition, makeTables, partitionOf } from './log-tables'
 
 export interface PostgresLogOptions {
   readonly url: string
@@ -41,8 +42,6 @@ const APPEND = `INSERT INTO gateway_log (number, epoch, id, chain, data)
 const FENCE = 'UPDATE gateway_lease SET epoch = epoch + 1 WHERE holder = $1 RETURNING epoch::float8 AS epoch'
 const ROWS = `SELECT number::float8 AS number, chain, id, encode(sha256(data), 'hex') AS sum
   FROM gateway_log WHERE number >= $1 ORDER BY number`
-const LAST = 'SELECT number::float8 AS number, chain FROM gateway_log ORDER BY number DESC LIMIT 1'
-const PAGE = 16
 const RETRY_MS = 250
 const UPKEEP_MS = 60_000
 /** Groups that a promoted replica may lack. */
@@ -252,7 +251,6 @@ export class PostgresLog implements LogCopy {
 }
 
 const TAKEN = 'another gateway has the lease at LOG_URL: this one stops'
-const OTHER_SERVER = 'LOG_URL leads to another PostgreSQL than before: its system identifier differs'
 
 /** The lease's row, which is made where neither side has any. */
 async function installed(connection: LogConnection, file: LeaseFile, local: LogEnd): Promise<LeaseRow> {
@@ -261,7 +259,7 @@ async function installed(connection: LogConnection, file: LeaseFile, local: LogE
     throw new UnusableLog(
       known
         ? 'LOG_URL has the log of another gateway'
-        : 'LOG_URL has the log of a gateway, and this data does not belong to it: restore a copy with "gateway operator restore COPY --log URL", or use another database',
+        : 'LOG_URL has the log of a gateway, and this data does not belong to it: restore a copy with "gateway operator restore COPY --log LOG_URL", or use another database',
     )
   if (found && found.system !== connection.facts.system) throw new UnusableLog(OTHER_SERVER)
   if (found) return found
@@ -305,118 +303,4 @@ function promise({ facts }: LogConnection): string {
   return facts.isReplicated
     ? 'LOG_URL: each charge is on a second PostgreSQL server, too, before it is answered'
     : 'LOG_URL: each charge is in PostgreSQL before it is answered; synchronous_standby_names is empty, so that losing this machine loses none, and losing both does'
-}
-
-function baseOf({ base_number: number, base_chain: chain }: LeaseRow): LogEnd {
-  return { number, chain }
-}
-
-async function endOf(connection: LogConnection, row: LeaseRow): Promise<LogEnd> {
-  const [last] = await connection.rows<LogEnd>(LAST)
-  return last ?? baseOf(row)
-}
-
-async function endAt(connection: LogConnection, row: LeaseRow, number: number): Promise<LogEnd | null> {
-  if (number === row.base_number) return baseOf(row)
-  const [found] = await connection.rows<Row>(`${ROWS} LIMIT 1`, [number])
-  return found?.number === number ? { number, chain: found.chain } : null
-}
-
-async function* groupsAfter(connection: LogConnection, sealing: Sealing, from: LogEnd) {
-  for (let end = from; ; ) {
-    const rows = await connection.rows<{ number: number; chain: string; data: Buffer }>(
-      `SELECT number::float8 AS number, chain, data FROM gateway_log WHERE number > $1 ORDER BY number LIMIT ${PAGE}`,
-      [end.number],
-    )
-    if (rows.length === 0) return
-    const groups: LoggedGroup[] = []
-    for (const { number, chain, data } of rows) {
-      const group = { number, payload: opened(sealing, data, { number, chain }) }
-      const next = chained(end, group)
-      if (number !== end.number + 1 || next.chain !== chain)
-        throw new UnusableLog(`group ${number} at LOG_URL does not continue group ${end.number}`)
-      groups.push(group)
-      end = next
-    }
-    yield groups
-  }
-}
-
-function placeOf({ number, chain }: LogEnd) {
-  return { table: 'gateway_log', row: String(number), column: chain }
-}
-
-/** Compressed first: a charge is 2 kB of JSON, and a row of more than 2 kB takes PostgreSQL four writes. */
-function sealed(sealing: Sealing, payload: string, end: LogEnd): Buffer {
-  return Buffer.from(sealing.seal(Bun.zstdCompressSync(payload, { level: 1 }).toString('base64'), placeOf(end)))
-}
-
-function opened(sealing: Sealing, data: Buffer, end: LogEnd): string {
-  const { text } = sealing.open(data.toString(), placeOf(end))
-  return Bun.zstdDecompressSync(Buffer.from(text, 'base64')).toString()
-}
-
-function sumOf(data: Uint8Array): string {
-  return new Bun.CryptoHasher('sha256').update(data).digest('hex')
-}
-
-/** Null in a database without a log. */
-async function foundLease(connection: LogConnection): Promise<LeaseRow | null> {
-  const [found] = await connection.rows<{ has: boolean }>("SELECT to_regclass('gateway_lease') IS NOT NULL AS has")
-  return found?.has ? leaseRow(connection) : null
-}
-
-/** What a log has after the end of restored data. Reads only. */
-export interface FoundLog {
-  readonly installation: string
-  /** How many groups the data lacks. */
-  readonly groups: number
-}
-
-/**
- * Proves that the log at `url` continues data that ends at `local`, and that the keys open it. Takes no lease. Refuses a server that was
- * promoted since the last renewal without having been a synchronous replica, unless a person says that nothing was lost.
- */
-export async function examineLog(
-  { url, sealing, acceptsFailover }: { url: string; sealing: Sealing; acceptsFailover: boolean },
-  local: LogEnd,
-): Promise<FoundLog> {
-  const connection = await LogConnection.open(url)
-  try {
-    const row = await foundLease(connection)
-    if (!row) throw new UnusableLog('there is no log of a gateway at this URL')
-    if (row.system !== connection.facts.system) throw new UnusableLog(OTHER_SERVER)
-    if (row.timeline !== connection.facts.timeline && !connection.facts.isReplicated && !acceptsFailover)
-      throw new UnusableLog(
-        'this PostgreSQL was promoted since the gateway last renewed its lease, and commits do not wait for a replica: it may lack charges that were answered. If it does not, add --accept-failover',
-      )
-    const [same, end] = [await endAt(connection, row, local.number), await endOf(connection, row)]
-    if (end.number < local.number)
-      throw new UnusableLog(
-        `the log ends with group ${end.number} and the data with group ${local.number}, so that nothing is missing: restore without --log, and use an empty database at LOG_URL`,
-      )
-    if (same?.chain !== local.chain)
-      throw new UnusableLog(
-        same
-          ? `group ${local.number} is another one in the log: the data was served without it, or is that of another gateway`
-          : `the log does not have group ${local.number}, with which the data ends, any more (LOG_KEEP_HOURS)`,
-      )
-    let groups = 0
-    for await (const some of groupsAfter(connection, sealing, local)) groups += some.length
-    return { installation: row.installation, groups }
-  } finally {
-    connection.destroy()
-  }
-}
-
-/** Removes the log of this installation, and its lease with it. */
-export async function dropLog(url: string, installation: string): Promise<void> {
-  const connection = await LogConnection.open(url)
-  try {
-    const row = await foundLease(connection)
-    if (row && row.installation !== installation) throw new UnusableLog('LOG_URL has the log of another gateway')
-    if (row) await dropTables(connection)
-  } finally {
-    connection.destroy()
-  }
 }
