@@ -41,6 +41,7 @@ if (values.remote) {
   const { charges, problems, lost, wronged, heldMicros, served } = await remoteRun({
     rounds: kills,
     calls,
+    freezeMs,
     onRound: onLife,
   })
   process.stdout.write(

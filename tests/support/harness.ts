@@ -98,8 +98,8 @@ interface HarnessOptions {
   /** A clock that runs with the true time. */
   readonly running?: boolean
   readonly clock?: FakeClock
-  /** Whether paid calls go to a worker. */
-  readonly byWorker?: boolean
+  /** Whether paid calls go to a worker, and whether that has a lease. */
+  readonly byWorker?: boolean | { readonly hasLease: boolean }
   /** Where a clock that stands begins. */
   readonly now?: number
 }
@@ -109,6 +109,7 @@ async function workerOf(
   gateway: Awaited<ReturnType<typeof compose>>,
   config: Config,
   given: Pick<Parameters<typeof compose>[1], 'log' | 'providers'> & { readonly clock: FakeClock },
+  lease = { hasLease: true },
 ) {
   const calls = gateway.workers.calls('of the tests')
   const sent = <T>(value: T): T => JSON.parse(JSON.stringify(value))
@@ -117,7 +118,9 @@ async function workerOf(
   const worker = composeWorker(config, surroundings, {
     tracer,
     primary: {
-      hasLease: true,
+      get hasLease() {
+        return lease.hasLease
+      },
       isReady: true,
       sessionNumber: 1,
       back: async () => true,
@@ -263,7 +266,12 @@ export async function openHarness(options: HarnessOptions = {}) {
   const { core } = gateway
   const worker =
     (options.byWorker ?? BY_WORKER)
-      ? await workerOf(gateway, config, { clock, ...fixtures, log: openLog('debug', (line) => logged.push(line)) })
+      ? await workerOf(
+          gateway,
+          config,
+          { clock, ...fixtures, log: openLog('debug', (line) => logged.push(line)) },
+          typeof options.byWorker === 'object' ? options.byWorker : undefined,
+        )
       : null
   const socket = OVER_SOCKET ? socketOf(gateway) : null
   const call = (path: string, init: RequestInit = {}) => {

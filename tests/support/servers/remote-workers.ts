@@ -96,11 +96,13 @@ interface RemoteRun {
   readonly rounds: number
   /** Served in all, at least. */
   readonly calls: number
+  /** How long one is frozen; beyond 8 s its calls are settled without it. */
+  readonly freezeMs?: number
   readonly onRound?: (round: number, served: number) => void
 }
 
 /** Two workers of other machines and their primary under load, of which one after the other is killed, frozen or cut off; then a recount. */
-export async function remoteRun({ rounds, calls, onRound }: RemoteRun): Promise<RemoteReport> {
+export async function remoteRun({ rounds, calls, freezeMs = FREEZE_MS, onRound }: RemoteRun): Promise<RemoteReport> {
   const folder = await dataFolder()
   const sold = await openSoldKinds(folder)
   const port = await twoPorts()
@@ -129,9 +131,9 @@ export async function remoteRun({ rounds, calls, onRound }: RemoteRun): Promise<
       await more(0)
       cable.cut()
       await more(1)
-      await frozen(primary.pid)
+      await frozen(primary.pid, freezeMs)
       await more(2)
-      await frozen(workers[round % 2]?.pid ?? 0)
+      await frozen(workers[round % 2]?.pid ?? 0, freezeMs)
       await more(3)
       await primary.kill('SIGKILL')
       primary = await startServer(folder, env)
@@ -195,8 +197,8 @@ function callers(workers: readonly ServerProcess[], secret: string) {
   }
 }
 
-async function frozen(pid: number): Promise<void> {
+async function frozen(pid: number, ms: number): Promise<void> {
   process.kill(pid, 'SIGSTOP')
-  await Bun.sleep(FREEZE_MS)
+  await Bun.sleep(ms)
   process.kill(pid, 'SIGCONT')
 }
