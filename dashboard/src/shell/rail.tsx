@@ -39,7 +39,7 @@ export function Rail() {
       <DisconnectedNotice />
       <Parts />
       <Pages />
-      <div className="grid gap-3 border-t border-line px-4 py-4 max-md:hidden">
+      <div className="grid gap-3 border-t border-line px-4 py-4 max-md:hidden md:row-start-4">
         <BalanceLine />
         <LiveIndicator />
         <AccountMenu named />
