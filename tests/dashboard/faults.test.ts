@@ -69,6 +69,27 @@ describe('a key whose budget is used up', () => {
   })
 })
 
+test('a key takes one line of 48 px, whatever it is named and limited by', async () => {
+  const owner = await dashboard.signedIn()
+  const limits = {
+    spending_limit: 5,
+    budget: { limit_usd: 1, period: 'month', timezone: 'UTC' },
+    allowed_ips: ['10.0.0.0/8'],
+  }
+  await owner.api('/api/keys', { name: 'n'.repeat(64), tags: ['production', 'search', 'nightly'], ...limits })
+  await owner.api('/api/keys', { name: 'plain' })
+  const { page, complaints } = await dashboard.visit('/keys')
+  await row(page, 'plain').waitFor()
+  const heights = await page
+    .locator('tbody tr')
+    .evaluateAll((rows) => rows.map((one) => one.getBoundingClientRect().height))
+  expect(heights.map((height) => height <= 49)).toEqual([true, true])
+  await row(page, 'nnn').getByText('Only from 10.0.0.0/8').waitFor({ state: 'attached' })
+  await screenshot(page, 'keys-rows')
+  await page.close()
+  expect(complaints()).toEqual([])
+})
+
 describe('what is typed or shown once', () => {
   test('is not lost by Escape or a click beside the form, which ask first', async () => {
     await dashboard.signedIn()

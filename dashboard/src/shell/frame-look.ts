@@ -4,7 +4,8 @@ export const FRAME_LOOK = {
   rail: 'grid content-start border-b border-line max-md:pt-2 md:sticky md:top-0 md:h-dvh md:grid-rows-[auto_auto_1fr_auto] md:border-r md:border-b-0',
   top: 'flex items-center justify-between gap-3 px-4 md:px-5 md:pt-7 md:pb-4',
   product: 'text-base font-semibold no-underline',
-  pages: 'flex gap-1 overflow-x-auto px-2 py-2 md:row-start-3 md:flex-col md:overflow-x-hidden md:overflow-y-auto md:py-0',
+  pages:
+    'flex gap-1 overflow-x-auto px-2 py-2 md:row-start-3 md:flex-col md:overflow-x-hidden md:overflow-y-auto md:py-0',
   parts: 'mx-2 mb-3 grid h-9 grid-cols-2 items-center gap-1 rounded-lg bg-sunken p-1 max-md:mb-0',
   /** As high as the switch, for who is known to have it. */
   partsRoom: 'mb-3 hidden h-9 max-md:mb-0 [.staff_&]:block',

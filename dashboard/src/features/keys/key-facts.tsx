@@ -30,7 +30,7 @@ export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
 
 function BadgeWithTime({ tone, text, time }: { tone: Tone; text: string; time: string }) {
   return (
-    <span className="inline-grid justify-items-start gap-0.5">
+    <span className="inline-flex items-center gap-2">
       <Badge tone={tone}>{text}</Badge>
       <span className="small whitespace-nowrap text-muted">{time}</span>
     </span>
@@ -67,7 +67,7 @@ function SpendOfLimit({ apiKey }: { apiKey: ApiKey }) {
 function SpendMeter(meter: { label: string; used: number; max: number; text: string }) {
   return (
     <div className="grid min-w-32 gap-1">
-      <span className="wrap-break-word">{meter.text}</span>
+      <span className="leading-tight whitespace-nowrap max-md:whitespace-normal">{meter.text}</span>
       <Meter {...meter} />
     </div>
   )
@@ -85,9 +85,9 @@ function usdText(usd: number): string {
 export function KeyRemaining({ apiKey }: { apiKey: ApiKey }) {
   const { amount, bound } = useKeyRemaining(apiKey)
   return (
-    <span className="grid">
-      <span>{amount}</span>
-      <span className="small whitespace-nowrap text-muted">{bound}</span>
+    <span className="whitespace-nowrap" title={bound}>
+      {amount}
+      <span className="sr-only"> {bound}</span>
     </span>
   )
 }
@@ -109,12 +109,6 @@ export function useKeyRemaining({
 }
 
 type RemainingAmount = { amount: string; bound: string }
-
-export function keyIps({ allowed_ips: ips }: ApiKey): string {
-  const [first] = ips
-  if (first === undefined) return TEXT.anyIp
-  return ips.length === 1 ? first : TEXT.moreIps(first, ips.length - 1)
-}
 
 export function keyHint({ prefix, last4 }: Pick<ApiKey, 'prefix' | 'last4'>): string {
   return `${prefix}…${last4}`

@@ -7,8 +7,12 @@ import { TimeAgo } from '../../ui/format/time.tsx'
 import { type Column, type Sorting, Table, type TableState } from '../../ui/layout/table.tsx'
 import { MoreMenu } from '../../ui/menus/more-menu.tsx'
 import { type KeyActions, menuEntries } from './key-actions.ts'
-import { KeyRemaining, KeySpend, KeyStatusBadge, keyHint, keyIps } from './key-facts.tsx'
+import { KeyRemaining, KeySpend, KeyStatusBadge } from './key-facts.tsx'
+import { KeyRestrictions } from './key-restrictions.tsx'
 import { KeyTags } from './key-tags.tsx'
+
+/** So that a key takes one line; its page has all of them. */
+const SHOWN_TAGS = 1
 
 /** The keys with their actions; cards on a phone. */
 export function KeysTable({ state, actions, empty, sorting, onSort, names, selection }: KeysTableProps) {
@@ -65,10 +69,10 @@ function columnsOf(actions: KeyActions, names: KeyNames, selection: Selection): 
     { id: 'spent', head: columns.spent, sortable: true, cell: (key) => <KeySpend apiKey={key} /> },
     { id: 'left', head: columns.left, cell: (key) => <KeyRemaining apiKey={key} /> },
     {
-      id: 'ips',
+      id: 'restrictions',
       card: 'none',
-      head: columns.ips,
-      cell: (key) => <span className="whitespace-nowrap">{keyIps(key)}</span>,
+      head: columns.restrictions,
+      cell: (key) => <KeyRestrictions apiKey={key} />,
     },
     { id: 'last_used', head: columns.used, sortable: true, cell: (key) => <TimeAgo at={key.last_used_at} /> },
     {
@@ -86,32 +90,28 @@ function KeyName({ apiKey, names, selection }: KeyNameProps) {
   // Both may have one name.
   const replaces = replaced && TEXT.replaces(replaced.name, `…${replaced.last4 ?? ''}`)
   return (
-    <div className="flex min-w-0 items-start gap-3">
+    <div className="flex min-w-0 items-center gap-3">
       <input
         type="checkbox"
         aria-label={TEXT.select(apiKey.name)}
-        className="my-1 size-4 shrink-0 accent-accent"
+        className="size-4 shrink-0 accent-accent"
         checked={selection.ids.has(apiKey.id)}
         disabled={apiKey.status === 'revoked'}
         onChange={() => selection.toggle(apiKey.id)}
       />
-      <div className="grid min-w-0 gap-0.5">
-        <Link
-          to="/keys/$id"
-          params={{ id: apiKey.id }}
-          title={apiKey.name}
-          className="truncate font-medium text-text hover:underline"
-        >
-          {apiKey.name}
-        </Link>
-        <span className="code whitespace-nowrap text-muted">{keyHint(apiKey)}</span>
-        {replaces && (
-          <span className="small truncate text-muted" title={replaces}>
-            {replaces}
-          </span>
-        )}
-        {apiKey.tags.length > 0 && <KeyTags tags={apiKey.tags} />}
-      </div>
+      <Link
+        to="/keys/$id"
+        params={{ id: apiKey.id }}
+        title={apiKey.name}
+        className="min-w-16 truncate font-medium text-text hover:underline"
+      >
+        {apiKey.name}
+      </Link>
+      <span className="code shrink-0 whitespace-nowrap text-muted" title={replaces}>
+        …{apiKey.last4}
+        {replaces && <span className="sr-only"> {replaces}</span>}
+      </span>
+      {apiKey.tags.length > 0 && <KeyTags tags={apiKey.tags} most={SHOWN_TAGS} />}
     </div>
   )
 }

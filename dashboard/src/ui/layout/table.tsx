@@ -123,7 +123,7 @@ function Grid<Row>({ caption, columns, rows, rowKey, sorting, onSort, rowClass, 
 
 type GridProps<Row> = TableProps<Row> & { rows: readonly Row[] }
 
-const CELL = 'px-3 py-2 align-middle first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6'
+const CELL = 'px-3 py-1.5 align-middle first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6'
 
 function Cell<Row>({ column, first, bold = false, children }: CellProps<Row>) {
   const className = clsx(
