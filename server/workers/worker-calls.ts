@@ -327,7 +327,7 @@ export class WorkerCalls {
     const ids = readIds(asked[1])
     if (!call) return []
     if (!ids || 'failure' in call.verdict) return this.lie('items that it may not have')
-    return [...(await this.parts.items.recall(call.verdict, ids))]
+    return [...((await this.parts.items.recall(call.verdict, ids)) ?? [])]
   }
 
   private remember({ verdict }: ServedCall, given: unknown): void {

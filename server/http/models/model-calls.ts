@@ -1,5 +1,5 @@
 import type { ModelOperationName } from '../../core/catalog/operation'
-import { type Failure, failure, wrongParameters } from '../../core/failure'
+import { type Failure, failure, uncharged, wrongParameters } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, JsonScan } from '../../core/json-bounds'
 import { MAX_FALLBACKS } from '../../core/models/model-file-schema'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
@@ -88,7 +88,9 @@ export class ModelCalls {
   ): Promise<Result<ReadModelBody, Failure>> {
     const sent = digest ?? digestOf(request.bytes)
     const ids = (request.references ?? []).map(({ id }) => id)
-    const bytes = resolvedItems(request, await this.deps.items.recall(authenticated, ids))
+    const known = await this.deps.items.recall(authenticated, ids)
+    if (known === null) return err(NO_ITEMS)
+    const bytes = resolvedItems(request, known)
     if (!bytes.ok) return bytes
     const scan = new JsonScan(BODY_BOUNDS)
     if (!scan.push(bytes.value)) return err(failure('invalid_request', beyondBounds(BODY_BOUNDS)))
@@ -96,6 +98,10 @@ export class ModelCalls {
     return whole.ok ? ok({ ...whole.value, digest: sent }) : whole
   }
 }
+
+const NO_ITEMS = uncharged('service_unavailable', 'Earlier items cannot be read at the moment. Try again.', {
+  retryAfterSeconds: 1,
+})
 
 function givingBack(body: TakenBody): () => void {
   return () => body.giveBack()

@@ -16,11 +16,11 @@ export type ItemText = readonly [id: string, json: string]
 
 /** What later calls of an account may refer to. */
 export interface Items {
-  /** Those of these ids that are known. */
+  /** Those of these ids that are known; null: it cannot be told now. */
   recall(
     call: AuthenticatedCall,
     ids: readonly string[],
-  ): ReadonlyMap<string, string> | Promise<ReadonlyMap<string, string>>
+  ): ReadonlyMap<string, string> | Promise<ReadonlyMap<string, string> | null>
   /** Call it before the charge of the call. */
   remember(call: AuthenticatedCall, items: readonly ItemText[]): void
 }
