@@ -328,3 +328,41 @@ test.skipIf(missing)(
     }
   },
 )
+
+const WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+
+test.skipIf(missing)(
+  'a group whose synchronous replica is away is not acknowledged, not even when the wait is cancelled',
+  async () => {
+    const replica = await startPostgres(postgres.port)
+    const standbys = async (names: string) => {
+      await postgres.sql(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+      await postgres.sql('SELECT pg_reload_conf()')
+    }
+    try {
+      const { log, all, fatal } = await openLog()
+      await standbys('FIRST 1 (*)')
+      await log.append(group(1))
+      await replica.kill('SIGKILL')
+      let answered = false
+      const waiting = log.append(group(2)).then(() => {
+        answered = true
+      })
+      await until(() => log.problem !== null)
+      const cancelled = await postgres.sql(`SELECT pg_cancel_backend(pid) FROM (${WAITING}) AS waiting`)
+      expect(cancelled.length).toBeGreaterThan(0)
+      // The fence that follows waits for the replica as well.
+      await until(async () => (await postgres.sql(WAITING)).length > 0)
+      expect([answered, log.problem === null]).toEqual([false, false])
+      await replica.start()
+      await waiting
+      await until(() => log.problem === null)
+      expect((await all()).length).toBe(2)
+      expect(fatal).toEqual([])
+      await log.close()
+    } finally {
+      await standbys('')
+      await replica.close()
+    }
+  },
+)

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
+import { decodeLog } from '../../../server/adapters/stores/libsql/journal/log-format'
 import { LogSink } from '../../../server/adapters/stores/libsql/journal/log-journal'
 import { appended } from '../../../server/core/ledger/journal'
 import { chained, type LogCopy, type LogEnd, type LoggedGroup } from '../../../server/core/ledger/log-copy'
@@ -87,8 +89,7 @@ describe('a log with a second place', () => {
     const charging = appended(stores.journal, charge(account, 5)).then(({ kind }) => {
       outcome = kind
     })
-    await until(() => stores.journalState().waiting === 1)
-    await Bun.sleep(20)
+    await until(async () => decodeLog(await readFile(`${stores.file}.log`)).lines.length === 2)
     expect(outcome).toBeNull()
     place.answer()
     await charging
@@ -144,9 +145,13 @@ describe('a log with a second place', () => {
     const key = apiKey(account)
     await first.credentials.create(key, { limit: micros(50), budget: null }, audit())
     for (let i = 0; i < 5; i++) await appended(first.journal, charge(account, 5))
+    for (const name of ['one', 'two'])
+      await first.db.run(sql`INSERT INTO worker_credentials (name, salt, created_at) VALUES (${name}, 's', 1)`)
+    await first.db.run(sql`INSERT INTO oauth_client (id, client_id, redirect_uris) VALUES ('c', 'app', '[]')`)
     await first.close()
     const older = join(folder, 'older')
-    await copyFile(first.file, `${folder}/older.db`)
+    await mkdir(older)
+    await executeOn(first.file, 'VACUUM INTO ?', [join(older, 'gateway.db')])
 
     const again = await open(place)
     const { opening: _, ...credit } = opening(account, 40, 'late')
@@ -158,12 +163,14 @@ describe('a log with a second place', () => {
     expect((await appended(again.journal, charge(second, 60))).kind).toBe('committed')
     const lowered = { limit: micros(7), budget: null }
     await again.credentials.update({ key: { ...key, revokedAt: NOON }, pool: lowered }, audit())
+    await again.db.run(sql`DELETE FROM worker_credentials WHERE name = 'one'`)
+    await again.db.run(sql`UPDATE oauth_client SET disabled = 1 WHERE id = 'c'`)
+    await again.db.run(sql`INSERT INTO oauth_client (id, client_id, redirect_uris) VALUES ('d', 'late', '[]')`)
     const opened = await again.accounts.byId(second)
     if (!opened) throw new Error('no account')
     await again.accounts.update({ ...opened, closedAt: NOON }, audit())
     await again.close()
 
-    await Bun.write(join(older, 'gateway.db'), Bun.file(`${folder}/older.db`))
     const restored = await open(place, older)
     expect((await restored.credentials.byHash(key.hash))?.revokedAt).toBe(NOON)
     expect((await restored.credentials.byHash(late.hash))?.id).toBe(late.id)
@@ -174,6 +181,10 @@ describe('a log with a second place', () => {
     expect((await restored.accounts.byId(second))?.closedAt).toBe(NOON)
     await restored.close()
     expect((await reconcile(restored.file)).problems).toEqual([])
+    const names = await executeOn(restored.file, 'SELECT name FROM worker_credentials')
+    const apps = await executeOn(restored.file, 'SELECT client_id AS id, disabled FROM oauth_client')
+    expect(names.map((row) => String(row['name']))).toEqual(['two'])
+    expect(apps.map((row) => [String(row['id']), Number(row['disabled'])])).toEqual([['app', 1]])
     const limits = await executeOn(restored.file, 'SELECT spending_limit AS l FROM pools WHERE id = ?', [key.poolId])
     expect(limits.map((row) => Number(row['l']))).toEqual([7])
     expect(await executeOn(restored.file, 'SELECT * FROM stuck_records')).toEqual([])
