@@ -63,7 +63,8 @@ export async function composeCore(config: Config, surroundings: Surroundings) {
   const { stores, close } = await openData(config, surroundings, holds)
   try {
     const { secretKey } = config
-    const workerCredentials = await WorkerCredentials.open(stores.workerCredentials, secretKey, surroundings.clock)
+    const workerCredentials = new WorkerCredentials(stores.workerCredentials, secretKey, surroundings.clock)
+    if (config.workersListener) await workerCredentials.load()
     const core = await coreOf(config, surroundings, { stores, holds })
     const closeDatabase = () => {
       core.kept.close()

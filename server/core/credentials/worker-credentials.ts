@@ -33,20 +33,30 @@ export class WorkerCredentials {
   private readonly secretKey: string
   private readonly clock: Clock
 
-  private constructor(store: WorkerCredentialStore, secretKey: string, clock: Clock) {
+  private reading: Promise<void> | null = null
+
+  constructor(store: WorkerCredentialStore, secretKey: string, clock: Clock) {
     this.store = store
     this.secretKey = secretKey
     this.clock = clock
   }
 
-  static async open(...of: [WorkerCredentialStore, secretKey: string, Clock]): Promise<WorkerCredentials> {
-    const credentials = new WorkerCredentials(...of)
-    for (const one of await credentials.store.all()) credentials.current.set(one.name, one)
-    return credentials
+  /** Reads them, once. Needed before workers are let in; a gateway without them never reads. */
+  load(): Promise<void> {
+    this.reading ??= this.read().catch((error: unknown) => {
+      this.reading = null
+      throw error
+    })
+    return this.reading
   }
 
-  all(): readonly WorkerCredential[] {
+  async all(): Promise<readonly WorkerCredential[]> {
+    await this.load()
     return [...this.current.values()]
+  }
+
+  private async read(): Promise<void> {
+    for (const one of await this.store.all()) this.current.set(one.name, one)
   }
 
   /** The key that proves this name; null for none. */
@@ -70,6 +80,7 @@ export class WorkerCredentials {
           'A worker is named by at most 64 letters, digits, "_", "." and "-", and not local-...',
         ),
       )
+    await this.load()
     if (this.current.has(name))
       return err(failure('invalid_state', `There is a worker ${name}. Remove it first, or choose another name.`))
     const { store, clock } = this
@@ -88,6 +99,7 @@ export class WorkerCredentials {
 
   /** Its workers are cut off at once, also if this fails, and for good when it resolves. */
   async remove(actor: Actor, name: string): Promise<Result<null, Failure>> {
+    await this.load()
     if (!this.current.delete(name)) return err(failure('resource_not_found', `There is no worker ${name}.`))
     this.onRemoved(name)
     const { store, clock } = this

@@ -102,9 +102,9 @@ export function operatorRoutes(parts: OperatorRouteParts) {
     )
     .get(
       '/worker-credentials',
-      ...allowed(CONSOLE_ONLY, UNDOCUMENTED, (): WorkerCredentialList => {
+      ...allowed(CONSOLE_ONLY, UNDOCUMENTED, async (): Promise<WorkerCredentialList> => {
         const listed = ({ name, createdAt }: WorkerCredential) => ({ name, created_at: isoTime(createdAt) })
-        return { credentials: workerCredentials.all().map(listed) }
+        return { credentials: (await workerCredentials.all()).map(listed) }
       }),
     )
     .post(
