@@ -23,8 +23,8 @@ const NOBODY = 65_534
 const AS_NOBODY =
   process.getuid?.() === 0 ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : []
 
-/** Whether there is no PostgreSQL on this machine: `bun run verify` installs it. */
-export const POSTGRES_IS_MISSING = PROGRAMS === null
+/** Whether no PostgreSQL can run on this machine: `bun run verify` installs it. */
+export const POSTGRES_IS_MISSING = PROGRAMS === null || (AS_NOBODY.length > 0 && Bun.which('setpriv') === null)
 
 export type Postgres = Awaited<ReturnType<typeof startPostgres>>
 
