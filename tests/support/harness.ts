@@ -165,9 +165,9 @@ export async function newFolder(): Promise<string> {
   return folder
 }
 
+/** Whether paid calls go to a worker, which asks the gateway with frames as JSON: `bun run test:worker`. */
+const BY_WORKER = process.env['TEST_BY_WORKER'] === '1'
 /** Whether each call of the harness goes over a socket, as those of real callers do: `bun run test:socket`. */
-/** Whether paid calls go to a worker, which asks the gateway with frames as JSON. */
-export const BY_WORKER = process.env['TEST_BY_WORKER'] === '1'
 export const OVER_SOCKET = process.env['TEST_OVER_SOCKET'] === '1'
 
 /** Sends requests to a gateway over a socket of its own, with the Host that they name. */
