@@ -138,10 +138,10 @@ function maxUnder(
   { rates, request, tools }: PriceRule,
   { input, output, parts, uses, requests = 1 }: CallBounds,
 ): Money {
-  const { input_image = 0, cache_read_audio = 0 } = rates
-  // The model decides what it reads of a picture, and what it reasons.
+  const { input_image = 0, cache_read_audio = 0, output_reasoning = 0, output_image = 0 } = rates
+  // The model decides what it reads of a picture, what it reasons, and whether it draws: some do by default.
   let dearestInput = Math.max(rates.input, rates.cache_read, rates.cache_write, input_image, cache_read_audio)
-  let dearestOutput = Math.max(rates.output, rates.output_reasoning ?? 0)
+  let dearestOutput = Math.max(rates.output, output_reasoning, output_image)
   for (const part of parts ?? NO_PARTS) {
     const rate = rates[part] ?? 0
     if (part.startsWith('output')) dearestOutput = Math.max(dearestOutput, rate)

@@ -31,6 +31,11 @@ beforeAll(async () => {
     },
     { id: 'gem', upstream: { kind: 'gemini', base_url: `${vendor.origin}/v1beta` }, price: RULES },
     {
+      id: 'painter',
+      upstream: { kind: 'gemini', base_url: `${vendor.origin}/v1beta` },
+      price: { input: 0.3, output: 2.5, output_image: 30 },
+    },
+    {
       id: 'claude',
       upstream: claude,
       price: [
@@ -264,6 +269,21 @@ describe('a member that costs money', () => {
     // 20 x 2.5 + 80 x 40 + 10 x 10 + 40 x 80
     expect(costOf(await gateway.chat(key, spoken))).toBe(6550)
     expect(await quoteOf(key, '/v1/chat/completions', spoken)).toBe(1000 * 40 + 100 * 80)
+  })
+})
+
+describe("a picture that a model writes unasked, as Google's do by default", () => {
+  test('is held for, and charged in full', async () => {
+    const { key, balance } = await gateway.funded()
+    const body = { contents: [{ parts: [{ text: 'An otter' }] }], generationConfig: { maxOutputTokens: 1300 } }
+    const path = '/v1beta/models/painter:generateContent'
+    const details = { candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }] }
+    vendor.answer = () =>
+      Response.json(gemini.body('', { promptTokenCount: 10, candidatesTokenCount: 1300, ...details }))
+    expect(await quoteOf(key, path, body)).toBeGreaterThan(1300 * 30)
+    // 10 x 0.3 + 10 x 2.5 + 1290 x 30
+    expect(costOf(await gateway.post(key, path, body))).toBe(38_728)
+    expect(await balance()).toEqual({ paid: 10_000_000 - 38_728, held: 0 })
   })
 })
 
