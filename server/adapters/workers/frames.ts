@@ -1,3 +1,5 @@
+import { parsedJson } from '../../core/json'
+
 /**
  * The frames between a primary and its workers: a header of 33 bytes, big endian, and a JSON array as payload.
  *
@@ -15,8 +17,12 @@
 export const HEADER_BYTES = 33
 const LENGTH_BYTES = 4
 
+export type Side = 'worker' | 'primary'
+
 interface KindTraits {
   readonly code: number
+  /** `both`: sides of a session. Only frames of the handshake are read before both have proved themselves. */
+  readonly from: Side | 'both' | 'handshake'
   /** Of the payload. */
   readonly maxBytes: number
   /** Frames of a lower order are sent first: what ends a call before what begins one. */
@@ -25,78 +31,50 @@ interface KindTraits {
 
 const KB = 1024
 
-/** Frames that prove who is on the other side. No others are read before. */
-const HANDSHAKE_KINDS = {
-  hello: { code: 1, maxBytes: KB, order: 0 },
-  proof: { code: 2, maxBytes: KB, order: 0 },
-  welcome: { code: 3, maxBytes: KB, order: 0 },
-  refusal: { code: 4, maxBytes: KB, order: 0 },
-} as const satisfies Record<string, KindTraits>
-
-/** Frames that both sides of a session send. */
-const COMMON_KINDS = {
+export const KINDS = {
+  hello: { code: 1, from: 'handshake', maxBytes: KB, order: 0 },
+  proof: { code: 2, from: 'handshake', maxBytes: KB, order: 0 },
+  welcome: { code: 3, from: 'handshake', maxBytes: KB, order: 0 },
+  refusal: { code: 4, from: 'handshake', maxBytes: KB, order: 0 },
   /** Says only what was received. Not numbered. */
-  ack: { code: 8, maxBytes: 0, order: 0 },
+  ack: { code: 8, from: 'both', maxBytes: 0, order: 0 },
   /** Asks for an acknowledgement, which renews a lease. */
-  beat: { code: 9, maxBytes: 0, order: 0 },
+  beat: { code: 9, from: 'both', maxBytes: 0, order: 0 },
   /** Has room for recalled items. */
-  answer: { code: 10, maxBytes: 4 * KB * KB, order: 0 },
-} as const satisfies Record<string, KindTraits>
-
-/** `release` must not overtake the `hold` of its call, so both have one order. */
-const WORKER_KINDS = {
-  claim: { code: 16, maxBytes: 16 * KB, order: 0 },
-  capture: { code: 17, maxBytes: 16 * KB, order: 0 },
-  keep: { code: 18, maxBytes: 16 * KB, order: 0 },
-  abandoned: { code: 19, maxBytes: KB, order: 0 },
-  note: { code: 20, maxBytes: 16 * KB, order: 2 },
-  hold: { code: 21, maxBytes: 8 * KB, order: 1 },
-  release: { code: 22, maxBytes: KB, order: 1 },
+  answer: { code: 10, from: 'both', maxBytes: 4 * KB * KB, order: 0 },
+  claim: { code: 16, from: 'worker', maxBytes: 16 * KB, order: 0 },
+  capture: { code: 17, from: 'worker', maxBytes: 16 * KB, order: 0 },
+  keep: { code: 18, from: 'worker', maxBytes: 16 * KB, order: 0 },
+  abandoned: { code: 19, from: 'worker', maxBytes: KB, order: 0 },
+  note: { code: 20, from: 'worker', maxBytes: 16 * KB, order: 2 },
+  hold: { code: 21, from: 'worker', maxBytes: 8 * KB, order: 1 },
+  /** Must not overtake the hold of its call, so both have one order. */
+  release: { code: 22, from: 'worker', maxBytes: KB, order: 1 },
   /** The caller hung up and the call goes on. */
-  alone: { code: 23, maxBytes: KB, order: 1 },
-  admit: { code: 24, maxBytes: 8 * KB, order: 2 },
+  alone: { code: 23, from: 'worker', maxBytes: KB, order: 1 },
+  admit: { code: 24, from: 'worker', maxBytes: 8 * KB, order: 2 },
+  counters: { code: 25, from: 'worker', maxBytes: 256 * KB, order: 2 },
   /** Before the capture of its call. */
-  items: { code: 26, maxBytes: 4 * KB * KB, order: 0 },
-  recall: { code: 27, maxBytes: 64 * KB, order: 1 },
-  counters: { code: 25, maxBytes: 256 * KB, order: 2 },
+  items: { code: 26, from: 'worker', maxBytes: 4 * KB * KB, order: 0 },
+  recall: { code: 27, from: 'worker', maxBytes: 64 * KB, order: 1 },
+  push: { code: 34, from: 'primary', maxBytes: 4 * KB * KB, order: 1 },
 } as const satisfies Record<string, KindTraits>
 
-const PRIMARY_KINDS = {
-  push: { code: 34, maxBytes: 4 * KB * KB, order: 1 },
-} as const satisfies Record<string, KindTraits>
-
-export type Kind =
-  | keyof typeof HANDSHAKE_KINDS
-  | keyof typeof COMMON_KINDS
-  | keyof typeof WORKER_KINDS
-  | keyof typeof PRIMARY_KINDS
-
-export type HandshakeKind = keyof typeof HANDSHAKE_KINDS
+export type Kind = keyof typeof KINDS
+export type HandshakeKind = 'hello' | 'proof' | 'welcome' | 'refusal'
 export type SessionKind = Exclude<Kind, HandshakeKind>
 
-export const KINDS: Readonly<Record<Kind, KindTraits>> = {
-  ...HANDSHAKE_KINDS,
-  ...COMMON_KINDS,
-  ...WORKER_KINDS,
-  ...PRIMARY_KINDS,
-}
-
-export type Side = 'worker' | 'primary'
-
-type Codes = readonly (Kind | undefined)[]
-
-const HANDSHAKE_CODES = codes(HANDSHAKE_KINDS)
-/** What each side may send in a session. */
-const SESSION_CODES: Readonly<Record<Side, Codes>> = {
-  worker: codes({ ...COMMON_KINDS, ...WORKER_KINDS }),
-  primary: codes({ ...COMMON_KINDS, ...PRIMARY_KINDS }),
-}
-
-function codes(kinds: Readonly<Partial<Record<Kind, KindTraits>>>): Codes {
-  const table: (Kind | undefined)[] = []
-  for (const kind of Object.keys(kinds) as Kind[]) table[KINDS[kind].code] = kind
+/** By their codes. */
+function kindsFrom(...senders: readonly KindTraits['from'][]): readonly (Kind | undefined)[] {
+  const table: Kind[] = []
+  for (const kind of Object.keys(KINDS) as Kind[])
+    if (senders.includes(KINDS[kind].from)) table[KINDS[kind].code] = kind
   return table
 }
+
+const HANDSHAKE = kindsFrom('handshake')
+/** What each side may send in a session. */
+const SESSION = { worker: kindsFrom('both', 'worker'), primary: kindsFrom('both', 'primary') }
 
 export interface FrameHead {
   readonly kind: Kind
@@ -122,42 +100,19 @@ export function payloadText(payload: Payload): string {
   return payload.length === 0 ? '' : JSON.stringify(payload)
 }
 
-/** Where frames are written: the same bytes twice. */
-export interface FrameTarget {
-  readonly bytes: Buffer
-  readonly view: DataView
-}
+/** Headers are written and read here: a view of each piece of memory would cost more than the rest of a frame. */
+const HEADER = Buffer.alloc(HEADER_BYTES)
 
-export function frameTarget(size: number): FrameTarget {
-  const bytes = Buffer.alloc(size)
-  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, size) }
-}
-
-/** Writes a frame whose text has `size` bytes of UTF-8. The target must have room for both, and the size be within the kind's limit. */
-export function writeFrame(
-  { bytes, view }: FrameTarget,
-  at: number,
-  head: FrameHead,
-  text: string,
-  size: number,
-): void {
-  view.setUint32(at, HEADER_BYTES - LENGTH_BYTES + size)
-  view.setUint8(at + 4, KINDS[head.kind].code)
-  view.setUint32(at + 5, head.epoch)
-  view.setFloat64(at + 9, head.number)
-  view.setFloat64(at + 17, head.received)
-  view.setFloat64(at + 25, head.request)
+/** Writes a frame whose text has `size` bytes of UTF-8. There must be room for both, and the size be within the kind's limit. */
+export function writeFrame(bytes: Buffer, at: number, head: FrameHead, text: string, size: number): void {
+  HEADER.writeUInt32BE(HEADER_BYTES - LENGTH_BYTES + size)
+  HEADER[4] = KINDS[head.kind].code
+  HEADER.writeUInt32BE(head.epoch, 5)
+  HEADER.writeDoubleBE(head.number, 9)
+  HEADER.writeDoubleBE(head.received, 17)
+  HEADER.writeDoubleBE(head.request, 25)
+  bytes.set(HEADER, at)
   if (size > 0) bytes.write(text, at + HEADER_BYTES, 'utf8')
-}
-
-/** The length of a whole frame that begins there. */
-export function frameLength({ view }: FrameTarget, at: number): number {
-  return LENGTH_BYTES + view.getUint32(at)
-}
-
-/** The number of a frame that begins there. */
-export function frameNumber({ view }: FrameTarget, at: number): number {
-  return view.getFloat64(at + 9)
 }
 
 /** One frame by itself; null if its payload is above the limit of its kind. */
@@ -165,9 +120,9 @@ export function encodedFrame(head: FrameHead, payload: Payload): Buffer | null {
   const text = payloadText(payload)
   const size = Buffer.byteLength(text)
   if (size > KINDS[head.kind].maxBytes) return null
-  const target = frameTarget(HEADER_BYTES + size)
-  writeFrame(target, 0, head, text, size)
-  return target.bytes
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + size)
+  writeFrame(bytes, 0, head, text, size)
+  return bytes
 }
 
 /** Why bytes are no frames. The connection is of no use from then on. */
@@ -180,7 +135,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * throws: after the first fault it reads nothing more.
  */
 export class FrameDecoder {
-  private kinds = HANDSHAKE_CODES
+  private kinds = HANDSHAKE
   private sink: (frame: Frame) => void
   private fault: FrameFault | null = null
   /** An unfinished frame: as much of it as `filled` says. */
@@ -193,86 +148,65 @@ export class FrameDecoder {
 
   /** The other side is proved: from the next frame on, also in the same chunk, it reads what that side sends in a session. */
   beginSession(from: Side, sink: (frame: Frame) => void): void {
-    this.kinds = SESSION_CODES[from]
+    this.kinds = SESSION[from]
     this.sink = sink
   }
 
   /** Reads a chunk, which is not kept. Gives whole frames to the sink, which must not throw. Returns what is wrong with the bytes. */
   push(chunk: Uint8Array): FrameFault | null {
-    let at = this.complete(chunk)
-    if (this.partial !== null || this.fault !== null) return this.fault
     const bytes = bufferOver(chunk)
-    const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    while (bytes.length - at >= HEADER_BYTES) {
-      const length = this.lengthAt(view, at)
-      if (length === null) return this.fault
-      if (bytes.length - at < length) break
-      if (!this.give(bytes, view, at, length)) return this.fault
-      at += length
+    let at = 0
+    while (at < bytes.length && this.fault === null) {
+      const left = bytes.length - at
+      const length = this.partial === null && left >= HEADER_BYTES ? this.lengthAt(bytes, at) : null
+      if (length !== null && length <= left) {
+        this.give(bytes, at, length)
+        at += length
+      } else if (this.fault === null) at += this.fill(bytes, at)
     }
-    this.keep(bytes.subarray(at), view, at)
     return this.fault
   }
 
-  /** Adds to the unfinished frame. Returns how much of the chunk it took; all of it, if that was not enough. */
-  private complete(chunk: Uint8Array): number {
-    let at = 0
-    while (this.partial !== null && this.fault === null) {
-      const { partial } = this
-      const taken = Math.min(partial.length - this.filled, chunk.length - at)
-      partial.set(chunk.subarray(at, at + taken), this.filled)
-      this.filled += taken
-      at += taken
-      if (this.filled < partial.length) break
-      this.finish(partial)
-    }
-    return at
-  }
-
-  /** The header or the frame is complete. */
-  private finish(partial: Buffer): void {
-    const view = new DataView(partial.buffer, partial.byteOffset, partial.length)
-    const length = this.lengthAt(view, 0)
-    if (length === null) return
-    if (length === partial.length) {
+  /** Adds to the unfinished frame, of which first the header is read. Returns how many bytes it took. */
+  private fill(bytes: Buffer, at: number): number {
+    const partial = this.partial ?? Buffer.allocUnsafe(HEADER_BYTES)
+    this.partial = partial
+    const taken = bytes.copy(partial, this.filled, at)
+    this.filled += taken
+    const length = this.filled < partial.length ? null : this.lengthAt(partial, 0)
+    if (length === null) return taken
+    if (length > partial.length) {
+      this.partial = Buffer.allocUnsafe(length)
+      partial.copy(this.partial)
+    } else {
       this.partial = null
-      this.give(partial, view, 0, length)
-      return
+      this.filled = 0
+      this.give(partial, 0, length)
     }
-    this.partial = Buffer.allocUnsafe(length)
-    this.partial.set(partial)
+    return taken
   }
 
-  private keep(rest: Buffer, view: DataView, at: number): void {
-    if (rest.length === 0) return
-    const length = rest.length < HEADER_BYTES ? HEADER_BYTES : this.lengthAt(view, at)
-    if (length === null) return
-    this.partial = Buffer.allocUnsafe(length)
-    this.partial.set(rest)
-    this.filled = rest.length
-  }
-
-  /** The length of the whole frame; null if its kind or length is wrong. */
-  private lengthAt(view: DataView, at: number): number | null {
-    const kind = this.kinds[view.getUint8(at + 4)]
+  /** Reads the header there. The length of the whole frame; null if its kind or length is wrong. */
+  private lengthAt(bytes: Buffer, at: number): number | null {
+    bytes.copy(HEADER, 0, at)
+    const kind = this.kinds[HEADER[4] ?? 0]
     if (kind === undefined) return this.fail('unknown_kind')
-    const length = LENGTH_BYTES + view.getUint32(at)
+    const length = LENGTH_BYTES + HEADER.readUInt32BE()
     if (length < HEADER_BYTES) return this.fail('too_short')
     return length > HEADER_BYTES + KINDS[kind].maxBytes ? this.fail('too_large') : length
   }
 
-  /** Whether the frame was read. */
-  private give(bytes: Buffer, view: DataView, at: number, length: number): boolean {
-    const kind = this.kinds[view.getUint8(at + 4)]
-    const number = view.getFloat64(at + 9)
-    const received = view.getFloat64(at + 17)
-    const request = view.getFloat64(at + 25)
+  /** Takes a frame whose header was read just now. */
+  private give(bytes: Buffer, at: number, length: number): void {
+    const kind = this.kinds[HEADER[4] ?? 0] as Kind
+    const epoch = HEADER.readUInt32BE(5)
+    const number = HEADER.readDoubleBE(9)
+    const received = HEADER.readDoubleBE(17)
+    const request = HEADER.readDoubleBE(25)
     const areCounts = isCount(number) && isCount(received) && isCount(request)
     const payload = areCounts ? this.payload(bytes.subarray(at + HEADER_BYTES, at + length)) : this.fail('bad_number')
-    if (payload === null || kind === undefined) return false
     const size = length - HEADER_BYTES
-    this.sink({ kind, epoch: view.getUint32(at + 5), number, received, request, payload, size })
-    return true
+    if (payload !== null) this.sink({ kind, epoch, number, received, request, payload, size })
   }
 
   private payload(bytes: Buffer): Payload | null {
@@ -283,12 +217,8 @@ export class FrameDecoder {
     } catch {
       return this.fail('bad_text')
     }
-    try {
-      const value: unknown = JSON.parse(text)
-      return Array.isArray(value) ? value : this.fail('bad_payload')
-    } catch {
-      return this.fail('bad_payload')
-    }
+    const value = parsedJson(text)
+    return Array.isArray(value) ? value : this.fail('bad_payload')
   }
 
   private fail(fault: FrameFault): null {
