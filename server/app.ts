@@ -39,6 +39,7 @@ import { customerMoneyRoutes } from './http/operator/customers/customer-money'
 import { customerActRoutes, customerRecordRoutes, customerRoutes } from './http/operator/customers/customer-routes'
 import { operatorHealthRoutes } from './http/operator/health-routes'
 import { operatorModelRoutes } from './http/operator/model-routes'
+import { modelVendorRoutes } from './http/operator/model-vendor-routes'
 import { bookRoutes } from './http/operator/money/books'
 import { reconcileRoutes } from './http/operator/money/reconcile'
 import { revenueRoutes } from './http/operator/money/revenue'
@@ -124,6 +125,7 @@ export type AppParts = Needs<
   | typeof operatorApiReportRoutes
   | typeof catalogFileRoutes
   | typeof operatorModelRoutes
+  | typeof modelVendorRoutes
   | typeof operatorWebhookRoutes
   | typeof backupRoutes
   | typeof archiveRoutes
@@ -273,6 +275,7 @@ function operatorGroup(parts: AppParts) {
     .use(operatorApiReportRoutes(parts))
     .use(catalogFileRoutes(parts))
     .use(operatorModelRoutes(parts))
+    .use(modelVendorRoutes(parts))
     .use(operatorWebhookRoutes(parts))
     .use(backupRoutes(parts))
     .use(archiveRoutes(parts))

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { listModels } from './adapters/models/list-models'
 import { trustedFetch } from './adapters/outbound/one-hop'
 import { localMedia } from './adapters/websearch/local/media'
 import { type AppParts, app } from './app'
@@ -25,6 +26,7 @@ import { composeWorkers } from './compose/workers'
 import type { Config } from './config'
 import { type Limits, TIER_LIMITS } from './core/limits/tier'
 import type { Model } from './core/models/model'
+import type { ModelVendor } from './core/models/model-vendors'
 import type { Telemetry } from './core/telemetry/telemetry'
 import { OwnerSessions } from './http/middleware/caller/owner-session'
 import { RequestBudgets } from './http/middleware/caller/request-budgets'
@@ -149,10 +151,15 @@ async function composeSelling(
     ...troubleLog(log),
   }
   const ofWorkers = new WorkerReports()
-  const own = composeModels(config, core, pipeline, { ...core, search: providers.context, log })
+  const vendorKeyOf = core.vendors.keyOf
+  const own = composeModels(config, pipeline, { ...core, vendorKeyOf, search: providers.context, log })
   const models = { ...own, upstreams: (of: readonly Model[]) => ofWorkers.upstreams(own.upstreams(of)) }
   const imported = await composeImported(config, { ...core, pipeline, ownOrigins: people.ownOrigins, clock, log })
-  return { providers, billing, pipeline, models, ofWorkers, imported }
+  const vendorLists = {
+    listModels: (vendor: Pick<ModelVendor, 'kind' | 'baseUrl'>, key: string | null) =>
+      listModels(imported.fetchDocument, vendor, key),
+  }
+  return { providers, billing, pipeline, models, ofWorkers, imported, vendorLists }
 }
 
 /** What runs by the clock: events, old rows, closings of the books, backups and checks of prices. */
@@ -189,6 +196,7 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     ...core,
     ...selling.models,
     ...selling.imported,
+    ...selling.vendorLists,
     ...parts.settings,
     ...people.routes,
     ...billing.routes,

@@ -21,7 +21,9 @@ import { type Clock, isoTime } from '../core/clock'
 import { WorkerCredentials } from '../core/credentials/worker-credentials'
 import { BytesInProgress } from '../core/limits/bytes-in-progress'
 import { Limiter } from '../core/limits/limiter'
+import { ModelAdmin } from '../core/models/model-admin'
 import type { ModelStore } from '../core/models/model-catalog'
+import { ModelVendors } from '../core/models/model-vendors'
 import type { OutboundFetch } from '../core/outbound/outbound-fetch'
 import { resealTexts, type SealedTexts } from '../core/secrets/resealing'
 import { RecentLatencies } from '../core/usage/recent-latencies'
@@ -210,11 +212,32 @@ async function openOnSale(
     put: (...what) => told(stores.models.put(...what)),
     remove: (...what) => told(stores.models.remove(...what)),
   }
-  return { apis, apiClosings, catalog, reloadModels: () => told(reloadModels()), prices, models, listeners, changed }
+  const vendors = new ModelVendors({
+    store: {
+      all: () => stores.modelVendors.all(),
+      put: (...what) => told(stores.modelVendors.put(...what)),
+      remove: (...what) => told(stores.modelVendors.remove(...what)),
+    },
+    sealing: new KeyRing(config.sealingKeys),
+    clock,
+    models: () => catalog.list(),
+  })
+  const modelAdmin = new ModelAdmin(models, vendors, clock)
+  return {
+    apis,
+    apiClosings,
+    vendors,
+    modelAdmin,
+    catalog,
+    reloadModels: () => told(reloadModels()),
+    prices,
+    listeners,
+    changed,
+  }
 }
 
 /**
- * Seals the secrets of webhooks and imported APIs with the newest key. Returns what says, once that is done, whether older keys can be removed as far as
+ * Seals the secrets of webhooks, imported APIs and vendors of models with the newest key. Returns what says, once that is done, whether older keys can be removed as far as
  * these are concerned.
  */
 async function resealSecrets({ sealingKeys }: Config, all: readonly SealedTexts[], log: Log): Promise<() => boolean> {
@@ -227,6 +250,7 @@ async function resealSecrets({ sealingKeys }: Config, all: readonly SealedTexts[
   const sealing = new KeyRing(sealingKeys)
   let resealed = 0
   for (const texts of all) resealed += await resealTexts({ texts, sealing, onTrouble })
-  if (resealed > 0) log.info('sealing: secrets of webhooks and APIs were sealed with the newest key', { resealed })
+  if (resealed > 0)
+    log.info('sealing: secrets of webhooks, APIs and vendors of models were sealed with the newest key', { resealed })
   return () => isComplete
 }

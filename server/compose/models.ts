@@ -7,8 +7,8 @@ import type { Config } from '../config'
 import type { LlmContextInput } from '../core/catalog/llm-context'
 import type { Clock } from '../core/clock'
 import type { Model } from '../core/models/model'
-import { ModelAdmin } from '../core/models/model-admin'
 import { ModelCatalog, type ModelStore } from '../core/models/model-catalog'
+import type { VendorKeyOf } from '../core/models/model-vendors'
 import { CurrentSheet } from '../core/models/price-sheet'
 import type { Provider } from '../core/providers/provider'
 import { ModelCalls } from '../http/models/model-calls'
@@ -45,10 +45,10 @@ export async function openModelCatalog({ models }: Config, store: ModelStore, cl
 /** The models of the catalog, with their upstreams and funding. */
 export function composeModels(
   config: Config,
-  stores: { readonly models: ModelStore },
   pipeline: PipelineDeps,
   parts: {
     readonly catalog: ModelCatalog
+    readonly vendorKeyOf: VendorKeyOf
     /** The search provider for research. */
     readonly search: Provider<LlmContextInput>
     readonly log: Log
@@ -56,13 +56,13 @@ export function composeModels(
   },
 ) {
   const { decisions, clock, telemetry } = pipeline
-  const { catalog, search, log, items = new LocalItems(new ItemMemory(clock)) } = parts
+  const { catalog, vendorKeyOf, search, log, items = new LocalItems(new ItemMemory(clock)) } = parts
   const { keyOf, defaultOutputTokens } = config.models
   const onTrouble = (upstream: string, reason: string) => log.warn('model upstream', { upstream, reason })
   const inputs = new TokenThread()
   const deps: ModelDeps = {
     catalog,
-    backend: new UpstreamRouter({ keyOf, now: () => clock.now(), telemetry, onTrouble }),
+    backend: new UpstreamRouter({ keyOf, vendorKeyOf, now: () => clock.now(), telemetry, onTrouble }),
     decisions,
     clock,
     // Unlimited sign-ups must not spend the operator's money (spec D4).
@@ -77,7 +77,6 @@ export function composeModels(
   return {
     items,
     models: deps.catalog,
-    modelAdmin: new ModelAdmin(stores.models, clock),
     priceSheet: new CurrentSheet(PRICE_SHEET),
     longestCallMs: () =>
       Math.max(

@@ -61,9 +61,10 @@ export function composeWorker(config: Config, surroundings: Surroundings, parts:
     funding: { reserve: notHere, offered: async (problem) => problem },
     idempotency: { use: notHere },
   }
-  const { catalog, apis, secretsOf } = tables
-  const models = composeModels(config, { models: NO_STORE }, pipeline, {
+  const { catalog, apis, secretsOf, vendorKeyOf } = tables
+  const models = composeModels(config, pipeline, {
     catalog,
+    vendorKeyOf,
     search: providers.context,
     log,
     items: new RemoteItems(primary),
@@ -151,5 +152,4 @@ function reporter(
 const notHere = (): never => {
   throw new Error('a worker was asked for what only its primary does')
 }
-const NO_STORE = { all: () => [], entryOf: () => undefined, put: notHere, remove: notHere }
 const NO_LIMITS = { limiter: { countRequest: notHere }, freeUnitsPerMinute: 0 }

@@ -24,6 +24,7 @@ interface Needs {
     ComposedCore,
     | 'journal'
     | 'catalog'
+    | 'vendors'
     | 'apis'
     | 'prices'
     | 'listeners'
@@ -151,7 +152,13 @@ async function callsEnded(server: WorkerServer, until: number): Promise<void> {
 function piecesOf(config: Config, { core, upToFrom }: Needs, connected: () => number): Pieces {
   const workers = () => Math.max(1, config.workers, connected())
   return new Pieces({
-    tables: () => ({ models: core.catalog.list(), prices: core.prices.all(), upToFrom, workers: workers() }),
+    tables: () => ({
+      models: core.catalog.list(),
+      vendors: core.vendors.openedKeys(),
+      prices: core.prices.all(),
+      upToFrom,
+      workers: workers(),
+    }),
     routes: () => core.apis.routes,
     secretsOf: openedSecrets(config),
   })

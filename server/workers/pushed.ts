@@ -5,6 +5,7 @@ import type { SecretsOf } from '../core/apis/secrets'
 import { type PriceOverride, PriceTable } from '../core/catalog/prices'
 import type { Model } from '../core/models/model'
 import { ModelCatalog, type ModelStore } from '../core/models/model-catalog'
+import type { OpenedKey, VendorKeyOf } from '../core/models/model-vendors'
 import type { UpToFrom } from '../pipeline/apis/api-sale'
 
 /** What the primary pushes to its workers: all of it to one that begins, and what has changed to all. Each piece fits into a frame. */
@@ -15,6 +16,8 @@ export interface Pushed {
 
 interface Tables {
   readonly models: readonly Model[]
+  /** With their opened keys. */
+  readonly vendors: readonly OpenedKey[]
   readonly prices: readonly PriceOverride[]
   readonly upToFrom: UpToFrom
   /** How many workers share the concurrency of each upstream. */
@@ -104,15 +107,22 @@ export class PushedTables {
   readonly apis = new ApiRegistry()
   upToFrom: UpToFrom = null
   private workers = 1
+  private vendors: ReadonlyMap<string, OpenedKey> = new Map()
   private readonly pushed = new Map<string, { readonly api: Api; readonly secret: string | null }>()
 
   readonly secretsOf: SecretsOf = (name) => this.pushed.get(name)?.secret ?? null
+
+  readonly vendorKeyOf: VendorKeyOf = (name, baseUrl) => {
+    const vendor = this.vendors.get(name)
+    return vendor?.baseUrl === baseUrl ? vendor.key : undefined
+  }
 
   take({ tables, apis }: Pushed): void {
     const isShared = tables !== undefined && tables.workers !== this.workers
     if (tables) {
       this.workers = tables.workers
       this.upToFrom = tables.upToFrom
+      this.vendors = new Map(tables.vendors.map((vendor) => [vendor.name, vendor]))
       this.catalog.replaceFixed(tables.models.map((model) => shared(model, this.workers)))
       // Overrides are only added.
       for (const price of tables.prices) this.prices.set(price)

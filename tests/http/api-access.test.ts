@@ -189,6 +189,7 @@ describe('the declared access is what happens', () => {
       ...['disable', 'enable', 'generate-backup-codes'].map((act) => `POST /api/auth/two-factor/${act}`),
       ...['erase', 'password-reset', 'role', 'second-factor-reset'].map((act) => `POST ${account}/${act}`),
       'POST /api/operator/after-restore',
+      ...['', '/:name/key'].map((path) => `POST /api/operator/model-vendors${path}`),
       ...['discard', 'retry'].map((act) => `POST /api/operator/stuck/:id/${act}`),
       ...['close', 'email'].map((act) => `POST /api/settings/${act}`),
     ])

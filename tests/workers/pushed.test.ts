@@ -5,7 +5,7 @@ import { Pieces, PushedTables } from '../../server/workers/pushed'
 import { anApi } from '../support/apis'
 
 const SECRET = { from: 'environment', name: 'UPSTREAM_KEY' } as const
-const TABLES = { models: [], prices: [], upToFrom: null, workers: 3 }
+const TABLES = { models: [], vendors: [], prices: [], upToFrom: null, workers: 3 }
 
 function pushing(...apis: Api[]) {
   const primary = { routes: new ApiRoutes(apis) }
@@ -36,6 +36,16 @@ test('a worker gets the APIs with their opened secrets and its part of their con
   expect([names(), worker.apis.routes.apis[0]?.concurrency]).toEqual([[weather.name], 3])
   expect(worker.secretsOf(weather.name, SECRET)).toBe(`the secret of ${weather.name}`)
   expect(worker.secretsOf('another', SECRET)).toBeNull()
+})
+
+test('a worker gets the keys of vendors, each for the URL that it was given for', () => {
+  const worker = new PushedTables()
+  const vendors = [{ name: 'acme', baseUrl: 'https://acme.test/v1', key: 'sk-1' }]
+  worker.take({ tables: { ...TABLES, vendors } })
+  const urls = ['https://acme.test/v1', 'https://other.test/v1']
+  expect(urls.map((url) => worker.vendorKeyOf('acme', url))).toEqual(['sk-1', undefined])
+  worker.take({ tables: TABLES })
+  expect(worker.vendorKeyOf('acme', 'https://acme.test/v1')).toBeUndefined()
 })
 
 test('APIs whose tokens or payments only the primary has, that are off sale or too large for a frame stay with it', () => {

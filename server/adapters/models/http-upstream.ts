@@ -7,7 +7,7 @@ import { GEMINI } from './gemini'
 import { OPENAI } from './openai'
 import { codeOf, ENCODED, type Vendor, type VendorRefusal, vendorRefusal, WRONG_BODY } from './vendor'
 
-const VENDORS: Readonly<Record<Exclude<ModelUpstream['kind'], 'sandbox'>, Vendor>> = {
+export const VENDORS: Readonly<Record<Exclude<ModelUpstream['kind'], 'sandbox'>, Vendor>> = {
   openai: OPENAI,
   anthropic: ANTHROPIC,
   gemini: GEMINI,

@@ -1,6 +1,7 @@
 import { uncharged } from '../../core/failure'
 import { Shares, TIMES_THE_TIER } from '../../core/limits/shares'
 import { type Model, type ModelUpstream, modelAt, upstreamName } from '../../core/models/model'
+import type { VendorKeyOf } from '../../core/models/model-vendors'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
@@ -15,6 +16,7 @@ import type { VendorRefusal } from './vendor'
 export interface UpstreamRouterOptions {
   /** Returns our key by the name of its environment variable; null if it is not set. */
   readonly keyOf: (env: string) => string | null
+  readonly vendorKeyOf: VendorKeyOf
   readonly now: () => number
   readonly onTrouble: (upstream: string, reason: string) => void
   readonly telemetry: Pick<Telemetry, 'upstreamEnded'>
@@ -67,7 +69,8 @@ export class UpstreamRouter implements ModelBackend {
         if (begun instanceof Attempt) {
           let problem: VendorRefusal | null = FAULT
           try {
-            problem = upstream.kind === 'sandbox' ? openSandbox(begun) : await openHttp(begun, this.keyOf(upstream))
+            problem =
+              upstream.kind === 'sandbox' ? openSandbox(begun) : await openHttp(begun, this.keyOf(upstream) ?? null)
           } finally {
             if (problem !== null) begun.end(problem)
           }
@@ -95,8 +98,8 @@ export class UpstreamRouter implements ModelBackend {
     const place = this.placeOf(upstream)
     const { server, breaker } = place
     const { account } = call
-    if (upstream.keyEnv !== null && this.keyOf(upstream) === null) {
-      this.options.onTrouble(server, `${upstream.keyEnv} is not set`)
+    if (this.keyOf(upstream) === undefined) {
+      this.options.onTrouble(server, `the key ${upstream.vendor ?? upstream.keyEnv} is not set`)
       return refusal('unavailable', 'its API key is not set', null)
     }
     const noSlot = this.slots.take(server, account, upstream.concurrency, TIMES_THE_TIER * call.concurrency)
@@ -106,8 +109,10 @@ export class UpstreamRouter implements ModelBackend {
     return refusal('unavailable', 'its circuit breaker is open', null)
   }
 
-  private keyOf({ keyEnv }: ModelUpstream): string | null {
-    return keyEnv === null ? null : this.options.keyOf(keyEnv)
+  /** Null if the upstream needs none, undefined if it is missing. */
+  private keyOf({ keyEnv, vendor, baseUrl }: ModelUpstream): string | null | undefined {
+    if (vendor !== undefined) return this.options.vendorKeyOf(vendor, baseUrl)
+    return keyEnv === null ? null : (this.options.keyOf(keyEnv) ?? undefined)
   }
 
   private placeOf(upstream: ModelUpstream): Place {

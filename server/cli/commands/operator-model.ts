@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { ModelRecord } from '../../http/models/record'
-import type { OperatorModels, PriceReviews } from '../../http/operator/record'
+import type { OperatorModels, PriceReviews } from '../../http/operator/model-record'
 import { parsedArgsWith, words } from '../command'
 import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
@@ -9,6 +9,10 @@ import type { CommandTools, Given, OperatorCommand } from './operator-command'
 import { readSource } from './value-file'
 
 const MODELS: Columns = { models: ['id', 'owned_by', 'supported_endpoint_types', 'pricing', 'recharge_required'] }
+
+const LISTED: Columns = { models: ['id', 'vendor_price', 'sold_as'] }
+const VENDOR_LEGEND = `KIND is openai (also for every compatible server), anthropic or gemini. URL includes the version, and defaults to the vendor's.
+FILE holds our API key; /dev/stdin reads it from the input. It is sealed, and never shown again.\n`
 
 export const MODEL_COMMANDS: readonly OperatorCommand[] = [
   { words: 'model list', about: 'list models, their routes and prices', route: 'GET /models', columns: MODELS },
@@ -30,7 +34,7 @@ export const MODEL_COMMANDS: readonly OperatorCommand[] = [
   {
     words: 'model price',
     about: 'set the price of a model added with "put", in USD per million tokens',
-    route: 'POST /models/:id/price',
+    route: 'PATCH /models/:id',
     args: ['id', 'input', 'output', 'cache_read?', 'cache_write?'],
     read: ({ id, input, output, cache_read: read, cache_write: write }: Given) => {
       if (read !== undefined && write === undefined) throw new UsageError('give CACHE_READ and CACHE_WRITE, or neither')
@@ -47,8 +51,74 @@ export const MODEL_COMMANDS: readonly OperatorCommand[] = [
 A model whose price is below its vendor's, or older than 90 days, has a warning. --apply asks before it changes anything.\n`,
     run: comparePrices,
   },
+  {
+    words: 'vendor add',
+    about: 'add a server of models, and ask it which it has',
+    legend: VENDOR_LEGEND,
+    route: 'POST /model-vendors',
+    args: ['name', 'kind'],
+    options: { url: 'URL', 'key-file': 'FILE' },
+    read: async ({ name, kind, url, 'key-file': file }) => ({ name, kind, base_url: url, ...(await keyIn(file)) }),
+    columns: LISTED,
+  },
+  {
+    words: 'vendor list',
+    about: 'list the vendors that were added',
+    route: 'GET /model-vendors',
+    columns: { vendors: ['name', 'kind', 'base_url', 'has_key', 'key_opens', 'models'] },
+  },
+  {
+    words: 'vendor test',
+    about: 'ask a vendor for its models with our key; costs nothing',
+    route: 'POST /model-vendors/:name/test',
+    args: ['name'],
+    columns: LISTED,
+  },
+  {
+    words: 'vendor key',
+    about: 'replace our key at a vendor, from the next call on',
+    legend: VENDOR_LEGEND,
+    route: 'POST /model-vendors/:name/key',
+    args: ['name'],
+    options: { 'key-file': 'FILE' },
+    read: async ({ name, 'key-file': file }) => ({ name, ...(await keyIn(file)) }),
+    columns: LISTED,
+  },
+  {
+    words: 'vendor sell',
+    about:
+      "sell a model of a vendor at the sheet's price plus the markup, or at INPUT and OUTPUT USD per million tokens",
+    route: 'POST /model-vendors/:name/models',
+    args: ['name', 'model'],
+    options: { as: 'ID', markup: 'PERCENT', input: 'USD', output: 'USD', 'signup-credit': true },
+    read: soldModel,
+    columns: MODELS,
+  },
+  {
+    words: 'vendor remove',
+    about: 'remove a vendor that serves no model, and its key',
+    route: 'DELETE /model-vendors/:name',
+    args: ['name'],
+  },
   { words: 'model remove', about: 'remove a model added with "put"', route: 'DELETE /models/:id', args: ['id'] },
 ]
+
+/** The key of a file, without the end of its last line. */
+async function keyIn(file: string | boolean | undefined): Promise<{ readonly key?: string }> {
+  return typeof file === 'string' ? { key: (await readSource(file)).trim() } : {}
+}
+
+function soldModel({ name, model, as: id, markup, input, output, 'signup-credit': isForAll }: Given) {
+  if ((input === undefined) !== (output === undefined)) throw new UsageError('give --input and --output, or neither')
+  return {
+    name,
+    model,
+    id,
+    ...(markup !== undefined && { markup_percent: Number(markup) }),
+    ...(input !== undefined && { price: { input: Number(input), output: Number(output) } }),
+    ...(isForAll && { recharge_required: false }),
+  }
+}
 
 async function entriesOf(file: string): Promise<readonly unknown[]> {
   let content: unknown

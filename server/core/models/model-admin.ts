@@ -7,19 +7,25 @@ import { err, ok, type Result } from '../result'
 import type { Model } from './model'
 import type { ModelStore } from './model-catalog'
 import { parseModelEntry } from './model-entry'
+import type { ModelVendors } from './model-vendors'
 
 /** Adds, prices and removes models while the gateway runs. When a change resolves, it is durable and in the audit log. */
 export class ModelAdmin {
   private readonly store: ModelStore
   private readonly clock: Clock
+  private readonly vendors: Pick<ModelVendors, 'byName'>
 
-  constructor(store: ModelStore, clock: Clock) {
+  constructor(store: ModelStore, vendors: Pick<ModelVendors, 'byName'>, clock: Clock) {
     this.store = store
+    this.vendors = vendors
     this.clock = clock
   }
 
   /** Adds or replaces a model. Applies to the next call. */
-  async put(actor: Actor, entry: unknown): Promise<Result<Model, Failure>> {
+  async put(actor: Actor, given: unknown): Promise<Result<Model, Failure>> {
+    const filled = this.withVendors(given)
+    if (!filled.ok) return filled
+    const entry = filled.value
     const at = this.clock.now()
     const version = makeId('price', at)
     const model = parseModelEntry(entry, { created: Math.floor(at / 1000), priceVersion: () => version })
@@ -30,11 +36,11 @@ export class ModelAdmin {
     return model
   }
 
-  /** Changes the price of a model in the database, and what the vendor charges for it if `purchase` is given. */
-  async setPrice(actor: Actor, id: string, price: object, purchase?: object): Promise<Result<Model, Failure>> {
+  /** Changes some members of the entry of a model in the database. */
+  async change(actor: Actor, id: string, members: Readonly<Record<string, unknown>>): Promise<Result<Model, Failure>> {
     const entry = this.store.entryOf(id)
     if (!isJson(entry)) return err(notFound(id))
-    return this.put(actor, { ...entry, price, ...(purchase && { purchase_price: purchase }) })
+    return this.put(actor, { ...entry, ...members })
   }
 
   /** Whether the model is in the database, where its price can be changed. */
@@ -52,6 +58,20 @@ export class ModelAdmin {
     const before = this.priceBefore(id)
     const removed = await this.store.remove(id, this.audit(actor, this.clock.now(), 'model.remove', { id }, before))
     return removed ? ok({ id }) : err(notFound(id))
+  }
+
+  /** The entry with the kind and the URL of the vendors that it names. */
+  private withVendors(entry: unknown): Result<unknown, Failure> {
+    if (!isJson(entry)) return ok(entry)
+    const { upstream, upstreams }: Readonly<Record<string, unknown>> = { ...entry }
+    if (upstream === undefined && upstreams === undefined) return ok(entry)
+    const filled: unknown[] = []
+    for (const one of Array.isArray(upstreams) ? upstreams : [upstream]) {
+      const vendor = isJson(one) && typeof one['vendor'] === 'string' ? this.vendors.byName(one['vendor']) : null
+      if (vendor && !vendor.ok) return vendor
+      filled.push(vendor ? { ...Object(one), kind: vendor.value.kind, base_url: vendor.value.baseUrl } : one)
+    }
+    return ok({ ...entry, ...(Array.isArray(upstreams) ? { upstreams: filled } : { upstream: filled[0] }) })
   }
 
   private audit(

@@ -16,6 +16,7 @@ import {
   MODEL_ID,
   UPSTREAM_KINDS,
   UPSTREAM_MEMBERS,
+  VENDOR_NAME,
 } from './model-file-schema'
 import { modelPriceOf, type PriceEntry, purchasePriceOf } from './price-entry'
 import type { ModelPrice } from './unit-price'
@@ -27,6 +28,8 @@ export interface UpstreamEntry {
   readonly base_url?: string
   /** The environment variable with the upstream's API key, such as `OPENAI_API_KEY`. */
   readonly key_env?: string
+  /** The vendor whose key is used, instead of `key_env`. */
+  readonly vendor?: string
   /** The model's name at the upstream. Defaults to its id. */
   readonly model?: string
   readonly concurrency?: number
@@ -68,7 +71,8 @@ export interface ModelEntry {
   readonly tokens_per_second?: number
 }
 
-const VENDORS: Readonly<Record<UpstreamEntry['kind'], string>> = {
+/** Where the vendor of a kind is. */
+export const VENDOR_URLS: Readonly<Record<UpstreamEntry['kind'], string>> = {
   openai: 'https://api.openai.com/v1',
   anthropic: 'https://api.anthropic.com/v1',
   gemini: 'https://generativelanguage.googleapis.com/v1beta',
@@ -147,20 +151,30 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
 /** Endings of base URLs that were copied from an example of a call. */
 const OPERATION_PATH = /\/(?:chat\/completions|completions|responses|embeddings|messages)\/*$/
 
+/** Why a URL cannot be that of an upstream; null if it can. */
+export function baseUrlProblem(url: URL | null, kind: UpstreamEntry['kind']): string | null {
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
+    return `must be an http(s) URL without a query, such as ${VENDOR_URLS[kind]}`
+  const operation = OPERATION_PATH.exec(url.pathname)?.[0]
+  return operation === undefined
+    ? null
+    : `must end before ${operation}, which is added to it: ${VENDOR_URLS[kind]} is one`
+}
+
 function upstreamOf(value: unknown, id: string): ModelUpstream {
   const entry = entryMembers(value, `an upstream of ${id}`, UPSTREAM_MEMBERS)
   const kind = UPSTREAM_KINDS.find((known) => known === entry['kind'])
   if (!kind) throw new BadEntry(`${id}: an upstream's kind must be openai, anthropic or gemini`)
-  const baseUrl = text(entry['base_url'], `${id}: base_url`) ?? VENDORS[kind]
+  const baseUrl = text(entry['base_url'], `${id}: base_url`) ?? VENDOR_URLS[kind]
   const url = URL.parse(baseUrl)
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
-    throw new BadEntry(`${id}: base_url must be an http(s) URL without a query, such as ${VENDORS[kind]}`)
-  const operation = OPERATION_PATH.exec(url.pathname)?.[0]
-  if (operation !== undefined)
-    throw new BadEntry(`${id}: base_url must end before ${operation}, which is added to it: ${VENDORS[kind]} is one`)
+  const problem = baseUrlProblem(url, kind)
+  if (!url || problem !== null) throw new BadEntry(`${id}: base_url ${problem}`)
   const keyEnv = text(entry['key_env'], `${id}: key_env`)
   if (keyEnv !== null && !KEY_ENV.test(keyEnv))
     throw new BadEntry(`${id}: key_env must be the name of an environment variable, not the key itself`)
+  const vendor = text(entry['vendor'], `${id}: vendor`)
+  if (vendor !== null && (keyEnv !== null || !VENDOR_NAME.test(vendor)))
+    throw new BadEntry(`${id}: vendor must be the name of a vendor that was added, without key_env`)
   const wanted = entry['cap_parameter'] ?? (url.hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens')
   const cap = CAP_PARAMETERS.find((known) => known === wanted)
   if (!cap) throw new BadEntry(`${id}: cap_parameter must be ${CAP_PARAMETERS.join(' or ')}`)
@@ -171,6 +185,7 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
     kind,
     baseUrl: baseUrl.replace(/\/+$/, ''),
     keyEnv,
+    ...(vendor !== null && { vendor }),
     model: text(entry['model'], `${id}: model`) ?? id,
     concurrency: count(entry['concurrency'], `${id}: concurrency`) ?? 128,
     connectMs: count(entry['connect_timeout_ms'], `${id}: connect_timeout_ms`) ?? 5_000,

@@ -12,6 +12,8 @@ export const MODEL_ID = /^(?!sandbox\/)[A-Za-z0-9][A-Za-z0-9._:@-]*(\/[A-Za-z0-9
 export const MAX_ID_CHARACTERS = 128
 /** The name of an environment variable. */
 export const KEY_ENV = /^[A-Za-z_][A-Za-z0-9_]*$/
+/** The name of a vendor that an operator added on the dashboard or the command line. */
+export const VENDOR_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/
 export const MAX_TEXT_CHARACTERS = 200
 export const MAX_COUNT = 10_000_000_000
 export const MAX_UPSTREAMS = 8
@@ -81,6 +83,10 @@ export const UPSTREAM_MEMBERS = {
     pattern: KEY_ENV.source,
     examples: ['OPENAI_API_KEY'],
   }),
+  vendor: text(
+    'The vendor that an operator added, instead of `key_env`: its key is used. `base_url` must be that of the vendor; `operator model put` fills it in.',
+    { pattern: VENDOR_NAME.source, examples: ['openai'] },
+  ),
   model: text("The model's name at the upstream. Defaults to its id."),
   concurrency: count('Maximum number of concurrent calls.', { default: 128 }),
   connect_timeout_ms: count('Maximum wait for a connection.', { default: 5_000 }),
@@ -182,6 +188,7 @@ const UPSTREAM: Schema = {
   properties: UPSTREAM_MEMBERS,
   required: ['kind'],
   additionalProperties: false,
+  not: { required: ['key_env', 'vendor'] },
   if: { properties: { kind: { enum: ['anthropic', 'gemini'] } }, required: ['kind'] },
   // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
   then: { properties: { responses: { const: false } } },

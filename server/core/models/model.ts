@@ -36,6 +36,8 @@ export interface ModelUpstream {
   readonly baseUrl: string
   /** The environment variable with the upstream's API key; null if none is needed. The key itself is stored nowhere else. */
   readonly keyEnv: string | null
+  /** The vendor that an operator added, whose key is used; absent with `keyEnv` or without a key. */
+  readonly vendor?: string
   /** The model's name at the upstream. */
   readonly model: string
   /** The maximum number of concurrent calls. */
@@ -106,9 +108,10 @@ const PURPOSES: Readonly<Partial<Record<ModelRoute, ModelPurpose>>> = {
 }
 
 /** Identifies a server and key. Models with the same name share its concurrency. */
-export function upstreamName({ kind, baseUrl, keyEnv }: ModelUpstream): string {
+export function upstreamName({ kind, baseUrl, keyEnv, vendor }: ModelUpstream): string {
   if (kind === 'sandbox') return 'sandbox'
-  return `${kind} ${new URL(baseUrl).host}${keyEnv === null ? '' : ` ${keyEnv}`}`
+  const key = vendor ?? keyEnv
+  return `${kind} ${new URL(baseUrl).host}${key === null ? '' : ` ${key}`}`
 }
 
 /** Identifies one model at a server and key, which has a health state of its own. */

@@ -1,6 +1,6 @@
 import { fromUsdNumber, type Money, micros } from '../money'
 import { BadEntry, entryMembers } from './bad-entry'
-import type { Model } from './model'
+import type { Model, ModelUpstream } from './model'
 import {
   MAX_COUNT,
   MAX_NAMES,
@@ -52,7 +52,7 @@ interface SizeEntry {
 
 const MILLION = 1_000_000
 
-type Priced = Pick<Model, 'id' | 'purpose' | 'upstreams'>
+type Priced = Pick<Model, 'id' | 'purpose'> & { readonly upstreams: readonly Pick<ModelUpstream, 'kind'>[] }
 
 /** The price of an entry; throws a `BadEntry`. */
 export function modelPriceOf(value: unknown, model: Priced): ModelPrice {

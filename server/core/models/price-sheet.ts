@@ -13,6 +13,9 @@ export type PriceSheet = Readonly<Record<string, unknown>>
 export interface VendorPrice {
   readonly name: string
   readonly price: PriceEntry
+  /** The most tokens of a call; absent if the sheet does not say. */
+  readonly contextTokens?: number
+  readonly maxOutputTokens?: number
 }
 
 /** The names of vendors in a sheet, by the hosts of their OpenAI-compatible APIs. Names of OpenAI's own models have no prefix. */
@@ -32,12 +35,14 @@ const VENDORS: Readonly<Record<string, string>> = {
   'dashscope-intl.aliyuncs.com': 'dashscope',
 }
 
+type SheetUpstream = Pick<ModelUpstream, 'kind' | 'baseUrl' | 'model'>
+
 /** The entries that may be of an upstream's model, and its vendor. */
 function namesOf({
   kind,
   baseUrl,
   model,
-}: ModelUpstream): { readonly vendor: string; readonly names: readonly string[] } | null {
+}: SheetUpstream): { readonly vendor: string; readonly names: readonly string[] } | null {
   const vendor = kind === 'openai' ? VENDORS[URL.parse(baseUrl)?.hostname ?? ''] : kind
   return vendor === undefined ? null : { vendor, names: [model, `${vendor}/${model}`] }
 }
@@ -60,15 +65,28 @@ export class CurrentSheet {
 }
 
 /** What the vendor of an upstream charges for its model. Null if the sheet has no price for it, such as for a server of one's own. */
-export function vendorPrice(sheet: PriceSheet, upstream: ModelUpstream, purpose: ModelPurpose): VendorPrice | null {
+export function vendorPrice(sheet: PriceSheet, upstream: SheetUpstream, purpose: ModelPurpose): VendorPrice | null {
   const known = namesOf(upstream)
   for (const name of known?.names ?? []) {
     const entry = Object.hasOwn(sheet, name) ? sheet[name] : null
     if (!isJson(entry) || entry['litellm_provider'] !== known?.vendor) continue
     const price = priceOf(entry, purpose)
-    if (price) return { name, price }
+    if (price) return { name, price, ...tokenLimits(entry) }
   }
   return null
+}
+
+/** What the vendor has a model for; text if the sheet does not say. */
+export function sheetPurpose(sheet: PriceSheet, upstream: SheetUpstream): ModelPurpose {
+  const entries = namesOf(upstream)?.names.map((name) => (Object.hasOwn(sheet, name) ? membersOf(sheet[name]) : {}))
+  const mode = entries?.find((entry) => entry['mode'] !== undefined)?.['mode']
+  return mode === 'embedding' ? 'embeddings' : mode === 'audio_speech' ? 'speech' : 'text'
+}
+
+function tokenLimits(entry: Json): Pick<VendorPrice, 'contextTokens' | 'maxOutputTokens'> {
+  const [context, output] = [entry['max_input_tokens'], entry['max_output_tokens']]
+  const isLimit = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
+  return { ...(isLimit(context) && { contextTokens: context }), ...(isLimit(output) && { maxOutputTokens: output }) }
 }
 
 function priceOf(entry: Json, purpose: ModelPurpose): PriceEntry | null {

@@ -1,22 +1,30 @@
 import type { Model } from '../../core/models/model'
+import { upstreamName } from '../../core/models/model'
 import { ok } from '../../core/result'
+import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { OPERATOR_BODY } from '../middleware/input/json-body'
 import { routeGroup } from '../middleware/request-context'
-import { wireModel } from '../models/record'
+import { wireModel, wirePrice } from '../models/record'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, type Id } from '../routing/api-access'
-import { CONSOLE_ONLY, command } from './operator-roles'
+import { ChangeModel, type OperatorModel, type OperatorModels, PutModel, ReviewPrices } from './model-record'
+import { CONSOLE_ONLY, command, operatorRoles } from './operator-roles'
 import { type PriceReviewParts, reviewedPrices } from './price-reviews'
-import { NoBody, type OperatorModels, PriceModel, PutModel, ReviewPrices } from './record'
+import { NoBody } from './record'
 
-export type ModelAdminParts = PriceReviewParts
+export interface ModelAdminParts extends PriceReviewParts {
+  readonly owners: OwnerSessions
+}
 
-/** Models that operators add. An entry can send any secret of the server to another host, so only the console may. */
+/** Models that operators add. A whole entry can send any secret of the environment to another host, so only the console may put one. */
 export function operatorModelRoutes(parts: ModelAdminParts) {
-  const { models, modelAdmin } = parts
-  const listed = (some: readonly Model[]): OperatorModels => ({ models: some.map(wireModel) })
+  const { models, modelAdmin, owners } = parts
+  const { operator } = operatorRoles(owners)
+  const listed = (some: readonly Model[]): OperatorModels => ({
+    models: some.map((model) => operatorModel(model, modelAdmin.has(model.id))),
+  })
   return routeGroup({ name: 'operator-models', prefix: '/api/operator/models' })
-    .get('', ...allowed(CONSOLE_ONLY, UNDOCUMENTED, () => listed(models.list())))
+    .get('', ...allowed(operator(), UNDOCUMENTED, () => listed(models.list())))
     .post(
       '',
       ...command(
@@ -31,14 +39,28 @@ export function operatorModelRoutes(parts: ModelAdminParts) {
     )
     .post(
       '/prices',
-      ...command(CONSOLE_ONLY, ReviewPrices, (actor, form) => reviewedPrices(parts, actor, form), OPERATOR_BODY),
+      ...command(operator(), ReviewPrices, (actor, form) => reviewedPrices(parts, actor, form), OPERATOR_BODY),
     )
-    .post(
-      '/:id/price',
-      ...command(CONSOLE_ONLY, PriceModel, async (actor, { price }, { id }: Id) => {
-        const model = await modelAdmin.setPrice(actor, id, price)
+    .patch(
+      '/:id',
+      ...command(operator(), ChangeModel, async (actor, form, { id }: Id) => {
+        const model = await modelAdmin.change(actor, id, form)
         return model.ok ? ok(listed([model.value])) : model
       }),
     )
-    .delete('/:id', ...command(CONSOLE_ONLY, NoBody, (actor, _form, { id }: Id) => modelAdmin.remove(actor, id)))
+    .delete('/:id', ...command(operator(), NoBody, (actor, _form, { id }: Id) => modelAdmin.remove(actor, id)))
+}
+
+/** A model as its operator sees it. */
+export function operatorModel(model: Model, inDatabase: boolean): OperatorModel {
+  return {
+    ...wireModel(model),
+    in_database: inDatabase,
+    purchase_pricing: model.purchasePrice ? wirePrice(model.purchasePrice) : null,
+    upstreams: model.upstreams.map((upstream) => ({
+      name: upstreamName(upstream),
+      model: upstream.model,
+      vendor: upstream.vendor ?? null,
+    })),
+  }
 }

@@ -9,7 +9,7 @@ import { type PriceReview, reviewPrices } from '../../core/models/price-review'
 import type { CurrentSheet } from '../../core/models/price-sheet'
 import { err, ok, type Result } from '../../core/result'
 import { type ModelRecord, wirePrice } from '../models/record'
-import type { PriceReviews } from './record'
+import type { PriceReviews } from './model-record'
 
 const USUAL_AGE_DAYS = 90
 
@@ -41,7 +41,10 @@ export async function reviewedPrices(
   if (wrong !== undefined) return err(notApplicable(wrong))
   for (const { model, vendor, proposed } of chosen.filter((review) => review !== undefined)) {
     if (!vendor || !proposed) continue
-    const done = await modelAdmin.setPrice(actor, model.id, proposed.entry, vendor.price)
+    const done = await modelAdmin.change(actor, model.id, {
+      price: proposed.entry,
+      purchase_price: vendor.price,
+    })
     if (!done.ok) return done
   }
   const date = sheet ? null : priceSheet.prices['$date']

@@ -8,9 +8,7 @@ import { formatUsd, parseUsd } from '../../core/money'
 import type { Listing } from '../../core/payments/publication'
 import type { UpstreamState } from '../../pipeline/models/model-backend'
 import { LimitRequestRecord } from '../account/limit-request-record'
-import { ModelRecord, PricingRecord } from '../models/record'
 import {
-  anyObject,
   checked,
   form,
   instant,
@@ -88,15 +86,6 @@ export const Approval = partialForm('The limits to grant.', {
 export type Approval = Static<typeof Approval>
 export const Decline = form('The reason to decline.', { reason: REASON })
 export type Decline = Static<typeof Decline>
-/** A model, as in the models file. Core validates it, as it does for the file. */
-export const PutModel = form('A model to add or replace.', { entry: anyObject('The model: docs/models.md.') })
-export const PriceModel = form('The price of a model.', {
-  price: checked<object>(
-    { description: 'Its price, as in its entry: an object, or a list of rules. Core validates it.' },
-    (value) => (typeof value === 'object' && value !== null ? null : 'must be an object, or a list of rules'),
-  ),
-})
-
 /** For commands without parameters. */
 export const NoBody = form('Nothing.', {})
 
@@ -196,48 +185,6 @@ export const SecondFactorReset = record('The result.', {
   reset: yesOrNo('Always true.'),
 })
 export type SecondFactorReset = Static<typeof SecondFactorReset>
-
-export const OperatorModels = record('Models.', { models: listOf(ModelRecord, 'The models.') })
-export type OperatorModels = Static<typeof OperatorModels>
-
-export const ReviewPrices = partialForm(
-  "The prices of models next to those of their vendors. Without a sheet: the gateway's own.",
-  {
-    sheet: anyObject("Vendors' prices, in the format of LiteLLM's model_prices_and_context_window.json."),
-    markup_percent: whole('What the proposed prices have on top.', { minimum: 0, maximum: 10_000 }),
-    older_than_days: whole('The age at which a price counts as old. Default: 90.', { minimum: 1, maximum: 10_000 }),
-    apply: listOf(
-      text('A model of the database.'),
-      'The models that get the proposed price. Without it nothing is changed.',
-      {
-        maxItems: 10_000,
-      },
-    ),
-  },
-)
-
-export const PriceReviews = record('The prices of models next to those of their vendors.', {
-  sheet_date: orNull(text("The date of the sheet, if it is the gateway's own.")),
-  models: listOf(
-    record('One model.', {
-      id: text('The model.'),
-      vendor_model: orNull(text('The entry of the sheet; null if it has none for an upstream of the model.')),
-      price: PricingRecord,
-      proposed: orNull(PricingRecord, 'There is none'),
-      changes: listOf(text('One difference, such as `input 2 -> 2.5`.'), 'The differences between the two.'),
-      below_vendor: listOf(
-        text('One price, such as `input 2 < 2.5`.'),
-        'Where the price is below what the vendor charges.',
-      ),
-      priced_at: orNull(instant('When the price was set; null for models of MODELS_FILE.')),
-      is_old: yesOrNo('Whether it was set longer ago than `older_than_days`.'),
-      in_database: yesOrNo('Whether its price can be changed here. Otherwise it is in MODELS_FILE.'),
-      applied: yesOrNo('Whether the proposed price now applies.'),
-    }),
-    'All models with an upstream outside the gateway.',
-  ),
-})
-export type PriceReviews = Static<typeof PriceReviews>
 
 const Upstream = record('A model upstream.', {
   name: text('Its name in the models file.'),

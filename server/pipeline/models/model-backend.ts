@@ -7,6 +7,18 @@ import type { ModelRequest } from './wires/model-request'
 import type { ModelWire, UpstreamWire, WirePath } from './wires/model-wire'
 
 /** A call on its way to an upstream. */
+/** What a server of models says to a question for its models. */
+export interface ListedModels {
+  /** Null if it did not answer. */
+  readonly status: number | null
+  /** Why there is no list, in its own words, without secrets; null if there is one. */
+  readonly problem: string | null
+  /** Its address is private, and no setting allows it. */
+  readonly isForbidden: boolean
+  /** Their names there. */
+  readonly models: readonly string[]
+}
+
 export interface BackendCall {
   /** Whose slots it takes, and whose failures it adds to. */
   readonly account: AccountId

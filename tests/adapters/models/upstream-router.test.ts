@@ -31,7 +31,13 @@ function callTo(origin: string): BackendCall {
   }
 }
 
-const options = { keyOf: () => 'secret', now: () => 0, onTrouble: () => undefined, telemetry: NO_TELEMETRY }
+const options = {
+  keyOf: () => 'secret',
+  vendorKeyOf: () => undefined,
+  now: () => 0,
+  onTrouble: () => undefined,
+  telemetry: NO_TELEMETRY,
+}
 
 test('a fault of ours before an answer gives the place at the upstream back', async () => {
   const vendor = openVendor(() => openAi.plain('Hi', { input: 1, output: 1 }))

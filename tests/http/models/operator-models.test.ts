@@ -32,7 +32,7 @@ describe("an operator's models", () => {
     expect((await order('/models', { entry })).status).toBe(200)
     const first = await call()
     expect(first.headers.get('x-cost-micros-usd')).toBe('18')
-    expect((await order('/models/llama/price', { price: { input: 10, output: 20 } })).status).toBe(200)
+    expect((await order('/models/llama', { price: { input: 10, output: 20 } }, 'PATCH')).status).toBe(200)
     expect((await call()).headers.get('x-cost-micros-usd')).toBe('180')
     const explained = await gateway.explained(key, first.headers.get('x-gateway-request-id') ?? '')
     expect(JSON.stringify(explained['charge'])).toContain(
@@ -88,6 +88,6 @@ describe("an operator's models", () => {
       body: { error: { code: 'invalid_parameter', message: 'x: price is missing; for a free model, set it to 0' } },
     })
     expect((await order('/models/sandbox%2Fecho', {}, 'DELETE')).status).toBe(404)
-    expect((await order('/models/nobody/price', { price: { input: 1, output: 1 } })).status).toBe(404)
+    expect((await order('/models/nobody', { price: { input: 1, output: 1 } }, 'PATCH')).status).toBe(404)
   })
 })

@@ -26,6 +26,7 @@ import { libsqlLedgerCheck } from './ledger/ledger-check'
 import { LibsqlSignupCredits } from './ledger/signup-credits'
 import { LibsqlStoredCounters } from './ledger/stored-counters'
 import { LibsqlStuckRecords } from './ledger/stuck-records'
+import { LibsqlModelVendors } from './model-vendors'
 import { LibsqlModels } from './models'
 import { LibsqlNoticeMails } from './notices/notice-mails'
 import { LibsqlNotices, LibsqlSealedWebhooks } from './notices/notices'
@@ -86,8 +87,9 @@ export async function openStores(database: Database, options: StoreOptions, open
   const directory = new LibsqlDirectory(db)
   const prices = new LibsqlPrices(db)
   const models = new LibsqlModels(db)
+  const modelVendors = new LibsqlModelVendors(db)
   const accounts = new LibsqlAccounts(db, directory, settled)
-  await copies.add(directory, prices, { read: () => models.read(onTrouble) })
+  await copies.add(directory, prices, modelVendors, { read: () => models.read(onTrouble) })
   await copies.add({ read: async () => () => accounts.takeRoles() })
   counters.readFrom(new LibsqlStoredCounters(db, clock))
   const restoreHolds = async (): Promise<readonly DurableHold[]> => {
@@ -112,6 +114,7 @@ export async function openStores(database: Database, options: StoreOptions, open
     accounts,
     prices,
     models,
+    modelVendors,
     stuck,
     reserve: log.reserve,
     logCopy: log.copy,
@@ -134,7 +137,7 @@ export async function openStores(database: Database, options: StoreOptions, open
     retention: new LibsqlRetention(db),
     archive: new LibsqlArchive(db),
     webhooks: new LibsqlWebhooks(db, directory),
-    sealedTexts: [new LibsqlSealedWebhooks(db), new LibsqlSealedApis(db)],
+    sealedTexts: [new LibsqlSealedWebhooks(db), new LibsqlSealedApis(db), modelVendors.sealedTexts],
     notices: new LibsqlNotices(db),
     workerCredentials: new LibsqlWorkerCredentials(db),
     noticeMails: new LibsqlNoticeMails(db, directory),

@@ -6,6 +6,7 @@ import type { Actor } from '../../../../core/audit'
 import type { PriceName } from '../../../../core/catalog/operation'
 import type { AccountId, AuditId, KeyId, NoteId, PriceId } from '../../../../core/ids'
 import type { Limits } from '../../../../core/limits/tier'
+import type { ModelVendor } from '../../../../core/models/model-vendors'
 import { instant, money } from '../driver/columns'
 
 /** Billing accounts, with the counters kept in addition to the ledger's entries. `credit + paid` is the posted balance. */
@@ -73,6 +74,15 @@ export const models = sqliteTable('models', {
   entry: text({ mode: 'json' }).$type<unknown>().notNull(),
   priceVersion: text('price_version').notNull(),
   created: integer().notNull(),
+})
+
+/** Servers of models with our keys, which are sealed; a null key means that the server needs none. */
+export const modelVendors = sqliteTable('model_vendors', {
+  name: text().primaryKey(),
+  kind: text().$type<ModelVendor['kind']>().notNull(),
+  baseUrl: text('base_url').notNull(),
+  key: text(),
+  created: instant('created').notNull(),
 })
 
 /** Price overrides by operators; the newest wins. An empty `account_id` applies to everybody; a null amount removes the override. */
