@@ -2,6 +2,8 @@ import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
 import { isNeverAllowed } from '../adapters/outbound/public-address'
 import { KeyRing } from '../adapters/sealing/key-ring'
 import type { Config } from '../config'
+import type { AccountSettingsStore } from '../core/accounts/account-settings'
+import { Alerts } from '../core/accounts/alerts'
 import type { AppGrantStore } from '../core/accounts/app-grant'
 import { SpendSummaries, type SpendSummaryStore } from '../core/accounts/mails/spend-summaries'
 import type { LimitRequestStore } from '../core/accounts/staff/limit-request'
@@ -24,7 +26,13 @@ import { WebhookCodes } from '../core/webhooks/webhook-codes'
 import { Webhooks } from '../core/webhooks/webhooks'
 import { limitRequestRecord } from '../http/account/limit-request-record'
 import { keyRecord } from '../http/keys/record'
-import { startDelivering, startExpiryNotices, startNoticeMails, startSpendSummaries } from '../jobs/webhooks'
+import {
+  startAlerts,
+  startDelivering,
+  startExpiryNotices,
+  startNoticeMails,
+  startSpendSummaries,
+} from '../jobs/webhooks'
 import type { Log } from '../log'
 
 interface Parts {
@@ -34,6 +42,7 @@ interface Parts {
     readonly noticeMails: NoticeMailStore & SpendSummaryStore
     readonly reports: UsageReports
     readonly limitRequests: LimitRequestStore
+    readonly settings: Pick<AccountSettingsStore, 'alerts'>
   }
   readonly mailer: Mailer | null
   readonly credentials: CredentialStore & {
@@ -69,10 +78,18 @@ export function composeWebhooks(config: Config, parts: Parts) {
   const mails = mailing && new NoticeMails(mailing)
   const { reports } = stores
   const spendSummaries = mailing && new SpendSummaries({ ...mailing, reports, credentials, ledger })
+  const alerts = new Alerts({
+    all: () => stores.settings.alerts(),
+    reports,
+    ledger,
+    addEvents: (events) => store.addEvents(events),
+    now: () => clock.now(),
+  })
   const jobs = [
     ...(mails ? [startNoticeMails(mails, log)] : []),
     ...(spendSummaries ? [startSpendSummaries(spendSummaries, log)] : []),
     startDelivering(delivering, log),
+    startAlerts(alerts, log),
     startExpiryNotices({ store, expiring: (from, to) => credentials.expiring(from, to), clock }, log),
   ]
   return {
@@ -83,7 +100,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
       unsubscribeLinks: links,
     },
     /** For tests. */
-    senders: { delivering, noticeMails: mails, spendSummaries },
+    senders: { delivering, noticeMails: mails, spendSummaries, alerts },
     async close() {
       await Promise.all(jobs.map((job) => job.close()))
       await delivering.close()

@@ -1,3 +1,4 @@
+import type { Alerts } from '../core/accounts/alerts'
 import type { SpendSummaries } from '../core/accounts/mails/spend-summaries'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../core/clock'
 import type { ApiKey } from '../core/credentials/api-key'
@@ -37,6 +38,15 @@ export function startSpendSummaries(summaries: Pick<SpendSummaries, 'run'>, log:
     everyMs: HOUR_MS,
     firstMs: MINUTE_MS,
     onError: (error) => log.warn('no summary was mailed; the next round tries again', { reason: reasonOf(error) }),
+  })
+}
+
+/** Compares usage and balances with what owners want to hear of, every minute. */
+export function startAlerts(alerts: Pick<Alerts, 'run'>, log: Log): Job {
+  return startJob((signal) => alerts.run(signal), {
+    everyMs: MINUTE_MS,
+    onError: (error) =>
+      log.warn('alerts could not be checked; the next round tries again', { reason: reasonOf(error) }),
   })
 }
 

@@ -178,6 +178,26 @@ test('the overview of a new account leads to its first request; later it shows f
   expect(complaints()).toEqual([])
 })
 
+test('an alert at an amount takes three clicks from any page, and is removed by one', async () => {
+  const owner = await dashboard.signedIn()
+  const { page, complaints } = await dashboard.visit('/limits')
+  await page.getByRole('link', { name: /^Notices/ }).click()
+  const card = page.getByRole('region', { name: 'Alerts' })
+  await card.getByLabel('US dollars').fill('0')
+  await card.getByRole('button', { name: 'Add alert' }).click()
+  await card.getByText('Enter an amount above 0').waitFor()
+  await card.getByLabel('US dollars').fill('20')
+  await card.getByRole('button', { name: 'Add alert' }).click()
+  const words = 'A day of all keys and apps costs at least $20.00'
+  await card.getByText(words).waitFor()
+  await screenshot(page, 'alerts')
+  expect((await (await owner.api('/api/settings')).json()).alerts).toEqual([{ on: 'spend_day', usd: 20, key: null }])
+  await card.getByRole('button', { name: `Remove alert: ${words}` }).click()
+  await card.getByText('No alerts yet.').waitFor()
+  await page.close()
+  expect(complaints()).toEqual([])
+})
+
 describe('usage', () => {
   test('by tag, of keys without one, is drawn; a long name widens no filter; a named period is whole', async () => {
     const owner = await dashboard.signedIn()

@@ -17,6 +17,34 @@ export const NOTICE_TEXT = {
     }
     return `used ${percent} % of its ${what[period ?? ''] ?? 'limit'} of ${limit}`
   },
+  alerts: {
+    title: 'Alerts',
+    lead: (mails: boolean) =>
+      `Checked every minute. An alert is a notice here and an event for your webhooks${mails ? ', and is mailed' : ''}; once a day, for failures once an hour.`,
+    when: 'Tell me when',
+    kinds: {
+      spend_day: 'a day costs at least',
+      balance: 'the balance is below',
+      failures_hour: 'failures of an hour reach',
+    },
+    amount: 'US dollars',
+    percent: 'Percent',
+    of: 'Of',
+    add: 'Add alert',
+    remove: (what: string) => `Remove alert: ${what}`,
+    none: 'No alerts yet.',
+    wrong: 'Enter an amount above 0, for failures 1 to 100 percent.',
+    words: {
+      spend_day: (threshold: string, key: string) => `A day of ${key} costs at least ${threshold}`,
+      balance: (threshold: string) => `The balance is below ${threshold}`,
+      failures_hour: (threshold: string, key: string) => `${threshold} of an hour's requests of ${key} fail`,
+    },
+    reached: {
+      spend_day: (value: string) => `${value} spent today`,
+      balance: (value: string) => `${value} left`,
+      failures_hour: (value: string) => `${value} of this hour's requests failed`,
+    },
+  },
   mail: {
     title: 'Email notices',
     legend: 'Email me when this happens',
@@ -35,6 +63,7 @@ export const NOTICE_TEXT = {
     'budget.threshold': 'Spending limit or budget',
     'balance.low': 'Balance is low',
     'balance.empty': 'Balance is empty',
+    'alert.reached': 'Alert',
     'topup.completed': 'Top-up completed',
     'topup.failed': 'Top-up failed',
     'tier.changed': 'Tier changed',

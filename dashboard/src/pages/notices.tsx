@@ -2,6 +2,7 @@ import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-q
 import { toApiFailure } from '../api/client/failure.ts'
 import { listState } from '../api/client/list-state.ts'
 import { markNoticesRead, noticesQuery } from '../api/notices.ts'
+import { AlertsCard } from '../features/notices/alerts-card.tsx'
 import { NoticesTable } from '../features/notices/notices-table.tsx'
 import { NOTICE_TEXT as TEXT } from '../messages/notices.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
@@ -33,6 +34,7 @@ export function Notices() {
         )
       }
     >
+      <AlertsCard />
       <BareCard>
         <NoticesTable state={{ rows, ...listState(notices) }} />
       </BareCard>

@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../audit'
 import type { AccountId } from '../ids'
+import type { AccountAlerts, Alert } from './alerts'
 
 /** A page of the dashboard with filters, under a name. */
 export interface SavedView {
@@ -21,11 +22,14 @@ export interface AccountSettings {
   /** An IANA time zone, or null for the browser's. */
   readonly timezone: string | null
   readonly savedViews: readonly SavedView[]
+  readonly alerts: readonly Alert[]
 }
 
 /** Settings of accounts, with defaults for what was never set. A write is one atomic batch with its audit row. */
 export interface AccountSettingsStore {
   of(account: AccountId): Promise<AccountSettings>
+  /** The alerts of all accounts that have some and are not closed. */
+  alerts(): Promise<readonly AccountAlerts[]>
   /** Changes these settings and leaves the others, also those that somebody else changes at the same moment. */
   change(account: AccountId, changes: Partial<AccountSettings>, audit: AuditEntry): Promise<void>
   /**

@@ -11,6 +11,7 @@ export const OWNER_EVENTS = [
   'budget.threshold',
   'balance.low',
   'balance.empty',
+  'alert.reached',
   'topup.completed',
   'topup.failed',
   'tier.changed',

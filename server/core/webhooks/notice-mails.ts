@@ -12,6 +12,7 @@ export const MAILED_BY_DEFAULT: readonly EventType[] = [
   'key.expiring',
   'balance.low',
   'balance.empty',
+  'alert.reached',
   'topup.failed',
   'social.revoked',
   'social.failing',

@@ -88,7 +88,7 @@ async function* exported(
   const { accountId, account, email, name } = owner
   const { credentials, ledger, reports, statements, audit, limitRequests } = parts
   const balance = await ledger.balance(accountId)
-  const { timezone, savedViews } = await parts.settings.of(accountId)
+  const { timezone, savedViews, alerts } = await parts.settings.of(accountId)
   const head = {
     exported_at: isoTime(parts.now()),
     account: {
@@ -100,6 +100,7 @@ async function* exported(
       balance_micros_usd: balance?.posted ?? 0,
       timezone,
       saved_views: savedViews,
+      alerts,
     },
   }
   yield JSON.stringify(head).slice(0, -1)

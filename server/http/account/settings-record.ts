@@ -1,8 +1,10 @@
 import type { Static } from '@sinclair/typebox'
 import { type AccountSettings, MAX_VIEW_NAME, MAX_VIEWS, VIEW_PAGES } from '../../core/accounts/account-settings'
+import { ALERT_KINDS, type Alert, MAX_ALERTS } from '../../core/accounts/alerts'
 import type { SecondFactors, SessionLine } from '../../core/accounts/identity'
 import { readEmail } from '../../core/accounts/mails/email-change'
 import { isoTime } from '../../core/clock'
+import { fromUsdNumber, MICROS_PER_USD } from '../../core/money'
 import {
   checked,
   form,
@@ -16,6 +18,7 @@ import {
   record,
   text,
   timeZone,
+  usd,
   whole,
   withRule,
   yesOrNo,
@@ -33,6 +36,26 @@ const SETTINGS = {
     }),
     'The views that the owner saved, all of them.',
     { maxItems: MAX_VIEWS },
+  ),
+  alerts: listOf(
+    withRule(
+      'must be a spend of a day or a balance with usd, or failures of an hour with percent, of one key or of all',
+      form(
+        'What to hear of, as the event alert.reached.',
+        {
+          on: oneOf(
+            ALERT_KINDS,
+            '`spend_day`: the spend of a day reaches `usd`. `balance`: the balance falls below `usd`. `failures_hour`: `percent` of at least 20 requests of an hour failed.',
+          ),
+          usd: usd('US dollars.'),
+          percent: whole('Percent of the requests.', { minimum: 1, maximum: 100 }),
+          key: orNull(text('Only calls of this key or app. Not for `balance`.', { maxLength: 64 })),
+        },
+        ['usd', 'percent', 'key'],
+      ),
+    ),
+    'The alerts of the account, all of them.',
+    { maxItems: MAX_ALERTS },
   ),
 }
 
@@ -112,6 +135,21 @@ export const ClosedAccount = record('The account is closed.', {
 })
 export type ClosedAccount = Static<typeof ClosedAccount>
 
+type AlertRecord = SettingsRecord['alerts'][number]
+
+function alertRecord({ on, key, threshold }: Alert): AlertRecord {
+  return on === 'failures_hour' ? { on, percent: threshold, key } : { on, usd: threshold / MICROS_PER_USD, key }
+}
+
+/** The alert of a form; null if it does not say what its kind needs, or more. */
+export function alertOf({ on, usd, percent, key = null }: AlertRecord): Alert | null {
+  const isAbout = on === 'failures_hour' ? percent !== undefined && usd === undefined : usd !== undefined
+  const micros = usd === undefined ? null : fromUsdNumber(usd)
+  const threshold = on === 'failures_hour' ? percent : micros
+  if (!isAbout || (on !== 'failures_hour' && percent !== undefined) || (on === 'balance' && key !== null)) return null
+  return threshold ? { on, threshold, key: key as Alert['key'] } : null // any text: a key that does not exist spends nothing
+}
+
 /** The settings of an owner, with the account they belong to. */
 export function settingsRecord(
   { accountId, email, name }: { readonly accountId: string; readonly email: string; readonly name: string },
@@ -126,6 +164,7 @@ export function settingsRecord(
     workspace_id: accountId,
     timezone: settings.timezone,
     saved_views: settings.savedViews,
+    alerts: settings.alerts.map(alertRecord),
     second_factor: { app, recovery_codes: recoveryCodes, passkeys, passkeys_offered: passkeysOffered, required },
     sends_mail: sendsMail,
   }

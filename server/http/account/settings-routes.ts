@@ -3,7 +3,9 @@ import type { AccountClosing } from '../../core/accounts/closing'
 import type { Identity } from '../../core/accounts/identity'
 import { readEmail } from '../../core/accounts/mails/email-change'
 import type { EmailChanges } from '../../core/accounts/mails/email-changes'
+import { invalidParameter } from '../../core/accounts/submitted'
 import { auditEntry } from '../../core/audit'
+import { wrongParameters } from '../../core/failure'
 import {
   type Owner,
   type OwnerSessions,
@@ -12,12 +14,13 @@ import {
 } from '../middleware/caller/owner-session'
 import { readable, readBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
-import { taken } from '../middleware/response/failures'
+import { Failed, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, ownPages, signedIn } from '../routing/api-access'
 import { costing, EXPORT } from '../routing/cost'
 import { accountExport, type ExportParts, exportResponse } from './export'
 import {
+  alertOf,
   type ClosedAccount,
   Closing,
   type ConfirmedEmail,
@@ -57,10 +60,11 @@ export function settingsRoutes(parts: SettingsParts) {
         const isRenamed = name !== undefined && name !== owner.name
         if (isRenamed) await identity.rename(owner.actor.id, name)
         const before = await settings.of(owner.accountId)
-        const { timezone, saved_views: views } = change
+        const { timezone, saved_views: views, alerts } = change
         const changes = {
           ...(timezone !== undefined && { timezone }),
           ...(views && { savedViews: views.map((view) => ({ ...view, name: view.name.trim() })) }),
+          ...(alerts && { alerts: alerts.map((one, at) => alertOf(one) ?? refuseAlert(at)) }),
         }
         const changed = [...(isRenamed ? ['name'] : []), ...changedSettings(changes, before)]
         // A form sends all of its fields: what stays as it is, is no change.
@@ -107,12 +111,18 @@ export function settingsRoutes(parts: SettingsParts) {
     )
 }
 
+function refuseAlert(at: number): never {
+  const rule = 'must have usd for spend_day and balance, percent for failures_hour, and no key for balance'
+  throw new Failed(wrongParameters([invalidParameter(`alerts.${at}`, rule, '')]))
+}
+
 /** The names on the wire of the settings that differ from those before. */
 function changedSettings(changes: Partial<AccountSettings>, before: AccountSettings): string[] {
-  const { timezone, savedViews } = changes
+  const { timezone, savedViews, alerts } = changes
   return [
     ...(timezone !== undefined && timezone !== before.timezone ? ['timezone'] : []),
     ...(savedViews && !Bun.deepEquals(savedViews, before.savedViews) ? ['saved_views'] : []),
+    ...(alerts && !Bun.deepEquals(alerts, before.alerts) ? ['alerts'] : []),
   ]
 }
 

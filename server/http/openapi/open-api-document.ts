@@ -103,6 +103,7 @@ function introduction(origin: string): string {
     '3. Call with `Authorization: Bearer <API_KEY>`. Samples read the key from `$GATEWAY_API_KEY` and the session from `cookies.txt`.',
     '## Prices of the catalog',
     prices.join('\n'),
+    'The operator may sell more: `GET /v1/catalog` has the prices of imported APIs, `GET /v1/models` those of models.',
     'Your account may have different prices, set by the operator. `X-Cost-Mode: quote` returns what a request would cost you, and `X-Max-Price-USD` refuses a request that would cost more than you allow.',
     '## Limits',
     'Per key and minute; every response under `/apis` and `/v1` carries the counters. After a 429, wait `Retry-After` seconds, then back off exponentially with jitter, at most 30 s.',

@@ -57,6 +57,7 @@ describe('settings', () => {
       workspace_id: id,
       timezone: null,
       saved_views: [],
+      alerts: [],
       second_factor: NONE,
       sends_mail: false,
     }

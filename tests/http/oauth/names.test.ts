@@ -52,7 +52,7 @@ test("an app's calls and spending appear under its name in usage, log and CSV, e
   expect(log.requests.map(({ key_id }) => key_id)).toEqual(Array(2).fill(connection?.id))
   const csv = await (await owner.api('/api/usage.csv')).text()
   const lines = csv.trim().split('\r\n').slice(1)
-  expect(lines.map((line) => line.split(',').at(-1)).sort()).toEqual(['app', 'app', 'key'])
+  expect(lines.map((line) => line.split(',').at(-2)).sort()).toEqual(['app', 'app', 'key'])
   expect(lines.filter((line) => line.includes('"My ""agent"", =1+1"'))).toHaveLength(2)
 })
 

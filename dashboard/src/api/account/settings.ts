@@ -16,6 +16,7 @@ export const sessionsQuery = queryOptions({
 })
 
 export type SavedView = SettingsRecord['saved_views'][number]
+export type AlertSetting = SettingsRecord['alerts'][number]
 
 export type SessionLine = SessionRecord
 

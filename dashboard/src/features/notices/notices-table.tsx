@@ -71,14 +71,32 @@ function textIn(data: Notice['data'], name: string): string | undefined {
 /** The subject of the notice: the share of a limit or budget, the name of a key, tier, operation, host or upstream, an address, or an amount. */
 function detailOf({ data }: Notice): string {
   const read = (name: string): unknown => Reflect.get(data, name)
+  const isAlert = read('on') !== undefined
   const percent = read('percent')
-  if (typeof percent === 'number')
+  if (typeof percent === 'number' && !isAlert)
     return TEXT.percentUsed(percent, usdOf(read('limit_micros_usd')), textIn(data, 'period'))
+  const reached = reachedWords(read)
+  if (reached !== null) return reached
   const names = ['name', 'tier', 'status', 'host', 'operation', 'upstream', 'user', 'client_id', 'ip']
   const named = names.map((name) => textIn(data, name)).find((one) => one !== undefined)
   if (named !== undefined) return named
   const amount = read('amount_micros_usd') ?? read('balance_micros_usd')
   return typeof amount === 'number' ? balanceUsd(amount) : '-'
+}
+
+/** What an alert found; null for another notice. */
+function reachedWords(read: (name: string) => unknown): string | null {
+  const { reached } = TEXT.alerts
+  switch (read('on')) {
+    case 'spend_day':
+      return reached.spend_day(usdOf(read('spent_micros_usd')))
+    case 'balance':
+      return reached.balance(usdOf(read('balance_micros_usd')))
+    case 'failures_hour':
+      return reached.failures_hour(`${read('percent')}%`)
+    default:
+      return null
+  }
 }
 
 function usdOf(micros: unknown): string {

@@ -36,7 +36,12 @@ export function DeliveriesDialog({ webhook, onClose }: { webhook: Webhook; onClo
     )
   const { logColumns: heads } = TEXT
   const columns: readonly Column<WebhookDelivery>[] = [
-    { id: 'type', head: heads.type, cell: ({ type }) => <span className="code">{type}</span> },
+    {
+      id: 'type',
+      head: heads.type,
+      name: true,
+      cell: ({ type }) => <span className="code wrap-anywhere">{type}</span>,
+    },
     { id: 'status', card: 'aside', head: heads.status, cell: (delivery) => <Status delivery={delivery} /> },
     { id: 'attempts', head: heads.attempts, numeric: true, cell: ({ attempts }) => attempts },
     { id: 'answer', head: heads.answer, cell: answerOf },

@@ -1,10 +1,11 @@
-import { and, type Column, eq, inArray, isNotNull, ne, or, sql } from 'drizzle-orm'
+import { and, type Column, eq, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountSettings, AccountSettingsStore } from '../../../core/accounts/account-settings'
+import type { AccountAlerts } from '../../../core/accounts/alerts'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-trail'
-import { accountNotes, accountSettings, auditLog } from './schema/accounts'
+import { accountNotes, accountSettings, accounts, auditLog } from './schema/accounts'
 import { connections } from './schema/connections'
 import { limitRequests } from './schema/limit-requests'
 import { requests } from './schema/usage'
@@ -26,7 +27,16 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
 
   async of(account: AccountId): Promise<AccountSettings> {
     const [row] = await this.db.select().from(accountSettings).where(eq(accountSettings.accountId, account))
-    return { timezone: row?.timezone ?? null, savedViews: row?.savedViews ?? [] }
+    return { timezone: row?.timezone ?? null, savedViews: row?.savedViews ?? [], alerts: row?.alerts ?? [] }
+  }
+
+  alerts(): Promise<readonly AccountAlerts[]> {
+    const { accountId, timezone, alerts } = accountSettings
+    return this.db
+      .select({ accountId, timezone: sql<string>`coalesce(${timezone}, 'UTC')`, alerts })
+      .from(accountSettings)
+      .innerJoin(accounts, eq(accounts.id, accountId))
+      .where(and(isNull(accounts.closedAt), sql`${alerts} <> '[]'`))
   }
 
   async change(account: AccountId, changes: Partial<AccountSettings>, audit: AuditEntry): Promise<void> {
@@ -58,7 +68,7 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
       ...forgottenTraces(this.db, account),
       this.db.update(limitRequests).set({ useCase: '', reason: null }).where(eq(limitRequests.accountId, account)),
       this.db.update(connections).set({ lastAddress: null }).where(eq(connections.accountId, account)),
-      this.db.update(accountSettings).set({ savedViews: [] }).where(eq(accountSettings.accountId, account)),
+      this.db.update(accountSettings).set({ savedViews: [], alerts: [] }).where(eq(accountSettings.accountId, account)),
       this.db.delete(accountNotes).where(eq(accountNotes.accountId, account)),
     ])
   }

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Suspension } from '../../../../core/accounts/account'
 import type { SavedView } from '../../../../core/accounts/account-settings'
+import type { Alert } from '../../../../core/accounts/alerts'
 import type { Actor } from '../../../../core/audit'
 import type { PriceName } from '../../../../core/catalog/operation'
 import type { AccountId, AuditId, KeyId, NoteId, PriceId } from '../../../../core/ids'
@@ -102,6 +103,7 @@ export const accountSettings = sqliteTable('account_settings', {
     .references(() => accounts.id),
   timezone: text(),
   savedViews: text('saved_views', { mode: 'json' }).$type<readonly SavedView[]>().notNull().default([]),
+  alerts: text({ mode: 'json' }).$type<readonly Alert[]>().notNull().default([]),
 })
 
 /** Credentials of workers on other machines. The key of each follows from SECRET_KEY and its salt. */

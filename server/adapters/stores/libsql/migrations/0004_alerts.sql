@@ -1,0 +1,1 @@
+ALTER TABLE `account_settings` ADD `alerts` text DEFAULT '[]' NOT NULL;
