@@ -20,8 +20,9 @@ self.onmessage = ({ data: { route, path, chunks } }: MessageEvent<ToBodyThread>)
   const { buffer } = bytes
   const read = factsOf(WIRES[route], bytes, path)
   const answer: FromBodyThread = read.ok ? ok({ facts: read.value, digest: digestOf(bytes), buffer }) : read
-  const chat = read.ok ? read.value.chat : undefined
-  self.postMessage(answer, answer.ok ? [buffer, ...(chat ? [chat.body.buffer] : [])] : [])
+  const { chat, withoutOffTools } = read.ok ? read.value : {}
+  const others = [chat?.body.buffer, withoutOffTools?.bytes.buffer].filter((one) => one !== undefined)
+  self.postMessage(answer, answer.ok ? [buffer, ...others] : [])
 }
 
 function factsOf(

@@ -318,6 +318,12 @@ describe('fees', () => {
       ],
     }
     expect((await gateway.post(key, '/v1/messages', odd)).status).toBe(422)
+    const dated = Array.from({ length: 201 }, (_, i) => ({ type: `web_search_${20_250_000 + i}`, max_uses: 1 }))
+    expect(await refusal(await gateway.post(key, '/v1/messages', { ...body, tools: dated }))).toEqual([
+      400,
+      'invalid_request',
+      undefined,
+    ])
     // Four readings of at most the context at 6 (an hour's cache is not asked for), the output, three searches.
     expect(await quoteOf(key, '/v1/messages', body)).toBe(4 * 10_000 * 3.75 + 100 * 15 + 30_000)
     const usage = {

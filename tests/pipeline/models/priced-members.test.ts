@@ -330,3 +330,13 @@ describe('a member that it does not cover is named', () => {
     ['contents.audio', { contents: [{ parts: [{ fileData: { mimeType: 'audio/mp3', fileUri: 'x' } }] }] }],
   ])('of generateContent: %s in %j', (name, more) => expect(uncovered(GENERATE_CONTENT, more)).toEqual([name]))
 })
+
+test('as many members as a body can have are read at once, and each is named once', () => {
+  const many = Object.fromEntries(Array.from({ length: 90_000 }, (_, i) => [`x${i}`, 1]))
+  // Copied one by one, they took 20 s.
+  expect(uncovered(CHAT_COMPLETIONS, { reasoning: many })).toHaveLength(90_000)
+  const spoken = Array.from({ length: 15_000 }, () => ({ content: [{ type: 'input_audio' }], audio: { id: 'a' } }))
+  expect(uncovered(CHAT_COMPLETIONS, { messages: spoken })).toEqual(['messages.input_audio', 'messages.audio'])
+  const tools = Array.from({ length: 15_000 }, () => ({ type: 'web_search' }))
+  expect(uncovered(RESPONSES, { tools })).toEqual(['tools.web_search'])
+})

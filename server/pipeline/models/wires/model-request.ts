@@ -31,7 +31,7 @@ export interface ModelRequest {
   /** The number of tools that the vendor describes to the model in its own words. */
   readonly vendorTools?: number
   /** The body without tools that are switched off, if it has any. They are sent only where the model's entry names `path`. */
-  readonly withoutOffTools?: { readonly path: string; readonly bytes: Uint8Array<ArrayBuffer>; readonly count: number }
+  readonly withoutOffTools?: Pick<ModelRequest, 'bytes' | 'members'> & { readonly path: string; readonly count: number }
   /** Properties of the body that the price of plain tokens does not cover, as paths. */
   readonly uncovered: readonly string[]
   /** The service tier that it asks for. Null: the usual one, or the vendor's choice. Absent where the format has no such choice. */
@@ -209,7 +209,8 @@ export function missingMember(param: string): { readonly ok: false; readonly err
 /** The failure for the first property that neither the price covers nor the model's entry allows; null if there is none. */
 export function unpricedMember(request: ModelRequest, model: Model): Failure | null {
   const param = firstUnpriced(request, model)
-  if (param === undefined) return unboundedTool(request, model)
+  if (param === undefined)
+    return request.uncovered.length > MAX_PRICED_MEMBERS ? TOO_MANY_PRICED : unboundedTool(request, model)
   const cure = MEMBER_PATH.test(param)
     ? `, or ask the operator to allow it with extra_members: ["${param}"] in the model's entry`
     : ''
@@ -220,8 +221,15 @@ export function unpricedMember(request: ModelRequest, model: Model): Failure | n
   )
 }
 
+/** Several times what any vendor has. More would only keep the thread that serves busy, once for each model that may serve the call. */
+const MAX_PRICED_MEMBERS = 200
+const TOO_MANY_PRICED = failure(
+  'invalid_request',
+  `The body has more than ${MAX_PRICED_MEMBERS} different settings and tools that cost money of their own.`,
+)
+
 function firstUnpriced(request: ModelRequest, { price, extraMembers }: Model): string | undefined {
-  for (const member of request.uncovered)
+  for (const member of request.uncovered.slice(0, MAX_PRICED_MEMBERS))
     if (!isAllowed(member, extraMembers) && !isPriced(member, request, price)) return member
   return undefined
 }
@@ -282,9 +290,8 @@ export function withoutOffTools(request: ModelRequest, model: Model): ModelReque
   const { withoutOffTools: without } = request
   if (!without || isAllowed(without.path, model.extraMembers) || isPriced(without.path, request, model.price))
     return request
-  const members = objectMembers(without.bytes)
-  if (!members) throw new Error('a body without some of its tools has a property twice')
-  return { ...request, bytes: without.bytes, members, vendorTools: (request.vendorTools ?? 0) - without.count }
+  const { bytes, members, count } = without
+  return { ...request, bytes, members, vendorTools: (request.vendorTools ?? 0) - count }
 }
 
 /** A whole number above 0; null if absent; undefined if it is anything else. */

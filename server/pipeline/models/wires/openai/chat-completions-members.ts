@@ -32,13 +32,13 @@ const tools: MemberRule = (value, path) => {
 
 /** Audio has its own price per token, several times that of text. */
 const messages: MemberRule = (value, path) => {
-  let found = NOTHING
+  let [sound, earlier] = [NOTHING, NOTHING]
   for (const message of manyOf(value)) {
     if (!isJson(message)) continue
-    if (hasSound(message['content'])) found = [...found, `${path}.input_audio`]
-    if (message['audio'] !== undefined && message['audio'] !== null) found = [...found, `${path}.audio`]
+    if (hasSound(message['content'])) sound = [`${path}.input_audio`]
+    if (message['audio'] !== undefined && message['audio'] !== null) earlier = [`${path}.audio`]
   }
-  return found
+  return sound === NOTHING && earlier === NOTHING ? NOTHING : [...sound, ...earlier]
 }
 
 function hasSound(content: unknown): boolean {

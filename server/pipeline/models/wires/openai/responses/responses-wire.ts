@@ -4,7 +4,7 @@ import type { ModelTokens } from '../../../../../core/models/model-tokens'
 import { err, ok } from '../../../../../core/result'
 import type { FrameRules, Run } from '../../event-frame'
 import { EventMeter } from '../../event-meter'
-import { assigned, edited, listElements, type MemberPosition } from '../../json/json-members'
+import { assigned, edited, listElements, type MemberPosition, objectMembers } from '../../json/json-members'
 import { readableJson } from '../../json/readable-json'
 import {
   type InputParts,
@@ -163,7 +163,10 @@ function offTools(bytes: Uint8Array<ArrayBuffer>, member: MemberPosition | undef
   const kept = listElements(bytes, member.start).filter((_, index) => !isOff(list[index]))
   const texts = kept.map(({ start, end }) => new TextDecoder().decode(bytes.subarray(start, end)))
   const text = `[${texts.join(',')}]`
-  return { withoutOffTools: { path: `tools.${OFF_TOOL}`, bytes: edited(bytes, [{ ...member, text }]), count } }
+  const without = edited(bytes, [{ ...member, text }])
+  const members = objectMembers(without)
+  if (!members) throw new Error('a body without some of its tools has a property twice')
+  return { withoutOffTools: { path: `tools.${OFF_TOOL}`, bytes: without, members, count } }
 }
 
 function referencesOf(input: unknown): readonly ItemReference[] {
