@@ -71,13 +71,18 @@ function NewAlert({ busy, onAdd }: { busy: boolean; onAdd: (alert: AlertSetting)
     setAmount('')
   }
   return (
-    <form noValidate onSubmit={submit} className="flex flex-wrap items-end gap-2">
-      <Select
-        label={TEXT.when}
-        options={KINDS.map((value) => ({ value, text: TEXT.kinds[value] }))}
-        value={on}
-        onChange={({ target }) => setOn(KINDS.find((kind) => kind === target.value) ?? 'spend_day')}
-      />
+    <form noValidate onSubmit={submit} className="flex flex-wrap items-end gap-3">
+      <Field label={TEXT.when}>
+        {({ className: _look, ...control }) => (
+          <Select
+            {...control}
+            label={TEXT.when}
+            options={KINDS.map((value) => ({ value, text: TEXT.kinds[value] }))}
+            value={on}
+            onChange={({ target }) => setOn(KINDS.find((kind) => kind === target.value) ?? 'spend_day')}
+          />
+        )}
+      </Field>
       <Field label={on === 'failures_hour' ? TEXT.percent : TEXT.amount} {...(isWrong && { error: TEXT.wrong })}>
         {(control) => (
           <input
@@ -91,19 +96,26 @@ function NewAlert({ busy, onAdd }: { busy: boolean; onAdd: (alert: AlertSetting)
         )}
       </Field>
       {on !== 'balance' && (
-        <Select
-          label={TEXT.of}
-          options={[
-            { value: '', text: USAGE_TEXT.allKeys },
-            ...keys.map(({ id }) => ({ value: String(id), text: label(id) })),
-          ]}
-          value={key}
-          onChange={({ target }) => setKey(target.value)}
-        />
+        <Field label={TEXT.of}>
+          {({ className: _look, ...control }) => (
+            <Select
+              {...control}
+              label={TEXT.of}
+              options={[
+                { value: '', text: USAGE_TEXT.allKeys },
+                ...keys.map(({ id }) => ({ value: String(id), text: label(id) })),
+              ]}
+              value={key}
+              onChange={({ target }) => setKey(target.value)}
+            />
+          )}
+        </Field>
       )}
-      <Button type="submit" busy={busy}>
-        {TEXT.add}
-      </Button>
+      <div className="pb-1">
+        <Button type="submit" busy={busy}>
+          {TEXT.add}
+        </Button>
+      </div>
     </form>
   )
 }
