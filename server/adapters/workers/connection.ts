@@ -1,10 +1,11 @@
 import { SECOND_MS } from '../../core/clock'
 import { reasonOf } from '../../core/result'
-import { type Frame, FrameDecoder, type Payload } from './frames'
+import type { Frame, Payload } from './frames'
 import { HANDSHAKE_MS, handshakeFrame, WorkerHandshake } from './handshake'
 import { connectTo, type PrimaryAddress, passOnOrigin } from './primary-address'
 import type { Warn } from './served-worker'
-import { LEASE_MS, type NoticeKind, type RequestKind, Session, type Wire } from './session'
+import { LEASE_MS, type NoticeKind, type RequestKind, Session } from './session'
+import { SocketWire } from './socket-wire'
 
 /** Often enough to notice the end of a lease; every fourth time it beats. */
 const TICK_MS = SECOND_MS / 4
@@ -50,7 +51,6 @@ export class Connection {
   /** The last line about a connection that could not be used: it is not repeated. */
   private told = ''
   private attempt: Attempt | null = null
-  private isAttached = false
   /** Those that wait for a session. */
   private readonly waiting = new Set<() => void>()
   /** A primary was there after this time, but for what the session says. */
@@ -76,6 +76,10 @@ export class Connection {
   /** Connected, and the lease is valid. */
   get isReady(): boolean {
     return this.isAttached && this.hasLease
+  }
+
+  private get isAttached(): boolean {
+    return this.session?.session.isAttached ?? false
   }
 
   /** Whether this worker may act for callers. Ask before each write to one. */
@@ -140,7 +144,7 @@ export class Connection {
     clearInterval(this.timer)
     if (this.pausing) clearTimeout(this.pausing)
     this.endSession()
-    this.attempt?.end()
+    this.attempt?.wire.end()
   }
 
   private tick(): void {
@@ -167,21 +171,45 @@ export class Connection {
   private async connect(): Promise<void> {
     const { addresses, ca = null, credential, key, instance, version } = this.parts
     const address = addresses[this.attempts++ % addresses.length] as PrimaryAddress
-    const attempt = new Attempt({
-      address,
-      handshake: new WorkerHandshake({ credential, key, instance, version, epoch: this.highestEpoch }),
-      onFrame: (frame) => this.takeHandshake(attempt, frame),
+    const handshake = new WorkerHandshake({ credential, key, instance, version, epoch: this.highestEpoch })
+    const wire = new SocketWire({
+      handshakeMs: HANDSHAKE_MS,
+      onHandshake: (frame) => this.takeHandshake(attempt, frame),
       onEnd: () => this.lost(attempt),
-      onFault: (error) => this.tellOnce('the connection to the primary failed', { reason: reasonOf(error) }),
-      onBytes: (chunk) => this.session?.session.receive(attempt, chunk),
-      onDrained: () => this.session?.session.drained(attempt),
     })
+    const attempt: Attempt = { address, handshake, wire, epoch: null, provedAt: 0 }
     this.attempt = attempt
     try {
-      await connectTo<null>(address, ca, attempt.handlers())
+      await connectTo<null>(address, ca, this.handlers(attempt))
     } catch (error) {
       if (!this.isClosed) this.tellOnce('the primary cannot be reached', { reason: reasonOf(error) })
-      attempt.end()
+      wire.end()
+    }
+  }
+
+  private handlers({ address, handshake, wire }: Attempt): Bun.SocketHandler<null> {
+    const isEncrypted = !('unix' in address) && address.tls
+    const begin = () => void wire.write(handshakeFrame('hello', handshake.hello))
+    const failed = (error: Error) => {
+      this.tellOnce('the connection to the primary failed', { reason: reasonOf(error) })
+      wire.end()
+    }
+    return {
+      open(socket) {
+        wire.socket = socket
+        if (wire.isOver) socket.terminate()
+        else if (!isEncrypted) begin()
+      },
+      handshake(_socket, isAuthorized, error) {
+        if (isAuthorized) begin()
+        else failed(error ?? new Error('the certificate is not trusted'))
+      },
+      data: (_socket, chunk) => wire.receive(chunk),
+      drain: () => wire.drained(),
+      close: () => wire.end(),
+      // Also what a handler above threw.
+      error: (_socket, error) => failed(error),
+      connectError: () => wire.end(),
     }
   }
 
@@ -191,7 +219,7 @@ export class Connection {
     else {
       const [reason, version] = payload
       this.tellOnce('the primary refused this worker', { reason, version, own: this.parts.version })
-      attempt.end()
+      attempt.wire.end()
     }
   }
 
@@ -207,18 +235,18 @@ export class Connection {
         ...proved.error,
         own,
       })
-      attempt.end()
+      attempt.wire.end()
       return
     }
     if (isOther) this.endSession(true)
     attempt.epoch = proved.value.epoch
     attempt.provedAt = this.now()
-    attempt.write(handshakeFrame('proof', proved.value.proof))
+    attempt.wire.write(handshakeFrame('proof', proved.value.proof))
   }
 
   private enter(attempt: Attempt, epoch: number, [received, token, port]: Payload): void {
     if (typeof token !== 'string' || typeof port !== 'number' || attempt !== this.attempt) {
-      attempt.end()
+      attempt.wire.end()
       return
     }
     const isResumed = typeof received === 'number'
@@ -230,12 +258,7 @@ export class Connection {
     this.highestEpoch = epoch
     this.provedAt = attempt.provedAt
     this.target = { origin: passOnOrigin(attempt.address, port), token }
-    attempt.proved()
-    this.isAttached = this.session.session.attach(attempt, attempt.decoder, isResumed ? received : 0)
-    if (!this.isAttached) {
-      attempt.end()
-      return
-    }
+    if (!attempt.wire.attach(this.session.session, isResumed ? received : 0)) return
     this.pauseMs = FIRST_PAUSE_MS
     this.told = ''
     // Where the primary is now.
@@ -250,10 +273,7 @@ export class Connection {
       epoch,
       now: this.now,
       onFrame: (frame) => this.take(session, frame),
-      onBreak: (reason) => {
-        this.isAttached = false
-        if (reason !== 'closed') this.parts.warn('the primary sent something unreadable', { reason })
-      },
+      onBreak: (reason) => reason !== 'closed' && this.parts.warn('the primary sent something unreadable', { reason }),
       onCutOff: (reason) => {
         this.parts.warn('the session with the primary ended', { reason })
         if (this.session?.session === session) this.endSession()
@@ -286,10 +306,8 @@ export class Connection {
 
   /** The connection ended, or there was none. */
   private lost(attempt: Attempt): void {
-    this.session?.session.closed(attempt)
     if (attempt !== this.attempt) return
     this.attempt = null
-    this.isAttached = false
     if (this.isLast) this.close()
     if (this.isClosed) return
     this.pausing = setTimeout(() => void this.connect(), this.pauseMs)
@@ -297,83 +315,12 @@ export class Connection {
   }
 }
 
-interface AttemptParts {
+/** A connection, or the attempt at one. */
+interface Attempt {
   readonly address: PrimaryAddress
   readonly handshake: WorkerHandshake
-  readonly onFrame: (frame: Frame) => void
-  readonly onFault: (error: Error) => void
-  readonly onBytes: (chunk: Uint8Array) => void
-  readonly onDrained: () => void
-  /** Called once. */
-  readonly onEnd: () => void
-}
-
-/** One connection, or the attempt at one. */
-class Attempt implements Wire {
-  readonly address: PrimaryAddress
-  readonly handshake: WorkerHandshake
-  readonly decoder: FrameDecoder
+  readonly wire: SocketWire
   /** Of the primary, once it is proved. */
-  epoch: number | null = null
-  provedAt = 0
-  private readonly parts: AttemptParts
-  private readonly deadline: ReturnType<typeof setTimeout>
-  private socket: Bun.Socket<null> | null = null
-  private isProved = false
-  private isOver = false
-
-  constructor(parts: AttemptParts) {
-    this.parts = parts
-    this.address = parts.address
-    this.handshake = parts.handshake
-    this.decoder = new FrameDecoder(parts.onFrame)
-    this.deadline = setTimeout(() => this.end(), HANDSHAKE_MS)
-  }
-
-  handlers(): Bun.SocketHandler<null> {
-    const isEncrypted = !('unix' in this.address) && this.address.tls
-    const begin = (socket: Bun.Socket<null>) => {
-      this.socket = socket
-      if (this.isOver) socket.terminate()
-      else this.write(handshakeFrame('hello', this.handshake.hello))
-    }
-    return {
-      open: (socket) => (isEncrypted ? undefined : begin(socket)),
-      handshake: (socket, isAuthorized, error) => {
-        if (isAuthorized) return begin(socket)
-        this.parts.onFault(error ?? new Error('the certificate is not trusted'))
-        socket.terminate()
-      },
-      data: (_socket, chunk) => {
-        if (this.isProved) this.parts.onBytes(chunk)
-        else if (this.decoder.push(chunk) !== null) this.end()
-      },
-      drain: () => this.parts.onDrained(),
-      close: () => this.end(),
-      // Also what a handler above threw.
-      error: (_socket, error) => {
-        this.parts.onFault(error)
-        this.end()
-      },
-      connectError: () => this.end(),
-    }
-  }
-
-  /** From here on its bytes are those of a session. */
-  proved(): void {
-    clearTimeout(this.deadline)
-    this.isProved = true
-  }
-
-  write(bytes: Uint8Array): number {
-    return this.socket?.write(bytes) ?? -1
-  }
-
-  end(): void {
-    if (this.isOver) return
-    this.isOver = true
-    clearTimeout(this.deadline)
-    this.socket?.terminate()
-    this.parts.onEnd()
-  }
+  epoch: number | null
+  provedAt: number
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { SECOND_MS } from '../../core/clock'
 import { reasonOf } from '../../core/result'
-import type { Frame, FrameDecoder, Payload } from './frames'
+import type { Frame, Payload } from './frames'
 import type { ProvedWorker } from './handshake'
-import { type BreakReason, type CutOffReason, SETTLE_AFTER_MS, Session, type Wire } from './session'
+import { SETTLE_AFTER_MS, Session } from './session'
 
 /** What a primary does for one session of a worker. */
 export interface WorkerService {
@@ -41,34 +41,26 @@ export class ServedWorker {
   readonly token = randomBytes(24).toString('base64url')
   /** When it began, by the clock of `now`. */
   readonly since: number
-  /** Nothing more is taken of it. */
-  isOver = false
+  readonly session: Session
   private readonly parts: ServedWorkerParts
-  private readonly session: Session
   private readonly service: WorkerService
-  private wire: Wire | null = null
-  private heardAt: number
-  private welcomedAt: number
   private ending: Promise<void> | null = null
 
   constructor(parts: ServedWorkerParts) {
     const { worker, epoch, now } = parts
     this.worker = worker
     this.parts = parts
-    this.since = this.heardAt = this.welcomedAt = now()
+    this.since = now()
     this.session = new Session({
       side: 'primary',
       epoch,
       now,
       onFrame: (frame) => this.take(frame),
-      onBreak: (reason) => this.broke(reason),
-      onCutOff: (reason) => this.wasCutOff(reason),
+      onBreak: (reason) => reason !== 'closed' && this.warn('sent something unreadable', { reason }),
+      // Its calls are settled once its lease is over, or when it comes back.
+      onCutOff: (reason) => this.warn('was cut off', { reason }),
     })
     this.service = parts.serve(worker, (payload) => this.push(payload))
-  }
-
-  get isConnected(): boolean {
-    return this.wire !== null
   }
 
   get openCalls(): number {
@@ -77,48 +69,21 @@ export class ServedWorker {
 
   /** Milliseconds since something came from it. */
   get lagMs(): number {
-    return this.parts.now() - this.heardAt
+    return this.parts.now() - this.session.heardAt
   }
 
   /** Whether a connection with this resumption goes on with this session. */
   resumes({ session }: ProvedWorker): boolean {
-    return !this.isOver && session === this.worker.session
-  }
-
-  /** Gives up its connection. Returns the last frame that it received. */
-  suspend(): number {
-    this.wire = null
-    return this.session.suspend()
-  }
-
-  /** Goes on over this connection. Returns false if frames that the worker lacks are gone. */
-  attach(wire: Wire, decoder: FrameDecoder, received: number): boolean {
-    this.heardAt = this.welcomedAt = this.parts.now()
-    if (!this.session.attach(wire, decoder, received)) return false
-    this.wire = wire
-    return true
-  }
-
-  receive(wire: Wire, chunk: Uint8Array): void {
-    this.heardAt = this.parts.now()
-    this.session.receive(wire, chunk)
-  }
-
-  drained(wire: Wire): void {
-    this.session.drained(wire)
-  }
-
-  closed(wire: Wire): void {
-    this.session.closed(wire)
+    return !this.session.isOver && session === this.worker.session
   }
 
   /** Resolves to whether the worker took it. One that does not within 2 s, or refuses, is cut off: it would go on with what it had. */
   push(payload: Payload): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const late = setTimeout(() => this.cutOff('it did not take a push in time'), PUSH_MS)
+    const late = setTimeout(() => this.session.cutOff('it did not take a push in time'), PUSH_MS)
     this.session.ask('push', payload, (answer) => {
       clearTimeout(late)
-      if (answer?.length === 0) this.cutOff('it could not use a push')
+      if (answer?.length === 0) this.session.cutOff('it could not use a push')
       resolve(answer !== null && answer.length > 0)
     })
     return promise
@@ -127,18 +92,16 @@ export class ServedWorker {
   /** Looks after its connection and calls. Returns whether its lease is over for certain, so that it must be ended. */
   look(isMinute: boolean): boolean {
     if (isMinute) this.service.sweep()
-    if (this.isConnected && this.lagMs > SILENT_MS) {
-      this.suspend()
+    const { session } = this
+    if (session.isAttached && this.lagMs > SILENT_MS) {
+      session.suspend()
       this.warn('does not answer', { silentMs: Math.round(this.lagMs) })
     }
-    const lastWord = Math.max(this.session.sentAt, this.welcomedAt)
-    return !this.isConnected && this.parts.now() > lastWord + SETTLE_AFTER_MS
+    return !session.isAttached && this.parts.now() > session.sentAt + SETTLE_AFTER_MS
   }
 
   /** Ends the session, and settles its calls. Call it only when the worker's lease is over. */
   end(): Promise<void> {
-    this.isOver = true
-    this.wire = null
     this.session.end()
     this.ending ??= this.service.end().catch((error: unknown) => {
       this.warn('left calls that could not be settled', { reason: reasonOf(error) })
@@ -179,26 +142,6 @@ export class ServedWorker {
   private failed(kind: string, request: number, error: unknown): void {
     this.warn('asked for something that failed', { kind, reason: reasonOf(error) })
     this.session.answer(request, [])
-  }
-
-  private broke(reason: BreakReason): void {
-    this.wire = null
-    if (reason !== 'closed') this.warn('sent something unreadable', { reason })
-  }
-
-  private wasCutOff(reason: CutOffReason): void {
-    this.wire = null
-    this.isOver = true
-    this.warn('was cut off', { reason })
-  }
-
-  /** Its calls are settled once its lease is over, or when it comes back. */
-  cutOff(reason: string): void {
-    if (this.isOver) return
-    this.isOver = true
-    this.wire = null
-    this.session.end()
-    this.warn('was cut off', { reason })
   }
 
   private warn(what: string, fields: Readonly<Record<string, unknown>>): void {

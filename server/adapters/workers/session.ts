@@ -23,9 +23,6 @@ export type BreakReason =
   | 'missing_frame'
   | 'bad_acknowledgement'
 
-/** Why a session ended itself. `backlog`: too much is queued or not acknowledged. `unanswered`: too much was asked and not answered. */
-export type CutOffReason = 'backlog' | 'unanswered' | 'repeated_request' | 'cannot_resume'
-
 export type RequestKind = 'claim' | 'capture' | 'keep' | 'abandoned' | 'hold' | 'release' | 'admit' | 'recall' | 'push'
 export type NoticeKind = Exclude<SessionKind, RequestKind | 'ack' | 'beat' | 'answer'>
 
@@ -42,7 +39,11 @@ interface SessionParts {
   /** Takes a request or a notice. It may answer at once. If it throws, the connection is broken and the frame counts as received. */
   readonly onFrame: (frame: Frame) => void
   readonly onBreak: (reason: BreakReason) => void
-  readonly onCutOff: (reason: CutOffReason) => void
+  /**
+   * It ended, for this reason. Of itself for `backlog` (too much is queued or not acknowledged), `unanswered` (too much was asked and not answered),
+   * `repeated_request` and `cannot_resume`.
+   */
+  readonly onCutOff: (reason: string) => void
   /** Runs at the end of the turn, so that its frames are written in one piece. */
   readonly later?: (run: () => void) => void
   readonly limits?: SessionLimits
@@ -73,7 +74,8 @@ export class Session {
   private unansweredBytes = 0
   private wire: Wire | null = null
   private decoder: FrameDecoder | null = null
-  private isOver = false
+  /** Nothing more is taken or sent. */
+  isOver = false
   private isBlocked = false
   private isFlushing = false
   private isAckDue = false
@@ -84,9 +86,11 @@ export class Session {
   private probe: { readonly number: number; readonly at: number } | null = null
   private confirmed = Number.NEGATIVE_INFINITY
   private sent = Number.NEGATIVE_INFINITY
+  private heard: number
 
   constructor(parts: SessionParts) {
     this.parts = parts
+    this.heard = parts.now()
     this.limits = parts.limits ?? LIMITS
   }
 
@@ -98,6 +102,15 @@ export class Session {
   /** Nothing was acknowledged to the other side after this time. The other side's lease began no later. */
   get sentAt(): number {
     return this.sent
+  }
+
+  /** When something last came from the other side. */
+  get heardAt(): number {
+    return this.heard
+  }
+
+  get isAttached(): boolean {
+    return this.wire !== null
   }
 
   /** Frames that the other side has not acknowledged. */
@@ -129,6 +142,8 @@ export class Session {
     }
     this.wire = wire
     this.decoder = decoder
+    // The handshake has acknowledged what was received.
+    this.sent = this.heard = this.parts.now()
     this.isBlocked = false
     this.isAckDue = true
     decoder.beginSession(this.parts.side === 'worker' ? 'primary' : 'worker', (frame) => {
@@ -141,6 +156,7 @@ export class Session {
   /** The connection has these bytes. */
   receive(wire: Wire, chunk: Uint8Array): void {
     if (this.wire !== wire || this.decoder === null) return
+    this.heard = this.parts.now()
     try {
       const fault = this.decoder.push(chunk)
       if (fault !== null) this.break(fault)
@@ -201,6 +217,14 @@ export class Session {
     for (const answered of waiting.values()) answered(null)
     waiting.clear()
     this.unanswered.clear()
+  }
+
+  /** Ends the session because of the other side. */
+  cutOff(reason: string): false {
+    if (this.isOver) return false
+    this.end()
+    this.parts.onCutOff(reason)
+    return false
   }
 
   private send(kind: SessionKind, request: number, payload: Payload): boolean {
@@ -299,11 +323,5 @@ export class Session {
     this.wire = null
     wire.end()
     this.parts.onBreak(reason)
-  }
-
-  private cutOff(reason: CutOffReason): false {
-    this.end()
-    this.parts.onCutOff(reason)
-    return false
   }
 }

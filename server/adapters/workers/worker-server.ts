@@ -1,9 +1,9 @@
 import { MINUTE_MS, SECOND_MS } from '../../core/clock'
 import { reasonOf } from '../../core/result'
-import { type Frame, FrameDecoder, type Payload } from './frames'
+import type { Frame, Payload } from './frames'
 import { HANDSHAKE_MS, handshakeFrame, PrimaryHandshake, type ProvedWorker, type Refusal } from './handshake'
 import { ServedWorker, type Warn, type WorkerService } from './served-worker'
-import type { Wire } from './session'
+import { SocketWire } from './socket-wire'
 
 /** Connections that are not proved. */
 const MAX_UNPROVED = 64
@@ -51,7 +51,12 @@ export interface WorkerState {
   readonly lagMs: number
 }
 
-type Socket = Bun.Socket<Arrival | null>
+/** A connection's handshake, and where its worker passes on. */
+interface Proving extends Pick<WorkerListener, 'passOnPort'> {
+  readonly handshake: PrimaryHandshake
+}
+
+type Socket = Bun.Socket<SocketWire | null>
 
 /**
  * Where a primary listens for its workers. Each proves that it has a credential; from then on its requests go to a service of its own. The
@@ -62,7 +67,7 @@ export class WorkerServer {
   private readonly now: () => number
   /** By credential and process: one worker cannot take the place of another. */
   private readonly served = new Map<string, ServedWorker>()
-  private readonly unproved = new Set<Arrival>()
+  private readonly unproved = new Set<SocketWire>()
   private readonly open: { stop(closeActive?: boolean): void }[] = []
   private timer: ReturnType<typeof setInterval> | null = null
   private sweptAt: number
@@ -79,11 +84,11 @@ export class WorkerServer {
   listen(): void {
     for (const listener of this.parts.listeners) {
       const { at } = listener
-      const socket: Bun.SocketHandler<Arrival | null> = {
+      const socket: Bun.SocketHandler<SocketWire | null> = {
         open: (socket) => this.arrived(socket, listener),
         data: ({ data }, chunk) => data?.receive(chunk),
         drain: ({ data }) => data?.drained(),
-        close: ({ data }) => data?.closed(),
+        close: ({ data }) => data?.end(),
         // Also what a handler above threw.
         error: (socket, error) => this.failed(socket, error),
       }
@@ -103,7 +108,7 @@ export class WorkerServer {
   /** This credential is no longer good: nothing more is taken of its workers. What they had open is settled once their lease is over. */
   remove(credential: string): void {
     for (const one of this.served.values())
-      if (one.worker.credential === credential) one.cutOff('its credential was removed')
+      if (one.worker.credential === credential) one.session.cutOff('its credential was removed')
   }
 
   /** This process of a worker is dead. Its calls are settled when this resolves. */
@@ -114,14 +119,14 @@ export class WorkerServer {
 
   /** Whether this token is that of a worker's session. */
   isToken(token: string): boolean {
-    return [...this.served.values()].some((one) => !one.isOver && one.token === token)
+    return [...this.served.values()].some((one) => !one.session.isOver && one.token === token)
   }
 
   workers(): readonly WorkerState[] {
     return [...this.served.values()].map((one) => ({
       name: one.worker.credential,
       instance: one.worker.instance,
-      isConnected: one.isConnected,
+      isConnected: one.session.isAttached,
       sessionMs: this.now() - one.since,
       openCalls: one.openCalls,
       lagMs: one.lagMs,
@@ -132,7 +137,7 @@ export class WorkerServer {
   async close(): Promise<void> {
     for (const listener of this.open.splice(0)) listener.stop(true)
     if (this.timer) clearInterval(this.timer)
-    for (const arrival of this.unproved) arrival.giveUp()
+    for (const wire of this.unproved) wire.end()
     await Promise.all([...this.served].map(([place, one]) => this.end(place, one)))
   }
 
@@ -143,17 +148,34 @@ export class WorkerServer {
       return
     }
     const { version, epoch, handshakeMs = HANDSHAKE_MS } = this.parts
-    const arrival: Arrival = new Arrival({
-      socket,
-      version,
-      handshake: new PrimaryHandshake({ version, epoch, keyOf }),
+    const handshake = new PrimaryHandshake({ version, epoch, keyOf })
+    const wire: SocketWire = new SocketWire({
       handshakeMs,
-      onProof: (worker) => this.enter(arrival, worker, passOnPort),
-      onRefusal: (refusal) => this.tellRefusal(refusal),
-      onEnd: () => this.unproved.delete(arrival),
+      onHandshake: (frame) => this.prove(wire, { handshake, passOnPort }, frame),
+      onEnd: () => this.unproved.delete(wire),
     })
-    socket.data = arrival
-    this.unproved.add(arrival)
+    wire.socket = socket
+    socket.data = wire
+    this.unproved.add(wire)
+  }
+
+  private prove(wire: SocketWire, { handshake, passOnPort }: Proving, { kind, payload }: Frame): void {
+    // Of the rest of a chunk.
+    if (wire.isOver) return
+    if (kind === 'hello') {
+      const greeting = handshake.greet(payload)
+      if (greeting.ok) wire.write(handshakeFrame('hello', greeting.value))
+      else this.refuse(wire, greeting.error)
+    } else if (kind === 'proof') {
+      const proved = handshake.verify(payload)
+      if (proved.ok) this.enter(wire, proved.value, passOnPort)
+      else this.refuse(wire, proved.error)
+    } else this.refuse(wire, { reason: 'malformed', version: null })
+  }
+
+  private refuse(wire: SocketWire, refusal: Refusal): void {
+    wire.end(handshakeFrame('refusal', [refusal.reason, this.parts.version]))
+    this.tellRefusal(refusal)
   }
 
   /** Once a minute, as long as it is the same. */
@@ -166,27 +188,23 @@ export class WorkerServer {
 
   private failed(socket: Socket, error: Error): void {
     this.parts.warn('a connection of a worker failed', { reason: reasonOf(error) })
-    socket.data?.giveUp()
-    socket.data?.closed()
+    socket.data?.end()
   }
 
   /** The worker is proved: goes on with its session, or begins one. */
-  private enter(arrival: Arrival, worker: ProvedWorker, passOnPort: number): void {
-    this.unproved.delete(arrival)
+  private enter(wire: SocketWire, worker: ProvedWorker, passOnPort: number): void {
+    this.unproved.delete(wire)
     const place = `${worker.credential} ${worker.instance}`
     const known = this.served.get(place)
-    if (known?.resumes(worker)) {
-      arrival.welcome([known.suspend(), known.token, passOnPort])
-      arrival.attach(known, worker.received)
-      return
-    }
+    const resumed = known?.resumes(worker) ? known : null
     // With another session the worker has given up the calls of this one.
-    if (known) void this.end(place, known)
+    if (known && !resumed) void this.end(place, known)
     const { epoch, warn, serve } = this.parts
-    const served = new ServedWorker({ worker, epoch, now: this.now, warn, serve })
+    const served = resumed ?? new ServedWorker({ worker, epoch, now: this.now, warn, serve })
     this.served.set(place, served)
-    arrival.welcome([null, served.token, passOnPort])
-    arrival.attach(served, 0)
+    const received = served.session.suspend()
+    wire.write(handshakeFrame('welcome', [resumed ? received : null, served.token, passOnPort]))
+    wire.attach(served.session, resumed ? worker.received : 0)
   }
 
   private end(place: string, one: ServedWorker): Promise<void> {
@@ -202,93 +220,5 @@ export class WorkerServer {
     }
     for (const [place, one] of this.served)
       if (one.look(isMinute)) void this.end(place, one).then(() => this.parts.onLost?.(one.worker.instance))
-  }
-}
-
-interface ArrivalParts {
-  readonly socket: Socket
-  /** Of this primary. */
-  readonly version: string
-  readonly handshake: PrimaryHandshake
-  readonly handshakeMs: number
-  readonly onProof: (worker: ProvedWorker) => void
-  readonly onRefusal: (refusal: Refusal) => void
-  /** It ended without a proof. */
-  readonly onEnd: () => void
-}
-
-/** One connection: first its handshake, then what it brings to a session. */
-class Arrival implements Wire {
-  private readonly parts: ArrivalParts
-  private readonly decoder: FrameDecoder
-  private readonly deadline: ReturnType<typeof setTimeout>
-  private served: ServedWorker | null = null
-  private isGreeted = false
-
-  constructor(parts: ArrivalParts) {
-    this.parts = parts
-    this.decoder = new FrameDecoder((frame) => this.prove(frame))
-    this.deadline = setTimeout(() => this.giveUp(), parts.handshakeMs)
-  }
-
-  write(bytes: Uint8Array): number {
-    return this.parts.socket.write(bytes)
-  }
-
-  end(): void {
-    this.parts.socket.terminate()
-  }
-
-  receive(chunk: Uint8Array): void {
-    if (this.served) this.served.receive(this, chunk)
-    else if (this.decoder.push(chunk) !== null) this.giveUp()
-  }
-
-  drained(): void {
-    this.served?.drained(this)
-  }
-
-  closed(): void {
-    clearTimeout(this.deadline)
-    this.parts.onEnd()
-    this.served?.closed(this)
-  }
-
-  giveUp(): void {
-    clearTimeout(this.deadline)
-    this.parts.onEnd()
-    this.end()
-  }
-
-  welcome(payload: Payload): void {
-    clearTimeout(this.deadline)
-    this.write(handshakeFrame('welcome', payload))
-  }
-
-  attach(served: ServedWorker, received: number): void {
-    if (served.attach(this, this.decoder, received)) this.served = served
-    else this.end()
-  }
-
-  private prove({ kind, payload }: Frame): void {
-    const { handshake, onProof } = this.parts
-    if (kind === 'hello' && !this.isGreeted) {
-      this.isGreeted = true
-      const greeting = handshake.greet(payload)
-      if (greeting.ok) this.write(handshakeFrame('hello', greeting.value))
-      else this.refuse(greeting.error)
-    } else if (kind === 'proof') {
-      const proved = handshake.verify(payload)
-      if (proved.ok) onProof(proved.value)
-      else this.refuse(proved.error)
-    } else this.refuse({ reason: 'malformed', version: null })
-  }
-
-  private refuse(refusal: Refusal): void {
-    this.write(handshakeFrame('refusal', [refusal.reason, this.parts.version]))
-    this.parts.onRefusal(refusal)
-    clearTimeout(this.deadline)
-    this.parts.onEnd()
-    this.parts.socket.end()
   }
 }
