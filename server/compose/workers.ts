@@ -3,6 +3,7 @@ import { localPrimary } from '../adapters/workers/primary-address'
 import { type WorkerListener, WorkerServer, type WorkerState } from '../adapters/workers/worker-server'
 import { type Config, environmentWith } from '../config'
 import { type Clock, isoTime } from '../core/clock'
+import { KeyedMutex } from '../core/keyed-mutex'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import { VERSION } from '../core/version'
 import { fromWorkers } from '../http/middleware/caller/passed-on'
@@ -128,7 +129,7 @@ export function composeWorkers(config: Config, needs: Needs) {
 function callsOf(
   { name, instance }: { readonly name: string; readonly instance: string },
   { core, pipeline, telemetry, clock, log, routeOf, reports, items }: Needs,
-  shared: Pick<WorkerCallsParts, 'ending' | 'recovery' | 'isDraining' | 'onListening'>,
+  shared: Pick<WorkerCallsParts, 'turns' | 'recovery' | 'isDraining' | 'onListening'>,
 ): WorkerCalls {
   return new WorkerCalls({
     tag: core.workerCredentials.tagOf(name),
@@ -178,7 +179,7 @@ export function recoveryOf({
   ledger,
   stores,
   reports,
-}: Needs['core']): Pick<WorkerCallsParts, 'ending' | 'recovery'> {
+}: Needs['core']): Pick<WorkerCallsParts, 'turns' | 'recovery'> {
   const recovery: Recovery = {
     takeKept: (id) => kept.take(id),
     settleKept: (one) => kept.settle(one),
@@ -197,7 +198,7 @@ export function recoveryOf({
       return record === null || ledger.reverse(record, call.pool, call.parent)
     },
   }
-  return { ending: new Map(), recovery }
+  return { turns: new KeyedMutex(), recovery }
 }
 
 function workerRecord(

@@ -5,15 +5,15 @@
 export class KeyedMutex {
   private readonly last = new Map<string, Promise<unknown>>()
 
+  /** Runs the task, at once if there is none before it. */
   async take<T>(name: string, task: () => Promise<T>): Promise<T> {
-    const previous = this.last.get(name) ?? Promise.resolve()
-    const current = previous.then(task, task)
-    const settled = current.catch(() => undefined)
-    this.last.set(name, settled)
+    const previous = this.last.get(name)
+    const current = previous === undefined ? task() : previous.then(task, task)
+    this.last.set(name, current)
     try {
       return await current
     } finally {
-      if (this.last.get(name) === settled) this.last.delete(name)
+      if (this.last.get(name) === current) this.last.delete(name)
     }
   }
 }

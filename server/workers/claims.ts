@@ -3,6 +3,7 @@ import { parseAddress, UNKNOWN_ADDRESS } from '../core/credentials/address'
 import type { Audience } from '../core/credentials/oauth-grant'
 import { type Failure, failure, uncharged } from '../core/failure'
 import type { RequestId } from '../core/ids'
+import type { KeyedMutex } from '../core/keyed-mutex'
 import type { DurableHold } from '../core/ledger/journal'
 import type { Money } from '../core/money'
 import type { Result } from '../core/result'
@@ -40,8 +41,8 @@ export interface Recovery {
 export interface ClaimParts extends OnSale {
   /** The end of its calls' ids, by which it is known again after a restart: 6 hex digits. */
   readonly tag: string
-  /** Calls of all workers that are being ended or claimed. */
-  readonly ending: Map<RequestId, Promise<unknown>>
+  /** Ends and claims one after the other for each call, of all workers: what is asked in the next session must not overtake what goes on in this one. */
+  readonly turns: KeyedMutex
   readonly recovery: Recovery
   readonly decisions: Deciding
   readonly clock: Clock
@@ -75,20 +76,6 @@ export class Claims {
   ownId(asked: readonly unknown[]): RequestId | null {
     const id = readId(asked)
     return id?.endsWith(this.parts.tag) ? id : null
-  }
-
-  /** One after the other for each call, also over sessions: what is asked in the next one must not overtake what goes on in this one. */
-  async inTurn<T>(call: unknown, run: () => Promise<T>): Promise<T> {
-    const { ending } = this.parts
-    const id = call as RequestId
-    const before = ending.get(id)
-    const running = before === undefined ? run() : before.then(run, run)
-    ending.set(id, running)
-    try {
-      return await running
-    } finally {
-      if (ending.get(id) === running) ending.delete(id)
-    }
   }
 
   /** The call, which holds its money; or what became of it. Call it in turn. */

@@ -1,5 +1,6 @@
 import { MINUTE_MS } from '../core/clock'
 import { makeId, type RequestId } from '../core/ids'
+import { stringOrEmpty } from '../core/json'
 import type { Journal } from '../core/ledger/journal'
 import { type Money, micros } from '../core/money'
 import type { UpstreamFault } from '../core/telemetry/failure-streak'
@@ -89,11 +90,11 @@ export class WorkerCalls {
       case 'keep':
         return this.keep(asked)
       case 'capture':
-        return this.claims.inTurn(asked[0], () => this.capture(asked))
+        return this.inTurn(asked, () => this.capture(asked))
       case 'claim':
-        return this.claims.inTurn(asked[0], () => this.claim(asked))
+        return this.inTurn(asked, () => this.claim(asked))
       case 'abandoned':
-        return this.claims.inTurn(asked[0], () => this.abandoned(asked))
+        return this.inTurn(asked, () => this.abandoned(asked))
       case 'release':
         return this.release(asked)
       case 'recall':
@@ -101,6 +102,10 @@ export class WorkerCalls {
       default:
         return this.lie(`it asked for ${kind}`)
     }
+  }
+
+  private inTurn<T>([id]: Asked, run: () => Promise<T>): Promise<T> {
+    return this.parts.turns.take(stringOrEmpty(id), run)
   }
 
   /** Takes what needs no answer. */
@@ -145,7 +150,7 @@ export class WorkerCalls {
     this.parts.onReport(null)
     const all = [...this.calls.values()]
     this.calls.clear()
-    await Promise.all(all.map((call) => this.claims.inTurn(call.verdict.incoming.id, () => this.settle(call))))
+    await Promise.all(all.map((call) => this.inTurn([call.verdict.incoming.id], () => this.settle(call))))
   }
 
   private async settle(call: ServedCall): Promise<void> {
