@@ -128,9 +128,10 @@ async function readFiles(distDir: string, brandName: string): Promise<Map<string
 /** A page of the build with another name for the service; as it is for the one that it has. A small page needs no compression. */
 function named(page: Bytes, name: string): Bytes {
   if (name === DEFAULT_BRAND.name) return page
-  const html = page.toString().replaceAll(`>${DEFAULT_BRAND.name}<`, `>${Bun.escapeHTML(name)}<`)
-  const meta = `<meta name="service" content="${Bun.escapeHTML(name)}" />`
-  return Buffer.from(html.replace('<title>', `${meta}\n    <title>`))
+  const text = Bun.escapeHTML(name)
+  // By functions: a "$" of the name would be a pattern in a text.
+  const html = page.toString().replaceAll(`>${DEFAULT_BRAND.name}<`, () => `>${text}<`)
+  return Buffer.from(html.replace('<title>', () => `<meta name="service" content="${text}" />\n    <title>`))
 }
 
 const EXTENSIONS: Readonly<Record<Encoding, string>> = { br: '.br', zstd: '.zst', gzip: '.gz' }

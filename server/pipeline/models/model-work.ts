@@ -109,7 +109,7 @@ class ModelWork implements Work {
       const answer = opened.value
       open.drain?.at(answer.upstream)
       open.asked(answer.kind)
-      if (answer.tier !== null) this.validated = { ...validated, servedTier: answer.tier.toLowerCase() }
+      this.validated = answer.tier === null ? validated : { ...validated, servedTier: answer.tier.toLowerCase() }
       if (request.stream) return this.stream(open, answer)
       const body = await answer.bytes(MAX_ANSWER_BYTES)
       let read: ReadAnswer | null = null

@@ -31,6 +31,11 @@ beforeAll(async () => {
     },
     { id: 'gem', upstream: { kind: 'gemini', base_url: `${vendor.origin}/v1beta` }, price: RULES },
     {
+      id: 'gem-twice',
+      upstreams: ['a', 'b'].map((model) => ({ kind: 'gemini', base_url: `${vendor.origin}/v1beta`, model }) as const),
+      price: RULES,
+    },
+    {
       id: 'painter',
       upstream: { kind: 'gemini', base_url: `${vendor.origin}/v1beta` },
       price: { input: 0.3, output: 2.5, output_image: 30 },
@@ -142,6 +147,12 @@ describe('a price with rules', () => {
       charges.push(costOf(await gateway.post(key, '/v1beta/models/gem:generateContent', body)))
     }
     expect(charges).toEqual([700, 350])
+    // That of an answer which could not be read says nothing about the next one.
+    const broken = Response.json({}, { headers: { 'x-gemini-service-tier': 'flex' } })
+    const answers = [broken, Response.json(gemini.body('Hi', { promptTokenCount: 100, candidatesTokenCount: 10 }))]
+    vendor.answer = () => answers.shift() ?? openAi.error(500, {})
+    const usual = { ...body, serviceTier: undefined }
+    expect(costOf(await gateway.post(key, '/v1beta/models/gem-twice:generateContent', usual))).toBe(350)
   })
 
   test('is reported in the log if an answer names a tier without a price, which the operator pays', async () => {
@@ -339,12 +350,13 @@ describe('fees', () => {
     const fast = { ...hello, model: 'claude', speed: 'fast' }
     vendor.answer = () => Response.json({ ...said, usage: { input_tokens: 100, output_tokens: 10, speed: 'fast' } })
     expect(costOf(await gateway.post(key, '/v1/messages', fast))).toBe(100 * 6 + 10 * 30)
-    vendor.answer = () =>
-      Response.json({
-        ...said,
-        usage: { input_tokens: 100, output_tokens: 10, speed: 'standard', service_tier: 'standard' },
-      })
-    expect(costOf(await gateway.post(key, '/v1/messages', fast))).toBe(100 * 3 + 10 * 15)
+    const charges: number[] = []
+    for (const named of [{ speed: 'standard', service_tier: 'standard' }, { service_tier: 'standard' }, {}]) {
+      vendor.answer = () => Response.json({ ...said, usage: { input_tokens: 100, output_tokens: 10, ...named } })
+      charges.push(costOf(await gateway.post(key, '/v1/messages', fast)))
+    }
+    // An answer without a speed may have been fast.
+    expect(charges).toEqual([450, 900, 900])
   })
 
   test("of OpenAI's search are held for max_tool_calls, which the gateway limits, and charged for each search", async () => {

@@ -88,12 +88,12 @@ describe('a page', () => {
     const built = join(root, 'built')
     await mkdir(built)
     await writeFile(join(built, 'index.html'), '<head><title>Gateway</title></head>')
-    const branded = await loadDashboard(built, 'Acme & Sons')
+    const branded = await loadDashboard(built, "Acme $& $' Sons")
     const page = await branded
       .answer(new Request('http://localhost/keys', { headers: { accept: 'text/html' } }))
       ?.text()
-    expect(page).toContain('<title>Acme &amp; Sons</title>')
-    expect(page).toContain('<meta name="service" content="Acme &amp; Sons" />')
+    expect(page).toContain('<title>Acme $&amp; $&#x27; Sons</title>')
+    expect(page).toContain('<meta name="service" content="Acme $&amp; $&#x27; Sons" />')
   })
 
   test('carries the security headers', () => {

@@ -106,6 +106,8 @@ describe('token counts of vendors, converted to one meaning', () => {
     expect(openAiUsage(usage, null)).toEqual({ input: 10, output: 4, cacheRead: 0, cacheWrite: 0 })
     expect(geminiUsage({ promptTokenCount: 5, trafficType: 'ON_DEMAND_FLEX' })?.tier).toBe('flex')
     expect(anthropic({ input_tokens: 5, output_tokens: 1, service_tier: 'standard', speed: 'fast' })?.tier).toBe('fast')
+    const fast = anthropicUsage({ input_tokens: 5, output_tokens: 1, speed: 'fast' }) ?? undefined
+    expect(anthropicUsage({ output_tokens: 9, service_tier: 'standard' }, fast)?.tier).toBe('fast')
     const beside = { ...usage, total_tokens: 44, completion_tokens_details: { reasoning_tokens: 30 } }
     expect(openAiUsage(beside)).toMatchObject({ output: 34, parts: { output_reasoning: 30 } })
   })

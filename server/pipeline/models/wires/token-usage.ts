@@ -1,4 +1,5 @@
 import { elementsOf, isJson, type Json, jsonText, membersOf } from '../../../core/json'
+import { USUAL_TIERS } from '../../../core/models/model-file-schema'
 import type { ModelTokens } from '../../../core/models/model-tokens'
 import type { TokenCounts } from '../../../core/usage/call-record'
 
@@ -84,7 +85,7 @@ export function anthropicUsage(usage: unknown, before: AnthropicCounts = NOTHING
   if (!isJson(usage)) return null
   const isSplit = isJson(usage['cache_creation']) || before.parts !== undefined
   const hour = sizeOf(detailsOf(usage['cache_creation']), 'ephemeral_1h_input_tokens')
-  const tier = stringOr(usage['speed'] === 'fast' ? 'fast' : usage['service_tier'], before.tier)
+  const tier = anthropicTier(usage) ?? before.tier
   const uses = usesOf(usage['server_tool_use']) ?? before.uses
   const counts = {
     input: Math.max(count(usage, 'input_tokens') ?? 0, before.input),
@@ -99,8 +100,11 @@ export function anthropicUsage(usage: unknown, before: AnthropicCounts = NOTHING
   return input >= 0 && output >= 0 && cacheRead >= 0 && cacheWrite >= 0 ? counts : null
 }
 
-function stringOr(value: unknown, other: string | undefined): string | undefined {
-  return typeof value === 'string' ? value : other
+/** Speed and tier are two settings with prices of their own. Without a speed, a usual tier says nothing about the price. */
+function anthropicTier({ speed, service_tier: named }: Json): string | undefined {
+  if (speed === 'fast') return speed
+  const tier = typeof named === 'string' ? named.toLowerCase() : undefined
+  return tier !== undefined && (typeof speed === 'string' || !USUAL_TIERS.has(tier)) ? tier : undefined
 }
 
 /** `web_search_requests: 2` as two uses of `web_search`; null if there are none. */

@@ -153,7 +153,8 @@ class ChatMessages {
         }
         const last = this.list.at(-1)
         if (last?.role !== 'assistant') this.list.push({ role: 'assistant', content: null, tool_calls: [call] })
-        else last.tool_calls = [...(last.tool_calls ?? []), call]
+        else if (last.tool_calls) last.tool_calls.push(call)
+        else last.tool_calls = [call]
         return
       }
       case 'custom_tool_call_output':
