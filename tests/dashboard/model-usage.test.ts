@@ -64,7 +64,7 @@ describe('usage by model', () => {
     await becomes(() => page.getByLabel('Model').inputValue(), 'acme/large')
     expect(await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href')).toContain('model=acme%2Flarge')
     await log
-      .getByRole('button', { name: /^Details/ })
+      .getByRole('button', { name: /Details of the request/ })
       .first()
       .click()
     const sheet = page.getByRole('dialog', { name: 'Request' })

@@ -1,6 +1,5 @@
 import { type ReactNode, useState } from 'react'
 import { operationLabel, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
-import { Button } from '../button.tsx'
 import { lazyPart } from '../feedback/lazy-part.tsx'
 import { shortCount } from '../format/money.ts'
 import { ExactTime, formatDateTime } from '../format/time.tsx'
@@ -20,6 +19,7 @@ export function RequestLog({ caption, state, keyLabel, short = false, empty }: R
         columns={columnsOf(keyLabel, short, setOpened)}
         state={state}
         rowKey={({ id }) => id}
+        rowClass={() => 'relative hover:bg-sunken'}
         empty={empty}
       />
       {opened && <RequestSheet row={opened} keyLabel={keyLabel} onClose={() => setOpened(null)} />}
@@ -56,33 +56,30 @@ function columnsOf(
   return [
     { id: 'at', head: columns.at, cell: ({ at }) => <ExactTime at={at} /> },
     { id: 'key', head: columns.key, cell: ({ key_id: id }) => <Name>{keyLabel(id)}</Name> },
-    { id: 'operation', card: 'title', head: columns.operation, cell: (row) => <Called {...row} /> },
+    { id: 'operation', card: 'title', head: columns.operation, cell: (row) => <Called row={row} onOpen={open} /> },
     { id: 'status', card: 'aside', head: columns.status, cell: (row) => <StatusBadge {...row} /> },
     ...long,
     { id: 'cost', head: columns.cost, numeric: true, cell: requestCost },
     { id: 'latency', card: 'none', head: columns.latency, numeric: true, cell: (row) => TEXT.latency(row.latency_ms) },
-    { id: 'more', head: columns.more, silent: true, numeric: true, cell: (row) => <Opener row={row} onOpen={open} /> },
   ]
 }
 
-/** The operation of a request and, for model calls, the model. */
-function Called({ operation, model }: Pick<RequestRow, 'operation' | 'model'>) {
+/** The operation of a request and, for model calls, the model: a button that reaches over its whole row. */
+function Called({ row, onOpen }: { row: RequestRow; onOpen: (row: RequestRow) => void }) {
+  const { operation, model, at } = row
   return (
-    <>
+    <button
+      type="button"
+      className="rounded-md text-left after:absolute after:inset-0 hover:underline"
+      onClick={() => onOpen(row)}
+    >
       {operationLabel(operation)}
       {model !== null && <span className="code block text-muted wrap-anywhere">{model}</span>}
-    </>
+      <span className="sr-only"> {TEXT.detailsOf(formatDateTime(at))}</span>
+    </button>
   )
 }
 
 function tokenWords({ input_tokens: input, output_tokens: output }: RequestRow): string {
   return input + output === 0 ? '-' : TEXT.tokens(shortCount(input), shortCount(output))
-}
-
-function Opener({ row, onOpen }: { row: RequestRow; onOpen: (row: RequestRow) => void }) {
-  return (
-    <Button tone="quiet" aria-label={TEXT.detailsOf(formatDateTime(row.at))} onClick={() => onOpen(row)}>
-      {TEXT.details}
-    </Button>
-  )
 }
