@@ -1,5 +1,5 @@
-import { MINUTE_MS } from '../core/clock'
-import { makeId, type RequestId } from '../core/ids'
+import { DAY_MS, MINUTE_MS } from '../core/clock'
+import { idTime, makeId, type RequestId } from '../core/ids'
 import { stringOrEmpty } from '../core/json'
 import type { Journal } from '../core/ledger/journal'
 import { type Money, micros } from '../core/money'
@@ -37,6 +37,9 @@ import type { WorkerReport } from './worker-reports'
 const MAX_CALLS = 10_000
 /** A call that took nothing for so long was forgotten by its worker. */
 const IDLE_MS = 10 * MINUTE_MS
+
+/** A stolen credential must not give back what its calls were charged long ago. Longer than any outage after which a worker asks. */
+const REVERSIBLE_MS = DAY_MS
 
 export interface WorkerCallsParts extends ClaimParts {
   readonly funding: Pick<Funding, 'offered'>
@@ -217,6 +220,10 @@ export class WorkerCalls {
     if (id === null) return this.lie('a call that is not its own')
     await this.calls.get(id)?.allowance?.release(0)
     this.calls.delete(id)
+    if (!(this.parts.clock.now() - (idTime('req', id) ?? Number.NaN) <= REVERSIBLE_MS)) {
+      this.lie(`the charge of an old call back: ${id}`)
+      return [true]
+    }
     return [await this.claims.abandon(id)] satisfies AbandonedAnswer
   }
 

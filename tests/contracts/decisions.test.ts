@@ -5,6 +5,7 @@ import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
 import { CATALOG_VERSION } from '../../server/core/catalog/operation'
 import { currentPrice } from '../../server/core/catalog/prices'
+import { DAY_MS } from '../../server/core/clock'
 import { parseAddress } from '../../server/core/credentials/address'
 import { hashSecret } from '../../server/core/credentials/secret'
 import { failure } from '../../server/core/failure'
@@ -398,6 +399,15 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
         expect(lies).toHaveLength(6)
         lies.length = 0
         expect((await capture()).ok).toBe(true)
+        expect(await spent(account)).toEqual([1000, 0])
+      })
+
+      test('gives back no charge of a call that began more than a day ago', async () => {
+        const { account, wire, call, capture } = await open()
+        expect((await capture()).ok).toBe(true)
+        gateway.clock.advance(DAY_MS + 1)
+        expect(await wire.calls.answer('abandoned', [call.incoming.id])).toEqual([true])
+        expect(lies.splice(0)).toEqual([expect.stringContaining(call.incoming.id)])
         expect(await spent(account)).toEqual([1000, 0])
       })
     })
