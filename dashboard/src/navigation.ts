@@ -60,6 +60,7 @@ export const NAVIGATION: readonly NavigationEntry[] = [
     exact: true,
   },
   { to: '/operator/apis', label: pagesOf.operatorApis, icon: 'apis', part: 'operator', operator: true },
+  { to: '/operator/models', label: pagesOf.operatorModels, icon: 'models', part: 'operator', operator: true },
   { to: '/operator/money', label: pagesOf.operatorMoney, icon: 'money', part: 'operator', operator: true },
   { to: '/operator/audit', label: pagesOf.operatorAudit, icon: 'audit', part: 'operator', operator: true },
   { to: '/docs', label: SHELL_TEXT.help, icon: 'docs', part: 'help', outside: true },

@@ -170,6 +170,7 @@ const pages = [
   page('/operator/audit', () => import('./pages/operator-audit.tsx'), 'OperatorAudit'),
   page('/operator/money', () => import('./pages/operator-money.tsx'), 'OperatorMoney'),
   page('/operator/accounts/$id', () => import('./pages/operator-account.tsx'), 'OperatorAccount'),
+  page('/operator/models', () => import('./pages/operator-models.tsx'), 'OperatorModels'),
   page('/operator/apis', () => import('./pages/operator-apis.tsx'), 'OperatorApis'),
   page('/operator/apis/$name', () => import('./pages/operator-api.tsx'), 'OperatorApi'),
   page('/operator/apis/$name/import', () => import('./pages/import-api.tsx'), 'ImportAgain'),

@@ -44,7 +44,7 @@ afterAll(() => dashboard.close())
 const PAGES = [
   ...['/keys', '/', '/usage', '/playground', '/usage?tab=requests', '/catalogue', '/usage?tab=latency', '/billing'],
   ...['/limits', '/social', '/apps', '/webhooks', '/notices', '/audit', '/settings', '/operator', '/operator/apis'],
-  ...['/operator/money', '/operator/audit'],
+  ...['/operator/models', '/operator/money', '/operator/audit'],
 ]
 
 /** Waits until nothing is on its way, so that what is measured is what stays. */

@@ -8,7 +8,15 @@ import { until } from '../support/until'
 const RAIL = 'nav[aria-label=Pages]'
 /** Those that the rail of an owner does not lead to. */
 const PAGES = [
-  ...['/welcome', '/notices', '/operator', '/operator/audit', '/operator/money', '/requests/req_none'],
+  ...[
+    '/welcome',
+    '/notices',
+    '/operator',
+    '/operator/audit',
+    '/operator/models',
+    '/operator/money',
+    '/requests/req_none',
+  ],
   ...['/sign-in', '/sign-up', '/forgot-password', '/reset-password', '/confirm-email', '/consent'],
   ...['/device', '/no-such-page', '/social', '/webhooks', '/audit'],
 ]

@@ -57,6 +57,7 @@ export const SHELL_TEXT = {
     settings: 'Settings',
     operator: 'Operator',
     operatorApis: 'APIs',
+    operatorModels: 'Models',
     operatorMoney: 'Money',
     welcome: 'Your first request',
     signIn: 'Sign in',

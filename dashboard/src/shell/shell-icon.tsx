@@ -2,6 +2,7 @@ import {
   AtSign,
   BarChart3,
   BookOpen,
+  Bot,
   CircleUser,
   CreditCard,
   FlaskConical,
@@ -34,6 +35,7 @@ const ICONS = {
   settings: Settings,
   operator: Wrench,
   apis: Webhook,
+  models: Bot,
   account: CircleUser,
 } as const satisfies Record<string, LucideIcon>
 

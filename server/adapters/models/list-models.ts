@@ -72,4 +72,4 @@ export function wordsOf(body: string, key: string | null): string {
 }
 
 /** How the keys of vendors begin, also where the vendor masks the rest. */
-const SECRET = /\b(?:sk|pk|gsk|xai|AIza|Bearer\s)[-_A-Za-z0-9*.]{6,}/g
+const SECRET = /\b(?:sk|pk|gsk|xai|AIza|Bearer\s)[-_A-Za-z0-9*.]{5,}[-_A-Za-z0-9*]/g

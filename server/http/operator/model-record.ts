@@ -34,6 +34,8 @@ export const NewVendor = form(
   ['base_url', 'key'],
 )
 
+export type NewVendor = Static<typeof NewVendor>
+
 export const VendorKey = form('A new key at a vendor.', { key: KEY }, ['key'])
 
 const Vendor = record('A server of models.', {

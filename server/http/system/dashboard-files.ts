@@ -47,7 +47,16 @@ export const PAGES: readonly string[] = [
   ...['/', '/apps', '/audit', '/billing', '/catalogue', '/confirm-email', '/consent', '/device', '/forgot-password'],
   ...['/keys', '/keys/$id', '/limits', '/notices', '/operator', '/operator/accounts/$id', '/operator/apis'],
   ...['/operator/apis/$name', '/operator/apis/$name/import', '/operator/apis/import/new', '/operator/audit'],
-  ...['/operator/money', '/playground', '/requests/$id', '/reset-password', '/settings', '/sign-in', '/sign-up'],
+  ...[
+    '/operator/models',
+    '/operator/money',
+    '/playground',
+    '/requests/$id',
+    '/reset-password',
+    '/settings',
+    '/sign-in',
+    '/sign-up',
+  ],
   ...['/social', '/usage', '/webhooks', '/welcome'],
 ]
 const IS_PAGE = new RegExp(`^(${PAGES.join('|').replaceAll(/\$[a-z]+/g, '[^/]+')})/?$`)
