@@ -112,6 +112,8 @@ export interface CallBounds {
   readonly output: number
   /** The tier that was asked for. A vendor may serve the call at its usual one. */
   readonly tier?: string | null | undefined
+  /** Another one at which the vendor may serve it unasked. */
+  readonly unaskedTier?: string | undefined
   /** The parts that the call can have because it asks for them. */
   readonly parts?: readonly TokenPart[]
   /** The most uses of tools, by name. */
@@ -125,7 +127,8 @@ export function maxTokenCost(price: TokenPrice, bounds: CallBounds): Money {
   let most = ZERO
   for (const rule of price) {
     const { above, tier } = rule
-    if ((tier !== undefined && tier !== bounds.tier) || (above !== undefined && bounds.input <= above)) continue
+    if (tier !== undefined && tier !== bounds.tier && tier !== bounds.unaskedTier) continue
+    if (above !== undefined && bounds.input <= above) continue
     const cost = maxUnder(rule, bounds)
     if (cost > most) most = cost
     // Every call meets this one, so those behind it are not reached.

@@ -36,6 +36,14 @@ beforeAll(async () => {
       price: RULES,
     },
     {
+      id: 'claude-priority',
+      upstream: claude,
+      price: [
+        { tier: 'priority', input: 30, output: 150, ...write },
+        { input: 3, output: 15, ...write },
+      ],
+    },
+    {
       id: 'painter',
       upstream: { kind: 'gemini', base_url: `${vendor.origin}/v1beta` },
       price: { input: 0.3, output: 2.5, output_image: 30 },
@@ -153,6 +161,19 @@ describe('a price with rules', () => {
     vendor.answer = () => answers.shift() ?? openAi.error(500, {})
     const usual = { ...body, serviceTier: undefined }
     expect(costOf(await gateway.post(key, '/v1beta/models/gem-twice:generateContent', usual))).toBe(350)
+  })
+
+  test("holds for Anthropic's priority tier, which serves calls that ask for none, unless the call rules it out", async () => {
+    const { key, balance } = await gateway.funded()
+    const body = { ...hello, model: 'claude-priority' }
+    const usage = { input_tokens: 50, output_tokens: 100, service_tier: 'priority' }
+    vendor.answer = () => Response.json({ type: 'message', content: [], stop_reason: 'end_turn', usage })
+    // 50 x 30 + 100 x 150
+    expect(costOf(await gateway.post(key, '/v1/messages', body))).toBe(16_500)
+    expect(await balance()).toEqual({ paid: 10_000_000 - 16_500, held: 0 })
+    const usual = await quoteOf(key, '/v1/messages', { ...body, service_tier: 'standard_only' })
+    expect(usual).toBeLessThan(3000)
+    expect(await quoteOf(key, '/v1/messages', body)).toBeGreaterThan(5 * usual)
   })
 
   test('is reported in the log if an answer names a tier without a price, which the operator pays', async () => {

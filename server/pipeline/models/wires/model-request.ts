@@ -36,6 +36,8 @@ export interface ModelRequest {
   readonly uncovered: readonly string[]
   /** The service tier that it asks for. Null: the usual one, or the vendor's choice. Absent where the format has no such choice. */
   readonly tier?: string | null
+  /** The tier at which the vendor may serve it although it asks for none. */
+  readonly unaskedTier?: string
   /** The most uses of each tool that the vendor runs, by its name without a date. Null: not bounded. */
   readonly uses?: Readonly<Record<string, number | null>>
   /** Whether no vendor bills such a call, such as a count of tokens. */
@@ -154,10 +156,10 @@ export function isSoldTool(price: TokenPrice, name: string): boolean {
 
 /** The most that a call within these bounds can cost, before it is made. */
 export function maxCallCost(request: ModelRequest, model: Model, { input, output }: TokenBounds): Money {
-  const { tier, uses } = request
+  const { tier, unaskedTier, uses } = request
   // A file may be sound, or have some.
   const parts = request.parts.opaque > 0 ? [...partsAsked(request), 'input_audio' as const] : partsAsked(request)
-  const bounds = { input: input.max, output, tier, parts }
+  const bounds = { input: input.max, output, tier, unaskedTier, parts }
   return maxTokenCost(tokenPriceOf(model), uses ? { ...bounds, uses: boundedUses(uses) } : bounds)
 }
 

@@ -59,6 +59,8 @@ export const MESSAGES: ModelWire = {
       vendorTools: vendorDescribedTools(json),
       uncovered: uncoveredIn(bytes, json, MESSAGES_MEMBERS),
       ...(json['speed'] !== undefined && { tier: specialTier(json['speed']) }),
+      // "auto", the default: capacity that the operator has bought is used first.
+      ...(json['service_tier'] !== 'standard_only' && { unaskedTier: 'priority' }),
       ...vendorUses(json),
     })
   },
