@@ -230,9 +230,14 @@ export function readReport(value: unknown): Read<WorkerReport> {
   return { ...value, upstreams: upstreams.filter(isUpstreamState) } as unknown as WorkerReport
 }
 
+function isRefusal(value: unknown): boolean {
+  return isJson(value) && isCount(value['at']) && isCount(value['status']) && isText(value['words'], 400)
+}
+
 function isUpstreamState(value: unknown): value is UpstreamState {
   if (!isJson(value)) return false
-  const { name, breaker, underWay, failures, failingSince, nextTryAt, models } = value
+  const { name, breaker, underWay, failures, failingSince, nextTryAt, lastRefusal, models } = value
+  if (!isOptional(lastRefusal, isRefusal)) return false
   const areTimes = [failingSince, nextTryAt].every((at) => at === null || isCount(at))
   const isBreaker = breaker === 'closed' || breaker === 'open' || breaker === 'probing'
   return isText(name, 500) && isBreaker && isCount(underWay) && isCount(failures) && areTimes && Array.isArray(models)

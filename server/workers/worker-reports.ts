@@ -48,12 +48,21 @@ export class WorkerReports {
   }
 }
 
+function newer(
+  { lastRefusal: one }: UpstreamState,
+  { lastRefusal: other }: UpstreamState,
+): Pick<UpstreamState, 'lastRefusal'> {
+  const lastRefusal = one && other && other.at < one.at ? one : (other ?? one)
+  return lastRefusal ? { lastRefusal } : {}
+}
+
 function both(one: UpstreamState, other: UpstreamState): UpstreamState {
   const worse = WORSE.indexOf(other.breaker) > WORSE.indexOf(one.breaker) ? other : one
   const since = [one.failingSince, other.failingSince].filter((at) => at !== null)
   return {
     ...worse,
     underWay: one.underWay + other.underWay,
+    ...newer(one, other),
     failures: Math.max(one.failures, other.failures),
     failingSince: since.length === 0 ? null : Math.min(...since),
     models: [...new Set([...one.models, ...other.models])],

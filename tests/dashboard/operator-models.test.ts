@@ -8,10 +8,12 @@ const KEY = 'sk-proj-the-operators-own-key'
 
 let dashboard: Dashboard
 let vendor: VendorDouble
+let isDown = false
 beforeAll(async () => {
   vendor = openVendor(({ path, headers }) => {
     if (headers.get('authorization') !== `Bearer ${KEY}`)
       return Response.json({ error: { message: 'Incorrect API key provided: sk-typo*****key.' } }, { status: 401 })
+    if (isDown) return Response.json({ error: { message: 'The engine is overloaded' } }, { status: 503 })
     return path === '/v1/models'
       ? Response.json({ object: 'list', data: ['gpt-5.4', 'gpt-5.4-mini'].map((id) => ({ id, object: 'model' })) })
       : openAi.plain('Hello from the vendor', { input: 20, output: 40 })
@@ -65,13 +67,19 @@ test('an operator goes from a key at a vendor to a sold model: a wrong key says 
   await selling.waitFor({ state: 'detached' })
 
   const { secret } = (await (await operator.api('/api/keys', { name: 'first' })).json()) as { secret: string }
-  const answer = await fetch(`${dashboard.origin}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'fast', max_tokens: 500, messages: [{ role: 'user', content: 'Hello' }] }),
-  })
+  const ask = () =>
+    fetch(`${dashboard.origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'fast', max_tokens: 500, messages: [{ role: 'user', content: 'Hello' }] }),
+    })
+  const answer = await ask()
   expect(((await answer.json()) as ChatCompletion).choices[0]?.message.content).toBe('Hello from the vendor')
   expect(answer.headers.get('x-cost-micros-usd')).toBe('1000')
+  isDown = true
+  expect((await ask()).status).toBe(503)
+  isDown = false
+  await page.getByText('Last refused with 503: The engine is overloaded').waitFor()
   expect(await page.content()).not.toContain(KEY)
   await left(watched)
 })

@@ -79,6 +79,8 @@ export const MODEL_TEXT = {
   buys: (price: string) => `You pay ${price}`,
   unknown: 'Unknown',
   health: { closed: 'Healthy', open: 'Failing', probing: 'Testing recovery' },
+  failed: (failed: number, requests: number) => `${failed} of ${requests} requests to its servers failed in 5 minutes`,
+  refusal: (status: number, words: string) => `Last refused with ${status}: ${words}`,
   edit: 'Edit',
   editTitle: (id: string) => `Edit ${id}`,
   rate: (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')} (USD)`,

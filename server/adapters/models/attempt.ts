@@ -158,6 +158,7 @@ export class Attempt implements BackendAnswer, EventListenerObject {
     const { failure, isFault, isUnreachable = false } = refused
     const fault = isStopped ? null : { caller: account, isUnreachable }
     telemetry.upstreamEnded(server, ms, failure.kind, isSourceFault(failure) ? fault : null, part)
+    if (refused.said) breaker.refused(refused.said)
     if (fault && isFault) breaker.failed(fault)
     else breaker.undecided(account)
     if (!isStopped) onTrouble(server, failure.reason)

@@ -1,4 +1,5 @@
 import { FailureStreak, type UpstreamFault } from '../../core/telemetry/failure-streak'
+import type { LastRefusal } from '../../pipeline/models/model-backend'
 
 const FAILURES = 5
 const OPEN_MS = 15_000
@@ -30,9 +31,15 @@ export class Breaker {
   private openUntil: number | null = null
   private answeredAt = Number.NEGATIVE_INFINITY
   private calls = 0
+  /** What the upstream said last to a call that was not to blame. */
+  lastRefusal?: LastRefusal
 
   constructor(now: () => number) {
     this.now = now
+  }
+
+  refused(said: Omit<LastRefusal, 'at'>): void {
+    this.lastRefusal = { ...said, at: this.now() }
   }
 
   get state(): 'closed' | 'open' | 'probing' {

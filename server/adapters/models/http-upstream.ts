@@ -5,7 +5,7 @@ import { ANTHROPIC } from './anthropic'
 import type { Attempt } from './attempt'
 import { GEMINI } from './gemini'
 import { OPENAI } from './openai'
-import { codeOf, ENCODED, type Vendor, type VendorRefusal, vendorRefusal, WRONG_BODY } from './vendor'
+import { codeOf, ENCODED, type Vendor, type VendorRefusal, vendorRefusal, WRONG_BODY, wordsOf } from './vendor'
 
 export const VENDORS: Readonly<Record<Exclude<ModelUpstream['kind'], 'sandbox'>, Vendor>> = {
   openai: OPENAI,
@@ -69,7 +69,9 @@ export async function openHttp(attempt: Attempt, key: string | null): Promise<Ve
     const isEncoded = (response.headers.get('content-encoding') ?? 'identity').trim().toLowerCase() !== 'identity'
     if (response.status !== 200) {
       const body = isEncoded ? '{}' : await firstBytes(response)
-      return vendorRefusal(vendor, response.status, response.headers, body)
+      const { status } = response
+      const refusal = vendorRefusal(vendor, status, response.headers, body)
+      return refusal.failure.passThrough ? refusal : { ...refusal, said: { status, words: wordsOf(body, key) } }
     }
     if (isEncoded) return ENCODED
     const contentType = response.headers.get('content-type') ?? 'application/json'

@@ -3,12 +3,11 @@ import type { ModelVendor } from '../../core/models/model-vendors'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import type { ListedModels } from '../../pipeline/models/model-backend'
 import { VENDORS } from './http-upstream'
+import { wordsOf } from './vendor'
 
 const LIST_MS = 15_000
 const MAX_LIST_BYTES = 8 * 1024 * 1024
 const MAX_MODELS = 2_000
-/** The beginning of what a vendor says to a refusal. */
-const MAX_WORDS = 300
 
 /** Asks a vendor which models it has, with our key. It costs nothing there. */
 export async function listModels(
@@ -56,20 +55,3 @@ function modelsIn(text: string): readonly string[] | null {
     return null
   }
 }
-
-/** A vendor's own words, without our key or a part of it that the vendor repeats. */
-export function wordsOf(body: string, key: string | null): string {
-  let words = body
-  try {
-    const { error, message } = membersOf(JSON.parse(body))
-    const said: unknown = membersOf(error)['message'] ?? error ?? message
-    if (typeof said === 'string') words = said
-  } catch {
-    // Not JSON: a page of a proxy.
-  }
-  const hidden = key === null || key === '' ? words : words.replaceAll(key, '[key]')
-  return hidden.replace(SECRET, '[key]').replace(/\s+/g, ' ').trim().slice(0, MAX_WORDS)
-}
-
-/** How the keys of vendors begin, also where the vendor masks the rest. */
-const SECRET = /\b(?:sk|pk|gsk|xai|AIza|Bearer\s)[-_A-Za-z0-9*.]{5,}[-_A-Za-z0-9*]/g

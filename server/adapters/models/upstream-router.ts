@@ -49,9 +49,10 @@ export class UpstreamRouter implements ModelBackend {
       }
     return [...served].map(([name, ids]) => {
       // An upstream that was never called has the state of a new one.
-      const { state, underWay, failures, failingSince, nextTryAt } =
+      const { state, underWay, failures, failingSince, nextTryAt, lastRefusal } =
         this.breakers.get(name) ?? new Breaker(this.options.now)
-      return { name, breaker: state, underWay, failures, failingSince, nextTryAt, models: [...ids] }
+      const said = lastRefusal && { lastRefusal }
+      return { name, breaker: state, underWay, failures, failingSince, nextTryAt, ...said, models: [...ids] }
     })
   }
 

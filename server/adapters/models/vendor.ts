@@ -1,3 +1,4 @@
+import { membersOf } from '../../core/json'
 import type { ModelUpstream } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { retryAfterSeconds } from '../../core/retry-after'
@@ -26,6 +27,8 @@ export interface VendorRefusal {
   readonly isFault: boolean
   /** It could not be reached, which no call causes. */
   readonly isUnreachable?: true
+  /** What the vendor said, if the call is not to blame. For operators only. */
+  readonly said?: { readonly status: number; readonly words: string }
   /** Seconds after which the vendor allows a retry; null when it does not. */
   readonly retryAfter: number | null
 }
@@ -115,3 +118,23 @@ function errorOf(body: string): VendorError {
     return {}
   }
 }
+
+/** The beginning of what a vendor says to a refusal. */
+const MAX_WORDS = 300
+
+/** A vendor's own words, without our key or a part of it that the vendor repeats. */
+export function wordsOf(body: string, key: string | null): string {
+  let words = body
+  try {
+    const { error, message } = membersOf(JSON.parse(body))
+    const said: unknown = membersOf(error)['message'] ?? error ?? message
+    if (typeof said === 'string') words = said
+  } catch {
+    // Not JSON: a page of a proxy.
+  }
+  const hidden = key === null || key === '' ? words : words.replaceAll(key, '[key]')
+  return hidden.replace(SECRET, '[key]').replace(/\s+/g, ' ').trim().slice(0, MAX_WORDS)
+}
+
+/** How the keys of vendors begin, also where the vendor masks the rest. */
+const SECRET = /\b(?:sk|pk|gsk|xai|AIza|Bearer\s)[-_A-Za-z0-9*.]{5,}[-_A-Za-z0-9*]/g

@@ -197,6 +197,14 @@ const Upstream = record('A model upstream.', {
   failing_since: orNull(instant('When the first of them occurred.')),
   next_try_at: orNull(instant('When it will be tested again; null while it gets calls.')),
   under_way: whole('Calls in progress.', { minimum: 0 }),
+  last_refusal: orNull(
+    record('What it said.', {
+      at: instant('When.'),
+      status: whole('The status of its answer.'),
+      words: text('Its first 300 characters, without secrets.'),
+    }),
+    'it refused no call that was not to blame itself',
+  ),
 })
 export type Upstream = Static<typeof Upstream>
 
@@ -258,6 +266,7 @@ export function upstreamRecord(state: UpstreamState): Upstream {
     failing_since: time(state.failingSince),
     next_try_at: time(state.nextTryAt),
     under_way: state.underWay,
+    last_refusal: state.lastRefusal ? { ...state.lastRefusal, at: isoTime(state.lastRefusal.at) } : null,
   }
 }
 

@@ -7,6 +7,13 @@ import type { ModelRequest } from './wires/model-request'
 import type { ModelWire, UpstreamWire, WirePath } from './wires/model-wire'
 
 /** A call on its way to an upstream. */
+/** A refusal of an upstream, in its own words. */
+export interface LastRefusal {
+  readonly at: number
+  readonly status: number
+  readonly words: string
+}
+
 /** What a server of models says to a question for its models. */
 export interface ListedModels {
   /** Null if it did not answer. */
@@ -69,6 +76,8 @@ export interface UpstreamState {
   readonly failingSince: number | null
   /** While the breaker is open: when the next test call is allowed. */
   readonly nextTryAt: number | null
+  /** What it said last to a call that was not to blame, without secrets; absent if it never did. For operators only. */
+  readonly lastRefusal?: LastRefusal
   /** The ids of the requested models that use this upstream. */
   readonly models: readonly string[]
 }

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyRing } from '../../../server/adapters/sealing/key-ring'
 import type { OperatorModels, VendorList, VendorTest } from '../../../server/http/operator/model-record'
+import type { UpstreamList } from '../../../server/http/operator/record'
 import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
 import { openOperatorConsole } from '../../support/operator-console'
 import { openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
@@ -183,4 +184,24 @@ test('the command line adds a vendor by a file with its key, sells a model and r
   await cli.run('vendor', 'remove', 'cli')
   expect(gateway.core.vendors.byName('cli').ok).toBe(false)
   await cli.close()
+})
+
+test('what a vendor says to a call that is not to blame is shown to operators, without the key, and not to the caller', async () => {
+  const failing = openVendor(({ headers }) =>
+    Response.json(
+      { error: { message: `No quota left for ${headers.get('authorization')}. ${'x'.repeat(400)}` } },
+      { status: 503 },
+    ),
+  )
+  const price = { input: 1, output: 1 }
+  await read(operator.api(VENDORS, { ...double('failing', KEY), base_url: `${failing.origin}/v1` }))
+  await read(operator.api(`${VENDORS}/failing/models`, { model: 'down', price }))
+  const { key } = await gateway.funded()
+  const answer = await gateway.chat(key, { model: 'down', max_tokens: 10 })
+  expect([answer.status, await answer.text()]).toEqual([503, expect.not.stringContaining('quota')])
+  const { upstreams } = await read<UpstreamList>(operator.api('/api/operator/upstreams'))
+  const refusal = upstreams.find(({ models }) => models.includes('down'))?.last_refusal
+  expect([refusal?.status, refusal?.words.length]).toEqual([503, 300])
+  expect(refusal?.words).toMatch(/^No quota left for Bearer \[key\]\. x+$/)
+  failing.close()
 })

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { failureFrom } from '../../../api/client/failure.ts'
 import { listState } from '../../../api/client/list-state.ts'
 import { modelFiguresQuery, removeModel, type SoldModel, soldModelsQuery } from '../../../api/models.ts'
-import { type UpstreamLine, upstreamsQuery } from '../../../api/operator.ts'
+import { type HealthReading, healthQuery, type UpstreamLine, upstreamsQuery } from '../../../api/operator.ts'
 import { MODEL_TEXT as TEXT } from '../../../messages/models.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
 import { Badge, type Tone } from '../../../ui/badge.tsx'
@@ -12,6 +12,7 @@ import { FormFailure } from '../../../ui/feedback/failure.tsx'
 import { lazyPart } from '../../../ui/feedback/lazy-part.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { costUsd, shortCount } from '../../../ui/format/money.ts'
+import { TimeAgo } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
 import { type Column, Table } from '../../../ui/layout/table.tsx'
 import { MoreMenu } from '../../../ui/menus/more-menu.tsx'
@@ -29,12 +30,21 @@ interface Figures {
   readonly margin_micros_usd: number | null
 }
 
+interface Health {
+  /** The worst one. */
+  readonly breaker: UpstreamLine['breaker']
+  readonly refusal: UpstreamLine['last_refusal']
+  /** Requests to its servers in the last minutes, also those of other models. */
+  readonly requests: number
+  readonly failures: number
+}
+
 interface Row {
   readonly model: SoldModel
   /** Undefined until they have loaded. */
   readonly figures: Figures | undefined
-  /** The worst of its upstreams; undefined until they have loaded. */
-  readonly breaker: UpstreamLine['breaker'] | undefined
+  /** Of its upstreams; undefined until they have loaded. */
+  readonly health: Health | undefined
 }
 
 const NONE: Figures = { calls: 0, revenue_micros_usd: 0, upstream_cost_micros_usd: 0, margin_micros_usd: 0 }
@@ -44,12 +54,13 @@ export function ModelsCard() {
   const models = useQuery(soldModelsQuery)
   const revenue = useQuery(modelFiguresQuery).data
   const upstreams = useQuery(upstreamsQuery).data?.upstreams
+  const servers = useQuery(healthQuery).data?.upstreams
   const [open, setOpen] = useState<{ readonly what: 'edit' | 'remove'; readonly model: SoldModel } | null>(null)
   const close = () => setOpen(null)
   const rows = models.data?.map((model) => ({
     model,
     figures: revenue && (revenue.find(({ name }) => name === model.id) ?? NONE),
-    breaker: upstreams && worst(model, upstreams),
+    health: upstreams && healthOf(model, upstreams, servers),
   }))
   const actions = ({ model }: Row) =>
     model.in_database ? (
@@ -80,14 +91,25 @@ export function ModelsCard() {
   )
 }
 
-function worst({ upstreams }: SoldModel, lines: readonly UpstreamLine[]): UpstreamLine['breaker'] {
-  const breakers = upstreams.map(({ name, model }) => lines.find((line) => line.name === `${name} ${model}`)?.breaker)
-  return breakers.find((one) => one === 'open') ?? breakers.find((one) => one === 'probing') ?? 'closed'
+function healthOf(
+  { upstreams }: SoldModel,
+  lines: readonly UpstreamLine[],
+  servers: HealthReading['upstreams'] = [],
+): Health {
+  const own = lines.filter((line) => upstreams.some(({ name, model }) => line.name === `${name} ${model}`))
+  const breakers = own.map(({ breaker }) => breaker)
+  const asked = servers.filter((server) => upstreams.some(({ name }) => name === server.name))
+  return {
+    breaker: breakers.find((one) => one === 'open') ?? breakers.find((one) => one === 'probing') ?? 'closed',
+    refusal: own.find(({ last_refusal: refusal }) => refusal)?.last_refusal ?? null,
+    requests: asked.reduce((sum, { requests }) => sum + requests, 0),
+    failures: asked.reduce((sum, { failures }) => sum + failures, 0),
+  }
 }
 
 const COLUMNS: readonly Column<Row>[] = [
   { id: 'name', head: HEADS.name, cell: ({ model }) => <Name model={model} /> },
-  { id: 'health', card: 'aside', head: HEADS.health, cell: ({ breaker }) => breaker && <Health breaker={breaker} /> },
+  { id: 'health', card: 'aside', head: HEADS.health, cell: ({ health }) => health && <HealthCell {...health} /> },
   { id: 'price', head: HEADS.price, cell: ({ model }) => <Price model={model} /> },
   { id: 'calls', head: HEADS.calls, numeric: true, cell: ({ figures }) => (figures ? shortCount(figures.calls) : '-') },
   {
@@ -121,8 +143,18 @@ function Name({ model: { id, upstreams } }: { model: SoldModel }) {
   )
 }
 
-function Health({ breaker }: { breaker: UpstreamLine['breaker'] }) {
-  return <Badge tone={TONES[breaker]}>{TEXT.health[breaker]}</Badge>
+function HealthCell({ breaker, refusal, requests, failures }: Health) {
+  return (
+    <div className="grid justify-items-start gap-1">
+      <Badge tone={TONES[breaker]}>{TEXT.health[breaker]}</Badge>
+      {failures > 0 && <span className="small text-muted">{TEXT.failed(failures, requests)}</span>}
+      {refusal && (
+        <span className="small max-w-80 text-muted wrap-anywhere">
+          {TEXT.refusal(refusal.status, refusal.words)} <TimeAgo at={refusal.at} />
+        </span>
+      )}
+    </div>
+  )
 }
 
 function Price({ model: { pricing, purchase_pricing: bought } }: { model: SoldModel }) {
