@@ -215,6 +215,10 @@ test('a lifetime that is written twice is found, whichever a parser takes', () =
   expect(found('{"\\u0074tl":"1h"}')).toEqual(['cache_control.ttl.1h'])
   expect(found('{"ttl":{"ttl":"2h"}}')).toEqual(['cache_control.ttl.{"ttl":"2h"}'])
   expect(found(`${' '.repeat(100)}{"ttl":"1h"}`)).toEqual(['cache_control.ttl.1h'])
+  // Hints that are nested in long ones would be searched to their ends, 1 MB for 300 ms.
+  const long = (bytes: number) => `{"ttl":"5m","x":"${'x'.repeat(bytes)}"}`
+  expect(found(long(4000))).toEqual([])
+  expect(found(long(5000))).toEqual(['cache_control.ttl.too long'])
 })
 
 describe('a member that it does not cover is named', () => {

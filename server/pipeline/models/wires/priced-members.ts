@@ -1,7 +1,7 @@
 import { isJson, type Json, jsonText } from '../../../core/json'
 import { USUAL_TIERS } from '../../../core/models/model-file-schema'
 import type { TokenPart } from '../../../core/models/model-tokens'
-import { objectMembers } from './json/json-members'
+import { endOfValue, objectMembers } from './json/json-members'
 
 /** Returns the parts of a property's value that no token price covers, as paths such as `tools.web_search_20250305`. */
 export type MemberRule = (value: unknown, path: string) => readonly string[]
@@ -101,14 +101,23 @@ function hintsIn(bytes: Uint8Array): readonly string[] {
       let open = at + name.length
       while (BEFORE_VALUE.has(bytes[open])) open++
       if (bytes[open] !== OPEN) continue
-      const members = objectMembers(bytes, open)
-      const ttl = members?.get('ttl')
-      if (members && !ttl) continue
-      const value: unknown = ttl ? JSON.parse(UTF8.decode(bytes.subarray(ttl.start, ttl.end))) : 'twice'
+      const value = lifetimeIn(bytes.subarray(open, open + MAX_HINT_BYTES))
       if (value !== null) found.push(...lifetime(value, `${hint}.ttl`))
     }
   }
   return found
+}
+
+/** Many times what a hint has. In longer ones others could be nested, each of which would be searched to its end. */
+const MAX_HINT_BYTES = 4096
+
+/** The lifetime in a hint that begins here; null if there is none. */
+function lifetimeIn(bytes: Uint8Array): unknown {
+  if (endOfValue(bytes, 0) >= bytes.length) return 'too long'
+  const members = objectMembers(bytes)
+  if (!members) return 'twice'
+  const ttl = members.get('ttl')
+  return ttl ? JSON.parse(UTF8.decode(bytes.subarray(ttl.start, ttl.end))) : null
 }
 
 const UTF8 = new TextDecoder()

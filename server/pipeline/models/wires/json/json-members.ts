@@ -141,7 +141,8 @@ function nextQuote(bytes: Uint8Array, from: number): number {
   return at < soon ? at : bytes.indexOf(QUOTE, at)
 }
 
-function endOfValue(bytes: Uint8Array, from: number): number {
+/** The index after the value that begins at `from`; that after all bytes if it does not end in them. */
+export function endOfValue(bytes: Uint8Array, from: number): number {
   let depth = 0
   let at = from
   while (at < bytes.length) {
