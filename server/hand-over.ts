@@ -1,5 +1,6 @@
 import type { Config } from './config'
 import type { Listening } from './listen'
+import type { Log } from './log'
 
 /** The running gateway's reply to a successor. */
 interface Terms {
@@ -148,11 +149,40 @@ export class WaitingRoom {
   }
 }
 
-function notYet(): Response {
+/** What a standby answers. */
+export class StandbyAnswers {
+  private readonly log: Log
+  private state: { readonly lagSeconds: number | null; readonly problem: string | null } | null = null
+
+  constructor(log: Log) {
+    this.log = log
+  }
+
+  /** Notes how far its copy is, and logs why it would not take over whenever that changes. */
+  readonly take = (state: NonNullable<typeof this.state>): void => {
+    const { problem } = state
+    if (problem !== this.state?.problem) {
+      if (problem === null) this.log.info('standby: it would take over', { lagSeconds: state.lagSeconds })
+      else this.log.warn('standby: it would not take over', { reason: problem })
+    }
+    this.state = state
+  }
+
+  readonly handle = (request: Request): Response => {
+    const { pathname } = new URL(request.url)
+    if (pathname === '/health') return Response.json({ status: 'ok' })
+    if (pathname !== '/ready') return notYet('This server stands by for another one. Try again there.')
+    const code = this.state?.problem === null ? 'standby' : 'standby_not_ready'
+    const body = { status: 'not_ready', code, lag_seconds: this.state?.lagSeconds ?? null }
+    return Response.json(body, { status: 503, headers: { 'retry-after': '1', 'cache-control': 'no-store' } })
+  }
+}
+
+function notYet(message = 'This server is starting. Try again.'): Response {
   const error = {
     type: 'api_error',
     code: 'service_unavailable',
-    message: 'This server is starting. Try again.',
+    message,
     request_id: null,
     retry_after: 1,
   }

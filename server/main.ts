@@ -6,7 +6,7 @@ import { type Config, changedSettings, dataFolder, givenNow, logFormat, validCon
 import { ConfigError } from './config/config-error'
 import { drainMsOf } from './config/listening'
 import { reasonOf } from './core/result'
-import { HandOver, takeOver, WaitingRoom } from './hand-over'
+import { HandOver, StandbyAnswers, takeOver, WaitingRoom } from './hand-over'
 import {
   CONTROL_SOCKET,
   finishCalls,
@@ -133,6 +133,7 @@ async function takeData(config: Config, openPort: () => Listening): Promise<{ fo
   return { folder, web }
 }
 
+const STANDBY = '--standby='
 const clock = { now: () => Date.now() }
 /** Starts a worker. */
 const WORKER = [process.execPath, ...process.execArgv, new URL('./worker-process.ts', import.meta.url).pathname]
@@ -165,10 +166,12 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
       },
       (error) => log.error('request failed', { reason: reasonOf(error) }),
     )
+  const standby = await stoodBy(config, log)
   const taken = await takeData(config, openWeb)
   await refuseLostData(config, process.argv.includes('--new'), log)
   const acceptsClock = process.argv.includes('--accept-clock')
   const gateway = await compose(config, { clock, acceptsClock, log, onFatal: end })
+  await standby?.release()
   let handOver: HandOver | null = null
   const control = listenControl(
     join(config.dataDir, CONTROL_SOCKET),
@@ -220,6 +223,25 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   const took = performance.now() - started
   announce(config, welcome(config.baseUrl, took, isFresh), readyLine(config.baseUrl, took))
   await informOperator(config, gateway, log, isFresh)
+}
+
+/** With `--standby=REPLICA`: answers 503 on the port until this process is to be the primary. */
+async function stoodBy(config: Config, log: Log): Promise<{ release(): Promise<void> } | null> {
+  const replica = process.argv.find((arg) => arg.startsWith(STANDBY))?.slice(STANDBY.length)
+  if (replica === undefined) return null
+  const { standBy } = await import('./compose/standby')
+  const waiting = new StandbyAnswers(log)
+  const onFault = (error: unknown) => log.error('request failed', { reason: reasonOf(error) })
+  const web = listen(config, waiting.handle, () => undefined, onFault)
+  log.info('standing by for another gateway')
+  const leave = () => process.exit(0)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, leave)
+  const acceptsFailover = process.argv.includes('--accept-failover')
+  const standby = await standBy(config, replica, { acceptsFailover, log, onState: waiting.take })
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, leave)
+  web.retireConnections()
+  await web.stop(0)
+  return standby
 }
 
 /** Takes what workers of other machines pass on, on the port after the one that they connect to. */

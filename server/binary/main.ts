@@ -39,22 +39,22 @@ async function begin(args: readonly string[]): Promise<void> {
 }
 
 async function serve(flags: readonly string[]): Promise<void> {
-  const unknown = flags.find((flag) => !['--check', '--accept-clock', '--new'].includes(flag))
+  const unknown = flags.find((flag) => !/^--(check|accept-clock|new|accept-failover|standby=.+)$/.test(flag))
   if (unknown !== undefined) throw new Error(`unknown option ${unknown}; see gateway-server --help`)
   allowManyRequests([process.execPath, ...Bun.argv.slice(2)])
   // A hang-up ends neither this nor the server.
   process.on('SIGHUP', () => undefined)
   const unmounted = unmountedVolume(flags)
   if (unmounted !== null) throw new Error(unmounted)
-  await prepareFiles()
+  await prepareFiles(false, flags)
   if (!flags.includes('--check')) await import('../main')
 }
 
 /** Creates the data folder with its secret, and unpacks into it what a checkout has on disk. */
-async function prepareFiles(documents = false): Promise<void> {
+async function prepareFiles(documents = false, flags: readonly string[] = []): Promise<void> {
   process.umask(0o077)
   const folder = dataFolder()
-  await prepareDataFolder(folder, needsSecretFile(process.env))
+  await prepareDataFolder(folder, needsSecretFile(process.env, flags))
   await unpackFiles(folder, documents)
 }
 

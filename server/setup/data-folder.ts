@@ -10,9 +10,15 @@ const SECRET_FILE = 'secret_key'
 const DATABASE_FILE = 'gateway.db'
 const SECRET_BYTES = 32
 
-/** Whether the secret must be a file in the data folder: the environment has none, and names no other file. */
-export function needsSecretFile({ SECRET_KEY, SECRET_KEY_FILE }: NodeJS.ProcessEnv): boolean {
-  return !SECRET_KEY && !SECRET_KEY_FILE
+/**
+ * Whether the secret must be a file in the data folder: the environment has none, and names no other file. A standby has its primary's, never one
+ * of its own.
+ */
+export function needsSecretFile(
+  { SECRET_KEY, SECRET_KEY_FILE }: NodeJS.ProcessEnv,
+  flags: readonly string[] = [],
+): boolean {
+  return !SECRET_KEY && !SECRET_KEY_FILE && !flags.some((flag) => flag.startsWith('--standby='))
 }
 
 /**

@@ -9,7 +9,7 @@ import { stopWithParents } from './parents.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 import { unmountedVolume } from './unmounted-volume.ts'
 
-const HELP = `Usage: bun run up [--check] [--accept-clock] [--new]
+const HELP = `Usage: bun run up [--check] [--accept-clock] [--new] [--standby=REPLICA [--accept-failover]]
 
 Sets up what is missing or has changed, then serves the gateway until SIGINT or SIGTERM. Setup installs
 the dependencies, creates the data folder and its secret, and builds the dashboard and the API reference.
@@ -17,16 +17,21 @@ the dependencies, creates the data folder and its secret, and builds the dashboa
   --check         set up, but do not serve
   --accept-clock  serve also where the clock is far from the time of the last entry
   --new           begin a new gateway in a folder whose volume is not mounted or that does not exist
+  --standby=REPLICA
+                  keep a copy of the gateway that Litestream copies to REPLICA, and take over when its lease at LOG_URL runs out
+  --accept-failover
+                  take over although PostgreSQL was promoted to a replica that may lack charges
   -h, --help      print this help
 
 To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR: see docs/configuration.md.`
 
+const KNOWN = /^(--(check|accept-clock|new|accept-failover|standby=.+|help)|-h)$/
 const ROOT = resolve(import.meta.dirname, '../..')
 const COMMAND = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
 
 /** Returns what to do next. Uses only built-in modules, because a fresh clone has no others yet. */
 async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
-  const unknown = flags.find((flag) => !['--check', '--accept-clock', '--new', '-h', '--help'].includes(flag))
+  const unknown = flags.find((flag) => !KNOWN.test(flag))
   if (unknown !== undefined) throw new SetupFailure(`Unknown option ${unknown}; see bun run up --help.`)
   if (flags.includes('-h') || flags.includes('--help')) {
     console.log(HELP)
@@ -41,7 +46,7 @@ async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
   const unmounted = unmountedVolume(flags)
   if (unmounted !== null) throw new SetupFailure(unmounted)
   if (await installDependencies(ROOT)) restart()
-  await prepareDataFolder(resolve(process.env['DATA_DIR'] || 'data'), needsSecretFile(process.env))
+  await prepareDataFolder(resolve(process.env['DATA_DIR'] || 'data'), needsSecretFile(process.env, flags))
   await buildDashboard(ROOT)
   await prepareDocsReader(ROOT)
   return flags.includes('--check') ? 'stop' : 'serve'

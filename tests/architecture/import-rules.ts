@@ -105,7 +105,8 @@ export const RULES: readonly Rule[] = [
     files: ['server/adapters/stores/libsql/**'],
     may: ['server/adapters/backup/files.ts', CORE, SELF],
     types: [PIPELINE],
-    packages: ['@libsql/client', 'libsql', 'drizzle-orm', 'node:*'],
+    // Bun's own driver for one file that Litestream writes.
+    packages: ['@libsql/client', 'libsql', 'drizzle-orm', 'node:*', 'bun:sqlite'],
   },
   { files: ['server/adapters/stores/postgres/**'], may: [CORE, SELF], packages: ['pg', 'node:*'] },
   { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [PIPELINE] },
@@ -301,7 +302,7 @@ export const RULES: readonly Rule[] = [
   {
     files: ['server/{log,listen,hand-over}.ts'],
     may: [SHARED_CORE],
-    types: ['server/config.ts', 'server/listen.ts'],
+    types: ['server/config.ts', 'server/listen.ts', 'server/log.ts'],
     packages: ['node:fs', 'node:net'],
   },
   {

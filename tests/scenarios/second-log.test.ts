@@ -4,16 +4,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { chargedIds, executeOn } from '../support/databases/database-file'
 import { IS_SERVER } from '../support/databases/test-database'
-import { reconcile } from '../support/reconcile'
+import { call, callers, openGateway, recount, SEARCH } from '../support/servers/logged-gateway'
 import { POSTGRES_IS_MISSING, type Postgres, startPostgres } from '../support/servers/postgres'
 import {
   addSmallIndex,
   COMPILED,
   control,
-  dataFolder,
   SECRET_KEY,
   type ServerProcess,
-  signUp,
   startServer,
 } from '../support/servers/server-process'
 import { until } from '../support/until'
@@ -21,7 +19,6 @@ import { until } from '../support/until'
 setDefaultTimeout(120_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
-const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 const ROUNDS = 2
 const isMissing = IS_SERVER || POSTGRES_IS_MISSING
 
@@ -37,45 +34,6 @@ afterAll(async () => {
   await postgres.close()
   await rm(folder, { recursive: true, force: true })
 })
-
-/** A gateway whose log is in PostgreSQL too, and a customer who can pay. */
-async function openGateway() {
-  const [dataDir, { url: LOG_URL, name }] = await Promise.all([dataFolder(), postgres.database()])
-  const env = { LOG_URL }
-  const server = await startServer(dataDir, env)
-  const owner = await signUp(server.url, `${crypto.randomUUID()}@example.com`)
-  await control(dataDir, `/accounts/${owner.id}/grants`, { usd: '100', note: 'test' })
-  await control(dataDir, `/accounts/${owner.id}/limits`, {
-    limits: { rpm: 1_000_000, tpm: 1_000_000, concurrency: 1_000 },
-  })
-  const key = await owner.api('/api/keys', { name: 'first', spending_limit: 100 })
-  return { dataDir, env, name, server, owner, secret: String(key.secret) }
-}
-
-/** Callers side by side, until they are stopped. A call that nobody answers is not counted. */
-function callers(url: () => string, secret: string, count = 16) {
-  const answered = new Map<string, number>()
-  const statuses = new Map<number, number>()
-  let isOver = false
-  const all = Array.from({ length: count }, async () => {
-    while (!isOver) {
-      const answer = await fetch(url() + SEARCH, { headers: { authorization: `Bearer ${secret}` } }).catch(() => null)
-      await answer?.arrayBuffer().catch(() => null)
-      if (!answer) await Bun.sleep(10)
-      else statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
-      if (answer?.status === 200) answered.set(answer.headers.get('x-request-id') ?? '', Date.now())
-      else if (answer?.status === 503) await Bun.sleep(10)
-    }
-  })
-  return {
-    answered,
-    statuses,
-    async stop() {
-      isOver = true
-      await Promise.all(all)
-    },
-  }
-}
 
 async function restore(dataDir: string, env: Record<string, string>, ...args: string[]) {
   const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', 'restore', ...args], {
@@ -94,28 +52,11 @@ async function restore(dataDir: string, env: Record<string, string>, ...args: st
   return { code: await child.exited, out, err }
 }
 
-/** Every acknowledged call is charged once, and the sums agree. */
-async function recount(dataDir: string, answered: ReadonlyMap<string, number>) {
-  const file = join(dataDir, 'gateway.db')
-  const charged = await chargedIds(file)
-  expect([...answered.keys()].filter((id) => !charged.has(id))).toEqual([])
-  const [twice] = await executeOn(
-    file,
-    `SELECT count(*) AS n FROM (SELECT request_id FROM entries WHERE kind = 'charge' GROUP BY request_id HAVING count(*) > 1)`,
-  )
-  expect(Number(twice?.['n'])).toBe(0)
-  expect((await reconcile(file)).problems).toEqual([])
-}
-
-async function call(url: string, secret: string): Promise<number> {
-  return (await fetch(url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })).status
-}
-
 test.skipIf(isMissing)(
   'a machine that is lost loses no acknowledged charge, no revoked key and no top-up: an older copy and the log in PostgreSQL have all (spec D4)',
   async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      const { dataDir, env, server, owner, secret } = await openGateway()
+      const { dataDir, env, server, owner, secret } = await openGateway(postgres)
       const leaked = await owner.api('/api/keys', { name: 'leaked' })
       expect(await call(server.url, leaked.secret)).toBe(200)
       const copies = join(folder, `copies-${round}`)
@@ -161,7 +102,7 @@ test.skipIf(isMissing)(
 test.skipIf(isMissing)(
   'a PostgreSQL that is killed under load, and the gateway while it is gone, cost callers a 503 and nobody a charge',
   async () => {
-    const { dataDir, env, server, secret } = await openGateway()
+    const { dataDir, env, server, secret } = await openGateway(postgres)
     let current = server
     const load = callers(() => current.url, secret)
     for (let round = 0; round < ROUNDS; round++) {
@@ -190,7 +131,7 @@ test.skipIf(isMissing)(
   'a gateway that slept past its lease answers nothing when it wakes: another one has its log, and it ends with one line',
   async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      const { dataDir, env, server, owner, secret } = await openGateway()
+      const { dataDir, env, server, owner, secret } = await openGateway(postgres)
       let current: ServerProcess = server
       const load = callers(() => current.url, secret)
       await until(() => load.answered.size > 50)

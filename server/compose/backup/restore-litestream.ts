@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
-import { copyFile, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { copyFile, rename, writeFile } from 'node:fs/promises'
 import { readLog } from '../../adapters/stores/libsql/backup/read-log'
 import { joinProblem } from '../../adapters/stores/libsql/backup/restored-log'
 import { OWN_THREADS, type WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
@@ -9,18 +8,21 @@ import { DATABASE, DATABASE_LEASE, DATABASE_LOG } from '../../core/backup/copy'
 import { BackupProblem } from '../../core/backup/target'
 import { isoTime } from '../../core/clock'
 import { requireSound } from './backups'
+import { requireLitestream, restoreReplica } from './litestream'
 import { type FindLog, intoEmptyFolder, publish, RESTORED, writeLease } from './restore'
-
-const PROGRAM = 'litestream'
 
 export interface LitestreamRestore {
   /** A URL of Litestream, or a folder. */
   readonly replica: string
+  /** What a standby followed it with, which is moved; absent: it is fetched. */
+  readonly followed?: string
   /** The log of charges of the lost gateway, `gateway.db.log`; null if it is lost too. */
   readonly log: string | null
   /** The log in PostgreSQL, in its place. */
   readonly findLog: FindLog | null
   readonly dataDir: string
+  /** Whether the folder may have other files than data. */
+  readonly isShared?: boolean
   readonly databaseUrl: string
   readonly now: number
   readonly threads?: WorkerThreads | undefined
@@ -39,8 +41,8 @@ export interface LitestreamRestored {
  * read and fit each other; the database appears last, so that no gateway starts without the log.
  */
 export async function restoreLitestream(options: LitestreamRestore): Promise<LitestreamRestored> {
-  const { replica, log, findLog, now, threads = OWN_THREADS, onProgress } = options
-  if (Bun.which(PROGRAM) === null) throw new BackupProblem(`the program ${PROGRAM} is not in PATH: install it`)
+  const { replica, followed, log, findLog, now, threads = OWN_THREADS, onProgress } = options
+  requireLitestream()
   if (log !== null && !existsSync(log)) throw new BackupProblem(`there is no log of charges at ${log}`)
   const names = [
     RESTORED,
@@ -50,7 +52,8 @@ export async function restoreLitestream(options: LitestreamRestore): Promise<Lit
   ]
   return intoEmptyFolder(options, names, async (draftOf, targets) => {
     onProgress({ step: 'copying', bytes: 0, total: 0 })
-    await run(['restore', '-o', draftOf(DATABASE), replicaUrl(replica)])
+    if (followed === undefined) await restoreReplica(replica, draftOf(DATABASE))
+    else await rename(followed, draftOf(DATABASE))
     onProgress({ step: 'checking', bytes: 0, total: 0 })
     // A disagreement in the original must not keep its data from being restored.
     const { last, problems } = await requireSound(draftOf(DATABASE), { problems: Number.MAX_SAFE_INTEGER }, threads)
@@ -67,18 +70,4 @@ export async function restoreLitestream(options: LitestreamRestore): Promise<Lit
     await publish(targets, draftOf)
     return { groups, problems: problems?.length ?? 0 }
   })
-}
-
-function replicaUrl(replica: string): string {
-  return /^[a-z0-9]+:/.test(replica) ? replica : `file://${resolve(replica)}`
-}
-
-async function run(args: readonly string[]): Promise<void> {
-  const child = Bun.spawn([PROGRAM, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
-  const [code, out, err] = await Promise.all([
-    child.exited,
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ])
-  if (code !== 0) throw new BackupProblem(`${PROGRAM} ${args[0]} failed: ${(err || out).trim().slice(-500)}`)
 }

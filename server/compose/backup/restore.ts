@@ -47,9 +47,12 @@ export async function restoreCopy(options: RestoreOptions): Promise<number> {
 
 type DraftOf = (file: string) => string
 
-/** Runs `put`, which makes these files from drafts, in the order in which they appear. Leaves none of them if it fails. */
+/**
+ * Runs `put`, which makes these files from drafts, in the order in which they appear. Leaves none of them if it fails. `isShared`: only the
+ * database must be missing in the folder.
+ */
 export async function intoEmptyFolder<T>(
-  options: Pick<RestoreOptions, 'dataDir' | 'databaseUrl'>,
+  options: Pick<RestoreOptions, 'dataDir' | 'databaseUrl'> & { readonly isShared?: boolean },
   names: readonly string[],
   put: (draftOf: DraftOf, targets: TargetPaths) => Promise<T>,
 ): Promise<T> {
@@ -65,7 +68,7 @@ export async function intoEmptyFolder<T>(
   })
   const targets = new Map(names.map((name) => [name, targetOf(name, dataDir, database)]))
   try {
-    await requireEmpty(dataDir, database, targets)
+    await requireEmpty({ ...options, database }, targets)
     return await put((file) => `${targets.get(file)}${RESTORING}`, targets)
   } catch (error) {
     if (!(error instanceof FolderNotEmpty)) await removeAll(targets)
@@ -83,12 +86,15 @@ function targetOf(name: string, dataDir: string, database: string): string {
 
 class FolderNotEmpty extends BackupProblem {}
 
-async function requireEmpty(dataDir: string, database: string, targets: TargetPaths): Promise<void> {
+async function requireEmpty(
+  { dataDir, database, isShared }: { readonly dataDir: string; readonly database: string; readonly isShared?: boolean },
+  targets: TargetPaths,
+): Promise<void> {
   // A restore that was killed.
   if (existsSync(join(dataDir, RESTORED)) && !existsSync(database)) await removeAll(targets)
   for (const folder of new Set([dataDir, dirname(database)])) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const isOwn = folder === dataDir
+    const isOwn = folder === dataDir && !isShared
     for (const name of await readdir(folder)) {
       if (name.endsWith(RESTORING)) await rm(join(folder, name), { force: true })
       else if (isOwn ? !BROUGHT.has(name) : name.startsWith(basename(database)))

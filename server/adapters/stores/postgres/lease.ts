@@ -33,24 +33,34 @@ interface Taken {
 
 /**
  * Takes a lease that one of `ended`, who are known to have ended, held, or that ran out by the server's clock and was not renewed for its whole time
- * by this one's. Throws `UnusableLog` if another process renews it.
+ * by this one's. Throws `UnusableLog` if another process renews it for longer than `patienceMs`. `look` sees each state of it, whether it is
+ * free, and may refuse to take it then.
  */
 export async function takeLease(
   connection: LogConnection,
-  parts: { installation: string; holder: string; ended: readonly string[]; ms: number },
+  parts: {
+    installation: string
+    holder: string
+    ended: readonly string[]
+    ms: number
+    patienceMs?: number
+    look?: (row: LeaseRow, isFree: boolean) => Promise<boolean>
+  },
 ): Promise<Taken> {
-  const { installation, holder, ended, ms } = parts
+  const { installation, holder, ended, ms, patienceMs = 2 * ms, look } = parts
   let seen = { until: '', at: performance.now() }
   const begun = performance.now()
   for (;;) {
     const row = await leaseRow(connection)
     if (!row) throw new UnusableLog('the lease at LOG_URL is gone')
     if (row.until !== seen.until) {
-      if (performance.now() - begun > 2 * ms)
+      if (performance.now() - begun > patienceMs)
         throw new UnusableLog('another gateway holds the lease at LOG_URL and renews it: stop that one first')
       seen = { until: row.until, at: performance.now() }
     }
-    const unrenewed = performance.now() - seen.at >= ms ? row.until : null
+    const isFree = performance.now() - seen.at >= ms
+    const mayTake = !look || (await look(row, isFree))
+    const unrenewed = isFree && mayTake ? row.until : null
     const sentAt = performance.now()
     const [taken] = await connection.rows<{ epoch: number }>(
       `UPDATE gateway_lease SET epoch = epoch + 1, holder = $2, timeline = $5, until = ${until(ms)}

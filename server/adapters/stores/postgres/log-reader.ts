@@ -90,40 +90,58 @@ export interface FoundLog {
   readonly groups: number
 }
 
-/**
- * Proves that the log at `url` continues data that ends at `local`, and that the keys open it. Takes no lease. Refuses a server that was
- * promoted since the last renewal without having been a synchronous replica, unless a person says that nothing was lost.
- */
-export async function examineLog(
-  { url, sealing, acceptsFailover }: { url: string; sealing: Sealing; acceptsFailover: boolean },
-  local: LogEnd,
-): Promise<FoundLog> {
+interface Examination {
+  readonly sealing: Sealing
+  readonly acceptsFailover: boolean
+}
+
+/** Proves that the log at `url` continues data that ends at `local`, and that the keys open it. Takes no lease. */
+export async function examineLog({ url, ...how }: Examination & { url: string }, local: LogEnd): Promise<FoundLog> {
   const connection = await LogConnection.open(url)
   try {
-    const row = await foundLease(connection)
-    if (!row) throw new UnusableLog('there is no log of a gateway at this URL')
-    if (row.system !== connection.facts.system) throw new UnusableLog(OTHER_SERVER)
-    if (row.timeline !== connection.facts.timeline && !connection.facts.isReplicated && !acceptsFailover)
-      throw new UnusableLog(
-        'this PostgreSQL was promoted since the gateway last renewed its lease, and commits do not wait for a replica: it may lack charges that were answered. If it does not, add --accept-failover',
-      )
-    const [same, end] = [await endAt(connection, row, local.number), await endOf(connection, row)]
-    if (end.number < local.number)
-      throw new UnusableLog(
-        `the log ends with group ${end.number} and the data with group ${local.number}, so that nothing is missing: restore without --log, and use an empty database at LOG_URL`,
-      )
-    if (same?.chain !== local.chain)
-      throw new UnusableLog(
-        same
-          ? `group ${local.number} is another one in the log: the data was served without it, or is that of another gateway`
-          : `the log does not have group ${local.number}, with which the data ends, any more (LOG_KEEP_HOURS)`,
-      )
-    let groups = 0
-    for await (const some of groupsAfter(connection, sealing, local)) groups += some.length
-    return { installation: row.installation, groups }
+    const row = await knownLease(connection)
+    return { installation: row.installation, groups: await groupsOf(connection, row, how, local) }
   } finally {
     connection.destroy()
   }
+}
+
+/** Throws `UnusableLog` in a database without a log, or another one than that of its last renewal. */
+export async function knownLease(connection: LogConnection): Promise<LeaseRow> {
+  const row = await foundLease(connection)
+  if (!row) throw new UnusableLog('there is no log of a gateway at this URL')
+  if (row.system !== connection.facts.system) throw new UnusableLog(OTHER_SERVER)
+  return row
+}
+
+/**
+ * How many groups the log has after the end of data, which it must continue. Refuses a server that was promoted since the last renewal without
+ * having been a synchronous replica, unless a person says that nothing was lost.
+ */
+export async function groupsOf(
+  connection: LogConnection,
+  row: LeaseRow,
+  { sealing, acceptsFailover }: Examination,
+  local: LogEnd,
+): Promise<number> {
+  if (row.timeline !== connection.facts.timeline && !connection.facts.isReplicated && !acceptsFailover)
+    throw new UnusableLog(
+      'this PostgreSQL was promoted since the gateway last renewed its lease, and commits do not wait for a replica: it may lack charges that were answered. If it does not, add --accept-failover',
+    )
+  const [same, end] = [await endAt(connection, row, local.number), await endOf(connection, row)]
+  if (end.number < local.number)
+    throw new UnusableLog(
+      `the log ends with group ${end.number} and the data with group ${local.number}, so that nothing is missing: restore without --log, and use an empty database at LOG_URL`,
+    )
+  if (same?.chain !== local.chain)
+    throw new UnusableLog(
+      same
+        ? `group ${local.number} is another one in the log: the data was served without it, or is that of another gateway`
+        : `the log does not have group ${local.number}, with which the data ends, any more (LOG_KEEP_HOURS)`,
+    )
+  let groups = 0
+  for await (const some of groupsAfter(connection, sealing, local)) groups += some.length
+  return groups
 }
 
 /** Removes the log of this installation, and its lease with it. */

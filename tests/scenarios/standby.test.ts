@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { executeOn } from '../support/databases/database-file'
+import { IS_SERVER } from '../support/databases/test-database'
+import { freePort } from '../support/servers/free-port'
+import { call, callers, openGateway, recount } from '../support/servers/logged-gateway'
+import { POSTGRES_IS_MISSING, type Postgres, startPostgres } from '../support/servers/postgres'
+import { noteServer } from '../support/servers/running-servers'
+import { addSmallIndex, control, type ServerProcess, startServer } from '../support/servers/server-process'
+import { until } from '../support/until'
+
+setDefaultTimeout(process.env['LONG'] ? 3_600_000 : 180_000)
+
+const ROUNDS = process.env['LONG'] ? 30 : 2
+/** `bun run verify` installs both. */
+const isMissing = IS_SERVER || POSTGRES_IS_MISSING || Bun.which('litestream') === null
+
+let postgres: Postgres
+let folder: string
+beforeAll(async () => {
+  if (isMissing) return
+  folder = await mkdtemp(join(tmpdir(), 'standby-'))
+  postgres = await startPostgres()
+})
+afterAll(async () => {
+  if (isMissing) return
+  await postgres.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Copies the data of a gateway to a replica, as a service of its machine does. */
+function replicate(dataDir: string, replica: string): Bun.Subprocess {
+  const child = Bun.spawn(['litestream', 'replicate', join(dataDir, 'gateway.db'), `file://${replica}`], {
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  noteServer(child)
+  return child
+}
+
+interface Standby {
+  readonly dataDir: string
+  readonly url: string
+  /** Once it serves. */
+  readonly server: Promise<ServerProcess>
+  readonly ready: () => Promise<{ readonly status: number; readonly code?: string; readonly lag_seconds?: number }>
+}
+
+async function startStandby(dataDir: string, env: Record<string, string>, replica: string): Promise<Standby> {
+  const port = await freePort()
+  await addSmallIndex(dataDir)
+  const server = startServer(dataDir, { ...env, PORT: `${port}` }, undefined, [`--standby=${replica}`])
+  server.catch(() => undefined)
+  const url = `http://127.0.0.1:${port}`
+  const ready = async () => {
+    const answer = await fetch(`${url}/ready`).catch(() => null)
+    return { ...(await answer?.json()), status: answer?.status ?? 0 }
+  }
+  return { dataDir, url, server, ready }
+}
+
+const emptyFolder = () => mkdtemp(join(folder, 'standby-'))
+const isFollowing = async ({ ready }: Standby) => (await ready()).code === 'standby'
+
+test.skipIf(isMissing)(
+  'a primary that is killed is followed by one of two standbys, with every acknowledged charge, the revoked key and the top-up (spec D4)',
+  async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { dataDir, env, server, owner, secret } = await openGateway(postgres)
+      const replica = join(folder, `replica-${round}`)
+      const litestream = replicate(dataDir, replica)
+      const leaked = await owner.api('/api/keys', { name: 'leaked' })
+      const dirs = [await emptyFolder(), await emptyFolder()]
+      const standbys = await Promise.all(dirs.map((dir) => startStandby(dir, env, replica)))
+      await until(async () => (await Promise.all(standbys.map(isFollowing))).every(Boolean))
+      let url = server.url
+      const load = callers(() => url, secret)
+      await until(() => load.answered.size > 100)
+      for (const { url } of standbys) {
+        expect(await call(url, secret)).toBe(503)
+        expect((await fetch(`${url}/health`)).status).toBe(200)
+      }
+      // Litestream first: what comes now is in no replica.
+      litestream.kill('SIGKILL')
+      await litestream.exited
+      expect((await owner.api(`/api/keys/${leaked.key.id}/revoke`, {})).key.status).toBe('revoked')
+      await control(dataDir, `/accounts/${owner.id}/grants`, { usd: '7', note: 'late' })
+      const before = load.answered.size
+      await until(() => load.answered.size > before + 100)
+      await server.kill('SIGKILL')
+      const killedAt = performance.now()
+
+      const winner = await Promise.race(standbys.map(({ server }, at) => server.then(() => at)))
+      const [next, other] = [standbys[winner] as Standby, standbys[1 - winner] as Standby]
+      url = next.url
+      expect(await call(next.url, secret)).toBe(200)
+      if (process.env['LONG']) console.log(`first 200 after ${Math.round(performance.now() - killedAt)} ms`)
+      expect(await call(next.url, leaked.secret)).toBe(401)
+      const more = load.answered.size
+      await until(() => load.answered.size > more + 20)
+      expect((await other.ready()).status).toBe(503)
+      await load.stop()
+
+      // Who was killed comes back as a standby. What it had is kept aside.
+      const back = await startStandby(dataDir, env, replica)
+      await until(async () => (await back.ready()).status === 503 && !existsSync(join(dataDir, 'gateway.db')))
+      expect(readdirSync(dataDir).filter((name) => name.startsWith('left-behind-'))).toHaveLength(1)
+      expect(await (await next.server).kill('SIGTERM')).toBe(0)
+      await recount(next.dataDir, load.answered)
+      const grants = await executeOn(
+        join(next.dataDir, 'gateway.db'),
+        "SELECT count(*) AS n FROM entries WHERE kind = 'grant'",
+      )
+      expect(Number(grants[0]?.['n'])).toBe(2)
+    }
+  },
+)
+
+/** Processes whose command line has a text. */
+function pidsOf(text: string): readonly number[] {
+  const { stdout } = Bun.spawnSync(['pgrep', '-f', '--', text])
+  return stdout.toString().split('\n').filter(Boolean).map(Number)
+}
+
+test.skipIf(isMissing)(
+  'kills of a standby, its Litestream and PostgreSQL end nothing; a primary that slept past its lease ends when it wakes, and nothing is lost or doubled (spec D4)',
+  async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { dataDir, env, server, secret } = await openGateway(postgres)
+      const replica = join(folder, `faults-${round}`)
+      replicate(dataDir, replica)
+      const dir = await emptyFolder()
+      const first = await startStandby(dir, env, replica)
+      await until(() => isFollowing(first))
+      let url = server.url
+      const load = callers(() => url, secret, 8)
+      await until(() => load.answered.size > 50)
+
+      const followers = pidsOf(`restore -f -o ${dir}`)
+      for (const pid of followers) process.kill(pid, 'SIGKILL')
+      await until(() => pidsOf(`restore -f -o ${dir}`).some((pid) => !followers.includes(pid)))
+      await until(() => existsSync(join(dir, 'standby', 'gateway.db-txid')))
+      await postgres.kill('SIGKILL')
+      await until(async () => !(await isFollowing(first)))
+      await postgres.start()
+      await until(() => isFollowing(first))
+      const before = load.answered.size
+      await until(() => load.answered.size > before + 20)
+      for (const pid of pidsOf(`--standby=${replica}`)) process.kill(pid, 'SIGKILL')
+      await until(() => pidsOf(`restore -f -o ${dir}`).length === 0)
+
+      const second = await startStandby(dir, env, replica)
+      await until(() => isFollowing(second))
+      process.kill(server.pid, 'SIGSTOP')
+      const next = await second.server
+      url = next.url
+      const more = load.answered.size
+      process.kill(server.pid, 'SIGCONT')
+      expect(await server.exited).toBe(1)
+      expect(server.output()).toContain('another gateway has the lease at LOG_URL: this one stops')
+      await until(() => load.answered.size > more + 20)
+      await load.stop()
+      expect([...load.statuses.keys()].toSorted()).toEqual([200, 503])
+      expect(await next.kill('SIGTERM')).toBe(0)
+      await recount(dir, load.answered)
+    }
+  },
+)
