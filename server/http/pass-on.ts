@@ -35,8 +35,8 @@ export class PassOn {
   constructor(parts: PassOnParts) {
     const { requests, eventStreams } = parts.most ?? { requests: MAX_REQUESTS, eventStreams: MAX_EVENT_STREAMS }
     this.parts = parts
-    this.requests = new Pool(requests)
-    this.eventStreams = new Pool(eventStreams)
+    this.requests = { most: requests, taken: 0 }
+    this.eventStreams = { most: eventStreams, taken: 0 }
   }
 
   /** The primary's answer to a request as Bun received it; 503 if there is none. */
@@ -44,8 +44,8 @@ export class PassOn {
     const target = this.parts.target()
     if (target === null) return this.refusal(request, AWAY)
     const isForEvents = request.headers.get('accept')?.includes('text/event-stream') ?? false
-    const place = (isForEvents ? this.eventStreams : this.requests).take()
-    if (place === null) return this.refusal(request, BUSY)
+    const place = new Place()
+    if (!place.enter(isForEvents ? this.eventStreams : this.requests)) return this.refusal(request, BUSY)
     // The primary has the deadlines of a call, and times out its connection to this worker.
     server.timeout(request, 0)
     try {
@@ -69,7 +69,8 @@ export class PassOn {
       return new Response(null, { status, headers })
     }
     const isEvents = headers.get('content-type')?.startsWith('text/event-stream') ?? false
-    if (isEvents) place.moveTo(this.eventStreams)
+    // If there is no room it stays: what has begun is not ended.
+    if (isEvents) place.enter(this.eventStreams)
     return new Response(untilEnd(body, place), { status, headers })
   }
 
@@ -168,48 +169,27 @@ function untilEnd(body: ReadableStream<Uint8Array>, place: Place): ReadableStrea
   )
 }
 
-/** How many may be under way. */
-class Pool {
-  private readonly most: number
-  private taken = 0
+/** How many may be under way, and are. */
+interface Pool {
+  readonly most: number
+  taken: number
+}
 
-  constructor(most: number) {
-    this.most = most
-  }
+/** A request's place in a pool, until it leaves. */
+class Place {
+  private pool: Pool | null = null
 
-  /** Null if all places are taken. */
-  take(): Place | null {
-    return this.enter() ? new Place(this) : null
-  }
-
-  enter(): boolean {
-    if (this.taken >= this.most) return false
-    this.taken++
+  /** Leaves the pool where it is. False, and it stays, if this one is full. */
+  enter(pool: Pool): boolean {
+    if (pool.taken >= pool.most) return false
+    this.leave()
+    pool.taken++
+    this.pool = pool
     return true
   }
 
   leave(): void {
-    this.taken--
-  }
-}
-
-/** A place in a pool, until it is left. */
-class Place {
-  private pool: Pool | null
-
-  constructor(pool: Pool) {
-    this.pool = pool
-  }
-
-  /** Moves to another pool, unless that is full: what has begun is not ended. */
-  moveTo(other: Pool): void {
-    if (this.pool === null || this.pool === other || !other.enter()) return
-    this.pool.leave()
-    this.pool = other
-  }
-
-  leave(): void {
-    this.pool?.leave()
+    if (this.pool) this.pool.taken--
     this.pool = null
   }
 }

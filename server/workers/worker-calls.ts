@@ -88,20 +88,24 @@ export class WorkerCalls {
     switch (kind) {
       case 'admit':
         return this.admit(asked)
-      case 'hold':
-        return this.hold(asked)
-      case 'keep':
-        return this.keep(asked)
       case 'capture':
         return this.inTurn(asked, () => this.capture(asked))
       case 'claim':
         return this.inTurn(asked, () => this.claim(asked))
       case 'abandoned':
         return this.inTurn(asked, () => this.abandoned(asked))
+    }
+    const call = this.callOf(asked)
+    if (!call) return []
+    switch (kind) {
+      case 'hold':
+        return this.hold(call, asked)
+      case 'keep':
+        return this.keep(call, asked)
       case 'release':
-        return this.release(asked)
+        return this.release(call, asked)
       case 'recall':
-        return this.recall(asked)
+        return this.recall(call, asked)
       default:
         return this.lie(`it asked for ${kind}`)
     }
@@ -227,10 +231,8 @@ export class WorkerCalls {
     return [await this.claims.abandon(id)] satisfies AbandonedAnswer
   }
 
-  private hold(asked: Asked): Answering {
-    const call = this.callOf(asked)
+  private hold(call: ServedCall, asked: Asked): Answering {
     const needs = readNeeds(asked[1])
-    if (!call) return []
     const { verdict } = call
     if (!needs || call.holds !== null || call.isReleased || 'failure' in verdict)
       return this.lie('a hold that it may not have')
@@ -266,10 +268,8 @@ export class WorkerCalls {
     return [offered, false, refused.readings ?? null, available] satisfies HoldAnswer
   }
 
-  private async keep(asked: Asked): Promise<Answer> {
-    const call = this.callOf(asked)
+  private async keep(call: ServedCall, asked: Asked): Promise<Answer> {
     const row = readRow(asked[1])
-    if (!call) return []
     if (!call.allowance || !row || call.holds === null || (row.charged?.cost ?? 0) > call.holds)
       return this.lie('a hold that it cannot keep')
     const isKept = await call.allowance.keep(this.record(call, row))
@@ -308,10 +308,8 @@ export class WorkerCalls {
     return [null, call.allowance.readings() ?? null] satisfies CaptureAnswer
   }
 
-  private release(asked: Asked): Answering {
-    const call = this.callOf(asked)
+  private release(call: ServedCall, asked: Asked): Answering {
     const tokens = isCount(asked[1]) ? asked[1] : 0
-    if (!call) return []
     const { allowance } = call
     call.isReleased = true
     call.holds = null
@@ -334,12 +332,10 @@ export class WorkerCalls {
     if (call.isReleased || call.allowance === null) this.calls.delete(said[0] as RequestId)
   }
 
-  private async recall(asked: Asked): Promise<Answer> {
-    const call = this.callOf(asked)
+  private async recall({ verdict }: ServedCall, asked: Asked): Promise<Answer> {
     const ids = readIds(asked[1])
-    if (!call) return []
-    if (!ids || 'failure' in call.verdict) return this.lie('items that it may not have')
-    return [...((await this.parts.items.recall(call.verdict, ids)) ?? [])]
+    if (!ids || 'failure' in verdict) return this.lie('items that it may not have')
+    return [...((await this.parts.items.recall(verdict, ids)) ?? [])]
   }
 
   private remember({ verdict }: ServedCall, given: unknown): void {

@@ -56,11 +56,6 @@ export class Children {
     return this.children.get(name)?.key ?? null
   }
 
-  /** The process of a worker; null if it has ended. */
-  pidOf(name: string): number | null {
-    return this.children.get(name)?.process.pid ?? null
-  }
-
   /** Kills a worker that does not answer: the kernel would go on giving it connections. It is started again. */
   kill(instance: string): void {
     for (const [name, child] of this.children) {

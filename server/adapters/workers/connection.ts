@@ -46,7 +46,7 @@ export class Connection {
   sessionNumber = 1
   private readonly parts: ConnectionParts
   private readonly now: () => number
-  private session: { readonly session: Session; readonly epoch: number } | null = null
+  private session: Session | null = null
   private attempts = 0
   /** The last line about a connection that could not be used: it is not repeated. */
   private told = ''
@@ -79,12 +79,12 @@ export class Connection {
   }
 
   private get isAttached(): boolean {
-    return this.session?.session.isAttached ?? false
+    return this.session?.isAttached ?? false
   }
 
   /** Whether this worker may act for callers. Ask before each write to one. */
   get hasLease(): boolean {
-    const confirmedAt = this.session?.session.confirmedAt ?? Number.NEGATIVE_INFINITY
+    const confirmedAt = this.session?.confirmedAt ?? Number.NEGATIVE_INFINITY
     return this.now() < Math.max(this.provedAt, confirmedAt) + LEASE_MS
   }
 
@@ -111,13 +111,13 @@ export class Connection {
     const { session } = this
     if (session === null || !this.hasLease) return Promise.resolve(null)
     const { promise, resolve } = Promise.withResolvers<Payload | null>()
-    session.session.ask(kind, payload, resolve)
+    session.ask(kind, payload, resolve)
     return promise
   }
 
   /** Says what needs no answer. Without a session it is lost. */
   tell(kind: NoticeKind, payload: Payload): void {
-    this.session?.session.tell(kind, payload)
+    this.session?.tell(kind, payload)
   }
 
   /** Resolves once the primary has received all that was said, or after `maxMs`. Call it before the process ends. */
@@ -125,8 +125,8 @@ export class Connection {
     const until = this.now() + maxMs
     for (;;) {
       const { session } = this
-      if (session === null || session.session.pending === 0 || this.now() > until) return
-      session.session.beat()
+      if (session === null || session.pending === 0 || this.now() > until) return
+      session.beat()
       await Bun.sleep(5)
     }
   }
@@ -149,7 +149,7 @@ export class Connection {
 
   private tick(): void {
     if ((this.session !== null || this.isReplaced) && !this.hasLease) this.endSession()
-    if (++this.ticks % TICKS_TO_BEAT === 0) this.session?.session.beat()
+    if (++this.ticks % TICKS_TO_BEAT === 0) this.session?.beat()
   }
 
   /** Requests that wait get null. The next connection begins another session, which may claim what is open if this one `isReplaced`. */
@@ -157,13 +157,13 @@ export class Connection {
     const { session } = this
     if (session === null && !this.isReplaced) return
     this.provedAt = isReplaced
-      ? Math.max(this.provedAt, session?.session.confirmedAt ?? this.provedAt)
+      ? Math.max(this.provedAt, session?.confirmedAt ?? this.provedAt)
       : Number.NEGATIVE_INFINITY
     this.isReplaced = isReplaced
     this.session = null
     if (session !== null) {
       this.sessionNumber++
-      session.session.end()
+      session.end()
     }
     if (!isReplaced) this.parts.onLost?.()
   }
@@ -226,7 +226,7 @@ export class Connection {
   private prove(attempt: Attempt, hello: Payload): void {
     // Another incarnation of the primary does not know this session.
     const isOther = this.session !== null && this.session.epoch !== hello[3]
-    const received = (!isOther && this.session?.session.suspend()) || 0
+    const received = (!isOther && this.session?.suspend()) || 0
     const session = this.sessionNumber + (isOther ? 1 : 0)
     const proved = attempt.handshake.prove(hello, { session, received })
     if (!proved.ok) {
@@ -254,11 +254,11 @@ export class Connection {
     // The primary has given it up, so its calls are settled.
     if (!isResumed && !isReplaced) this.endSession()
     this.isReplaced = false
-    this.session ??= { session: this.begin(epoch), epoch }
+    this.session ??= this.begin(epoch)
     this.highestEpoch = epoch
     this.provedAt = attempt.provedAt
     this.target = { origin: passOnOrigin(attempt.address, port), token }
-    if (!attempt.wire.attach(this.session.session, isResumed ? received : 0)) return
+    if (!attempt.wire.attach(this.session, isResumed ? received : 0)) return
     this.pauseMs = FIRST_PAUSE_MS
     this.told = ''
     // Where the primary is now.
@@ -272,18 +272,15 @@ export class Connection {
       side: 'worker',
       epoch,
       now: this.now,
-      onFrame: (frame) => this.take(session, frame),
+      // A primary asks for nothing else.
+      onFrame: ({ request, payload }) => void this.takePush(session, request, payload),
       onBreak: (reason) => reason !== 'closed' && this.parts.warn('the primary sent something unreadable', { reason }),
       onCutOff: (reason) => {
         this.parts.warn('the session with the primary ended', { reason })
-        if (this.session?.session === session) this.endSession()
+        if (this.session === session) this.endSession()
       },
     })
     return session
-  }
-
-  private take(session: Session, { kind, request, payload }: Frame): void {
-    if (kind === 'push') void this.takePush(session, request, payload)
   }
 
   private async takePush(session: Session, request: number, payload: Payload): Promise<void> {

@@ -228,8 +228,8 @@ export class FrameDecoder {
   }
 }
 
-function isCount(number: number): boolean {
-  return Number.isSafeInteger(number) && number >= 0
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 function bufferOver(chunk: Uint8Array): Buffer {

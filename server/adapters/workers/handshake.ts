@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { SECOND_MS } from '../../core/clock'
 import { err, ok, type Result } from '../../core/result'
-import { encodedFrame, type HandshakeKind, type Payload, type Side } from './frames'
+import { encodedFrame, type HandshakeKind, isCount, type Payload, type Side } from './frames'
 
 /**
  * How a worker and a primary prove to each other that they have one credential, without sending it:
@@ -181,10 +181,6 @@ function nonce(): string {
 
 function isText(value: unknown, form: RegExp): value is string {
   return typeof value === 'string' && form.test(value)
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
 function isEpoch(value: unknown): value is number {

@@ -110,19 +110,11 @@ export class ServedWorker {
   }
 
   private take({ kind, request, payload }: Frame): void {
-    if (request > 0) {
-      this.answer(kind, request, payload)
-      return
-    }
     try {
-      this.service.take(kind, payload)
-    } catch (error) {
-      this.warn('said something that could not be used', { kind, reason: reasonOf(error) })
-    }
-  }
-
-  private answer(kind: string, request: number, payload: Payload): void {
-    try {
+      if (request === 0) {
+        this.service.take(kind, payload)
+        return
+      }
       const answer = this.service.answer(kind, payload)
       if (answer instanceof Promise) void this.answerLater(kind, request, answer)
       else this.session.answer(request, answer)
@@ -140,7 +132,8 @@ export class ServedWorker {
   }
 
   private failed(kind: string, request: number, error: unknown): void {
-    this.warn('asked for something that failed', { kind, reason: reasonOf(error) })
+    const what = request > 0 ? 'asked for something that failed' : 'said something that could not be used'
+    this.warn(what, { kind, reason: reasonOf(error) })
     this.session.answer(request, [])
   }
 

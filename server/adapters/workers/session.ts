@@ -104,6 +104,10 @@ export class Session {
     return this.sent
   }
 
+  get epoch(): number {
+    return this.parts.epoch
+  }
+
   /** When something last came from the other side. */
   get heardAt(): number {
     return this.heard

@@ -38,7 +38,7 @@ const server: WorkerServer = new WorkerServer({
   now: () => performance.now() * speed,
   warn: (message, fields) => say('warn', message, fields),
   serve({ credential, instance }) {
-    say('serves', credential, instance, children.pidOf(credential))
+    say('serves', credential, instance, Reflect.get(children, 'children').get(credential)?.process.pid)
     return {
       count: 0,
       answer: async (_kind, payload) => payload,
