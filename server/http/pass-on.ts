@@ -1,8 +1,6 @@
 import { type Failure, failure, uncharged } from '../core/failure'
-import { ADDED_BY_BUN, PASSED_ON_HEADER, passedOnValue } from './middleware/caller/passed-on'
+import { ADDED_BY_BUN, PASSED_ON_HEADER, passedOnValue, refusal } from './middleware/caller/passed-on'
 import { type BunServer, pathOf } from './middleware/request-context'
-import { idHeaders, requestIds } from './middleware/request-ids'
-import { failureResponse } from './middleware/response/failures'
 
 /** Beyond these numbers a request is refused: a primary that is slow for some must not be given all. Streams of events stay open for long. */
 const MAX_REQUESTS = 256
@@ -74,10 +72,8 @@ export class PassOn {
     return new Response(untilEnd(body, place), { status, headers })
   }
 
-  private refusal({ headers, url }: Request, problem: Failure): Response {
-    const ids = requestIds(headers, this.parts.now())
-    const own = new Headers({ ...idHeaders(ids), 'x-content-type-options': 'nosniff' })
-    return failureResponse(problem, ids.own, pathOf(`http://caller${targetOf(url)}`), own)
+  private refusal(request: Request, problem: Failure): Response {
+    return refusal(request, this.parts.now(), problem, pathOf(`http://caller${targetOf(request.url)}`))
   }
 }
 

@@ -15,13 +15,7 @@ export const LEASE_MS = 5 * SECOND_MS
 export const SETTLE_AFTER_MS = 8 * SECOND_MS
 
 /** Why a connection ended. Its session waits for the next one. */
-export type BreakReason =
-  | FrameFault
-  | 'closed'
-  | 'older_epoch'
-  | 'newer_epoch'
-  | 'missing_frame'
-  | 'bad_acknowledgement'
+type BreakReason = FrameFault | 'closed' | 'older_epoch' | 'newer_epoch' | 'missing_frame' | 'bad_acknowledgement'
 
 export type RequestKind = 'claim' | 'capture' | 'keep' | 'abandoned' | 'hold' | 'release' | 'admit' | 'recall' | 'push'
 export type NoticeKind = Exclude<SessionKind, RequestKind | 'ack' | 'beat' | 'answer'>

@@ -1,5 +1,5 @@
 import { parseAddress, UNKNOWN_ADDRESS } from '../../../core/credentials/address'
-import { failure } from '../../../core/failure'
+import { type Failure, failure } from '../../../core/failure'
 import { pathOf, withOrigin } from '../request-context'
 import { idHeaders, requestIds } from '../request-ids'
 import { failureResponse } from '../response/failures'
@@ -25,19 +25,21 @@ export function fromWorkers(isToken: (token: string) => boolean, now: () => numb
     const { headers } = request
     const value = headers.get(PASSED_ON_HEADER) ?? ''
     const space = value.indexOf(' ')
-    if (space < 0 || !isToken(value.slice(0, space))) return refusal(request, now())
+    if (space < 0 || !isToken(value.slice(0, space))) return refusal(request, now(), NOT_A_WORKER, pathOf(request.url))
     headers.delete(PASSED_ON_HEADER)
     for (const name of ADDED_BY_BUN) if (headers.get(name) === '') headers.delete(name)
     return handle(withOrigin(request, { peer: parseAddress(value.slice(space + 1)) ?? UNKNOWN_ADDRESS }))
   }
 }
 
-function refusal({ headers, url }: Request, now: number): Response {
+const NOT_A_WORKER = failure(
+  'insufficient_permissions',
+  'This port is only for the workers of this gateway. Call its public address.',
+)
+
+/** Answers a request that no route has seen. */
+export function refusal({ headers }: Request, now: number, problem: Failure, path: string): Response {
   const ids = requestIds(headers, now)
   const own = new Headers({ ...idHeaders(ids), 'x-content-type-options': 'nosniff' })
-  const problem = failure(
-    'insufficient_permissions',
-    'This port is only for the workers of this gateway. Call its public address.',
-  )
-  return failureResponse(problem, ids.own, pathOf(url), own)
+  return failureResponse(problem, ids.own, path, own)
 }
