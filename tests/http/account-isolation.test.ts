@@ -57,6 +57,8 @@ beforeAll(async () => {
     '/api/operator/limit-requests/': request.id,
     '/api/operator/apis/': API,
     '/api/operator/stuck/': 'stuck_of_the_victim',
+    '/api/operator/models/': API,
+    '/api/operator/model-vendors/': API,
   }
   secrets = [
     ...Object.values(ids).filter((one) => one !== APP && one !== API),

@@ -150,6 +150,7 @@ const NOT_AUDITED = [
   'POST /api/webhooks/stripe',
   'POST /api/operator/api-documents',
   'POST /api/try',
+  'POST /api/operator/model-vendors/:name/test',
 ]
 /** Audited, as the tests of their areas show. */
 const ELSEWHERE = [
@@ -166,6 +167,13 @@ const ELSEWHERE = [
   'POST /api/operator/apis/import', // operator-apis.test.ts
   'POST /api/operator/apis/:name/test', // of a write: tests/http/apis/closings.test.ts
   'POST /api/operator/apis/:name/lift', // tests/http/apis/closings.test.ts; opening what is open changes nothing
+  'POST /api/operator/models/prices', // price-reviews.test.ts
+  'PATCH /api/operator/models/:id', // tests/http/models/operator-models.test.ts
+  'DELETE /api/operator/models/:id', // tests/http/models/operator-models.test.ts
+  'POST /api/operator/model-vendors', // model-vendors.test.ts
+  'POST /api/operator/model-vendors/:name/key', // model-vendors.test.ts
+  'POST /api/operator/model-vendors/:name/models', // model-vendors.test.ts
+  'DELETE /api/operator/model-vendors/:name', // model-vendors.test.ts
 ]
 
 describe('every route of management that changes something writes one entry', () => {

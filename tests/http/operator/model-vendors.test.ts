@@ -70,6 +70,15 @@ describe("a vendor's key", () => {
     expect(await refusalOf(operator.api(`${VENDORS}/acme`, {}, 'DELETE'))).toMatchObject({ code: 'invalid_state' })
     await read(operator.api('/api/operator/models/small', {}, 'DELETE'))
     await read(operator.api(`${VENDORS}/acme`, {}, 'DELETE'))
+    const actions = await gateway.core.stores.db.all<{ action: string }>(
+      "SELECT action FROM audit_log WHERE action LIKE 'model.%' ORDER BY id",
+    )
+    expect(actions.map(({ action }) => action)).toEqual([
+      'model.vendor_add',
+      'model.put',
+      'model.remove',
+      'model.vendor_remove',
+    ])
     expect((await call()).status).toBe(404)
     expect(await read<VendorList>(operator.api(VENDORS))).toEqual({ vendors: [] })
   })
@@ -81,6 +90,10 @@ describe("a vendor's key", () => {
     expect(added.problem).toBe('The vendor answered with status 401: Incorrect API key provided: [key].')
     const healed = await read<VendorTest>(operator.api(`${VENDORS}/other/key`, { key: KEY }))
     expect(healed).toMatchObject({ status: 200, problem: null })
+    const [audited] = await gateway.core.stores.db.all<{ action: string; detail: string }>(
+      'SELECT action, detail FROM audit_log ORDER BY id DESC LIMIT 1',
+    )
+    expect([audited?.action, JSON.parse(audited?.detail ?? '{}')]).toEqual(['model.vendor_key', { name: 'other' }])
     expect(await read<VendorTest>(operator.api(`${VENDORS}/other/test`, {}))).toMatchObject({ problem: null })
     expect(await refusalOf(operator.api(VENDORS, double('other', KEY)))).toMatchObject({ code: 'invalid_state' })
     await read(operator.api(`${VENDORS}/other`, {}, 'DELETE'))

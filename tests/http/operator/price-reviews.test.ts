@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DAY_MS } from '../../../server/core/clock'
+import { idTime } from '../../../server/core/ids'
 import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
 import { openOperatorConsole } from '../../support/operator-console'
 import { openVendor } from '../../support/vendor-double'
@@ -75,8 +76,14 @@ describe('gateway operator model prices', () => {
       price: { input: 3, output: 12 },
       purchase_price: { input: 2.5, output: 10 },
     })
+    const [audited] = await gateway.core.stores.db.all<{ action: string; detail: string }>(
+      'SELECT action, detail FROM audit_log ORDER BY id DESC LIMIT 1',
+    )
+    expect([audited?.action, JSON.parse(audited?.detail ?? '{}').id]).toEqual(['model.put', 'sold'])
     expect(await operator.run('model', 'prices', file, '--markup', '20')).toContain('sold (gpt-x): as proposed\n')
-    gateway.clock.advance(31 * DAY_MS)
+    // The times of ids never go back, and other tests of this process may have been later.
+    const set = idTime('price', gateway.core.catalog.byId('sold')?.priceVersion ?? '') ?? 0
+    gateway.clock.advance(set - gateway.clock.now() + 31 * DAY_MS)
     expect(await operator.run('model', 'prices', file, '--older-than', '30')).toContain('sold (gpt-x)\n  ! set on 20')
     expect(await operator.run('model', 'prices', file)).not.toContain('! set on')
   })
