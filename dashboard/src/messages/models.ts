@@ -58,6 +58,7 @@ export const MODEL_TEXT = {
   ownPrice: "The price sheet doesn't have this model. Set its price in USD per million tokens.",
   input: 'Input (USD per million tokens)',
   output: 'Output (USD per million tokens)',
+  cache_write: 'Cache writes (USD per million tokens)',
   priceWrong: 'Enter an amount such as 2.5.',
   recharge: 'Only for accounts that have topped up',
   sold: (id: string) => `${id} is on sale.`,

@@ -1,4 +1,5 @@
 import { membersOf } from '../../core/json'
+import { MAX_TEXT_CHARACTERS } from '../../core/models/model-file-schema'
 import type { ModelVendor } from '../../core/models/model-vendors'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import type { ListedModels } from '../../pipeline/models/model-backend'
@@ -46,11 +47,10 @@ function modelsIn(text: string): readonly string[] | null {
     const { data, models } = membersOf(JSON.parse(text))
     const list: unknown = data ?? models
     if (!Array.isArray(list)) return null
-    return list
+    const names = list
       .map((one: unknown) => Object(one).id ?? Object(one).name)
-      .filter((id): id is string => typeof id === 'string')
-      .map((id) => id.replace(/^models\//, ''))
-      .sort()
+      .filter((id): id is string => typeof id === 'string' && id.length <= MAX_TEXT_CHARACTERS)
+    return [...new Set(names.map((id) => id.replace(/^models\//, '')))].sort()
   } catch {
     return null
   }

@@ -122,6 +122,8 @@ describe("a vendor's key", () => {
     expect(await at('http://10.1.2.3/v1')).toMatchObject({ status: 400, param: 'base_url' })
     expect(await at('file:///etc/passwd')).toMatchObject({ status: 400, param: 'base_url' })
     expect(await at('https://api.openai.com/v1/chat/completions')).toMatchObject({ status: 400, param: 'base_url' })
+    const broken = await refusalOf(operator.api(VENDORS, double('broken', 'sk-1\r\nx-other: 1')))
+    expect(broken).toMatchObject({ status: 400, param: 'key' })
     expect(await read<VendorList>(operator.api(VENDORS))).toEqual({ vendors: [] })
   })
 

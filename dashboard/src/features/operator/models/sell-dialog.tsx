@@ -10,6 +10,10 @@ import { Choice, Field, Select } from '../../../ui/field.tsx'
 import { ActionForm, fieldText, isUsd, useOperatorAction } from '../action-form.tsx'
 
 const DEFAULT_MARKUP = '20'
+/** What a model without a price in the sheet must have. */
+const RATES = ['input', 'output'] as const
+const ANTHROPIC_RATES = [...RATES, 'cache_write'] as const
+type Rate = (typeof ANTHROPIC_RATES)[number]
 
 type SellProps = { vendor: string; onClose: () => void }
 
@@ -37,6 +41,7 @@ function SellForm({ vendor, test, onClose }: SellProps & { test: VendorTest }) {
     test.models.find(({ vendor_price: price }) => price)?.id ?? test.models[0]?.id ?? '',
   )
   const [isTyped, setTyped] = useState<string | null>(null)
+  const rates: readonly Rate[] = test.vendor.kind === 'anthropic' ? ANTHROPIC_RATES : RATES
   const price = test.models.find(({ id }) => id === model)?.vendor_price ?? null
   const action = useOperatorAction(
     (form: NewSoldModel) => sellModel(vendor, form),
@@ -48,7 +53,7 @@ function SellForm({ vendor, test, onClose }: SellProps & { test: VendorTest }) {
       title={TEXT.sellFrom(vendor)}
       action={action}
       onClose={onClose}
-      read={(form) => readSale(form, model, price !== null)}
+      read={(form) => readSale(form, model, price ? null : rates)}
     >
       {(errors) => (
         <>
@@ -66,7 +71,7 @@ function SellForm({ vendor, test, onClose }: SellProps & { test: VendorTest }) {
               />
             )}
           </Field>
-          <PriceOfSale price={price} errors={errors} />
+          <PriceOfSale price={price} rates={rates} errors={errors} />
           <Choice type="checkbox" name="recharge" defaultChecked label={TEXT.recharge} />
         </>
       )}
@@ -119,7 +124,7 @@ type ModelFieldProps = {
   onModel: (model: string) => void
 }
 
-function PriceOfSale({ price, errors }: PriceOfSaleProps) {
+function PriceOfSale({ price, rates, errors }: PriceOfSaleProps) {
   if (price)
     return (
       <Field
@@ -133,7 +138,7 @@ function PriceOfSale({ price, errors }: PriceOfSaleProps) {
   return (
     <>
       <p className="text-muted">{TEXT.ownPrice}</p>
-      {(['input', 'output'] as const).map((name) => (
+      {rates.map((name) => (
         <Field key={name} label={TEXT[name]} error={errors[name]}>
           {(control) => <input {...control} name={name} inputMode="decimal" />}
         </Field>
@@ -143,23 +148,25 @@ function PriceOfSale({ price, errors }: PriceOfSaleProps) {
 }
 
 type PriceOfSaleProps = {
+  rates: readonly Rate[]
   price: VendorTest['models'][number]['vendor_price']
   errors: Readonly<Record<string, string>>
 }
 
-function readSale(form: FormData, model: string, isPriced: boolean) {
+/** `rates`: those of a price of its own; null if the sheet has one. */
+function readSale(form: FormData, model: string, rates: readonly Rate[] | null) {
   const id = fieldText(form, 'id')
-  const [markup, input, output] = ['markup', 'input', 'output'].map((name) => fieldText(form, name))
+  const markup = fieldText(form, 'markup')
+  const typed = (rates ?? []).map((name) => [name, fieldText(form, name)] as const)
   const wrong = {
     ...(model.trim() === '' && { model: TEXT.modelNeeded }),
-    ...(isPriced && !/^\d{1,5}$/.test(markup ?? '') && { markup: TEXT.markupWrong }),
-    ...(!isPriced && !isUsd(input ?? '') && { input: TEXT.priceWrong }),
-    ...(!isPriced && !isUsd(output ?? '') && { output: TEXT.priceWrong }),
+    ...(!rates && !/^\d{1,5}$/.test(markup) && { markup: TEXT.markupWrong }),
+    ...Object.fromEntries(typed.filter(([, text]) => !isUsd(text)).map(([name]) => [name, TEXT.priceWrong])),
   }
   if (Object.keys(wrong).length > 0) return { wrong }
-  const price = isPriced
-    ? { markup_percent: Number(markup) }
-    : { price: { input: Number(input), output: Number(output) } }
+  const price = rates
+    ? { price: Object.fromEntries(typed.map(([name, text]) => [name, Number(text)])) }
+    : { markup_percent: Number(markup) }
   return {
     values: {
       model: model.trim(),
