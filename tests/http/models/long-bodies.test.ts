@@ -77,6 +77,8 @@ describe('a body over 1 MiB is read off the thread that serves', () => {
     expect(await partsOf(chat(''))).toBe(8)
     expect(await partsOf(chat(`,"user":"${'a'.repeat(100_000)}"`))).toBe(9)
     expect(await partsOf(chat(`,"user":"${LONG_TEXT}"`))).toBeNull()
+    // A list in 1 MB that would keep the serving thread busy for 200 ms is read beside it.
+    expect(await partsOf(chat(`,"modalities":[${'1,'.repeat(400_000)}1]`))).toBe(40_000)
     const long = { 'content-length': `${2 * MIB}` }
     expect(await partsOf(chat(`,"user":"${'a'.repeat(100_000)}"`), long)).toBeNull()
   })
