@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises'
+import { chmod, readFile, rm } from 'node:fs/promises'
 import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { runBun, type ToolRun } from '../server/setup/tool'
@@ -34,6 +34,8 @@ export async function runTests(
   path = process.env['PATH'],
 ): Promise<ToolRun & { count: TestCount; report: string | null }> {
   const temporary = await temporaryFolder('verify-')
+  // PostgreSQL runs as another user, in a folder of its own in it.
+  await chmod(temporary, 0o711)
   const report = join(temporary, 'report.xml')
   try {
     const run = await runBun(['test', ...PARALLEL, '--reporter=junit', `--reporter-outfile=${report}`], {

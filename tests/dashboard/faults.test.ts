@@ -28,7 +28,7 @@ test('the rail of an operator has at most nine entries, of the account or of the
   expect((await labels()).slice(0, -2)).toHaveLength(9)
   await screenshot(page, 'rail-account')
   await page.getByRole('link', { name: 'Operator', exact: true }).click()
-  await becomes(labels, ['Health and accounts', 'APIs', 'Money', 'Gateway audit log', 'API docs', 'Guide'])
+  await becomes(labels, ['Health and accounts', 'APIs', 'Models', 'Money', 'Gateway audit log', 'API docs', 'Guide'])
   await screenshot(page, 'rail-operator')
   await page.getByRole('link', { name: 'My account' }).click()
   await rail.getByRole('link', { name: 'Integrations' }).click()

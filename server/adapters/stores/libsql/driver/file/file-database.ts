@@ -22,6 +22,7 @@ interface Prepared {
  */
 export class FileDatabase {
   private readonly db: Database.Database
+  private readonly role: 'writer' | 'reader' | 'copier'
   private readonly prepared = new Map<string, Prepared>()
 
   /**
@@ -29,6 +30,7 @@ export class FileDatabase {
    * read back, because charges would be lost if SQLite silently ignored one.
    */
   constructor(file: string, role: 'writer' | 'reader' | 'copier') {
+    this.role = role
     this.db = opened(file)
     try {
       this.set(role)
@@ -94,9 +96,24 @@ export class FileDatabase {
     return (this.prepare(sql).statement.all(values as InValue[]) as unknown[][]).map((row) => row.map(received))
   }
 
+  /**
+   * A writer first empties the write-ahead log into the file: the driver closes the file itself only once no statement is left, which the
+   * garbage collector decides, and a log that stays would spoil a copy that is put in the place of the file.
+   */
   close(): void {
+    if (this.role === 'writer') this.emptyLog()
     this.prepared.clear()
     this.db.close()
+  }
+
+  private emptyLog(): void {
+    try {
+      // Litestream, which reads all the time, would be waited for in vain.
+      this.rows('PRAGMA busy_timeout = 100')
+      this.rows('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // The log stays, and is part of the database.
+    }
   }
 
   private execute(given: InStatement): WireResult {
