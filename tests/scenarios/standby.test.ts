@@ -163,7 +163,9 @@ test.skipIf(isMissing)(
       expect(server.output()).toContain('another gateway has the lease at LOG_URL: this one stops')
       await until(() => load.answered.size > more + 20)
       await load.stop()
-      expect([...load.statuses.keys()].toSorted()).toEqual([200, 503])
+      // Whether a call comes while nobody has the lease is chance.
+      expect([...new Set([200, 503, ...load.statuses.keys()])].toSorted()).toEqual([200, 503])
+      expect(load.statuses.get(200)).toBeGreaterThan(0)
       expect(await next.kill('SIGTERM')).toBe(0)
       await recount(dir, load.answered)
     }

@@ -14,6 +14,8 @@ export function credentialLine({ key, ...rest }: LocalCredential): string {
 }
 
 const MAX_LINE = 1024
+/** Between two looks at who the parent is. */
+const PARENT_MS = 1_000
 
 /** The primary that started this worker, as its standard input shows it. */
 export interface Parent {
@@ -40,7 +42,20 @@ export async function readParent(input: ReadableStream<Uint8Array> = Bun.stdin.s
   const end = async () => {
     while (!(await reader.read()).done);
   }
-  return { credential, ended: end().catch(() => undefined) }
+  return { credential, ended: Promise.race([end().catch(() => undefined), orphaned()]) }
+}
+
+/** Resolves once another process is the parent of this one. The end of the input may come late, or be missed, on a machine that is busy. */
+function orphaned(): Promise<void> {
+  const parent = process.ppid
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return
+      clearInterval(timer)
+      resolve()
+    }, PARENT_MS)
+    timer.unref()
+  })
 }
 
 function readCredential(text: string): LocalCredential | null {

@@ -229,6 +229,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   reconcile: 'operator-books.test.ts',
   'after-restore': 'after-restore.test.ts',
   model: '../models/operator-models.test.ts',
+  vendor: 'model-vendors.test.ts',
   api: '../../cli/sell-your-api.test.ts',
   apply: '../../cli/sell-your-api.test.ts',
   webhooks: '../../cli/webhooks.test.ts',

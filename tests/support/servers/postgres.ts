@@ -70,7 +70,12 @@ export async function startPostgres(primaryPort: number | null = null) {
   const start = async () => {
     // After a kill its children keep the shared memory for a moment.
     await until(async () => {
-      const here = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=']
+      // Shared memory in the folder, too: what is killed leaves it behind.
+      const here = [
+        'listen_addresses=127.0.0.1',
+        'unix_socket_directories=',
+        'dynamic_shared_memory_type=mmap',
+      ].flatMap((setting) => ['-c', setting])
       server = run('postgres', ['-p', `${port}`, ...here])
       noteServer(server)
       const isUp = sql('SELECT 1').then(
