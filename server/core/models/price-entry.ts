@@ -64,6 +64,16 @@ export function modelPriceOf(value: unknown, model: Priced): ModelPrice {
   return purpose === 'images' ? imagePrice(value, id) : characterPrice(value, id)
 }
 
+/** The price of an entry of a sheet; null if it lacks what a model of this kind must have. */
+export function priceOrNull(entry: PriceEntry, model: Priced): ModelPrice | null {
+  try {
+    return modelPriceOf(entry, model)
+  } catch (error) {
+    if (error instanceof BadEntry) return null
+    throw error
+  }
+}
+
 /** The price at which the operator buys, by the same rules. */
 export function purchasePriceOf(value: unknown, model: Priced): ModelPrice {
   try {

@@ -1,8 +1,8 @@
 import { formatUsd, type Money } from '../money'
-import { isLocal, type Model } from './model'
+import { isLocal, type Model, type ModelUpstream } from './model'
 import { RATE_NAMES } from './model-file-schema'
 import { TOKEN_KINDS, type TokenKind } from './model-tokens'
-import { modelPriceOf, type PriceEntry } from './price-entry'
+import { type PriceEntry, priceOrNull } from './price-entry'
 import { markedUp, type PriceSheet, type VendorPrice, vendorPrice } from './price-sheet'
 import { ruleFor, type TokenPrice, type TokenRates } from './token-price'
 import { isUnitPrice, type ModelPrice } from './unit-price'
@@ -12,7 +12,7 @@ export interface PriceReview {
   readonly model: Model
   /** Null if the sheet has no price for any of its upstreams. */
   readonly vendor: VendorPrice | null
-  /** The vendor's price with the markup, and in the form that it has once it is taken over. */
+  /** The vendor's price with the markup, and in the form that it has once it is taken over. Null if the model cannot have it. */
   readonly proposed: { readonly entry: PriceEntry; readonly price: ModelPrice } | null
   /** Where the model costs less than its vendor charges, such as `input 2 < 3`. */
   readonly below: readonly string[]
@@ -24,21 +24,24 @@ export function reviewPrices(models: readonly Model[], sheet: PriceSheet, markup
 }
 
 function reviewOf(model: Model, sheet: PriceSheet, markupPercent: number): PriceReview {
-  const vendors = model.upstreams
-    .map((upstream) => vendorPrice(sheet, upstream, model.purpose))
-    .filter((vendor) => vendor !== null)
-  const [vendor = null] = vendors
+  const vendors = model.upstreams.flatMap((upstream) => {
+    const vendor = vendorPrice(sheet, upstream, model.purpose)
+    return vendor ? [{ upstream, vendor }] : []
+  })
+  const vendor = vendors[0]?.vendor ?? null
   const entry = vendor && markedUp(vendor.price, markupPercent)
+  const price = entry && priceOrNull(entry, model)
   return {
     model,
     vendor,
-    proposed: entry && { entry, price: modelPriceOf(entry, model) },
-    below: [...new Set(vendors.flatMap(({ price }) => belowVendor(model, price)))],
+    proposed: price && { entry, price },
+    below: [...new Set(vendors.flatMap(({ upstream, vendor }) => belowVendor(model, upstream, vendor.price)))],
   }
 }
 
-function belowVendor(model: Model, entry: PriceEntry): readonly string[] {
-  const [ours, vendors] = [model.price, modelPriceOf(entry, model)]
+function belowVendor(model: Model, upstream: ModelUpstream, entry: PriceEntry): readonly string[] {
+  const [ours, vendors] = [model.price, priceOrNull(entry, { ...model, upstreams: [upstream] })]
+  if (vendors === null) return []
   if (isUnitPrice(ours) || isUnitPrice(vendors)) {
     if (!('characters' in entry) || !isUnitPrice(ours) || !isUnitPrice(vendors)) return []
     return less('characters', ours.amount, vendors.amount)

@@ -1,12 +1,10 @@
 import type { Actor } from '../../core/audit'
 import { isoTime } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
-import { BadEntry } from '../../core/models/bad-entry'
 import { baseUrlProblem, VENDOR_URLS } from '../../core/models/model-entry'
 import type { ModelVendor, ModelVendors } from '../../core/models/model-vendors'
-import { modelPriceOf } from '../../core/models/price-entry'
+import { priceOrNull } from '../../core/models/price-entry'
 import { markedUp, sheetPurpose, vendorPrice } from '../../core/models/price-sheet'
-import type { ModelPrice } from '../../core/models/unit-price'
 import { err, ok } from '../../core/result'
 import type { ListedModels } from '../../pipeline/models/model-backend'
 import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/caller/owner-session'
@@ -137,7 +135,7 @@ function testRecord(
       const upstream = { ...vendor, model }
       const purpose = sheetPurpose(priceSheet.prices, upstream)
       const sheet = vendorPrice(priceSheet.prices, upstream, purpose)
-      const price = sheet && priceOf(sheet.price, { id: model, purpose, upstreams: [vendor] })
+      const price = sheet && priceOrNull(sheet.price, { id: model, purpose, upstreams: [vendor] })
       return {
         id: model,
         vendor_price: price && wirePrice(price),
@@ -146,16 +144,6 @@ function testRecord(
           .map(({ id }) => id),
       }
     }),
-  }
-}
-
-/** Null if the sheet lacks a price that a model of this kind must have. */
-function priceOf(...[value, model]: Parameters<typeof modelPriceOf>): ModelPrice | null {
-  try {
-    return modelPriceOf(value, model)
-  } catch (error) {
-    if (error instanceof BadEntry) return null
-    throw error
   }
 }
 

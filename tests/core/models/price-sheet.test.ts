@@ -160,4 +160,13 @@ describe('a review of prices', () => {
       'priority cache_write_12h 8 < 10',
     ])
   })
+
+  test('proposes nothing that the model cannot have, and still compares each upstream', () => {
+    const upstreams = [openAi('gpt-sound'), { kind: 'anthropic', model: 'claude' }]
+    const model = modelOf({ upstreams, price: { input: 0.02, output: 30, cache_write: 6 } })
+    const [review] = reviewPrices([model], SHEET, 0)
+    expect(review).toMatchObject({ vendor: { name: 'gpt-sound' }, proposed: null })
+    expect(review?.below).toContain('input 0.02 < 0.028')
+    expect(review?.below).toContain('input 0.02 < 4')
+  })
 })
