@@ -77,7 +77,7 @@ class ModelWork implements Work {
   }
 
   explainRefusal(problem: Failure): Promise<Failure> {
-    return withFittingCap(this.deps, this.validated, problem)
+    return withFittingCap(this.deps.decisions, [this.validated, ...this.fallbacks], this.credit === 'all', problem)
   }
 
   /** From here on only the end of this process aborts the call. */
@@ -215,16 +215,15 @@ const BROKEN = uncharged('upstream_error', 'The model stopped in the middle of i
 
 /** Adds the largest affordable output cap to a refusal for lack of money. Other failures are returned unchanged. */
 async function withFittingCap(
-  deps: Pick<ModelDeps, 'decisions' | 'creditBuysPaid'>,
-  validated: Pick<ValidatedCall, 'call' | 'request' | 'model' | 'cap' | 'bounds' | 'fallbacks'>,
+  decisions: ModelDeps['decisions'],
+  [first, ...others]: readonly [ValidatedCall, ...(readonly ValidatedCall[])],
+  creditPays: boolean,
   problem: Failure,
 ): Promise<Failure> {
   if (problem.code !== 'insufficient_balance' && problem.code !== 'insufficient_api_key_balance') return problem
-  if (isUnitPrice(validated.model.price)) return problem
-  const { call, model, fallbacks = NO_FALLBACKS } = validated
-  const creditPays = !model.rechargeRequired || deps.creditBuysPaid
-  const available = await deps.decisions.spendable(call.authenticated, creditPays)
-  const caps = [validated, ...fallbacks].map((one) => largestCap(one, available ?? ZERO))
+  if (isUnitPrice(first.model.price)) return problem
+  const available = await decisions.spendable(first.call.authenticated, creditPays)
+  const caps = [first, ...others].map((one) => largestCap(one, available ?? ZERO))
   const cap = Math.min(...caps)
   const hint =
     cap > 0

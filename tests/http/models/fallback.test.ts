@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { micros } from '../../../server/core/money'
 import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
 import { reconcile } from '../../support/reconcile'
 import { eventStream, openAi, openVendor, type Received, type VendorDouble } from '../../support/vendor-double'
@@ -126,6 +127,31 @@ describe('X-Fallback-Models', () => {
     failing = { alone: down, first: down }
     expect(of(await call(key, 'third, second'))).toEqual([200, 'third', 14])
     expect(of(await call(key, 'third', { model: 'first' }))).toEqual([200, 'third', 14])
+  })
+
+  test('that credit may not pay: a refusal for lack of money names a cap that fits without it', async () => {
+    const { account, key } = await gateway.funded(0.01)
+    const amount = micros(1_000_000)
+    const reference = `credit:${account.id}`
+    const { ledger } = gateway.core
+    expect(
+      (
+        await ledger.credit({
+          account: account.id,
+          part: 'credit',
+          kind: 'grant',
+          amount,
+          description: 'test',
+          reference,
+        })
+      ).ok,
+    ).toBe(true)
+    failing = {}
+    const ask = (max_tokens: number) => call(key, 'third', { model: 'open', max_tokens })
+    const refused = await ask(100_000)
+    expect(refused.status).toBe(402)
+    const cap = Number(/at most (\d+) tokens would fit/.exec(await refused.text())?.[1])
+    expect((await ask(cap)).status).toBe(200)
   })
 
   test('is refused where one of them cannot serve the call, and nothing is charged', async () => {
