@@ -5,7 +5,8 @@ import { failureFrom } from '../../api/client/failure.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { AppKeysField } from '../../ui/app-keys-field.tsx'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
+import { ConfirmAction } from '../../ui/dialogs/confirm-action.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { LimitField, parseLimit } from './limit-field.tsx'
@@ -22,22 +23,21 @@ export function DisconnectDialog({ app, onClose }: { app: ConnectedApp | null; o
     },
   )
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={app ? TEXT.disconnectTitle(app.name) : TEXT.disconnectAllTitle}
       text={TEXT.disconnectText}
       cancelLabel={TEXT.keep}
       confirmLabel={app ? TEXT.disconnect : TEXT.disconnectAll}
-      busy={ending.isPending}
-      onCancel={onClose}
-      onConfirm={() => ending.mutate()}
+      action={ending}
+      failure={failureFrom(ending)}
+      onClose={onClose}
     >
       <AppKeysField
         apps={app ? [app] : all}
         kept={kept.keys}
         onChange={(keys) => setKept((before) => ({ ...before, keys }))}
       />
-      <FormFailure failure={failureFrom(ending)} />
-    </ConfirmDialog>
+    </ConfirmAction>
   )
 }
 

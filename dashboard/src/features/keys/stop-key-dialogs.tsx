@@ -3,8 +3,7 @@ import { useState } from 'react'
 import { failureFrom } from '../../api/client/failure.ts'
 import { type ApiKey, changeKey, replacedKeysQuery, revokeKey } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
-import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/feedback/failure.tsx'
+import { ConfirmAction } from '../../ui/dialogs/confirm-action.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Choice, Field } from '../../ui/field.tsx'
 import { formatDateTime } from '../../ui/format/time.tsx'
@@ -36,14 +35,15 @@ export function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: 
   })
   const named = !recentlyUsed || typed.trim() === apiKey.name
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={TEXT.revokeTitle(apiKey.name)}
       text={TEXT.revokeText}
       cancelLabel={TEXT.keep}
       confirmLabel={TEXT.revoke}
-      busy={revoking.isPending || replaced.isLoading || !named}
-      onCancel={onClose}
-      onConfirm={() => revoking.mutate()}
+      action={revoking}
+      failure={failureFrom(revoking)}
+      blocked={replaced.isLoading || !named}
+      onClose={onClose}
     >
       {replaced.data?.map((key) => (
         <div key={key.id} className="grid gap-2 rounded-xl bg-warn-soft px-4 py-3">
@@ -65,8 +65,7 @@ export function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: 
           )}
         </Field>
       )}
-      <FormFailure failure={failureFrom(revoking)} />
-    </ConfirmDialog>
+    </ConfirmAction>
   )
 }
 
@@ -81,16 +80,14 @@ export function StopOldKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose:
     ...useKeysRefresh(),
   })
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={TEXT.stopTitle}
       text={TEXT.stopText(apiKey.name)}
       cancelLabel={TEXT.keep}
       confirmLabel={TEXT.stopNow}
-      busy={stopping.isPending}
-      onCancel={onClose}
-      onConfirm={() => stopping.mutate()}
-    >
-      <FormFailure failure={failureFrom(stopping)} />
-    </ConfirmDialog>
+      action={stopping}
+      failure={failureFrom(stopping)}
+      onClose={onClose}
+    />
   )
 }

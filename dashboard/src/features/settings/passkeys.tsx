@@ -12,7 +12,7 @@ import { failureFrom } from '../../api/client/failure.ts'
 import { listState } from '../../api/client/list-state.ts'
 import { SECOND_FACTOR_TEXT as TEXT } from '../../messages/second-factor.ts'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
+import { ConfirmAction } from '../../ui/dialogs/confirm-action.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
@@ -101,17 +101,15 @@ function RemoveDialog({ passkey, onClose, onRemoved }: RemoveProps) {
     },
   })
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={TEXT.removePasskeyNamed(nameOf(passkey))}
       text={TEXT.removePasskeyText}
       cancelLabel={TEXT.cancel}
       confirmLabel={TEXT.removePasskey}
-      busy={removing.isPending}
-      onCancel={onClose}
-      onConfirm={() => removing.mutate()}
-    >
-      <FormFailure failure={failureFrom(removing)} />
-    </ConfirmDialog>
+      action={removing}
+      failure={failureFrom(removing)}
+      onClose={onClose}
+    />
   )
 }
 

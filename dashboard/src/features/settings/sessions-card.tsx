@@ -13,9 +13,9 @@ import { listState } from '../../api/client/list-state.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
+import { ConfirmAction } from '../../ui/dialogs/confirm-action.tsx'
 import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
 
-import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
@@ -88,17 +88,15 @@ function SignOutEverywhere() {
         {TEXT.endAll}
       </Button>
       {asking && (
-        <ConfirmDialog
+        <ConfirmAction
           title={TEXT.endAll}
           text={TEXT.endAllText}
           cancelLabel={TEXT.keepSessions}
           confirmLabel={TEXT.endAll}
-          busy={ending.isPending}
-          onCancel={() => setAsking(false)}
-          onConfirm={() => ending.mutate()}
-        >
-          <FormFailure failure={failureFrom(ending)} />
-        </ConfirmDialog>
+          action={ending}
+          failure={failureFrom(ending)}
+          onClose={() => setAsking(false)}
+        />
       )}
     </>
   )

@@ -2,8 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { failureFrom } from '../../api/client/failure.ts'
 import { SOCIAL, type SocialAccount, unlink } from '../../api/social.ts'
 import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
-import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../ui/feedback/failure.tsx'
+import { ConfirmAction } from '../../ui/dialogs/confirm-action.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 
 /** Confirms unlinking an account. */
@@ -19,16 +18,14 @@ export function UnlinkDialog({ account, onClose }: { account: SocialAccount; onC
     onSettled: () => queries.invalidateQueries({ queryKey: SOCIAL }),
   })
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={TEXT.unlinkTitle(username)}
       text={TEXT.unlinkText}
       cancelLabel={TEXT.keep}
       confirmLabel={TEXT.unlink}
-      busy={unlinking.isPending}
-      onCancel={onClose}
-      onConfirm={() => unlinking.mutate()}
-    >
-      <FormFailure failure={failureFrom(unlinking)} />
-    </ConfirmDialog>
+      action={unlinking}
+      failure={failureFrom(unlinking)}
+      onClose={onClose}
+    />
   )
 }

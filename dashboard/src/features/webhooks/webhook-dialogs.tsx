@@ -15,7 +15,8 @@ import { WEBHOOK_TEXT as TEXT } from '../../messages/webhooks.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/code/copy-button.tsx'
 import { SecretField } from '../../ui/code/secret-field.tsx'
-import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
+import { ConfirmAction } from '../../ui/dialogs/confirm-action.tsx'
+import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
@@ -70,17 +71,15 @@ export function RotateDialog({ webhook, onClose }: { webhook: Webhook; onClose: 
   const rotating = useWebhookChange(() => rotateWebhook(webhook.id))
   if (rotating.data) return <SecretDialog secret={rotating.data.secret} onClose={onClose} />
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={TEXT.rotateTitle}
       text={TEXT.rotateText}
       cancelLabel={TEXT.cancel}
       confirmLabel={TEXT.rotate}
-      busy={rotating.isPending}
-      onCancel={onClose}
-      onConfirm={() => rotating.mutate()}
-    >
-      <FormFailure failure={failureFrom(rotating)} />
-    </ConfirmDialog>
+      action={rotating}
+      failure={failureFrom(rotating)}
+      onClose={onClose}
+    />
   )
 }
 
@@ -145,17 +144,15 @@ export function RemoveDialog({ webhook, onClose }: { webhook: Webhook; onClose: 
     },
   )
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={TEXT.removeTitle}
       text={TEXT.removeText}
       cancelLabel={TEXT.cancel}
       confirmLabel={TEXT.remove}
-      busy={removing.isPending}
-      onCancel={onClose}
-      onConfirm={() => removing.mutate()}
-    >
-      <FormFailure failure={failureFrom(removing)} />
-    </ConfirmDialog>
+      action={removing}
+      failure={failureFrom(removing)}
+      onClose={onClose}
+    />
   )
 }
 

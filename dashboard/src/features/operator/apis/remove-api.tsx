@@ -2,8 +2,7 @@ import { useState } from 'react'
 import { removeApi } from '../../../api/apis.ts'
 import { failureFrom } from '../../../api/client/failure.ts'
 import { API_TEXT as TEXT } from '../../../messages/apis.ts'
-import { ConfirmDialog } from '../../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../../ui/feedback/failure.tsx'
+import { ConfirmAction } from '../../../ui/dialogs/confirm-action.tsx'
 import { Field } from '../../../ui/field.tsx'
 import { useOperatorAction } from '../action-form.tsx'
 
@@ -12,14 +11,15 @@ export function RemoveApiDialog({ name, onClose, onRemoved }: RemoveApiProps) {
   const [typed, setTyped] = useState('')
   const removing = useOperatorAction(() => removeApi(name), TEXT.removed(name), onRemoved)
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={TEXT.removeTitle(name)}
       text={TEXT.removeText}
       cancelLabel={TEXT.keep}
       confirmLabel={TEXT.remove}
-      busy={removing.isPending || typed.trim() !== name}
-      onCancel={onClose}
-      onConfirm={() => removing.mutate()}
+      action={removing}
+      failure={failureFrom(removing)}
+      blocked={typed.trim() !== name}
+      onClose={onClose}
     >
       <Field label={TEXT.removeName} hint={TEXT.removeType(name)}>
         {(control) => (
@@ -32,8 +32,7 @@ export function RemoveApiDialog({ name, onClose, onRemoved }: RemoveApiProps) {
           />
         )}
       </Field>
-      <FormFailure failure={failureFrom(removing)} />
-    </ConfirmDialog>
+    </ConfirmAction>
   )
 }
 

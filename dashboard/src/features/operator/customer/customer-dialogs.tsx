@@ -18,8 +18,7 @@ import {
   suspend,
 } from '../../../api/customer.ts'
 import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
-import { ConfirmDialog } from '../../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../../ui/feedback/failure.tsx'
+import { ConfirmAction } from '../../../ui/dialogs/confirm-action.tsx'
 import { Choice, Choices, Field } from '../../../ui/field.tsx'
 import { AccountDialog } from '../account-dialogs.tsx'
 import { ActionForm, type FormResult, fieldText, isUsd, useOperatorAction } from '../action-form.tsx'
@@ -82,7 +81,7 @@ function ConfirmActDialog({ customer, revoked, what, onClose }: DialogProps & { 
   const { id, email } = customer.account
   const { title, text, confirm, done } = CONFIRMED[what]
   const acting = useOperatorAction(
-    (_: null): Promise<unknown> => {
+    (): Promise<unknown> => {
       if (what === 'end-sessions') return endSessions(id)
       return what === 'second-factor' ? resetSecondFactor(id) : actOnKey(id, revoked?.id ?? '', 'revoke')
     },
@@ -90,17 +89,15 @@ function ConfirmActDialog({ customer, revoked, what, onClose }: DialogProps & { 
     onClose,
   )
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={title(revoked?.name ?? email ?? id)}
       text={text}
       cancelLabel={TEXT.keep}
       confirmLabel={confirm}
-      busy={acting.isPending}
-      onCancel={onClose}
-      onConfirm={() => acting.mutate(null)}
-    >
-      <FormFailure failure={failureFrom(acting)} />
-    </ConfirmDialog>
+      action={acting}
+      failure={failureFrom(acting)}
+      onClose={onClose}
+    />
   )
 }
 

@@ -7,8 +7,7 @@ import { type HealthReading, healthQuery, type UpstreamLine, upstreamsQuery } fr
 import { MODEL_TEXT as TEXT } from '../../../messages/models.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
 import { Badge, type Tone } from '../../../ui/badge.tsx'
-import { ConfirmDialog } from '../../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../../ui/feedback/failure.tsx'
+import { ConfirmAction } from '../../../ui/dialogs/confirm-action.tsx'
 import { lazyPart } from '../../../ui/feedback/lazy-part.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { costUsd, shortCount } from '../../../ui/format/money.ts'
@@ -173,16 +172,14 @@ function priceLine({ input, output }: SoldModel['pricing']): string {
 function RemoveModelDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const removing = useOperatorAction(() => removeModel(id), TEXT.removed(id), onClose)
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={TEXT.removeTitle(id)}
       text={TEXT.removeText}
       cancelLabel={TEXT.keep}
       confirmLabel={TEXT.remove}
-      busy={removing.isPending}
-      onCancel={onClose}
-      onConfirm={() => removing.mutate()}
-    >
-      <FormFailure failure={failureFrom(removing)} />
-    </ConfirmDialog>
+      action={removing}
+      failure={failureFrom(removing)}
+      onClose={onClose}
+    />
   )
 }

@@ -7,8 +7,7 @@ import { MODEL_TEXT as TEXT } from '../../../messages/models.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
-import { ConfirmDialog } from '../../../ui/dialogs/dialog.tsx'
-import { FormFailure } from '../../../ui/feedback/failure.tsx'
+import { ConfirmAction } from '../../../ui/dialogs/confirm-action.tsx'
 import { lazyPart } from '../../../ui/feedback/lazy-part.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
@@ -96,16 +95,14 @@ type ActionsProps = { vendor: ModelVendor; onOpen: (what: 'sell' | 'key' | 'remo
 function RemoveVendorDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const removing = useOperatorAction(() => removeVendor(name), TEXT.vendorRemoved(name), onClose)
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title={TEXT.removeVendorTitle(name)}
       text={TEXT.removeVendorText}
       cancelLabel={TEXT.keep}
       confirmLabel={TEXT.remove}
-      busy={removing.isPending}
-      onCancel={onClose}
-      onConfirm={() => removing.mutate()}
-    >
-      <FormFailure failure={failureFrom(removing)} />
-    </ConfirmDialog>
+      action={removing}
+      failure={failureFrom(removing)}
+      onClose={onClose}
+    />
   )
 }
