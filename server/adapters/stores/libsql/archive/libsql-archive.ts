@@ -16,7 +16,7 @@ import { auditRow } from '../audit/audit-trail'
 import { databaseError } from '../driver/worker/worker-connection'
 import { ClosedDays } from '../ledger/closed-days'
 import { auditLog } from '../schema/accounts'
-import { archivedFlows, archivedMonths, closedFlows, entries } from '../schema/ledger'
+import { archivedFlows, archivedMonths, closedFlows, entries, IS_REFUND } from '../schema/ledger'
 import { pruned, requests } from '../schema/usage'
 import { callIds } from './archive-rows'
 
@@ -67,8 +67,8 @@ export class LibsqlArchive implements Archive {
     const from = this.reached.get(month.firstDay) ?? rest.after
     const seq = last ?? from
     const chosen = sql`seq > ${from} AND seq <= ${seq} AND ${rest.which} AND kind = 'charge'`
-    // Revenue by operation reads the calls of refunds. Word for word the condition of the index entries_other, or SQLite would not use it.
-    const refunded = sql`SELECT request_id FROM ${entries} WHERE kind <> 'charge' AND kind = 'charge_refund' AND request_id IS NOT NULL`
+    // Revenue by operation reads the calls of refunds.
+    const refunded = sql`SELECT request_id FROM ${entries} WHERE ${IS_REFUND} AND request_id IS NOT NULL`
     const [calls, , charges] = await this.db.batch([
       this.db.delete(requests).where(sql`id IN (SELECT id FROM ${requests} WHERE id >= ${first} AND id < ${end}
         AND id NOT IN (${refunded}) ORDER BY id LIMIT ${this.rows})`),

@@ -38,6 +38,9 @@ export const entries = sqliteTable(
   ],
 )
 
+/** An entry that gives a charge back. Has the condition of the index entries_other word for word, or SQLite would not use it. */
+export const IS_REFUND = sql.raw("kind <> 'charge' AND kind = 'charge_refund'")
+
 /** UTC days whose books are closed. Triggers refuse to change or remove one, or what it closed, and any but a later day. */
 export const closedDays = sqliteTable('closed_days', {
   /** Since 1970-01-01. Earlier days are closed with it, also those without a row, which had no entries. */

@@ -4,7 +4,7 @@ import type { OperationUsage, ReadOperationUsage } from '../../../../core/apis/a
 import { DAY_MS } from '../../../../core/clock'
 import { micros, ZERO } from '../../../../core/money'
 import { QUARTER_HOUR_MS } from '../../../../core/usage/reports'
-import { entries } from '../schema/ledger'
+import { entries, IS_REFUND } from '../schema/ledger'
 import { IS_IMPORTED_SALE, payments } from '../schema/payments'
 import { requests, usageDays, usageRollup } from '../schema/usage'
 
@@ -70,10 +70,9 @@ async function salesOf(db: LibSQLDatabase, from: number, recentFrom: number): Pr
 }
 
 async function refundsOf(db: LibSQLDatabase, from: number): Promise<readonly OperationUsage[]> {
-  // Word for word the condition of the index entries_other, or SQLite would not use it.
   const rows = await db.all<{ operation: string; refunded: number }>(sql`
     SELECT r.operation AS operation, sum(e.amount) AS refunded FROM ${entries} e CROSS JOIN ${requests} r ON r.id = e.request_id
-    WHERE e.kind <> 'charge' AND e.kind = 'charge_refund' AND e.at >= ${from} AND instr(r.operation, '.') > 0 GROUP BY 1`)
+    WHERE ${IS_REFUND} AND e.at >= ${from} AND instr(r.operation, '.') > 0 GROUP BY 1`)
   return rows.map(({ operation, refunded }) => ({ ...NO_USE, operation, refunded: micros(refunded) }))
 }
 

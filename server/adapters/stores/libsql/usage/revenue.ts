@@ -12,7 +12,7 @@ import {
 } from '../../../../core/ledger/revenue'
 import { micros, ZERO } from '../../../../core/money'
 import { accounts } from '../schema/accounts'
-import { entries } from '../schema/ledger'
+import { entries, IS_REFUND } from '../schema/ledger'
 import { payments } from '../schema/payments'
 import { requests, usageDays } from '../schema/usage'
 
@@ -56,10 +56,9 @@ export class LibsqlRevenue implements RevenueReports {
     const [used, sold, refunds] = await Promise.all([
       this.used(name[0], question),
       this.db.all<Sums>(this.sold(name[1], question)),
-      // Word for word the condition of the index entries_other, or SQLite would not use it.
       this.db.all<{ name: string | number | null; refunded: number }>(sql`
         SELECT ${name[2]} AS name, sum(e.amount) AS refunded FROM ${entries} e LEFT JOIN ${requests} r ON r.id = e.request_id
-        WHERE e.kind <> 'charge' AND e.kind = 'charge_refund' AND e.at >= ${first * DAY_MS} AND e.at < ${end * DAY_MS} GROUP BY 1`),
+        WHERE ${IS_REFUND} AND e.at >= ${first * DAY_MS} AND e.at < ${end * DAY_MS} GROUP BY 1`),
     ])
     const rows = new Map<string, RevenueRow>()
     const add = (given: string | number | null, sums: Omit<RevenueRow, 'name'>) => {

@@ -1,4 +1,4 @@
-import { and, eq, gte, lt, sql } from 'drizzle-orm'
+import { and, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { MINUTE_MS } from '../../../../core/clock'
 import { micros } from '../../../../core/money'
@@ -11,7 +11,7 @@ import {
 } from '../../../../core/usage/reports'
 import { added, NO_USAGE, type UsageSums } from '../../../../core/usage/sums'
 import { requests } from '../schema/usage'
-import { ofKeys } from './of-keys'
+import { loggedCalls } from './of-keys'
 import { type SummedRow, type SummedUsage, sumsOfQuarterHours } from './usage-quarter-hours'
 
 /** A success that sold nothing, such as a quote, does not count (`CallRecord.counted`). */
@@ -102,18 +102,7 @@ export class LibsqlUsageFigures {
         charged: sql<number>`sum(${requests.cost})`,
       })
       .from(requests)
-      .where(
-        and(
-          eq(requests.accountId, question.accountId),
-          gte(requests.at, from),
-          lt(requests.at, to),
-          ofKeys(keyId, question),
-          SOLD_OR_FAILED,
-          question.operation ? eq(operation, question.operation) : undefined,
-          question.status === null ? undefined : eq(status, question.status),
-          question.model === null ? undefined : eq(model, question.model),
-        ),
-      )
+      .where(and(loggedCalls({ ...question, from, to }), SOLD_OR_FAILED))
       .groupBy(minute, keyId, operation, status, model)
     return rows.filter((row) => this.isCounted(row.operation))
   }

@@ -19,10 +19,10 @@ import {
   type UsageReports,
 } from '../../../../core/usage/reports'
 import { cursorOf, parseCursor } from '../driver/cursor'
-import { archivedMonths, archivedSums, entries } from '../schema/ledger'
+import { archivedMonths, archivedSums, entries, IS_REFUND } from '../schema/ledger'
 import { pruned, requests, usageLatency, usageLatencyDays } from '../schema/usage'
 import { errorsOf } from './error-report'
-import { ofKeys } from './of-keys'
+import { loggedCalls, ofKeys } from './of-keys'
 import type { ReportTurns } from './report-turns'
 import { LibsqlUsageFigures } from './usage-figures'
 import { piecesOf } from './usage-quarter-hours'
@@ -70,21 +70,11 @@ export class LibsqlUsageReports implements UsageReports {
   }
 
   refunded(question: UsageQuestion): Promise<Money> {
-    const { accountId, operation, status, model, from, to } = question
-    const ofCalls = and(
-      eq(requests.accountId, accountId),
-      gte(requests.at, from),
-      lt(requests.at, to),
-      ofKeys(requests.keyId, question),
-      operation ? eq(requests.operation, operation) : undefined,
-      status === null ? undefined : eq(requests.status, status),
-      model === null ? undefined : eq(requests.model, model),
-    )
-    return this.turns.of(accountId, async () => {
-      // From the few refunds to their calls; word for word the condition of the index entries_other.
+    return this.turns.of(question.accountId, async () => {
+      // From the few refunds to their calls.
       const [row] = await this.db.all<{ sum: number }>(sql`SELECT coalesce(sum(${entries.amount}), 0) AS sum
         FROM ${entries} CROSS JOIN ${requests} ON ${requests.id} = ${entries.requestId}
-        WHERE kind <> 'charge' AND kind = 'charge_refund' AND ${ofCalls}`)
+        WHERE ${IS_REFUND} AND ${loggedCalls(question)}`)
       return micros(row?.sum ?? 0)
     })
   }
