@@ -9,7 +9,7 @@ import { Intake } from '../http/middleware/input/intake'
 import { PricedCalls, pricedRoutes } from '../http/middleware/priced'
 import { type BunServer, pathOf, routeGroup } from '../http/middleware/request-context'
 import { UnreadAnswers } from '../http/middleware/response/unread-answers'
-import { securedBy } from '../http/middleware/secured-by'
+import { securedBy, securedResponse } from '../http/middleware/secured-by'
 import { modelRoutes } from '../http/models/routes'
 import { EndpointTable } from '../http/routing/endpoint-table'
 import { dataRoutes } from '../http/search/routes'
@@ -86,11 +86,13 @@ export function composeWorker(config: Config, surroundings: Surroundings, parts:
   const gatedParts = { contexts, gate, refusal: () => (isDraining ? DRAINING : null), onFault: faultLog(log), baseUrl }
   const gated = new GatedPaths(gatedParts, endpoints)
   let server: BunServer = null
-  const health = (request: Request) => healthOf(request, primary, isLeaving)
-  const served = securedBy(config, unread, (request) => health(request) ?? gated.answer(request, server))
+  const served = securedBy(config, unread, (request) => gated.answer(request, server))
   return {
-    fetch: (request: Request): Response | Promise<Response> =>
-      isServedHere(request, endpoints) || health(request) ? served(request) : passOn(request, server),
+    fetch(request: Request): Response | Promise<Response> {
+      if (isServedHere(request, endpoints)) return served(request)
+      const health = healthOf(request, primary, isLeaving)
+      return health ? securedResponse(health, request.url, baseUrl) : passOn(request, server)
+    },
     tables,
     /** From here on `/ready` says that it stops. */
     announce(): void {

@@ -113,13 +113,13 @@ export class RemoteAllowance implements Allowance {
   private releases: (() => void)[] | null = null
   private isOver: boolean
 
-  constructor(primary: Primary, call: AdmittedCall, takesSlot: boolean, decisions: OpenStreams) {
+  constructor(primary: Primary, call: AdmittedCall, decisions: OpenStreams) {
     this.primary = primary
     this.call = call
-    this.takesSlot = takesSlot
+    this.takesSlot = call.slot !== 'none'
     this.decisions = decisions
     // A call without a slot has taken nothing yet.
-    this.isOver = !takesSlot
+    this.isOver = !this.takesSlot
   }
 
   get isLost(): boolean {

@@ -8,14 +8,7 @@ import type { Readings } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import { err, ok, type Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
-import {
-  type AuthenticatedCall,
-  type Caller,
-  type IncomingCall,
-  type RefusedOutcome,
-  takesSlot,
-  type Verdict,
-} from '../pipeline/call'
+import type { AuthenticatedCall, Caller, IncomingCall, RefusedOutcome, Verdict } from '../pipeline/call'
 import type { Allowance, Decisions } from '../pipeline/decisions'
 import {
   type Abandoned,
@@ -77,12 +70,11 @@ export class RemoteDecisions implements Decisions, OpenStreams {
 
   begin(call: AuthenticatedCall): Result<Allowance, RefusedOutcome> {
     if (!(call instanceof AdmittedCall)) throw new Error('the primary did not admit this call')
-    const hasSlot = takesSlot(call.incoming.route)
-    if (hasSlot) {
+    if (call.slot !== 'none') {
       if (call.full) return err({ kind: 'refused', failure: call.full[0], readings: call.full[1] ?? undefined })
       call.slot = 'used'
     }
-    return ok(new RemoteAllowance(this.primary, call, hasSlot, this))
+    return ok(new RemoteAllowance(this.primary, call, this))
   }
 
   leave(call: AuthenticatedCall): Promise<void> | null {

@@ -1,7 +1,6 @@
 import type { AuthenticatedCall } from '../pipeline/call'
 import type { Items, ItemText } from '../pipeline/models/item-references'
-import type { Primary } from './remote-allowance'
-import { isKnown } from './remote-allowance'
+import { isKnown, type Primary } from './remote-allowance'
 
 /** One request names at most so many items, and one message gives at most so many: it takes the primary a moment. */
 const MAX_IDS = 100

@@ -108,7 +108,11 @@ export const RULES: readonly Rule[] = [
     // Bun's own driver for one file that Litestream writes.
     packages: ['@libsql/client', 'libsql', 'drizzle-orm', 'node:*', 'bun:sqlite'],
   },
-  { files: ['server/adapters/stores/postgres/**'], may: [CORE, SELF], packages: ['pg', 'node:*'] },
+  {
+    files: ['server/adapters/stores/postgres/**'],
+    may: ['server/adapters/backup/files.ts', CORE, SELF],
+    packages: ['pg', 'node:*'],
+  },
   { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [PIPELINE] },
   // How every search adapter processes the text of a page: pure functions over libraries, no network and no index.
   {

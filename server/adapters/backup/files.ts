@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { closeSync, createReadStream, fstatSync, fsyncSync, openSync, renameSync, type Stats, writeSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -7,6 +7,22 @@ export async function syncFile(path: string): Promise<void> {
   const handle = await open(path)
   await handle.sync()
   await handle.close()
+}
+
+/** Replaces a small file at once or not at all. Durable when it returns. `text` gets what the new file is, its inode for one. */
+export function replaceDurably(path: string, text: (own: Stats) => string): void {
+  const draft = `${path}.draft`
+  const fd = openSync(draft, 'w', 0o600)
+  try {
+    writeSync(fd, text(fstatSync(fd)))
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+  renameSync(draft, path)
+  const folder = openSync(dirname(path), 'r')
+  fsyncSync(folder)
+  closeSync(folder)
 }
 
 /** How often a file is flushed while it is written. */

@@ -1,4 +1,4 @@
-import { membersOf } from '../../core/json'
+import { membersOf, parsedJson } from '../../core/json'
 import { MAX_TEXT_CHARACTERS } from '../../core/models/model-file-schema'
 import type { ModelVendor } from '../../core/models/model-vendors'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
@@ -43,15 +43,11 @@ export async function listModels(
 
 /** The ids in a list of models: `data` at OpenAI and Anthropic, `models` at Google. Null if it is none. */
 function modelsIn(text: string): readonly string[] | null {
-  try {
-    const { data, models } = membersOf(JSON.parse(text))
-    const list: unknown = data ?? models
-    if (!Array.isArray(list)) return null
-    const names = list
-      .map((one: unknown) => Object(one).id ?? Object(one).name)
-      .filter((id): id is string => typeof id === 'string' && id.length <= MAX_TEXT_CHARACTERS)
-    return [...new Set(names.map((id) => id.replace(/^models\//, '')))].sort()
-  } catch {
-    return null
-  }
+  const { data, models } = membersOf(parsedJson(text))
+  const list: unknown = data ?? models
+  if (!Array.isArray(list)) return null
+  const names = list
+    .map((one: unknown) => Object(one).id ?? Object(one).name)
+    .filter((id): id is string => typeof id === 'string' && id.length <= MAX_TEXT_CHARACTERS)
+  return [...new Set(names.map((id) => id.replace(/^models\//, '')))].sort()
 }

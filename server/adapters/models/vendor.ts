@@ -1,4 +1,4 @@
-import { membersOf } from '../../core/json'
+import { membersOf, parsedJson } from '../../core/json'
 import type { ModelUpstream } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { retryAfterSeconds } from '../../core/retry-after'
@@ -124,14 +124,10 @@ const MAX_WORDS = 300
 
 /** A vendor's own words, without our key or a part of it that the vendor repeats. */
 export function wordsOf(body: string, key: string | null): string {
-  let words = body
-  try {
-    const { error, message } = membersOf(JSON.parse(body))
-    const said: unknown = membersOf(error)['message'] ?? error ?? message
-    if (typeof said === 'string') words = said
-  } catch {
-    // Not JSON: a page of a proxy.
-  }
+  // A page of a proxy is no JSON, and has no members.
+  const { error, message } = membersOf(parsedJson(body))
+  const said: unknown = membersOf(error)['message'] ?? error ?? message
+  const words = typeof said === 'string' ? said : body
   const hidden = key === null || key === '' ? words : words.replaceAll(key, '[key]')
   return hidden.replace(SECRET, '[key]').replace(/\s+/g, ' ').trim().slice(0, MAX_WORDS)
 }

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { SECOND_MS } from '../../core/clock'
+import { WORKER_NAME } from '../../core/credentials/worker-credentials'
 import { err, ok, type Result } from '../../core/result'
 import { encodedFrame, type HandshakeKind, isCount, type Payload, type Side } from './frames'
 
@@ -23,7 +24,6 @@ const NONCE_BYTES = 32
 /** In base64url. */
 const NONCE = /^[\w-]{43}$/
 const PROOF = /^[\w-]{43}$/
-const NAME = /^[\w.-]{1,64}$/
 const INSTANCE = /^[0-9a-f]{32}$/
 const VERSION = /^(\d{1,6})\.(\d{1,6})\.(\d{1,6})([-+][\w.+-]{1,32})?$/
 const MAX_EPOCH = 0xffffffff
@@ -123,7 +123,7 @@ export class PrimaryHandshake {
     const [side, version, credential, instance, random, seen] = hello
     if (side !== 'worker' || !isText(version, VERSION) || hello.length !== 6 || this.worker !== null)
       return refused('malformed')
-    if (!isText(credential, NAME) || !isText(instance, INSTANCE) || !isText(random, NONCE) || !isEpoch(seen))
+    if (!isText(credential, WORKER_NAME) || !isText(instance, INSTANCE) || !isText(random, NONCE) || !isEpoch(seen))
       return refused('malformed', version)
     if (!areCompatible(own, version)) return refused('version', version)
     const answer = ['primary', own, nonce(), epoch]

@@ -134,10 +134,7 @@ export class Session {
   attach(wire: Wire, decoder: FrameDecoder, received: number): boolean {
     if (this.isOver) return false
     this.suspend()
-    if (!this.outbox.rewind(received)) {
-      this.cutOff('cannot_resume')
-      return false
-    }
+    if (!this.outbox.rewind(received)) return this.cutOff('cannot_resume')
     this.wire = wire
     this.decoder = decoder
     // The handshake has acknowledged what was received.

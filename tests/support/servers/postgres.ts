@@ -78,19 +78,13 @@ export async function startPostgres(primaryPort: number | null = null) {
       ].flatMap((setting) => ['-c', setting])
       server = run('postgres', ['-p', `${port}`, ...here])
       noteServer(server)
-      const isUp = sql('SELECT 1').then(
-        () => true,
-        () => false,
-      )
-      for (
-        let isReady = await isUp;
-        ;
-        isReady = await sql('SELECT 1').then(
+      const isUp = () =>
+        sql('SELECT 1').then(
           () => true,
           () => false,
         )
-      ) {
-        if (isReady) return true
+      for (;;) {
+        if (await isUp()) return true
         if (server.exitCode !== null) return false
         await Bun.sleep(20)
       }

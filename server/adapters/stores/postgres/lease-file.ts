@@ -1,17 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { isJson, parsedJson } from '../../../core/json'
+import { replaceDurably } from '../../backup/files'
 
 export interface KnownLease {
   /** Whose log it is: made once, for the data and the copy of its log. */
@@ -47,18 +36,7 @@ export class LeaseFile {
 
   /** Durable when it returns. */
   write(lease: KnownLease): void {
-    const draft = `${this.path}.draft`
-    const fd = openSync(draft, 'w', 0o600)
-    try {
-      writeSync(fd, leaseText({ ...lease, inode: fstatSync(fd).ino }))
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(draft, this.path)
-    const folder = openSync(dirname(this.path), 'r')
-    fsyncSync(folder)
-    closeSync(folder)
+    replaceDurably(this.path, ({ ino }) => leaseText({ ...lease, inode: ino }))
   }
 
   remove(): void {

@@ -18,13 +18,13 @@ function baseOf({ base_number: number, base_chain: chain }: LeaseRow): LogEnd {
 }
 
 /** Without groups, where the lease's row says that it begins. */
-export async function endOf<Row extends LeaseRow | null>(
-  connection: LogConnection,
-  row: Row,
-): Promise<Row extends null ? LogEnd | null : LogEnd>
-export async function endOf(connection: LogConnection, row: LeaseRow | null): Promise<LogEnd | null> {
+export async function endOf(connection: LogConnection, row: LeaseRow): Promise<LogEnd> {
+  return (await lastOf(connection)) ?? baseOf(row)
+}
+
+async function lastOf(connection: LogConnection): Promise<LogEnd | null> {
   const [last] = await connection.rows<LogEnd>(LAST)
-  return last ?? (row && baseOf(row))
+  return last ?? null
 }
 
 export async function endAt(connection: LogConnection, row: LeaseRow, number: number): Promise<LogEnd | null> {
@@ -35,7 +35,7 @@ export async function endAt(connection: LogConnection, row: LeaseRow, number: nu
 
 /** Some at a time, in pages that follow the size of the groups. */
 export async function* groupsAfter(connection: LogConnection, sealing: Sealing, from: LogEnd) {
-  const last = await endOf(connection, null)
+  const last = await lastOf(connection)
   let size = FIRST_PAGE
   for (let end = from; last && end.number < last.number; ) {
     const rows = await connection.rows<{ number: number; chain: string; data: Buffer }>(PAGE, [

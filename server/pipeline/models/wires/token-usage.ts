@@ -28,15 +28,14 @@ const RESPONSES_NAMES = {
   read: 'input_tokens_details',
   written: 'output_tokens_details',
 }
-const NO_DETAILS: Json = {}
 
 function countsOf(usage: unknown, tier: unknown, names: typeof CHAT_NAMES): ModelTokens | null {
   if (!isJson(usage)) return null
   const input = count(usage, names.input)
   const output = count(usage, names.output)
   if (input === null || output === null) return null
-  const read = detailsOf(usage[names.read])
-  const written = detailsOf(usage[names.written])
+  const read = membersOf(usage[names.read])
+  const written = membersOf(usage[names.written])
   const cacheRead = count(read, 'cached_tokens') ?? 0
   const cacheWrite = count(read, 'cache_write_tokens') ?? 0
   const sound = sizeOf(read, 'audio_tokens')
@@ -61,10 +60,6 @@ function countsOf(usage: unknown, tier: unknown, names: typeof CHAT_NAMES): Mode
   return detailed(counts, parts, tier)
 }
 
-function detailsOf(value: unknown): Json {
-  return isJson(value) ? value : NO_DETAILS
-}
-
 /** The counts with those of their parts that are there, and the tier. Null if the counts are impossible. */
 function detailed(counts: TokenCounts, sizes: NonNullable<ModelTokens['parts']>, tier: unknown): ModelTokens | null {
   const there = Object.entries(sizes).filter(([, size]) => size > 0)
@@ -84,7 +79,7 @@ function detailed(counts: TokenCounts, sizes: NonNullable<ModelTokens['parts']>,
 export function anthropicUsage(usage: unknown, before: AnthropicCounts = NOTHING): AnthropicCounts | null {
   if (!isJson(usage)) return null
   const isSplit = isJson(usage['cache_creation']) || before.parts !== undefined
-  const hour = sizeOf(detailsOf(usage['cache_creation']), 'ephemeral_1h_input_tokens')
+  const hour = sizeOf(membersOf(usage['cache_creation']), 'ephemeral_1h_input_tokens')
   const tier = anthropicTier(usage) ?? before.tier
   const uses = usesOf(usage['server_tool_use']) ?? before.uses
   const counts = {
@@ -109,9 +104,10 @@ function anthropicTier({ speed, service_tier: named }: Json): string | undefined
 
 /** `web_search_requests: 2` as two uses of `web_search`; null if there are none. */
 function usesOf(reported: unknown): ModelTokens['uses'] | null {
-  const used = Object.keys(membersOf(reported)).filter((name) => sizeOf(detailsOf(reported), name) > 0)
+  const members = membersOf(reported)
+  const used = Object.keys(members).filter((name) => sizeOf(members, name) > 0)
   if (used.length === 0) return null
-  return Object.fromEntries(used.map((name) => [name.replace(/_requests$/, ''), sizeOf(detailsOf(reported), name)]))
+  return Object.fromEntries(used.map((name) => [name.replace(/_requests$/, ''), sizeOf(members, name)]))
 }
 
 /** Counts by Anthropic's definition: `input` excludes the cached parts. */

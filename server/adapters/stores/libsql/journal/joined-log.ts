@@ -4,7 +4,7 @@ interface LocalLog {
   /** How far the tables go, with all of the log in them. */
   readonly end: LogEnd
   /** The groups that the log file still has. */
-  readonly lines: readonly LoggedGroup[]
+  lines(): readonly LoggedGroup[]
   /** Applies groups to the tables. */
   apply(groups: readonly LoggedGroup[]): Promise<void>
 }
@@ -29,7 +29,7 @@ export async function joinLogs({ end: local, lines, apply }: LocalLog, copy: Log
     for await (const groups of copy.after(local)) await apply(groups)
     return there
   }
-  const lost = lines.filter(({ number }) => number > there.number)
+  const lost = lines().filter(({ number }) => number > there.number)
   if (lost[0]?.number !== there.number + 1)
     throw new LogsDiffer(
       `the log at LOG_URL ends with group ${there.number}, the data with group ${local.number}, and the log file has not all between: it was written without LOG_URL, or PostgreSQL lost them. Run "gateway log off", then start with LOG_URL again`,

@@ -129,7 +129,7 @@ async function joinedCopy(
     const apply = async (groups: readonly LoggedGroup[]) => {
       await writes.apply({ log: { groups }, maxRecords: MAX_BATCH, maxBytes: MAX_GROUP_BYTES, bestEffort: null })
     }
-    return { log, end: await joinLogs({ end: local, lines: lines(), apply }, log) }
+    return { log, end: await joinLogs({ end: local, lines, apply }, log) }
   } catch (error) {
     await log.close()
     throw error

@@ -1,16 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { isJson, parsedJson } from '../../../../../core/json'
+import { replaceDurably } from '../../../../backup/files'
 
 /** Which file it is. A file that is copied or made anew is another one. `born` is null where the file system does not know it. */
 interface FileIdentity {
@@ -53,19 +43,10 @@ export class EpochMark {
 
   /** Durable when it returns. */
   write(epoch: number): void {
-    const draft = `${this.path}.draft`
-    const fd = openSync(draft, 'w', 0o600)
-    try {
-      const mark: Mark = { epoch, database: identityOf(statSync(this.database)), mark: identityOf(fstatSync(fd)) }
-      writeSync(fd, `${JSON.stringify(mark)}\n`)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(draft, this.path)
-    const folder = openSync(dirname(this.path), 'r')
-    fsyncSync(folder)
-    closeSync(folder)
+    replaceDurably(this.path, (own) => {
+      const mark: Mark = { epoch, database: identityOf(statSync(this.database)), mark: identityOf(own) }
+      return `${JSON.stringify(mark)}\n`
+    })
   }
 
   private read(): Mark | null {
