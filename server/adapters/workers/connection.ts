@@ -11,10 +11,13 @@ import { SocketWire } from './socket-wire'
 const TICK_MS = SECOND_MS / 4
 const TICKS_TO_BEAT = 4
 const FIRST_PAUSE_MS = 50
+/** Where nobody listens, which costs little to ask: a primary that takes over is noticed within this time. */
+const MAX_DIAL_PAUSE_MS = SECOND_MS / 4
+/** Where somebody refused this worker, or is the primary that it has. */
 const MAX_PAUSE_MS = 5 * SECOND_MS
 
 export interface ConnectionParts {
-  /** Where the primary may be; it is tried at one after the other. */
+  /** Where the primary may be: each is tried all the time, side by side. */
   readonly addresses: readonly PrimaryAddress[]
   /** Certificates to trust in place of the system's. */
   readonly ca?: string | null
@@ -40,17 +43,19 @@ export interface PassOnTarget {
   readonly token: string
 }
 
-/** The worker's side of its session with the primary: connects again whenever the connection breaks, after 50 ms, 100 ms ... 5 s. */
+/**
+ * The worker's side of its session with the primary. It tries each candidate again and again, also while it has a primary, and goes over to one of a
+ * higher epoch as soon as that has proved itself.
+ */
 export class Connection {
   /** Of the session, or of the next one. With another number, the primary no longer knows what it was told before. */
   sessionNumber = 1
   private readonly parts: ConnectionParts
   private readonly now: () => number
   private session: Session | null = null
-  private attempts = 0
-  /** The last line about a connection that could not be used: it is not repeated. */
-  private told = ''
-  private attempt: Attempt | null = null
+  private readonly candidates: readonly Candidate[]
+  /** The connection to the primary of the highest epoch that proved itself. */
+  private chosen: Attempt | null = null
   /** Those that wait for a session. */
   private readonly waiting = new Set<() => void>()
   /** A primary was there after this time, but for what the session says. */
@@ -59,8 +64,6 @@ export class Connection {
   private isReplaced = false
   private highestEpoch = 0
   private target: PassOnTarget | null = null
-  private pauseMs = FIRST_PAUSE_MS
-  private pausing: ReturnType<typeof setTimeout> | null = null
   private readonly timer: ReturnType<typeof setInterval>
   private ticks = 0
   private isClosed = false
@@ -70,7 +73,14 @@ export class Connection {
     this.parts = parts
     this.now = parts.now ?? (() => performance.now())
     this.timer = setInterval(() => this.tick(), TICK_MS)
-    void this.connect()
+    this.candidates = parts.addresses.map((address) => ({
+      address,
+      attempt: null,
+      pausing: null,
+      pauseMs: 0,
+      told: '',
+    }))
+    for (const candidate of this.candidates) void this.connect(candidate)
   }
 
   /** Connected, and the lease is valid. */
@@ -142,9 +152,11 @@ export class Connection {
     this.isClosed = true
     for (const resolve of this.waiting) resolve()
     clearInterval(this.timer)
-    if (this.pausing) clearTimeout(this.pausing)
     this.endSession()
-    this.attempt?.wire.end()
+    for (const { pausing, attempt } of this.candidates) {
+      if (pausing) clearTimeout(pausing)
+      attempt?.wire.end()
+    }
   }
 
   private tick(): void {
@@ -168,30 +180,33 @@ export class Connection {
     if (!isReplaced) this.parts.onLost?.()
   }
 
-  private async connect(): Promise<void> {
-    const { addresses, ca = null, credential, key, instance, version } = this.parts
-    const address = addresses[this.attempts++ % addresses.length] as PrimaryAddress
+  private async connect(candidate: Candidate): Promise<void> {
+    const { ca = null, credential, key, instance, version } = this.parts
     const handshake = new WorkerHandshake({ credential, key, instance, version, epoch: this.highestEpoch })
     const wire = new SocketWire({
       handshakeMs: HANDSHAKE_MS,
       onHandshake: (frame) => this.takeHandshake(attempt, frame),
       onEnd: () => this.lost(attempt),
     })
-    const attempt: Attempt = { address, handshake, wire, epoch: null, provedAt: 0 }
-    this.attempt = attempt
+    const attempt: Attempt = { candidate, handshake, wire, isAnswered: false, epoch: 0, provedAt: 0 }
+    candidate.pausing = null
+    candidate.attempt = attempt
     try {
-      await connectTo<null>(address, ca, this.handlers(attempt))
+      await connectTo<null>(candidate.address, ca, this.handlers(attempt))
     } catch (error) {
-      if (!this.isClosed) this.tellOnce('the primary cannot be reached', { reason: reasonOf(error) })
+      // With a primary, that no other listens is as it should be.
+      if (!this.isClosed && this.chosen === null)
+        this.tellOnce(candidate, 'the primary cannot be reached', { reason: reasonOf(error) })
       wire.end()
     }
   }
 
-  private handlers({ address, handshake, wire }: Attempt): Bun.SocketHandler<null> {
+  private handlers({ candidate, handshake, wire }: Attempt): Bun.SocketHandler<null> {
+    const { address } = candidate
     const isEncrypted = !('unix' in address) && address.tls
     const begin = () => void wire.write(handshakeFrame('hello', handshake.hello))
     const failed = (error: Error) => {
-      this.tellOnce('the connection to the primary failed', { reason: reasonOf(error) })
+      this.tellOnce(candidate, 'the connection to the primary failed', { reason: reasonOf(error) })
       wire.end()
     }
     return {
@@ -214,16 +229,22 @@ export class Connection {
   }
 
   private takeHandshake(attempt: Attempt, { kind, payload }: Frame): void {
+    attempt.isAnswered = true
     if (kind === 'hello') this.prove(attempt, payload)
-    else if (kind === 'welcome' && attempt.epoch !== null) this.enter(attempt, attempt.epoch, payload)
+    else if (kind === 'welcome' && attempt === this.chosen) this.enter(attempt, payload)
     else {
       const [reason, version] = payload
-      this.tellOnce('the primary refused this worker', { reason, version, own: this.parts.version })
+      this.tellOnce(attempt.candidate, 'the primary refused this worker', { reason, version, own: this.parts.version })
       attempt.wire.end()
     }
   }
 
   private prove(attempt: Attempt, hello: Payload): void {
+    // The primary that it has, at another address, or an older one.
+    if (this.chosen !== null && !(Number(hello[3]) > this.chosen.epoch)) {
+      attempt.wire.end()
+      return
+    }
     // Another incarnation of the primary does not know this session.
     const isOther = this.session !== null && this.session.epoch !== hello[3]
     const received = (!isOther && this.session?.suspend()) || 0
@@ -231,21 +252,23 @@ export class Connection {
     const proved = attempt.handshake.prove(hello, { session, received })
     if (!proved.ok) {
       const own = this.parts.version
-      this.tellOnce('what listens there is not the primary of this worker, or does not know its credential', {
-        ...proved.error,
-        own,
-      })
+      const what = 'what listens there is not the primary of this worker, or does not know its credential'
+      this.tellOnce(attempt.candidate, what, { ...proved.error, own })
       attempt.wire.end()
       return
     }
     if (isOther) this.endSession(true)
-    attempt.epoch = proved.value.epoch
+    attempt.epoch = this.highestEpoch = proved.value.epoch
     attempt.provedAt = this.now()
+    this.chosen = attempt
+    // They would not know of this epoch.
+    for (const { attempt: other } of this.candidates) if (other !== attempt) other?.wire.end()
     attempt.wire.write(handshakeFrame('proof', proved.value.proof))
   }
 
-  private enter(attempt: Attempt, epoch: number, [received, token, port]: Payload): void {
-    if (typeof token !== 'string' || typeof port !== 'number' || attempt !== this.attempt) {
+  private enter(attempt: Attempt, [received, token, port]: Payload): void {
+    const { candidate, epoch } = attempt
+    if (typeof token !== 'string' || typeof port !== 'number') {
       attempt.wire.end()
       return
     }
@@ -255,14 +278,11 @@ export class Connection {
     if (!isResumed && !isReplaced) this.endSession()
     this.isReplaced = false
     this.session ??= this.begin(epoch)
-    this.highestEpoch = epoch
     this.provedAt = attempt.provedAt
-    this.target = { origin: passOnOrigin(attempt.address, port), token }
+    this.target = { origin: passOnOrigin(candidate.address, port), token }
     if (!attempt.wire.attach(this.session, isResumed ? received : 0)) return
-    this.pauseMs = FIRST_PAUSE_MS
-    this.told = ''
-    // Where the primary is now.
-    this.attempts--
+    candidate.pauseMs = 0
+    candidate.told = ''
     for (const resolve of this.waiting) resolve()
     if (isReplaced) this.parts.onReplaced?.()
   }
@@ -294,30 +314,54 @@ export class Connection {
     session.answer(request, answer)
   }
 
-  private tellOnce(message: string, fields: Readonly<Record<string, unknown>>): void {
+  private tellOnce(candidate: Candidate, message: string, fields: Readonly<Record<string, unknown>>): void {
     const line = message + JSON.stringify(fields)
-    if (line === this.told) return
-    this.told = line
+    if (line === candidate.told) return
+    candidate.told = line
     this.parts.warn(message, fields)
   }
 
   /** The connection ended, or there was none. */
   private lost(attempt: Attempt): void {
-    if (attempt !== this.attempt) return
-    this.attempt = null
+    const { candidate } = attempt
+    if (attempt !== candidate.attempt) return
+    candidate.attempt = null
     if (this.isLast) this.close()
     if (this.isClosed) return
-    this.pausing = setTimeout(() => void this.connect(), this.pauseMs)
-    this.pauseMs = Math.min(2 * this.pauseMs, MAX_PAUSE_MS)
+    if (attempt === this.chosen) this.chosen = null
+    // It let this worker in, and is gone: another may be there by now.
+    if (this.chosen === null && candidate.pauseMs === 0)
+      for (const other of this.candidates) if (other.pausing) this.connectAfter(other, FIRST_PAUSE_MS)
+    const most = attempt.isAnswered ? MAX_PAUSE_MS : MAX_DIAL_PAUSE_MS
+    candidate.pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, 2 * candidate.pauseMs), most)
+    this.connectAfter(candidate, candidate.pauseMs)
   }
+
+  private connectAfter(candidate: Candidate, ms: number): void {
+    if (candidate.pausing) clearTimeout(candidate.pausing)
+    candidate.pausing = setTimeout(() => void this.connect(candidate), ms)
+  }
+}
+
+/** One of the addresses. */
+interface Candidate {
+  readonly address: PrimaryAddress
+  attempt: Attempt | null
+  /** Until the next attempt. */
+  pausing: ReturnType<typeof setTimeout> | null
+  pauseMs: number
+  /** The last line about it: it is not repeated. */
+  told: string
 }
 
 /** A connection, or the attempt at one. */
 interface Attempt {
-  readonly address: PrimaryAddress
+  readonly candidate: Candidate
   readonly handshake: WorkerHandshake
   readonly wire: SocketWire
+  /** Something listens there. */
+  isAnswered: boolean
   /** Of the primary, once it is proved. */
-  epoch: number | null
+  epoch: number
   provedAt: number
 }

@@ -460,6 +460,47 @@ describe('over TCP', () => {
     expect(connection.passOn?.origin).toBe(`https://localhost:${other + 1}`)
   })
 
+  test('a worker goes over to a primary of a higher epoch at once, while the lower one still answers, and not back', async () => {
+    const [one, other] = [await freePort(), await freePort()]
+    const listening = (port: number) => ({ listeners: [{ at: at(port), keyOf, passOnPort: port + 1 }] })
+    const first = await primary(listening(one))
+    const events: string[] = []
+    const { connection, lines } = worker(address(one), {
+      addresses: [address(one), address(other)],
+      ca: LOCALHOST_CERTIFICATE.cert,
+      onLost: () => void events.push('lost'),
+      onReplaced: () => void events.push('replaced'),
+    })
+    expect(await connection.back(20_000)).toBe(true)
+    const second = await primary({ ...listening(other), epoch: 2 })
+    await until(() => events.length > 0)
+    expect([events, connection.isReady]).toEqual([['replaced'], true])
+    expect(connection.passOn?.origin).toBe(`https://localhost:${other + 1}`)
+    expect(await connection.ask('claim', ['x'])).toEqual(['claim', 'x'])
+    await second.server.close()
+    await until(() => lines.some((line) => line.includes('older_epoch')))
+    expect([connection.isReady, first.services.length]).toEqual([false, 1])
+  })
+
+  test('a primary with two addresses has one session of a worker', async () => {
+    const [one, other] = [await freePort(), await freePort()]
+    let hellos = 0
+    const seen = (name: string) => {
+      hellos++
+      return keyOf(name)
+    }
+    const listeners = [one, other].map((port) => ({ at: at(port), keyOf: seen, passOnPort: port + 1 }))
+    const { services } = await primary({ listeners })
+    const { connection, lines } = worker(address(one), {
+      addresses: [address(one), address(other)],
+      ca: LOCALHOST_CERTIFICATE.cert,
+    })
+    expect(await connection.back(20_000)).toBe(true)
+    // Two of the handshake that succeeded, and one of each that the worker ended.
+    await until(() => hellos >= 4)
+    expect([services.length, connection.sessionNumber, connection.isReady, lines]).toEqual([1, 1, true, []])
+  })
+
   test('a worker says nothing to a primary whose certificate it does not trust, and its log says why', async () => {
     const port = await freePort()
     const { services } = await primary({ listeners: [{ at: at(port), keyOf, passOnPort: 1 }] })
