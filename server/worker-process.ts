@@ -39,7 +39,7 @@ async function serve(config: Config, employment: Employment, log: ProcessLog): P
     },
     // Its calls are settled by the primary, so not a byte more goes to their callers.
     onLost: () => void worker.streamsEnded(0),
-    onReplaced: () => worker.decisions.claimStreams(),
+    onReplaced: () => worker.decisions.claimOpen(),
     warn: (message, fields) => log.warn(message, { worker: name, ...fields }),
   })
   const passOn = new PassOn({ target: () => connection.passOn, ca: where.ca ?? null, now: clock.now })

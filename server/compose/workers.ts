@@ -2,8 +2,9 @@ import { Children } from '../adapters/workers/children'
 import { localPrimary } from '../adapters/workers/primary-address'
 import { type WorkerListener, WorkerServer, type WorkerState } from '../adapters/workers/worker-server'
 import { type Config, environmentWith } from '../config'
-import { type Clock, isoTime } from '../core/clock'
+import { type Clock, isoTime, SECOND_MS } from '../core/clock'
 import { KeyedMutex } from '../core/keyed-mutex'
+import type { Limiter } from '../core/limits/limiter'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import { VERSION } from '../core/version'
 import { fromWorkers } from '../http/middleware/caller/passed-on'
@@ -34,6 +35,7 @@ interface Needs {
     | 'ledger'
     | 'kept'
     | 'workerCredentials'
+    | 'limiter'
   >
   readonly pipeline: PipelineDeps & Pick<WorkerCallsParts, 'decisions'>
   readonly telemetry: Telemetry
@@ -48,6 +50,8 @@ interface Needs {
 type Handle = Parameters<typeof fromWorkers>[2]
 
 const LOOK_MS = 20
+/** By then a worker of another machine has found this primary, and claimed its open calls. */
+const CLAIMED_MS = 2 * SECOND_MS
 
 /** The primary's side of its workers. */
 export function composeWorkers(config: Config, needs: Needs) {
@@ -103,6 +107,7 @@ export function composeWorkers(config: Config, needs: Needs) {
         },
       })
       started.listen()
+      if (config.workersListener && !core.workerCredentials.isEmpty) grantHalf(core.limiter)
       core.listeners.push(pushChanged)
       core.workerCredentials.onRemoved = (name) => started.remove(name)
       children.start()
@@ -143,6 +148,14 @@ function callsOf(
     onReport: (report) => reports.set(instance, report),
     onLie: (what) => log.error('a worker asked for what it may not have', { worker: name, what }),
   })
+}
+
+/** Calls of workers may be open, which count only once they are claimed. */
+export function grantHalf(limiter: Pick<Limiter, 'part'>, forMs = CLAIMED_MS): void {
+  limiter.part = 0.5
+  setTimeout(() => {
+    limiter.part = 1
+  }, forMs).unref()
 }
 
 async function callsEnded(server: WorkerServer, until: number): Promise<void> {

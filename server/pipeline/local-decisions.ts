@@ -60,6 +60,11 @@ export class LocalDecisions implements Decisions {
     return begun
   }
 
+  /** For calls that are open already, so that they may take whole limits while new ones may not. */
+  forOpenCalls(): LocalDecisions {
+    return new LocalDecisions({ ...this.parts, limiter: this.parts.limiter.whole() })
+  }
+
   leave(): null {
     return null
   }

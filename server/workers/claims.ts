@@ -23,6 +23,8 @@ import { type OnSale, wantedOf } from './wanted'
 export interface Deciding extends Decisions {
   begin(...of: Parameters<Decisions['begin']>): Result<Allowance, RefusedOutcome>
   adopt(call: AuthenticatedCall, kept: DurableHold): Result<Allowance, RefusedOutcome>
+  /** The same, for calls that are open already. */
+  forOpenCalls(): Deciding
 }
 
 /** What the primary knows of calls that are no longer open. */
@@ -69,7 +71,7 @@ export class Claims {
   private readonly parts: ClaimParts
 
   constructor(parts: ClaimParts) {
-    this.parts = parts
+    this.parts = { ...parts, decisions: parts.decisions.forOpenCalls() }
   }
 
   /** The id of a call that this worker was given, in whichever session. */

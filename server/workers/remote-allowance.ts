@@ -50,11 +50,11 @@ export interface Primary {
 }
 
 /** What the calls of a worker share. */
-export interface OpenStreams {
+export interface OpenCalls {
   /** What the callers of refused holds could spend, with and without signup credit. */
   readonly available: WeakMap<Caller, readonly [Money | null, Money | null]>
-  /** Open streams whose holds are durable. */
-  readonly streams: Set<RemoteAllowance>
+  /** Those that hold money. */
+  readonly open: Set<RemoteAllowance>
   /** The caller of this call gets a 503 while its charge is on its way: it is to be reversed. */
   abandon(id: RequestId): void
 }
@@ -100,20 +100,22 @@ export class AdmittedCall implements AuthenticatedCall {
 export class RemoteAllowance implements Allowance {
   readonly takesSlot: boolean
   isCredit = false
-  drain: Pick<Drain, 'begin' | 'at'> | null = null
+  drain: RemoteDrain | null = null
   /** The primary ended it. */
   private isEnded = false
   private isCapturing = false
+  /** Its hold is durable: it is a stream. */
+  private isKept = false
   private readonly primary: Primary
   private readonly call: AdmittedCall
-  private readonly decisions: OpenStreams
+  private readonly decisions: OpenCalls
   private needs: HoldNeeds | null = null
   private claiming: Promise<ClaimAnswer | null> | null = null
   private now: Readings | undefined
   private releases: (() => void)[] | null = null
   private isOver: boolean
 
-  constructor(primary: Primary, call: AdmittedCall, decisions: OpenStreams) {
+  constructor(primary: Primary, call: AdmittedCall, decisions: OpenCalls) {
     this.primary = primary
     this.call = call
     this.takesSlot = call.slot !== 'none'
@@ -144,6 +146,7 @@ export class RemoteAllowance implements Allowance {
     if (available) this.decisions.available.set(caller, available)
     if (refusal) return { kind: 'refused', failure: refusal, readings: readings ?? undefined }
     this.isCredit = isCredit
+    this.decisions.open.add(this)
     if (work.load) this.drain = new RemoteDrain(this.primary, this.call, hangUp)
     return null
   }
@@ -155,9 +158,9 @@ export class RemoteAllowance implements Allowance {
   async keep(call: CallRecord): Promise<boolean> {
     const answer = await this.ask<KeepAnswer>('keep', [call.id, rowOf(call)] satisfies Keep)
     const isKept = answer?.[0] === true
-    if (isKept && !this.isOver) this.decisions.streams.add(this)
+    if (isKept) this.isKept = true
     // The stream does not begin, so a hold that was kept after all must go.
-    else if (answer === null && !this.decisions.streams.has(this)) this.abandon()
+    else if (answer === null && !this.isKept) this.abandon()
     return isKept
   }
 
@@ -190,6 +193,7 @@ export class RemoteAllowance implements Allowance {
 
   private abandon(): void {
     this.isOver = true
+    this.decisions.open.delete(this)
     this.decisions.abandon(this.call.incoming.id)
   }
 
@@ -199,10 +203,11 @@ export class RemoteAllowance implements Allowance {
     return ok({ cost: record.charged?.cost ?? ZERO, receipt: null })
   }
 
-  /** Ends the stream if the primary of now does not let it go on. Its charge, if that is under way, finds out by itself. */
+  /** Claims the call. A stream that may not go on ends; any other call, and a charge that is under way, finds out when it is charged. */
   async goOn(): Promise<void> {
     const claimed = await this.claim()
-    if (claimed !== null && claimed[0] !== 'open' && !this.isCapturing) this.isEnded = true
+    if (claimed?.[0] === 'open') this.drain?.again()
+    else if (claimed !== null && this.isKept && !this.isCapturing) this.isEnded = true
   }
 
   /** Asks the primary of now to go on with the call. Once at a time. */
@@ -231,26 +236,27 @@ export class RemoteAllowance implements Allowance {
   }
 
   release(tokens: number): Promise<void> | null {
-    const isKept = this.decisions.streams.has(this)
     this.finish()
     if (this.isOver) return null
     this.isOver = true
-    return this.releaseThere(tokens, isKept)
+    return this.releaseThere(tokens)
   }
 
   /** Waits, so that the answer to the caller states its windows without this call. */
-  private async releaseThere(tokens: number, isKept: boolean): Promise<void> {
+  private async releaseThere(tokens: number): Promise<void> {
+    // What a claim that is under way takes has to go, too.
+    if (this.claiming !== null) await this.claiming
     const answer = await this.ask<ReleaseAnswer>('release', [this.call.incoming.id, tokens] satisfies Release)
     if (answer?.[0]) this.now = answer[0]
     // The next primary would charge it as far as it was kept. One that was given up is charged so.
-    if (answer === null && isKept && !this.isLost) this.abandon()
+    if (answer === null && this.isKept && !this.isLost) this.abandon()
   }
 
   private finish(): void {
     const { drain, releases } = this
     this.releases = null
-    this.decisions.streams.delete(this)
-    if (drain instanceof RemoteDrain) drain.end()
+    this.decisions.open.delete(this)
+    drain?.end()
     for (const release of releases ?? []) release()
   }
 }
@@ -277,6 +283,12 @@ class RemoteDrain implements EventListenerObject, Pick<Drain, 'begin' | 'at'> {
   begin(): void {
     if (this.isAlone) return
     this.isAlone = true
+    this.again()
+  }
+
+  /** Tells it to another primary. */
+  again(): void {
+    if (!this.isAlone) return
     this.tell(null)
     if (this.upstream !== null) this.tell(this.upstream)
   }

@@ -21,15 +21,15 @@ import {
   type Release,
   rowOf,
 } from './messages'
-import { AdmittedCall, isKnown, type OpenStreams, type Primary, RemoteAllowance } from './remote-allowance'
+import { AdmittedCall, isKnown, type OpenCalls, type Primary, RemoteAllowance } from './remote-allowance'
 
 /** Lets the primary decide. Nothing is granted from memory. */
-export class RemoteDecisions implements Decisions, OpenStreams {
+export class RemoteDecisions implements Decisions, OpenCalls {
   private readonly primary: Primary
   /** What the callers of refused holds could spend, with and without signup credit. */
   readonly available = new WeakMap<Caller, readonly [Money | null, Money | null]>()
-  /** Open streams whose holds are durable. */
-  readonly streams = new Set<RemoteAllowance>()
+  /** Those that hold money. */
+  readonly open = new Set<RemoteAllowance>()
   private readonly abandoned = new Set<RequestId>()
   private asking: Promise<void> | null = null
 
@@ -88,9 +88,9 @@ export class RemoteDecisions implements Decisions, OpenStreams {
     await this.primary.ask('release', [id, 0] satisfies Release)
   }
 
-  /** Another primary than before is there: goes on with the streams that it lets go on, and ends the others. */
-  claimStreams(): void {
-    for (const stream of this.streams) void stream.goOn()
+  /** Another primary than before is there: it counts in its limits the open calls that may go on. */
+  claimOpen(): void {
+    for (const call of this.open) void call.goOn()
   }
 
   /** The caller of this call gets a 503 while its charge is on its way: asks until a primary has reversed it, or says that there is none. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { SANDBOX_MODELS } from '../../server/adapters/models/sandbox/sandbox-models'
-import { recoveryOf } from '../../server/compose/workers'
+import { grantHalf, recoveryOf } from '../../server/compose/workers'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
 import { CATALOG_VERSION } from '../../server/core/catalog/operation'
@@ -442,7 +442,7 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       }
       const left = { hold: { ...hold, split: { credit: micros(1000), paid: ZERO } }, call: row(call, micros(100)) }
       wire.keeps(left)
-      before.decisions.claimStreams()
+      before.decisions.claimOpen()
       await until(() => allowance.keep(row(call, micros(600))))
       expect([allowance.isLost, wire.asked.includes('claim')]).toEqual([false, true])
       expect((await allowance.capture(charge(call, micros(900)))).ok).toBe(true)
@@ -451,12 +451,66 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       const settled = await begin(before.decisions)
       wire.restart(true)
       await gateway.core.ledger.capture(micros(100), row(settled.call, micros(100)))
-      before.decisions.claimStreams()
+      before.decisions.claimOpen()
       await until(async () => settled.allowance.isLost)
       expect(settled.allowance.isLost).toBe(true)
       expect(await settled.allowance.keep(row(settled.call, micros(600)))).toBe(false)
       await settled.allowance.release(0)
       expect(await spent(account)).toEqual([1000, 0])
+    })
+
+    test('after a restart new calls get half of a limit until those that are open have claimed their places', async () => {
+      const account = await gateway.account(0, { ...WIDE, concurrency: 4 })
+      const key = await gateway.key(account)
+      const { wire, decisions: remote } = interrupted(gateway, here, lies)
+      const begin = async (by: Decisions) => {
+        const call = await asked(by, gateway, key, ROUTE)
+        if ('failure' in call) throw new Error(call.failure.code)
+        const begun = await by.begin(call)
+        if (begun.ok) expect(await begun.value.hold(wanted(micros(1000)), SIGNAL)).toBeNull()
+        return { call, begun, allowance: begun.ok ? begun.value : null }
+      }
+      const before = [await begin(remote), await begin(remote), await begin(remote)]
+      const subjects = before[0]?.call.subjects ?? []
+      const free = () => gateway.core.limiter.read(subjects).concurrency.remaining
+      wire.restart()
+      await until(async () => free() === 4)
+      grantHalf(gateway.core.limiter, 60_000)
+      const early = [await begin(decisions), await begin(decisions)]
+      expect(await decisions.begin(await admitted(key, ROUTE))).toMatchObject({
+        ok: false,
+        error: { failure: { code: 'rate_limit_exceeded', retryAfterSeconds: 1 } },
+      })
+      remote.claimOpen()
+      // One of the three finds no place: it is not charged, and says so.
+      await until(async () => free() === 0)
+      gateway.core.limiter.part = 1
+      expect((await decisions.begin(await admitted(key, ROUTE))).ok).toBe(false)
+      const captured = await Promise.all(
+        before.map(({ call, allowance }) => allowance?.capture(charge(call, micros(300)))),
+      )
+      expect(captured.map((one) => one?.ok).sort()).toEqual([false, true, true])
+      for (const { allowance } of early) await allowance?.release(0)
+      expect([await spent(account), free()]).toEqual([[600, 0], 4])
+    })
+
+    test('an open call that ends while it is claimed leaves nothing held', async () => {
+      const account = await gateway.account(0)
+      const key = await gateway.key(account)
+      const { wire, decisions: remote } = interrupted(gateway, here, lies)
+      const call = await asked(remote, gateway, key, ROUTE)
+      if ('failure' in call) throw new Error(call.failure.code)
+      const begun = remote.begin(call)
+      if (!begun.ok) throw new Error(begun.error.failure.code)
+      expect(await begun.value.hold(wanted(micros(1000)), SIGNAL)).toBeNull()
+      wire.restart()
+      await until(async () => (await spent(account))[1] === 0)
+      remote.claimOpen()
+      await begun.value.release(0)
+      expect([await spent(account), wire.asked.slice(2)]).toEqual([
+        [0, 0],
+        ['claim', 'release'],
+      ])
     })
 
     test('a stream that did not begin, or failed, is not charged because a primary died meanwhile', async () => {

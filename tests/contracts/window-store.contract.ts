@@ -23,6 +23,16 @@ export function windowStoreContract(name: string, open: () => WindowStore): void
       expect(used(store, 'a')).toEqual({ requests: 3, tokens: 0, slots: 0 })
     })
 
+    test('takes up to a part of the limit, and not one more', () => {
+      const store = open()
+      const half = (cost: Partial<WindowUsage>) =>
+        store.takeAll([subject('a'), subject('b')], { ...NOTHING, ...cost }, MINUTE, 0.5)
+      expect([half({ requests: 1 }), half({ requests: 1 })]).toEqual([null, { index: 0, dimension: 'requests' }])
+      expect([half({ slots: 1 }), half({ slots: 1 })]).toEqual([null, { index: 0, dimension: 'slots' }])
+      expect([half({ tokens: 50 }), half({ tokens: 1 })]).toEqual([null, { index: 0, dimension: 'tokens' }])
+      expect(take(store, 'a', { requests: 2, tokens: 50, slots: 1 })).toBeNull()
+    })
+
     test('takes from all subjects or from none, and names the one that refused', () => {
       const store = open()
       const both = [subject('wide', { rpm: 100 }), subject('narrow', { rpm: 1 })]

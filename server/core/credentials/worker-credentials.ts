@@ -55,6 +55,11 @@ export class WorkerCredentials {
     return [...this.current.values()]
   }
 
+  /** Once they are read. */
+  get isEmpty(): boolean {
+    return this.current.size === 0
+  }
+
   private async read(): Promise<void> {
     for (const one of await this.store.all()) this.current.set(one.name, one)
   }

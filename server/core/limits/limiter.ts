@@ -46,8 +46,11 @@ export interface Exceeded {
 
 /** Counts usage per subject and wall-clock minute. It answers at once, so what a call checks and takes is one step. */
 export interface WindowStore {
-  /** Takes the cost from each subject, or nothing from any: then returns which limit it would exceed. A cost of zero is never refused. */
-  takeAll(subjects: readonly Subject[], cost: WindowUsage, minute: number): Exceeded | null
+  /**
+   * Takes the cost from each subject, or nothing from any: then returns which limit it would exceed, or this part of it. A cost of zero is never
+   * refused.
+   */
+  takeAll(subjects: readonly Subject[], cost: WindowUsage, minute: number, part?: number): Exceeded | null
   /** The usage of a subject in `minute`. */
   read(subject: string, minute: number): WindowUsage
   /** Adds to the usage of `minute`; a negative change gives back. Ignores tokens of a past minute. */
@@ -94,17 +97,24 @@ const SLOT_BACK: WindowUsage = { ...NOTHING, slots: -1 }
  * and corrected once the actual count is known. A refusal is a return value (ADR 2).
  */
 export class Limiter {
-  private readonly windows: WindowStore
-  private readonly clock: Clock
+  readonly windows: WindowStore
+  readonly clock: Clock
+  /** It grants this part of each limit: less than 1 while calls may be open that no window counts yet. */
+  part = 1
 
   constructor(windows: WindowStore, clock: Clock) {
     this.windows = windows
     this.clock = clock
   }
 
+  /** Another for the same windows, which grants whole limits. */
+  whole(): Limiter {
+    return new Limiter(this.windows, this.clock)
+  }
+
   /** Counts a request against every subject, or against none if one has reached its limit: then returns the refusal. */
   countRequest(subjects: readonly Subject[]): LimitRefusal | null {
-    return take(this.windows, subjects, ONE_REQUEST, this.clock.now())
+    return take(this, subjects, ONE_REQUEST)
   }
 
   /** Reads the windows without taking anything. */
@@ -114,8 +124,8 @@ export class Limiter {
 
   /** Takes a concurrency slot for a streaming or long-running call. Its tokens are reserved later, once they are known. */
   enter(subjects: readonly Subject[]): Result<Ticket, LimitRefusal> {
-    const refusal = take(this.windows, subjects, ONE_SLOT, this.clock.now())
-    return refusal ? err(refusal) : ok(new Slot(this.windows, this.clock, subjects))
+    const refusal = take(this, subjects, ONE_SLOT)
+    return refusal ? err(refusal) : ok(new Slot(this, subjects))
   }
 
   /** Gives back one request that was counted at `at`. */
@@ -133,8 +143,7 @@ export function requestUnits({ cost, limits }: Subject): number {
 const NO_SUBJECTS: readonly Subject[] = []
 
 class Slot implements Ticket {
-  private readonly windows: WindowStore
-  private readonly clock: Clock
+  private readonly limiter: Limiter
   private readonly subjects: readonly Subject[]
   /** Those in whose windows tokens are reserved, since when. */
   private reserved = NO_SUBJECTS
@@ -143,9 +152,8 @@ class Slot implements Ticket {
   private releases: (() => void)[] | null = null
   private isOpen = true
 
-  constructor(windows: WindowStore, clock: Clock, subjects: readonly Subject[]) {
-    this.windows = windows
-    this.clock = clock
+  constructor(limiter: Limiter, subjects: readonly Subject[]) {
+    this.limiter = limiter
     this.subjects = subjects
   }
 
@@ -156,35 +164,37 @@ class Slot implements Ticket {
 
   reserve(subjects: readonly Subject[], tokens: number): LimitRefusal | null {
     if (this.reserved !== NO_SUBJECTS) throw new Error('the tokens of this call are reserved already')
-    const now = this.clock.now()
-    const refusal = take(this.windows, subjects, { requests: 0, tokens, slots: 0 }, now)
+    const minute = minuteOf(this.limiter.clock.now())
+    const refusal = take(this.limiter, subjects, { requests: 0, tokens, slots: 0 })
     if (refusal) return refusal
     this.reserved = subjects
     this.tokens = tokens
-    this.minute = minuteOf(now)
+    this.minute = minute
     return null
   }
 
   finish(actualTokens: number): void {
     if (!this.isOpen) return
     this.isOpen = false
+    const { windows } = this.limiter
     for (const release of this.releases ?? []) release()
     if (actualTokens !== this.tokens) {
       const correction = { requests: 0, tokens: actualTokens - this.tokens, slots: 0 }
-      for (const { name } of this.reserved) this.windows.adjust(name, correction, this.minute)
+      for (const { name } of this.reserved) windows.adjust(name, correction, this.minute)
     }
-    for (const { name } of this.subjects) this.windows.adjust(name, SLOT_BACK, 0)
+    for (const { name } of this.subjects) windows.adjust(name, SLOT_BACK, 0)
   }
 }
 
-function take(windows: WindowStore, subjects: readonly Subject[], cost: WindowUsage, now: number): LimitRefusal | null {
-  const exceeded = windows.takeAll(subjects, cost, minuteOf(now))
+function take({ windows, clock, part }: Limiter, subjects: readonly Subject[], cost: WindowUsage): LimitRefusal | null {
+  const now = clock.now()
+  const exceeded = windows.takeAll(subjects, cost, minuteOf(now), part)
   if (exceeded === null) return null
   const { index, dimension } = exceeded
   return {
     subject: subjects[index],
     dimension,
-    retryAfterSeconds: dimension === 'slots' ? 1 : secondsToReset(now),
+    retryAfterSeconds: dimension === 'slots' || part < 1 ? 1 : secondsToReset(now),
     readings: readings(windows, subjects, now),
   }
 }

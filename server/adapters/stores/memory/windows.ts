@@ -33,11 +33,11 @@ export class MemoryWindows implements WindowStore {
   private sweptMinute = 0
   private sweeps = 0
 
-  takeAll(subjects: readonly Subject[], cost: WindowUsage, minute: number): Exceeded | null {
+  takeAll(subjects: readonly Subject[], cost: WindowUsage, minute: number, part = 1): Exceeded | null {
     this.sweep(minute)
     for (let index = 0; index < subjects.length; index++) {
       const subject = subjects[index] as Subject
-      const dimension = exceeded(subject, this.counters.get(subject.name), cost, minute)
+      const dimension = exceeded(subject, this.counters.get(subject.name), cost, { minute, part })
       if (dimension) return { index, dimension }
     }
     if (cost.requests + cost.tokens + cost.slots > 0) for (const subject of subjects) this.take(subject, cost, minute)
@@ -102,17 +102,17 @@ function requestsOf(subject: Subject, { requests }: WindowUsage): number {
   return requests === 0 ? 0 : requests * requestUnits(subject)
 }
 
-/** The first limit that the take would exceed, or null. A cost of zero exceeds none. */
+/** The first limit of which the take would exceed this part, or null. A cost of zero exceeds none. */
 function exceeded(
   subject: Subject,
   counter: WindowCounter | undefined,
   cost: WindowUsage,
-  minute: number,
+  { minute, part }: { readonly minute: number; readonly part: number },
 ): Dimension | null {
   const { rpm, tpm, concurrency } = subject.limits
   const window = counter && windowOf(counter, minute)
   const requests = requestsOf(subject, cost)
-  if (requests > 0 && (window?.requests ?? 0) + requests > rpm) return 'requests'
-  if (cost.tokens > 0 && (window?.tokens ?? 0) + cost.tokens > tpm) return 'tokens'
-  return cost.slots > 0 && (counter?.slots ?? 0) + cost.slots > concurrency ? 'slots' : null
+  if (requests > 0 && (window?.requests ?? 0) + requests > rpm * part) return 'requests'
+  if (cost.tokens > 0 && (window?.tokens ?? 0) + cost.tokens > tpm * part) return 'tokens'
+  return cost.slots > 0 && (counter?.slots ?? 0) + cost.slots > concurrency * part ? 'slots' : null
 }
