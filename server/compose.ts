@@ -6,7 +6,7 @@ import { type AppParts, app } from './app'
 import { composeImported } from './compose/apis/imported-apis'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
-import { type ComposedCore, composeCore, STOPWATCH } from './compose/core'
+import { type ComposedCore, callerLimits, composeCore, STOPWATCH } from './compose/core'
 import { composeGuide } from './compose/guide'
 import { composeIdentity } from './compose/identity'
 import { composeModels } from './compose/models'
@@ -24,7 +24,6 @@ import type { Surroundings } from './compose/surroundings'
 import { composeWebhooks } from './compose/webhooks'
 import { composeWorkers } from './compose/workers'
 import type { Config } from './config'
-import { type Limits, TIER_LIMITS } from './core/limits/tier'
 import type { Model } from './core/models/model'
 import type { ModelVendor } from './core/models/model-vendors'
 import type { Telemetry } from './core/telemetry/telemetry'
@@ -249,16 +248,6 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     now,
     ...(pingMs && { pingMs }),
   })
-}
-
-/** The limits of callers whose tier does not say them. */
-function callerLimits({ anonymousRpm, visitorRpm, ownerRpm }: Config) {
-  const perMinute = (rpm: number): Limits => ({ ...TIER_LIMITS.free, rpm })
-  return {
-    anonymousLimits: perMinute(anonymousRpm),
-    visitorLimits: perMinute(visitorRpm),
-    freeUnitsPerMinute: ownerRpm,
-  }
 }
 
 interface ReadinessParts {

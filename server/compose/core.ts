@@ -21,6 +21,7 @@ import { type Clock, isoTime } from '../core/clock'
 import { WorkerCredentials } from '../core/credentials/worker-credentials'
 import { BytesInProgress } from '../core/limits/bytes-in-progress'
 import { Limiter } from '../core/limits/limiter'
+import { type Limits, TIER_LIMITS } from '../core/limits/tier'
 import { ModelAdmin } from '../core/models/model-admin'
 import type { ModelStore } from '../core/models/model-catalog'
 import { ModelVendors } from '../core/models/model-vendors'
@@ -253,4 +254,14 @@ async function resealSecrets({ sealingKeys }: Config, all: readonly SealedTexts[
   if (resealed > 0)
     log.info('sealing: secrets of webhooks, APIs and vendors of models were sealed with the newest key', { resealed })
   return () => isComplete
+}
+
+/** The limits of callers whose tier does not say them. */
+export function callerLimits({ anonymousRpm, visitorRpm, ownerRpm }: Config) {
+  const perMinute = (rpm: number): Limits => ({ ...TIER_LIMITS.free, rpm })
+  return {
+    anonymousLimits: perMinute(anonymousRpm),
+    visitorLimits: perMinute(visitorRpm),
+    freeUnitsPerMinute: ownerRpm,
+  }
 }

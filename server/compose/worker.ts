@@ -1,4 +1,6 @@
+import { MemoryWindows } from '../adapters/stores/memory/windows'
 import type { Config } from '../config'
+import { Limiter } from '../core/limits/limiter'
 import { NO_TELEMETRY, type Telemetry } from '../core/telemetry/telemetry'
 import type { Tracer } from '../core/telemetry/trace'
 import { VERSION } from '../core/version'
@@ -20,9 +22,10 @@ import { PushedTables } from '../workers/pushed'
 import type { Primary } from '../workers/remote-allowance'
 import { RemoteDecisions } from '../workers/remote-decisions'
 import { RemoteItems } from '../workers/remote-items'
+import { UnknownCredentials } from '../workers/unknown-credentials'
 import type { WorkerReport } from '../workers/worker-reports'
 import { composeApis } from './apis/apis'
-import { roomForAnswers, roomForBodies, STOPWATCH } from './core'
+import { callerLimits, roomForAnswers, roomForBodies, STOPWATCH } from './core'
 import { composeModels } from './models'
 import { clientAddresses } from './observing/client-addresses'
 import { faultLog, troubleLog } from './observing/log-lines'
@@ -43,7 +46,10 @@ export interface WorkerParts {
 export function composeWorker(config: Config, surroundings: Surroundings, parts: WorkerParts) {
   const { primary, passOn, hasIndex, tracer = null } = parts
   const { clock, log, stopwatch = STOPWATCH } = surroundings
-  const decisions = new RemoteDecisions(primary)
+  const decisions = new RemoteDecisions(
+    primary,
+    new UnknownCredentials({ limiter: new Limiter(new MemoryWindows(), clock), ...callerLimits(config) }),
+  )
   const tables = new PushedTables()
   const telemetry = telemetryOf(primary, tracer)
   const providers = surroundings.providers ?? openWebsearch(config, { clock, log, telemetry })

@@ -22,6 +22,7 @@ import {
   rowOf,
 } from './messages'
 import { AdmittedCall, isKnown, type OpenCalls, type Primary, RemoteAllowance } from './remote-allowance'
+import type { UnknownCredentials } from './unknown-credentials'
 
 /** Lets the primary decide. Nothing is granted from memory. */
 export class RemoteDecisions implements Decisions, OpenCalls {
@@ -31,10 +32,12 @@ export class RemoteDecisions implements Decisions, OpenCalls {
   /** Those that hold money. */
   readonly open = new Set<RemoteAllowance>()
   private readonly abandoned = new Set<RequestId>()
+  private readonly unknown: UnknownCredentials
   private asking: Promise<void> | null = null
 
-  constructor(primary: Primary) {
+  constructor(primary: Primary, unknown: UnknownCredentials) {
     this.primary = primary
+    this.unknown = unknown
   }
 
   async authenticate(incoming: IncomingCall): Promise<Verdict> {
@@ -53,8 +56,11 @@ export class RemoteDecisions implements Decisions, OpenCalls {
       clientRequestId,
       incoming.route.kind === 'unmatched',
     ]
+    const asking = this.unknown.ask(credential.hash, address)
+    if ('failure' in asking) return { incoming, caller: NOBODY, ...asking }
     const session = this.primary.sessionNumber
     const answer = (await this.primary.ask('admit', admit)) as AdmitAnswer | null
+    asking.answered(answer?.length ? answer[2] !== null : null)
     if (!answer?.length) return { incoming, caller: NOBODY, failure: NO_PRIMARY, readings: NO_READINGS }
     const [id, at, facts, subjects, readings, refused, full] = answer
     const known = { ...incoming, id, at }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { SANDBOX_MODELS } from '../../server/adapters/models/sandbox/sandbox-models'
+import { MemoryWindows } from '../../server/adapters/stores/memory/windows'
 import { grantHalf, recoveryOf } from '../../server/compose/workers'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
@@ -11,6 +12,7 @@ import { hashSecret } from '../../server/core/credentials/secret'
 import { failure } from '../../server/core/failure'
 import { idTime, type KeyId, makeId, type PoolId, type RequestId } from '../../server/core/ids'
 import type { DurableHold } from '../../server/core/ledger/journal'
+import { Limiter } from '../../server/core/limits/limiter'
 import type { Limits } from '../../server/core/limits/tier'
 import { type Money, micros, ZERO } from '../../server/core/money'
 import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
@@ -25,6 +27,7 @@ import { callRecord } from '../../server/pipeline/record-call'
 import type { Primary } from '../../server/workers/remote-allowance'
 import { RemoteDecisions } from '../../server/workers/remote-decisions'
 import { RemoteItems } from '../../server/workers/remote-items'
+import { UnknownCredentials } from '../../server/workers/unknown-credentials'
 import { WorkerCalls } from '../../server/workers/worker-calls'
 import { endAndReconcile } from '../http/wire'
 import { CALLER_LIMITS, type Harness, type MadeKey, openHarness, WIDE } from '../support/harness'
@@ -224,6 +227,38 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
   })
 
   if (where !== 'here') {
+    test('callers who guess keys reach the primary as often as their address may, and keys in use always', async () => {
+      const account = await gateway.account(0)
+      const [used, fresh] = [await gateway.key(account), await gateway.key(account)]
+      const { primary } = overFrames(gateway, here, lies)
+      let asks = 0
+      const ask: Primary['ask'] = (kind, payload) => {
+        asks++
+        return primary.ask(kind, payload)
+      }
+      const remote = new RemoteDecisions({ ...primary, ask }, unknown(gateway, 5))
+      const by = (key: MadeKey | string) => asked(remote, gateway, key, FREE)
+      expect((await by(used)).caller.kind).toBe('key')
+      const codes: unknown[] = []
+      for (let i = 0; i < 100; i++) {
+        const verdict = await by(`gwk_${'x'.repeat(45)}${1000 + i}`)
+        codes.push('failure' in verdict && verdict.failure.code)
+      }
+      expect(codes.filter((code) => code === 'invalid_api_key')).toHaveLength(5)
+      expect(codes.filter((code) => code === 'rate_limit_exceeded')).toHaveLength(95)
+      expect((await by(used)).caller.kind).toBe('key')
+      expect([asks, await by(fresh)]).toEqual([
+        7,
+        expect.objectContaining({ failure: expect.objectContaining({ limitSource: 'address' }) }),
+      ])
+      gateway.clock.advance(60_000)
+      expect((await by(fresh)).caller.kind).toBe('key')
+      // However many addresses there are, few wait for the primary at once.
+      const few = new RemoteDecisions({ ...primary, ask }, unknown(gateway, 1000, 3))
+      const waiting = await Promise.all(Array.from({ length: 10 }, () => asked(few, gateway, fresh, FREE)))
+      expect(waiting.filter((verdict) => 'failure' in verdict)).toHaveLength(7)
+    })
+
     test('a worker gets nothing of calls that are not its own, above its holds, or twice', async () => {
       const account = await gateway.account(0)
       const key = await gateway.key(account)
@@ -573,7 +608,7 @@ function overFrames(gateway: Harness, here: LocalDecisions, lies: string[], item
     ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
     tell: (kind, payload) => calls.take(kind, sent(payload)),
   }
-  return { calls, primary, decisions: new RemoteDecisions(primary) }
+  return { calls, primary, decisions: new RemoteDecisions(primary, unknown(gateway)) }
 }
 
 function partsOf(
@@ -641,7 +676,12 @@ function interrupted(gateway: Harness, here: LocalDecisions, lies: string[]) {
     },
     tell: (kind: string, payload: readonly unknown[]) => wire.calls.take(kind, sent(payload)),
   }
-  return { wire, decisions: new RemoteDecisions(primary) }
+  return { wire, decisions: new RemoteDecisions(primary, unknown(gateway)) }
+}
+
+function unknown({ clock }: Harness, rpm = 1000, maxOpen = 1000): UnknownCredentials {
+  const limiter = new Limiter(new MemoryWindows(), clock)
+  return new UnknownCredentials({ limiter, anonymousLimits: { ...WIDE, rpm }, maxOpen })
 }
 
 function sent<T>(value: T): T {
