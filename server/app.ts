@@ -45,6 +45,7 @@ import { reconcileRoutes } from './http/operator/money/reconcile'
 import { revenueRoutes } from './http/operator/money/revenue'
 import { stuckRoutes } from './http/operator/money/stuck'
 import { operatorRoles } from './http/operator/operator-roles'
+import { operatorPriceRoutes } from './http/operator/price-routes'
 import { afterRestoreRoutes } from './http/operator/restore/after-restore'
 import { archiveRoutes } from './http/operator/restore/archive-routes'
 import { backupRoutes } from './http/operator/restore/backup-routes'
@@ -110,6 +111,7 @@ export type AppParts = Needs<
   | typeof ledgerCsvRoutes
   | typeof priceRoutes
   | typeof operatorRoutes
+  | typeof operatorPriceRoutes
   | typeof operatorAccountRoutes
   | typeof customerRoutes
   | typeof customerRecordRoutes
@@ -260,6 +262,7 @@ function moneyRoutes(parts: AppParts) {
 function operatorGroup(parts: AppParts) {
   return group('operators')
     .use(operatorRoutes(parts))
+    .use(operatorPriceRoutes(parts))
     .use(operatorAccountRoutes(parts))
     .use(customerRoutes(parts))
     .use(customerRecordRoutes(parts))

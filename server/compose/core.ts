@@ -102,7 +102,7 @@ async function coreOf(
     clock,
     events,
     isOnSale: (name) => apis.routes.byName(name) !== null,
-    isModel: (id) => catalog.byId(id) !== null,
+    isModel: (id, buyer) => catalog.forBuyer(id, buyer) !== null,
   })
   const grants = await openGrants(config, stores, clock)
   const setupToken = new SetupToken()
@@ -193,7 +193,7 @@ async function openOnSale(
     },
   }
   await stores.copies.add(onSale, apiClosings)
-  const { catalog, reloadModels } = await openModelCatalog(config, stores.models, clock)
+  const { catalog, reloadModels } = await openModelCatalog(config, stores, clock)
   /** Those that must know of a change of prices, models or APIs before it counts as done. */
   const listeners: (() => Promise<unknown>)[] = []
   const changed = () => Promise.all(listeners.map((listener) => listener()))
@@ -204,6 +204,7 @@ async function openOnSale(
   }
   const prices: PriceStore = {
     newest: (...of) => stores.prices.newest(...of),
+    modelOverride: (...of) => stores.prices.modelOverride(...of),
     all: () => stores.prices.all(),
     add: (...what) => told(stores.prices.add(...what)),
   }

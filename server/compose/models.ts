@@ -5,6 +5,7 @@ import { TokenThread } from '../adapters/models/tokens/token-thread'
 import { UpstreamRouter } from '../adapters/models/upstream-router'
 import type { Config } from '../config'
 import type { LlmContextInput } from '../core/catalog/llm-context'
+import type { PriceStore } from '../core/catalog/prices'
 import type { Clock } from '../core/clock'
 import type { Model } from '../core/models/model'
 import { ModelCatalog, type ModelStore } from '../core/models/model-catalog'
@@ -25,7 +26,11 @@ import { configuredModels } from './configured-models'
 const MAX_SEARCH_MS = 30_000
 
 /** The models of the sandbox, MODELS_FILE and the database. */
-export async function openModelCatalog({ models }: Config, store: ModelStore, clock: Clock) {
+export async function openModelCatalog(
+  { models }: Config,
+  stores: { readonly models: ModelStore; readonly prices: PriceStore },
+  clock: Clock,
+) {
   const created = Math.floor(clock.now() / 1000)
   const fixed = async () => {
     const listed = await configuredModels(models, created)
@@ -34,7 +39,9 @@ export async function openModelCatalog({ models }: Config, store: ModelStore, cl
       throw new Error(others.length === 0 ? problem : `${problem} ("gateway config check" lists ${others.length} more)`)
     return [...(models.sandbox ? SANDBOX_MODELS : []), ...listed.models]
   }
-  const catalog = new ModelCatalog(await fixed(), store)
+  const catalog = new ModelCatalog(await fixed(), stores.models, (model, account) =>
+    stores.prices.modelOverride(model, account),
+  )
   return {
     catalog,
     /** Reads MODELS_FILE again. Returns the ids of models that changed. Throws, and changes nothing, if it cannot be used. */

@@ -144,7 +144,7 @@ function callsOf(
     clock,
     items,
     routeOf,
-    modelOf: (id) => core.catalog.byId(id),
+    modelOf: (id, buyer) => core.catalog.forBuyer(id, buyer),
     onReport: (report) => reports.set(instance, report),
     onLie: (what) => log.error('a worker asked for what it may not have', { worker: name, what }),
   })

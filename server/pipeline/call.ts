@@ -9,6 +9,7 @@ import type { Failure } from '../core/failure'
 import type { SentAnswer } from '../core/idempotency/idempotency-record'
 import type { CredentialId, KeyId, PoolId, RequestId } from '../core/ids'
 import type { Readings, Subject } from '../core/limits/limiter'
+import type { Tier } from '../core/limits/tier'
 import type { Money } from '../core/money'
 import type { ShownPayment } from '../core/payments/method'
 import type { DeliveredReceipt } from '../core/payments/receipt'
@@ -93,7 +94,7 @@ export interface IncomingCall {
 }
 
 export type Caller =
-  | { readonly kind: 'key'; readonly key: ApiKey; readonly account: Account }
+  | { readonly kind: 'key'; readonly key: ApiKey; readonly account: Account; readonly tier: Tier }
   | AppCaller
   | { readonly kind: 'anonymous' }
 
@@ -102,10 +103,16 @@ export interface AppCaller {
   readonly grant: AppGrant
   readonly scopes: ReadonlySet<Scope>
   readonly account: Account
+  readonly tier: Tier
 }
 
 /** A caller whose account is known. Its spending is charged to the account's balance. */
 export type KnownCaller = Exclude<Caller, { kind: 'anonymous' }>
+
+/** A caller as one who asks for models; null for strangers. */
+export function buyerOf({ caller }: Pick<AuthenticatedCall, 'caller'>): KnownCaller | null {
+  return caller.kind === 'anonymous' ? null : caller
+}
 
 /** The ids under which the calls of a known caller are limited, counted and logged. */
 export function countedOn(caller: KnownCaller): { readonly id: CredentialId; readonly poolId: PoolId } {

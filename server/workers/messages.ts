@@ -2,6 +2,7 @@ import type { Failure } from '../core/failure'
 import type { AccountId, CredentialId, PoolId, RequestId } from '../core/ids'
 import { isJson } from '../core/json'
 import type { Readings, Subject } from '../core/limits/limiter'
+import type { Tier } from '../core/limits/tier'
 import type { Money } from '../core/money'
 import type { CallRecord, Charged } from '../core/usage/call-record'
 import type { UpstreamState } from '../pipeline/models/model-backend'
@@ -47,6 +48,7 @@ export interface CallerFacts {
   readonly account: AccountId
   readonly credential: CredentialId
   readonly pool: PoolId
+  readonly tier: Tier
   readonly allowedModels: readonly string[]
 }
 

@@ -102,8 +102,8 @@ const NO_MODELS: Pick<ModelStore, 'all'> = { all: () => [] }
 
 /** A worker's copy of what it was pushed, which it uses from the moment in which that arrives. Empty before the first push. */
 export class PushedTables {
-  readonly catalog = new ModelCatalog([], NO_MODELS)
   readonly prices = new PriceTable()
+  readonly catalog = new ModelCatalog([], NO_MODELS, (model, account) => this.prices.modelOverride(model, account))
   readonly apis = new ApiRegistry()
   upToFrom: UpToFrom = null
   private workers = 1

@@ -136,7 +136,7 @@ export class RemoteDecisions implements Decisions, OpenCalls {
 const NOBODY: Caller = { kind: 'anonymous' }
 
 /** A caller, with what works ask about it. The primary has the rest. */
-function callerOf({ kind, account: id, credential, pool, allowedModels }: CallerFacts): Caller {
+function callerOf({ kind, account: id, credential, pool, tier, allowedModels }: CallerFacts): Caller {
   const account = {
     id,
     userId: '',
@@ -151,7 +151,7 @@ function callerOf({ kind, account: id, credential, pool, allowedModels }: Caller
   }
   if (kind === 'app') {
     const grant = { id: credential as AppGrantId, poolId: pool } as Extract<Caller, { kind: 'app' }>['grant']
-    return { kind, account, grant, scopes: new Set() }
+    return { kind, account, tier, grant, scopes: new Set() }
   }
   const key = {
     ...KEY_DEFAULTS,
@@ -173,7 +173,7 @@ function callerOf({ kind, account: id, credential, pool, allowedModels }: Caller
     allowlist: null,
     allowedModels,
   }
-  return { kind, account, key }
+  return { kind, account, tier, key }
 }
 
 const ASK_AGAIN_MS = SECOND_MS

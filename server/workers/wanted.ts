@@ -1,17 +1,17 @@
 import type { BasePriceName, SoldName } from '../core/catalog/operation'
 import { currentPrice, type Prices } from '../core/catalog/prices'
 import { type Failure, uncharged } from '../core/failure'
-import type { Model } from '../core/models/model'
+import type { Model, ModelBuyer } from '../core/models/model'
 import { err, ok, type Result } from '../core/result'
 import { soldPrice } from '../pipeline/apis/api-sale'
-import type { AuthenticatedCall } from '../pipeline/call'
+import { type AuthenticatedCall, buyerOf } from '../pipeline/call'
 import type { Wanted } from '../pipeline/decisions'
 import { modelLoad } from '../pipeline/models/validate-model-call'
 import type { HoldNeeds } from './messages'
 
 /** What is on sale now. */
 export interface OnSale {
-  readonly modelOf: (id: string) => Model | null
+  readonly modelOf: (id: string, buyer: ModelBuyer | null) => Model | null
   readonly prices: Prices
 }
 
@@ -22,7 +22,7 @@ const STALE_PRICE = uncharged('service_unavailable', 'The price has just changed
 /** What a worker wants to hold for a call, or that it was quoted at a price which is not the price now. */
 export function wantedOf(needs: HoldNeeds, call: AuthenticatedCall, onSale: OnSale): Result<Wanted, Failure> {
   const { operation, maxCost, version, fixed, minCost, credit, needsTopUp, timeoutMs, fingerprint, load } = needs
-  const model = load && onSale.modelOf(load.model)
+  const model = load && onSale.modelOf(load.model, buyerOf(call))
   if (load && !model) return err(UNKNOWN_MODEL)
   if (version !== (model ? model.priceVersion : priceVersion(call, onSale.prices))) return err(STALE_PRICE)
   return ok({

@@ -202,6 +202,7 @@ export class WorkerCalls {
           account: caller.account.id,
           credential: countedOn(caller).id,
           pool: countedOn(caller).poolId,
+          tier: caller.tier,
           allowedModels: caller.kind === 'key' ? caller.key.allowedModels : [],
         }
       : null

@@ -75,8 +75,8 @@ export const RULES: readonly Rule[] = [
   },
   {
     files: ['server/core/*/**'],
-    // Accounts share the slots of deliveries.
-    may: [SHARED_CORE, SELF, 'server/core/catalog/parameters.ts', 'server/core/limits/shares.ts'],
+    // Accounts share the slots of deliveries; a model may be for some tiers.
+    may: [SHARED_CORE, SELF, 'server/core/catalog/parameters.ts', 'server/core/limits/{shares,tier}.ts'],
     types: [CORE],
     packages: [CRYPTO],
   },

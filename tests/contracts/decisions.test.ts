@@ -14,6 +14,7 @@ import { idTime, type KeyId, makeId, type PoolId, type RequestId } from '../../s
 import type { DurableHold } from '../../server/core/ledger/journal'
 import { Limiter } from '../../server/core/limits/limiter'
 import type { Limits } from '../../server/core/limits/tier'
+import type { ModelBuyer } from '../../server/core/models/model'
 import { type Money, micros, ZERO } from '../../server/core/money'
 import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
 import type { CallRecord } from '../../server/core/usage/call-record'
@@ -91,7 +92,12 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
     const key = await gateway.key(account)
     const first = await admitted(key)
     expect(first.readings.requests).toMatchObject({ limit: 5, remaining: 4 })
-    expect(first.caller).toMatchObject({ kind: 'key', account: { id: account.id }, key: { id: key.id } })
+    expect(first.caller).toMatchObject({
+      kind: 'key',
+      account: { id: account.id },
+      key: { id: key.id },
+      tier: 'enterprise',
+    })
     for (let left = 3; left >= 0; left--) expect((await admitted(key)).readings.requests.remaining).toBe(left)
     expect(await admit(key)).toMatchObject({ failure: { code: 'rate_limit_exceeded', limitSource: 'key' } })
   })
@@ -302,6 +308,40 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       const fresh = await held(key, micros(2000), { quote: { maxCost: micros(2000), version, fixed: true } })
       expect([fresh.refusal, await spent(account)]).toEqual([null, [0, 2000]])
       await fresh.allowance.release(0)
+    })
+
+    test('a hold for a model that the account may no longer call, or at another price than its own, takes nothing', async () => {
+      const account = await gateway.account(0)
+      const key = await gateway.key(account)
+      const entry = {
+        id: 'sold',
+        upstream: { kind: 'openai', base_url: 'http://127.0.0.1:9/v1' },
+        price: { input: 1, output: 1 },
+        recharge_required: false,
+      }
+      const put = async (access: object) => {
+        const model = await gateway.core.modelAdmin.put(OPERATOR, { ...entry, access })
+        if (!model.ok) throw new Error(model.error.message)
+        return model.value.priceVersion
+      }
+      const refusedAt = async (version: string) => {
+        const load = { subjects: [], window: null, tokens: 1, upstreams: [] }
+        const quote = { maxCost: micros(10), version, fixed: false }
+        const { allowance, refusal } = await held(key, micros(10), {
+          operation: 'chat-completions',
+          model: 'sold',
+          load,
+          quote,
+        })
+        await allowance.release(0)
+        return refusal?.failure.code ?? null
+      }
+      const open = await put({ accounts: [account.id] })
+      expect(await refusedAt(open)).toBe(null)
+      const { id } = await gateway.core.operator.setModelPrice(OPERATOR, account.id, 'sold', 8000)
+      expect([await refusedAt(open), await refusedAt(`${open}+${id}`)]).toEqual(['service_unavailable', null])
+      const closed = await put({ tiers: ['growth'] })
+      expect(await refusedAt(`${closed}+${id}`)).toBe('service_unavailable')
     })
 
     test('an answer that one worker serves can be referred to at another, by its account alone', async () => {
@@ -626,7 +666,7 @@ function partsOf(
     telemetry: NO_TELEMETRY,
     clock,
     routeOf: (_method: string, url: string) => (url === SLOT_URL ? ROUTE : FREE),
-    modelOf: (id: string) => core.catalog.byId(id),
+    modelOf: (id: string, buyer: ModelBuyer | null) => core.catalog.forBuyer(id, buyer),
     prices: core.prices,
     items,
     onReport: () => undefined,

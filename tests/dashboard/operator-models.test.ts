@@ -9,6 +9,7 @@ const KEY = 'sk-proj-the-operators-own-key'
 let dashboard: Dashboard
 let vendor: VendorDouble
 let isDown = false
+let account = ''
 beforeAll(async () => {
   vendor = openVendor(({ path, headers }) => {
     if (headers.get('authorization') !== `Bearer ${KEY}`)
@@ -27,6 +28,7 @@ afterAll(async () => {
 
 test('an operator goes from a key at a vendor to a sold model: a wrong key says why, and the key is never shown again', async () => {
   const operator = await dashboard.signedIn()
+  account = ((await (await operator.api('/api/account')).json()) as { id: string }).id
   const watched = await dashboard.visit('/operator/models')
   const { page } = watched
   await heading(page, 'Models')
@@ -99,6 +101,30 @@ test('the model shows its health and earnings, is repriced and removed, and then
   await editing.getByRole('button', { name: 'Edit fast' }).click()
   await editing.waitFor({ state: 'detached' })
   await row.getByText('$12.5 in, $20 out').waitFor()
+
+  await page.getByRole('button', { name: 'Actions for fast' }).click()
+  await page.getByRole('menuitem', { name: 'Edit' }).click()
+  await editing.getByLabel('Some accounts only').check()
+  await editing.getByLabel('Growth').check()
+  await fits(page, 'operator-models-access')
+  await editing.getByRole('button', { name: 'Edit fast' }).click()
+  await editing.waitFor({ state: 'detached' })
+  await row.getByText('For growth').waitFor()
+
+  await page.getByRole('button', { name: 'Set price for account' }).click()
+  const pricing = page.getByRole('dialog', { name: 'Set price for account' })
+  await pricing.getByLabel('Percent of the list price').fill('1001')
+  await pricing.getByRole('button', { name: 'Set price for account' }).click()
+  await pricing.getByText('Enter an account.').waitFor()
+  await pricing.getByLabel('Account').fill(account)
+  await pricing.getByLabel('Percent of the list price').fill('80')
+  await pricing.getByLabel('Model').selectOption('fast')
+  await fits(page, 'operator-models-price')
+  await pricing.getByRole('button', { name: 'Set price for account' }).click()
+  await pricing.waitFor({ state: 'detached' })
+  const price = page.getByRole('row', { name: /acct_.* fast 80%/ })
+  await price.getByRole('button', { name: /^Reset/ }).click()
+  await page.getByText('All accounts pay the list prices.').waitFor()
   for (const [name, done] of [
     ['fast', 'fast was removed.'],
     ['acme', 'acme was removed.'],

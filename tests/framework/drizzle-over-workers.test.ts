@@ -12,7 +12,14 @@ beforeAll(async () => {
 afterAll(() => stores.close())
 
 const price = (id: `price_${string}`, amount: number | null) =>
-  ({ id, operation: 'image-search', accountId: null, amount: amount === null ? null : micros(amount), at: 5 }) as const
+  ({
+    id,
+    operation: 'image-search',
+    accountId: null,
+    amount: amount === null ? null : micros(amount),
+    basisPoints: null,
+    at: 5,
+  }) as const
 
 describe('drizzle over our client of two workers', () => {
   test('gives the inserted rows back, typed', async () => {

@@ -69,7 +69,7 @@ describe('a paid call, whatever its work', () => {
         route: { kind: 'priced', operation: 'image-search', scope: 'data:read', takesSlot: true },
         trace: null,
       },
-      caller: { kind: 'key', key, account },
+      caller: { kind: 'key', key, account, tier: 'free' },
       subjects,
       readings: await core.limiter.read(subjects),
     })

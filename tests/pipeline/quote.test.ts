@@ -15,6 +15,7 @@ const override: PriceOverride = {
 
 const prices: PriceStore = {
   newest: (operation) => (operation === 'llm-context' ? override : null),
+  modelOverride: () => null,
   add: async () => {},
   all: () => [override],
 }

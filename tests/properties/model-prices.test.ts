@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { parseModelEntry } from '../../server/core/models/model-entry'
 import { type ModelTokens, TOKEN_KINDS, type TokenPart } from '../../server/core/models/model-tokens'
+import { adjustedPrice, WHOLE_PRICE } from '../../server/core/models/price-adjustment'
 import type { RuleEntry } from '../../server/core/models/price-entry'
 import { costOfLines, maxTokenCost, tokenLines } from '../../server/core/models/token-price'
 import { tokenPriceOf } from '../../server/core/models/unit-price'
@@ -160,6 +161,22 @@ describe('any usage under any price rules', () => {
     })
     fc.assert(property, { numRuns: 3000 })
     expect(Math.min(long, tiers)).toBeGreaterThan(100)
+  })
+
+  test("at an account's part of the list price costs no less than that part, hardly more, and never more than was held", () => {
+    const property = fc.property(rules, call, use, fc.nat(100_000), (list: readonly RuleEntry[], asked, used, part) => {
+      const price = tokenPriceOf({ id: 'm', price: adjustedPrice(priceOf(list), part) })
+      const tokens = tokensOf(asked, used)
+      const lines = tokenLines(price, tokens)
+      const exact = (bill(list, tokens) * BigInt(part)) / BigInt(WHOLE_PRICE)
+      const cost = BigInt(costOfLines(lines))
+      expect(cost * 1_000_000n).toBeGreaterThanOrEqual(exact)
+      // Each amount is rounded up to a micro-USD, and the sum once more.
+      const rounded = lines.reduce((sum, { units, per }) => sum + BigInt(units) * BigInt(1_000_000 / per), 1_000_000n)
+      expect(cost * 1_000_000n).toBeLessThanOrEqual(exact + rounded)
+      expect(cost).toBeLessThanOrEqual(BigInt(maxTokenCost(price, { ...asked, uses: { web_search: asked.searches } })))
+    })
+    fc.assert(property, { numRuns: 1000 })
   })
 
   test('is charged for no more tokens than there are, whatever a vendor says of their parts', () => {

@@ -1,11 +1,13 @@
 import { queryOptions } from '@tanstack/react-query'
 import type {
+  ChangeModel,
   NewSoldModel as Form,
   OperatorModel as Model,
   VendorTest as Test,
   NewVendor as Vendor,
   VendorList,
 } from '../../../server/http/operator/model-record.ts'
+import type { ModelPrice, NewModelPrice } from '../../../server/http/operator/record.ts'
 import { api, unwrap } from './client/client.ts'
 
 export type SoldModel = Model
@@ -13,6 +15,7 @@ export type ModelVendor = VendorList['vendors'][number]
 export type NewVendor = Vendor
 export type NewSoldModel = Form
 export type VendorTest = Test
+export type AccountPrice = ModelPrice
 
 /** All models on sale, as operators see them. */
 export const soldModelsQuery = queryOptions({
@@ -46,6 +49,11 @@ export const setVendorKey = (name: string, key: string) =>
 export const removeVendor = (name: string) => unwrap(api.operator['model-vendors']({ name }).delete())
 export const sellModel = (vendor: string, form: NewSoldModel) =>
   unwrap(api.operator['model-vendors']({ name: vendor }).models.post({ ...form }))
-export const changeModel = (id: string, change: { readonly price?: object; readonly recharge_required?: boolean }) =>
-  unwrap(api.operator.models({ id }).patch({ ...change }))
+export const changeModel = (id: string, change: ChangeModel) => unwrap(api.operator.models({ id }).patch({ ...change }))
+export const accountPricesQuery = queryOptions({
+  queryKey: ['operator', 'models', 'account-prices'],
+  queryFn: async () => (await unwrap(api.operator.prices.get())).models,
+})
+/** A `percent` of null: the list price. */
+export const setAccountPrice = (body: NewModelPrice) => unwrap(api.operator['model-prices'].post({ ...body }))
 export const removeModel = (id: string) => unwrap(api.operator.models({ id }).delete())

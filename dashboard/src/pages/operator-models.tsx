@@ -1,3 +1,4 @@
+import { AccountPricesCard } from '../features/operator/models/account-prices-card.tsx'
 import { ModelsCard } from '../features/operator/models/models-card.tsx'
 import { VendorsCard } from '../features/operator/models/vendors-card.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
@@ -11,6 +12,7 @@ export function OperatorModels() {
       <Page title={TEXT.title} lead={TEXT.lead}>
         <VendorsCard />
         <ModelsCard />
+        <AccountPricesCard />
       </Page>
     </OperatorOnly>
   )

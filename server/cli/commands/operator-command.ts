@@ -1,3 +1,4 @@
+import { UsageError } from '../control-client'
 import type { Columns } from '../record-text'
 
 /** The arguments and options of a command, by name; of a flag: whether it is set. */
@@ -50,3 +51,9 @@ export interface OwnCommand extends Described {
 }
 
 export type OperatorCommand = RouteCommand | OwnCommand
+
+/** Null with `--none`, and else the value, which must be given then. */
+export function noneOr<T>(none: string | boolean | undefined, value: T | undefined, name: string): T | null {
+  if ((none === true) === (value !== undefined)) throw new UsageError(`give ${name}, or --none; see --help`)
+  return value ?? null
+}

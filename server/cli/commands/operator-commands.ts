@@ -5,7 +5,7 @@ import { asJson } from '../print'
 import type { Columns } from '../record-text'
 import { API_COMMANDS } from './operator-api'
 import { BACKUP_COMMANDS } from './operator-backup'
-import type { Given, OperatorCommand } from './operator-command'
+import { type Given, noneOr, type OperatorCommand } from './operator-command'
 import { MODEL_COMMANDS } from './operator-model'
 import { WEBHOOK_COMMANDS } from './webhooks'
 
@@ -448,12 +448,6 @@ export const OPERATOR_COMMANDS: readonly OperatorCommand[] = [
 
 async function operatorPrices(): Promise<readonly OperatorPrice[]> {
   return ((await askServer('GET', '/api/operator/prices')) as OperatorPrices).prices
-}
-
-/** Null with `--none`, and else the value, which must be given then. */
-function noneOr<T>(none: string | boolean | undefined, value: T | undefined, name: string): T | null {
-  if ((none === true) === (value !== undefined)) throw new UsageError(`give ${name}, or --none; see --help`)
-  return value ?? null
 }
 
 /** All three, or none. */

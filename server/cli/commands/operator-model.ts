@@ -5,7 +5,7 @@ import { parsedArgsWith, words } from '../command'
 import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { type Columns, recordText } from '../record-text'
-import type { CommandTools, Given, OperatorCommand } from './operator-command'
+import { type CommandTools, type Given, noneOr, type OperatorCommand } from './operator-command'
 import { readSource } from './value-file'
 
 const MODELS: Columns = { models: ['id', 'owned_by', 'supported_endpoint_types', 'pricing', 'recharge_required'] }
@@ -42,6 +42,25 @@ export const MODEL_COMMANDS: readonly OperatorCommand[] = [
       return { id, price: { input: Number(input), output: Number(output), ...cache } }
     },
     columns: MODELS,
+  },
+  {
+    words: 'model price-for',
+    about: 'set what an account pays of the list prices of models, such as 80 percent, or end that with --none',
+    legend: 'Without --model: of all models that have no price of their own for the account.\n',
+    route: 'POST /model-prices',
+    args: ['account', 'percent?'],
+    options: { model: 'ID', none: true },
+    read: ({ none, percent, ...rest }) => ({ ...rest, percent: numberOrNull(noneOr(none, percent, 'a percentage')) }),
+  },
+  {
+    words: 'model access',
+    about: 'set which tiers and accounts may call a model added with "put" or sold; for others it does not exist',
+    legend: 'TIERS and ACCOUNTS are separated by commas; an account is named by its id or confirmed email address.\n',
+    route: 'PATCH /models/:id',
+    args: ['id'],
+    options: { tiers: 'TIERS', accounts: 'ACCOUNTS', everyone: true },
+    read: accessOf,
+    columns: { models: ['id', 'access'] },
   },
   {
     words: 'model prices',
@@ -102,6 +121,20 @@ A model whose price is below its vendor's, or older than 90 days, has a warning.
   },
   { words: 'model remove', about: 'remove a model added with "put"', route: 'DELETE /models/:id', args: ['id'] },
 ]
+
+function numberOrNull(text: string | boolean | null): number | null {
+  return text === null ? null : Number(text)
+}
+
+function accessOf({ id, tiers, accounts, everyone }: Given) {
+  if ((everyone === true) === (tiers !== undefined || accounts !== undefined))
+    throw new UsageError('give --tiers, --accounts or both, or --everyone')
+  return { id, access: everyone ? null : { tiers: namesIn(tiers), accounts: namesIn(accounts) } }
+}
+
+function namesIn(list: string | boolean | undefined): readonly string[] {
+  return typeof list === 'string' && list !== '' ? list.split(',').map((name) => name.trim()) : []
+}
 
 /** The key of a file, without the end of its last line. */
 async function keyIn(file: string | boolean | undefined): Promise<{ readonly key?: string }> {

@@ -13,7 +13,8 @@ import { type AccountId, type KeyId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
-import { limitsOf, MAX_KEYS, type TierFacts } from '../limits/tier'
+import { limitsOf, MAX_KEYS, type TierFacts, tierOf } from '../limits/tier'
+import type { ModelBuyer } from '../models/model'
 import { ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
@@ -52,7 +53,7 @@ interface KeysParts {
   readonly clock: Clock
   readonly events: EventPublisher
   readonly isOnSale: (operation: string) => boolean
-  readonly isModel: (id: string) => boolean
+  readonly isModel: (id: string, buyer: ModelBuyer) => boolean
 }
 
 /**
@@ -67,7 +68,7 @@ export class Keys {
   private readonly mutex = new KeyedMutex()
   private readonly changes = new JoinedChanges()
 
-  /** `isOnSale`: whether an imported operation can be called now. `isModel`: whether a model can. */
+  /** `isOnSale`: whether an imported operation can be called now. `isModel`: whether a model exists for the account. */
   constructor(parts: KeysParts) {
     this.parts = parts
   }
@@ -303,12 +304,13 @@ export class Keys {
   ): Result<T, Failure> {
     return accepted(sent, [
       ...brokenKeyRules(sent.form, now, limitsOf(owner.tier)),
-      ...this.unknownNames(sent.form, before),
+      ...this.unknownNames(owner, sent.form, before),
     ])
   }
 
   /** Names that a key may not list because nothing has them. Those that it listed before may stay. */
   private unknownNames(
+    { accountId, tier }: Pick<KeyOwner, 'accountId' | 'tier'>,
     {
       allowedEndpoints = [],
       allowedModels = [],
@@ -322,7 +324,8 @@ export class Keys {
     const pinned = pinnedOperations.find(
       (name) => !before.pinnedOperations.includes(name) && !this.parts.isOnSale(name),
     )
-    const model = allowedModels.find((id) => !before.allowedModels.includes(id) && !this.parts.isModel(id))
+    const buyer = { account: { id: accountId }, tier: tierOf(tier) }
+    const model = allowedModels.find((id) => !before.allowedModels.includes(id) && !this.parts.isModel(id, buyer))
     const notOnSale = 'names an operation that is not on sale. GET /v1/catalog lists those that are'
     const noModel = 'names a model that does not exist. GET /v1/models lists those that do'
     return [

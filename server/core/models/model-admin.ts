@@ -30,17 +30,18 @@ export class ModelAdmin {
     const version = makeId('price', at)
     const model = parseModelEntry(entry, { created: Math.floor(at / 1000), priceVersion: () => version })
     if (!model.ok) return err(failure('invalid_parameter', model.error, { param: 'model' }))
-    const { id, price } = model.value
+    const { id, price, access } = model.value
     const before = this.priceBefore(id)
-    await this.store.put(model.value, entry, this.audit(actor, at, 'model.put', { id, price, version }, before))
+    await this.store.put(model.value, entry, this.audit(actor, at, 'model.put', { id, price, access, version }, before))
     return model
   }
 
-  /** Changes some members of the entry of a model in the database. */
+  /** Changes some members of the entry of a model in the database. Null removes one. */
   async change(actor: Actor, id: string, members: Readonly<Record<string, unknown>>): Promise<Result<Model, Failure>> {
     const entry = this.store.entryOf(id)
     if (!isJson(entry)) return err(notFound(id))
-    return this.put(actor, { ...entry, ...members })
+    const changed = Object.entries({ ...entry, ...members }).filter(([, value]) => value !== null)
+    return this.put(actor, Object.fromEntries(changed))
   }
 
   /** Whether the model is in the database, where its price can be changed. */
@@ -86,7 +87,7 @@ export class ModelAdmin {
 
   private priceBefore(id: string): Record<string, unknown> | null {
     const entry = this.store.entryOf(id)
-    return isJson(entry) ? { id, price: entry['price'] } : null
+    return isJson(entry) ? { id, price: entry['price'], access: entry['access'] } : null
   }
 }
 

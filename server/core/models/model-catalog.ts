@@ -1,5 +1,7 @@
 import type { AuditEntry } from '../audit'
-import type { Model } from './model'
+import type { AccountId } from '../ids'
+import { isOpenTo, type Model, type ModelBuyer } from './model'
+import { adjusted, type PriceAdjustment } from './price-adjustment'
 
 /** Models that an operator added to the database. When a change resolves, it is durable, in the audit log, and visible to the next call. */
 export interface ModelStore {
@@ -12,14 +14,19 @@ export interface ModelStore {
   remove(id: string, audit: AuditEntry): Promise<boolean>
 }
 
+/** The adjustment of a model's price for an account: always the same object until it changes. Null: it pays the list price. */
+export type AdjustmentFor = (model: string, account: AccountId) => PriceAdjustment | null
+
 /** All available models: those of the sandbox and of MODELS_FILE, and those of the database. */
 export class ModelCatalog {
   private fixed: ReadonlyMap<string, Model>
   private readonly store: Pick<ModelStore, 'all'>
+  private readonly adjustmentFor: AdjustmentFor
 
-  constructor(fixed: readonly Model[], store: Pick<ModelStore, 'all'>) {
+  constructor(fixed: readonly Model[], store: Pick<ModelStore, 'all'>, adjustmentFor: AdjustmentFor = () => null) {
     this.fixed = byId(fixed)
     this.store = store
+    this.adjustmentFor = adjustmentFor
   }
 
   /** Replaces the models of the sandbox and of MODELS_FILE. Returns the ids of those that were added, changed or removed. */
@@ -30,12 +37,31 @@ export class ModelCatalog {
     return ids.filter((id) => JSON.stringify(before.get(id)) !== JSON.stringify(after.get(id)))
   }
 
-  /** A model in the database takes precedence over one in the file with the same id. */
+  /** For operators. A model in the database takes precedence over one in the file with the same id. */
   byId(id: string): Model | null {
     for (const model of this.store.all()) if (model.id === id) return model
     return this.fixed.get(id) ?? null
   }
 
+  /** A model as it is on sale to an account, or to strangers: null if it does not exist for them. */
+  forBuyer(id: string, buyer: ModelBuyer | null): Model | null {
+    const model = this.byId(id)
+    return model && isOpenTo(model, buyer) ? this.priced(model, buyer) : null
+  }
+
+  /** The models that exist for an account, or for strangers, at their prices. */
+  listFor(buyer: ModelBuyer | null): Model[] {
+    return this.list()
+      .filter((model) => isOpenTo(model, buyer))
+      .map((model) => this.priced(model, buyer))
+  }
+
+  private priced(model: Model, buyer: ModelBuyer | null): Model {
+    const adjustment = buyer && this.adjustmentFor(model.id, buyer.account.id)
+    return adjustment ? adjusted(model, adjustment) : model
+  }
+
+  /** For operators: whoever may call them, at the list prices. */
   list(): Model[] {
     const models = new Map(this.fixed)
     for (const model of this.store.all()) models.set(model.id, model)

@@ -1,11 +1,24 @@
+import type { AccountId } from '../ids'
+import { TIERS } from '../limits/tier'
 import { err, ok, type Result } from '../result'
 import { BadEntry, entryMembers } from './bad-entry'
-import { MODEL_PURPOSES, type Model, type ModelPurpose, type ModelUpstream, routesOf, type UpstreamKind } from './model'
 import {
+  MODEL_PURPOSES,
+  type Model,
+  type ModelAccess,
+  type ModelPurpose,
+  type ModelUpstream,
+  routesOf,
+  type UpstreamKind,
+} from './model'
+import {
+  ACCESS_MEMBERS,
+  ACCOUNT_ID,
   BETA_NAME,
   CAP_PARAMETERS,
   ENTRY_MEMBERS,
   KEY_ENV,
+  MAX_ACCOUNTS,
   MAX_COUNT,
   MAX_FALLBACKS,
   MAX_ID_CHARACTERS,
@@ -49,6 +62,8 @@ export interface ModelEntry {
   readonly upstreams?: readonly UpstreamEntry[]
   /** Ids of models that serve a call if no upstream of this one does. */
   readonly fallback?: readonly string[]
+  /** The accounts that may call it, by tier and by id. Absent: everyone. */
+  readonly access?: Partial<ModelAccess>
   readonly price: PriceEntry
   /** The vendor's price, for reports on margin. */
   readonly purchase_price?: PriceEntry
@@ -130,6 +145,7 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
     created: count(entry['created'], `${id}: created`) ?? source.created,
     upstreams,
     fallback: fallbackOf(entry['fallback'], id),
+    ...(entry['access'] !== undefined && { access: accessOf(entry['access'], id) }),
     price,
     ...(entry['purchase_price'] !== undefined && {
       purchasePrice: purchasePriceOf(entry['purchase_price'], { id, purpose, upstreams }),
@@ -203,6 +219,15 @@ function fallbackOf(value: unknown, id: string): readonly string[] {
   return ids
 }
 
+function accessOf(value: unknown, id: string): ModelAccess {
+  const entry = entryMembers(value, `${id}: access`, ACCESS_MEMBERS)
+  const tiers = names(entry['tiers'], `${id}: access.tiers`, /./)
+  const known = TIERS.filter((tier) => tiers.includes(tier))
+  if (known.length !== tiers.length) throw new BadEntry(`${id}: access.tiers must be of ${TIERS.join(', ')}`)
+  const accounts = names(entry['accounts'], `${id}: access.accounts`, ACCOUNT_ID, MAX_ACCOUNTS)
+  return { tiers: known, accounts: accounts as readonly AccountId[] }
+}
+
 function text(value: unknown, what: string): string | null {
   if (value === undefined) return null
   if (typeof value !== 'string' || value.length === 0 || value.length > MAX_TEXT_CHARACTERS)
@@ -217,11 +242,11 @@ function count(value: unknown, what: string): number | null {
   return Number(value)
 }
 
-function names(value: unknown, what: string, pattern: RegExp): readonly string[] {
+function names(value: unknown, what: string, pattern: RegExp, most = MAX_NAMES): readonly string[] {
   if (value === undefined) return []
   const given: readonly unknown[] = Array.isArray(value) ? value : [null]
   const known = given.filter((name): name is string => typeof name === 'string' && pattern.test(name))
-  if (known.length !== given.length || known.length > MAX_NAMES)
-    throw new BadEntry(`${what} must be a list of at most ${MAX_NAMES} names`)
+  if (known.length !== given.length || known.length > most)
+    throw new BadEntry(`${what} must be a list of at most ${most} names`)
   return known
 }

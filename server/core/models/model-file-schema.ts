@@ -1,3 +1,4 @@
+import { TIERS } from '../limits/tier'
 import { MODEL_PURPOSES } from './model'
 import type { TokenKind, TokenPart } from './model-tokens'
 
@@ -20,6 +21,8 @@ export const MAX_UPSTREAMS = 8
 export const MAX_FALLBACKS = 4
 /** The path of a body property, such as `prediction`, `tools.web_search_20250305` or `generationConfig.speechConfig`. */
 export const MEMBER_PATH = /^[A-Za-z0-9_-]{1,60}(\.[A-Za-z0-9_-]{1,60}){0,2}$/
+export const ACCOUNT_ID = /^acct_[0-9a-f]{32}$/
+export const MAX_ACCOUNTS = 1000
 export const BETA_NAME = /^[A-Za-z0-9_.-]{1,100}$/
 export const MAX_NAMES = 64
 /** A size or quality of a picture. */
@@ -202,6 +205,16 @@ const PRICE: Schema = {
   ],
 }
 
+export const ACCESS_MEMBERS = {
+  tiers: { type: 'array', items: { enum: TIERS }, description: 'Accounts of these tiers.' },
+  accounts: {
+    type: 'array',
+    items: { type: 'string', pattern: ACCOUNT_ID.source },
+    maxItems: MAX_ACCOUNTS,
+    description: 'These accounts.',
+  },
+} as const satisfies Readonly<Record<string, Schema>>
+
 export const ENTRY_MEMBERS = {
   id: {
     type: 'string',
@@ -225,6 +238,13 @@ export const ENTRY_MEMBERS = {
     default: [],
     description:
       'Ids of models that serve a call, in this order, if no upstream of this one does. The call costs what the model costs that served it.',
+  },
+  access: {
+    type: 'object',
+    properties: ACCESS_MEMBERS,
+    additionalProperties: false,
+    description:
+      'The accounts that may call it: those of a tier, and those that are named. For all others it does not exist. Without this, everyone may.',
   },
   price: {
     description:

@@ -1,3 +1,5 @@
+import type { AccountId } from '../ids'
+import type { Tier } from '../limits/tier'
 import type { ModelPrice } from './unit-price'
 
 /**
@@ -53,6 +55,18 @@ export interface ModelUpstream {
   readonly speaksResponses: boolean
 }
 
+/** The accounts that may call a model: those of these tiers, and these. */
+export interface ModelAccess {
+  readonly tiers: readonly Tier[]
+  readonly accounts: readonly AccountId[]
+}
+
+/** An account that asks for models. */
+export interface ModelBuyer {
+  readonly account: { readonly id: AccountId }
+  readonly tier: Tier
+}
+
 /** An available model. */
 export interface Model {
   readonly id: string
@@ -64,6 +78,8 @@ export interface Model {
   readonly upstreams: readonly ModelUpstream[]
   /** Ids of models that serve a call, in this order, if no upstream does. */
   readonly fallback: readonly string[]
+  /** Absent: everyone may call it. For all others it does not exist. */
+  readonly access?: ModelAccess
   readonly price: ModelPrice
   /** The operator's price for it; absent if not known. Of the same unit as `price`. */
   readonly purchasePrice?: ModelPrice
@@ -117,6 +133,12 @@ export function upstreamName({ kind, baseUrl, keyEnv, vendor }: ModelUpstream): 
 /** Identifies one model at a server and key, which has a health state of its own. */
 export function modelAt(upstream: ModelUpstream): string {
   return upstream.kind === 'sandbox' ? 'sandbox' : `${upstreamName(upstream)} ${upstream.model}`
+}
+
+/** Whether a model exists for an account; null: for strangers. */
+export function isOpenTo({ access }: Pick<Model, 'access'>, buyer: ModelBuyer | null): boolean {
+  if (!access) return true
+  return buyer !== null && (access.tiers.includes(buyer.tier) || access.accounts.includes(buyer.account.id))
 }
 
 /** Whether calls stay inside the gateway and cost nothing. Only such calls end when their caller disconnects. */

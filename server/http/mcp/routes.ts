@@ -14,7 +14,7 @@ import { answerMcp } from '../../mcp/server'
 import { catalogTools, type Tool } from '../../mcp/tool'
 import { soldPrice } from '../../pipeline/apis/api-sale'
 import { accessProblem } from '../../pipeline/auth/authenticate'
-import { type Caller, countedOn, type Route } from '../../pipeline/call'
+import { type Caller, countedOn, type KnownCaller, type Route } from '../../pipeline/call'
 import { readJson, STRANGERS_BODY } from '../middleware/input/json-body'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import type { Reply } from '../middleware/response/reply'
@@ -52,21 +52,20 @@ export function mcpRoutes(parts: McpParts, endpoints: EndpointTable) {
       '/mcp',
       // Its tools cost what they do, the paid ones money.
       ...served(MCP, costing(0, UNDOCUMENTED), ({ context }) =>
-        mcp.answer(context, (account) => allTools(parts, account, context)),
+        mcp.answer(context, (caller) => allTools(parts, caller, context)),
       ),
     )
     .post(
       '/mcp/paid',
-      ...served(PAID_MCP, UNDOCUMENTED, ({ context }) => mcp.answer(context, (account) => paidTools(parts, account))),
+      ...served(PAID_MCP, UNDOCUMENTED, ({ context }) => mcp.answer(context, (caller) => paidTools(parts, caller))),
     )
 }
 
-function allTools(parts: McpParts, account: AccountId | null, context: GatedContext): readonly Tool[] {
-  const { caller } = context.authenticated
-  const allowed = caller.kind === 'key' ? caller.key.allowedModels : []
+function allTools(parts: McpParts, known: KnownCaller | null, context: GatedContext): readonly Tool[] {
+  const allowed = known?.kind === 'key' ? known.key.allowedModels : []
   return [
-    ...builtInTools(parts, account, allowed),
-    ...importedTools(parts.apis.routes, rightsOf(parts, account, context)),
+    ...builtInTools(parts, known, allowed),
+    ...importedTools(parts.apis.routes, rightsOf(parts, known?.account.id ?? null, context)),
   ]
 }
 
@@ -85,11 +84,12 @@ function importedPrices({ prices }: McpParts, account: AccountId | null): ToolRi
 /** `allowed`: the only models that the caller may use; empty means all. */
 function builtInTools(
   { prices, models }: McpParts,
-  account: AccountId | null,
+  caller: KnownCaller | null,
   allowed: readonly string[] = [],
 ): readonly Tool[] {
+  const account = caller?.account.id ?? null
   const chat = models
-    .list()
+    .listFor(caller)
     .filter(({ id, purpose }) => purpose === 'text' && (allowed.length === 0 || allowed.includes(id)))
   return [
     ...catalogTools((operation) => currentPrice(prices, OPERATIONS[operation.name].name, account).amount),
@@ -98,10 +98,10 @@ function builtInTools(
   ]
 }
 
-function paidTools(parts: McpParts, account: AccountId | null): readonly Tool[] {
+function paidTools(parts: McpParts, caller: KnownCaller | null): readonly Tool[] {
   return [
-    ...builtInTools(parts, account).filter(takesPayment),
-    ...payableTools(parts.apis.routes, importedPrices(parts, account)),
+    ...builtInTools(parts, caller).filter(takesPayment),
+    ...payableTools(parts.apis.routes, importedPrices(parts, caller?.account.id ?? null)),
   ]
 }
 
@@ -122,7 +122,7 @@ class McpRoute {
     this.hosts = new Set([...parts.ownOrigins].map((origin) => new URL(origin).host))
   }
 
-  async answer(context: GatedContext, toolsFor: (account: AccountId | null) => readonly Tool[]): Promise<Response> {
+  async answer(context: GatedContext, toolsFor: (caller: KnownCaller | null) => readonly Tool[]): Promise<Response> {
     const { request } = context
     const { caller } = context.authenticated
     const known = caller.kind === 'anonymous' ? null : caller
@@ -133,7 +133,7 @@ class McpRoute {
     if (!body.ok) return refused(await counted(), body.error)
     const message: unknown = body.value ?? null
     if (Array.isArray(message)) return refused(await counted(), NO_BATCHES)
-    const tools = toolsFor(known?.account.id ?? null)
+    const tools = toolsFor(known)
     const called = calledTool(message, tools)
     const payment = called && takesPayment(called) ? paymentIn(message) : null
     // A paid call is counted when it runs, separately from the other requests of its address.

@@ -86,7 +86,7 @@ export class ToolCalls {
     const free = (body: unknown) => reply.free(body, { 'cache-control': 'no-store' })
     switch (route.name) {
       case 'models':
-        return free({ object: 'list', data: models.list().map(wireModel) })
+        return free({ object: 'list', data: models.listFor(caller).map(wireModel) })
       case 'social-link':
         return this.link(request, caller, context)
       case 'balance':

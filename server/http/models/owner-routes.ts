@@ -1,6 +1,8 @@
+import { tierOf } from '../../core/limits/tier'
+import type { ModelBuyer } from '../../core/models/model'
 import type { ModelCatalog } from '../../core/models/model-catalog'
 import { WIRES } from '../../pipeline/models/wires/wires'
-import type { OwnerSessions } from '../middleware/caller/owner-session'
+import type { Owner, OwnerSessions } from '../middleware/caller/owner-session'
 import { readBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
@@ -11,14 +13,19 @@ import { MODEL_DOCS } from './docs'
 import type { ModelCalls } from './model-calls'
 import { type CallEstimate, type ModelList, NewCallEstimate, wireModel } from './record'
 
+/** An owner as one who asks for models. */
+function buyerOf({ account, tier }: Pick<Owner, 'account' | 'tier'>): ModelBuyer {
+  return { account, tier: tierOf(tier) }
+}
+
 /** For owners: the available models, and the maximum cost of a call. */
 export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCatalog; modelCalls: ModelCalls }) {
   const { owners, models, modelCalls } = parts
   return routeGroup({ name: 'owner-models', prefix: '/api' })
     .get(
       '/models',
-      ...allowed(signedIn(owners), documented(MODEL_DOCS.offered), async (): Promise<ModelList> => {
-        return { object: 'list', data: models.list().map(wireModel) }
+      ...allowed(signedIn(owners), documented(MODEL_DOCS.offered), async ({ owner }): Promise<ModelList> => {
+        return { object: 'list', data: models.listFor(buyerOf(owner)).map(wireModel) }
       }),
     )
     .post(
@@ -26,11 +33,16 @@ export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCa
       ...allowed(
         signedIn(owners),
         costing(READ, documented(MODEL_DOCS.estimate)),
-        async ({ context }): Promise<CallEstimate> => {
+        async ({ owner, context }): Promise<CallEstimate> => {
           const { endpoint_type, model, body } = await readBody(NewCallEstimate, context)
           const wire = WIRES[endpoint_type]
           const bytes = new TextEncoder().encode(JSON.stringify(body))
-          const estimate = modelCalls.estimate({ wire, path: { model, stream: false, events: false }, bytes })
+          const estimate = modelCalls.estimate({
+            wire,
+            path: { model, stream: false, events: false },
+            bytes,
+            buyer: buyerOf(owner),
+          })
           if (!estimate.ok) throw new Failed(estimate.error)
           const { bounds, maxCost } = estimate.value
           return {

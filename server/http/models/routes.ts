@@ -3,6 +3,7 @@ import { failure } from '../../core/failure'
 import { ROUTE_RPM } from '../../core/limits/tier'
 import type { Model, ModelRoute } from '../../core/models/model'
 import type { ModelCatalog } from '../../core/models/model-catalog'
+import { buyerOf } from '../../pipeline/call'
 import { WIRES } from '../../pipeline/models/wires/wires'
 import { CALL_OPTIONS } from '../middleware/input/call-options'
 import { queryOf } from '../middleware/input/list-query'
@@ -63,9 +64,9 @@ function listed(models: readonly Model[], context: GatedContext): object {
 
 /** Lists the models and serves calls to them in the formats of three SDKs (spec 2.2, 4.6). */
 export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: ResearchCalls) {
-  const one = ({ reply, url }: GatedContext, written: (model: Model) => object) => {
+  const one = ({ reply, url, authenticated }: GatedContext, written: (model: Model) => object) => {
     const id = decoded(url.pathname.replace(/^.*?\/models\//, ''))
-    const model = catalog.byId(id)
+    const model = catalog.forBuyer(id, buyerOf(authenticated))
     if (model) return reply.free(written(model))
     return reply.refuse(
       failure('unknown_model', 'This model does not exist. GET /v1/models lists the available models.', {
@@ -91,7 +92,7 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
       .get(
         '/v1/models',
         ...served(MODELS, documented(MODEL_DOCS.list), ({ context }) =>
-          context.reply.free(listed(catalog.list(), context)),
+          context.reply.free(listed(catalog.listFor(buyerOf(context.authenticated)), context)),
         ),
       )
       .get('/v1/models/:model', ...served(MODEL, documented(MODEL_DOCS.one), ({ context }) => shown(context)))
@@ -100,7 +101,9 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
       .get(
         '/v1beta/models',
         ...served(GOOGLE_MODELS, documented(MODEL_DOCS.googleList, GOOGLE_PAGE), ({ context }) =>
-          context.reply.free(googleList(catalog.list(), queryOf(GOOGLE_PAGE, context))),
+          context.reply.free(
+            googleList(catalog.listFor(buyerOf(context.authenticated)), queryOf(GOOGLE_PAGE, context)),
+          ),
         ),
       )
       .get(

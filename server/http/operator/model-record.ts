@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox'
+import { TIERS } from '../../core/limits/tier'
 import { MODEL_PURPOSES } from '../../core/models/model'
-import { UPSTREAM_KINDS } from '../../core/models/model-file-schema'
+import { MAX_ACCOUNTS, UPSTREAM_KINDS } from '../../core/models/model-file-schema'
 import { ModelRecord, PricingRecord } from '../models/record'
 import {
   anyObject,
@@ -70,6 +71,11 @@ const PRICE = checked<object>(
   { description: 'Its price, as in its entry: an object, or a list of rules. Core validates it.' },
   (value) => (typeof value === 'object' && value !== null ? null : 'must be an object, or a list of rules'),
 )
+const ACCESS = {
+  tiers: listOf(oneOf(TIERS, 'A tier.'), 'Accounts of these tiers.', { maxItems: TIERS.length }),
+  accounts: listOf(text('Id or confirmed email address of an account.'), 'These accounts.', { maxItems: MAX_ACCOUNTS }),
+}
+const NewAccess = orNull(form('The accounts that may call it. For all others it does not exist.', ACCESS), 'everyone')
 const RECHARGE = yesOrNo('Whether only accounts that have topped up may call it. Default: true.')
 
 export const NewSoldModel = form(
@@ -81,21 +87,25 @@ export const NewSoldModel = form(
     price: PRICE,
     purpose: oneOf(MODEL_PURPOSES, 'What it is for. Default: what the sheet says, or text.'),
     recharge_required: RECHARGE,
+    access: NewAccess,
   },
-  ['id', 'markup_percent', 'price', 'purpose', 'recharge_required'],
+  ['id', 'markup_percent', 'price', 'purpose', 'recharge_required', 'access'],
 )
 export type NewSoldModel = Static<typeof NewSoldModel>
 
 export const ChangeModel = partialForm('Changes of a model in the database.', {
   price: PRICE,
   recharge_required: RECHARGE,
+  access: NewAccess,
 })
+export type ChangeModel = Static<typeof ChangeModel>
 
 /** A model, as in the models file. Core validates it, as it does for the file. */
 export const PutModel = form('A model to add or replace.', { entry: anyObject('The model: docs/models.md.') })
 
 const OperatorModel = record('A model on sale.', {
   ...ModelRecord.properties,
+  access: orNull(record('The accounts that may call it.', ACCESS), 'everyone'),
   in_database: yesOrNo('Whether it can be changed here. Otherwise it is in MODELS_FILE, or one of the sandbox.'),
   purchase_pricing: orNull(PricingRecord, 'what it costs the operator is not known'),
   upstreams: listOf(

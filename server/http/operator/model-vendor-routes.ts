@@ -20,12 +20,12 @@ import {
   type VendorList,
   type VendorTest,
 } from './model-record'
-import { operatorModel } from './model-routes'
-import { type CommandResult, command, operatorRoles } from './operator-roles'
+import { operatorModel, withAccountIds } from './model-routes'
+import { type AccountParts, type CommandResult, command, operatorRoles } from './operator-roles'
 import type { PriceReviewParts } from './price-reviews'
 import { NoBody } from './record'
 
-export interface ModelVendorParts extends PriceReviewParts {
+export interface ModelVendorParts extends PriceReviewParts, AccountParts {
   readonly owners: OwnerSessions
   readonly vendors: ModelVendors
   /** Asks a vendor which models it has: at a public address, or a private one that the environment allows. */
@@ -89,22 +89,26 @@ async function tested(parts: ModelVendorParts, name: string): CommandResult<Vend
 
 /** Puts a model of a vendor on sale, at a price of its own or at the sheet's with a markup. */
 async function sold(
-  { vendors, models, modelAdmin, priceSheet: { prices } }: ModelVendorParts,
+  parts: ModelVendorParts,
   actor: Actor,
   name: string,
-  form: NewSoldModel,
+  given: NewSoldModel,
 ): CommandResult<OperatorModels> {
+  const { vendors, models, modelAdmin, priceSheet } = parts
+  const { prices } = priceSheet
   const vendor = vendors.byName(name)
   if (!vendor.ok) return vendor
-  const { model, id = model, markup_percent: markup, price: given, recharge_required = true } = form
+  const form = await withAccountIds(parts, given)
+  if (!form.ok) return form
+  const { model, id = model, markup_percent: markup, price: own, recharge_required = true, access } = form.value
   if (models.byId(id))
     return err(failure('invalid_state', `A model "${id.slice(0, 80)}" is on sale already. Choose another id.`))
-  if (given && markup !== undefined)
+  if (own && markup !== undefined)
     return err(failure('invalid_parameter', 'Send a price or a markup, but not both.', { param: 'markup_percent' }))
   const upstream = { ...vendor.value, model }
-  const purpose = form.purpose ?? sheetPurpose(prices, upstream)
+  const purpose = given.purpose ?? sheetPurpose(prices, upstream)
   const sheet = vendorPrice(prices, upstream, purpose)
-  const price = given ?? (sheet && markedUp(sheet.price, markup ?? 0))
+  const price = own ?? (sheet && markedUp(sheet.price, markup ?? 0))
   if (!price)
     return err(failure('invalid_parameter', `The sheet has no price for "${model}". Send one.`, { param: 'price' }))
   const added = await modelAdmin.put(actor, {
@@ -116,6 +120,7 @@ async function sold(
     ...(sheet?.contextTokens && { context_tokens: sheet.contextTokens }),
     ...(sheet?.maxOutputTokens && { max_output_tokens: sheet.maxOutputTokens }),
     recharge_required,
+    ...(access && { access }),
   })
   return added.ok ? ok({ models: [operatorModel(added.value, true)] }) : added
 }

@@ -32,7 +32,10 @@ import {
   type Decline,
   type LimitsChange,
   type MaxKeysForm,
+  type ModelPrice,
+  modelPriceRecord,
   type NewGrant,
+  type NewModelPrice,
   type NewPrice,
   type OneOperatorAccount,
   type OneOperatorLimitRequest,
@@ -111,6 +114,16 @@ export class OperatorCommands {
       ? imported && soldAmount(prices, imported, account)
       : currentPrice(prices, operation, account).amount
     return ok({ ...priceRecord(set.value), now_usd: now === null ? null : formatUsd(now) })
+  }
+
+  async setModelPrice(
+    actor: Actor,
+    { account: name, model, percent }: NewModelPrice & { readonly model: string },
+  ): CommandResult<ModelPrice> {
+    const account = await findAccount(this.parts, name)
+    if (!account.ok) return account
+    const basisPoints = percent === null ? null : Math.round(percent * 100)
+    return ok(modelPriceRecord(await this.parts.operator.setModelPrice(actor, account.value.id, model, basisPoints)))
   }
 
   /** A page of requests for higher limits, of all accounts. */

@@ -65,7 +65,7 @@ export function command<T extends TObject, R, Params>(
   )
 }
 
-interface AccountParts {
+export interface AccountParts {
   readonly accounts: AccountStore
   readonly identity: Identity
 }

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { PriceName } from '../../core/catalog/operation'
 import { isImportedName, PRICE_NAMES } from '../../core/catalog/operations'
-import type { PriceOverride } from '../../core/catalog/prices'
+import { ALL_MODELS, overriddenModel, type PriceOverride } from '../../core/catalog/prices'
 import { isoTime } from '../../core/clock'
 import { TIERS } from '../../core/limits/tier'
 import { formatUsd, parseUsd } from '../../core/money'
@@ -147,12 +147,48 @@ export const SetOperatorPrice = record('A price that was just set, and what appl
 })
 export type SetOperatorPrice = Static<typeof SetOperatorPrice>
 
+const PERCENT = checked<number>(
+  {
+    type: 'number',
+    minimum: 0,
+    maximum: 1000,
+    description: 'Percent of the list price, with at most 2 decimals: 80 is a discount of 20 percent.',
+  },
+  (value) =>
+    typeof value === 'number' && value >= 0 && value <= 1000 && Number((value * 100).toFixed(6)) % 1 === 0
+      ? null
+      : 'must be a number from 0 to 1000 with at most 2 decimals',
+)
+
+export const NewModelPrice = form(
+  'What an account pays of the list price of models.',
+  {
+    account: text('Id or confirmed email address of the account.'),
+    model: text('The id of the model. Without it: all models that have no price of their own for the account.', {
+      maxLength: 128,
+    }),
+    percent: orNull(PERCENT, 'the list price'),
+  },
+  ['model'],
+)
+export type NewModelPrice = Static<typeof NewModelPrice>
+
+export const ModelPrice = record('What an account pays of the list price of models.', {
+  account: text('Id of the account.'),
+  model: orNull(text('The model.'), 'all models that have no price of their own for the account'),
+  percent: orNull(PERCENT, 'the list price'),
+  version: text('Part of the price version of every charge at this price.'),
+  at: instant('When it was set.'),
+})
+export type ModelPrice = Static<typeof ModelPrice>
+
 export const OperatorPrices = record('The prices of the catalog, and those that operators set.', {
   catalogue: listOf(
     record('A price.', { operation: OPERATION, usd: text('US dollars per unit.') }),
     'The default prices.',
   ),
   prices: listOf(OperatorPrice, 'The prices that operators set.'),
+  models: listOf(ModelPrice, 'What accounts pay of the list prices of models.'),
 })
 export type OperatorPrices = Static<typeof OperatorPrices>
 
@@ -248,9 +284,21 @@ export function amount(description: string, leastMicros: number) {
 
 export function priceRecord({ id, operation, accountId, amount: price, at }: PriceOverride): OperatorPrice {
   return {
-    operation,
+    operation: operation as PriceName,
     account: accountId,
     usd: price === null ? null : formatUsd(price),
+    version: id,
+    at: isoTime(at),
+  }
+}
+
+export function modelPriceRecord(override: PriceOverride): ModelPrice {
+  const { id, accountId, basisPoints = null, at } = override
+  const model = overriddenModel(override)
+  return {
+    account: accountId ?? '',
+    model: model === ALL_MODELS ? null : model,
+    percent: basisPoints === null ? null : basisPoints / 100,
     version: id,
     at: isoTime(at),
   }

@@ -1,10 +1,8 @@
 import { CATALOG_VERSION } from '../../core/catalog/operation'
-import { OPERATIONS } from '../../core/catalog/operations'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import type { WorkerCredential, WorkerCredentials } from '../../core/credentials/worker-credentials'
 import type { ModelCatalog } from '../../core/models/model-catalog'
-import { formatUsd } from '../../core/money'
 import { listings, mcpServerJson, type Published } from '../../core/payments/publication'
 import { ok } from '../../core/result'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
@@ -19,13 +17,10 @@ import { CONSOLE_ONLY, command, operatorRoles } from './operator-roles'
 import {
   Approval,
   Decline,
-  NewPrice,
   NewWorker,
   NoBody,
   type OperatorLimitRequestPage,
-  type OperatorPrices,
   type Publication,
-  priceRecord,
   type UpstreamList,
   upstreamRecord,
   type WorkerCredentialList,
@@ -55,11 +50,11 @@ export interface OperatorRouteParts extends OperatorParts {
 }
 
 /**
- * For operators: decides requests for higher limits, sets prices (spec D4), and shows the state of the model upstreams. Every
+ * For operators: decides requests for higher limits, and shows the state of the model upstreams. Every
  * change is audited.
  */
 export function operatorRoutes(parts: OperatorRouteParts) {
-  const { prices, models, upstreams, workerCredentials } = parts
+  const { models, upstreams, workerCredentials } = parts
   const orders = new OperatorCommands(parts)
   const { operator } = operatorRoles(parts.owners)
   return routeGroup({ name: 'operator', prefix: '/api/operator' })
@@ -78,16 +73,6 @@ export function operatorRoutes(parts: OperatorRouteParts) {
       '/limit-requests/:id/decline',
       ...command(operator(), Decline, (actor, form, { id }: Id) => orders.decline(actor, id, form)),
     )
-    .get(
-      '/prices',
-      ...allowed(operator(), UNDOCUMENTED, async (): Promise<OperatorPrices> => {
-        return {
-          catalogue: Object.values(OPERATIONS).map(({ name, price }) => ({ operation: name, usd: formatUsd(price) })),
-          prices: prices.all().map(priceRecord),
-        }
-      }),
-    )
-    .post('/prices', ...command(operator(), NewPrice, (actor, form) => orders.setPrice(actor, form)))
     .get(
       '/upstreams',
       ...allowed(

@@ -15,7 +15,7 @@ export interface StorefrontParts extends CatalogParts {
   /** Whether strangers at `/` see what is sold. */
   readonly storefront: boolean
   readonly baseUrl: string
-  readonly models: Pick<ModelCatalog, 'list'>
+  readonly models: Pick<ModelCatalog, 'listFor'>
   readonly dashboard: DashboardFiles
   readonly now: () => number
 }
@@ -73,7 +73,7 @@ function freshShop(parts: StorefrontParts): ReadShop {
       brand,
       baseUrl,
       operations: entries().map((entry) => entry.record()),
-      models: parts.models.list().map(wireModel),
+      models: parts.models.listFor(null).map(wireModel),
     }
     known = { at, shop }
     return shop

@@ -7,7 +7,7 @@ import type { OAuthGrants, TokenGrant } from '../../core/credentials/oauth-grant
 import { type Failure, failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter } from '../../core/limits/limiter'
-import { type Limits, limitsOf } from '../../core/limits/tier'
+import { type Limits, limitsOf, tierOf } from '../../core/limits/tier'
 import { type Money, ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import type { AppCaller, Credential, Identified, IncomingCall, Route } from '../call'
@@ -73,8 +73,9 @@ function isGood({ expiresAt, audiences }: TokenGrant, { audience }: TokenCredent
 }
 
 function identified({ scopes }: TokenGrant, account: Account, grant: AppGrant, toppedUp: Money): Identified {
-  const limits = limitsOf({ ...account, toppedUp })
-  return { caller: { kind: 'app', grant, account, scopes }, subjects: [{ name: grant.id, limits }], refused: null }
+  const facts = { ...account, toppedUp }
+  const caller = { kind: 'app', grant, account, tier: tierOf(facts), scopes } as const
+  return { caller, subjects: [{ name: grant.id, limits: limitsOf(facts) }], refused: null }
 }
 
 /** Whether strangers at this address have used up their window: then no credential is looked up for them. */

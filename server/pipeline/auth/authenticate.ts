@@ -6,7 +6,7 @@ import { type ApiKey, keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import { type Failure, failure } from '../../core/failure'
 import type { Limiter, LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
-import { type Limits, limitsOf, withKeyLimits } from '../../core/limits/tier'
+import { type Limits, limitsOf, tierOf, withKeyLimits } from '../../core/limits/tier'
 import { type Money, ZERO } from '../../core/money'
 import type { Result } from '../../core/result'
 import type {
@@ -201,8 +201,9 @@ function holder(auth: AuthDeps, incoming: IncomingCall, key: ApiKey, account: Ac
 }
 
 function newHolder(key: ApiKey, account: Account, toppedUp: Money): Holder {
-  const limits = withKeyLimits(limitsOf({ ...account, toppedUp }), key)
-  const caller = { kind: 'key', key, account } as const
+  const facts = { ...account, toppedUp }
+  const limits = withKeyLimits(limitsOf(facts), key)
+  const caller = { kind: 'key', key, account, tier: tierOf(facts) } as const
   const holder = { account, toppedUp, identified: { caller, subjects: [{ name: key.id, limits }], refused: null } }
   HOLDERS.set(key, holder)
   return holder

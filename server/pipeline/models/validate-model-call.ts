@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../../core/failure'
 import type { Subject } from '../../core/limits/limiter'
-import { isOnRoute, type Model, type ModelRoute, routesOf } from '../../core/models/model'
+import { isOnRoute, type Model, type ModelBuyer, type ModelRoute, routesOf } from '../../core/models/model'
 import { costOfLines } from '../../core/models/token-price'
 import { isUnitPrice, pricedUnits, type UnitsAsked } from '../../core/models/unit-price'
 import { ZERO } from '../../core/money'
@@ -109,14 +109,21 @@ interface BoundedCall extends Pick<ValidatedCall, 'cap' | 'bounds' | 'maxCost' |
   readonly unitDefaults: Readonly<Record<string, string>>
 }
 
-/** The bounds of a body for any caller. Reserves nothing and calls no upstream. */
+interface CallToEstimate {
+  readonly wire: ModelWire
+  readonly path: WirePath
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly buyer: ModelBuyer
+}
+
+/** The bounds of a body for any key of an account. Reserves nothing and calls no upstream. */
 export function estimateModelCall(
   deps: Pick<ModelDeps, 'catalog' | 'defaultCap'>,
-  { wire, path, bytes }: { wire: ModelWire; path: WirePath; bytes: Uint8Array<ArrayBuffer> },
+  { wire, path, bytes, buyer }: CallToEstimate,
 ): Result<BoundedCall & { readonly model: Model }, Failure> {
   const read = wire.read(bytes, path)
   if (!read.ok) return read
-  const model = deps.catalog.byId(read.value.model)
+  const model = deps.catalog.forBuyer(read.value.model, buyer)
   if (!model) return err(unknownModel(read.value.model))
   const spoken = onRoute(model, wire.route)
   if (!spoken.ok) return spoken
@@ -125,7 +132,7 @@ export function estimateModelCall(
   if (!bounded.ok) return bounded
   let { maxCost } = bounded.value
   for (const id of model.fallback) {
-    const other = deps.catalog.byId(id)
+    const other = deps.catalog.forBuyer(id, buyer)
     const most = other && isOnRoute(other, wire.route) ? at(other) : null
     if (most?.ok && most.value.maxCost > maxCost) maxCost = most.value.maxCost
   }
@@ -227,7 +234,7 @@ export function soldModel(
   id: string,
   route: ModelRoute,
 ): Result<Model, Failure> {
-  const model = catalog.byId(id)
+  const model = catalog.forBuyer(id, caller)
   if (!model) return err(unknownModel(id))
   const allowedModels = caller.kind === 'key' ? caller.key.allowedModels : []
   if (allowedModels.length > 0 && !allowedModels.includes(model.id))

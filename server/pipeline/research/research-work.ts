@@ -109,6 +109,7 @@ class ResearchJob {
   private readonly parts: ResearchParts
   private readonly call: ResearchCall
   private readonly maxCost: Money
+  private readonly priceVersion: string
   private readonly open: OpenCall
   private readonly abort = new AbortController()
   private readonly research: DeepResearch
@@ -122,6 +123,7 @@ class ResearchJob {
     this.parts = parts
     this.call = call
     this.maxCost = maxCost
+    this.priceVersion = request.model.priceVersion
     this.open = open
     const { authenticated } = open
     const concurrency = authenticated.subjects[0]?.limits.concurrency ?? 1
@@ -276,8 +278,7 @@ class ResearchJob {
   private charge(code: EndCode | null): Charge {
     const { state } = this.research
     const cost = researchCost(state, this.maxCost)
-    const priceVersion = this.parts.catalog.byId(this.call.model)?.priceVersion ?? 'none'
-    const charged = { cost, priceVersion, units: 1, unitPrice: cost, lines: state.lines }
+    const charged = { cost, priceVersion: this.priceVersion, units: 1, unitPrice: cost, lines: state.lines }
     return { charged, code, tokens: state.tokens, upstreamCost: state.upstreamCost, usageSource: state.source }
   }
 }

@@ -1,7 +1,6 @@
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
-import type { PriceName } from '../../../core/catalog/operation'
-import { type PriceOverride, type PriceStore, PriceTable } from '../../../core/catalog/prices'
+import { type ModelOverride, type PriceOverride, type PriceStore, PriceTable } from '../../../core/catalog/prices'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-trail'
 import { auditLog, prices } from './schema/accounts'
@@ -23,8 +22,12 @@ export class LibsqlPrices implements PriceStore {
     }
   }
 
-  newest(operation: PriceName, account: AccountId | null): PriceOverride | null {
+  newest(operation: PriceOverride['operation'], account: AccountId | null): PriceOverride | null {
     return this.current.newest(operation, account)
+  }
+
+  modelOverride(model: string, account: AccountId): ModelOverride | null {
+    return this.current.modelOverride(model, account)
   }
 
   async add(override: PriceOverride, audit: AuditEntry): Promise<void> {

@@ -1,6 +1,6 @@
 import { type Actor, type AuditAction, type AuditEntry, type AuditTrail, auditEntry } from '../../audit'
 import type { PriceName } from '../../catalog/operation'
-import type { PriceOverride, PriceStore } from '../../catalog/prices'
+import { modelPriceName, type PriceOverride, type PriceStore } from '../../catalog/prices'
 import type { Clock } from '../../clock'
 import type { EventPublisher } from '../../events/live-events'
 import { type Failure, failure } from '../../failure'
@@ -187,6 +187,21 @@ export class Operator {
     const before = { operation, amount: this.parts.prices.newest(operation, accountId)?.amount ?? null }
     await this.parts.prices.add(override, this.audit(actor, accountId, 'price.set', { operation, amount }, before))
     return ok(override)
+  }
+
+  /** What an account pays of the list price of a model, or of all: null ends it. */
+  async setModelPrice(
+    actor: Actor,
+    accountId: AccountId,
+    model: string,
+    basisPoints: number | null,
+  ): Promise<PriceOverride> {
+    const at = this.parts.clock.now()
+    const operation = modelPriceName(model)
+    const override: PriceOverride = { id: makeId('price', at), operation, accountId, amount: null, basisPoints, at }
+    const before = { operation, basisPoints: this.parts.prices.newest(operation, accountId)?.basisPoints ?? null }
+    await this.parts.prices.add(override, this.audit(actor, accountId, 'price.set', { operation, basisPoints }, before))
+    return override
   }
 
   /** Records an act that another part carried out, such as the end of sessions. */

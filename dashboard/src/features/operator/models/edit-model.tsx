@@ -2,6 +2,7 @@ import { changeModel, type SoldModel } from '../../../api/models.ts'
 import { MODEL_TEXT as TEXT } from '../../../messages/models.ts'
 import { Choice, Field } from '../../../ui/field.tsx'
 import { ActionForm, fieldText, isUsd, useOperatorAction } from '../action-form.tsx'
+import { AccessFields, readAccess } from './access-fields.tsx'
 
 /** Changes the price of a model, if it is one rule per token, and who may call it. */
 export function EditModelDialog({ model, onClose }: { model: SoldModel; onClose: () => void }) {
@@ -24,7 +25,7 @@ export function EditModelDialog({ model, onClose }: { model: SoldModel; onClose:
         )
         if (Object.keys(wrong).length > 0) return { wrong }
         const price = rates && { price: Object.fromEntries(typed.map(([name, text]) => [name, Number(text)])) }
-        return { values: { ...price, recharge_required: form.get('recharge') !== null } }
+        return { values: { ...price, recharge_required: form.get('recharge') !== null, access: readAccess(form) } }
       }}
     >
       {(errors) => (
@@ -36,6 +37,7 @@ export function EditModelDialog({ model, onClose }: { model: SoldModel; onClose:
           ))}
           {!rates && <p className="text-muted">{TEXT.editFixed}</p>}
           <Choice type="checkbox" name="recharge" defaultChecked={model.recharge_required} label={TEXT.recharge} />
+          <AccessFields access={model.access} />
         </>
       )}
     </ActionForm>

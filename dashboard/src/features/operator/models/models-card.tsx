@@ -131,13 +131,14 @@ function usd(figures: Figures | undefined, micros: number | null | undefined): s
   return micros === null ? TEXT.unknown : costUsd(micros)
 }
 
-function Name({ model: { id, upstreams } }: { model: SoldModel }) {
+function Name({ model: { id, upstreams, access } }: { model: SoldModel }) {
   return (
     <div className="grid min-w-40">
       <span className="font-medium wrap-anywhere">{id}</span>
       <span className="code text-muted wrap-anywhere">
         {upstreams.map(({ name, model, vendor }) => `${vendor ?? name} ${model}`).join(', ')}
       </span>
+      {access && <span className="small text-muted">{TEXT.accessLine(access.tiers, access.accounts.length)}</span>}
     </div>
   )
 }

@@ -8,6 +8,7 @@ import { Failed } from '../../../ui/feedback/failure.tsx'
 import { Loading } from '../../../ui/feedback/states.tsx'
 import { Choice, Field, Select } from '../../../ui/field.tsx'
 import { ActionForm, fieldText, isUsd, useOperatorAction } from '../action-form.tsx'
+import { AccessFields, readAccess } from './access-fields.tsx'
 
 const DEFAULT_MARKUP = '20'
 /** What a model without a price in the sheet must have. */
@@ -73,6 +74,7 @@ function SellForm({ vendor, test, onClose }: SellProps & { test: VendorTest }) {
           </Field>
           <PriceOfSale price={price} rates={rates} errors={errors} />
           <Choice type="checkbox" name="recharge" defaultChecked label={TEXT.recharge} />
+          <AccessFields />
         </>
       )}
     </ActionForm>
@@ -173,6 +175,7 @@ function readSale(form: FormData, model: string, rates: readonly Rate[] | null) 
       ...(id !== '' && { id }),
       ...price,
       recharge_required: form.get('recharge') !== null,
+      access: readAccess(form),
     } satisfies NewSoldModel,
   }
 }

@@ -4,7 +4,7 @@ import type { Suspension } from '../../../../core/accounts/account'
 import type { SavedView } from '../../../../core/accounts/account-settings'
 import type { Alert } from '../../../../core/accounts/alerts'
 import type { Actor } from '../../../../core/audit'
-import type { PriceName } from '../../../../core/catalog/operation'
+import type { PriceOverride } from '../../../../core/catalog/prices'
 import type { AccountId, AuditId, KeyId, NoteId, PriceId } from '../../../../core/ids'
 import type { Limits } from '../../../../core/limits/tier'
 import type { ModelVendor } from '../../../../core/models/model-vendors'
@@ -86,12 +86,14 @@ export const modelVendors = sqliteTable('model_vendors', {
   created: instant('created').notNull(),
 })
 
-/** Price overrides by operators; the newest wins. An empty `account_id` applies to everybody; a null amount removes the override. */
+/** Price overrides by operators; the newest wins. An empty `account_id` applies to everybody; null removes the override. */
 export const prices = sqliteTable('prices', {
   id: text().$type<PriceId>().primaryKey(),
-  operation: text().$type<PriceName>().notNull(),
+  operation: text().$type<PriceOverride['operation']>().notNull(),
   accountId: text('account_id').$type<AccountId>(),
   amount: money(),
+  /** In place of an amount: of the list price of models, in hundredths of a percent. */
+  basisPoints: integer('basis_points'),
   at: instant('at').notNull(),
 })
 
