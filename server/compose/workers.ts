@@ -208,7 +208,7 @@ export function recoveryOf({
       const call = await stores.bookings.callOf(id)
       if (call === null || call.charged !== 1 || call.pool === null) return true
       const record = await reports.request(call.account, null, id)
-      return record === null || ledger.reverse(record, call.pool, call.parent)
+      return record === null || ledger.reverse(record, call.pool)
     },
   }
   return { turns: new KeyedMutex(), recovery }
