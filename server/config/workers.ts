@@ -96,13 +96,8 @@ export function workerSettings(read: Read, takeOver: boolean): WorkerSettings {
 
 /** The settings that a worker has from where it runs. All others are its primary's. */
 export const OF_WORKER: ReadonlySet<string> = new Set([
-  'HOST',
-  'PORT',
-  'DATA_DIR',
-  'WORKERS',
-  'LOG_LEVEL',
-  'LOG_FILE',
-  'LOG_FORMAT',
+  ...['HOST', 'PORT', 'DATA_DIR', 'CONFIG_FILE', 'WORKERS'],
+  ...['LOG_LEVEL', 'LOG_FILE', 'LOG_FORMAT'],
 ])
 
 /** The settings that a worker has from its primary: those of its calls, and no secret but of what it asks itself. */

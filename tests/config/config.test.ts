@@ -69,6 +69,7 @@ describe('the configuration', () => {
       HOST: '0.0.0.0',
       LOG_LEVEL: 'error',
       WORKERS: '2',
+      CONFIG_FILE: '',
       ANON_RPM: '1',
       BASE_URL: 'http://no',
     }
