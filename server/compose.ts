@@ -264,7 +264,11 @@ function composeReadiness({ dataDir }: Config, { core, selling, upkeep, stopping
     ...selling.models,
     checks: { ...core.checks, search: () => index.problem() },
     sources: async () => selling.ofWorkers.sources(sources ? await sources() : { search: await context.ready() }),
-    warnings: { backups: upkeep.backups.warning, stuck: () => core.stuck.warning() },
+    warnings: {
+      backups: upkeep.backups.warning,
+      replica: async () => core.replication?.problem ?? null,
+      stuck: () => core.stuck.warning(),
+    },
     isDraining: stopping.isAnnounced,
   })
   return { index, readiness }

@@ -4,6 +4,7 @@ import { describeFailure, SetupFailure } from '../server/setup/setup-failure'
 import { step } from '../server/setup/step'
 import { canInstall, installPackages } from './apt'
 import { buildServer } from './build-server'
+import { LITESTREAM, pathWith } from './test-programs'
 
 /**
  * `bun run container [BINARY]` makes the image of ops/Dockerfile where none can be pulled: by buildah from the binary and the libraries of
@@ -15,17 +16,20 @@ export const IMAGE = 'localhost/gateway'
 /** The parts of the image's base: the libraries that these load. */
 const ADDON = `node_modules/@libsql/linux-${process.arch}-gnu/index.node`
 
-/** ops/Dockerfile with the two images that it pulls replaced by folders of its context (`writeContext`). Its own last stage stays. */
+/** ops/Dockerfile with the images that it pulls replaced by folders of its context (`writeContext`). Its own last stage stays. */
 async function localDockerfile(): Promise<string> {
   const [, , lastStage] = (await readFile(join(ROOT, 'ops/Dockerfile'), 'utf8')).split(/^FROM .*$/m)
   if (lastStage === undefined) throw new SetupFailure('ops/Dockerfile must have two stages')
   return `FROM scratch AS build\nCOPY built /\nFROM scratch\nCOPY base /\n${lastStage}`
 }
 
-/** Writes what the image is made of: `built`, the result of the first stage, and `base`, the libraries. */
-export async function writeContext(folder: string, program: string): Promise<void> {
+/** Writes what the image is made of: `built`, the result of the first stage, with Litestream if it is on `path`, and `base`, the libraries. */
+export async function writeContext(folder: string, program: string, path = process.env['PATH'] ?? ''): Promise<void> {
   const [built, base] = [join(folder, 'built'), join(folder, 'base')]
   await mkdir(join(built, 'volume/data'), { recursive: true })
+  await mkdir(join(built, 'programs'))
+  const litestream = Bun.which('litestream', { PATH: path })
+  if (litestream !== null) await copyFile(litestream, join(built, 'programs/litestream'))
   await copyFile(program, join(built, 'gateway-server'))
   await chmod(join(built, 'gateway-server'), 0o755)
   for (const library of [...librariesOf(program), ...librariesOf(join(ROOT, ADDON))]) {
@@ -68,6 +72,7 @@ async function requireBuildah(): Promise<void> {
 
 async function container(binary: string | undefined): Promise<void> {
   await requireBuildah()
+  const path = await pathWith(LITESTREAM, ROOT)
   const program = resolve(binary ?? join(ROOT, 'dist/gateway-server'))
   if (binary === undefined) await buildServer(program)
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
@@ -75,7 +80,7 @@ async function container(binary: string | undefined): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   try {
     await step('Building the image', async () => {
-      await writeContext(join(folder, 'context'), program)
+      await writeContext(join(folder, 'context'), program, path)
       await buildImage(folder, join(folder, 'context'))
       await rm(archive, { force: true })
       await buildah(folder, 'push', IMAGE, `docker-archive:${archive}:gateway:${version}`)

@@ -63,7 +63,7 @@ export type ComposedCore = Awaited<ReturnType<typeof composeCore>>
 /** Money, keys and limits. Closes the database if one of them cannot be made. */
 export async function composeCore(config: Config, surroundings: Surroundings) {
   const holds = new LoadedHolds()
-  const { stores, close } = await openData(config, surroundings, holds)
+  const { stores, replication, close } = await openData(config, surroundings, holds)
   try {
     const { secretKey } = config
     const workerCredentials = new WorkerCredentials(stores.workerCredentials, secretKey, surroundings.clock)
@@ -73,7 +73,7 @@ export async function composeCore(config: Config, surroundings: Surroundings) {
       core.kept.close()
       return close()
     }
-    return { ...core, workerCredentials, closeDatabase }
+    return { ...core, replication, workerCredentials, closeDatabase }
   } catch (error) {
     await close()
     throw error

@@ -13,9 +13,11 @@ import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { putBackNote } from './backup/after-restore'
 import { databaseFileOf } from './backup/data-health'
+import { Replication } from './backup/replication'
 import { upgradeCopy } from './backup/upgrade-copy'
 import { logCopyOf } from './log-copy'
 import type { Surroundings } from './surroundings'
+import { eventWriter } from './webhooks'
 
 /** Locks the data folder for this process. Throws `DataFolderInUse` when another gateway uses it. */
 export function takeDataFolder({ dataDir }: Pick<Config, 'dataDir'>): Promise<{ release(): void }> {
@@ -63,7 +65,8 @@ export async function openData(config: Config, surroundings: Surroundings, count
   const { clock, log, onFatal, threads, acceptsClock } = surroundings
   const opened = new Opened()
   const onTrouble = (what: string, reason: string) => log.error(`database: ${what}`, { reason })
-  const openCopy = logCopyOf(config, { log, onFatal, onTrouble })
+  const replication = await Replication.open(config, log)
+  const openCopy = logCopyOf(config, { log, onFatal, onTrouble, replica: replication })
   const common = { clock, onFatal, onTrouble, ...(threads && { threads }) }
   try {
     const database = await openDatabase(
@@ -96,7 +99,16 @@ export async function openData(config: Config, surroundings: Surroundings, count
       opened,
     )
     if (!acceptsClock) assertClock(clock.now(), await stores.lastTimes())
-    return { stores, close: () => opened.closeInTime(onTrouble) }
+    const writeEvent = eventWriter(stores.webhooks, clock, log)
+    replication?.start({
+      appliedGroup: stores.appliedGroup,
+      onFailure: (to, reason) => writeEvent('backup.failed', String(clock.now()), { to, reason }),
+    })
+    const close = async () => {
+      await opened.closeInTime(onTrouble)
+      await replication?.stop()
+    }
+    return { stores, replication, close }
   } catch (error) {
     await opened.close()
     throw error

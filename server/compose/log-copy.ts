@@ -3,6 +3,7 @@ import { withConnection } from '../adapters/stores/libsql/backup/snapshot'
 import { lockDataFolder } from '../adapters/stores/libsql/driver/file/held-file'
 import { OWN_THREADS } from '../adapters/stores/libsql/driver/worker/worker-threads'
 import { LeaseFile, leaseText } from '../adapters/stores/postgres/lease-file'
+import type { CopiedTables } from '../adapters/stores/postgres/postgres-log'
 import type { Config } from '../config'
 import { BackupProblem } from '../core/backup/target'
 import type { OpenLogCopy } from '../core/ledger/log-copy'
@@ -16,6 +17,7 @@ interface Needs {
   readonly log: Log
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
+  readonly replica: CopiedTables | null
 }
 
 /** Opens the log's second place; null without one. Refuses to leave one that the data has behind: charges would be only here. */

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { KeyRing } from '../adapters/sealing/key-ring'
@@ -12,7 +12,9 @@ import { isoTime } from '../core/clock'
 import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { databaseFileOf } from './backup/data-health'
-import { followReplica, requireLitestream } from './backup/litestream'
+import { KeptRunning } from './backup/kept-running'
+import { followReplica, type Litestream, requireLitestream } from './backup/litestream'
+import { Replication } from './backup/replication'
 import { RESTORED } from './backup/restore'
 import { restoreLitestream } from './backup/restore-litestream'
 import { logFinder } from './log-copy'
@@ -20,7 +22,6 @@ import { logFinder } from './log-copy'
 /** Of the place with the copy, beside the database. */
 const FOLDER = 'standby'
 const PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 30_000
 
 interface Needs {
   readonly acceptsFailover: boolean
@@ -42,8 +43,13 @@ export async function standBy(
   const database = databaseFileOf(databaseUrl)
   if (!logCopy || database === null) throw new Error('--standby needs LOG_URL, and a file in DATABASE_URL')
   if (config.takeOver) throw new Error('TAKE_OVER=true does not work with --standby. Unset one of them')
-  requireLitestream()
   const { log, onState } = needs
+  const { litestream } = config.backup
+  if (litestream.replica === replica.replace(/\/+$/, ''))
+    throw new Error('LITESTREAM_REPLICA is the place that --standby follows: name one of its own for this machine')
+  requireLitestream(litestream)
+  // Now, rather than when it takes over.
+  await Replication.open(config, log)
   const isOwn = await retried(() => isPrimarys(database, logCopy.url), onState)
   if (isOwn) return null
   const lock = await lockDataFolder(config.dataDir)
@@ -103,13 +109,14 @@ async function setAside(dataDir: string, database: string, log: Log): Promise<vo
 type Place = Config & { readonly logCopy: NonNullable<Config['logCopy']>; readonly database: string }
 
 async function takenOver(place: Place, replica: string, { acceptsFailover, log, onState }: Needs) {
-  const { logCopy, database, dataDir, databaseUrl, sealingKeys } = place
+  const { logCopy, database, dataDir, databaseUrl, sealingKeys, backup } = place
   const folder = join(dirname(database), FOLDER)
-  const copy = new Copy(folder, replica, log)
+  const litestream = { program: backup.litestream.program, access: backup.access }
+  const copy = new Copy(folder, replica, { litestream, log })
   try {
     const { succeed } = await import('../adapters/stores/postgres/succession')
     const { url } = logCopy
-    const copyEnd = async () => (copy.isThere ? followedEnd(copy.file) : null)
+    const copyEnd = async () => copy.end()
     const sealing = new KeyRing(sealingKeys)
     const lease = await retried(() => succeed({ url, sealing, acceptsFailover, copyEnd, onState }), onState)
     log.warn('the lease ran out: this standby takes over')
@@ -119,7 +126,9 @@ async function takenOver(place: Place, replica: string, { acceptsFailover, log, 
         log.warn('standby: Litestream ended in the midst of a change, so the copy is fetched anew')
       const findLog = logFinder({ url, sealingKeys, acceptsFailover })
       const { groups } = await restoreLitestream({
+        litestream,
         replica,
+        until: null,
         ...(followed && { followed }),
         log: null,
         findLog,
@@ -145,46 +154,30 @@ async function takenOver(place: Place, replica: string, { acceptsFailover, log, 
 /** What Litestream follows a replica with. It begins anew whenever it ends. */
 class Copy {
   readonly file: string
-  private readonly folder: string
-  private readonly replica: string
-  private readonly log: Log
-  private following: ReturnType<typeof followReplica> | null = null
-  private readonly stopped = Promise.withResolvers<void>()
-  private isStopped = false
-  private readonly done: Promise<void>
+  private readonly kept: KeptRunning
 
-  constructor(folder: string, replica: string, log: Log) {
-    this.folder = folder
+  constructor(folder: string, replica: string, { litestream, log }: { litestream: Litestream; log: Log }) {
     this.file = join(folder, DATABASE)
-    this.replica = replica
-    this.log = log
-    this.done = this.run()
+    this.kept = new KeptRunning({
+      begin: async () => {
+        await rm(folder, { recursive: true, force: true })
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        return followReplica(litestream, replica, this.file)
+      },
+      onEnd: (reason, pauseMs) => log.warn('standby: Litestream ended, and begins anew', { reason, pauseMs }),
+    })
   }
 
-  get isThere(): boolean {
-    return this.following !== null && existsSync(`${this.file}-txid`)
+  /** The last group and transaction that it has; null while it is not there. */
+  end() {
+    const note = `${this.file}-txid`
+    if (!this.kept.isRunning || !existsSync(note)) return null
+    const transaction = Number.parseInt(readFileSync(note, 'utf8'), 16)
+    return { ...followedEnd(this.file), transaction }
   }
 
   /** Resolves when the file changes no more, to whether it is whole. */
-  async stop(): Promise<boolean> {
-    this.isStopped = true
-    this.stopped.resolve()
-    const isWhole = await this.following?.stop()
-    await this.done
-    return isWhole ?? false
-  }
-
-  private async run(): Promise<void> {
-    for (let pauseMs = PAUSE_MS; !this.isStopped; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      await rm(this.folder, { recursive: true, force: true })
-      await mkdir(this.folder, { recursive: true, mode: 0o700 })
-      if (this.isStopped) return
-      this.following = followReplica(this.replica, this.file)
-      const reason = await this.following.ended
-      if (this.isStopped) return
-      this.following = null
-      this.log.warn('standby: Litestream ended, and begins anew', { reason, pauseMs })
-      await Promise.race([Bun.sleep(pauseMs), this.stopped.promise])
-    }
+  stop(): Promise<boolean> {
+    return this.kept.stop()
   }
 }

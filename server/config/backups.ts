@@ -14,14 +14,23 @@ export interface BackupSettings {
   readonly beforeUpgrade: boolean
   /** Null if no store is configured. */
   readonly access: StoreAccess | null
+  readonly litestream: LitestreamSettings
   /** The settings with secrets that are set. A copy does not contain them. */
   readonly secrets: readonly string[]
   /** Shows whether a SECRET_KEY is that of a copy, without revealing it. */
   readonly secretMark: string
 }
 
+/** The continuous copy of the database. */
+export interface LitestreamSettings {
+  /** Its name on the PATH, or its path. */
+  readonly program: string
+  /** Where it copies the database: `s3://bucket/prefix` or `file:///folder`. Null: this gateway starts none. */
+  readonly replica: string | null
+}
+
 /** How to sign in to an S3-compatible store. */
-interface StoreAccess {
+export interface StoreAccess {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken: string | null
@@ -69,6 +78,18 @@ export const BACKUPS = group(
       default: true,
       doc: 'Whether the data of an older version is copied to `DATA_DIR/before-upgrade` before it is migrated. [How](upgrading.md)',
     }),
+    LITESTREAM_REPLICA: text({
+      is: /^(file:\/\/\/.|s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/|$))/,
+      rule: 's3://bucket/prefix or file:///folder',
+      otherwise: 'no continuous copy',
+      example: 's3://bucket/a',
+      doc: 'Where the gateway lets Litestream copy the database, once a second: a place of its own for each data folder ([a continuous copy](operating/backup.md#a-continuous-copy-by-litestream))',
+    }),
+    LITESTREAM: text({
+      otherwise: '`litestream` on the PATH',
+      example: '/usr/local/bin/litestream',
+      doc: 'The program of <https://litestream.io>; 0.5.17 is tested',
+    }),
     AWS_ACCESS_KEY_ID: text({ doc: 'Access to the bucket' }),
     AWS_SECRET_ACCESS_KEY: text({ secret: true, doc: 'Its secret' }),
     AWS_SESSION_TOKEN: text({ secret: true, doc: 'For temporary access' }),
@@ -79,7 +100,7 @@ export const BACKUPS = group(
   },
 )
 
-/** Reads `BACKUP_TO`, `BACKUP_EVERY`, `BACKUP_KEEP` and the store's standard variables. `secrets` are the names of those that are set. */
+/** Reads where copies go and when, and the store's standard variables. `secrets` are the names of those that are set. */
 export function backupSettings(
   read: Read,
   { secretKey, secrets }: { readonly secretKey: string; readonly secrets: readonly string[] },
@@ -87,6 +108,11 @@ export function backupSettings(
   const { BACKUP_TO, BACKUP_EVERY, BACKUP_KEEP } = BACKUPS.settings
   const to = BACKUP_TO.of(read)
   const access = storeAccess(read)
+  const litestream = litestreamSettings(read)
+  if (litestream.replica?.startsWith('s3:') && (!access || access.sessionToken !== null))
+    throw new ConfigError(
+      'LITESTREAM_REPLICA is a bucket, so AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set, of access that does not end: Litestream takes no AWS_SESSION_TOKEN',
+    )
   if (to?.startsWith('s3:') && !access)
     throw new ConfigError('BACKUP_TO is a bucket, so AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set')
   return {
@@ -95,9 +121,16 @@ export function backupSettings(
     keep: BACKUP_KEEP.of(read),
     beforeUpgrade: BACKUPS.settings.BACKUP_BEFORE_UPGRADE.of(read),
     access,
+    litestream,
     secrets,
     secretMark: secretMark(secretKey),
   }
+}
+
+export function litestreamSettings(read: Read): LitestreamSettings {
+  const { LITESTREAM, LITESTREAM_REPLICA } = BACKUPS.settings
+  const replica = LITESTREAM_REPLICA.of(read)
+  return { program: LITESTREAM.of(read) ?? 'litestream', replica: replica?.replace(/\/+$/, '') ?? null }
 }
 
 /** The access to an S3-compatible store, by the variables of Amazon's own tools. Null if no key is set. */

@@ -14,9 +14,14 @@ const HOP_BY_HOP = [
 /** For a caller that sent no Host: one that is on no machine. */
 const NO_HOST = 'no-host.invalid'
 
+interface Target {
+  readonly origin: string
+  readonly token: string
+}
+
 interface PassOnParts {
-  /** Where the primary takes requests, and the token that it believes; null while there is no primary. */
-  readonly target: () => { readonly origin: string; readonly token: string } | null
+  /** Where the primary takes requests, and the token that it believes; null if there is no primary, and none comes in time. */
+  readonly target: () => Target | null | Promise<Target | null>
   /** Certificates to trust in place of the system's. */
   readonly ca: string | null
   readonly now: () => number
@@ -39,13 +44,16 @@ export class PassOn {
 
   /** The primary's answer to a request as Bun received it; 503 if there is none. */
   async answer(request: Request, server: NonNullable<BunServer>): Promise<Response> {
-    const target = this.parts.target()
-    if (target === null) return this.refusal(request, AWAY)
     const isForEvents = request.headers.get('accept')?.includes('text/event-stream') ?? false
     const place = new Place()
     if (!place.enter(isForEvents ? this.eventStreams : this.requests)) return this.refusal(request, BUSY)
     // The primary has the deadlines of a call, and times out its connection to this worker.
     server.timeout(request, 0)
+    const target = await this.parts.target()
+    if (target === null) {
+      place.leave()
+      return this.refusal(request, AWAY)
+    }
     try {
       const passedOn = passedOnValue(target.token, server.requestIP(request)?.address ?? 'unknown')
       const answer = await send(request, { origin: target.origin, ca: this.parts.ca }, passedOn)

@@ -58,8 +58,7 @@ export class RemoteDecisions implements Decisions, OpenCalls {
     ]
     const asking = this.unknown.ask(credential.hash, address)
     if ('failure' in asking) return { incoming, caller: NOBODY, ...asking }
-    const session = this.primary.sessionNumber
-    const answer = (await this.primary.ask('admit', admit)) as AdmitAnswer | null
+    const { answer, session } = await this.admit(admit)
     asking.answered(answer?.length ? answer[2] !== null : null)
     if (!answer?.length) return { incoming, caller: NOBODY, failure: NO_PRIMARY, readings: NO_READINGS }
     const [id, at, facts, subjects, readings, refused, full] = answer
@@ -72,6 +71,18 @@ export class RemoteDecisions implements Decisions, OpenCalls {
       admit,
       session,
     })
+  }
+
+  /** Asks again while there is no primary, or it stops: one that takes over is there within seconds. Empty: there is none. */
+  private async admit(admit: Admit) {
+    const until = performance.now() + ARRIVAL_MS
+    for (;;) {
+      const session = this.primary.sessionNumber
+      const answer = (await this.primary.ask('admit', admit)) as AdmitAnswer | null
+      const leftMs = until - performance.now()
+      if (answer?.length || leftMs <= 0 || !(await this.primary.back(leftMs))) return { answer, session }
+      await Bun.sleep(Math.min(ADMIT_AGAIN_MS, leftMs))
+    }
   }
 
   begin(call: AuthenticatedCall): Result<Allowance, RefusedOutcome> {
@@ -176,6 +187,9 @@ function callerOf({ kind, account: id, credential, pool, tier, allowedModels }: 
   return { kind, account, tier, key }
 }
 
+/** A new call waits so long for a primary, and a worker is ready so long without one. */
+const ARRIVAL_MS = 5 * SECOND_MS
+const ADMIT_AGAIN_MS = 100
 const ASK_AGAIN_MS = SECOND_MS
 
 const NONE = { limit: 0, remaining: 0, reset: 0 }

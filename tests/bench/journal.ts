@@ -77,7 +77,16 @@ function copyIn(url: string): OpenLogCopy {
   }
   const sealing = new KeyRing([{ id: 'k1', bytes: new Uint8Array(32) }])
   const file = new LeaseFile(join(folder, 'lease'))
-  const options = { url, sealing, file, keepHours: 1, onFatal: fail, onTrouble: fail, onNote: () => undefined }
+  const options = {
+    url,
+    sealing,
+    file,
+    keepHours: 1,
+    replica: null,
+    onFatal: fail,
+    onTrouble: fail,
+    onNote: () => undefined,
+  }
   return (local) => PostgresLog.open(options, local)
 }
 

@@ -36,6 +36,8 @@ async function imageRoot(folder: string): Promise<string> {
   const root = join(folder, 'root')
   for (const part of ['base', 'built', 'built/volume']) await cp(join(context, part), root, { recursive: true })
   await rm(join(root, 'volume'), { recursive: true })
+  await cp(join(root, 'programs'), join(root, 'usr/local/bin'), { recursive: true })
+  await rm(join(root, 'programs'), { recursive: true })
   await chown(join(root, 'data'), USER, USER)
   return root
 }

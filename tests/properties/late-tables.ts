@@ -56,7 +56,7 @@ export class LateTables implements StoredCounters {
         accountId: owner,
         limit: limit === null ? null : micros(limit),
         spent: micros(this.journal.spent(id)),
-        budgets: most === null ? [] : [budget],
+        budget: most === null ? null : budget,
       }
     })
   }

@@ -5,12 +5,15 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { chargedIds } from '../support/databases/database-file'
 import { IS_SERVER } from '../support/databases/test-database'
+import { openS3Server } from '../support/doubles/s3-server'
 import { reconcile } from '../support/reconcile'
+import { LITESTREAM_IS_MISSING, signalLitestream } from '../support/servers/litestream'
 import {
   addSmallIndex,
   COMPILED,
   control,
   dataFolder,
+  readiness,
   SECRET_KEY,
   signUp,
   startServer,
@@ -20,15 +23,14 @@ import { until } from '../support/until'
 const ROOT = resolve(import.meta.dir, '../..')
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 const CALLERS = 16
-const isMissing = IS_SERVER || Bun.which('litestream') === null
+const TOKEN = 'a token of 32 characters: x'.padEnd(32, 'x').replaceAll(' ', '-')
+const isMissing = IS_SERVER || LITESTREAM_IS_MISSING
 
 let folder: string
-const children: Bun.Subprocess[] = []
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'litestream-'))
 })
 afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL')
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -48,7 +50,7 @@ async function acknowledged(url: string, secret: string, calls: number): Promise
   return ids
 }
 
-async function restore(dataDir: string, ...args: string[]) {
+async function restore(dataDir: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', 'restore', ...args], {
     cwd: ROOT,
     env: {
@@ -56,6 +58,7 @@ async function restore(dataDir: string, ...args: string[]) {
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
       DATA_DIR: dataDir,
       SECRET_KEY,
+      ...env,
     },
     stdout: 'pipe',
     stderr: 'pipe',
@@ -69,12 +72,7 @@ test.skipIf(isMissing)(
   async () => {
     const lost = await dataFolder()
     const replica = join(folder, 'replica')
-    const server = await startServer(lost)
-    const litestream = Bun.spawn(['litestream', 'replicate', join(lost, 'gateway.db'), `file://${replica}`], {
-      stdout: 'ignore',
-      stderr: 'ignore',
-    })
-    children.push(litestream)
+    const server = await startServer(lost, { LITESTREAM_REPLICA: `file://${replica}` })
     const owner = await signUp(server.url, 'ada@example.com')
     await control(lost, `/accounts/${owner.id}/grants`, { usd: '100', note: 'test' })
     await control(lost, `/accounts/${owner.id}/limits`, {
@@ -86,31 +84,31 @@ test.skipIf(isMissing)(
     // It copies once a second: the key must be in the replica, and calls must be that are not.
     await until(
       async () =>
-        (await restore(join(folder, crypto.randomUUID()), '--litestream', replica, '--log', 'none')).code === 0,
+        (await restore(join(folder, crypto.randomUUID()), ['--litestream', replica, '--log', 'none'])).code === 0,
     )
-    litestream.kill('SIGKILL')
-    await litestream.exited
+    signalLitestream(lost, 'SIGSTOP')
     ids.push(...(await acknowledged(server.url, secret, 300)))
     await server.kill('SIGKILL')
+    signalLitestream(lost, 'SIGKILL')
     expect(ids).toHaveLength(2_000)
     const log = join(lost, 'gateway.db.log')
 
     const found = join(folder, 'found')
     await mkdir(found)
     await writeFile(join(folder, 'bad.log'), 'no log\nof charges\n')
-    const refused = await restore(found, '--litestream', replica)
+    const refused = await restore(found, ['--litestream', replica])
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--log FILE')])
-    const nowhere = await restore(found, '--litestream', join(folder, 'nowhere'), '--log', log)
+    const nowhere = await restore(found, ['--litestream', join(folder, 'nowhere'), '--log', log])
     expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining('litestream restore failed')])
     expect(existsSync(join(found, 'gateway.db'))).toBe(false)
 
-    const restored = await restore(found, '--litestream', replica, '--log', log, '--json')
+    const restored = await restore(found, ['--litestream', replica, '--log', log, '--json'])
     expect({ code: restored.code, err: restored.err }).toMatchObject({ code: 0 })
     expect(JSON.parse(restored.out).groups).toBeGreaterThan(0)
     const file = join(found, 'gateway.db')
     const before = await chargedIds(file)
     expect(ids.filter((id) => !before.has(id)).length).toBeGreaterThanOrEqual(300)
-    const again = await restore(found, '--litestream', replica, '--log', log)
+    const again = await restore(found, ['--litestream', replica, '--log', log])
     expect([again.code, again.err]).toEqual([1, expect.stringContaining('is not empty')])
 
     await addSmallIndex(found)
@@ -124,3 +122,49 @@ test.skipIf(isMissing)(
     await rm(lost, { recursive: true, force: true })
   },
 )
+
+test.skipIf(isMissing)(
+  'a gateway keeps Litestream running, and at a clean stop the bucket has its last write; without the program, or at the place of another gateway, it does not start',
+  async () => {
+    const store = openS3Server('copies')
+    const dataDir = await dataFolder()
+    const env = { ...store.env, LITESTREAM_REPLICA: 's3://copies/a/', METRICS_TOKEN: TOKEN }
+    try {
+      const server = await startServer(dataDir, env)
+      const owner = await signUp(server.url, 'ada@example.com')
+      await control(dataDir, `/accounts/${owner.id}/grants`, { usd: '100', note: 'test' })
+      const { secret } = await owner.api('/api/keys', { name: 'first', spending_limit: 100 })
+      await until(() => signalLitestream(dataDir, 'SIGKILL') > 0)
+      await until(() => server.output().includes('Litestream ended, and begins anew'))
+      await until(() => store.objects.size > 1)
+      expect(await lagOf(server.url)).toBeLessThan(30)
+      expect((await readiness(dataDir)).warnings).toEqual({})
+      const ids = await acknowledged(server.url, secret, 20)
+      expect(ids).toHaveLength(20)
+      const other = await dataFolder()
+      await expect(startServer(other, env)).rejects.toThrow('has the copy of another data folder')
+      await expect(startServer(other, { ...env, LITESTREAM: '/nowhere/litestream' })).rejects.toThrow(
+        'there is no program /nowhere/litestream: install Litestream from https://litestream.io',
+      )
+      // The stop itself must copy them.
+      signalLitestream(dataDir, 'SIGKILL')
+      expect(await server.kill('SIGTERM')).toBe(0)
+      expect(signalLitestream(dataDir, 'SIGCONT')).toBe(0)
+
+      const found = join(folder, 'found-in-the-bucket')
+      const restored = await restore(found, ['--litestream', 's3://copies/a', '--log', 'none'], store.env)
+      expect({ code: restored.code, err: restored.err }).toMatchObject({ code: 0 })
+      const charged = await chargedIds(join(found, 'gateway.db'))
+      expect(ids.filter((id) => !charged.has(id))).toEqual([])
+      expect((await reconcile(join(found, 'gateway.db'))).problems).toEqual([])
+    } finally {
+      store.close()
+      await rm(dataDir, { recursive: true, force: true })
+    }
+  },
+)
+
+async function lagOf(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })).text()
+  return Number(/^gateway_replica_lag_seconds (\S+)$/m.exec(text)?.[1] ?? Number.POSITIVE_INFINITY)
+}

@@ -5,18 +5,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { executeOn } from '../support/databases/database-file'
 import { IS_SERVER } from '../support/databases/test-database'
-import { freePort } from '../support/servers/free-port'
-import { call, callers, openGateway, recount } from '../support/servers/logged-gateway'
+import { LITESTREAM_IS_MISSING, pidsOf, signalLitestream } from '../support/servers/litestream'
+import {
+  call,
+  callers,
+  isFollowing,
+  openGateway,
+  recount,
+  type Standby,
+  startStandby,
+} from '../support/servers/logged-gateway'
 import { POSTGRES_IS_MISSING, type Postgres, startPostgres } from '../support/servers/postgres'
-import { noteServer } from '../support/servers/running-servers'
-import { addSmallIndex, control, type ServerProcess, startServer } from '../support/servers/server-process'
+import { control } from '../support/servers/server-process'
 import { until } from '../support/until'
 
 setDefaultTimeout(process.env['LONG'] ? 3_600_000 : 180_000)
 
 const ROUNDS = process.env['LONG'] ? 30 : 2
 /** `bun run verify` installs both. */
-const isMissing = IS_SERVER || POSTGRES_IS_MISSING || Bun.which('litestream') === null
+const isMissing = IS_SERVER || POSTGRES_IS_MISSING || LITESTREAM_IS_MISSING
 
 let postgres: Postgres
 let folder: string
@@ -31,47 +38,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Copies the data of a gateway to a replica, as a service of its machine does. */
-function replicate(dataDir: string, replica: string): Bun.Subprocess {
-  const child = Bun.spawn(['litestream', 'replicate', join(dataDir, 'gateway.db'), `file://${replica}`], {
-    stdout: 'ignore',
-    stderr: 'ignore',
-  })
-  noteServer(child)
-  return child
-}
-
-interface Standby {
-  readonly dataDir: string
-  readonly url: string
-  /** Once it serves. */
-  readonly server: Promise<ServerProcess>
-  readonly ready: () => Promise<{ readonly status: number; readonly code?: string; readonly lag_seconds?: number }>
-}
-
-async function startStandby(dataDir: string, env: Record<string, string>, replica: string): Promise<Standby> {
-  const port = await freePort()
-  await addSmallIndex(dataDir)
-  const server = startServer(dataDir, { ...env, PORT: `${port}` }, undefined, [`--standby=${replica}`])
-  server.catch(() => undefined)
-  const url = `http://127.0.0.1:${port}`
-  const ready = async () => {
-    const answer = await fetch(`${url}/ready`).catch(() => null)
-    return { ...(await answer?.json()), status: answer?.status ?? 0 }
-  }
-  return { dataDir, url, server, ready }
-}
-
 const emptyFolder = () => mkdtemp(join(folder, 'standby-'))
-const isFollowing = async ({ ready }: Standby) => (await ready()).code === 'standby'
 
 test.skipIf(isMissing)(
   'a primary that is killed is followed by one of two standbys, with every acknowledged charge, the revoked key and the top-up (spec D4)',
   async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      const { dataDir, env, server, owner, secret } = await openGateway(postgres)
-      const replica = join(folder, `replica-${round}`)
-      const litestream = replicate(dataDir, replica)
+      const replica = `file://${join(folder, `replica-${round}`)}`
+      const { dataDir, env, server, owner, secret } = await openGateway(postgres, { LITESTREAM_REPLICA: replica })
       const leaked = await owner.api('/api/keys', { name: 'leaked' })
       const dirs = [await emptyFolder(), await emptyFolder()]
       const standbys = await Promise.all(dirs.map((dir) => startStandby(dir, env, replica)))
@@ -83,14 +57,14 @@ test.skipIf(isMissing)(
         expect(await call(url, secret)).toBe(503)
         expect((await fetch(`${url}/health`)).status).toBe(200)
       }
-      // Litestream first: what comes now is in no replica.
-      litestream.kill('SIGKILL')
-      await litestream.exited
+      // What comes now is in no replica.
+      signalLitestream(dataDir, 'SIGSTOP')
       expect((await owner.api(`/api/keys/${leaked.key.id}/revoke`, {})).key.status).toBe('revoked')
       await control(dataDir, `/accounts/${owner.id}/grants`, { usd: '7', note: 'late' })
       const before = load.answered.size
       await until(() => load.answered.size > before + 100)
       await server.kill('SIGKILL')
+      signalLitestream(dataDir, 'SIGKILL')
       const killedAt = performance.now()
 
       const winner = await Promise.race(standbys.map(({ server }, at) => server.then(() => at)))
@@ -119,19 +93,12 @@ test.skipIf(isMissing)(
   },
 )
 
-/** Processes whose command line has a text. */
-function pidsOf(text: string): readonly number[] {
-  const { stdout } = Bun.spawnSync(['pgrep', '-f', '--', text])
-  return stdout.toString().split('\n').filter(Boolean).map(Number)
-}
-
 test.skipIf(isMissing)(
   'kills of a standby, its Litestream and PostgreSQL end nothing; a primary that slept past its lease ends when it wakes, and nothing is lost or doubled (spec D4)',
   async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      const { dataDir, env, server, secret } = await openGateway(postgres)
-      const replica = join(folder, `faults-${round}`)
-      replicate(dataDir, replica)
+      const replica = `file://${join(folder, `faults-${round}`)}`
+      const { env, server, secret } = await openGateway(postgres, { LITESTREAM_REPLICA: replica })
       const dir = await emptyFolder()
       const first = await startStandby(dir, env, replica)
       await until(() => isFollowing(first))

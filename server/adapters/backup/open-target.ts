@@ -27,7 +27,8 @@ export function openArchivePlace(location: string, options: TargetOptions): Arch
   return new ArchiveBucket(bucket, access, options.workFolder)
 }
 
-function bucketOf(location: string, { access }: TargetOptions) {
+/** The bucket in `s3://bucket/prefix`, and the access to it. */
+export function bucketOf(location: string, { access }: Pick<TargetOptions, 'access'>) {
   const [, bucket, prefix = ''] = S3.exec(location) ?? []
   if (bucket === undefined) throw new BackupProblem(`${location} must be a folder or s3://bucket/prefix`)
   if (!access)

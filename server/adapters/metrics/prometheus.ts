@@ -37,6 +37,8 @@ export interface MetricReadings {
   readonly fuel: () => Promise<number | null>
   readonly isReady: () => Promise<boolean>
   readonly backups: () => ScheduledBackups
+  /** Seconds; null without a continuous copy. */
+  readonly replicaLag: () => number | null
   /** The last comparisons of the books; null before the first. */
   readonly comparison: () => Promise<BooksReading | null>
   /** The memory limit of the process. */
@@ -335,11 +337,13 @@ function registerProcess(registry: Registry, { isReady, memoryLimit }: MetricRea
   })
 }
 
-function registerBackups(registry: Registry, { backups }: MetricReadings): void {
+function registerBackups(registry: Registry, { backups, replicaLag }: MetricReadings): void {
   const newestHelp = 'When the newest copy of the data was taken, in UNIX seconds'
   rare(registry, 'gateway_backup_newest_timestamp_seconds', newestHelp, () => seconds(backups().newestAt))
   const everyHelp = 'How old the newest copy may become: BACKUP_EVERY, where copies are scheduled'
   rare(registry, 'gateway_backup_every_seconds', everyHelp, () => seconds(backups().everyMs))
+  const lagHelp = 'How old the newest state is that LITESTREAM_REPLICA is known to have'
+  rare(registry, 'gateway_replica_lag_seconds', lagHelp, replicaLag)
   gauge(registry, 'gateway_backup_failing', '1 if the last backup failed', () => (backups().isFailing ? 1 : 0))
 }
 

@@ -116,6 +116,11 @@ export class Connection {
     return this.isReady ? this.target : null
   }
 
+  /** Null if none comes within a lease, either: one that takes over is there within seconds. */
+  async passOnSoon(): Promise<PassOnTarget | null> {
+    return (await this.back(LEASE_MS)) ? this.target : null
+  }
+
   /** The answer; null at once without a session, and when it ends before there is one. Empty: the primary refused it. */
   ask(kind: RequestKind, payload: Payload): Promise<Payload | null> {
     const { session } = this

@@ -122,11 +122,14 @@ async function restoredByLitestream(
       '"operator restore --litestream REPLICA" takes --log FILE, --log LOG_URL, or --log none if both are lost; see --help',
     )
   const { dataDir, databaseUrl } = backupSource()
+  const { litestream: program, access } = storageSettings()
   const onProgress = progressLines(print)
   const findLog = findLogOf(values)
   const file = log === 'none' || findLog ? null : resolve(log)
   const { groups, problems } = await restoreLitestream({
+    litestream: { program, access },
     replica,
+    until: null,
     log: file,
     findLog,
     dataDir,

@@ -8,12 +8,15 @@ import { DATABASE, DATABASE_LEASE, DATABASE_LOG } from '../../core/backup/copy'
 import { BackupProblem } from '../../core/backup/target'
 import { isoTime } from '../../core/clock'
 import { requireSound } from './backups'
-import { requireLitestream, restoreReplica } from './litestream'
+import { type Litestream, requireLitestream, restoreReplica } from './litestream'
 import { type FindLog, intoEmptyFolder, publish, RESTORED, writeLease } from './restore'
 
 export interface LitestreamRestore {
+  readonly litestream: Litestream
   /** A URL of Litestream, or a folder. */
   readonly replica: string
+  /** Its state at this time; null: the newest. */
+  readonly until: Date | null
   /** What a standby followed it with, which is moved; absent: it is fetched. */
   readonly followed?: string
   /** The log of charges of the lost gateway, `gateway.db.log`; null if it is lost too. */
@@ -41,8 +44,8 @@ export interface LitestreamRestored {
  * read and fit each other; the database appears last, so that no gateway starts without the log.
  */
 export async function restoreLitestream(options: LitestreamRestore): Promise<LitestreamRestored> {
-  const { replica, followed, log, findLog, now, threads = OWN_THREADS, onProgress } = options
-  requireLitestream()
+  const { litestream, replica, until, followed, log, findLog, now, threads = OWN_THREADS, onProgress } = options
+  requireLitestream(litestream)
   if (log !== null && !existsSync(log)) throw new BackupProblem(`there is no log of charges at ${log}`)
   const names = [
     RESTORED,
@@ -52,7 +55,7 @@ export async function restoreLitestream(options: LitestreamRestore): Promise<Lit
   ]
   return intoEmptyFolder(options, names, async (draftOf, targets) => {
     onProgress({ step: 'copying', bytes: 0, total: 0 })
-    if (followed === undefined) await restoreReplica(replica, draftOf(DATABASE))
+    if (followed === undefined) await restoreReplica(litestream, replica, draftOf(DATABASE), until)
     else await rename(followed, draftOf(DATABASE))
     onProgress({ step: 'checking', bytes: 0, total: 0 })
     // A disagreement in the original must not keep its data from being restored.

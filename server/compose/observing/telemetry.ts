@@ -65,7 +65,7 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, pa
 }
 
 interface Read {
-  readonly core: Pick<ComposedCore, 'stores' | 'holds' | 'latencies'>
+  readonly core: Pick<ComposedCore, 'stores' | 'holds' | 'latencies' | 'replication'>
   readonly pipeline: { readonly openCalls: { readonly count: number } }
   readonly models: { readonly upstreams: ModelBackend['states'] }
   readonly rail: Pick<MetricReadings, 'fuel'>
@@ -91,6 +91,7 @@ export function openMetricsEndpoint({ metrics: settings, backup }: Config, { met
     fuel: () => rail.fuel(),
     isReady: async () => (await readiness.status()).status === 'ready',
     backups: () => ({ ...backups.reading(), everyMs: backup.to === null ? null : backup.everyMs }),
+    replicaLag: () => core.replication?.lagSeconds ?? null,
     comparison: () => core.stores.reconciliations.reading(),
     memoryLimit: () => process.constrainedMemory(),
   })

@@ -28,8 +28,6 @@ function callTo(origin: string): BackendCall {
     cap: 10,
     headers: {},
     traceparent: null,
-    order: null,
-    tries: Number.POSITIVE_INFINITY,
   }
 }
 

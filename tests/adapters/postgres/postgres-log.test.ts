@@ -58,6 +58,7 @@ async function openLog(
       sealing,
       file,
       keepHours: 1,
+      replica: null,
       leaseMs: LEASE_MS,
       onFatal: (reason) => fatal.push(reason),
       onTrouble: (_what, reason) => trouble.push(reason),

@@ -2,16 +2,17 @@ import { expect } from 'bun:test'
 import { join } from 'node:path'
 import { chargedIds, executeOn } from '../databases/database-file'
 import { reconcile } from '../reconcile'
+import { freePort } from './free-port'
 import type { Postgres } from './postgres'
-import { control, dataFolder, signUp, startServer } from './server-process'
+import { addSmallIndex, control, dataFolder, type ServerProcess, signUp, startServer } from './server-process'
 
 export const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 
-/** A gateway whose log is in PostgreSQL too, and a customer who can pay. */
-export async function openGateway(postgres: Postgres) {
+/** A gateway whose log is in PostgreSQL too, and a customer who can pay. `own`: settings that no other machine has. */
+export async function openGateway(postgres: Postgres, own: Readonly<Record<string, string>> = {}) {
   const [dataDir, { url: LOG_URL, name }] = await Promise.all([dataFolder(), postgres.database()])
   const env = { LOG_URL }
-  const server = await startServer(dataDir, env)
+  const server = await startServer(dataDir, { ...env, ...own })
   const owner = await signUp(server.url, `${crypto.randomUUID()}@example.com`)
   await control(dataDir, `/accounts/${owner.id}/grants`, { usd: '100', note: 'test' })
   await control(dataDir, `/accounts/${owner.id}/limits`, {
@@ -62,3 +63,27 @@ export async function recount(dataDir: string, answered: ReadonlyMap<string, num
 export async function call(url: string, secret: string): Promise<number> {
   return (await fetch(url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })).status
 }
+
+export interface Standby {
+  readonly dataDir: string
+  readonly url: string
+  /** Once it serves. */
+  readonly server: Promise<ServerProcess>
+  readonly ready: () => Promise<{ readonly status: number; readonly code?: string; readonly lag_seconds?: number }>
+}
+
+/** Starts a standby of the gateway that copies to `replica`. */
+export async function startStandby(dataDir: string, env: Record<string, string>, replica: string): Promise<Standby> {
+  const port = env['PORT'] ?? (await freePort())
+  await addSmallIndex(dataDir)
+  const server = startServer(dataDir, { ...env, PORT: `${port}` }, undefined, [`--standby=${replica}`])
+  server.catch(() => undefined)
+  const url = `http://127.0.0.1:${port}`
+  const ready = async () => {
+    const answer = await fetch(`${url}/ready`).catch(() => null)
+    return { ...(await answer?.json()), status: answer?.status ?? 0 }
+  }
+  return { dataDir, url, server, ready }
+}
+
+export const isFollowing = async ({ ready }: Standby) => (await ready()).code === 'standby'

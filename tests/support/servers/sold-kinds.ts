@@ -44,12 +44,12 @@ export async function openSoldKinds(folder: string) {
   await writeFile(MODELS_FILE, JSON.stringify({ models: [model] }))
   return {
     env: { MODELS_FILE, ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' },
-    /** Puts the imported operation on sale. */
-    async importWeather(): Promise<void> {
+    /** Puts the imported operation on sale, at the gateway of this data folder. */
+    async importWeather(into = folder): Promise<void> {
       const price = { mode: 'fixed', usd: `${KIND_PRICE / 1e6}` }
       const document = JSON.stringify(DOCUMENT)
       const upstreamOf = { base_url: upstream.url, auth: 'none', concurrency: 600 }
-      await control(folder, '/apis/import', { name: 'weather', ...upstreamOf, document, price })
+      await control(into, '/apis/import', { name: 'weather', ...upstreamOf, document, price })
     },
     async close(): Promise<void> {
       vendor.close()

@@ -39,6 +39,7 @@ import { LibsqlRestoreChecks } from './operator/restore-checks'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
 import { LibsqlRetention } from './retention'
+import { owner } from './schema/owner'
 import { keptHolds } from './schema/usage'
 import { LibsqlSocial } from './social'
 import { operationUsage } from './usage/operation-usage'
@@ -120,6 +121,8 @@ export async function openStores(database: Database, options: StoreOptions, open
     logCopy: log.copy,
     /** Holds again what streams held that the previous owner left open. Call once, before anything is held. */
     restoreHolds,
+    /** The last group of the log in the tables. */
+    appliedGroup: async () => (await db.select({ group: owner.appliedGroup }).from(owner))[0]?.group ?? 0,
     /** How far the disk and the tables are behind. */
     journalState: () => ({ ...log.state(), queuedWrites: writes.waiting }),
     apis: new LibsqlApis(db),

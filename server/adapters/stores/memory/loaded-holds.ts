@@ -1,13 +1,11 @@
 import type { AccountId, PoolId } from '../../../core/ids'
-import { accountPool } from '../../../core/ids'
 import type {
+  BudgetWindow,
   HoldStore,
   PoolBudget,
-  PoolOpening,
   PoolSpending,
   RestorableCounters,
   StoredCounters,
-  StoredPool,
 } from '../../../core/ledger/hold'
 import type { Money } from '../../../core/money'
 import { MemoryHolds } from './holds'
@@ -34,8 +32,8 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     return this.hasAccount(id) ? super.balance(id) : this.readAccount(id).then(() => super.balance(id))
   }
 
-  override pool(id: PoolId, at: number): ReturnType<MemoryHolds['pool']> {
-    return this.hasPool(id) ? super.pool(id, at) : this.readPool(id).then(() => super.pool(id, at))
+  override pool(id: PoolId): ReturnType<MemoryHolds['pool']> {
+    return this.hasPool(id) ? super.pool(id) : this.readPool(id).then(() => super.pool(id))
   }
 
   override async openAccount(id: AccountId): Promise<void> {
@@ -43,10 +41,15 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     return super.openAccount(id)
   }
 
-  override async openPool(opening: PoolOpening): Promise<void> {
-    await this.load(opening.account, opening.id)
-    if (opening.parent) await this.knownPool(opening.parent)
-    return super.openPool(opening)
+  override async openPool(
+    id: PoolId,
+    account: AccountId,
+    limit: Money | null,
+    parent: PoolId | null = null,
+  ): Promise<void> {
+    await this.knownPool(id)
+    if (parent !== null) await this.knownPool(parent)
+    return super.openPool(id, account, limit, parent)
   }
 
   override async setPoolLimit(id: PoolId, limit: Money | null): Promise<void> {
@@ -54,29 +57,30 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     return super.setPoolLimit(id, limit)
   }
 
-  override async setPoolBudgets(
+  override async setPoolBudget(
     id: PoolId,
-    budgets: readonly PoolBudget[],
+    budget: PoolBudget | null,
     at: number,
-    spendings: readonly PoolSpending[],
+    spending: PoolSpending,
   ): Promise<void> {
     await this.knownPool(id)
-    return super.setPoolBudgets(id, budgets, at, spendings)
+    return super.setPoolBudget(id, budget, at, spending)
+  }
+
+  override async budget(id: PoolId, at: number): Promise<BudgetWindow | null> {
+    await this.knownPool(id)
+    return super.budget(id, at)
   }
 
   private async readBoth(account: AccountId, pool: PoolId | null): Promise<void> {
-    const [row] = await Promise.all([pool && this.stored?.pool(pool), this.readAccount(account)])
-    if (pool) await this.place(pool, row)
+    await Promise.all([this.readAccount(account), pool && this.readPool(pool)])
   }
 
-  /** With its own pool, so that nothing of the account is ever held without it. */
   private async readAccount(id: AccountId): Promise<void> {
-    const own = accountPool(id)
-    const [account, pool] = await Promise.all([this.stored?.account(id), this.stored?.pool(own)])
+    const account = await this.stored?.account(id)
     // Somebody else may have read it meanwhile, and changed it since.
-    if (!account || this.hasAccount(id)) return
-    this.restoreAccount(id, account.credit, account.paid, account.toppedUp, account.debt)
-    if (pool) this.restore(own, pool)
+    if (account && !this.hasAccount(id))
+      this.restoreAccount(id, account.credit, account.paid, account.toppedUp, account.debt)
   }
 
   private async knownPool(id: PoolId): Promise<void> {
@@ -84,18 +88,11 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
   }
 
   private async readPool(id: PoolId): Promise<void> {
-    await this.place(id, await this.stored?.pool(id))
-  }
-
-  /** After its account and its parent. */
-  private async place(id: PoolId, pool: StoredPool | null | undefined): Promise<void> {
+    const pool = await this.stored?.pool(id)
+    if (pool?.parentId) await this.knownPool(pool.parentId)
     if (!pool || this.hasPool(id)) return
-    if (!this.hasAccount(pool.accountId)) await this.readAccount(pool.accountId)
-    if (pool.parentId) await this.knownPool(pool.parentId)
-    if (!this.hasPool(id)) this.restore(id, pool)
-  }
-
-  private restore(id: PoolId, { accountId: account, limit, spent, parentId: parent, kind, budgets }: StoredPool): void {
-    this.restorePool({ id, account, limit, parent, kind }, spent, budgets)
+    this.restorePool(id, pool.accountId, pool.limit, pool.spent, pool.parentId)
+    const { budget: found } = pool
+    if (found) this.restoreBudget(id, found.budget, found.at, found.spent, found.spentBefore)
   }
 }

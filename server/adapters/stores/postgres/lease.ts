@@ -12,11 +12,13 @@ export interface LeaseRow {
   readonly timeline: string
   readonly until: string
   readonly holder: string
+  /** The transaction up to which the copy of the tables has everything, of a process that ended well; null: it was not given up. */
+  readonly given_up: number | null
   readonly base_number: number
   readonly base_chain: string
 }
 
-const ROW = `SELECT epoch::float8 AS epoch, installation, system, timeline, holder, until::text AS until,
+const ROW = `SELECT epoch::float8 AS epoch, installation, system, timeline, holder, until::text AS until, given_up::float8 AS given_up,
   base_number::float8 AS base_number, base_chain FROM gateway_lease`
 const until = (ms: number) => `clock_timestamp() + interval '${ms} milliseconds'`
 
@@ -32,8 +34,8 @@ interface Taken {
 }
 
 /**
- * Takes a lease that one of `ended`, who are known to have ended, held, or that ran out by the server's clock and was not renewed for its whole time
- * by this one's. Throws `UnusableLog` if another process renews it for longer than `patienceMs`. `look` sees each state of it, whether it is
+ * Takes a lease that one of `ended`, who are known to have ended, held, that was given up, or that ran out by the server's clock and was not renewed
+ * for its whole time by this one's. Throws `UnusableLog` if another process renews it for longer than `patienceMs`. `look` sees each state of it, whether it is
  * free, and may refuse to take it then.
  */
 export async function takeLease(
@@ -58,18 +60,18 @@ export async function takeLease(
         throw new UnusableLog('another gateway holds the lease at LOG_URL and renews it: stop that one first')
       seen = { until: row.until, at: performance.now() }
     }
-    const isFree = performance.now() - seen.at >= ms
+    const isFree = row.given_up !== null || performance.now() - seen.at >= ms
     const mayTake = !look || (await look(row, isFree))
     const unrenewed = isFree && mayTake ? row.until : null
     const sentAt = performance.now()
     const [taken] = await connection.rows<{ epoch: number }>(
-      `UPDATE gateway_lease SET epoch = epoch + 1, holder = $2, timeline = $5, until = ${until(ms)}
+      `UPDATE gateway_lease SET epoch = epoch + 1, holder = $2, timeline = $5, given_up = NULL, until = ${until(ms)}
         WHERE installation = $1 AND (holder = ANY($3) OR (until::text = $4 AND until < clock_timestamp()))
         RETURNING epoch::float8 AS epoch`,
       [installation, holder, ended, unrenewed, connection.facts.timeline],
     )
     if (taken) return { epoch: taken.epoch, sentAt }
-    await new Promise((resolve) => setTimeout(resolve, ms / 10))
+    await new Promise((resolve) => setTimeout(resolve, ms / 20))
   }
 }
 
@@ -108,16 +110,16 @@ export class Lease {
     return performance.now() < this.until
   }
 
-  /** Lets another process have it at once. */
-  async release(): Promise<void> {
+  /** Gives it up, so that another process has it at once, with a copy of the tables up to this transaction; null: it runs out. */
+  async release(givenUp: number | null): Promise<void> {
     clearInterval(this.timer)
     await this.renewal
     const held = this.connection
     this.connection = null
     try {
       await held?.rows(
-        'UPDATE gateway_lease SET until = clock_timestamp() WHERE holder = $1',
-        [this.holder],
+        'UPDATE gateway_lease SET until = clock_timestamp(), given_up = $2 WHERE holder = $1',
+        [this.holder, givenUp],
         this.ms / 2,
       )
     } catch {

@@ -11,7 +11,7 @@ const TABLES = [
   `CREATE TABLE IF NOT EXISTS gateway_lease (
     epoch bigint PRIMARY KEY, only_one boolean NOT NULL DEFAULT true UNIQUE CHECK (only_one),
     installation text NOT NULL, system text NOT NULL, timeline text NOT NULL,
-    holder text NOT NULL, until timestamptz NOT NULL,
+    holder text NOT NULL, until timestamptz NOT NULL, given_up bigint,
     base_number bigint NOT NULL, base_chain text NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS gateway_log (
     number bigint PRIMARY KEY, epoch bigint NOT NULL, id uuid NOT NULL, chain text NOT NULL,

@@ -7,12 +7,22 @@ import { LogConnection, OTHER_SERVER, UnusableLog } from './log-connection'
 import { endAt, endOf, groupsAfter, sealed, sumOf } from './log-reader'
 import { dropPartitions, makePartition, makeTables, partitionOf } from './log-tables'
 
+/** A continuous copy of the tables elsewhere. */
+export interface CopiedTables {
+  /** The last group that it is known to have. */
+  readonly confirmedGroup: number
+  /** Resolves to the transaction up to which it has everything now. Rejects when that is not sure in time. */
+  sync(): Promise<number>
+}
+
 export interface PostgresLogOptions {
   readonly url: string
   readonly sealing: Sealing
   readonly file: LeaseFile
   readonly keepHours: number
   readonly leaseMs?: number
+  /** Null: groups are dropped by their age alone. */
+  readonly replica: CopiedTables | null
   /** Another process has the log now, or PostgreSQL has lost or changed what it acknowledged. */
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
@@ -153,7 +163,8 @@ export class PostgresLog implements LogCopy {
 
   async close(): Promise<void> {
     this.isClosed = true
-    await this.lease.release()
+    // A standby that has as much loses nothing by taking it at once.
+    await this.lease.release((await this.options.replica?.sync().catch(() => null)) ?? null)
     this.connection.destroy()
   }
 
@@ -241,7 +252,12 @@ export class PostgresLog implements LogCopy {
     this.checkedAt = performance.now()
     const partition = partitionOf(this.last.number)
     await makePartition(connection, partition + 1)
-    await dropPartitions(connection, partition, this.options.keepHours)
+    const { keepHours, replica } = this.options
+    await dropPartitions(
+      connection,
+      partitionOf(Math.min(this.last.number, replica?.confirmedGroup ?? Infinity)),
+      keepHours,
+    )
   }
 
   private lost(error: unknown): Promise<never> {

@@ -25,8 +25,8 @@ interface Parts {
   readonly sealing: Sealing
   readonly acceptsFailover: boolean
   readonly leaseMs?: number
-  /** The last group of the copy; null while there is no copy. */
-  readonly copyEnd: () => Promise<LogEnd | null>
+  /** The last group of the copy, and its last transaction; null while there is no copy. */
+  readonly copyEnd: () => Promise<(LogEnd & { readonly transaction: number }) | null>
   readonly onState: (state: CopyState) => void
 }
 
@@ -70,7 +70,7 @@ export async function succeed(parts: Parts): Promise<Succession> {
     const nothing = () => undefined
     // Whether it is lost, the start finds out: it takes the lease only from this holder.
     const lease = new Lease({ url, holder, ms, sentAt, onLost: nothing, upkeep: async () => undefined })
-    return { installation, holder, release: () => lease.release() }
+    return { installation, holder, release: () => lease.release(null) }
   } finally {
     connection.destroy()
   }
@@ -79,13 +79,20 @@ export async function succeed(parts: Parts): Promise<Succession> {
 /** Says from time to time how far the copy is, and whether the lease may be taken with it when that is free. */
 function looker(connection: LogConnection, parts: Parts, ms: number) {
   let [lookedAt, isProven] = [Number.NEGATIVE_INFINITY, false]
+  let givenUpAt: number | null = null
   return async (row: LeaseRow, isFree: boolean): Promise<boolean> => {
-    if (performance.now() - lookedAt < (isFree || !isProven ? FREE_LOOK_MS : LOOK_MS)) return false
+    if (row.given_up === null) givenUpAt = null
+    else givenUpAt ??= performance.now()
+    const pauseMs = givenUpAt !== null ? 0 : isFree || !isProven ? FREE_LOOK_MS : LOOK_MS
+    if (performance.now() - lookedAt < pauseMs) return false
     lookedAt = performance.now()
     let lagSeconds: number | null = null
     try {
       const end = await parts.copyEnd()
       if (end === null) throw new Error('there is no copy yet')
+      // It comes within a second, unless this is the copy of another place.
+      if (givenUpAt !== null && end.transaction < (row.given_up ?? 0) && performance.now() - givenUpAt < ms)
+        return false
       const [found] = await connection.rows<{ lag: number }>(LAG, [ms / 1000, end.number + 1])
       lagSeconds = Math.max(0, found?.lag ?? 0)
       // Once in advance: the keys may be others, or the copy that of another gateway.
