@@ -12,17 +12,17 @@ const RETRY_SECONDS = 5
 export class Drain implements EventListenerObject {
   private readonly running: Shares
   private readonly account: AccountId
-  private readonly hangUp: AbortSignal
+  private readonly hangUp: AbortSignal | null
   private readonly first: ModelUpstream | undefined
   private upstream: string | null = null
   private state: 'listened to' | 'alone' | 'over' = 'listened to'
 
-  constructor(running: Shares, account: AccountId, first: ModelUpstream | undefined, hangUp: AbortSignal) {
+  constructor(running: Shares, account: AccountId, first: ModelUpstream | undefined, hangUp: AbortSignal | null) {
     this.running = running
     this.account = account
     this.first = first
     this.hangUp = hangUp
-    hangUp.addEventListener('abort', this, { once: true })
+    hangUp?.addEventListener('abort', this, { once: true })
   }
 
   handleEvent(): void {
@@ -49,7 +49,7 @@ export class Drain implements EventListenerObject {
 
   /** Must be called on every way out. May be called repeatedly. */
   end(): void {
-    this.hangUp.removeEventListener('abort', this)
+    this.hangUp?.removeEventListener('abort', this)
     if (this.state === 'alone') {
       this.running.giveBack(PROCESS, this.account)
       if (this.upstream !== null) this.running.giveBack(this.upstream, this.account)
@@ -84,7 +84,8 @@ export class Drains {
     )
   }
 
-  open(account: AccountId, { upstreams }: Pick<Model, 'upstreams'>, hangUp: AbortSignal): Drain {
+  /** `hangUp`: null for a call whose hang-up is said by `begin`. */
+  open(account: AccountId, { upstreams }: Pick<Model, 'upstreams'>, hangUp: AbortSignal | null): Drain {
     return new Drain(this.running, account, upstreams[0], hangUp)
   }
 }

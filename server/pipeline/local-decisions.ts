@@ -104,7 +104,7 @@ class LocalAllowance implements Allowance {
     this.parts.ledger.adopt(durable)
   }
 
-  hold(work: Wanted, hangUp: AbortSignal): RefusedOutcome | null | Promise<RefusedOutcome | null> {
+  hold(work: Wanted, hangUp: AbortSignal | null): RefusedOutcome | null | Promise<RefusedOutcome | null> {
     const { incoming, caller } = this.call
     incoming.trace?.step('admit')
     if (this.isClosed()) return this.refused(CLOSED)
@@ -174,7 +174,7 @@ class LocalAllowance implements Allowance {
    * A request of the work's own window, its likely tokens, and its place among calls without callers. Refuses an account that has too many calls
    * running after their callers hung up.
    */
-  private take(load: Load, hangUp: AbortSignal): RefusedOutcome | null {
+  private take(load: Load, hangUp: AbortSignal | null): RefusedOutcome | null {
     const { slot, call } = this
     if (slot === null) return null
     const { limiter, drains } = this.parts

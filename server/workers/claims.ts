@@ -130,7 +130,7 @@ export class Claims {
     if (full) return full[0]
     if (call.allowance === null) return REFUSED
     const wanted = wantedOf(needs, verdict, this.parts)
-    const refused = wanted.ok ? await call.allowance.hold(wanted.value, NEVER) : { failure: wanted.error }
+    const refused = wanted.ok ? await call.allowance.hold(wanted.value, null) : { failure: wanted.error }
     if (refused === null) call.holds = needs.maxCost
     else await call.allowance.release(0)
     return refused?.failure ?? null
@@ -162,8 +162,6 @@ export function incomingOf(
     trace: null,
   }
 }
-
-export const NEVER = new AbortController().signal
 
 const RETRY = { retryAfterSeconds: 1 }
 const INTERRUPTED = 'The gateway started again while it served this call, and may not charge it now. '

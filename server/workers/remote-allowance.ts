@@ -133,7 +133,7 @@ export class RemoteAllowance implements Allowance {
     else this.releases = [release]
   }
 
-  async hold(work: Wanted, hangUp: AbortSignal): Promise<RefusedOutcome | null> {
+  async hold(work: Wanted, hangUp: AbortSignal | null): Promise<RefusedOutcome | null> {
     this.isOver = false
     const { caller, incoming } = this.call
     incoming.trace?.step('hold')
@@ -265,15 +265,15 @@ export class RemoteAllowance implements Allowance {
 class RemoteDrain implements EventListenerObject, Pick<Drain, 'begin' | 'at'> {
   private readonly primary: Primary
   private readonly call: AdmittedCall
-  private readonly hangUp: AbortSignal
+  private readonly hangUp: AbortSignal | null
   private isAlone = false
   private upstream: string | null = null
 
-  constructor(primary: Primary, call: AdmittedCall, hangUp: AbortSignal) {
+  constructor(primary: Primary, call: AdmittedCall, hangUp: AbortSignal | null) {
     this.primary = primary
     this.call = call
     this.hangUp = hangUp
-    hangUp.addEventListener('abort', this, { once: true })
+    hangUp?.addEventListener('abort', this, { once: true })
   }
 
   handleEvent(): void {
@@ -305,7 +305,7 @@ class RemoteDrain implements EventListenerObject, Pick<Drain, 'begin' | 'at'> {
 
   end(): void {
     this.isAlone = true
-    this.hangUp.removeEventListener('abort', this)
+    this.hangUp?.removeEventListener('abort', this)
   }
 }
 

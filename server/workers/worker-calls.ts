@@ -11,7 +11,7 @@ import type { Allowance, Wanted } from '../pipeline/decisions'
 import type { Funding } from '../pipeline/funding/payment'
 import type { Items } from '../pipeline/models/item-references'
 import { callRecord } from '../pipeline/record-call'
-import { begin, type ClaimParts, Claims, incomingOf, NEVER, type ServedCall, served } from './claims'
+import { begin, type ClaimParts, Claims, incomingOf, type ServedCall, served } from './claims'
 import {
   type AbandonedAnswer,
   type AdmitAnswer,
@@ -243,7 +243,7 @@ export class WorkerCalls {
     const wanted = wantedOf(needs, verdict, this.parts)
     if (!wanted.ok) return [wanted.error, false, null, null] satisfies HoldAnswer
     const work = wanted.value
-    const holding = allowance.hold(work, NEVER)
+    const holding = allowance.hold(work, null)
     if (holding !== null) return this.heldLater(call, { verdict, allowance, work }, holding)
     call.holds = needs.maxCost
     return heldBy(allowance)
