@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { type AccountsSettings, accountsSettings } from './config/accounts'
-import { type ApiSettings, apiSettings } from './config/apis'
+import { type ApiSettings, apiSettings, UPSTREAM_PREFIX } from './config/apis'
 import { BACKUPS, type BackupSettings, backupSettings, litestreamSettings, storeAccess } from './config/backups'
 import { type BrandSettings, brandSettings } from './config/brand'
 import { collecting, type OnMistake } from './config/config-error'
@@ -28,7 +27,15 @@ import { type MetricsSettings, metricsSettings, OBSERVING } from './config/telem
 import { type TraceSettings, traceSettings } from './config/traces'
 import { type WebhookSettings, webhookSettings } from './config/webhooks'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
-import { remoteWorkerSettings, type WorkerSettings, workerSettings } from './config/workers'
+import {
+  OF_WORKER,
+  remoteWorkerSettings,
+  type SettingTexts,
+  settingsForWorkers,
+  type WorkerSettings,
+  workerRead,
+  workerSettings,
+} from './config/workers'
 import { isLoopbackHost } from './core/credentials/address'
 import type { RetentionDays } from './core/usage/retention'
 
@@ -61,6 +68,8 @@ export interface Config extends ListeningSettings, WorkerSettings, DataSettings,
   /** How many days old rows are kept; 0 keeps them. */
   readonly retention: RetentionDays
   readonly webhooks: WebhookSettings
+  /** What workers need of these settings. */
+  readonly forWorkers: SettingTexts
   /** Unsafe settings that do not stop the start. */
   readonly warnings: readonly string[]
 }
@@ -158,6 +167,11 @@ export function changedSettings(before: Environment, now: Environment): readonly
   return names.filter((name) => ALL_SETTINGS.has(name) && before[name]?.trim() !== now[name]?.trim()).sort()
 }
 
+function logSettings(read: Read): Pick<Config, 'logLevel' | 'logFile' | 'logFormat'> {
+  const { LOG_LEVEL, LOG_FILE, LOG_FORMAT } = OBSERVING.settings
+  return { logLevel: LOG_LEVEL.of(read), logFile: LOG_FILE.of(read), logFormat: LOG_FORMAT.of(read) }
+}
+
 /** Validates the settings that are given. Throws `ConfigError` for the first invalid one. */
 export function validConfig(given: GivenSettings, dataDir: string): Config {
   const { read, texts, warnings } = given
@@ -180,9 +194,7 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
     payments,
     social,
     cards: cardSettings(read, production),
-    logLevel: OBSERVING.settings.LOG_LEVEL.of(read),
-    logFile: OBSERVING.settings.LOG_FILE.of(read),
-    logFormat: OBSERVING.settings.LOG_FORMAT.of(read),
+    ...logSettings(read),
     metrics: metricsSettings(read, port),
     traces: traceSettings(read),
     mail: mailConfig(read),
@@ -192,26 +204,36 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
     backup: backupSettings(read, { secretKey: data.secretKey, secrets: givenSecrets(given) }),
     retention: retentionDays(read),
     webhooks: webhookSettings(read),
+    forWorkers: settingsForWorkers(read, baseUrl),
     warnings,
   }
 }
 
-/** The settings of a worker on another machine. It opens no data, so it has secrets of its own in place of its primary's. */
-export function remoteWorkerConfig(environment: Environment = process.env) {
-  const dataDir = dataFolder(environment)
-  const given = givenSettings(environment, dataDir)
-  const secret = () => randomBytes(32).toString('base64')
-  const own: Environment = { SECRET_KEY: secret(), SEALING_KEYS: `worker:${secret()}`, WORKERS: '0' }
-  const read = (name: string) => (name === 'WORKERS_PORT' ? null : (own[name] ?? given.read(name)))
-  return { config: validConfig({ ...given, read }, dataDir), remote: remoteWorkerSettings(read) }
+/** The settings of a worker, as those that it was pushed and its own say. Throws `ConfigError` if it cannot use them. */
+export function workerConfig(pushed: SettingTexts, isLocal: boolean, environment: Environment = process.env): Config {
+  const given = givenNow(environment)
+  const read = workerRead(given.read, pushed, isLocal)
+  return validConfig({ ...given, read, texts: {} }, dataFolder(environment))
+}
+
+/** What a worker reads before it has a primary: `remote` says where one is, of another machine. Throws `ConfigError`. */
+export function settingsAtStart(environment: Environment = process.env) {
+  const { read } = givenNow(environment)
+  return { ...logSettings(read), remote: () => remoteWorkerSettings(read) }
+}
+
+/** The environment of a worker of this machine, on the port of this process: without settings and secrets that it has from its primary. */
+export function workerEnvironment(
+  { port, workers }: Pick<Config, 'port' | 'workers'>,
+  environment: Environment = process.env,
+): Environment {
+  const isPushed = (name: string) =>
+    !OF_WORKER.has(name) && (ALL_SETTINGS.has(name) || name.startsWith(UPSTREAM_PREFIX))
+  const kept = Object.entries(environment).filter(([name]) => !isPushed(name) && !isPushed(name.replace(/_FILE$/, '')))
+  return { ...Object.fromEntries(kept), PORT: String(port), WORKERS: String(workers) }
 }
 
 /** The environment of a program of others: what it needs of ours, which has secrets, and these. */
 export function environmentOf(needed: RegExp, more: Environment): Environment {
   return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => needed.test(name))), ...more }
-}
-
-/** The environment of a process that is started with the settings of this one, but for these. */
-export function environmentWith(settings: Readonly<Record<string, string>>): Record<string, string | undefined> {
-  return { ...process.env, ...settings }
 }

@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { Connection, type ConnectionParts } from './adapters/workers/connection'
 import { exitWith, readParent } from './adapters/workers/parent'
 import { openTracer } from './compose/observing/telemetry'
-import { composeWorker } from './compose/worker'
-import { type Config, dataFolder, givenNow, remoteWorkerConfig, validConfig } from './config'
-import { drainMsOf } from './config/listening'
+import { composeWorker, workerState } from './compose/worker'
+import { type Config, settingsAtStart, workerConfig } from './config'
+import { drainMsOf, reachable } from './config/listening'
 import type { TraceSettings } from './config/traces'
+import type { remoteWorkerSettings, SettingTexts } from './config/workers'
+import { KeyedMutex } from './core/keyed-mutex'
 import { reasonOf } from './core/result'
 import { VERSION } from './core/version'
 import { PassOn } from './http/pass-on'
@@ -24,63 +26,95 @@ interface Employment extends Pick<ConnectionParts, 'addresses' | 'ca' | 'credent
   readonly ended: Promise<void>
 }
 
-/** Serves paid calls, and asks its primary about each. It opens the port once it has the primary's tables. */
-async function serve(config: Config, employment: Employment, log: ProcessLog): Promise<never> {
+/** Serves paid calls, and asks its primary about each. It opens the port once it has the primary's settings and tables. */
+async function serve(employment: Employment, log: ProcessLog): Promise<never> {
   const { sharesPort, ended, ...where } = employment
   const name = where.credential
-  const ready = Promise.withResolvers<void>()
   const clock = { now: () => Date.now() }
+  const ready = Promise.withResolvers<Composed>()
+  const pushes = new KeyedMutex()
+  let now: Composed | null = null
+  const take = async ({ settings, ...piece }: Pushed) => {
+    // Another primary may have other settings: new calls are served by those.
+    if (settings && !Bun.deepEquals(settings, now?.settings)) {
+      const before = now
+      now = await composed(settings)
+      now.worker.server = before?.worker.server ?? null
+      if (before) {
+        log.info('the settings of the primary have changed', { worker: name })
+        setTimeout(() => void before.close(), before.worker.longestStreamMs).unref()
+      }
+    }
+    if (now === null) return
+    state.tables.take(piece)
+    if (piece.tables) ready.resolve(now)
+  }
   const connection: Connection = new Connection({
     ...where,
     version: VERSION,
-    onPush([piece]) {
-      worker.tables.take(piece as Pushed)
-      ready.resolve()
-    },
+    onPush: ([piece]) => pushes.take('', () => take(piece as Pushed)),
     // Its calls are settled by the primary, so not a byte more goes to their callers.
-    onLost: () => void worker.streamsEnded(0),
-    onReplaced: () => worker.decisions.claimOpen(),
+    onLost: () => void state.openCalls.ended(0),
+    onReplaced: () => state.decisions.claimOpen(),
     warn: (message, fields) => log.warn(message, { worker: name, ...fields }),
   })
+  const state = workerState(connection, clock)
   const passOn = new PassOn({ target: () => connection.passOnSoon(), ca: where.ca ?? null, now: clock.now })
   const surroundings = { clock, acceptsClock: true, log, onFatal: () => undefined }
-  const { traces } = config
-  const tracer = traces && (await openTracer(tracesOf(traces, name), log))
-  const worker = composeWorker(config, surroundings, {
-    tracer,
-    primary: connection,
-    passOn: (request, server) => passOn.answer(request, server as NonNullable<typeof server>),
-    hasIndex: sharesPort,
-  })
-  await Promise.race([ready.promise, ended])
+  const composed = async (settings: SettingTexts): Promise<Composed> => {
+    const config = workerConfig(settings, sharesPort)
+    const { traces } = config
+    const tracer = traces && (await openTracer(tracesOf(traces, name), log))
+    const worker = composeWorker(config, surroundings, {
+      state,
+      tracer,
+      primary: connection,
+      passOn: (request, server) => passOn.answer(request, server as NonNullable<typeof server>),
+      hasIndex: sharesPort,
+    })
+    const close = async () => void (await Promise.all([worker.close(), tracer?.close()]))
+    return { settings, config, worker, close }
+  }
+  const first = await Promise.race([ready.promise, ended.then(() => process.exit(0))])
+  const current = () => now ?? first
+  const { host, port } = first.config
   const web: Listening = listen(
-    { ...config, takeOver: sharesPort },
-    worker.fetch,
+    { host, port, takeOver: sharesPort },
+    (request) => current().worker.fetch(request),
     (server) => {
-      worker.server = server
+      current().worker.server = server
     },
     (error) => log.error('request failed', { worker: name, reason: reasonOf(error) }),
   )
   connection.tell('counters', ['listening'])
-  if (!sharesPort) process.stdout.write(`Gateway ready at ${config.baseUrl} as worker ${name}\n`)
-  void worker.report()
-  setInterval(() => void worker.report(), REPORT_MS).unref()
-  const finishMs = drainMsOf(config, worker)
-  const noticeMs = sharesPort ? 0 : config.drainNoticeSeconds * 1000
+  if (!sharesPort) process.stdout.write(`Gateway ready at http://${reachable(host)}:${web.port} as worker ${name}\n`)
+  const report = () => void current().worker.report()
+  report()
+  setInterval(report, REPORT_MS).unref()
+  const noticeMs = () => (sharesPort ? 0 : current().config.drainNoticeSeconds * 1000)
+  const finishMs = () => drainMsOf(current().config, current().worker)
   const finish = async () => {
     if (sharesPort) connection.endsWithConnection()
-    worker.announce()
+    state.isLeaving = true
     web.retireConnections()
-    await Bun.sleep(noticeMs)
-    await finishCalls(web, worker, finishMs)
-    await worker.close()
-    await Promise.all([connection.flush(FLUSH_MS), tracer?.close()])
-    const requests = await worker.decisions.settled(FLUSH_MS)
+    await Bun.sleep(noticeMs())
+    const calls = { drain: state.drain, streamsEnded: (maxMs: number) => state.openCalls.ended(maxMs) }
+    await finishCalls(web, calls, finishMs())
+    await Promise.all([current().close(), connection.flush(FLUSH_MS)])
+    const requests = await state.decisions.settled(FLUSH_MS)
     if (requests.length > 0)
       log.error('calls were answered 503, and may be charged: refund those that are', { requests })
     log.flush()
   }
-  return exitWith(ended, finish, noticeMs + finishMs + LAST_RESPONSES_MS + 2 * FLUSH_MS)
+  return exitWith(ended, finish, () => noticeMs() + finishMs() + LAST_RESPONSES_MS + 2 * FLUSH_MS)
+}
+
+/** What serves by settings of the primary. */
+interface Composed {
+  readonly settings: SettingTexts
+  readonly config: Config
+  readonly worker: ReturnType<typeof composeWorker>
+  close(): Promise<void>
 }
 
 /** Collectors tell processes of one service apart by this. */
@@ -96,7 +130,7 @@ async function ofParent(): Promise<Employment> {
 }
 
 /** One on another machine, as the settings say. */
-function remote({ primaries, credential, ca }: ReturnType<typeof remoteWorkerConfig>['remote']): Employment {
+function elsewhere({ primaries, credential, ca }: ReturnType<typeof remoteWorkerSettings>): Employment {
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve())
   const instance = randomBytes(16).toString('hex')
@@ -113,12 +147,11 @@ function remote({ primaries, credential, ca }: ReturnType<typeof remoteWorkerCon
 
 async function main(): Promise<void> {
   process.umask(0o077)
+  const { logLevel, logFile, logFormat, remote } = settingsAtStart()
   // `gateway worker`; a child of a primary has no arguments.
-  const given = Bun.argv[2] === 'worker' ? remoteWorkerConfig() : null
-  const config = given?.config ?? validConfig(givenNow(), dataFolder())
-  const output = new LogOutput(config.logFile)
-  const log = openLog(config.logLevel, output.write, undefined, config.logFormat)
-  await serve(config, given ? remote(given.remote) : await ofParent(), log)
+  const employment = Bun.argv[2] === 'worker' ? elsewhere(remote()) : await ofParent()
+  const output = new LogOutput(logFile)
+  await serve(employment, openLog(logLevel, output.write, undefined, logFormat))
 }
 
 main().catch((error: unknown) => {

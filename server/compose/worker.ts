@@ -1,5 +1,6 @@
 import { MemoryWindows } from '../adapters/stores/memory/windows'
 import type { Config } from '../config'
+import type { Clock } from '../core/clock'
 import { Limiter } from '../core/limits/limiter'
 import { NO_TELEMETRY, type Telemetry } from '../core/telemetry/telemetry'
 import type { Tracer } from '../core/telemetry/trace'
@@ -18,6 +19,7 @@ import { dataRoutes } from '../http/search/routes'
 import { isServedHere } from '../http/served-here'
 import { OpenCalls } from '../pipeline/open-calls'
 import type { PipelineDeps } from '../pipeline/paid-call'
+import { MAX_STREAM_MS } from '../pipeline/stream'
 import { PushedTables } from '../workers/pushed'
 import type { Primary } from '../workers/remote-allowance'
 import { RemoteDecisions } from '../workers/remote-decisions'
@@ -34,6 +36,7 @@ import type { Surroundings } from './surroundings'
 
 export interface WorkerParts {
   readonly primary: Primary & { readonly isReady: boolean }
+  readonly state: WorkerState
   /** Passes a request on to the primary, whole. */
   readonly passOn: (request: Request, server: BunServer) => Promise<Response>
   /** Has the search index of its primary. */
@@ -42,15 +45,41 @@ export interface WorkerParts {
   readonly tracer?: Tracer | null
 }
 
+/** What a worker keeps when its settings change. */
+export interface WorkerState {
+  readonly decisions: RemoteDecisions
+  readonly unknown: UnknownCredentials
+  readonly tables: PushedTables
+  readonly openCalls: OpenCalls
+  /** From here on `/ready` says that it stops. */
+  isLeaving: boolean
+  isDraining: boolean
+  /** Takes no more calls. */
+  readonly drain: () => void
+}
+
+export function workerState(primary: Primary, clock: Clock): WorkerState {
+  const unknown = new UnknownCredentials(new Limiter(new MemoryWindows(), clock))
+  const state: WorkerState = {
+    unknown,
+    decisions: new RemoteDecisions(primary, unknown),
+    tables: new PushedTables(),
+    openCalls: new OpenCalls(),
+    isLeaving: false,
+    isDraining: false,
+    drain() {
+      state.isDraining = true
+    },
+  }
+  return state
+}
+
 /** A process that serves paid calls, and asks its primary about each (`RemoteDecisions`). It has no database. */
 export function composeWorker(config: Config, surroundings: Surroundings, parts: WorkerParts) {
-  const { primary, passOn, hasIndex, tracer = null } = parts
+  const { primary, state, passOn, hasIndex, tracer = null } = parts
   const { clock, log, stopwatch = STOPWATCH } = surroundings
-  const decisions = new RemoteDecisions(
-    primary,
-    new UnknownCredentials({ limiter: new Limiter(new MemoryWindows(), clock), ...callerLimits(config) }),
-  )
-  const tables = new PushedTables()
+  const { decisions, tables, openCalls } = state
+  state.unknown.limits = callerLimits(config).anonymousLimits
   const telemetry = telemetryOf(primary, tracer)
   const providers = surroundings.providers ?? openWebsearch(config, { clock, log, telemetry })
   const pipeline: PipelineDeps = {
@@ -62,13 +91,13 @@ export function composeWorker(config: Config, surroundings: Surroundings, parts:
     clock,
     telemetry,
     prices: tables.prices,
-    openCalls: new OpenCalls(),
+    openCalls,
     // Calls with payments and with an Idempotency-Key are passed on.
     funding: { reserve: notHere, offered: async (problem) => problem },
     idempotency: { use: notHere },
   }
-  const { catalog, apis, secretsOf, vendorKeyOf } = tables
-  const models = composeModels(config, pipeline, {
+  const { catalog, apis, secretsOf, vendorKeyOf, keyOf } = tables
+  const models = composeModels({ ...config, models: { ...config.models, keyOf } }, pipeline, {
     catalog,
     vendorKeyOf,
     search: providers.context,
@@ -87,34 +116,33 @@ export function composeWorker(config: Config, surroundings: Surroundings, parts:
     .use(modelRoutes(catalog, models.modelCalls, models.researchCalls))
   const imported = importedRouteTable(apis, () => tables.upToFrom, apiCalls)
   const endpoints = new EndpointTable(imported).mount(routes.routes)
-  let [isDraining, isLeaving] = [false, false]
   const contexts = { clock, intake, addressOf: clientAddresses(config, log) }
-  const gatedParts = { contexts, gate, refusal: () => (isDraining ? DRAINING : null), onFault: faultLog(log), baseUrl }
+  const gatedParts = {
+    contexts,
+    gate,
+    refusal: () => (state.isDraining ? DRAINING : null),
+    onFault: faultLog(log),
+    baseUrl,
+  }
   const gated = new GatedPaths(gatedParts, endpoints)
   let server: BunServer = null
   const served = securedBy(config, unread, (request) => gated.answer(request, server))
   return {
     fetch(request: Request): Response | Promise<Response> {
       if (isServedHere(request, endpoints)) return served(request)
-      const health = healthOf(request, primary, isLeaving)
+      const health = healthOf(request, primary, state.isLeaving)
       return health ? securedResponse(health, request.url, baseUrl) : passOn(request, server)
     },
-    tables,
-    /** From here on `/ready` says that it stops. */
-    announce(): void {
-      isLeaving = true
-    },
-    drain(): void {
-      isDraining = true
+    get server(): BunServer {
+      return server
     },
     set server(listening: BunServer) {
       server = listening
     },
     /** Says how it is. Call it each second. */
     report: reporter(primary, models, canSearch ? providers : {}),
+    longestStreamMs: MAX_STREAM_MS,
     longestCallMs: () => Math.max(models.longestCallMs(), ...apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
-    streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
-    decisions,
     async close(): Promise<void> {
       await models.close()
       await providers.close?.()

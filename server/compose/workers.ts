@@ -1,10 +1,11 @@
 import { Children } from '../adapters/workers/children'
 import { localPrimary } from '../adapters/workers/primary-address'
 import { type WorkerListener, WorkerServer, type WorkerState } from '../adapters/workers/worker-server'
-import { type Config, environmentWith } from '../config'
+import { type Config, workerEnvironment } from '../config'
 import { type Clock, isoTime, SECOND_MS } from '../core/clock'
 import { KeyedMutex } from '../core/keyed-mutex'
 import type { Limiter } from '../core/limits/limiter'
+import type { Model } from '../core/models/model'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import { VERSION } from '../core/version'
 import { fromWorkers } from '../http/middleware/caller/passed-on'
@@ -84,7 +85,7 @@ export function composeWorkers(config: Config, needs: Needs) {
       const children: Children = new Children({
         count: config.workers,
         command,
-        environment: environmentWith({ PORT: String(config.port) }),
+        environment: workerEnvironment(config),
         socket,
         onGone: (instance) => started.gone(instance),
         warn,
@@ -165,9 +166,12 @@ async function callsEnded(server: WorkerServer, until: number): Promise<void> {
 
 function piecesOf(config: Config, { core, upToFrom }: Needs, connected: () => number): Pieces {
   const workers = () => Math.max(1, config.workers, connected())
+  const { keyOf } = config.models
   return new Pieces({
+    settings: config.forWorkers,
     tables: () => ({
       models: core.catalog.list(),
+      keys: keysOf(core.catalog.list(), keyOf),
       vendors: core.vendors.openedKeys(),
       prices: core.prices.all(),
       upToFrom,
@@ -176,6 +180,15 @@ function piecesOf(config: Config, { core, upToFrom }: Needs, connected: () => nu
     routes: () => core.apis.routes,
     secretsOf: openedSecrets(config),
   })
+}
+
+function keysOf(models: readonly Model[], keyOf: Config['models']['keyOf']): Readonly<Record<string, string>> {
+  const keys: Record<string, string> = {}
+  for (const { keyEnv } of models.flatMap(({ upstreams }) => upstreams)) {
+    const key = keyEnv === null ? null : keyOf(keyEnv)
+    if (keyEnv !== null && key !== null) keys[keyEnv] = key
+  }
+  return keys
 }
 
 /** One after the other, so that no turn of this process encodes more than one. */
@@ -208,7 +221,7 @@ export function recoveryOf({
       const call = await stores.bookings.callOf(id)
       if (call === null || call.charged !== 1 || call.pool === null) return true
       const record = await reports.request(call.account, null, id)
-      return record === null || ledger.reverse(record, call.pool, call.parent)
+      return record === null || ledger.reverse(record, call.pool)
     },
   }
   return { turns: new KeyedMutex(), recovery }

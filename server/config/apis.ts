@@ -14,7 +14,7 @@ export interface ApiSettings {
 }
 
 /** The prefix of variables that an API's authentication may name. */
-const UPSTREAM_PREFIX = 'UPSTREAM_'
+export const UPSTREAM_PREFIX = 'UPSTREAM_'
 
 export const APIS = group(
   'Imported APIs',

@@ -133,7 +133,7 @@ function host(value: string, name: string): string {
 }
 
 /** A host name that clients on this machine can use in a URL. */
-function reachable(address: string): string {
+export function reachable(address: string): string {
   if (address === '0.0.0.0' || address === '::') return 'localhost'
   return address.includes(':') ? `[${address}]` : address
 }

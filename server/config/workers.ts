@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { isLoopbackHost } from '../core/credentials/address'
@@ -5,13 +6,15 @@ import { readWorkerCredential } from '../core/credentials/worker-credentials'
 import { reasonOf } from '../core/result'
 import { ConfigError } from './config-error'
 import { group, integer, invalidSetting, list, type Read, setting, text } from './schema/setting'
+import { TRACES } from './traces'
+import { SEARCH } from './websearch'
 
 const MAX_WORKERS = 64
 const SECRET_FORM = 'what "gateway operator workers add NAME" printed'
 
 export const WORKERS = group(
   'Workers',
-  'Processes that serve calls and ask one primary about each: [workers](workers.md). `PRIMARY`, `PRIMARY_CA` and `WORKER_CREDENTIAL` are for `gateway worker`, the others for its primary.',
+  'Processes that serve calls and ask one primary about each: [workers](workers.md). `PRIMARY`, `PRIMARY_CA` and `WORKER_CREDENTIAL` are for `gateway worker`, which besides reads `HOST`, `PORT`, `DATA_DIR` and `LOG_...`, and has all other settings from its primary.',
   {
     WORKERS: setting(
       {
@@ -89,6 +92,41 @@ export function workerSettings(read: Read, takeOver: boolean): WorkerSettings {
     )
   const tls = cert && key ? { cert: contents(cert, 'WORKERS_CERT'), key: contents(key, 'WORKERS_CERT_KEY') } : null
   return { workers: count, workersListener: { host, port, tls } }
+}
+
+/** The settings that a worker has from where it runs. All others are its primary's. */
+export const OF_WORKER: ReadonlySet<string> = new Set([
+  ...['HOST', 'PORT', 'DATA_DIR', 'CONFIG_FILE', 'WORKERS'],
+  ...['LOG_LEVEL', 'LOG_FILE', 'LOG_FORMAT'],
+])
+
+/** The settings that a worker has from its primary: those of its calls, and no secret but of what it asks itself. */
+const PUSHED: readonly string[] = [
+  ...['NODE_ENV', 'CORS_ORIGINS', 'TRUSTED_PROXIES', 'TRUSTED_PROXY_HEADER', 'DRAIN_SECONDS', 'DRAIN_NOTICE_SECONDS'],
+  ...['ANON_RPM', 'CREDIT_BUYS_PAID_PROVIDERS', 'MODEL_OUTPUT_TOKENS', 'ALLOW_PRIVATE_UPSTREAMS'],
+  ...[SEARCH, TRACES].flatMap(({ settings }) => Object.keys(settings)),
+]
+
+/** Settings by name, as texts. May contain secrets. */
+export type SettingTexts = Readonly<Record<string, string>>
+
+/** What a primary pushes. */
+export function settingsForWorkers(read: Read, baseUrl: string): SettingTexts {
+  const set = PUSHED.flatMap((name): [string, string][] => {
+    const text = read(name)
+    return text === null ? [] : [[name, text]]
+  })
+  return { ...Object.fromEntries(set), BASE_URL: baseUrl }
+}
+
+/**
+ * Reads a worker's settings. It opens no data, so it has secrets of its own, which seal nothing that lasts. With those of its machine it shares the
+ * memory.
+ */
+export function workerRead(own: Read, pushed: SettingTexts, isLocal: boolean): Read {
+  const secret = () => randomBytes(32).toString('base64')
+  const all = new Map(Object.entries({ ...pushed, SECRET_KEY: secret(), SEALING_KEYS: `worker:${secret()}` }))
+  return (name) => (OF_WORKER.has(name) && (isLocal || name !== 'WORKERS') ? own(name) : (all.get(name) ?? null))
 }
 
 /** The settings of `gateway worker`. Throws `ConfigError` if one is missing. */

@@ -75,6 +75,11 @@ export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
   return `${prefix}_${uuid.toString('hex')}` as Id<P>
 }
 
+/** The id of the pool in which all of an account counts. */
+export function accountPool(account: AccountId): PoolId {
+  return `pool_${account.slice('acct_'.length)}`
+}
+
 /** When an id with this prefix was created, in milliseconds; null for any other text. */
 export function idTime(prefix: IdPrefix, id: string): number | null {
   return id.startsWith(`${prefix}_`) ? Number.parseInt(id.slice(prefix.length + 1, prefix.length + 13), 16) : null

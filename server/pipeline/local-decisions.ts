@@ -1,8 +1,8 @@
 import type { Closings } from '../core/apis/closings'
 import { isoTime } from '../core/clock'
 import { type Failure, type FailureCode, failure, uncharged } from '../core/failure'
-import type { AccountId, PoolId } from '../core/ids'
-import type { BudgetWindow, Hold, HoldRefusal, HoldRequest } from '../core/ledger/hold'
+import type { AccountId } from '../core/ids'
+import type { Exhausted, Hold, HoldRefusal, HoldRequest, PoolKind } from '../core/ledger/hold'
 import type { DurableHold } from '../core/ledger/journal'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Readings, Ticket } from '../core/limits/limiter'
@@ -12,7 +12,6 @@ import type { CallRecord } from '../core/usage/call-record'
 import { type AuthDeps, authenticate, limitFailure } from './auth/authenticate'
 import {
   type AuthenticatedCall,
-  type Caller,
   countedOn,
   type IncomingCall,
   type Quote,
@@ -193,7 +192,7 @@ class LocalAllowance implements Allowance {
 
   /** A hold that waits for its counters, for a repayment or for the log, or is refused. */
   private async holdLater(
-    wanted: HoldRequest & { readonly pool: PoolId },
+    wanted: HoldRequest,
     work: Wanted,
     holding: ReturnType<Ledger['hold']> | null,
   ): Promise<RefusedOutcome | null> {
@@ -209,8 +208,7 @@ class LocalAllowance implements Allowance {
       this.held = held.value
       return null
     }
-    if (held.error !== 'budget_exhausted') return this.refused(refusal(held.error, work.quote, this.call.caller.kind))
-    return this.refused(budgetUsedUp(await ledger.budget(wanted.pool), work.quote, wanted.at))
+    return this.refused(refusal(held.error, work.quote, this.call))
   }
 
   /** Why nothing may be held, if charges failed before or the account must have topped up. */
@@ -252,31 +250,41 @@ function costOf({ maxCost, fixed }: Quote): string {
   return `This request costs ${fixed ? '' : 'at most '}${formatUsd(maxCost)} USD`
 }
 
-function budgetUsedUp(window: BudgetWindow | null, quote: Quote, now: number) {
-  // The budget may have been removed since the refusal: then the next call may succeed.
-  const endsAt = window?.endsAt ?? now
+/** A limit is a 402, because the next period does not help. A budget is a 429 until it ends. */
+function usedUp({ pool, kind, window }: Exhausted, quote: Quote, { caller, incoming }: AuthenticatedCall) {
+  const isOwn = caller.kind !== 'anonymous' && countedOn(caller).poolId === pool
+  const whose = isOwn ? `this ${caller.kind}` : WHOSE[kind]
+  if (window === null)
+    return failure(
+      'insufficient_api_key_balance',
+      `${costOf(quote)}; the spending limit of ${whose} has less than that left. Raise ${isOwn ? 'the' : 'that'} limit.`,
+      quote.fixed ? { price: quote.maxCost } : {},
+    )
+  const { period, limit, endsAt } = window
   return failure(
     'quota_exceeded',
-    `${costOf(quote)}; the key's budget leaves less than that until ${isoTime(endsAt)}.`,
-    { retryAfterSeconds: Math.max(1, Math.ceil((endsAt - now) / 1000)), limitSource: 'key' },
+    `${costOf(quote)}; the budget of ${whose}, ${formatUsd(limit)} USD a ${period}, leaves less than that until ${isoTime(endsAt)}.`,
+    {
+      retryAfterSeconds: Math.max(1, Math.ceil((endsAt - incoming.at) / 1000)),
+      limitSource: kind === 'key' || kind === 'app' ? kind : 'account',
+    },
   )
 }
 
-function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote, caller: Caller['kind']) {
+/** An ancestor of the caller's own pool. */
+const WHOSE: Readonly<Record<PoolKind, string>> = {
+  key: 'this key',
+  app: 'the app that created this key',
+  member: 'the member who made this key or connected this app',
+  account: 'this workspace',
+}
+
+function refusal(reason: HoldRefusal, quote: Quote, call: AuthenticatedCall) {
+  if (typeof reason === 'object') return usedUp(reason, quote, call)
   const { maxCost, fixed } = quote
   const lacks = (code: FailureCode, what: string) =>
     failure(code, `${costOf(quote)}; ${what}`, fixed ? { price: maxCost } : {})
   switch (reason) {
-    case 'pool_exhausted':
-      return lacks(
-        'insufficient_api_key_balance',
-        `the spending limit of this ${caller} has less than that left. Raise the limit.`,
-      )
-    case 'parent_exhausted':
-      return lacks(
-        'insufficient_api_key_balance',
-        'the spending limit of the app that created this key has less than that left. Raise that limit.',
-      )
     case 'insufficient_balance':
       return lacks('insufficient_balance', 'the account balance is lower than that. Top up the balance.')
     case 'insufficient_paid_balance':

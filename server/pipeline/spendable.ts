@@ -3,11 +3,11 @@ import { type Money, micros } from '../core/money'
 import { type AuthenticatedCall, countedOn } from './call'
 
 /**
- * The caller's spendable money: the rest of its own limit or the account's available balance, whichever is lower. Without `creditPays` no signup
+ * The caller's spendable money: the rest of its limits and budgets or the account's available balance, whichever is lower. Without `creditPays` no signup
  * credit, as if all holds were on topped-up money.
  */
 export async function spendable(
-  ledger: Pick<Ledger, 'balance' | 'pool' | 'budget'>,
+  ledger: Pick<Ledger, 'balance' | 'pool'>,
   { caller }: Pick<AuthenticatedCall, 'caller'>,
   creditPays: boolean,
 ): Promise<Money | null> {
@@ -16,8 +16,6 @@ export async function spendable(
   const balance = await ledger.balance(caller.account.id)
   const pool = await ledger.pool(poolId)
   if (!balance || !pool) return null
-  const budget = await ledger.budget(poolId)
-  const inPeriod = budget ? Math.max(0, budget.limit - budget.spent - budget.held) : Number.POSITIVE_INFINITY
   const paid = creditPays ? Number.POSITIVE_INFINITY : Math.max(0, balance.paid - balance.held)
-  return micros(Math.min(balance.available, pool.available ?? Number.POSITIVE_INFINITY, inPeriod, paid))
+  return micros(Math.min(balance.available, pool.available ?? Number.POSITIVE_INFINITY, paid))
 }

@@ -10,6 +10,8 @@ import type { UpToFrom } from '../pipeline/apis/api-sale'
 
 /** What the primary pushes to its workers: all of it to one that begins, and what has changed to all. Each piece fits into a frame. */
 export interface Pushed {
+  /** The first piece, and of one that begins only: they do not change as long as the primary runs. */
+  readonly settings?: Readonly<Record<string, string>>
   readonly tables?: Tables
   readonly apis?: readonly PushedApi[]
 }
@@ -18,6 +20,8 @@ interface Tables {
   readonly models: readonly Model[]
   /** With their opened keys. */
   readonly vendors: readonly OpenedKey[]
+  /** Keys of models' upstreams, by the variables of the primary that they name. */
+  readonly keys: Readonly<Record<string, string>>
   readonly prices: readonly PriceOverride[]
   readonly upToFrom: UpToFrom
   /** How many workers share the concurrency of each upstream. */
@@ -36,6 +40,7 @@ interface PushedApi {
 const MAX_PIECE = 1024 * 1024
 
 interface Sources {
+  readonly settings: Readonly<Record<string, string>>
   readonly tables: () => Tables
   readonly routes: () => ApiRoutes
   readonly secretsOf: SecretsOf
@@ -54,8 +59,9 @@ export class Pieces {
   }
 
   /** For a worker that begins. */
-  all(): Iterable<Pushed> {
-    return this.of(this.sources.routes().apis.map(({ name }) => name))
+  *all(): Iterable<Pushed> {
+    yield { settings: this.sources.settings }
+    yield* this.of(this.sources.routes().apis.map(({ name }) => name))
   }
 
   /** For all workers: the tables, and the APIs that have changed since this was called last. */
@@ -108,6 +114,7 @@ export class PushedTables {
   upToFrom: UpToFrom = null
   private workers = 1
   private vendors: ReadonlyMap<string, OpenedKey> = new Map()
+  private keys: ReadonlyMap<string, string> = new Map()
   private readonly pushed = new Map<string, { readonly api: Api; readonly secret: string | null }>()
 
   readonly secretsOf: SecretsOf = (name) => this.pushed.get(name)?.secret ?? null
@@ -117,12 +124,15 @@ export class PushedTables {
     return vendor?.baseUrl === baseUrl ? vendor.key : undefined
   }
 
+  readonly keyOf = (name: string): string | null => this.keys.get(name) ?? null
+
   take({ tables, apis }: Pushed): void {
     const isShared = tables !== undefined && tables.workers !== this.workers
     if (tables) {
       this.workers = tables.workers
       this.upToFrom = tables.upToFrom
       this.vendors = new Map(tables.vendors.map((vendor) => [vendor.name, vendor]))
+      this.keys = new Map(Object.entries(tables.keys))
       this.catalog.replaceFixed(tables.models.map((model) => shared(model, this.workers)))
       // Overrides are only added.
       for (const price of tables.prices) this.prices.set(price)

@@ -1,20 +1,13 @@
 import { type Address, limitSubject } from '../core/credentials/address'
 import { type Failure, failure } from '../core/failure'
 import type { Limiter, Readings } from '../core/limits/limiter'
-import type { Limits } from '../core/limits/tier'
+import { type Limits, TIER_LIMITS } from '../core/limits/tier'
 import { limitFailure } from '../pipeline/auth/authenticate'
 import { isAddressFull } from '../pipeline/auth/authenticate-app'
 
 /** So many of the largest fit into a session. */
 const MAX_OPEN = 1000
 const MAX_KNOWN = 10_000
-
-interface UnknownParts {
-  readonly limiter: Limiter
-  /** Of an address without a known credential. */
-  readonly anonymousLimits: Limits
-  readonly maxOpen?: number
-}
 
 /** The primary is not asked. */
 interface NotAsked {
@@ -27,22 +20,26 @@ interface NotAsked {
  * database. Knows which ones were good lately, and grants nothing for that.
  */
 export class UnknownCredentials {
-  private readonly parts: UnknownParts
+  /** Of an address without a known credential. */
+  limits: Limits = TIER_LIMITS.free
+  private readonly limiter: Limiter
+  private readonly maxOpen: number
   private readonly known = new Set<string>()
   private open = 0
 
-  constructor(parts: UnknownParts) {
-    this.parts = parts
+  constructor(limiter: Limiter, maxOpen = MAX_OPEN) {
+    this.limiter = limiter
+    this.maxOpen = maxOpen
   }
 
   /** Whether the primary is to be asked. If so, call `answered` with what it said; null for nothing. */
   ask(hash: string, address: Address): NotAsked | { answered(isKnown: boolean | null): void } {
     if (this.known.has(hash)) return { answered: (isKnown) => isKnown === false && this.known.delete(hash) }
-    const { limiter, anonymousLimits, maxOpen = MAX_OPEN } = this.parts
-    const subjects = [{ name: limitSubject(address), limits: anonymousLimits }]
+    const { limiter, limits, maxOpen } = this
+    const subjects = [{ name: limitSubject(address), limits }]
     if (this.open >= maxOpen) return { failure: TOO_MANY, readings: limiter.read(subjects) }
     // Counted when the answer is there: the first calls of a good key may come all at once.
-    const full = isAddressFull(this.parts, address) ? limiter.countRequest(subjects) : null
+    const full = isAddressFull({ limiter, anonymousLimits: limits }, address) ? limiter.countRequest(subjects) : null
     if (full) return { failure: limitFailure(full, { kind: 'anonymous' }), readings: full.readings }
     this.open++
     return {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
 import { databaseFile } from '../../server/adapters/stores/libsql/driver/file/database-file'
-import { readConfig, remoteWorkerConfig } from '../../server/config'
+import { readConfig, settingsAtStart, workerConfig, workerEnvironment } from '../../server/config'
 import { ConfigError } from '../../server/config/config-error'
 import { workers } from '../../server/config/workers'
 import { micros } from '../../server/core/money'
@@ -17,8 +17,7 @@ describe('the configuration', () => {
       PRIMARY: 'https://a.example:7000, https://[::1], http://127.0.0.1:7000',
       WORKER_CREDENTIAL: credential,
     }
-    const { config, remote } = remoteWorkerConfig({ ...given, NODE_ENV: 'production', WORKERS: '3' })
-    expect(remote).toMatchObject({
+    expect(settingsAtStart(given).remote()).toMatchObject({
       primaries: [
         { hostname: 'a.example', port: 7000, tls: true },
         { hostname: '::1', port: 443, tls: true },
@@ -27,7 +26,6 @@ describe('the configuration', () => {
       credential: { name: 'rack-1' },
       ca: null,
     })
-    expect([config.workers, config.workersListener]).toEqual([0, null])
     for (const [more, line] of [
       [{ PRIMARY: '' }, 'PRIMARY is not set'],
       [{ WORKER_CREDENTIAL: '' }, 'WORKER_CREDENTIAL is not set'],
@@ -38,7 +36,65 @@ describe('the configuration', () => {
       [{ PRIMARY: 'ws://a' }, 'https://10.0.0.1:7000'],
       [{ PRIMARY_CA: '/nowhere.pem' }, 'PRIMARY_CA cannot be read'],
     ] as const)
-      expect(() => remoteWorkerConfig({ ...given, ...more })).toThrow(line)
+      expect(() => settingsAtStart({ ...given, ...more }).remote()).toThrow(line)
+  })
+
+  test('a worker has its settings from its primary, but for its address, log and data, and no other secret', () => {
+    const primary = readConfig(
+      {
+        ...GOOD,
+        NODE_ENV: 'production',
+        SEALING_KEYS: `k1:${'A'.repeat(43)}=`,
+        BASE_URL: 'https://api.example.com',
+        TRUSTED_PROXIES: '10.0.0.5',
+        WEBSEARCH_PROVIDER: 'brave,searxng',
+        BRAVE_API_KEY: 'brave-secret',
+        SEARXNG_URL: 'https://search.example.com',
+        WEBSEARCH_CACHE: 'image-search=300',
+        ALLOW_PRIVATE_UPSTREAMS: '10.1.0.0/16',
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'https://otel.example.com',
+        DRAIN_SECONDS: '7',
+        ANON_RPM: '9',
+        WORKERS: '3',
+        WORKERS_PORT: '7000',
+        UPSTREAM_KEY: 'upstream-secret',
+        PORT: '4000',
+      },
+      {},
+    )
+    const texts = JSON.stringify(primary.forWorkers)
+    for (const secret of [GOOD.SECRET_KEY, 'k1:', 'upstream-secret']) expect(texts).not.toContain(secret)
+    const own = {
+      PORT: '5000',
+      HOST: '0.0.0.0',
+      LOG_LEVEL: 'error',
+      WORKERS: '2',
+      CONFIG_FILE: '',
+      ANON_RPM: '1',
+      BASE_URL: 'http://no',
+    }
+    const worker = workerConfig(JSON.parse(texts), false, own)
+    const shared = [
+      ...['production', 'baseUrl', 'trustedProxies', 'corsOrigins', 'websearch', 'traces', 'anonymousRpm'],
+      ...['drainSeconds', 'drainNoticeSeconds', 'creditBuysPaidProviders'],
+    ] as (keyof typeof primary)[]
+    for (const name of shared) expect([name, worker[name]]).toEqual([name, primary[name]])
+    expect(worker.apis.privateUpstreams).toEqual(primary.apis.privateUpstreams)
+    const { port, host, logLevel, workers, workersListener, secretKey } = worker
+    expect([port, host, logLevel, workers, workersListener]).toEqual([5000, '0.0.0.0', 'error', 0, null])
+    expect(secretKey).not.toBe(GOOD.SECRET_KEY)
+    expect(workerConfig(primary.forWorkers, true, own).workers).toBe(2)
+    const environment = {
+      ...own,
+      PATH: '/bin',
+      SECRET_KEY_FILE: '/s',
+      BRAVE_API_KEY: 'b',
+      UPSTREAM_KEY: 'u',
+      SSL_CERT_FILE: '/c',
+    }
+    expect(Object.keys(workerEnvironment({ port: 1, workers: 2 }, environment))).toEqual([
+      ...['PORT', 'HOST', 'LOG_LEVEL', 'WORKERS', 'CONFIG_FILE', 'PATH', 'SSL_CERT_FILE'],
+    ])
   })
 
   test('has a default for everything but the secret', () => {

@@ -31,7 +31,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
     afterAll(() => parts.close())
     // Not expect().rejects: it turns the event loop by itself, and a worker's answer may not come through.
     const outcome = [() => 'resolved', () => 'rejected'] as const
-    const noLimit = { limit: null, budget: null }
+    const noLimit = { limit: null, budgets: [] }
 
     test('finds a key by its hash and by its id as soon as it is created, and not before', async () => {
       const key = apiKey(await parts.account())
@@ -77,7 +77,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
       const account = await parts.account()
       const make = async (change: Partial<ApiKey>, limit: number | null = null) => {
         const key = { ...apiKey(account), ...change }
-        await parts.store.create(key, { limit: limit === null ? null : micros(limit), budget: null }, audit())
+        await parts.store.create(key, { limit: limit === null ? null : micros(limit), budgets: [] }, audit())
         return key.id
       }
       const plain = await make({ name: 'Plain', tags: ['a'] })
@@ -175,7 +175,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
 
     test('changes the limit of a pool and keeps what was spent, also during charges', async () => {
       const key = apiKey(await parts.account())
-      await parts.store.create(key, { limit: micros(1000), budget: null }, audit())
+      await parts.store.create(key, { limit: micros(1000), budgets: [] }, audit())
       const charges = Array.from({ length: 20 }, () => parts.spend(key.accountId, key.poolId, 5))
       await parts.store.update({ key, pool: { limit: micros(50) } }, audit())
       await Promise.all(charges)
@@ -187,16 +187,16 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
     test('keeps a budget until it is removed; another change leaves it alone', async () => {
       const key = apiKey(await parts.account())
       const budget = { limitUsd: 5, period: 'week', timezone: 'Europe/Berlin' } as const
-      await parts.store.create(key, { limit: null, budget }, audit())
+      await parts.store.create(key, { limit: null, budgets: [budget] }, audit())
       await parts.store.update({ key, pool: { limit: micros(1) } }, audit())
-      expect(await parts.store.budgetOf(key.poolId)).toEqual(budget)
-      await parts.store.update({ key, pool: { budget: null } }, audit())
-      expect(await parts.store.budgetOf(key.poolId)).toBeNull()
+      expect(await parts.store.budgetsOf(key.poolId)).toEqual([budget])
+      await parts.store.update({ key, pool: { budgets: [] } }, audit())
+      expect(await parts.store.budgetsOf(key.poolId)).toEqual([])
     })
 
     test('rotates in one batch: both keys are valid, on one pool, with what was spent', async () => {
       const key = apiKey(await parts.account(), { name: 'rotated' })
-      await parts.store.create(key, { limit: micros(100), budget: null }, audit())
+      await parts.store.create(key, { limit: micros(100), budgets: [] }, audit())
       const charged = parts.spend(key.accountId, key.poolId, 30)
       const successor = { ...apiKey(key.accountId), name: key.name, poolId: key.poolId, replaces: key.id }
       await parts.store.rotate(successor, { ...key, replacedBy: successor.id, stopsAt: NOON + 5 }, audit())
@@ -240,7 +240,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
         apiKey(account),
       ]
       const budget = { limitUsd: 0.5, period: 'day', timezone: 'UTC' } as const
-      for (const key of keys) await parts.store.create(key, { limit: null, budget }, audit())
+      for (const key of keys) await parts.store.create(key, { limit: null, budgets: [budget] }, audit())
       const [first] = keys
       if (!first) throw new Error('no key')
       expect(await parts.store.lastUsedAt(first.id)).toBeNull()
@@ -249,7 +249,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
       const again = await parts.reopened()
       expect(await again.byAccount(account)).toEqual([...keys].reverse())
       expect(await again.byHash(first.hash)).toEqual(first)
-      expect(await again.budgetOf(first.poolId)).toEqual(budget)
+      expect(await again.budgetsOf(first.poolId)).toEqual([budget])
       expect(await again.lastUsedAt(first.id)).toBe(NOON + 7)
     })
   })

@@ -720,8 +720,9 @@ function interrupted(gateway: Harness, here: LocalDecisions, lies: string[]) {
 }
 
 function unknown({ clock }: Harness, rpm = 1000, maxOpen = 1000): UnknownCredentials {
-  const limiter = new Limiter(new MemoryWindows(), clock)
-  return new UnknownCredentials({ limiter, anonymousLimits: { ...WIDE, rpm }, maxOpen })
+  const one = new UnknownCredentials(new Limiter(new MemoryWindows(), clock), maxOpen)
+  one.limits = { ...WIDE, rpm }
+  return one
 }
 
 function sent<T>(value: T): T {

@@ -11,7 +11,7 @@ socialStoreContract('libSQL', async () => {
     store: stores.social,
     async key(beside) {
       const key = apiKey(beside?.accountId ?? (await stores.account()))
-      await stores.credentials.create(key, { limit: null, budget: null }, audit())
+      await stores.credentials.create(key, { limit: null, budgets: [] }, audit())
       return key
     },
     end: (key, how) => stores.credentials.update({ key: { ...key, ...how } }, audit()),

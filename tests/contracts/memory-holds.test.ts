@@ -14,8 +14,9 @@ describe('hold store: memory, after a restart', () => {
     const store = new MemoryHolds()
     const [account, pool] = [accountId(), poolId()]
     store.restoreAccount(account, ZERO, micros(100), micros(100))
-    store.restorePool(pool, account, null, ZERO)
-    store.restoreBudget(pool, { limit: micros(50), period: 'day', timezone: 'UTC' }, NOON, micros(5))
+    const daily = { limit: micros(50), period: 'day', timezone: 'UTC' } as const
+    const stored = { budget: daily, at: NOON, spent: micros(5), spentBefore: ZERO }
+    store.restorePool({ id: pool, account, limit: null }, ZERO, [stored])
     const asked = { account, pool, creditPays: false }
     const restore = (amount: number, at: number) => {
       const hold = { ...asked, request: requestId(), amount: micros(amount), at }
@@ -24,7 +25,7 @@ describe('hold store: memory, after a restart', () => {
     }
     const hold = (amount: number) => store.hold({ ...asked, request: requestId(), amount: micros(amount), at: NOON })
     const budget = async () => {
-      const { spent, held } = (await store.budget(pool, NOON)) ?? {}
+      const { spent, held } = (await store.pool(pool, NOON))?.windows[0] ?? {}
       return [Number(spent), Number(held)]
     }
     return { store, restore, hold, budget }
@@ -34,12 +35,12 @@ describe('hold store: memory, after a restart', () => {
     const { store, restore, hold, budget } = restored()
     const request = restore(40, NOON - 1000)
     expect(await budget()).toEqual([5, 40])
-    expect(hold(6)).toEqual({ ok: false, error: 'budget_exhausted' })
+    expect(hold(6)).toMatchObject({ ok: false, error: { window: { period: 'day' } } })
     store.fix(request, micros(30))
     store.captured(request)
     expect(await budget()).toEqual([35, 0])
     const other = restore(15, NOON - 1000)
-    expect(hold(1)).toEqual({ ok: false, error: 'budget_exhausted' })
+    expect(hold(1)).toMatchObject({ ok: false, error: { window: { period: 'day' } } })
     store.release(other)
     expect([hold(15).ok, await budget()]).toEqual([true, [35, 15]])
   })

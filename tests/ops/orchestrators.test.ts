@@ -5,7 +5,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import Ajv from 'ajv'
 import { parse } from 'yaml'
 import { version } from '../../package.json'
-import { readConfig } from '../../server/config'
+import { readConfig, settingsAtStart } from '../../server/config'
 
 /** Orchestrators of the container, by the schemas of their makers (tests/fixtures/orchestrators). */
 const OPS = join(import.meta.dir, '../../ops')
@@ -85,9 +85,7 @@ describe('ops/kubernetes-workers', () => {
     const { resources, images } = await manifest('kustomization')
     expect([resources[0], images]).toEqual(['../kubernetes', [{ name: 'gateway', newTag: version }]])
     const names = resources.slice(1).map((name: string) => name.replace('.yaml', ''))
-    expect(names).toHaveLength(
-      (await readdir(WITH_WORKERS)).filter((name) => !/^(kustom|worker-set)/.test(name)).length,
-    )
+    expect(names).toHaveLength((await readdir(WITH_WORKERS)).filter((name) => !name.startsWith('kustom')).length)
     for (const name of names) {
       const one = await manifest(name)
       const valid = kinds.getSchema(`kubernetes#/kinds/${one.kind}`)
@@ -127,14 +125,16 @@ describe('ops/kubernetes-workers', () => {
   })
 
   test('a worker gets no secret of the primary, and knows where it is', async () => {
-    const settings = await manifest('worker-settings')
-    const given = { CONFIG_FILE: join(WITH_WORKERS, 'worker-settings.yaml') }
-    expect(() => readConfig(given, {})).toThrow('/run/secrets/worker/worker_credential cannot be read')
-    expect(Object.keys(settings).filter((name) => /SECRET_KEY|SEALING|WALLET|RELAYER/.test(name))).toEqual([])
-    expect(settings).toMatchObject({ PRIMARY: ['https://gateway-primary:7000'] })
     const { spec } = (await manifest('workers')).spec.template
+    const settings: Record<string, string> = Object.fromEntries(
+      spec.containers[0].env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+    )
+    expect(() => settingsAtStart(settings).remote()).toThrow('/run/secrets/worker/worker_credential cannot be read')
+    expect(Object.keys(settings).filter((name) => /SECRET_KEY|SEALING|WALLET|RELAYER/.test(name))).toEqual([])
+    expect(settings).toMatchObject({ PRIMARY: 'https://gateway-primary:7000' })
     expect(spec).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } })
-    const needed = Number(settings.DRAIN_NOTICE_SECONDS) + DEFAULT_DRAIN_SECONDS + 7
+    const { DRAIN_NOTICE_SECONDS } = await yaml(join(KUBERNETES, 'settings.yaml'))
+    const needed = Number(DRAIN_NOTICE_SECONDS) + DEFAULT_DRAIN_SECONDS + 7
     expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(needed)
   })
 })

@@ -47,7 +47,7 @@ class World {
     await this.holds.openAccount(this.account)
     const amount = micros(1_000_000)
     this.holds.credited({ account: this.account, part: 'credit', amount, toppedUp: ZERO })
-    await this.holds.openPool(this.pool, this.account, null)
+    await this.holds.openPool({ id: this.pool, account: this.account, limit: null })
   }
 
   async take(act: Step): Promise<'granted' | 'refused' | null> {
@@ -104,7 +104,7 @@ test('in any order of calls, also when the clock goes back, a period never excee
     fc.asyncProperty(budgets, fc.array(backAndForth, { maxLength: 80 }), async (budget, steps) => {
       const world = new World()
       await world.open()
-      await world.holds.setPoolBudget(world.pool, budget, world.now, { inPeriod: ZERO, inAll: ZERO })
+      await world.holds.setPoolBudgets(world.pool, [budget], world.now, [])
       for (const act of steps) {
         const at = act.do === 'hold' ? world.now - act.late : world.now
         const period = periodAround(at, budget.period, budget.timezone)
@@ -115,8 +115,9 @@ test('in any order of calls, also when the clock goes back, a period never excee
         const running = periodAround(world.now, budget.period, budget.timezone)
         const after = world.counted(running.start, running.end)
         expect(after.spent + after.held).toBeLessThanOrEqual(budget.limit)
-        const window = await world.holds.budget(world.pool, world.now)
+        const window = (await world.holds.pool(world.pool, world.now))?.windows[0]
         expect(window).toEqual({
+          period: budget.period,
           limit: budget.limit,
           startsAt: running.start,
           endsAt: running.end,
@@ -143,9 +144,9 @@ test('a budget that changes during a period counts at least the calls of that pe
             const period = periodAround(world.now, act.period, act.timezone)
             const inPeriod = micros(world.counted(period.start, period.end).spent)
             const inAll = micros(world.counted(0, Number.POSITIVE_INFINITY).spent)
-            await world.holds.setPoolBudget(world.pool, act, world.now, { inPeriod, inAll })
+            await world.holds.setPoolBudgets(world.pool, [act], world.now, [{ inPeriod, inAll }])
           }
-          const window = await world.holds.budget(world.pool, world.now)
+          const window = (await world.holds.pool(world.pool, world.now))?.windows[0]
           if (!window) continue
           const { spent, held } = world.counted(window.startsAt, window.endsAt)
           expect(Number(window.spent)).toBeGreaterThanOrEqual(spent)

@@ -10,7 +10,7 @@ import { StuckRecords } from '../../server/core/ledger/stuck-records'
 import { micros } from '../../server/core/money'
 import { isUnavailable } from '../../server/core/unavailable'
 import { accountId, call, charge, poolId, requestId } from '../support/ledger-parts'
-import { budgetOf, DAY, dayOf, LateTables, MIDNIGHT, type Read } from './late-tables'
+import { budgetOf, dayOf, LateTables, MIDNIGHT, type Read } from './late-tables'
 import { RandomJournal } from './random-journal'
 
 const pick = fc.nat(50)
@@ -102,7 +102,7 @@ class World {
       requestId: ofStuck.id,
       source: 'log',
       reason: 'test',
-      record: { ...record, spent: { poolId: pool?.id ?? poolId(), amount: 20, since: MIDNIGHT - DAY } },
+      record: { ...record, spent: { poolId: pool?.id ?? poolId(), amount: 20 } },
     }
     this.decisions = new StuckRecords({
       journal: this.journal,
@@ -195,7 +195,6 @@ class World {
           this.ledger.balance(pool.account),
           this.ledger.balance(this.opened),
           this.ledger.pool(pool.id),
-          this.ledger.budget(pool.id),
         ])
       }
     }
@@ -268,7 +267,7 @@ class World {
     const spending = this.tables.spending(id, at)
     await settled()
     this.tables.budgets.set(id, limit)
-    await this.holds.setPoolBudget(id, limit === null ? null : budgetOf(limit), at, spending)
+    await this.holds.setPoolBudgets(id, limit === null ? [] : [budgetOf(limit)], at, [spending])
   }
 
   /** Memory has the committed state; the rest is read as committed. */
@@ -281,10 +280,10 @@ class World {
         expect(Number(balance?.[part])).toBe(this.journal.counter(id, part))
     }
     for (const { id } of this.pools.filter((pool) => this.holds.has(pool.id))) {
-      const pool = await this.holds.pool(id)
+      const pool = await this.holds.pool(id, this.tables.now)
       expect(Number(pool?.spent)).toBe(this.journal.spent(id))
       for (const at of [MIDNIGHT - 1, MIDNIGHT + 1].filter((one) => one <= this.tables.now + 1)) {
-        const window = this.isBudgetSet ? null : await this.holds.budget(id, at)
+        const window = this.isBudgetSet ? null : (await this.holds.pool(id, at))?.windows[0]
         if (window) expect([at, Number(window.spent)]).toEqual([at, Number(this.tables.spentIn(id, dayOf(at)))])
       }
     }

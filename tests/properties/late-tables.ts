@@ -56,7 +56,7 @@ export class LateTables implements StoredCounters {
         accountId: owner,
         limit: limit === null ? null : micros(limit),
         spent: micros(this.journal.spent(id)),
-        budget: most === null ? null : budget,
+        budgets: most === null ? [] : [budget],
       }
     })
   }

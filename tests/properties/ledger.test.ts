@@ -108,7 +108,8 @@ class World {
 
   async open(): Promise<void> {
     for (const account of this.accounts) await this.holds.openAccount(account)
-    for (const pool of this.pools) await this.holds.openPool(pool.id, this.accounts[pool.account] ?? 'acct_', null)
+    for (const pool of this.pools)
+      await this.holds.openPool({ id: pool.id, account: this.accounts[pool.account] ?? 'acct_', limit: null })
   }
 
   /** Starts an action; nothing waits for its end. */
@@ -194,7 +195,7 @@ class World {
       released: false,
     })
     if (!pool || limit === null) return
-    const now = await this.holds.pool(pool.id)
+    const now = await this.holds.pool(pool.id, NOON)
     expect(Number(now?.spent) + Number(now?.held)).toBeLessThanOrEqual(limit)
   }
 
@@ -253,7 +254,7 @@ class World {
       }
     }
     for (const { id } of this.pools) {
-      const pool = await this.holds.pool(id)
+      const pool = await this.holds.pool(id, NOON)
       expect(Number(pool?.spent)).toBe(this.journal.spent(id))
       expect(pool?.held).toBeGreaterThanOrEqual(0)
     }
@@ -294,7 +295,7 @@ describe('the ledger, under any events in any order', () => {
           await world.finish(fates)
           await world.check()
           for (const account of world.accounts) expect((await world.holds.balance(account))?.held).toBe(micros(0))
-          for (const pool of world.pools) expect((await world.holds.pool(pool.id))?.held).toBe(micros(0))
+          for (const pool of world.pools) expect((await world.holds.pool(pool.id, NOON))?.held).toBe(micros(0))
           // A caller who was told ok pays just that; every other one, the unknown included, pays nothing in the end.
           for (const [id, known] of world.requests) {
             expect(world.journal.charged(id)).toBe(known.charged ?? 0)

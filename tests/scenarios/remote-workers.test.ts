@@ -22,7 +22,7 @@ setDefaultTimeout(120_000)
 
 /** An imported operation, since searches of the built-in index are passed on. */
 const PATH = '/apis/v1/weather/v1/forecast'
-/** Of the primary and its workers. */
+/** Of the primary, from which its workers have them. */
 const SETTINGS = { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' }
 const DOCUMENT = {
   openapi: '3.1.0',
@@ -75,7 +75,6 @@ describe('workers of other machines', () => {
   const start = async (name: string): Promise<ServerProcess> => {
     const WORKER_CREDENTIAL = await credentialOf(folder, name)
     const worker = await startWorker(primaryUrl, {
-      ...SETTINGS,
       PRIMARY_CA: join(folder, 'cert.pem'),
       WORKER_CREDENTIAL,
     })
@@ -109,6 +108,22 @@ describe('workers of other machines', () => {
     await until(async () => Bun.deepEquals(await seen(), listed), seen)
     await owner.api(`/api/keys/${made.id}/disable`, {})
     expect((await call(one, made)).status).toBe(401)
+  })
+
+  test('serve new calls by the settings of another primary, without a restart', async () => {
+    const one = await start('stayed')
+    const made = await key()
+    const origin = 'https://app.example.com'
+    const allowed = async () => {
+      const headers = { authorization: `Bearer ${made.secret}`, origin }
+      const answer = await fetch(one.url + PATH, { headers }).catch(() => null)
+      return [answer?.status, answer?.headers.get('access-control-allow-origin') ?? null]
+    }
+    expect(await allowed()).toEqual([200, null])
+    expect(await primary.kill('SIGTERM')).toBe(0)
+    primary = await startServer(folder, { ...env, CORS_ORIGINS: origin }, SOURCE)
+    await until(async () => Bun.deepEquals(await allowed(), [200, origin]), allowed)
+    expect(one.output()).toContain('the settings of the primary have changed')
   })
 
   test('a credential that is removed cuts its workers off at once, and no other', async () => {

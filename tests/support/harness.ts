@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose, DASHBOARD } from '../../server/compose'
 import { openTracer } from '../../server/compose/observing/telemetry'
-import { composeWorker } from '../../server/compose/worker'
-import { type Config, readConfig } from '../../server/config'
+import { composeWorker, type WorkerParts, workerState } from '../../server/compose/worker'
+import { type Config, readConfig, workerConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
 import type { ImageSearchInput } from '../../server/core/catalog/image-search'
@@ -115,29 +115,33 @@ async function workerOf(
   const sent = <T>(value: T): T => JSON.parse(JSON.stringify(value))
   const surroundings = { ...given, stopwatch: given.clock.stopwatch, acceptsClock: true, onFatal: () => undefined }
   const tracer = config.traces && (await openTracer(config.traces, given.log))
-  const worker = composeWorker(config, surroundings, {
-    tracer,
-    primary: {
-      get hasLease() {
-        return lease.hasLease
-      },
-      isReady: true,
-      sessionNumber: 1,
-      back: async () => true,
-      ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
-      tell: (kind, payload) => calls.take(kind, sent(payload)),
+  const primary: WorkerParts['primary'] = {
+    get hasLease() {
+      return lease.hasLease
     },
+    isReady: true,
+    sessionNumber: 1,
+    back: async () => true,
+    ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
+    tell: (kind, payload) => calls.take(kind, sent(payload)),
+  }
+  const state = workerState(primary, given.clock)
+  const own = { DATA_DIR: config.dataDir, HOST: config.host, PORT: String(config.port) }
+  const worker = composeWorker(workerConfig(sent(config.forWorkers), true, own), surroundings, {
+    state,
+    tracer,
+    primary,
     passOn: (request) => gateway.app.handle(request),
     hasIndex: true,
   })
   return {
     async fetch(request: Request): Promise<Response> {
-      for (const piece of gateway.workers.pieces.all()) worker.tables.take(sent(piece))
+      for (const piece of gateway.workers.pieces.all()) state.tables.take(sent(piece))
       await worker.report()
       return worker.fetch(request)
     },
     streamsEnded: (maxMs: number) =>
-      Promise.all([gateway.streamsEnded(maxMs), worker.streamsEnded(maxMs)]).then(() => undefined),
+      Promise.all([gateway.streamsEnded(maxMs), state.openCalls.ended(maxMs)]).then(() => undefined),
     report: worker.report,
     close: () => Promise.all([worker.close(), tracer?.close()]),
   }

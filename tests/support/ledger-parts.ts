@@ -197,8 +197,8 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
     async key(account: AccountId, limit: number | null = null): Promise<ApiKey> {
       const key = apiKey(account)
       const most = limit === null ? null : micros(limit)
-      await holds.openPool(key.poolId, account, most)
-      await stores.credentials.create(key, { limit: most, budget: null }, audit())
+      await holds.openPool({ id: key.poolId, account, limit: most })
+      await stores.credentials.create(key, { limit: most, budgets: [] }, audit())
       return key
     },
     async close(): Promise<void> {

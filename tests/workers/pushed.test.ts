@@ -5,11 +5,12 @@ import { Pieces, PushedTables } from '../../server/workers/pushed'
 import { anApi } from '../support/apis'
 
 const SECRET = { from: 'environment', name: 'UPSTREAM_KEY' } as const
-const TABLES = { models: [], vendors: [], prices: [], upToFrom: null, workers: 3 }
+const TABLES = { models: [], vendors: [], keys: {}, prices: [], upToFrom: null, workers: 3 }
 
 function pushing(...apis: Api[]) {
   const primary = { routes: new ApiRoutes(apis) }
   const pieces = new Pieces({
+    settings: { BASE_URL: 'https://api.test' },
     tables: () => TABLES,
     routes: () => primary.routes,
     secretsOf: (api, { from }) => (from === 'environment' ? `the secret of ${api}` : null),
@@ -41,7 +42,8 @@ test('a worker gets the APIs with their opened secrets and its part of their con
 test('a worker gets the keys of vendors, each for the URL that it was given for', () => {
   const worker = new PushedTables()
   const vendors = [{ name: 'acme', baseUrl: 'https://acme.test/v1', key: 'sk-1' }]
-  worker.take({ tables: { ...TABLES, vendors } })
+  worker.take({ tables: { ...TABLES, vendors, keys: { ACME_KEY: 'sk-2' } } })
+  expect([worker.keyOf('ACME_KEY'), worker.keyOf('SECRET_KEY')]).toEqual(['sk-2', null])
   const urls = ['https://acme.test/v1', 'https://other.test/v1']
   expect(urls.map((url) => worker.vendorKeyOf('acme', url))).toEqual(['sk-1', undefined])
   worker.take({ tables: TABLES })
@@ -77,7 +79,7 @@ test('a change pushes what has changed, and takes away what a worker may no long
 test('many APIs come in pieces that a frame has room for', () => {
   const apis = Array.from({ length: 10 }, (_, i) => anApi({ name: `api-${i}`, description: 'x'.repeat(400 * 1024) }))
   const { pieces, take, names } = pushing(...apis)
-  expect(take(pieces.all())).toBe(6)
+  expect(take(pieces.all())).toBe(7)
   expect(names()).toEqual(apis.map(({ name }) => name))
   for (const piece of pieces.all()) expect(JSON.stringify([piece]).length).toBeLessThan(4 * 1024 * 1024)
 })

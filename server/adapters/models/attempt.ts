@@ -10,6 +10,7 @@ import type { BackendAnswer, BackendCall } from '../../pipeline/models/model-bac
 import { type UpstreamWire, wireAt } from '../../pipeline/models/wires/model-wire'
 import type { StreamGuard } from '../../pipeline/models/wires/stream-bounds'
 import type { Breaker } from './breaker'
+import type { FirstByteTime } from './first-byte-time'
 import { codeOf, type VendorRefusal, WRONG_BODY } from './vendor'
 
 /** One model at an upstream: the same for all of its calls. */
@@ -20,6 +21,7 @@ export interface Place {
   /** The model there, which has a breaker of its own. */
   readonly part: string
   readonly breaker: Breaker
+  readonly firstByte: FirstByteTime
 }
 
 export interface AttemptParts {
@@ -103,6 +105,7 @@ export class Attempt implements BackendAnswer, EventListenerObject {
     this.contentType = contentType
     this.response = response
     this.stream = stream
+    this.place.firstByte.measured(performance.now() - this.startedAt, this.call.request.stream)
     if (!this.call.request.stream) return
     clearTimeout(this.timer)
     this.report(null, false)
@@ -156,6 +159,7 @@ export class Attempt implements BackendAnswer, EventListenerObject {
       return
     }
     const { failure, isFault, isUnreachable = false } = refused
+    if (failure.kind === 'timeout' && !isStopped) this.place.firstByte.ranOut(ms, this.call.request.stream)
     const fault = isStopped ? null : { caller: account, isUnreachable }
     telemetry.upstreamEnded(server, ms, failure.kind, isSourceFault(failure) ? fault : null, part)
     if (refused.said) breaker.refused(refused.said)

@@ -9,6 +9,7 @@ import type { BackendAnswer, BackendCall, ModelBackend, UpstreamState } from '..
 import { serves } from '../../pipeline/models/wires/model-wire'
 import { Attempt, type AttemptParts, type Place } from './attempt'
 import { Breaker } from './breaker'
+import { FirstByteTime } from './first-byte-time'
 import { openHttp } from './http-upstream'
 import { openSandbox } from './sandbox/sandbox-upstream'
 import type { VendorRefusal } from './vendor'
@@ -27,11 +28,12 @@ export interface UpstreamRouterOptions {
 /** The longest retry delay to wait for; a longer one is reported to the caller instead. */
 const MAX_PAUSE_MS = 2_000
 
-/** Routes calls to the upstreams of all models in order of preference, skipping failing ones; each has a concurrency limit, and each model there a breaker. */
+/** Routes calls to the upstreams of all models in the order of each, skipping failing ones; each has a concurrency limit, and each model there a breaker. */
 export class UpstreamRouter implements ModelBackend {
   private readonly options: UpstreamRouterOptions
   private readonly slots = new Shares()
   private readonly breakers = new Map<string, Breaker>()
+  private readonly firstBytes = new Map<string, FirstByteTime>()
   private readonly places = new WeakMap<ModelUpstream, Place>()
   private readonly parts: AttemptParts
 
@@ -57,17 +59,20 @@ export class UpstreamRouter implements ModelBackend {
   }
 
   async open(call: BackendCall, stop: AbortSignal, from = 0): Promise<Result<BackendAnswer, UpstreamFailure>> {
-    const { upstreams } = call.model
+    call.order ??= this.orderFor(call)
+    const upstreams = call.order
     // Such a signal tells nobody again.
     if (stop.aborted) return err({ kind: 'timeout', reason: 'told to stop' })
-    let first: VendorRefusal | null = null
+    let first = null as VendorRefusal | null
     for (;;) {
-      let refused = NO_UPSTREAM
+      let refused: VendorRefusal = first ?? NO_UPSTREAM
       for (let position = from; position < upstreams.length; position++) {
         const upstream = upstreams[position]
         if (upstream === undefined || !serves(upstream, call.wire, call.request)) continue
+        if (call.tries === 0) break
         const begun = this.begin(upstream, position, call, stop)
         if (begun instanceof Attempt) {
+          call.tries--
           let problem: VendorRefusal | null = FAULT
           try {
             problem =
@@ -77,6 +82,7 @@ export class UpstreamRouter implements ModelBackend {
           }
           if (problem === null) return ok(begun)
           refused = problem
+          if (problem.failure.kind === 'timeout') call.tries = Math.min(call.tries, 1)
         } else refused = begun
         if (!refused.goOn || stop.aborted) break
       }
@@ -116,11 +122,25 @@ export class UpstreamRouter implements ModelBackend {
     return keyEnv === null ? null : (this.options.keyOf(keyEnv) ?? undefined)
   }
 
+  /** A call sees the same order to its end, also when it is continued after an answer that was none. */
+  private orderFor({ model: { upstreams, order }, request }: BackendCall): readonly ModelUpstream[] {
+    if (order === undefined || upstreams.length === 1) return upstreams
+    if (order === 'weighted') return weighted(upstreams)
+    const times = new Map(upstreams.map((upstream) => [upstream, this.placeOf(upstream).firstByte.of(request.stream)]))
+    const sorted = upstreams.toSorted((one, other) => (times.get(one) ?? 0) - (times.get(other) ?? 0))
+    const [first] = sorted
+    if (first) this.placeOf(first).firstByte.asked(request.stream)
+    return sorted
+  }
+
   private placeOf(upstream: ModelUpstream): Place {
     const known = this.places.get(upstream)
     if (known !== undefined) return known
     const part = modelAt(upstream)
-    const place = { upstream, server: upstreamName(upstream), part, breaker: this.breakerOf(part) }
+    const breaker = this.breakerOf(part)
+    const firstByte = this.firstBytes.get(part) ?? new FirstByteTime(breaker)
+    this.firstBytes.set(part, firstByte)
+    const place = { upstream, server: upstreamName(upstream), part, breaker, firstByte }
     this.places.set(upstream, place)
     return place
   }
@@ -132,6 +152,13 @@ export class UpstreamRouter implements ModelBackend {
     this.breakers.set(part, breaker)
     return breaker
   }
+}
+
+/** At random, an upstream of weight 2 twice as often before one of weight 1. */
+function weighted(upstreams: readonly ModelUpstream[]): readonly ModelUpstream[] {
+  // Exponential times of arrival, each at the rate of its weight.
+  const arrivals = new Map(upstreams.map((upstream) => [upstream, -Math.log(Math.random()) / (upstream.weight ?? 1)]))
+  return upstreams.toSorted((one, other) => (arrivals.get(one) ?? 0) - (arrivals.get(other) ?? 0))
 }
 
 const NO_UPSTREAM: VendorRefusal = refusal('unavailable', 'no upstream is available', null)

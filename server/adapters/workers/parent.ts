@@ -72,8 +72,8 @@ function readCredential(text: string): LocalCredential | null {
 }
 
 /** Ends this process once it is to: lets it `finish`, for `maxMs` at most, so that it never outlives its primary for long. */
-export async function exitWith(ended: Promise<void>, finish: () => Promise<void>, maxMs: number): Promise<never> {
+export async function exitWith(ended: Promise<void>, finish: () => Promise<void>, maxMs: () => number): Promise<never> {
   await ended
-  await inTimeOrNull(finish(), maxMs)
+  await inTimeOrNull(finish(), maxMs())
   process.exit(0)
 }

@@ -5,7 +5,7 @@ import type { Terminal } from '../terminal'
 const USAGE = `[--primary https://HOST:WORKERS_PORT[,https://...]]
 
 Serves paid calls on PORT, and asks the primary about each, until SIGINT or SIGTERM. It needs WORKER_CREDENTIAL, which
-"${PROGRAM} operator workers add NAME" prints on the primary, and the primary's settings of searches, models and proxies.
+"${PROGRAM} operator workers add NAME" prints on the primary. HOST, PORT and LOG_... are its own; the primary has all other settings.
 
   --primary   where the primary listens for workers (default: PRIMARY)
 `

@@ -64,7 +64,7 @@ export class AppGrants {
       const known = await this.parts.store.live(accountId, clientId)
       if (!known) return ok(await this.open(accountId, app, limit, actor))
       // Read before the change, so that nothing can fail after it.
-      const before = { limit: (await this.parts.holds.pool(known.poolId))?.limit ?? null }
+      const before = { limit: (await this.parts.holds.pool(known.poolId, this.parts.clock.now()))?.limit ?? null }
       const audit = this.changes.of(this.audit(known, actor, 'connection.limit', { limit }, before))
       await this.parts.store.setLimit(known, limit, audit)
       await this.parts.holds.setPoolLimit(known.poolId, limit)
@@ -121,7 +121,7 @@ export class AppGrants {
       createdAt,
       disconnectedAt: null,
     }
-    await this.parts.holds.openPool(grant.poolId, accountId, limit)
+    await this.parts.holds.openPool({ id: grant.poolId, account: accountId, limit, kind: 'app' })
     await this.parts.store.create(grant, limit, this.audit(grant, actor, 'connection.open', { limit }))
     return grant
   }

@@ -15,7 +15,6 @@ import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
 import { limitsOf, MAX_KEYS, type TierFacts, tierOf } from '../limits/tier'
 import type { ModelBuyer } from '../models/model'
-import { ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
 import { ACCOUNT_CLOSED } from './account'
@@ -32,7 +31,6 @@ const NOT_OF_APP = failure(
   'insufficient_permissions',
   'An app can change only keys that it created. It can read and disable this one.',
 )
-const NOTHING_SPENT: PoolSpending = { inPeriod: ZERO, inAll: ZERO }
 
 /** The owner who makes a change: account, tier, and the actor for the audit log. */
 export interface KeyOwner {
@@ -105,10 +103,11 @@ export class Keys {
         allowlist: Allowlist.of(settings.allowedIps),
       }
       const limit = form.spendingLimit ?? null
-      await this.parts.holds.openPool(poolId, owner.accountId, limit, parent)
-      if (form.budget) await this.parts.holds.setPoolBudget(poolId, poolBudget(form.budget), now, NOTHING_SPENT)
+      const budgets = form.budgets ?? []
+      await this.parts.holds.openPool({ id: poolId, account: owner.accountId, limit, parent })
+      await this.parts.holds.setPoolBudgets(poolId, budgets.map(poolBudget), now, [])
       const audit = this.audit(owner, key.id, 'key.create', { ...form })
-      await this.parts.credentials.create(key, { limit, budget: form.budget ?? null, parentId: parent }, audit)
+      await this.parts.credentials.create(key, { limit, budgets, parentId: parent }, audit)
       this.announce(key)
       return ok({ key, secret })
     })
@@ -137,17 +136,16 @@ export class Keys {
       }
       const pool = {
         ...(form.spendingLimit !== undefined && { limit: form.spendingLimit }),
-        ...(form.budget !== undefined && { budget: form.budget }),
+        ...(form.budgets && { budgets: form.budgets }),
       }
       const entry = this.audit(owner, key.id, 'key.change', { ...form }, await this.before(key, form))
       const audit = this.changes.of(entry)
       // Read before the change, so that nothing can fail after it. The counters include what is spent in between.
       await this.parts.holds.load(key.accountId, key.poolId)
-      const spending = form.budget ? await this.spending(key, form.budget, now) : NOTHING_SPENT
+      const spendings = form.budgets ? await this.spendings(key, form.budgets, now) : []
       await this.parts.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
       if (form.spendingLimit !== undefined) await this.parts.holds.setPoolLimit(key.poolId, form.spendingLimit)
-      if (form.budget !== undefined)
-        await this.parts.holds.setPoolBudget(key.poolId, form.budget && poolBudget(form.budget), now, spending)
+      if (form.budgets) await this.parts.holds.setPoolBudgets(key.poolId, form.budgets.map(poolBudget), now, spendings)
       this.announce(changed)
       return ok(changed)
     })
@@ -280,8 +278,9 @@ export class Keys {
     return key
   }
 
-  private spending(key: ApiKey, { period, timezone }: Budget, now: number): Promise<PoolSpending> {
-    return this.parts.credentials.spending(key.poolId, periodAround(now, period, timezone).start)
+  private spendings(key: ApiKey, budgets: readonly Budget[], now: number): Promise<readonly PoolSpending[]> {
+    const from = budgets.map(({ period, timezone }) => periodAround(now, period, timezone).start)
+    return this.parts.credentials.spendings(key.poolId, from)
   }
 
   private announce({ id, accountId }: ApiKey): void {
@@ -348,12 +347,14 @@ export class Keys {
 
   /** The current values of the settings that a form changes. */
   private async before(key: ApiKey, form: KeyForm): Promise<Record<string, unknown>> {
-    const { spendingLimit, budget } = form
+    const { spendingLimit, budgets } = form
     const settings = Object.keys(settingsIn(form)) as (keyof KeySettings)[]
     return {
       ...Object.fromEntries(settings.map((name) => [name, key[name]])),
-      ...(spendingLimit !== undefined && { spendingLimit: (await this.parts.holds.pool(key.poolId))?.limit ?? null }),
-      ...(budget !== undefined && { budget: await this.parts.credentials.budgetOf(key.poolId) }),
+      ...(spendingLimit !== undefined && {
+        spendingLimit: (await this.parts.holds.pool(key.poolId, this.parts.clock.now()))?.limit ?? null,
+      }),
+      ...(budgets && { budgets: await this.parts.credentials.budgetsOf(key.poolId) }),
       ...(form.stopsAt !== undefined && { stopsAt: key.stopsAt }),
     }
   }
@@ -382,7 +383,7 @@ function endpointsAt(key: ApiKey, next: readonly string[], now: number): number 
 }
 
 function settingsIn(form: KeyForm): Partial<KeySettings> {
-  const { spendingLimit: _limit, budget: _budget, stopsAt: _stops, ...settings } = form
+  const { spendingLimit: _limit, budgets: _budgets, stopsAt: _stops, ...settings } = form
   return settings
 }
 

@@ -3,14 +3,18 @@ import type { AccountId, AppGrantId, KeyId, PoolId } from '../ids'
 import type { Money } from '../money'
 import type { Allowlist } from './allowlist'
 
+export const PERIODS = ['day', 'week', 'month'] as const
+
 /**
  * An amount per day, week (from Monday) or month in a time zone (spec D3). It belongs to the spend pool, so that a key and
  * its successor share it.
  */
 export interface Budget {
   readonly limitUsd: number
-  readonly period: 'day' | 'week' | 'month'
+  readonly period: (typeof PERIODS)[number]
   readonly timezone: string
+  /** So much more until a time, for calls that begin before it. */
+  readonly raise?: { readonly usd: number; readonly until: number } | null
 }
 
 /** The settings of a key (spec 2.1, spec D3). An empty list allows everything. */

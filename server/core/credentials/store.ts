@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../audit'
 import type { AccountId, KeyId, PoolId } from '../ids'
+import type { PoolSpending } from '../ledger/hold'
 import type { Money } from '../money'
 import type { ApiKey, Budget } from './api-key'
 import type { KeyLists } from './key-lists'
@@ -7,7 +8,7 @@ import type { KeyLists } from './key-lists'
 /** A change of a key and of its pool. */
 export interface KeyChange {
   readonly key: ApiKey
-  readonly pool?: { readonly limit?: Money | null; readonly budget?: Budget | null }
+  readonly pool?: { readonly limit?: Money | null; readonly budgets?: readonly Budget[] }
 }
 
 /** The end of a key and its time. */
@@ -16,7 +17,7 @@ export type EndOfKey = { readonly disabledAt: number } | { readonly revokedAt: n
 /** The spend pool of a new key. `parentId`: the pool of the app that made it. */
 export interface NewPool {
   readonly limit: Money | null
-  readonly budget: Budget | null
+  readonly budgets: readonly Budget[]
   readonly parentId?: PoolId | null
 }
 
@@ -46,9 +47,9 @@ export interface CredentialStore {
   byAccount(account: AccountId): Promise<readonly ApiKey[]>
   /** The facts for whether the account may have one more key, or one of this name, without a look at each of them. */
   liveKeys(account: AccountId, name: string | null, at: number): Promise<LiveKeys>
-  budgetOf(pool: PoolId): Promise<Budget | null>
-  /** A pool's durable spending by calls that began at `from` or later, and in total, read in one step. */
-  spending(pool: PoolId, from: number): Promise<{ readonly inPeriod: Money; readonly inAll: Money }>
+  budgetsOf(pool: PoolId): Promise<readonly Budget[]>
+  /** A pool's durable spending by calls that began at each of these times or later, and in total, read in one step. */
+  spendings(pool: PoolId, from: readonly number[]): Promise<readonly PoolSpending[]>
   lastUsedAt(key: KeyId): Promise<number | null>
   /** Records a use, in memory at once and durably within a minute. A crash loses at most that minute. */
   touch(key: KeyId, at: number): void

@@ -16,22 +16,40 @@ export interface HoldRequest {
   readonly at: number
 }
 
+/** Whose spending a pool counts: of a key and its successors, of an app with the keys that it made, or of all that has it as an ancestor. */
+export type PoolKind = 'key' | 'app' | 'member' | 'account'
+
+/** A new pool, with nothing spent. */
+export interface PoolOpening {
+  readonly id: PoolId
+  readonly account: AccountId
+  readonly limit: Money | null
+  /** A known pool of the same account, in which all counts too that this one holds and spends. Null: the account's own pool, if it has one. */
+  readonly parent?: PoolId | null | undefined
+  readonly kind?: PoolKind | undefined
+}
+
 /** A pool's budget, as the counters store it. */
 export interface PoolBudget extends Pick<Budget, 'period' | 'timezone'> {
   readonly limit: Money
+  /** What a call may hold in addition that began before `until`. */
+  readonly raise?: { readonly amount: Money; readonly until: number } | null
 }
 
 /** A pool now. */
 export interface PoolReading extends SpendPool {
   readonly held: Money
-  /** The rest of its limit or of its parent's, whichever is less; at least zero. Null without any limit. */
+  /** The rest of its limit or of an ancestor's, whichever is least; at least zero. Null without any limit. */
   readonly remaining: Money | null
-  /** The same without what calls in progress hold. */
+  /** The same of limits and budgets, without what calls in progress hold. */
   readonly available: Money | null
+  /** The current periods of its own budgets. */
+  readonly windows: readonly BudgetWindow[]
 }
 
 /** The current period of a budget. */
-export interface BudgetWindow {
+export interface BudgetWindow extends Pick<Budget, 'period'> {
+  /** With the raise, while there is one. */
   readonly limit: Money
   readonly startsAt: number
   readonly endsAt: number
@@ -50,9 +68,16 @@ export type Split = Readonly<Record<BalancePart, Money>>
 
 export interface Hold extends HoldRequest {
   readonly split: Split
-  /** The pool in which the amount counts too: its own pool's parent. */
-  readonly parent?: PoolId
 }
+
+/** Where the spending of a pool counts too: its ancestors, and the periods of all their budgets and its own. */
+export interface CountedIn {
+  readonly parents: readonly PoolId[]
+  readonly windows: readonly SpentWindow[]
+}
+
+/** A period of a pool's budget. */
+export type SpentWindow = readonly [pool: PoolId, period: Budget['period'], startsAt: number]
 
 /** A hold whose amount to capture is set. */
 export interface FixedHold {
@@ -60,16 +85,21 @@ export interface FixedHold {
   readonly split: Split
   /** False if it was captured before. */
   readonly first: boolean
-  /** When the period of the pool's budget began; absent without a budget. */
-  readonly periodStart?: number
+  /** Null if it counts in its pool alone, without a budget. */
+  readonly counted: CountedIn | null
 }
 
-/** The key's limit and budget are checked before the account's balance (spec D2). */
+/** The pool whose limit, or whose budget, leaves less than the amount: the call's own or the nearest ancestor. */
+export interface Exhausted {
+  readonly pool: PoolId
+  readonly kind: PoolKind
+  /** Null: its limit. */
+  readonly window: BudgetWindow | null
+}
+
+/** Limits and budgets are checked before the account's balance (spec D2). */
 export type HoldRefusal =
-  | 'pool_exhausted'
-  /** The pool has enough left, its parent has not. */
-  | 'parent_exhausted'
-  | 'budget_exhausted'
+  | Exhausted
   | 'insufficient_balance'
   | 'insufficient_paid_balance'
   /** A record of the account is stuck, and an operator has to decide (ADR 10). */
@@ -97,8 +127,8 @@ export interface Balance {
 
 /**
  * The counters that decide whether a call may spend: balance, held and spent. Every method is atomic, which is what enforces the
- * limits under any concurrency. Those that answer at once need `load` first. Invariants: available = posted - held >= 0. No hold is granted that takes spent + held of a pool,
- * or of its parent, above its current limit, or spent + held of a budget's period above the budget.
+ * limits under any concurrency. Those that answer at once need `load` first. Invariants: available = posted - held >= 0. No hold is granted that takes spent + held of a pool
+ * or of an ancestor above its current limit, or spent + held of a period of one of their budgets above that budget.
  *
  * A hold ends once. `fix` sets the amount (held -> settling), then either `captured` or `release` follows.
  */
@@ -151,32 +181,36 @@ export interface HoldStore {
   undebited(account: AccountId, taken: Split): void
   /**
    * Adds to what is posted and spent, without a hold: an operator decided about a record that the counters had otherwise. Amounts may be
-   * negative; a part of the balance stops at zero. `since`: the start of the budget's period. Does nothing to an account or pool that is
-   * unknown.
+   * negative; a part of the balance stops at zero. `at`: when the call began. Does nothing to an account or pool that is unknown.
    */
   corrected(change: Correction): void
   balance(account: AccountId): Promise<Balance | null>
   /** The total that an account topped up; null if the account must be loaded first. */
   toppedUp(account: AccountId): Money | null
-  pool(pool: PoolId): Promise<PoolReading | null>
+  /** With the windows at `at`. */
+  pool(pool: PoolId, at: number): Promise<PoolReading | null>
+  /** Where a charge counts of a call that began at `at`: null if in this pool alone, without a budget. Needs `load`. */
+  counted(pool: PoolId, at: number): CountedIn | null
   /** Opens an empty account, or a pool with nothing spent, before the commit that makes it. Idempotent. */
   openAccount(account: AccountId): Promise<void>
-  /** `parent`: a known pool of the same account, in which all that the pool holds and spends counts too. It has no parent itself. */
-  openPool(pool: PoolId, account: AccountId, limit: Money | null, parent?: PoolId | null): Promise<void>
+  openPool(pool: PoolOpening): Promise<void>
   setPoolLimit(pool: PoolId, limit: Money | null): Promise<void>
   /**
-   * Sets or, with null, removes a pool's budget. The spending of the period at `at` is what was durable then plus what this store has
-   * counted since. Calls in progress count in full.
+   * Replaces a pool's budgets, each of another period. `spendings`: of each budget, what was durable in its period at `at`; the counters add what
+   * they have counted since, and calls in progress in full. A budget whose period and time zone stay keeps its counters.
    */
-  setPoolBudget(pool: PoolId, budget: PoolBudget | null, at: number, spending: PoolSpending): Promise<void>
-  /** The budget's period at `at`; null without a budget. */
-  budget(pool: PoolId, at: number): Promise<BudgetWindow | null>
+  setPoolBudgets(
+    pool: PoolId,
+    budgets: readonly PoolBudget[],
+    at: number,
+    spendings: readonly PoolSpending[],
+  ): Promise<void>
 }
 
 /** Micro-USD to add to the counters. */
 export interface Correction extends Readonly<Record<BalancePart, number>> {
   readonly account: AccountId
-  readonly spent?: { readonly poolId: PoolId; readonly amount: number; readonly since?: number | undefined } | undefined
+  readonly spent?: { readonly poolId: PoolId; readonly amount: number; readonly at: number } | undefined
 }
 
 /** The balance of an account, as the tables have it. */
@@ -188,10 +222,11 @@ export interface StoredAccount extends Readonly<Record<BalancePart, Money>> {
 /** A pool, as the tables have it. */
 export interface StoredPool extends Pick<SpendPool, 'accountId' | 'limit' | 'spent'> {
   readonly parentId?: PoolId | null
-  readonly budget: StoredBudget | null
+  readonly kind?: PoolKind
+  readonly budgets: readonly StoredBudget[]
 }
 
-interface StoredBudget {
+export interface StoredBudget {
   readonly budget: PoolBudget
   readonly at: number
   /** In the period at `at`. */

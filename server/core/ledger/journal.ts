@@ -3,7 +3,7 @@ import type { IdempotencyRecord } from '../idempotency/idempotency-record'
 import type { AccountId, PoolId, RequestId, StuckId } from '../ids'
 import type { CallRecord } from '../usage/call-record'
 import type { AccountChange, LedgerEntry } from './entry'
-import type { Hold } from './hold'
+import type { CountedIn, Hold } from './hold'
 
 /** A new customer account: the row that its first credit needs. */
 export interface AccountOpening {
@@ -34,19 +34,19 @@ export interface JournalRecord {
   readonly ends?: RequestId | undefined
   /** The response that this charge paid for, for repeats of the request. A record that undoes the call deletes it. */
   readonly kept?: IdempotencyRecord | undefined
-  /** `since`: when the period of the pool's budget began to which the call belongs. `parent`: a pool in which the amount counts too. */
-  readonly spent?:
-    | {
-        readonly poolId: PoolId
-        readonly amount: number
-        readonly since?: number | undefined
-        readonly parent?: PoolId | undefined
-      }
-    | undefined
+  readonly spent?: PoolCharge | undefined
   /** The stuck record that an operator decided with this one: it is removed. */
   readonly settles?: StuckId
   /** Changes that the tables have already, and older tables get with this record. */
   readonly direct?: readonly DirectChange[]
+}
+
+/** What a pool spent. The members of `CountedIn` are absent if it counts nowhere else. */
+export interface PoolCharge extends Partial<CountedIn> {
+  readonly poolId: PoolId
+  readonly amount: number
+  /** In the place of `parents` in logs of 0.9.0. */
+  readonly parent?: PoolId
 }
 
 /**

@@ -10,7 +10,7 @@ import type { Booked, Bookings } from './bookings'
 import type { LedgerAccount, LedgerEntry } from './entry'
 import type {
   Balance,
-  BudgetWindow,
+  CountedIn,
   FixedHold,
   Hold,
   HoldRefusal,
@@ -27,6 +27,7 @@ import {
   type GroupFate,
   type Journal,
   type JournalRecord,
+  type PoolCharge,
 } from './journal'
 import {
   type ChargeRefundRequest,
@@ -50,14 +51,11 @@ export type CaptureRefusal = SettleRefusal | 'not_durable' | 'outcome_unknown'
 interface UndecidedCharge {
   readonly account: AccountId
   readonly pool: PoolId | null
-  /** The parent of the pool, if it has one. */
-  readonly parent?: PoolId | undefined
+  readonly counted: CountedIn | null
   readonly split: Split
   readonly call: CallRecord
   /** When the call began. */
   readonly at: number
-  /** When the period of the pool's budget began to which the call belongs. */
-  readonly since?: number | undefined
 }
 
 /** `already_booked`: this charge was refunded before. */
@@ -147,14 +145,14 @@ export class Ledger {
    * Reverses the charge of a call whose caller got a 503 before its outcome was known, once. Returns false if that cannot be done yet: try again later.
    * Nothing may capture the call meanwhile.
    */
-  async reverse(call: CallRecord, pool: PoolId, parent: PoolId | null): Promise<boolean> {
+  async reverse(call: CallRecord, pool: PoolId): Promise<boolean> {
     if (this.undecided.has(call.id)) return false
     const { id, accountId: account, at } = call
     const split = await this.bookings.chargeOf(account, id)
     const isReturned = (await this.bookings.under(chargeRefund(id))).references.length > 0
     if (split === null || isReturned) return true
     await this.holds.load(account, pool)
-    return (await this.undo({ account, pool, parent: parent ?? undefined, split, call, at })) === 'committed'
+    return (await this.undo({ account, pool, counted: this.holds.counted(pool, at), split, call, at })) === 'committed'
   }
 
   /**
@@ -189,7 +187,7 @@ export class Ledger {
   }
 
   private ended(
-    { hold, split, periodStart }: FixedHold,
+    { hold, split, counted }: FixedHold,
     amount: Money,
     call: CallRecord,
     outcome: AppendOutcome,
@@ -204,8 +202,8 @@ export class Ledger {
       return err('not_durable')
     }
     this.undecided.add(call.id)
-    const { account, pool, parent, at } = hold
-    void this.endUnknown({ account, pool, parent, at, split, call, since: periodStart }, outcome.fate)
+    const { account, pool, at } = hold
+    void this.endUnknown({ account, pool, counted, at, split, call }, outcome.fate)
     return err('outcome_unknown')
   }
 
@@ -301,22 +299,18 @@ export class Ledger {
     return this.holds.toppedUp(account)
   }
 
+  /** With the current periods of its budgets. */
   pool(pool: PoolId) {
-    return this.holds.pool(pool)
-  }
-
-  /** The current period of the pool's budget; null without a budget. */
-  budget(pool: PoolId): Promise<BudgetWindow | null> {
-    return this.holds.budget(pool, this.clock.now())
+    return this.holds.pool(pool, this.clock.now())
   }
 
   private charge(
-    { hold, split, periodStart }: FixedHold,
+    { hold, split, counted }: FixedHold,
     call: CallRecord,
     overrun: Money,
     answer: IdempotencyRecord | undefined,
   ): JournalRecord {
-    const { account, pool, parent } = hold
+    const { account, pool } = hold
     const amount = split.credit + split.paid
     const entries = this.entries('charge', account, split, call, call.operation)
     if (overrun > 0) entries.push(this.overrun(account, overrun, call))
@@ -327,7 +321,7 @@ export class Ledger {
       ends: this.durable.has(call.id) ? call.id : undefined,
       entries,
       change: isMoved ? { accountId: account, credit: -split.credit, paid: -split.paid, toppedUp: 0 } : undefined,
-      spent: isMoved && pool ? spentFrom(pool, parent, amount, periodStart) : undefined,
+      spent: isMoved && pool ? spentFrom(pool, counted, amount) : undefined,
       kept: answer,
     }
   }
@@ -369,13 +363,13 @@ export class Ledger {
   }
 
   /** Writes the reversal of a charge that is in the database, then gives the money back to the counters. */
-  private async undo({ account, pool, parent, at, split, call, since }: UndecidedCharge): Promise<GroupFate> {
+  private async undo({ account, pool, counted, at, split, call }: UndecidedCharge): Promise<GroupFate> {
     const amount = micros(split.credit + split.paid)
     const undone = await appended(this.journal, {
       undoes: call,
       entries: this.entries('reversal', account, split, call, `${call.operation}, not delivered`),
       change: { accountId: account, credit: split.credit, paid: split.paid, toppedUp: 0 },
-      ...(pool && { spent: spentFrom(pool, parent, -amount, since) }),
+      ...(pool && { spent: spentFrom(pool, counted, -amount) }),
     })
     const fate = undone.kind === 'unknown' ? await undone.fate : undone.kind
     if (fate !== 'committed') return fate
@@ -425,13 +419,8 @@ export class Ledger {
   }
 }
 
-function spentFrom(
-  poolId: PoolId,
-  parent: PoolId | undefined,
-  amount: number,
-  since: number | undefined,
-): NonNullable<JournalRecord['spent']> {
-  return { poolId, amount, since, parent }
+function spentFrom(poolId: PoolId, counted: CountedIn | null, amount: number): PoolCharge {
+  return counted === null ? { poolId, amount } : { poolId, amount, parents: counted.parents, windows: counted.windows }
 }
 
 /** The reference under which a charge is given back, so that it is given back once. */

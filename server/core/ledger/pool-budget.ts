@@ -1,10 +1,15 @@
 import type { Budget } from '../credentials/api-key'
-import { fromUsdNumber } from '../money'
+import { fromUsdNumber, type Money } from '../money'
 import type { PoolBudget } from './hold'
 
 /** Converts a key's budget for the counters. Its form accepts only whole micro-USD. */
-export function poolBudget({ limitUsd, period, timezone }: Budget): PoolBudget {
-  const limit = fromUsdNumber(limitUsd)
-  if (limit === null) throw new RangeError(`not a whole number of micro-USD: ${limitUsd} USD`)
-  return { limit, period, timezone }
+export function poolBudget({ limitUsd, period, timezone, raise }: Budget): PoolBudget {
+  const limit = wholeMicros(limitUsd)
+  return { limit, period, timezone, raise: raise ? { amount: wholeMicros(raise.usd), until: raise.until } : null }
+}
+
+function wholeMicros(usd: number): Money {
+  const amount = fromUsdNumber(usd)
+  if (amount === null) throw new RangeError(`not a whole number of micro-USD: ${usd} USD`)
+  return amount
 }

@@ -138,14 +138,16 @@ export class StuckRecords {
   }
 
   /** 1: the counters follow what was booked. -1: they take back what they had. */
-  private correct({ record: { change, spent } }: StuckRecord, sign: 1 | -1): void {
+  private correct({ at, record: { call, undoes, change, spent } }: StuckRecord, sign: 1 | -1): void {
     if (!change) return
     const { accountId: account, credit, paid } = change
     const amounts = { credit: sign * credit, paid: sign * paid }
     this.parts.holds.corrected({
       account,
       ...amounts,
-      ...(spent && { spent: { ...spent, amount: sign * spent.amount } }),
+      ...(spent && {
+        spent: { poolId: spent.poolId, amount: sign * spent.amount, at: (call ?? undoes)?.at ?? at },
+      }),
     })
   }
 

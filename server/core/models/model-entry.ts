@@ -9,7 +9,9 @@ import {
   type ModelPurpose,
   type ModelUpstream,
   routesOf,
+  UPSTREAM_ORDERS,
   type UpstreamKind,
+  type UpstreamOrder,
 } from './model'
 import {
   ACCESS_MEMBERS,
@@ -25,6 +27,7 @@ import {
   MAX_NAMES,
   MAX_TEXT_CHARACTERS,
   MAX_UPSTREAMS,
+  MAX_WEIGHT,
   MEMBER_PATH,
   MODEL_ID,
   UPSTREAM_KINDS,
@@ -45,6 +48,8 @@ export interface UpstreamEntry {
   readonly vendor?: string
   /** The model's name at the upstream. Defaults to its id. */
   readonly model?: string
+  /** Its share of the calls, where the order is `weighted`. Defaults to 1. */
+  readonly weight?: number
   readonly concurrency?: number
   readonly connect_timeout_ms?: number
   readonly first_byte_timeout_ms?: number
@@ -58,8 +63,10 @@ export interface UpstreamEntry {
 export interface ModelEntry {
   readonly id: string
   readonly upstream?: UpstreamEntry
-  /** Several upstreams in order of preference, instead of `upstream`. */
+  /** Several upstreams, instead of `upstream`. */
   readonly upstreams?: readonly UpstreamEntry[]
+  /** The order in which they are tried. Defaults to `listed`. */
+  readonly order?: UpstreamOrder
   /** Ids of models that serve a call if no upstream of this one does. */
   readonly fallback?: readonly string[]
   /** The accounts that may call it, by tier and by id. Absent: everyone. */
@@ -133,6 +140,9 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
   if (!purpose) throw new BadEntry(`${id}: purpose must be ${MODEL_PURPOSES.join(', ')}`)
   if (routesOf({ purpose, upstreams }).length === 0)
     throw new BadEntry(`${id}: none of its upstreams offers ${purpose}`)
+  const wanted = entry['order'] ?? 'listed'
+  const order = UPSTREAM_ORDERS.find((known) => known === wanted)
+  if (!order) throw new BadEntry(`${id}: order must be ${UPSTREAM_ORDERS.join(', ')}`)
   const price = modelPriceOf(entry['price'], { id, purpose, upstreams })
   const recharge = entry['recharge_required'] ?? true
   if (typeof recharge !== 'boolean') throw new BadEntry(`${id}: recharge_required must be true or false`)
@@ -144,6 +154,7 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
     purpose,
     created: count(entry['created'], `${id}: created`) ?? source.created,
     upstreams,
+    ...(order !== 'listed' && { order }),
     fallback: fallbackOf(entry['fallback'], id),
     ...(entry['access'] !== undefined && { access: accessOf(entry['access'], id) }),
     price,
@@ -197,12 +208,15 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
   const responses = entry['responses'] ?? (kind === 'openai' && url.hostname === 'api.openai.com')
   if (typeof responses !== 'boolean' || (responses && kind !== 'openai'))
     throw new BadEntry(`${id}: responses must be true or false, and can be true only for the kind openai`)
+  const weight = count(entry['weight'], `${id}: weight`)
+  if (weight !== null && weight > MAX_WEIGHT) throw new BadEntry(`${id}: weight must be at most ${MAX_WEIGHT}`)
   return {
     kind,
     baseUrl: baseUrl.replace(/\/+$/, ''),
     keyEnv,
     ...(vendor !== null && { vendor }),
     model: text(entry['model'], `${id}: model`) ?? id,
+    ...(weight !== null && { weight }),
     concurrency: count(entry['concurrency'], `${id}: concurrency`) ?? 128,
     connectMs: count(entry['connect_timeout_ms'], `${id}: connect_timeout_ms`) ?? 5_000,
     firstByteMs: count(entry['first_byte_timeout_ms'], `${id}: first_byte_timeout_ms`) ?? 300_000,

@@ -1,5 +1,5 @@
 import { TIERS } from '../limits/tier'
-import { MODEL_PURPOSES } from './model'
+import { MODEL_PURPOSES, UPSTREAM_ORDERS } from './model'
 import type { TokenKind, TokenPart } from './model-tokens'
 
 /**
@@ -19,6 +19,7 @@ export const MAX_TEXT_CHARACTERS = 200
 export const MAX_COUNT = 10_000_000_000
 export const MAX_UPSTREAMS = 8
 export const MAX_FALLBACKS = 4
+export const MAX_WEIGHT = 1000
 /** The path of a body property, such as `prediction`, `tools.web_search_20250305` or `generationConfig.speechConfig`. */
 export const MEMBER_PATH = /^[A-Za-z0-9_-]{1,60}(\.[A-Za-z0-9_-]{1,60}){0,2}$/
 export const ACCOUNT_ID = /^acct_[0-9a-f]{32}$/
@@ -91,6 +92,7 @@ export const UPSTREAM_MEMBERS = {
     { pattern: VENDOR_NAME.source, examples: ['openai'] },
   ),
   model: text("The model's name at the upstream. Defaults to its id."),
+  weight: count('Its share of the calls, where the order is `weighted`.', { maximum: MAX_WEIGHT, default: 1 }),
   concurrency: count('Maximum number of concurrent calls.', { default: 128 }),
   connect_timeout_ms: count('Maximum wait for a connection.', { default: 5_000 }),
   first_byte_timeout_ms: count('Maximum wait for a response.', { default: 300_000 }),
@@ -229,7 +231,13 @@ export const ENTRY_MEMBERS = {
     items: UPSTREAM,
     minItems: 1,
     maxItems: MAX_UPSTREAMS,
-    description: 'Several upstreams in order of preference, instead of `upstream`.',
+    description: 'Several upstreams, instead of `upstream`.',
+  },
+  order: {
+    enum: UPSTREAM_ORDERS,
+    default: 'listed',
+    description:
+      'The order in which the upstreams are tried: as listed, at random by their weights, or by their recent time to the first byte.',
   },
   fallback: {
     type: 'array',

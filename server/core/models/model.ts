@@ -42,6 +42,8 @@ export interface ModelUpstream {
   readonly vendor?: string
   /** The model's name at the upstream. */
   readonly model: string
+  /** Its share of the calls of a model whose upstreams are `weighted`; absent: 1. */
+  readonly weight?: number
   /** The maximum number of concurrent calls. */
   readonly concurrency: number
   readonly connectMs: number
@@ -54,6 +56,10 @@ export interface ModelUpstream {
   /** Whether it has OpenAI's Responses API itself. Otherwise such calls reach it as chat completions. */
   readonly speaksResponses: boolean
 }
+
+/** `weighted`: at random, by their weights. `fastest`: by their recent time to the first byte. */
+export const UPSTREAM_ORDERS = ['listed', 'weighted', 'fastest'] as const
+export type UpstreamOrder = (typeof UPSTREAM_ORDERS)[number]
 
 /** The accounts that may call a model: those of these tiers, and these. */
 export interface ModelAccess {
@@ -74,8 +80,9 @@ export interface Model {
   readonly purpose: ModelPurpose
   /** UNIX seconds. */
   readonly created: number
-  /** In order of preference. */
   readonly upstreams: readonly ModelUpstream[]
+  /** In which order they are tried; absent: as listed. */
+  readonly order?: Exclude<UpstreamOrder, 'listed'>
   /** Ids of models that serve a call, in this order, if no upstream does. */
   readonly fallback: readonly string[]
   /** Absent: everyone may call it. For all others it does not exist. */

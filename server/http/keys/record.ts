@@ -3,7 +3,7 @@ import type { AppGrantStore } from '../../core/accounts/app-grant'
 import { parseInstant } from '../../core/accounts/instant'
 import type { KeyForm, NewKeyForm } from '../../core/accounts/key-form'
 import { DEFAULT_GRACE_SECONDS, MAX_GRACE_SECONDS } from '../../core/accounts/keys'
-import type { Submitted } from '../../core/accounts/submitted'
+import { invalidParameter, type Submitted } from '../../core/accounts/submitted'
 import type { SoldName } from '../../core/catalog/operation'
 import { isSold, SOLD } from '../../core/catalog/operations'
 import { isoTime } from '../../core/clock'
@@ -12,7 +12,7 @@ import { type ApiKey, KEY_SIZES, KEY_STATUSES, keyStatus } from '../../core/cred
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
 import { MAX_KEYS } from '../../core/limits/tier'
-import { fromUsdNumber, min, minus, toUsdNumber } from '../../core/money'
+import { fromUsdNumber, toUsdNumber } from '../../core/money'
 import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
 import { readable, validateBody } from '../middleware/input/validate-body'
 import {
@@ -31,12 +31,12 @@ import {
   prose,
   record,
   text,
-  timeZone,
   usd,
   whole,
   withRule,
   yesOrNo,
 } from '../openapi/json-schema'
+import { BUDGET, BUDGET_WINDOWS, BUDGETS, budgetRecord, budgetsOf, ONLY_WINDOW, windowRecord } from './budget-record'
 
 /** The name of an API, a dot, the id of an operation. */
 export const MAX_SOLD_NAME = 105
@@ -107,13 +107,11 @@ const SETTINGS = {
       { maxItems: KEY_SIZES.pinnedOperations },
     ),
   ),
-  budget: orNull(
-    form('A spending limit per period, in a time zone. Null means none.', {
-      limit_usd: usd('US dollars per period, with at most 6 decimals.'),
-      period: oneOf(['day', 'week', 'month'], 'The period.'),
-      timezone: timeZone('An IANA time zone.'),
-    }),
-  ),
+  budget: orNull({
+    ...BUDGET,
+    description: 'The only budget, or the shortest of several; null means none. Send this or `budgets`.',
+  }),
+  budgets: BUDGETS,
 }
 
 export const KEY_SETTINGS = Object.keys(SETTINGS) as readonly (keyof typeof SETTINGS)[]
@@ -170,14 +168,8 @@ export const KeyRecord = named(
     ),
     last_used_at: orNull(instant('When it was last used; null means never.')),
     stops_at: orNull(instant('When a rotated key stops working.')),
-    budget_window: orNull(
-      record('The current period of the budget; null without a budget.', {
-        spent_micros_usd: microsUsd('Spent in this period.', { minimum: 0 }),
-        remaining_micros_usd: microsUsd('What is left in this period.', { minimum: 0 }),
-        starts_at: instant('When the period starts.'),
-        ends_at: instant('When the next period starts.'),
-      }),
-    ),
+    budget_window: ONLY_WINDOW,
+    budget_windows: BUDGET_WINDOWS,
     replaces: orNull(text('Id of the key it replaces.')),
     replaced_by: orNull(text('Id of the key that replaces it.')),
   }),
@@ -248,15 +240,16 @@ export interface KeyRecordParts {
 
 /** A key as owners see it, with what it has spent. */
 export async function keyRecord(key: ApiKey, parts: KeyRecordParts & { readonly now: number }): Promise<KeyRecord> {
-  const [pool, budget, window, lastUsedAt, app] = await Promise.all([
+  const [pool, stored, lastUsedAt, app] = await Promise.all([
     parts.ledger.pool(key.poolId),
-    parts.credentials.budgetOf(key.poolId),
-    parts.ledger.budget(key.poolId),
+    parts.credentials.budgetsOf(key.poolId),
     parts.credentials.lastUsedAt(key.id),
     key.createdBy && parts.apps.byId(key.createdBy),
   ])
   if (!pool) throw new Error(`key ${key.id} has no spend pool`)
   const { limit, spent } = pool
+  const budgets = stored.map((budget) => budgetRecord(budget, parts.now))
+  const [window] = pool.windows
   return {
     id: key.id,
     name: key.name,
@@ -272,13 +265,10 @@ export async function keyRecord(key: ApiKey, parts: KeyRecordParts & { readonly 
     created_by: app && { id: app.id, name: app.name },
     last_used_at: isoOf(lastUsedAt),
     stops_at: isoOf(key.stopsAt),
-    budget: budget && { limit_usd: budget.limitUsd, period: budget.period, timezone: budget.timezone },
-    budget_window: window && {
-      spent_micros_usd: window.spent,
-      remaining_micros_usd: minus(window.limit, min(window.spent, window.limit)),
-      starts_at: isoTime(window.startsAt),
-      ends_at: isoTime(window.endsAt),
-    },
+    budget: budgets[0] ?? null,
+    budgets,
+    budget_window: window ? windowRecord(window) : null,
+    budget_windows: pool.windows.map((one) => ({ period: one.period, ...windowRecord(one) })),
     allowed_endpoints: key.allowedEndpoints,
     allowed_models: key.allowedModels,
     rpm_limit: key.rpmLimit,
@@ -293,7 +283,7 @@ export async function keyRecord(key: ApiKey, parts: KeyRecordParts & { readonly 
 
 /** The body of a request to create a key, as core takes it. */
 export function newKeyForm(body: unknown): Submitted<NewKeyForm> {
-  const sent = validateBody(NewKey, body)
+  const sent = withOneBudget(validateBody(NewKey, body))
   return sent.isWhole
     ? { ...sent, form: { ...keyFormOf(sent.form), name: sent.form.name.trim() } }
     : { ...sent, form: keyFormOf(sent.form) }
@@ -301,13 +291,24 @@ export function newKeyForm(body: unknown): Submitted<NewKeyForm> {
 
 /** The body of a request to change a key, as core takes it. */
 export function keyChangeForm(body: unknown): Submitted<KeyForm> {
-  const sent = validateBody(KeyChange, body)
+  const sent = withOneBudget(validateBody(KeyChange, body))
   return { ...sent, form: keyFormOf(sent.form) }
+}
+
+/** Refuses two answers to one question. A record that is sent back as it was has both, which agree. */
+function withOneBudget<T extends KeyChange>(sent: Submitted<T>): Submitted<T> {
+  const { budget, budgets } = sent.form
+  if (budget === undefined || budgets === undefined) return sent
+  const [first = null] = budgets
+  if (Bun.deepEquals(budget, first)) return sent
+  const both = invalidParameter('budget', 'must not differ from the first of budgets. Send one of them', budget)
+  return { isWhole: false, form: sent.form, errors: [...sent.errors, both] }
 }
 
 /** The valid settings that were sent, in the types of core. */
 function keyFormOf(sent: KeyChange): KeyForm {
-  const { name, spending_limit, allowed_ips, expires_at, allowed_endpoints, allowed_models, budget, stops_at } = sent
+  const { name, spending_limit, allowed_ips, expires_at, allowed_endpoints, allowed_models, stops_at } = sent
+  const budgets = sent.budgets ?? (sent.budget === null ? [] : sent.budget && [sent.budget])
   return {
     ...(name !== undefined && { name: name.trim() }),
     ...(spending_limit !== undefined && {
@@ -322,9 +323,7 @@ function keyFormOf(sent: KeyChange): KeyForm {
     ...(sent.note !== undefined && { note: sent.note === null ? null : sent.note.trim() }),
     ...(sent.tags && { tags: [...new Set(sent.tags.map(tagOf))] }),
     ...(sent.pinned_operations && { pinnedOperations: [...new Set(sent.pinned_operations)] }),
-    ...(budget !== undefined && {
-      budget: budget && { limitUsd: budget.limit_usd, period: budget.period, timezone: budget.timezone },
-    }),
+    ...(budgets && { budgets: budgetsOf(budgets) }),
     ...(stops_at !== undefined && { stopsAt: readable(parseInstant(stops_at)) }),
   }
 }

@@ -5,6 +5,7 @@ import { isoTime } from '../../core/clock'
 import { keyState } from '../../core/credentials/api-key'
 import { keysAmong } from '../../core/credentials/key-lists'
 import type { CredentialStore } from '../../core/credentials/store'
+import type { PoolReading } from '../../core/ledger/hold'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd, type Money, minus } from '../../core/money'
 
@@ -42,21 +43,28 @@ export async function whyPaidCallsFail(
     )
   for await (const key of keysAmong(credentials.lists, account.id, 'live', now())) {
     if (keyState(key, now()) !== 'usable') continue
-    const [pool, budget] = await Promise.all([ledger.pool(key.poolId), ledger.budget(key.poolId)])
-    const reached = pool && limitReached(pool)
-    if (reached) reasons.push(`Key ${key.name} (${key.id}) ${reached}`)
-    if (budget && budget.spent + budget.held >= budget.limit)
-      reasons.push(
-        `Key ${key.name} (${key.id}) spent its budget of ${formatUsd(budget.limit)} USD; the next period begins at ${isoTime(budget.endsAt)}.`,
-      )
+    const pool = await ledger.pool(key.poolId)
+    for (const reached of pool ? reachedBy(pool) : []) reasons.push(`Key ${key.name} (${key.id}) ${reached}`)
   }
   for (const app of await apps.byAccount(account.id)) {
     if (app.disconnectedAt !== null) continue
     const pool = await ledger.pool(app.poolId)
-    const reached = pool && limitReached(pool)
-    if (reached) reasons.push(`The app ${app.name} (${app.id}) ${reached}`)
+    for (const reached of pool ? reachedBy(pool) : []) reasons.push(`The app ${app.name} (${app.id}) ${reached}`)
   }
   return reasons
+}
+
+/** The limit and the budgets of a pool that refuse a call. */
+function reachedBy(pool: PoolReading): readonly string[] {
+  const limit = limitReached(pool)
+  const used = pool.windows.filter((window) => window.spent + window.held >= window.limit)
+  return [
+    ...(limit === null ? [] : [limit]),
+    ...used.map(
+      (window) =>
+        `spent its budget of ${formatUsd(window.limit)} USD a ${window.period}; the next period begins at ${isoTime(window.endsAt)}.`,
+    ),
+  ]
 }
 
 /** Null while every operation of the catalog fits. */

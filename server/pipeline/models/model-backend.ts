@@ -1,12 +1,11 @@
 import type { AccountId } from '../../core/ids'
-import type { Model, UpstreamKind } from '../../core/models/model'
+import type { Model, ModelUpstream, UpstreamKind } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import type { Result } from '../../core/result'
 import type { UpstreamStream } from '../stream'
 import type { ModelRequest } from './wires/model-request'
 import type { ModelWire, UpstreamWire, WirePath } from './wires/model-wire'
 
-/** A call on its way to an upstream. */
 /** A refusal of an upstream, in its own words. */
 export interface LastRefusal {
   readonly at: number
@@ -26,6 +25,7 @@ export interface ListedModels {
   readonly models: readonly string[]
 }
 
+/** A call on its way to an upstream. */
 export interface BackendCall {
   /** Whose slots it takes, and whose failures it adds to. */
   readonly account: AccountId
@@ -41,11 +41,15 @@ export interface BackendCall {
   readonly headers: Readonly<Record<string, string>>
   /** Our position in the trace of the call; null if the upstream does not get it. */
   readonly traceparent: string | null
+  /** The upstreams in the order in which they are tried. The backend sets it when the call begins. */
+  order: readonly ModelUpstream[] | null
+  /** How many more requests may be sent. The backend counts them: after a timeout one at most, since a vendor may bill what it did not answer. */
+  tries: number
 }
 
 /** A successful answer whose headers have arrived and whose body follows. */
 export interface BackendAnswer extends UpstreamStream {
-  /** Its index in the model's upstreams. */
+  /** Its index in the order of the call. */
   readonly position: number
   /** For the caller, who must not learn the upstream's address. */
   readonly kind: UpstreamKind
@@ -83,7 +87,7 @@ export interface UpstreamState {
 }
 
 /**
- * Calls models. Tries a model's upstreams in order, beginning at position `from`, until one answers. Obeys `signal` at once, even after
+ * Calls models. Tries a model's upstreams in the order of the call, beginning at position `from`, until one answers. Obeys `signal` at once, even after
  * the headers. Never rejects because of an upstream.
  */
 export interface ModelBackend {

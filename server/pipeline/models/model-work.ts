@@ -47,6 +47,7 @@ class ModelWork implements Work {
   /** Whether the last model failed, before anything went to the caller, for a reason that another one need not have. */
   private mayFallBack = false
   private startedAt = 0
+  private tries = Number.POSITIVE_INFINITY
 
   constructor(deps: ModelDeps, validated: ValidatedCall) {
     const { call, request, model, load, fallbacks = NO_FALLBACKS } = validated
@@ -89,7 +90,7 @@ class ModelWork implements Work {
     let result = await this.ask(open)
     for (const next of this.fallbacks) {
       // After a hang-up no other model begins, unless a repeat may ask for the answer.
-      if (!this.mayFallBack || (open.hangUp.aborted && !open.hasKey)) break
+      if (!this.mayFallBack || this.tries === 0 || (open.hangUp.aborted && !open.hasKey)) break
       this.mayFallBack = false
       this.validated = next
       result = await this.ask(open)
@@ -102,7 +103,7 @@ class ModelWork implements Work {
     const { request } = validated
     this.startedAt = deps.clock.now()
     open.asked(validated.model.upstreams[0]?.kind ?? 'none')
-    const sent = backendCall(validated, open)
+    const sent = backendCall(validated, open, this.tries)
     let opened = await deps.backend.open(sent, open.shutdown)
     let wasUnreadable = false
     while (opened.ok) {
@@ -129,6 +130,7 @@ class ModelWork implements Work {
       opened = await deps.backend.open(sent, open.shutdown, answer.position + 1)
     }
     if (open.shutdown.aborted) return this.brokenOff(open, SHUTTING_DOWN)
+    this.tries = sent.tries
     this.mayFallBack = wasUnreadable || !opened.error.passThrough
     return { kind: 'failed', failure: wasUnreadable ? UNREADABLE : toFailure(opened.error), didNothing: true }
   }
@@ -168,12 +170,16 @@ class ModelWork implements Work {
   }
 }
 
-function backendCall({ call, request, model, cap }: ValidatedCall, { authenticated }: OpenCall): BackendCall {
+function backendCall(
+  { call, request, model, cap }: ValidatedCall,
+  { authenticated }: OpenCall,
+  tries: number,
+): BackendCall {
   const { wire, path, headers } = call
   const account = accountOf(authenticated)
   const concurrency = authenticated.subjects[0]?.limits.concurrency ?? 1
   const traceparent = authenticated.incoming.trace?.handedOn ?? null
-  return { account, concurrency, model, wire, request, path, cap, headers, traceparent }
+  return { account, concurrency, model, wire, request, path, cap, headers, traceparent, order: null, tries }
 }
 
 const DECODER = new TextDecoder()

@@ -52,7 +52,8 @@ export async function askModel(
   if (!validated.ok) throw new Error(validated.error.message)
   const request = withDefaults(validated.value, CHAT_COMPLETIONS, model)
   const wire = CHAT_COMPLETIONS
-  const call = { account, concurrency, model, wire, request, path: STREAM, cap, headers: {}, traceparent: null }
+  const asked = { account, concurrency, model, wire, request, path: STREAM, cap, headers: {}, traceparent: null }
+  const call = { ...asked, order: null, tries: Number.POSITIVE_INFINITY }
   const askedAt = clock.now()
   const opened = await backend.open(call, signal)
   if (!opened.ok && !signal.aborted) return err(opened.error)

@@ -28,6 +28,8 @@ function callTo(origin: string): BackendCall {
     cap: 10,
     headers: {},
     traceparent: null,
+    order: null,
+    tries: Number.POSITIVE_INFINITY,
   }
 }
 

@@ -121,8 +121,8 @@ describe('after another opening', () => {
     const [account, key] = await withStores(folder, async (stores) => {
       const id = await stores.account(1000)
       const made = apiKey(id)
-      await stores.holds.openPool(made.poolId, id, micros(900))
-      await stores.credentials.create(made, { limit: micros(900), budget }, audit())
+      await stores.holds.openPool({ id: made.poolId, account: id, limit: micros(900) })
+      await stores.credentials.create(made, { limit: micros(900), budgets: [budget] }, audit())
       const spent = charge(id, 400, { pool: made.poolId })
       const { call } = spent
       const outcome = await appended(stores.journal, { ...spent, ...(call && { call: { ...call, keyId: made.id } }) })
@@ -136,7 +136,7 @@ describe('after another opening', () => {
       expect(booked.ok).toBe(true)
       expect(Number((await ledger.balance(account))?.posted)).toBe(650)
       expect(await ledger.pool(key.poolId)).toMatchObject({ limit: micros(900), spent: micros(400) })
-      expect(await ledger.budget(key.poolId)).toMatchObject({ spent: micros(400), held: micros(0) })
+      expect((await ledger.pool(key.poolId))?.windows).toMatchObject([{ spent: micros(400), held: micros(0) }])
       const hold = (amount: number) =>
         ledger.hold({
           request: requestId(),
@@ -146,9 +146,9 @@ describe('after another opening', () => {
           creditPays: true,
           at: NOON,
         })
-      expect(await hold(101)).toEqual({ ok: false, error: 'budget_exhausted' })
+      expect(await hold(101)).toMatchObject({ ok: false, error: { window: { period: 'day' } } })
       expect((await hold(100)).ok).toBe(true)
-      expect(await stores.credentials.budgetOf(key.poolId)).toEqual(budget)
+      expect(await stores.credentials.budgetsOf(key.poolId)).toEqual([budget])
     })
   })
 
@@ -159,7 +159,7 @@ describe('after another opening', () => {
       const id = await stores.account(1000)
       const made = apiKey(id)
       const budget: Budget = { limitUsd: 0.0005, period: 'day', timezone: 'UTC' }
-      await stores.credentials.create(made, { limit: null, budget }, audit())
+      await stores.credentials.create(made, { limit: null, budgets: [budget] }, audit())
       const spent = charge(id, 400)
       const { call } = spent
       await appended(stores.journal, { ...spent, ...(call && { call: { ...call, keyId: made.id, at: NOON } }) })
@@ -168,8 +168,8 @@ describe('after another opening', () => {
     await withStores(
       folder,
       async ({ holds }) => {
-        expect(await holds.budget(key.poolId, nextDay)).toMatchObject({ spent: micros(0) })
-        expect(await holds.budget(key.poolId, NOON)).toMatchObject({ spent: micros(400) })
+        expect((await holds.pool(key.poolId, nextDay))?.windows).toMatchObject([{ spent: micros(0) }])
+        expect((await holds.pool(key.poolId, NOON))?.windows).toMatchObject([{ spent: micros(400) }])
       },
       nextDay,
     )

@@ -133,7 +133,7 @@ describe('a record that breaks a rule of the schema', () => {
   test('does not cost its group the notes and last uses written with it', async () => {
     const poor = await parts.account(3)
     const key = apiKey(poor)
-    await parts.credentials.create(key, { limit: null, budget: null }, audit())
+    await parts.credentials.create(key, { limit: null, budgets: [] }, audit())
     const [refused] = await asOneGroup(() => {
       parts.journal.note(call(poor, null))
       parts.journal.touch(key.id, 1234)

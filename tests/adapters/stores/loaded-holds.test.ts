@@ -60,7 +60,7 @@ function opened() {
     tables.pools.set(pool, {
       accountId: account,
       spent: ZERO,
-      budget: null,
+      budgets: [],
       limit: limit === null ? null : micros(limit),
       ...more,
     })
@@ -86,13 +86,13 @@ describe('counters that are read at their first use', () => {
   test('are read once', async () => {
     const { holds, account, pool, tables, hold } = opened()
     await hold(1)
-    expect(tables.reads).toBe(2)
+    expect(tables.reads).toBe(3)
     tables.accounts.set(account, balance(1_000_000))
     await hold(1)
     expect(holds.load(account, pool)).toBeNull()
     expect(Number((await holds.balance(account))?.paid)).toBe(100)
-    expect(Number((await holds.pool(pool))?.held)).toBe(2)
-    expect(tables.reads).toBe(2)
+    expect(Number((await holds.pool(pool, NOON))?.held)).toBe(2)
+    expect(tables.reads).toBe(3)
   })
 
   test('keep what was held and added while a slower read of them was on its way', async () => {
@@ -109,12 +109,12 @@ describe('counters that are read at their first use', () => {
   test('have a limit that is set while the pool is read for the first time', async () => {
     const { holds, pool, tables, hold } = opened()
     tables.wait()
-    const first = holds.pool(pool)
+    const first = holds.pool(pool, NOON)
     const set = holds.setPoolLimit(pool, micros(10))
     tables.answer()
     await Promise.all([first, set])
-    expect(Number((await holds.pool(pool))?.limit)).toBe(10)
-    expect(await hold(11)).toEqual({ ok: false, error: 'pool_exhausted' })
+    expect(Number((await holds.pool(pool, NOON))?.limit)).toBe(10)
+    expect(await hold(11)).toMatchObject({ ok: false, error: { window: null } })
   })
 
   test('grant nothing and count nothing when the tables cannot be read, and are read again', async () => {
@@ -150,11 +150,11 @@ describe('counters that are read at their first use', () => {
     const { holds, pool, stored, hold } = opened()
     const midnight = Date.UTC(2026, 10, 22)
     const day = { limit: micros(50), period: 'day', timezone: 'UTC' } as const
-    stored(null, { budget: { budget: day, at: midnight + 1000, spent: micros(3), spentBefore: micros(45) } })
-    await holds.pool(pool)
-    expect(await hold(6, midnight - 1)).toEqual({ ok: false, error: 'budget_exhausted' })
+    stored(null, { budgets: [{ budget: day, at: midnight + 1000, spent: micros(3), spentBefore: micros(45) }] })
+    await holds.pool(pool, NOON)
+    expect(await hold(6, midnight - 1)).toMatchObject({ ok: false, error: { window: { period: 'day' } } })
     expect((await hold(5, midnight - 1)).ok).toBe(true)
     expect((await hold(47, midnight + 2000)).ok).toBe(true)
-    expect(await hold(1, midnight + 2000)).toEqual({ ok: false, error: 'budget_exhausted' })
+    expect(await hold(1, midnight + 2000)).toMatchObject({ ok: false, error: { window: { period: 'day' } } })
   })
 })

@@ -291,7 +291,7 @@ describe('notes', () => {
   test('that break a rule cost no charge, no other note and no last use', async () => {
     const account = await stores.account(1000)
     const key = apiKey(account)
-    await stores.credentials.create(key, { limit: null, budget: null }, audit())
+    await stores.credentials.create(key, { limit: null, budgets: [] }, audit())
     const id = requestId()
     for (const note of [call(account, null, { id }), call(account, null, { id }), call(account, null)])
       applier.note(note)

@@ -103,7 +103,7 @@ describe('a log with a second place', () => {
     const stores = await open(place, folder, { patienceMs: 200 })
     const account = await stores.account(1000)
     const key = apiKey(account)
-    await stores.credentials.create(key, { limit: micros(50), budget: null }, audit())
+    await stores.credentials.create(key, { limit: micros(50), budgets: [] }, audit())
     const before = place.groups.length
     place.stall()
     const disabled = { ...key, disabledAt: NOON }
@@ -127,7 +127,7 @@ describe('a log with a second place', () => {
     const account = await stores.account(1000)
     place.problem = 'not renewed'
     const key = apiKey(account)
-    const refused = await failureOf(stores.credentials.create(key, { limit: null, budget: null }, audit()))
+    const refused = await failureOf(stores.credentials.create(key, { limit: null, budgets: [] }, audit()))
     expect(refused).not.toBeNull()
     const { opening: _, ...credit } = opening(account, 40, 'late')
     expect(await appended(stores.journal, credit)).toMatchObject({ kind: 'refused', constraint: null })
@@ -143,7 +143,7 @@ describe('a log with a second place', () => {
     const first = await open(place)
     const account = await first.account(1000)
     const key = apiKey(account)
-    await first.credentials.create(key, { limit: micros(50), budget: null }, audit())
+    await first.credentials.create(key, { limit: micros(50), budgets: [] }, audit())
     for (let i = 0; i < 5; i++) await appended(first.journal, charge(account, 5))
     for (const name of ['one', 'two'])
       await first.db.run(sql`INSERT INTO worker_credentials (name, salt, created_at) VALUES (${name}, 's', 1)`)
@@ -159,9 +159,9 @@ describe('a log with a second place', () => {
     const second = accountId()
     expect((await appended(again.journal, opening(second, 70))).kind).toBe('committed')
     const late = apiKey(second)
-    await again.credentials.create(late, { limit: null, budget: null }, audit())
+    await again.credentials.create(late, { limit: null, budgets: [] }, audit())
     expect((await appended(again.journal, charge(second, 60))).kind).toBe('committed')
-    const lowered = { limit: micros(7), budget: null }
+    const lowered = { limit: micros(7), budgets: [] }
     await again.credentials.update({ key: { ...key, revokedAt: NOON }, pool: lowered }, audit())
     await again.db.run(sql`DELETE FROM worker_credentials WHERE name = 'one'`)
     await again.db.run(sql`UPDATE oauth_client SET disabled = 1 WHERE id = 'c'`)
@@ -195,7 +195,7 @@ describe('a log with a second place', () => {
     const stores = await open(place)
     const account = await stores.account(1000)
     const key = apiKey(account)
-    await stores.credentials.create(key, { limit: null, budget: null }, audit())
+    await stores.credentials.create(key, { limit: null, budgets: [] }, audit())
     await raiseEpoch(stores.file) // the tables get nothing more
     for (let i = 0; i < 3; i++) await appended(stores.journal, charge(account, 5))
     await stores.close()

@@ -90,7 +90,7 @@ describe('the owner fence', () => {
     const first = await open()
     const key = apiKey(await first.account())
     await raiseEpoch(first.file)
-    const refused = await errorOf(first.credentials.create(key, { limit: null, budget: null }, audit()))
+    const refused = await errorOf(first.credentials.create(key, { limit: null, budgets: [] }, audit()))
     expect(isUnavailable(refused)).toBe(true)
     expect(await first.credentials.byId(key.id)).toBeNull()
     expect(await first.db.all(sql`SELECT count(*) AS n FROM keys`)).toEqual([{ n: 0 }])
@@ -146,7 +146,7 @@ describe('a restart', () => {
     }
     const counters = async ({ holds }: TestStores) => ({
       balances: await Promise.all(accounts.map((id) => holds.balance(id as `acct_${string}`))),
-      pools: await Promise.all([limited, free].map((key) => holds.pool(key.poolId))),
+      pools: await Promise.all([limited, free].map((key) => holds.pool(key.poolId, NOON))),
     })
     const expected = await counters(before)
     await before.close()
@@ -210,8 +210,8 @@ test('close first completes what was submitted before: charges, notes and manage
   const account = await stores.account()
   const [one, two] = [apiKey(account), apiKey(account)]
   const given = [
-    stores.credentials.create(one, { limit: null, budget: null }, audit()),
-    stores.credentials.create(two, { limit: null, budget: null }, audit()),
+    stores.credentials.create(one, { limit: null, budgets: [] }, audit()),
+    stores.credentials.create(two, { limit: null, budgets: [] }, audit()),
     appended(stores.journal, charge(account, 5)),
   ]
   stores.journal.note(call(account, null))
@@ -228,7 +228,7 @@ test('a request to closed stores is refused, as if the database did not respond'
   await stores.close()
   for (const asked of [
     stores.db.all(sql`SELECT 1`),
-    stores.credentials.create(apiKey(account), { limit: null, budget: null }, audit()),
+    stores.credentials.create(apiKey(account), { limit: null, budgets: [] }, audit()),
   ])
     expect(isUnavailable(await errorOf(asked))).toBe(true)
 })

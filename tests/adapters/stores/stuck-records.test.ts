@@ -63,7 +63,7 @@ async function spent(account: AccountId, amount: number, key: ApiKey | null = nu
   const request = requestId()
   const pool = key?.poolId ?? null
   const held = await ledger().hold({ request, account, pool, amount: micros(amount), creditPays: true, at: NOON })
-  if (!held.ok) return held.error
+  if (!held.ok) return String(held.error)
   const captured = await ledger().capture(
     micros(amount),
     call(account, amount, { id: request, ...(key && { keyId: key.id }) }),
@@ -76,7 +76,7 @@ const tables = async (account: AccountId) => {
 }
 const memory = async (account: AccountId, { poolId }: ApiKey) => [
   Number((await stores.holds.balance(account))?.credit),
-  Number((await stores.holds.pool(poolId))?.spent),
+  Number((await stores.holds.pool(poolId, NOON))?.spent),
 ]
 
 describe('a charge of a group that the tables refuse', () => {

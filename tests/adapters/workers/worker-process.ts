@@ -32,4 +32,4 @@ const finish = async () => {
   connection.tell('note', ['last'])
   await connection.flush(1000)
 }
-await exitWith(parent.ended, finish, process.env['HANGS'] === 'short' ? 100 : 60_000)
+await exitWith(parent.ended, finish, () => (process.env['HANGS'] === 'short' ? 100 : 60_000))

@@ -43,7 +43,7 @@ async function kept(parts: Opened, key: ApiKey, amount: number, soFar: number) {
     creditPays: true,
     at: NOON,
   })
-  if (!held.ok) throw new Error(held.error)
+  if (!held.ok) throw new Error(String(held.error))
   const record = call(key.accountId, soFar, { id: request, keyId: key.id, operation: 'chat-completions' })
   expect(await parts.ledger.keep({ hold: held.value, call: record })).toBe(true)
   return { hold: held.value, record }

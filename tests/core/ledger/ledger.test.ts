@@ -66,7 +66,7 @@ beforeEach(() => {
   alarms = []
   ;[account, pool] = [accountId(), poolId()]
   holds.restoreAccount(account, micros(60), micros(40), micros(40))
-  holds.restorePool(pool, account, micros(80), ZERO)
+  holds.restorePool({ id: pool, account, limit: micros(80) }, ZERO)
   const onReversalFailure = (request: RequestId, reason: string) => alarms.push(`${request}: ${reason}`)
   ledger = new Ledger({ holds, journal, bookings: journal, clock: { now: () => 77 }, onReversalFailure })
 })
@@ -83,7 +83,7 @@ const balance = async () => {
 async function held(amount: number): Promise<RequestId> {
   const request = requestId()
   const granted = await ledger.hold({ request, account, pool, amount: micros(amount), creditPays: true, at: NOON })
-  if (!granted.ok) throw new Error(granted.error)
+  if (!granted.ok) throw new Error(String(granted.error))
   return request
 }
 const capture = (id: RequestId, amount: number) => ledger.capture(micros(amount), call(account, amount, { id }))

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Account } from '../../../server/core/accounts/account'
+import type { Budget } from '../../../server/core/credentials/api-key'
 import { micros } from '../../../server/core/money'
 import { ok } from '../../../server/core/result'
 import type { KeyRecord } from '../../../server/http/keys/record'
@@ -17,7 +18,11 @@ beforeAll(async () => {
 })
 afterAll(() => closeReconciled(gateway))
 
-const daily = (limit_usd: number, timezone = 'UTC', period = 'day') => ({ limit_usd, period, timezone })
+const daily = (limit_usd: number, timezone = 'UTC', period = 'day') => ({
+  limit_usd,
+  period: period as Budget['period'],
+  timezone,
+})
 const call = (key: MadeKey, from = gateway) => from.as(key, IMAGES)
 const until = (time: string) => gateway.clock.advance(Date.parse(time) - gateway.clock.now())
 
@@ -149,6 +154,66 @@ describe('a budget per period (spec 7, spec D3)', () => {
   })
 })
 
+describe('several budgets of a key', () => {
+  const message = async (key: MadeKey) =>
+    String(((await (await call(key)).json()) as { error: { message: string } }).error.message)
+
+  test('all hold: the refusal names the one that leaves less, and the next day serves up to the month', async () => {
+    until('2031-11-10T12:00:00Z')
+    const key = await gateway.key(account, { budgets: [daily(0.03, 'UTC', 'month'), daily(0.02)] })
+    expect(await served(key)).toEqual([4, '429 quota_exceeded 43200'])
+    expect(await message(key)).toContain(
+      'the budget of this key, 0.02 USD a day, leaves less than that until 2031-11-11',
+    )
+    until('2031-11-11T00:00:00Z')
+    expect((await served(key))[0]).toBe(2)
+    expect(await message(key)).toContain('0.03 USD a month, leaves less than that until 2031-12-01')
+    until('2031-12-01T00:00:00Z')
+    expect((await served(key))[0]).toBe(4)
+  })
+
+  test('serve exactly what fits of two hundred calls at once', async () => {
+    const key = await gateway.key(account, { budgets: [daily(0.25), daily(0.2, 'Asia/Tokyo', 'week')] })
+    const ends = await Promise.all(Array.from({ length: 200 }, () => outcome(key)))
+    expect(ends.filter((end) => end === '200')).toHaveLength(40)
+  })
+
+  test('are shown shortest first, and the old member budget shows and sets the only one', async () => {
+    const bench = keyBench(await gateway.owner())
+    const month = { ...daily(3, 'UTC', 'month'), raise: { usd: 2, until: '2099-01-01T00:00:00.000Z' } }
+    const { key } = await bench.create({ budgets: [month, daily(1)] })
+    expect(key).toMatchObject({ budgets: [daily(1), month], budget: daily(1) })
+    expect(key.budget_windows.map((one) => [one.period, one.remaining_micros_usd])).toEqual([
+      ['day', 1_000_000],
+      ['month', 5_000_000],
+    ])
+    const changed = await bench.change(key.id, { budget: daily(2, 'UTC', 'week') })
+    expect(changed).toMatchObject({ budgets: [daily(2, 'UTC', 'week')], budget: daily(2, 'UTC', 'week') })
+    const { budget, budgets } = key
+    expect((await bench.change(key.id, { budget, budgets })).budgets).toEqual(budgets)
+    const owner = await gateway.owner()
+    const both = await owner.api('/api/keys', { name: 'both', budget: daily(2), budgets: [daily(1)] })
+    expect([both.status, await both.text()]).toEqual([400, expect.stringContaining('must not differ')])
+  })
+
+  test('a raise serves more until its end to the millisecond, and a change of it forgets no spending', async () => {
+    until('2032-03-01T10:00:00Z')
+    const bench = keyBench(await gateway.owner())
+    const { key: made, secret } = await bench.create({ budgets: [daily(0.01)] })
+    const key = { id: made.id, secret }
+    expect((await served(key))[0]).toBe(2)
+    await bench.change(made.id, { budgets: [{ ...daily(0.01), raise: { usd: 0.02, until: '2032-03-01T10:00:05Z' } }] })
+    expect(await outcome(key)).toBe('200')
+    gateway.clock.advance(4_999)
+    expect(await outcome(key)).toBe('200')
+    gateway.clock.advance(1)
+    expect(await outcome(key)).toBe('429 quota_exceeded 50395')
+    expect((await bench.get(made.id)).budgets).toEqual([daily(0.01)])
+    until('2032-03-02T00:00:00Z')
+    expect((await served(key))[0]).toBe(2)
+  })
+})
+
 describe('the owner', () => {
   test('sees what is spent of the running period and when it ends', async () => {
     const owner = await gateway.owner()
@@ -216,19 +281,22 @@ test('a restart computes what is spent of every budget from the ledger', async (
     periods.map((period) => before.key(rich, { budget: daily(0.05, 'America/New_York', period) })),
   )
   const plain = await before.key(rich)
+  const all = await before.key(rich, { budgets: periods.map((period) => daily(0.05, 'America/New_York', period)) })
   // The 1st is a Sunday; 04:00 to 06:00 UTC is around midnight in New York, an hour later after the clock went back.
   for (const time of ['2026-12-01T04:59:59Z', '2026-12-01T05:00:00Z', '2026-12-07T04:59:59Z', '2026-12-07T05:00:00Z']) {
     before.clock.advance(Date.parse(time) - before.clock.now())
-    for (const key of [...keys, plain]) expect(await outcome(key, before)).toBe('200')
+    for (const key of [...keys, plain, all]) expect(await outcome(key, before)).toBe('200')
   }
-  const spent = async (from: Harness) =>
-    Promise.all(
-      keys.map(async (key) => {
+  const spent = async (from: Harness) => {
+    const windows = await Promise.all(
+      [...keys, all].map(async (key) => {
         const found = await from.core.credentials.byId(key.id as `key_${string}`)
-        return found && (await from.core.ledger.budget(found.poolId))?.spent
+        return found && (await from.core.ledger.pool(found.poolId))?.windows.map((window) => window.spent)
       }),
     )
-  const expected = [PRICE, PRICE, 3 * PRICE].map(micros)
+    return windows.flat()
+  }
+  const expected = [PRICE, PRICE, 3 * PRICE, PRICE, PRICE, 3 * PRICE].map(micros)
   expect(await spent(before)).toEqual(expected)
   await before.close(true)
   const after = await openHarness({ folder: before.folder, now: before.clock.now() })

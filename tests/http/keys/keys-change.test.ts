@@ -18,6 +18,8 @@ afterAll(() => closeReconciled(gateway))
 const refused = (id: string, body: unknown, who = owner) => refusalOf(who.api(`/api/keys/${id}`, body, 'PATCH'))
 const inFuture = (ms: number) => new Date(gateway.clock.now() + ms).toISOString()
 
+const MONTHLY = { limit_usd: 2, period: 'month', timezone: 'Asia/Tokyo' } as const
+
 describe('PATCH', () => {
   test.each([
     ['name', 'a new name'],
@@ -29,7 +31,7 @@ describe('PATCH', () => {
     ['rpm_limit', 7],
     ['tpm_limit', 700],
     ['note', 'of the staging server'],
-    ['budget', { limit_usd: 2, period: 'month', timezone: 'Asia/Tokyo' }],
+    ['budget', MONTHLY],
   ])('of %s changes only that', async (member, value) => {
     const { key } = await keys.create({
       spending_limit: 2,
@@ -41,12 +43,17 @@ describe('PATCH', () => {
       tpm_limit: 3_000,
       budget: { limit_usd: 1, period: 'day', timezone: 'UTC' },
     })
-    const month = { starts_at: '2026-10-31T15:00:00.000Z', ends_at: '2026-11-30T15:00:00.000Z' }
+    const month = {
+      spent_micros_usd: 0,
+      remaining_micros_usd: 2_000_000,
+      starts_at: '2026-10-31T15:00:00.000Z',
+      ends_at: '2026-11-30T15:00:00.000Z',
+    }
     const money =
       member === 'spending_limit'
         ? { remaining_micros_usd: 3_500_000 }
         : member === 'budget'
-          ? { budget_window: { spent_micros_usd: 0, remaining_micros_usd: 2_000_000, ...month } }
+          ? { budget_window: month, budgets: [MONTHLY], budget_windows: [{ period: 'month' as const, ...month }] }
           : {}
     const changed = await keys.change(key.id, { [member]: value })
     expect(changed).toEqual({ ...key, [member]: value, ...money })

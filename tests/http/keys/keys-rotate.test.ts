@@ -45,18 +45,15 @@ describe('the successor (spec 5.4, spec D3)', () => {
     const answer = await owner.api(`/api/keys/${key.id}/rotate`, undefined, 'POST')
     expect(answer.headers.get('cache-control')).toBe('no-store')
     const next = await read<MadeKey>(answer, 201)
+    const spent = { spent_micros_usd: 5_000, remaining_micros_usd: 995_000 }
     expect(next.key).toEqual({
       ...key,
       id: expect.stringMatching(/^key_[0-9a-f]{32}$/),
       prefix: next.secret.slice(0, 8),
       last4: next.secret.slice(-4),
-      spent_micros_usd: 5_000,
-      remaining_micros_usd: 995_000,
-      budget_window: {
-        ...(key.budget_window ?? { starts_at: '', ends_at: '' }),
-        spent_micros_usd: 5_000,
-        remaining_micros_usd: 995_000,
-      },
+      ...spent,
+      budget_window: { ...(key.budget_window ?? { starts_at: '', ends_at: '' }), ...spent },
+      budget_windows: key.budget_windows.map((window) => ({ ...window, ...spent })),
       replaces: key.id,
     })
     expect(next.key.id).not.toBe(key.id)

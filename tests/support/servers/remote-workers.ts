@@ -35,7 +35,6 @@ export async function startWorker(
       PATH: process.env['PATH'] ?? '',
       DATA_DIR: '/nowhere/of-a-worker',
       PORT: String(await freePort()),
-      DRAIN_SECONDS: '5',
       ...env,
     },
   })
@@ -109,9 +108,7 @@ export async function remoteRun({ rounds, calls, freezeMs = FREEZE_MS, onRound }
   const cable = await openCable(port)
   const address = `http://127.0.0.1:${cable.port}`
   const env = { ...sold.env, WORKERS_PORT: String(port), PORT: String(await freePort()) }
-  const { MODELS_FILE: _, ...settings } = sold.env
-  const started = async (name: string) =>
-    startWorker(address, { ...settings, WORKER_CREDENTIAL: await credentialOf(folder, name) })
+  const started = async (name: string) => startWorker(address, { WORKER_CREDENTIAL: await credentialOf(folder, name) })
   let primary = await startServer(folder, env)
   const workers: ServerProcess[] = []
   try {

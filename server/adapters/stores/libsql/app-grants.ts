@@ -83,7 +83,7 @@ export class LibsqlAppGrants implements AppGrantStore {
   async create(grant: AppGrant, limit: Money | null, audit: AuditEntry): Promise<void> {
     const { poolId, accountId } = grant
     await this.db.batch([
-      this.db.insert(pools).values({ id: poolId, accountId, limit }),
+      this.db.insert(pools).values({ id: poolId, accountId, limit, kind: 'app' }),
       this.db.insert(connections).values(grant),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])

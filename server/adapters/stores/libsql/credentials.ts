@@ -14,7 +14,7 @@ import { KEY_COLUMNS, type KeyRow, LibsqlKeyLists, live, withAllowlist } from '.
 import { KeyTable } from './key-table'
 import { poolSpendings } from './ledger/pool-spendings'
 import { auditLog } from './schema/accounts'
-import { keys, pools } from './schema/keys'
+import { budgetsOf, keys, pools } from './schema/keys'
 
 /** The last use is written again only when the stored one is older than this. */
 const TOUCH_EVERY_MS = 30_000
@@ -34,7 +34,7 @@ export class LibsqlCredentials implements CredentialStore {
   private readonly doubts: InDoubt<string>
   /** Anybody can make keys up. */
   private readonly rows: GatheredLookups<KeyRow>
-  private readonly budgets: GatheredLookups<Budget>
+  private readonly budgets: GatheredLookups<readonly Budget[]>
   /** Durable last uses: a list asks for those of all its keys at once. */
   private readonly lastUses: GatheredLookups<number>
   /** Last uses since startup. */
@@ -67,7 +67,7 @@ export class LibsqlCredentials implements CredentialStore {
     })
     this.budgets = new GatheredLookups(async (ids) => {
       const rows = await budgets().all({ ids: asList(ids) })
-      return new Map(rows.flatMap(({ id, budget }) => (budget ? [[id, budget]] : [])))
+      return new Map(rows.map((row) => [row.id, budgetsOf(row.budgets)]))
     })
     this.lastUses = new GatheredLookups(async (ids) => {
       const rows = await lastUses().all({ ids: asList(ids) })
@@ -135,15 +135,16 @@ export class LibsqlCredentials implements CredentialStore {
       )
   }
 
-  async budgetOf(pool: PoolId): Promise<Budget | null> {
-    return this.budgets.of(pool)
+  async budgetsOf(pool: PoolId): Promise<readonly Budget[]> {
+    return (await this.budgets.of(pool)) ?? []
   }
 
-  async spending(pool: PoolId, from: number) {
+  async spendings(pool: PoolId, from: readonly number[]) {
     await this.applied()
-    const [row] = await poolSpendings(this.db, [[pool, from]])
-    if (!row) throw new Error(`unknown pool ${pool}`)
-    return row
+    return poolSpendings(
+      this.db,
+      from.map((start) => [pool, start]),
+    )
   }
 
   async lastUsedAt(key: KeyId): Promise<number | null> {
@@ -238,7 +239,7 @@ function queries(db: LibSQLDatabase) {
         .prepare(),
     ),
     budgets: builtOnce(() =>
-      db.select({ id: pools.id, budget: pools.budget }).from(pools).where(amongAll(pools.id, 'ids')).prepare(),
+      db.select({ id: pools.id, budgets: pools.budgets }).from(pools).where(amongAll(pools.id, 'ids')).prepare(),
     ),
     lastUses: builtOnce(() =>
       db.select({ id: keys.id, at: keys.lastUsedAt }).from(keys).where(amongAll(keys.id, 'ids')).prepare(),

@@ -3,7 +3,7 @@ import { type Money, micros, minus, plus, ZERO } from '../../../core/money'
 import { periodAround } from '../../../core/usage/calendar'
 
 /** A period of a budget: what was spent in it, and what is held by calls that began in it. */
-export interface Period {
+interface Period {
   readonly start: number
   readonly end: number
   spent: Money
@@ -18,7 +18,8 @@ const KEPT_PERIODS = 8
  * own summary. Periods follow the clock: a call while the clock is far ahead does not affect today's period.
  */
 export class BudgetCounter {
-  readonly budget: PoolBudget
+  /** Its period and its time zone stay. */
+  budget: PoolBudget
   private periods: readonly Period[]
 
   /** `spent`: in the period at `at`; `spentBefore`: in the one before, if a call may still belong to it. */
@@ -28,33 +29,55 @@ export class BudgetCounter {
     this.periods = spentBefore === 0 ? [current] : [current, { ...this.open(current.start - 1), spent: spentBefore }]
   }
 
-  /** The period that a call which began at `at` belongs to. */
-  periodOf(at: number): Period {
-    const known = this.periods.find(({ start, end }) => at >= start && at < end)
-    if (known) return known
-    const opened = this.open(at)
-    this.periods = [opened, ...this.nearestPeriods(at)]
-    return opened
+  /** Whether it counts in the same periods. */
+  hasPeriodsOf({ period, timezone }: PoolBudget): boolean {
+    return this.budget.period === period && this.budget.timezone === timezone
   }
 
-  allows(period: Period, amount: Money): boolean {
-    return period.spent + period.held + amount <= this.budget.limit
+  /** Whether a call that began at `at` may hold so much more. */
+  allows(at: number, amount: Money): boolean {
+    const { spent, held } = this.periodOf(at)
+    return spent + held + amount <= this.limitAt(at)
   }
 
-  window(at: number): BudgetWindow {
-    const { start, end, spent, held } = this.periodOf(at)
-    return { limit: this.budget.limit, startsAt: start, endsAt: end, spent, held }
+  hold(at: number, amount: Money): void {
+    const period = this.periodOf(at)
+    period.held = plus(period.held, amount)
   }
 
-  /** Reverses a charge. */
-  returned(at: number, amount: Money): void {
-    this.corrected(at, -amount)
+  /** Ends a hold. */
+  settle(at: number, held: Money, spent: number): void {
+    const period = this.periodOf(at)
+    period.held = minus(period.held, held)
+    period.spent = micros(period.spent + spent)
   }
 
   /** Adds to what was spent, at least down to nothing. */
   corrected(at: number, amount: number): void {
     const period = this.periodOf(at)
     period.spent = micros(Math.max(0, period.spent + amount))
+  }
+
+  startOf(at: number): number {
+    return this.periodOf(at).start
+  }
+
+  window(at: number): BudgetWindow {
+    const { start, end, spent, held } = this.periodOf(at)
+    return { period: this.budget.period, limit: this.limitAt(at), startsAt: start, endsAt: end, spent, held }
+  }
+
+  private limitAt(at: number): Money {
+    const { limit, raise } = this.budget
+    return raise && at < raise.until ? plus(limit, raise.amount) : limit
+  }
+
+  /** The period that a call which began at `at` belongs to. One with open calls is the same until they have ended. */
+  private periodOf(at: number): Period {
+    for (const known of this.periods) if (at >= known.start && at < known.end) return known
+    const opened = this.open(at)
+    this.periods = [opened, ...this.nearestPeriods(at)]
+    return opened
   }
 
   /** Periods with open calls, and the nearest of the others. */
@@ -67,13 +90,4 @@ export class BudgetCounter {
   private open(at: number): Period {
     return { ...periodAround(at, this.budget.period, this.budget.timezone), spent: ZERO, held: ZERO }
   }
-}
-
-export function hold(period: Period, amount: Money): void {
-  period.held = plus(period.held, amount)
-}
-
-export function settle(period: Period, held: Money, spent: number): void {
-  period.held = minus(period.held, held)
-  period.spent = micros(period.spent + spent)
 }

@@ -2,37 +2,32 @@ import type { AccountId, PoolId, RequestId } from '../../../core/ids'
 import type { BalancePart } from '../../../core/ledger/entry'
 import type {
   Balance,
-  BudgetWindow,
   Correction,
+  CountedIn,
   FixedHold,
   Hold,
   HoldRefusal,
   HoldRequest,
   HoldStore,
   PoolBudget,
+  PoolOpening,
   PoolReading,
   PoolSpending,
   SetAside,
   SettleRefusal,
   Split,
+  StoredBudget,
 } from '../../../core/ledger/hold'
 import { type Money, micros, min, minus, plus, ZERO } from '../../../core/money'
 import { err, ok, type Result } from '../../../core/result'
-import { BudgetCounter, hold as holdIn, type Period, settle } from './budget-counter'
+import { BudgetCounter } from './budget-counter'
+import { PoolCounters, type PoolOwner } from './pool-counters'
 
-interface AccountCounters {
+interface AccountCounters extends PoolOwner {
   posted: Record<BalancePart, Money>
   held: Record<BalancePart, Money>
   toppedUp: Money
   debt: Money
-}
-interface PoolCounters {
-  readonly accountId: AccountId
-  limit: Money | null
-  spent: Money
-  held: Money
-  budget: BudgetCounter | null
-  readonly parent: PoolId | null
 }
 interface EndedHold {
   readonly hold: Hold
@@ -40,9 +35,8 @@ interface EndedHold {
 }
 interface OpenHold {
   readonly hold: Hold
+  readonly pool: PoolCounters | null
   settling: Split | null
-  /** The period of its pool's budget in which it counts. */
-  period: Period | null
 }
 
 /** At least this many ended captures are remembered, so that a repeated capture gets the same result. */
@@ -63,17 +57,20 @@ export class MemoryHolds implements HoldStore {
 
   restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money, debt = ZERO): void {
     const held = { credit: ZERO, paid: ZERO }
-    this.accounts.set(id, { posted: { credit, paid }, held, toppedUp, debt: notNegative(debt) })
+    this.accounts.set(id, { posted: { credit, paid }, held, toppedUp, debt: notNegative(debt), pool: null })
   }
 
-  /** Call for its parent first. */
-  restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money, parent: PoolId | null = null): void {
-    this.pools.set(id, { accountId, limit, spent, held: ZERO, budget: null, parent })
-  }
-
-  /** Call after `restorePool`. `spent`: in the period at `at`; `spentBefore`: in the one before. */
-  restoreBudget(id: PoolId, budget: PoolBudget, at: number, spent: Money, spentBefore = ZERO): void {
-    this.poolOf(id).budget = new BudgetCounter(budget, at, spent, spentBefore)
+  /** Call for its account and its parent first. */
+  restorePool(opening: PoolOpening, spent: Money, budgets: readonly StoredBudget[] = []): void {
+    const { id, account, parent = null } = opening
+    const owner = this.accountOf(account)
+    const pool = new PoolCounters(opening, spent, parent === null ? null : this.poolOf(parent), owner)
+    pool.budgets = budgets.map((one) => new BudgetCounter(one.budget, one.at, one.spent, one.spentBefore))
+    this.pools.set(id, pool)
+    if (opening.kind !== 'account') return
+    owner.pool = pool
+    for (const { hold } of this.open.values())
+      if (hold.account === account && hold.pool !== null) pool.holdHere(hold.at, hold.amount)
   }
 
   /** Everything was restored or opened. */
@@ -88,12 +85,8 @@ export class MemoryHolds implements HoldStore {
   restoreHold(hold: Hold): void {
     move(this.accountOf(hold.account).held, hold.split, 1)
     const pool = hold.pool === null ? null : this.poolOf(hold.pool)
-    const parent = this.parentOf(pool)
-    if (pool) pool.held = plus(pool.held, hold.amount)
-    if (parent) parent.held = plus(parent.held, hold.amount)
-    const period = pool?.budget?.periodOf(hold.at) ?? null
-    if (period) holdIn(period, hold.amount)
-    this.open.set(hold.request, { hold, settling: null, period })
+    pool?.hold(hold.at, hold.amount)
+    this.open.set(hold.request, { hold, pool, settling: null })
   }
 
   hold(request: HoldRequest): Result<Hold, HoldRefusal> {
@@ -104,11 +97,8 @@ export class MemoryHolds implements HoldStore {
     if (!account) throw new Error(`unknown account ${request.account}`)
     if (this.underReview.has(request.account)) return err('account_under_review')
     const pool = request.pool === null ? null : this.poolOf(request.pool)
-    const parent = this.parentOf(pool)
-    if (pool && exceeds(pool, request.amount)) return err('pool_exhausted')
-    if (parent && exceeds(parent, request.amount)) return err('parent_exhausted')
-    const period = pool?.budget?.periodOf(request.at) ?? null
-    if (period && pool?.budget?.allows(period, request.amount) === false) return err('budget_exhausted')
+    const exhausted = pool === null ? null : pool.exhausted(request.at, request.amount)
+    if (exhausted !== null) return err(exhausted)
     if (account.debt > 0) return err('insufficient_balance')
     const free = request.creditPays ? minus(account.posted.credit, account.held.credit) : ZERO
     const fromCredit = min(free, request.amount)
@@ -120,20 +110,19 @@ export class MemoryHolds implements HoldStore {
       )
     }
     const hold: Hold = { ...request, split: { credit: fromCredit, paid: fromPaid } }
-    const granted = pool?.parent ? { ...hold, parent: pool.parent } : hold
     move(account.held, hold.split, 1)
-    if (pool) pool.held = plus(pool.held, request.amount)
-    if (parent) parent.held = plus(parent.held, request.amount)
-    if (period) holdIn(period, request.amount)
-    this.open.set(request.request, { hold: granted, settling: null, period })
-    return ok(granted)
+    pool?.hold(request.at, request.amount)
+    this.open.set(request.request, { hold, pool, settling: null })
+    return ok(hold)
   }
 
   fix(request: RequestId, amount: Money): Result<FixedHold, SettleRefusal> {
     const ended = this.endedAs(request)
     if (ended) {
       const same = ended.captured.credit + ended.captured.paid === amount
-      return same ? ok({ hold: ended.hold, split: ended.captured, first: false }) : err('settled_differently')
+      return same
+        ? ok({ hold: ended.hold, split: ended.captured, first: false, counted: null })
+        : err('settled_differently')
     }
     const open = this.open.get(request)
     if (!open) return err('unknown_hold')
@@ -142,8 +131,8 @@ export class MemoryHolds implements HoldStore {
     if (amount > open.hold.amount) return err('exceeds_hold')
     const credit = min(open.hold.split.credit, amount)
     open.settling = { credit, paid: minus(amount, credit) }
-    const { hold, settling: split, period } = open
-    return ok(period ? { hold, split, first: true, periodStart: period.start } : { hold, split, first: true })
+    const { hold, settling: split, pool } = open
+    return ok({ hold, split, first: true, counted: pool === null ? null : pool.counted(hold.at) })
   }
 
   captured(request: RequestId, undone = false): void {
@@ -153,7 +142,6 @@ export class MemoryHolds implements HoldStore {
     this.end(open, settling.credit + settling.paid)
     const account = this.accountOf(hold.account)
     move(account.posted, settling, -1)
-    if (hold.pool) this.spend(hold.pool, settling.credit + settling.paid)
     if (!undone) this.remember(hold, settling)
   }
 
@@ -170,9 +158,7 @@ export class MemoryHolds implements HoldStore {
     account.posted[change.part] = plus(account.posted[change.part], change.amount)
     account.toppedUp = plus(account.toppedUp, change.toppedUp)
     account.debt = debt
-    if (!change.pool) return
-    const pool = this.spend(change.pool, -change.amount)
-    if (change.at !== undefined) pool.budget?.returned(change.at, change.amount)
+    if (change.pool) this.poolOf(change.pool).corrected(change.at, -change.amount)
   }
 
   setAside(id: AccountId, amount: Money): SetAside {
@@ -221,9 +207,7 @@ export class MemoryHolds implements HoldStore {
     if (account)
       for (const part of ['credit', 'paid'] as const)
         account.posted[part] = micros(Math.max(0, account.posted[part] + parts[part]))
-    if (!spent || !this.hasPool(spent.poolId)) return
-    const pool = this.spend(spent.poolId, spent.amount)
-    if (spent.since !== undefined) pool.budget?.corrected(spent.since, spent.amount)
+    if (spent) this.pools.get(spent.poolId)?.corrected(spent.at, spent.amount)
   }
 
   async balance(id: AccountId): Promise<Balance | null> {
@@ -248,42 +232,37 @@ export class MemoryHolds implements HoldStore {
     return { count: this.open.size, amount }
   }
 
-  async pool(id: PoolId): Promise<PoolReading | null> {
-    const pool = this.pools.get(id)
-    if (!pool) return null
-    const { accountId, limit, spent, held } = pool
-    const parent = this.parentOf(pool)
-    const [remaining, available] = [left(pool, parent, false), left(pool, parent, true)]
-    return { id, accountId, limit, spent, held, remaining, available }
+  async pool(id: PoolId, at: number): Promise<PoolReading | null> {
+    return this.pools.get(id)?.reading(at) ?? null
+  }
+
+  counted(id: PoolId, at: number): CountedIn | null {
+    return this.poolOf(id).counted(at)
   }
 
   async openAccount(id: AccountId): Promise<void> {
     if (!this.accounts.has(id)) this.restoreAccount(id, ZERO, ZERO, ZERO)
   }
 
-  async openPool(id: PoolId, account: AccountId, limit: Money | null, parent: PoolId | null = null): Promise<void> {
-    if (!this.pools.has(id)) this.restorePool(id, account, limit, ZERO, parent)
+  async openPool(opening: PoolOpening): Promise<void> {
+    if (!this.pools.has(opening.id)) this.restorePool(opening, ZERO)
   }
 
   async setPoolLimit(id: PoolId, limit: Money | null): Promise<void> {
     this.poolOf(id).limit = limit
   }
 
-  async setPoolBudget(id: PoolId, budget: PoolBudget | null, at: number, spending: PoolSpending): Promise<void> {
+  async setPoolBudgets(
+    id: PoolId,
+    budgets: readonly PoolBudget[],
+    at: number,
+    spendings: readonly PoolSpending[],
+  ): Promise<void> {
     const pool = this.poolOf(id)
-    const since = micros(pool.spent - spending.inAll)
-    pool.budget = budget && new BudgetCounter(budget, at, plus(spending.inPeriod, since))
-    const period = pool.budget?.periodOf(at) ?? null
-    if (pool.held === 0) return
-    for (const open of this.open.values()) {
-      if (open.hold.pool !== id) continue
-      open.period = period
-      if (period) holdIn(period, open.hold.amount)
-    }
-  }
-
-  async budget(id: PoolId, at: number): Promise<BudgetWindow | null> {
-    return this.poolOf(id).budget?.window(at) ?? null
+    const made = pool.setBudgets(budgets, at, spendings)
+    if (pool.held === 0 || made.length === 0) return
+    for (const { hold, pool: of } of this.open.values())
+      if (of?.isBelow(pool)) for (const budget of made) budget.hold(hold.at, hold.amount)
   }
 
   protected hasAccount(id: AccountId): boolean {
@@ -294,28 +273,10 @@ export class MemoryHolds implements HoldStore {
     return this.pools.has(id)
   }
 
-  private end({ hold, period }: OpenHold, spent: number): void {
+  private end({ hold, pool }: OpenHold, spent: number): void {
     this.open.delete(hold.request)
-    if (period) settle(period, hold.amount, spent)
+    pool?.settle(hold.at, hold.amount, spent)
     move(this.accountOf(hold.account).held, hold.split, -1)
-    if (!hold.pool) return
-    const pool = this.poolOf(hold.pool)
-    const parent = this.parentOf(pool)
-    pool.held = minus(pool.held, hold.amount)
-    if (parent) parent.held = minus(parent.held, hold.amount)
-  }
-
-  /** Adds to what a pool and its parent spent. */
-  private spend(id: PoolId, amount: number): PoolCounters {
-    const pool = this.poolOf(id)
-    const parent = this.parentOf(pool)
-    pool.spent = micros(pool.spent + amount)
-    if (parent) parent.spent = micros(parent.spent + amount)
-    return pool
-  }
-
-  private parentOf(pool: PoolCounters | null): PoolCounters | null {
-    return pool?.parent ? this.poolOf(pool.parent) : null
   }
 
   private remember(hold: Hold, captured: Split): void {
@@ -340,21 +301,6 @@ export class MemoryHolds implements HoldStore {
     if (!pool) throw new Error(`unknown pool ${id}`)
     return pool
   }
-}
-
-function exceeds({ limit, spent, held }: PoolCounters, amount: Money): boolean {
-  return limit !== null && spent + held + amount > limit
-}
-
-/** The least that is left of the limits. Null without a limit. */
-function left(pool: PoolCounters, parent: PoolCounters | null, lessHeld: boolean): Money | null {
-  let least: number | null = null
-  for (const one of parent ? [pool, parent] : [pool]) {
-    if (one.limit === null) continue
-    const free = Math.max(0, one.limit - one.spent - (lessHeld ? one.held : 0))
-    least = least === null ? free : Math.min(least, free)
-  }
-  return least === null ? null : micros(least)
 }
 
 function move(counters: Record<BalancePart, Money>, split: Split, sign: 1 | -1): void {

@@ -1,11 +1,13 @@
 import type { AccountId, PoolId } from '../../../core/ids'
+import { accountPool } from '../../../core/ids'
 import type {
-  BudgetWindow,
   HoldStore,
   PoolBudget,
+  PoolOpening,
   PoolSpending,
   RestorableCounters,
   StoredCounters,
+  StoredPool,
 } from '../../../core/ledger/hold'
 import type { Money } from '../../../core/money'
 import { MemoryHolds } from './holds'
@@ -32,8 +34,8 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     return this.hasAccount(id) ? super.balance(id) : this.readAccount(id).then(() => super.balance(id))
   }
 
-  override pool(id: PoolId): ReturnType<MemoryHolds['pool']> {
-    return this.hasPool(id) ? super.pool(id) : this.readPool(id).then(() => super.pool(id))
+  override pool(id: PoolId, at: number): ReturnType<MemoryHolds['pool']> {
+    return this.hasPool(id) ? super.pool(id, at) : this.readPool(id).then(() => super.pool(id, at))
   }
 
   override async openAccount(id: AccountId): Promise<void> {
@@ -41,15 +43,10 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     return super.openAccount(id)
   }
 
-  override async openPool(
-    id: PoolId,
-    account: AccountId,
-    limit: Money | null,
-    parent: PoolId | null = null,
-  ): Promise<void> {
-    await this.knownPool(id)
-    if (parent !== null) await this.knownPool(parent)
-    return super.openPool(id, account, limit, parent)
+  override async openPool(opening: PoolOpening): Promise<void> {
+    await this.load(opening.account, opening.id)
+    if (opening.parent) await this.knownPool(opening.parent)
+    return super.openPool(opening)
   }
 
   override async setPoolLimit(id: PoolId, limit: Money | null): Promise<void> {
@@ -57,30 +54,29 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     return super.setPoolLimit(id, limit)
   }
 
-  override async setPoolBudget(
+  override async setPoolBudgets(
     id: PoolId,
-    budget: PoolBudget | null,
+    budgets: readonly PoolBudget[],
     at: number,
-    spending: PoolSpending,
+    spendings: readonly PoolSpending[],
   ): Promise<void> {
     await this.knownPool(id)
-    return super.setPoolBudget(id, budget, at, spending)
-  }
-
-  override async budget(id: PoolId, at: number): Promise<BudgetWindow | null> {
-    await this.knownPool(id)
-    return super.budget(id, at)
+    return super.setPoolBudgets(id, budgets, at, spendings)
   }
 
   private async readBoth(account: AccountId, pool: PoolId | null): Promise<void> {
-    await Promise.all([this.readAccount(account), pool && this.readPool(pool)])
+    const [row] = await Promise.all([pool && this.stored?.pool(pool), this.readAccount(account)])
+    if (pool) await this.place(pool, row)
   }
 
+  /** With its own pool, so that nothing of the account is ever held without it. */
   private async readAccount(id: AccountId): Promise<void> {
-    const account = await this.stored?.account(id)
+    const own = accountPool(id)
+    const [account, pool] = await Promise.all([this.stored?.account(id), this.stored?.pool(own)])
     // Somebody else may have read it meanwhile, and changed it since.
-    if (account && !this.hasAccount(id))
-      this.restoreAccount(id, account.credit, account.paid, account.toppedUp, account.debt)
+    if (!account || this.hasAccount(id)) return
+    this.restoreAccount(id, account.credit, account.paid, account.toppedUp, account.debt)
+    if (pool) this.restore(own, pool)
   }
 
   private async knownPool(id: PoolId): Promise<void> {
@@ -88,11 +84,18 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
   }
 
   private async readPool(id: PoolId): Promise<void> {
-    const pool = await this.stored?.pool(id)
-    if (pool?.parentId) await this.knownPool(pool.parentId)
+    await this.place(id, await this.stored?.pool(id))
+  }
+
+  /** After its account and its parent. */
+  private async place(id: PoolId, pool: StoredPool | null | undefined): Promise<void> {
     if (!pool || this.hasPool(id)) return
-    this.restorePool(id, pool.accountId, pool.limit, pool.spent, pool.parentId)
-    const { budget: found } = pool
-    if (found) this.restoreBudget(id, found.budget, found.at, found.spent, found.spentBefore)
+    if (!this.hasAccount(pool.accountId)) await this.readAccount(pool.accountId)
+    if (pool.parentId) await this.knownPool(pool.parentId)
+    if (!this.hasPool(id)) this.restore(id, pool)
+  }
+
+  private restore(id: PoolId, { accountId: account, limit, spent, parentId: parent, kind, budgets }: StoredPool): void {
+    this.restorePool({ id, account, limit, parent, kind }, spent, budgets)
   }
 }

@@ -80,7 +80,7 @@ const POOLS = add('pools', ['spent'])
 /** After the rollup, from which a trigger fills a new row. */
 const PERIODS = insert(
   'pool_periods',
-  'pool_id, starts_at, spent',
+  'pool_id, period, starts_at, spent',
   'ON CONFLICT DO UPDATE SET spent = spent + excluded.spent',
 )
 const HOLDS = all(
@@ -131,7 +131,7 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
     [POOLS, summed(records.flatMap(poolAdditions))],
     [ROLLUP, summed([...calls.filter((call) => call.counted).map(rollupRow), ...undone.flatMap(undoneRollupRows)])],
     [LATENCY, summed(first.filter(({ counted, status }) => counted && hasLatency(status)).map(latencyRow))],
-    [PERIODS, summed(records.flatMap(periodAddition))],
+    [PERIODS, summed(records.flatMap(periodAdditions))],
     [
       HOLDS,
       holds.flatMap(([id, keeps]) => (keeps ? [[id, JSON.stringify(keeps.hold), JSON.stringify(keeps.call)]] : [])),
@@ -182,17 +182,12 @@ function balanceRow({ accountId, credit, paid, toppedUp, debt }: AccountChange):
 
 function poolAdditions({ spent }: JournalRecord): Addition[] {
   if (!spent) return []
-  const { poolId, parent, amount } = spent
-  return parent
-    ? [
-        [[poolId], [amount]],
-        [[parent], [amount]],
-      ]
-    : [[[poolId], [amount]]]
+  const { poolId, parent, parents = parent ? [parent] : [], amount } = spent
+  return [poolId, ...parents].map((pool) => [[pool], [amount]])
 }
 
-function periodAddition({ spent }: JournalRecord): Addition[] {
-  return spent?.since === undefined ? [] : [[[spent.poolId, spent.since], [spent.amount]]]
+function periodAdditions({ spent }: JournalRecord): Addition[] {
+  return spent?.windows?.map((window) => [window, [spent.amount]]) ?? []
 }
 
 function auditRow(a: AuditEntry): unknown[] {

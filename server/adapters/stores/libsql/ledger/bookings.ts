@@ -6,7 +6,7 @@ import type { BalancePart } from '../../../../core/ledger/entry'
 import type { Split } from '../../../../core/ledger/hold'
 import { micros } from '../../../../core/money'
 import { connections } from '../schema/connections'
-import { keys, pools } from '../schema/keys'
+import { keys } from '../schema/keys'
 import { entries } from '../schema/ledger'
 import { requests } from '../schema/usage'
 
@@ -15,7 +15,6 @@ interface StoredCall {
   /** 1 if it was charged, and not reversed. */
   readonly charged: number
   readonly pool: PoolId | null
-  readonly parent: PoolId | null
 }
 
 /** Looks up references in the ledger. Entries with a reference are written to the tables immediately, so none is missing. */
@@ -43,14 +42,13 @@ export class LibsqlBookings implements Bookings {
       : null
   }
 
-  /** Whose a stored call is, and the pools that it spent from; null if there is none. Every acknowledged charge is seen. */
+  /** Whose a stored call is, and the pool that it spent from; null if there is none. Every acknowledged charge is seen. */
   async callOf(request: RequestId): Promise<StoredCall | null> {
     await this.applied()
     const [row] = await this.db.all<StoredCall>(sql`
-      SELECT r.account_id AS account, r.price_version IS NOT NULL AND r.status <> 503 AS charged, p.id AS pool, p.parent_id AS parent
-      FROM ${requests} r LEFT JOIN ${pools} p ON p.id = coalesce(
-        (SELECT pool_id FROM ${keys} WHERE id = r.key_id), (SELECT pool_id FROM ${connections} WHERE id = r.key_id))
-      WHERE r.id = ${request}`)
+      SELECT r.account_id AS account, r.price_version IS NOT NULL AND r.status <> 503 AS charged, coalesce(
+        (SELECT pool_id FROM ${keys} WHERE id = r.key_id), (SELECT pool_id FROM ${connections} WHERE id = r.key_id)) AS pool
+      FROM ${requests} r WHERE r.id = ${request}`)
     return row ?? null
   }
 

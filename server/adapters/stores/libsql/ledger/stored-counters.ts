@@ -4,16 +4,16 @@ import type { Clock } from '../../../../core/clock'
 import type { Budget } from '../../../../core/credentials/api-key'
 import { GatheredLookups } from '../../../../core/gathered-lookups'
 import type { AccountId, PoolId } from '../../../../core/ids'
-import type { StoredAccount, StoredCounters, StoredPool } from '../../../../core/ledger/hold'
+import type { StoredAccount, StoredBudget, StoredCounters, StoredPool } from '../../../../core/ledger/hold'
 import { poolBudget } from '../../../../core/ledger/pool-budget'
 import { micros } from '../../../../core/money'
 import { periodAround } from '../../../../core/usage/calendar'
 import { amongAll, asList } from '../driver/among-all'
 import { accounts } from '../schema/accounts'
-import { pools } from '../schema/keys'
+import { budgetsOf, pools } from '../schema/keys'
 import { poolSpendings } from './pool-spendings'
 
-type PoolRow = Pick<typeof pools.$inferSelect, 'id' | 'accountId' | 'limit' | 'spent' | 'budget' | 'parentId'>
+type PoolRow = Pick<typeof pools.$inferSelect, 'id' | 'accountId' | 'limit' | 'spent' | 'budgets' | 'parentId' | 'kind'>
 
 /**
  * Balances and pools as the tables have them. They may lack what is only in the log, so this is for what has not changed since the log was last
@@ -50,25 +50,27 @@ export class LibsqlStoredCounters implements StoredCounters {
   private async readPools(ids: readonly string[]): Promise<ReadonlyMap<string, StoredPool>> {
     const rows = await this.queries.pools().all({ ids: asList(ids) })
     const budgets = await this.budgetsOf(rows)
-    return new Map(rows.map((row) => [row.id, { ...row, budget: budgets.get(row.id) ?? null }]))
+    return new Map(rows.map((row) => [row.id, { ...row, budgets: budgets.get(row.id) ?? [] }]))
   }
 
   /** The budgets of those that have one. Nothing is charged to a pool while it is read here, so what it spent agrees with its row. */
-  private async budgetsOf(rows: readonly PoolRow[]): Promise<ReadonlyMap<PoolId, NonNullable<StoredPool['budget']>>> {
+  private async budgetsOf(rows: readonly PoolRow[]): Promise<ReadonlyMap<PoolId, StoredBudget[]>> {
     const at = this.clock.now()
     const periodsOf = periodStarts(at)
-    const limited = rows.flatMap(({ id, budget }) => (budget ? [{ id, budget, ...periodsOf(budget) }] : []))
+    const limited = rows.flatMap(({ id, budgets }) =>
+      budgetsOf(budgets).map((budget) => ({ id, budget, ...periodsOf(budget) })),
+    )
     if (limited.length === 0) return new Map()
     const asked = limited.flatMap(({ id, start, startBefore }) => [[id, start] as const, [id, startBefore] as const])
     const spendings = await poolSpendings(this.db, asked)
-    return new Map(
-      limited.map(({ id, budget }, i) => {
-        const [current, since] = [spendings[i * 2], spendings[i * 2 + 1]]
-        if (current?.id !== id || since?.id !== id) throw new Error(`the spending of ${id} was not read`)
-        const [spent, spentBefore] = [current.inPeriod, micros(since.inPeriod - current.inPeriod)]
-        return [id, { budget: poolBudget(budget), at, spent, spentBefore }]
-      }),
-    )
+    const found = new Map<PoolId, StoredBudget[]>()
+    for (const [i, { id, budget }] of limited.entries()) {
+      const [current, since] = [spendings[i * 2], spendings[i * 2 + 1]]
+      if (current?.id !== id || since?.id !== id) throw new Error(`the spending of ${id} was not read`)
+      const [spent, spentBefore] = [current.inPeriod, micros(since.inPeriod - current.inPeriod)]
+      found.set(id, [...(found.get(id) ?? []), { budget: poolBudget(budget), at, spent, spentBefore }])
+    }
+    return found
   }
 }
 
@@ -88,14 +90,14 @@ function periodStarts(at: number) {
 
 function queries(db: LibSQLDatabase) {
   const { id, credit, paid, toppedUp, debt } = accounts
-  const { id: pool, accountId, limit, spent, budget, parentId } = pools
+  const { id: pool, accountId, limit, spent, budgets, parentId, kind } = pools
   return {
     accounts: builtOnce(() =>
       db.select({ id, credit, paid, toppedUp, debt }).from(accounts).where(amongAll(id, 'ids')).prepare(),
     ),
     pools: builtOnce(() =>
       db
-        .select({ id: pool, accountId, limit, spent, budget, parentId })
+        .select({ id: pool, accountId, limit, spent, budgets, parentId, kind })
         .from(pools)
         .where(amongAll(pool, 'ids'))
         .prepare(),

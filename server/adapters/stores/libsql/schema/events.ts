@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { Budget } from '../../../../core/credentials/api-key'
 import type { AccountId, AppGrantId, DeliveryId, KeyId, PoolId, WebhookId } from '../../../../core/ids'
 import type { DeliveryState, Webhook } from '../../../../core/webhooks/webhook'
 import { instant, money } from '../driver/columns'
@@ -109,15 +110,16 @@ export const noticeMails = sqliteTable('notice_mails', {
   summarizedUntil: instant('summarized_until'),
 })
 
-/** Spending per period of pools with a budget, from which triggers see a threshold crossed. Removed when the budget changes. */
+/** Spending per period of pools with budgets, from which triggers see a threshold crossed. Removed when the budgets change. */
 export const poolPeriods = sqliteTable(
   'pool_periods',
   {
     poolId: text('pool_id').$type<PoolId>().notNull(),
+    period: text().$type<Budget['period']>().notNull(),
     startsAt: instant('starts_at').notNull(),
     spent: money().notNull(),
     /** The highest percentage that has made an event. */
     told: integer().notNull().default(0),
   },
-  (table) => [primaryKey({ columns: [table.poolId, table.startsAt] })],
+  (table) => [primaryKey({ columns: [table.poolId, table.period, table.startsAt] })],
 )

@@ -3,6 +3,7 @@ import { type AnySQLiteColumn, index, integer, sqliteTable, text, uniqueIndex } 
 import type { SoldName } from '../../../../core/catalog/operation'
 import type { Budget } from '../../../../core/credentials/api-key'
 import type { AccountId, AppGrantId, KeyId, PoolId } from '../../../../core/ids'
+import type { PoolKind } from '../../../../core/ledger/hold'
 import { instant, money } from '../driver/columns'
 import { accounts } from './accounts'
 
@@ -15,13 +16,21 @@ export const pools = sqliteTable('pools', {
     .references(() => accounts.id),
   limit: money('spending_limit'),
   spent: money().notNull().default(sql`0`),
-  budget: text({ mode: 'json' }).$type<Budget>(),
-  /** Holds and spending of this pool count there too: the pool of the app that made the key. */
+  /** One object in rows of 0.9.0. */
+  budgets: text('budget', { mode: 'json' }).$type<Budget | readonly Budget[]>(),
+  /** Holds and spending of this pool count there too, and in the account's own pool, which no row names. */
   parentId: text('parent_id').$type<PoolId>(),
+  kind: text().$type<PoolKind>().notNull().default('key'),
   /** How often the limit was changed, and the highest percentage of it that has made an event. Triggers keep both. */
   limitVersion: integer('limit_version').notNull().default(0),
   limitTold: integer('limit_told').notNull().default(0),
 })
+
+/** The budgets of a row. */
+export function budgetsOf(stored: typeof pools.$inferSelect.budgets): readonly Budget[] {
+  if (stored === null) return []
+  return 'period' in stored ? [stored] : stored
+}
 
 /** When a replaced key stops working; far off for any other. */
 export function endOfKey({ stopsAt }: { readonly stopsAt: AnySQLiteColumn }): SQL {
