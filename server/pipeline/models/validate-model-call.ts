@@ -10,7 +10,7 @@ import { type AuthenticatedCall, countedOn, type KnownCaller } from '../call'
 import type { Load } from '../work'
 import { unknownItem } from './item-references'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
-import { removedBetas } from './wires/anthropic/betas'
+import { removedBetas, unknownVersion } from './wires/anthropic/betas'
 import {
   boundsOf,
   isSoldTool,
@@ -30,6 +30,8 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   if (isKnownModel(sold)) call.onModel(call.request.model)
   if (!sold.ok) return sold
   const model = sold.value
+  const version = unknownVersion(call.headers)
+  if (version) return err(version)
   call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
   const first = callAt(deps, call, model)
   const ids = call.fallback ?? model.fallback

@@ -105,6 +105,13 @@ describe('a plain call', () => {
     expect(received?.headers.get('anthropic-version')).toBe('2023-06-01')
     expect(received?.headers.get('anthropic-beta')).toBe('effort-2025-11-24')
     expect(received?.text).toBe(body)
+    const inVersion = (version: string) =>
+      gateway.call('/v1/messages', { method: 'POST', headers: { ...headers, 'anthropic-version': version }, body })
+    expect((await inVersion('2026-10-21')).headers.get('x-cost-micros-usd')).toBe('575')
+    expect(vendor.received[1]?.headers.get('anthropic-version')).toBe('2026-10-21')
+    const unknown = await inVersion('2027-01-01')
+    expect([unknown.status, await unknown.text()]).toEqual([400, expect.stringContaining('2023-06-01 or 2026-10-21')])
+    expect(vendor.received).toHaveLength(2)
   })
 
   test('of Anthropic is charged what a cache keeps for an hour at twice the input, and held for it where it is asked', async () => {

@@ -1,3 +1,16 @@
+import { type Failure, failure } from '../../../../core/failure'
+
+/** The versions of the API whose members and prices the gateway knows. They differ in what the vendor refuses, not in what it bills. */
+const VERSIONS: readonly string[] = ['2023-06-01', '2026-10-21']
+const VERSION_HEADER = 'anthropic-version'
+
+/** The failure of a call in a version that may bill what the gateway does not know; null for none, and for a known one. */
+export function unknownVersion(headers: Readonly<Record<string, string>>): Failure | null {
+  const version = headers[VERSION_HEADER]
+  if (version === undefined || VERSIONS.includes(version)) return null
+  return failure('invalid_parameter', `${VERSION_HEADER} must be ${VERSIONS.join(' or ')}.`, { param: VERSION_HEADER })
+}
+
 /**
  * Anthropic betas that change what a model does or how it answers, but not what a token costs or what else is billed. Unknown
  * betas are removed: one may enable a longer context, a faster tier or a vendor tool. The list has `claude-code-20250219` and
