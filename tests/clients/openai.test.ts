@@ -39,7 +39,9 @@ describe('openai', () => {
     for await (const model of client.models.list()) ids.push(model.id)
     expect(ids).toEqual([
       'gpt',
-      ...['draw', 'echo', 'embed', 'extract', 'moderate', 'speak'].map((name) => `sandbox/${name}`),
+      ...['draw', 'echo', 'embed', 'extract', 'moderate', 'rerank', 'speak', 'transcribe'].map(
+        (name) => `sandbox/${name}`,
+      ),
     ])
     expect((await client.models.retrieve('sandbox/echo')).owned_by).toBe('sandbox')
   })

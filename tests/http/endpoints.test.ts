@@ -107,9 +107,11 @@ const EVERY_ENDPOINT = [
   'POST /v1/moderations: moderations, models:use',
   'POST /v1/images/generations: image-generation, models:use',
   'POST /v1/audio/speech: speech, models:use',
+  'POST /v1/audio/transcriptions: transcription, models:use',
   ...['/v1beta/models/*', '/v1beta/models/:model', '/v1/models/*'].flatMap((path) =>
     ['generate-content', 'count-tokens', 'embeddings'].map((name) => `POST ${path}: ${name}, models:use`),
   ),
+  'POST /v1/rerank: rerank, models:use',
   'POST /v1/deep-research: deep-research, models:use',
   'GET /v1/models: free, any',
   'GET /v1beta/models: free, any',

@@ -77,6 +77,7 @@ const BODIES: readonly (readonly [path: string, body: object])[] = [
   ['/v1/moderations', { model: 'sandbox/moderate', input: [{ type: 'text', text: 'Hello' }] }],
   ['/v1/images/generations', { model: 'sandbox/draw', prompt: 'x', n: 1, size: '64x64', quality: 'low' }],
   ['/v1/audio/speech', { model: 'sandbox/speak', input: 'x', voice: 'alloy', response_format: 'pcm' }],
+  ['/v1/rerank', { model: 'sandbox/rerank', query: 'x', documents: ['x', { text: 'y' }], top_n: 1 }],
   ['/v1/completions', { model: 'gpt', prompt: 'Hello', stop: ['x'] }],
   ['/v1/deep-research', { model: 'sandbox/extract', query: 'otters', max_searches: 1 }],
   [

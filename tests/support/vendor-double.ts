@@ -2,8 +2,10 @@
 export interface Received {
   readonly path: string
   readonly headers: Headers
+  /** Empty for a form. */
   readonly body: Record<string, unknown>
   readonly text: string
+  readonly bytes: Uint8Array<ArrayBuffer>
   /** Aborts when the gateway hangs up. */
   readonly signal: AbortSignal
 }
@@ -21,13 +23,16 @@ export function openVendor(answer: Answering) {
     port: 0,
     idleTimeout: 60,
     async fetch(request) {
-      const text = await request.text()
+      const bytes = await request.bytes()
+      const text = new TextDecoder().decode(bytes)
+      const isForm = request.headers.get('content-type')?.startsWith('multipart/') === true
       const url = new URL(request.url)
       const call: Received = {
         path: url.pathname + url.search,
         headers: request.headers,
         text,
-        body: text === '' ? {} : JSON.parse(text),
+        bytes,
+        body: text === '' || isForm ? {} : JSON.parse(text),
         signal: request.signal,
       }
       received.push(call)

@@ -17,23 +17,25 @@ self.onmessage = ({ data: { route, path, chunks } }: MessageEvent<ToBodyThread>)
     bytes.set(chunk, at)
     at += chunk.byteLength
   }
-  const { buffer } = bytes
   const read = factsOf(WIRES[route], bytes, path)
-  const answer: FromBodyThread = read.ok ? ok({ facts: read.value, digest: digestOf(bytes), buffer }) : read
-  const { chat, withoutOffTools } = read.ok ? read.value : {}
+  const answer: FromBodyThread = read.ok
+    ? ok({ ...read.value, digest: digestOf(new Uint8Array(read.value.buffer)) })
+    : read
+  const { chat, withoutOffTools } = read.ok ? read.value.facts : {}
   const others = [chat?.body.buffer, withoutOffTools?.bytes.buffer].filter((one) => one !== undefined)
-  self.postMessage(answer, answer.ok ? [buffer, ...others] : [])
+  self.postMessage(answer, answer.ok ? [answer.value.buffer, ...others] : [])
 }
 
 function factsOf(
   wire: ModelWire,
   bytes: Uint8Array<ArrayBuffer>,
   path: ToBodyThread['path'],
-): Result<Omit<ModelRequest, 'bytes'>, Failure> {
-  if (!isWithin(bytes, BODY_BOUNDS)) return err(failure('invalid_request', beyondBounds(BODY_BOUNDS)))
+): Result<{ readonly facts: Omit<ModelRequest, 'bytes'>; readonly buffer: ArrayBuffer }, Failure> {
+  if (!wire.isForm && !isWithin(bytes, BODY_BOUNDS)) return err(failure('invalid_request', beyondBounds(BODY_BOUNDS)))
   const read = wire.read(bytes, path)
   if (!read.ok) return read
-  const { bytes: _, uncovered, ...facts } = read.value
+  // A form is written anew.
+  const { bytes: sent, uncovered, ...facts } = read.value
   // One of each kind is enough for a refusal, and a hundred thousand would be copied.
-  return ok({ ...facts, uncovered: [...new Set(uncovered)] })
+  return ok({ facts: { ...facts, uncovered: [...new Set(uncovered)] }, buffer: sent.buffer })
 }

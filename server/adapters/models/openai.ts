@@ -4,6 +4,8 @@ import type { Vendor } from './vendor'
 /** OpenAI and every compatible server. */
 export const OPENAI: Vendor = {
   url: (upstream, { wire }) => `${upstream.baseUrl}/${pathOf(upstream, wire.route)}`,
+  callHeaders: ({ request: { boundary } }) =>
+    boundary === undefined ? null : { 'content-type': `multipart/form-data; boundary=${boundary}` },
   headers: (key) => (key === null ? {} : { authorization: `Bearer ${key}` }),
   // An exhausted quota also returns 429, but waiting does not help.
   isAboutUs: (_status, error) => error['code'] === 'insufficient_quota' || error['type'] === 'insufficient_quota',
@@ -16,6 +18,8 @@ const PATHS: Readonly<Partial<Record<ModelRoute, string>>> = {
   moderations: 'moderations',
   image_generations: 'images/generations',
   speech: 'audio/speech',
+  transcriptions: 'audio/transcriptions',
+  rerank: 'rerank',
 }
 
 function pathOf(upstream: ModelUpstream, route: ModelRoute): string {

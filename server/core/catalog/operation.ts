@@ -28,6 +28,8 @@ export const MODEL_OPERATIONS = [
   'moderations',
   'image-generation',
   'speech',
+  'transcription',
+  'rerank',
   'deep-research',
 ] as const
 

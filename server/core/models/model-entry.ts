@@ -83,6 +83,8 @@ export interface ModelEntry {
   readonly max_output_tokens?: number
   readonly default_output_tokens?: number
   readonly image_tokens?: number
+  /** The longest sound of one call, which bounds what is held for files that do not tell their length. */
+  readonly max_seconds?: number
   /** Paths of body properties that are forwarded although token prices do not cover them. */
   readonly extra_members?: readonly string[]
   readonly betas?: readonly string[]
@@ -146,6 +148,7 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
   const price = modelPriceOf(entry['price'], { id, purpose, upstreams })
   const recharge = entry['recharge_required'] ?? true
   if (typeof recharge !== 'boolean') throw new BadEntry(`${id}: recharge_required must be true or false`)
+  const maxSeconds = count(entry['max_seconds'], `${id}: max_seconds`)
   const stopsBilling = entry['stops_billing'] ?? false
   if (typeof stopsBilling !== 'boolean') throw new BadEntry(`${id}: stops_billing must be true or false`)
   return {
@@ -166,6 +169,7 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
     contextTokens: count(entry['context_tokens'], `${id}: context_tokens`),
     maxOutputTokens: count(entry['max_output_tokens'], `${id}: max_output_tokens`),
     defaultOutputTokens: count(entry['default_output_tokens'], `${id}: default_output_tokens`),
+    ...(maxSeconds !== null && { maxSeconds }),
     imageTokens: count(entry['image_tokens'], `${id}: image_tokens`) ?? IMAGE_TOKENS,
     extraMembers: names(entry['extra_members'], `${id}: extra_members`, MEMBER_PATH),
     betas: names(entry['betas'], `${id}: betas`, BETA_NAME),

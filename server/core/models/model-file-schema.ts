@@ -164,6 +164,11 @@ export const PRICE_MEMBERS = {
 /** Members of a price that is not per token. */
 export const UNIT_PRICE_MEMBERS = {
   characters: { ...usd('Text'), description: 'USD per million characters, at most 6 decimals.' },
+  seconds: {
+    ...usd('Sound'),
+    description: 'USD per million seconds of sound, at most 6 decimals: 0.006 per minute is 100.',
+  },
+  searches: fee('USD per search unit: a query with up to 100 short documents.'),
   images: {
     description: 'USD per picture: one price for all, or one for each size and quality that may be asked for.',
     anyOf: [
@@ -268,7 +273,7 @@ export const ENTRY_MEMBERS = {
     enum: MODEL_PURPOSES,
     default: 'text',
     description:
-      'What the model is for: it writes text, turns text into vectors, judges texts, draws pictures or speaks. Anthropic has text only; the last three need upstreams of the kind openai.',
+      'What the model is for: it writes text, turns text into vectors, judges texts, draws pictures, speaks, writes down speech or ranks documents. Anthropic has text only; the last five need upstreams of the kind openai.',
   },
   owned_by: text('The maker of the model. Defaults to the kind of its first upstream.'),
   created: count('UNIX time in seconds.'),
@@ -280,6 +285,9 @@ export const ENTRY_MEMBERS = {
   context_tokens: count('Maximum number of tokens of input and output together.'),
   max_output_tokens: count('Maximum number of output tokens.'),
   default_output_tokens: count('The output limit of calls that set none.'),
+  max_seconds: count(
+    'The longest sound of one call. It is held for files that do not tell their length; without it, only WAV and MP3 files are accepted.',
+  ),
   image_tokens: count('Maximum number of tokens of one image.', { default: 16_384 }),
   extra_members: names(
     'Body properties that are forwarded to the vendor although the token prices do not cover them.',
@@ -331,7 +339,10 @@ const ONLY_OPENAI = { upstream: isOpenAi, upstreams: { type: 'array', items: isO
 const rule = (more: Schema): Schema => ({ type: 'object', ...more })
 /** For a price that is one rule, and for each rule of a list. */
 const eachRule = (more: Schema): Schema => ({ anyOf: [rule(more), { type: 'array', items: rule(more) }] })
-const ONE_RULE = { required: ['input', 'output'], properties: { characters: false, images: false } }
+const ONE_RULE = {
+  required: ['input', 'output'],
+  properties: { characters: false, seconds: false, searches: false, images: false },
+}
 const CONDITION: Schema = { anyOf: [rule({ required: ['above'] }), rule({ required: ['tier'] })] }
 const TOKEN_PRICE: Schema = {
   anyOf: [
@@ -375,8 +386,13 @@ export const MODEL_FILE_SCHEMA: Schema = {
       then: { properties: bothPrices(eachRule({ required: ['cache_write'] })) },
       allOf: [
         whenFor(['moderation', 'speech'], { ...bothPrices(onlyMember('characters')), ...ONLY_OPENAI }),
+        whenFor(['transcription'], { ...bothPrices(onlyMember('seconds')), ...ONLY_OPENAI }),
+        whenFor(['rerank'], { ...bothPrices({ anyOf: [onlyMember('searches'), TOKEN_PRICE] }), ...ONLY_OPENAI }),
         whenFor(['images'], { ...bothPrices(onlyMember('images')), ...ONLY_OPENAI }),
-        { if: forPurpose(['moderation', 'speech', 'images']), else: { properties: bothPrices(TOKEN_PRICE) } },
+        {
+          if: forPurpose(['moderation', 'speech', 'transcription', 'rerank', 'images']),
+          else: { properties: bothPrices(TOKEN_PRICE) },
+        },
       ],
     },
   },

@@ -20,12 +20,22 @@ export const MODEL_ROUTES = [
   'moderations',
   'image_generations',
   'speech',
+  'transcriptions',
+  'rerank',
 ] as const
 
 export type ModelRoute = (typeof MODEL_ROUTES)[number]
 
-/** The purpose of a model: it writes text, turns text into vectors, judges texts, draws pictures or speaks. */
-export const MODEL_PURPOSES = ['text', 'embeddings', 'moderation', 'images', 'speech'] as const
+/** The purpose of a model: it writes text, turns text into vectors, judges texts, draws pictures, speaks, writes down speech or ranks documents. */
+export const MODEL_PURPOSES = [
+  'text',
+  'embeddings',
+  'moderation',
+  'images',
+  'speech',
+  'transcription',
+  'rerank',
+] as const
 
 export type ModelPurpose = (typeof MODEL_PURPOSES)[number]
 
@@ -99,6 +109,8 @@ export interface Model {
   readonly maxOutputTokens: number | null
   /** The output limit of calls that set none; null for the operator's default. */
   readonly defaultOutputTokens: number | null
+  /** The longest sound of one call; absent if unknown. */
+  readonly maxSeconds?: number
   /** The maximum number of tokens of one image. */
   readonly imageTokens: number
   /** Paths of body properties that are forwarded although token prices do not cover them. The operator bears their cost. */
@@ -114,7 +126,17 @@ export interface Model {
 }
 
 const ROUTES_OF: Readonly<Record<UpstreamKind, readonly ModelRoute[]>> = {
-  openai: ['chat_completions', 'responses', 'completions', 'embeddings', 'moderations', 'image_generations', 'speech'],
+  openai: [
+    'chat_completions',
+    'responses',
+    'completions',
+    'embeddings',
+    'moderations',
+    'image_generations',
+    'speech',
+    'transcriptions',
+    'rerank',
+  ],
   anthropic: ['messages', 'messages_count_tokens'],
   gemini: ['generate_content', 'count_tokens', 'embed_content', 'batch_embed_contents'],
   sandbox: MODEL_ROUTES,
@@ -128,6 +150,8 @@ const PURPOSES: Readonly<Partial<Record<ModelRoute, ModelPurpose>>> = {
   moderations: 'moderation',
   image_generations: 'images',
   speech: 'speech',
+  transcriptions: 'transcription',
+  rerank: 'rerank',
 }
 
 /** Identifies a server and key. Models with the same name share its concurrency. */

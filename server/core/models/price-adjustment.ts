@@ -33,7 +33,7 @@ export function adjusted(model: Model, adjustment: PriceAdjustment): Model {
 export function adjustedPrice(price: ModelPrice, basisPoints: number): ModelPrice {
   const part = (amount: Money) => partOf(amount, basisPoints)
   if (!isUnitPrice(price)) return price.map((rule) => adjustedRule(rule, part))
-  if (price.unit === 'character') return { ...price, amount: part(price.amount) }
+  if (price.unit !== 'image') return { ...price, amount: part(price.amount) }
   const sizes = price.sizes.map((size) => ({ ...size, amount: part(size.amount) }))
   return { ...price, amount: price.amount === null ? null : part(price.amount), sizes }
 }

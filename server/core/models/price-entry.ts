@@ -1,3 +1,4 @@
+import { isJson } from '../json'
 import { fromUsdNumber, type Money, micros } from '../money'
 import { BadEntry, entryMembers } from './bad-entry'
 import type { Model, ModelUpstream } from './model'
@@ -17,14 +18,23 @@ import {
 } from './model-file-schema'
 import type { TokenKind, TokenPart } from './model-tokens'
 import type { PriceRule, TokenPrice, TokenRates, ToolPrice } from './token-price'
-import type { CharacterPrice, ImagePrice, ModelPrice, SizePrice } from './unit-price'
+import {
+  COUNTED_UNITS,
+  type CountedUnit,
+  type CountPrice,
+  type ImagePrice,
+  type ModelPrice,
+  type SizePrice,
+} from './unit-price'
 
-/** A price as an operator writes it: per million tokens, per million characters, or per picture. */
+/** A price as an operator writes it: per million tokens, characters or seconds, per search, or per picture. */
 export type PriceEntry =
   | RuleEntry
   /** The first rule that a call meets is its price. The last one has no condition. */
   | readonly RuleEntry[]
   | { readonly characters: number }
+  | { readonly seconds: number }
+  | { readonly searches: number }
   | { readonly images: number | readonly SizeEntry[] }
 
 /** USD per million tokens, and the conditions under which they count. */
@@ -61,7 +71,10 @@ export function modelPriceOf(value: unknown, model: Priced): ModelPrice {
   if (purpose === 'text' || purpose === 'embeddings') return tokenPrice(value, model)
   if (upstreams.some(({ kind }) => kind !== 'openai'))
     throw new BadEntry(`${id}: an upstream for ${purpose} must be of the kind openai`)
-  return purpose === 'images' ? imagePrice(value, id) : characterPrice(value, id)
+  if (purpose === 'images') return imagePrice(value, id)
+  if (purpose !== 'rerank') return countPrice(value, id, purpose === 'transcription' ? 'second' : 'character')
+  // Some vendors count searches, others the tokens that they read.
+  return isJson(value) && 'searches' in value ? countPrice(value, id, 'search') : tokenPrice(value, model)
 }
 
 /** The price of an entry of a sheet; null if it lacks what a model of this kind must have. */
@@ -129,7 +142,7 @@ function ratesOf(entry: Readonly<Record<string, unknown>>, { id, purpose, upstre
   if (others.cache_write === undefined && upstreams.some(({ kind }) => kind === 'anthropic'))
     throw new BadEntry(`${id}: price needs cache_write, because Anthropic charges more for it than for input`)
   // Google bills no writes, and nobody caches what is embedded.
-  if (purpose === 'embeddings' || upstreams.every(({ kind }) => kind === 'gemini'))
+  if (purpose !== 'text' || upstreams.every(({ kind }) => kind === 'gemini'))
     return { input, output, cache_read, cache_write: input, ...others }
   const cache_write = others.cache_write ?? micros(Math.ceil(WRITE.minutes * input))
   const cache_write_1h = others.cache_write_1h ?? micros(Math.max(cache_write, WRITE.longer * input))
@@ -157,9 +170,10 @@ function toolPrice(value: unknown, what: string): ToolPrice {
   return { amount: amountOf(usd, `${what}: usd`, 'per use'), inputTokens: tokens === undefined ? null : Number(tokens) }
 }
 
-function characterPrice(value: unknown, id: string): CharacterPrice {
-  const { characters } = entryMembers(value, `the price of ${id}`, { characters: UNIT_PRICE_MEMBERS.characters })
-  return { unit: 'character', amount: amountOf(characters, `${id}: price.characters`, 'per million characters') }
+function countPrice(value: unknown, id: string, unit: CountedUnit): CountPrice {
+  const { item, per } = COUNTED_UNITS[unit]
+  const { [item]: usd } = entryMembers(value, `the price of ${id}`, { [item]: UNIT_PRICE_MEMBERS[item] })
+  return { unit, amount: amountOf(usd, `${id}: price.${item}`, per === 1 ? `per ${unit}` : `per million ${item}`) }
 }
 
 function imagePrice(value: unknown, id: string): ImagePrice {

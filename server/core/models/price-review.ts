@@ -5,7 +5,7 @@ import { TOKEN_KINDS, type TokenKind } from './model-tokens'
 import { type PriceEntry, priceOrNull } from './price-entry'
 import { markedUp, type PriceSheet, type VendorPrice, vendorPrice } from './price-sheet'
 import { ruleFor, type TokenPrice, type TokenRates } from './token-price'
-import { isUnitPrice, type ModelPrice } from './unit-price'
+import { COUNTED_UNITS, isUnitPrice, type ModelPrice } from './unit-price'
 
 /** A model's price next to what its vendor charges. */
 export interface PriceReview {
@@ -43,8 +43,8 @@ function belowVendor(model: Model, upstream: ModelUpstream, entry: PriceEntry): 
   const [ours, vendors] = [model.price, priceOrNull(entry, { ...model, upstreams: [upstream] })]
   if (vendors === null) return []
   if (isUnitPrice(ours) || isUnitPrice(vendors)) {
-    if (!('characters' in entry) || !isUnitPrice(ours) || !isUnitPrice(vendors)) return []
-    return less('characters', ours.amount, vendors.amount)
+    if (!isUnitPrice(ours) || !isUnitPrice(vendors) || ours.unit === 'image' || ours.unit !== vendors.unit) return []
+    return less(COUNTED_UNITS[ours.unit].item, ours.amount, vendors.amount)
   }
   // Only what the sheet states: the defaults of an entry are not the vendor's.
   const stated = Array.isArray(entry) ? entry : [entry]

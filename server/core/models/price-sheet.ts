@@ -33,6 +33,8 @@ const VENDORS: Readonly<Record<string, string>> = {
   'api.perplexity.ai': 'perplexity',
   'api.z.ai': 'zai',
   'dashscope-intl.aliyuncs.com': 'dashscope',
+  'api.cohere.com': 'cohere',
+  'api.jina.ai': 'jina_ai',
 }
 
 type SheetUpstream = Pick<ModelUpstream, 'kind' | 'baseUrl' | 'model'>
@@ -76,11 +78,18 @@ export function vendorPrice(sheet: PriceSheet, upstream: SheetUpstream, purpose:
   return null
 }
 
+const PURPOSES: Readonly<Record<string, ModelPurpose>> = {
+  embedding: 'embeddings',
+  audio_speech: 'speech',
+  audio_transcription: 'transcription',
+  rerank: 'rerank',
+}
+
 /** What the vendor has a model for; text if the sheet does not say. */
 export function sheetPurpose(sheet: PriceSheet, upstream: SheetUpstream): ModelPurpose {
   const entries = namesOf(upstream)?.names.map((name) => (Object.hasOwn(sheet, name) ? membersOf(sheet[name]) : {}))
   const mode = entries?.find((entry) => entry['mode'] !== undefined)?.['mode']
-  return mode === 'embedding' ? 'embeddings' : mode === 'audio_speech' ? 'speech' : 'text'
+  return (typeof mode === 'string' && Object.hasOwn(PURPOSES, mode) && PURPOSES[mode]) || 'text'
 }
 
 function tokenLimits(entry: Json): Pick<VendorPrice, 'contextTokens' | 'maxOutputTokens'> {
@@ -95,6 +104,13 @@ function priceOf(entry: Json, purpose: ModelPurpose): PriceEntry | null {
     (name) => perMillion(entry[name]),
   )
   if (purpose === 'embeddings') return input === undefined ? null : { input, output: output ?? 0 }
+  if (purpose === 'rerank') {
+    const { input_cost_per_query: search } = entry
+    if (typeof search === 'number' && search > 0) return { searches: rounded(search) }
+    return input ? { input, output: output ?? 0 } : null
+  }
+  const seconds = perMillion(entry['input_cost_per_second'])
+  if (purpose === 'transcription') return seconds === undefined ? null : { seconds }
   // Pictures and judged texts have no price of the gateway's form there.
   return purpose === 'speech' && characters !== undefined ? { characters } : null
 }
@@ -225,6 +241,8 @@ function rounded(usd: number): number {
 export function markedUp(price: PriceEntry, percent: number): PriceEntry {
   const more = (usd: number) => rounded((usd * (100 + percent)) / 100)
   if ('characters' in price) return { characters: more(price.characters) }
+  if ('seconds' in price) return { seconds: more(price.seconds) }
+  if ('searches' in price) return { searches: more(price.searches) }
   if ('images' in price) return price
   const list = Array.isArray(price) ? price : [price]
   const rules = list.map(({ tier, above, tools, ...amounts }: RuleEntry) => ({

@@ -2,12 +2,23 @@ import type { Money } from '../money'
 import type { ChargeLine } from '../usage/call-record'
 import type { TokenPrice } from './token-price'
 
-/** The price of a model that is charged by what a call asks for, not by tokens: the characters it sends, or the pictures it gets. */
-export type UnitPrice = CharacterPrice | ImagePrice
+/** The price of a model that is not charged by tokens: by the characters it reads, the seconds it hears, its searches, or its pictures. */
+export type UnitPrice = CountPrice | ImagePrice
 
-export interface CharacterPrice {
-  readonly unit: 'character'
-  /** For a million characters. */
+/** What is counted: the member of an entry's price, and of a charge's line, and how many of them the amount is for. */
+export const COUNTED_UNITS = {
+  character: { item: 'characters', per: 1_000_000 },
+  /** Of sound. */
+  second: { item: 'seconds', per: 1_000_000 },
+  /** A vendor's unit of ranking: a query with up to 100 short documents. */
+  search: { item: 'searches', per: 1 },
+} as const
+
+export type CountedUnit = keyof typeof COUNTED_UNITS
+
+export interface CountPrice {
+  readonly unit: CountedUnit
+  /** For `per` of them. */
   readonly amount: Money
 }
 
@@ -28,9 +39,16 @@ export interface SizePrice {
 /** The price of a model. */
 export type ModelPrice = TokenPrice | UnitPrice
 
+/** `count`: the most; null if only the model's entry bounds it. `likely`: what counts if the answer does not say; absent: the most. */
+interface CountAsked {
+  readonly unit: CountedUnit
+  readonly count: number | null
+  readonly likely?: number
+}
+
 /** The request of a call to a model with a unit price. */
 export type UnitsAsked =
-  | { readonly unit: 'character'; readonly count: number }
+  | CountAsked
   | { readonly unit: 'image'; readonly count: number; readonly size: string | null; readonly quality: string | null }
 
 /** The charge line of a call if it gets all it asks for, and the size and quality to set because the caller named none. */
@@ -47,7 +65,8 @@ export function isUnitPrice(price: ModelPrice): price is UnitPrice {
 export function repricedLine(price: ModelPrice, line: ChargeLine): ChargeLine | null {
   if (!isUnitPrice(price)) return null
   const [unit, ...names] = line.item.split(' ')
-  if (price.unit === 'character') return unit === 'characters' ? { ...line, unitPrice: price.amount } : null
+  if (price.unit !== 'image')
+    return unit === COUNTED_UNITS[price.unit].item ? { ...line, unitPrice: price.amount } : null
   const named = ({ quality, size }: SizePrice) => [quality, size].filter((name) => name !== null).join(' ')
   const amount = price.amount ?? price.sizes.find((one) => named(one) === names.join(' '))?.amount
   return unit === 'images' && amount !== undefined ? { ...line, unitPrice: amount } : null
@@ -61,10 +80,9 @@ export function tokenPriceOf({ id, price }: { readonly id: string; readonly pric
 
 /** The price of what a call asks for. Null if the model has no price for it, which is never free. */
 export function pricedUnits(price: UnitPrice, asked: UnitsAsked): PricedUnits | null {
-  if (price.unit === 'character') {
-    if (asked.unit !== 'character') return null
-    const line = { item: 'characters', units: asked.count, unitPrice: price.amount, per: 1_000_000 } as const
-    return { line, defaults: {} }
+  if (price.unit !== 'image') {
+    if (asked.unit !== price.unit || asked.count === null) return null
+    return { line: { ...COUNTED_UNITS[price.unit], units: asked.count, unitPrice: price.amount }, defaults: {} }
   }
   if (asked.unit !== 'image') return null
   const { size, quality, count: units } = asked

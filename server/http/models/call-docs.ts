@@ -51,7 +51,7 @@ export function call(
   id: ModelCallId,
   summary: string,
   introduction: string,
-  body: { example: unknown; required: string[] },
+  body: { example: unknown; required: string[]; contentType?: 'multipart/form-data' },
   answer: unknown,
 ): EndpointDocs {
   return {
@@ -59,11 +59,14 @@ export function call(
     tag: 'Models',
     summary,
     description: [introduction, ...(id === 'chatCompletions' ? PRICING_NOTES : [LIKE_CHAT])].join('\n\n'),
-    body: requestBody(
-      "In the vendor's own format. Parameters that the model's price does not cover are rejected with 422.",
-      modelBody(id, body.required),
-      { simple: body.example },
-    ),
+    body: {
+      ...requestBody(
+        "In the vendor's own format. Parameters that the model's price does not cover are rejected with 422.",
+        modelBody(id, body.required),
+        { simple: body.example },
+      ),
+      ...(body.contentType && { contentType: body.contentType }),
+    },
     answers: {
       200: {
         description: "The model's response.",

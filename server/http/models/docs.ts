@@ -34,10 +34,35 @@ const SPOKEN = call(
   {},
 )
 
-/** The model calls that are charged per character or picture. */
+const TRANSCRIPTIONS = call(
+  'transcriptions',
+  'Transcription',
+  "Writes down speech. Works with OpenAI's SDK. Charged per second of sound that the answer states, else that the file has; at most the file's length is held, or the `max_seconds` of the model for files other than WAV and MP3. Streams, and answers as text or subtitles, are rejected with 422.",
+  {
+    example: { model: 'sandbox/transcribe', file: 'sound.wav' },
+    required: ['model', 'file'],
+    contentType: 'multipart/form-data',
+  },
+  { text: 'A recording of 3 seconds.', usage: { type: 'duration', seconds: 3 } },
+)
+
+const RERANK = call(
+  'rerank',
+  'Rerank',
+  "Sorts documents by what they have to do with a query, in the form of Cohere and of Jina. Charged per search unit or per token, as the model's price says.",
+  {
+    example: { model: 'sandbox/rerank', query: 'otters', documents: ['Otters hold hands.', 'Cats do not.'] },
+    required: ['model', 'query', 'documents'],
+  },
+  { id: 'x', results: [{ index: 0, relevance_score: 1 }], meta: { billed_units: { search_units: 1 } } },
+)
+
+/** The model calls that are charged per character, picture, second or search. */
 const MEDIA_DOCS = {
   moderations: MODERATION,
   images: IMAGES,
+  transcriptions: TRANSCRIPTIONS,
+  rerank: RERANK,
   speech: {
     ...SPOKEN,
     answers: {

@@ -16,8 +16,8 @@ import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import type { Work } from '../../pipeline/work'
 import { readCallOptions } from '../middleware/input/call-options'
-import type { TakenBody } from '../middleware/input/intake'
-import { readJsonChunks } from '../middleware/input/json-body'
+import { type BodyTerms, type TakenBody, takeBody } from '../middleware/input/intake'
+import { formBoundary, readJsonChunks } from '../middleware/input/json-body'
 import type { GatedContext } from '../middleware/request-context'
 
 /** Maximum size of a model call's body (spec D2). */
@@ -66,12 +66,17 @@ export class ModelCalls {
     target: ModelTarget,
     allowance: Pick<Allowance, 'with'>,
   ): Promise<Result<Work, Failure>> {
-    const taken = await readJsonChunks(context, MAX_BODY_BYTES, BODY_DEADLINE_MS)
+    const boundary = target.wire.isForm ? formBoundary(context.request.headers) : undefined
+    if (boundary === null) return err(NO_FORM)
+    const taken = await (boundary === undefined
+      ? readJsonChunks(context, MAX_BODY_BYTES, BODY_DEADLINE_MS)
+      : takeBody(context, FORM_TERMS))
     if (!taken.ok) return taken
     const body = taken.value
     allowance.with(givingBack(body))
     if (body.byteLength === 0) return err(failure('invalid_request', 'The body is missing. Send a JSON object.'))
-    const reading = this.bodies.read(target.wire, body, target.path)
+    const path = boundary === undefined ? target.path : { ...target.path, boundary }
+    const reading = this.bodies.read(target.wire, body, path)
     const sent = reading instanceof Promise ? await reading : reading
     if (!sent.ok) return sent
     const read = sent.value.request.references?.length ? await this.resolved(context, target, sent.value) : sent
@@ -98,6 +103,13 @@ export class ModelCalls {
     return whole.ok ? ok({ ...whole.value, digest: sent }) : whole
   }
 }
+
+/** `parts`: it is not JSON, so there are none. */
+const FORM_TERMS: BodyTerms = { maxBytes: MAX_BODY_BYTES, maxMs: BODY_DEADLINE_MS, parts: 0, check: () => null }
+const NO_FORM = failure(
+  'unsupported_media_type',
+  'The body must be a form, sent with Content-Type: multipart/form-data and its boundary.',
+)
 
 const NO_ITEMS = uncharged('service_unavailable', 'Earlier items cannot be read at the moment. Try again.', {
   retryAfterSeconds: 1,

@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import { MODEL_ROUTES, type Model, routesOf } from '../../core/models/model'
 import { RATE_NAMES } from '../../core/models/model-file-schema'
 import type { PriceRule, TokenRates } from '../../core/models/token-price'
-import { isUnitPrice, type ModelPrice } from '../../core/models/unit-price'
+import { COUNTED_UNITS, isUnitPrice, type ModelPrice } from '../../core/models/unit-price'
 import { toUsdNumber } from '../../core/money'
 import {
   anyObject,
@@ -47,11 +47,13 @@ const PriceRuleRecord = record('The price of calls that meet its conditions.', R
 type PriceRuleRecord = Static<typeof PriceRuleRecord>
 
 export const PricingRecord = record(
-  'Prices. USD per million tokens by kind, and fees; or `characters`, or `images`. With several `rules`, the members beside them are those of the last one, which is for calls that meet no other.',
+  'Prices. USD per million tokens by kind, and fees; or `characters`, `seconds`, `searches` or `images`. With several `rules`, the members beside them are those of the last one, which is for calls that meet no other.',
   {
     ...RULE_MEMBERS,
     rules: listOf(PriceRuleRecord, 'The first whose conditions a call meets is its price.'),
     characters: usd('USD per million characters.'),
+    seconds: usd('USD per million seconds of sound.'),
+    searches: usd('USD per search unit: a query with up to 100 short documents.'),
     images: listOf(
       record(
         'One size and quality. Without either: of any, or of a call that names none.',
@@ -65,7 +67,7 @@ export const PricingRecord = record(
       'Prices of a picture. The first is of calls that name no size or quality.',
     ),
   },
-  [...RATE_NAMES, 'above', 'tier', 'request', 'tools', 'rules', 'characters', 'images'],
+  [...RATE_NAMES, 'above', 'tier', 'request', 'tools', 'rules', 'characters', 'seconds', 'searches', 'images'],
 )
 
 export const ModelRecord = named(
@@ -135,7 +137,7 @@ export function wireModel(model: Model): ModelRecord {
 /** A price as callers and operators see it. */
 export function wirePrice(price: ModelPrice): ModelRecord['pricing'] {
   if (isUnitPrice(price)) {
-    if (price.unit === 'character') return { characters: toUsdNumber(price.amount) }
+    if (price.unit !== 'image') return { [COUNTED_UNITS[price.unit].item]: toUsdNumber(price.amount) }
     if (price.amount !== null) return { images: [{ usd: toUsdNumber(price.amount) }] }
     return {
       images: price.sizes.map(({ size, quality, amount }) => ({

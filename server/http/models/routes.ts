@@ -120,6 +120,8 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
       .post('/v1/moderations', ...call('moderations', 'moderations', MODEL_DOCS.moderations))
       .post('/v1/images/generations', ...call('image-generation', 'image_generations', MODEL_DOCS.images))
       .post('/v1/audio/speech', ...call('speech', 'speech', MODEL_DOCS.speech))
+      .post('/v1/audio/transcriptions', ...call('transcription', 'transcriptions', MODEL_DOCS.transcriptions))
+      .post('/v1/rerank', ...call('rerank', 'rerank', MODEL_DOCS.rerank))
       .post(
         '/v1/deep-research',
         ...sold(RESEARCH, documented(MODEL_DOCS.research, CALL_OPTIONS, REQUEST_ID_HEADER), researched),

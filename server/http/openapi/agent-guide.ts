@@ -58,7 +58,8 @@ function entry(method: string, path: string, operation: OpenApiOperation, inFull
   )
   const cost = price ? `, ${[`${price.amount} ${price.currency}`, ...offers].join(' or ')} per success` : ''
   const head = `### ${method} ${path}: ${summary}${cost}`
-  const body = requestBody?.content['application/json']?.schema
+  const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? []
+  const body = media?.schema
   const members = isJson(body?.['properties']) ? Object.keys(body['properties']) : []
   const sample = operation['x-codeSamples']?.[0]?.source
   return [
@@ -67,7 +68,11 @@ function entry(method: string, path: string, operation: OpenApiOperation, inFull
     description.replaceAll('\n\n', ' '),
     '',
     ...parameters.map(parameterLine),
-    ...(members.length > 0 ? [`- body (JSON): ${members.map((name) => `\`${name}\``).join(', ')}`] : []),
+    ...(members.length > 0
+      ? [
+          `- body (${type === 'application/json' ? 'JSON' : 'form'}): ${members.map((name) => `\`${name}\``).join(', ')}`,
+        ]
+      : []),
     `- statuses: ${Object.keys(responses).join(', ')}`,
     ...(inFull && sample ? ['', '```sh', sample, '```'] : []),
     '',

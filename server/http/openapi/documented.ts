@@ -62,6 +62,8 @@ export interface EndpointDocs {
     readonly schema: JsonSchema
     readonly required: boolean
     readonly examples: Readonly<Record<string, unknown>>
+    /** JSON if absent. */
+    readonly contentType?: 'multipart/form-data'
   }
   readonly answers: Readonly<Record<number, ResponseDocs>>
   readonly failures: readonly FailureCode[]
@@ -196,7 +198,9 @@ export function operationOf(docs: EndpointDocs, access: Access, tables: readonly
       requestBody: {
         description: docs.body.description,
         required: docs.body.required,
-        content: { 'application/json': { schema: docs.body.schema, examples: named(docs.body.examples) } },
+        content: {
+          [docs.body.contentType ?? JSON_TYPE]: { schema: docs.body.schema, examples: named(docs.body.examples) },
+        },
       },
     }),
     responses: {

@@ -146,21 +146,32 @@ function curl(
     parameters.filter(({ in: location }) => location === 'path').map(({ name, example }) => [name, example]),
   )
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => sampleId(String(ids.get(name))))
-  const body = Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value
+  const content = requestBody?.content ?? {}
+  const body = exampleOf(content['application/json'])
+  const form = exampleOf(content['multipart/form-data'])
+  const isPost = body !== undefined || form !== undefined
   const needs = (scheme: string) => security.some((way) => scheme in way)
   const success = responses['200']
   const givesCookie = success && 'headers' in success && success.headers?.['Set-Cookie'] !== undefined
   const lines = [
     `curl ${quoted(`${origin}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`)}`,
-    ...(method !== 'get' && !(method === 'post' && body !== undefined) ? [`-X ${method.toUpperCase()}`] : []),
+    ...(method !== 'get' && !(method === 'post' && isPost) ? [`-X ${method.toUpperCase()}`] : []),
     ...(needs('apiKey') ? ['-H "Authorization: Bearer $GATEWAY_API_KEY"'] : []),
     ...(needs('oauth') ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []),
     ...(needs('session') ? ['-b cookies.txt'] : []),
     ...(givesCookie ? ['-c cookies.txt'] : []),
     ...more,
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`]),
+    // A field that is a file has its name.
+    ...Object.entries(Object(form)).map(
+      ([name, value]) => `-F ${quoted(`${name}=${name === 'file' ? '@' : ''}${value}`)}`,
+    ),
   ]
   return lines.join(' \\\n  ')
+}
+
+function exampleOf(media: { readonly examples?: Readonly<Record<string, { readonly value: unknown }>> } | undefined) {
+  return Object.values(media?.examples ?? {})[0]?.value
 }
 
 /** Ids differ between installs, so samples show a variable in their place. Anything else is shown as is. */

@@ -26,7 +26,7 @@ export function modelCharge(
   seen: MeteredOutput,
   code: EndCode | null = null,
 ): Charge {
-  if (unitLine) return unitCharge(model, unitLine, seen, code)
+  if (unitLine) return unitCharge(model, unitLine, { units: likelyUnits(request) ?? unitLine.units, ...seen }, code)
   const counted = metered(seen, bounds.input.likely, bounds.output)
   const named = counted.tokens.tier ?? servedTier
   const tokens = completeTokens(counted.tokens, request, named ?? request.tier ?? undefined)
@@ -94,6 +94,7 @@ function unitCharge(
   code: EndCode | null,
 ): Charge {
   const line = { ...asked, units: Math.min(asked.units, units) }
+  const above = costOfLines([{ ...asked, units: Math.max(0, units - asked.units) }])
   const lines = [line]
   const bought = purchasePrice && repricedLine(purchasePrice, line)
   const cost = costOfLines(lines)
@@ -102,7 +103,12 @@ function unitCharge(
     code,
     upstreamCost: bought ? costOfLines([bought]) : undefined,
     usageSource: isFinal ? 'exact' : 'estimated',
+    ...(above > 0 && { overrun: above }),
   }
+}
+
+function likelyUnits({ units }: ModelRequest): number | undefined {
+  return units && 'likely' in units ? units.likely : undefined
 }
 
 /**

@@ -202,7 +202,11 @@ function readAnswer(
   if (!isJson(json) || reportsFailure(json)) return null
   const answer = wire.answerOf ? wire.answerOf(json, request, body) : body
   if (!answer) return null
-  if (unitLine) return { seen: { ...WHOLE, ...(wire.unitsOf && { units: wire.unitsOf(json) }) }, body: answer }
+  if (unitLine) {
+    if (!wire.unitsOf) return { seen: WHOLE, body: answer }
+    const units = wire.unitsOf(json)
+    return { seen: units === null ? NO_OUTPUT : { ...WHOLE, units }, body: answer }
+  }
   const counts = wire.usageOf(json)
   return { seen: { counts, isFinal: counts !== null, textBytes: wire.textBytes(text) }, body: answer }
 }

@@ -156,7 +156,7 @@ function boundedCall(
   if (own) return err(own)
   const [unresolved] = request.references ?? []
   if (unresolved) return err(unknownItem(unresolved.id))
-  if (request.units) return unitCall(request.units, model)
+  if (request.units && isUnitPrice(model.price)) return unitCall(request.units, model)
   const cap = request.cap ?? defaultCap(deps, model)
   const bounds = boundsOf(request, model, cap)
   if (!bounds)
@@ -201,9 +201,16 @@ export function withDefaults(
 }
 
 /** A call of a model that is not charged by tokens, which knows its cost. */
-function unitCall(asked: UnitsAsked, { id, price }: Model): Result<BoundedCall, Failure> {
+function unitCall(asked: UnitsAsked, { id, price, maxSeconds }: Model): Result<BoundedCall, Failure> {
   if (!isUnitPrice(price)) throw new Error(`${id} has no price for ${asked.unit}s`)
-  const priced = pricedUnits(price, asked)
+  if (asked.unit === 'second') {
+    if (asked.count === null && maxSeconds === undefined) return err(unknownLength(id))
+    if (maxSeconds !== undefined && (asked.count ?? 0) > maxSeconds + 1) return err(tooLong(id, maxSeconds))
+  }
+  const priced = pricedUnits(
+    price,
+    asked.unit === 'second' ? { ...asked, count: asked.count ?? maxSeconds ?? null } : asked,
+  )
   if (priced) {
     const { line, defaults } = priced
     return ok({ ...NO_TOKEN_CALL, maxCost: costOfLines([line]), unitLine: line, unitDefaults: defaults })
@@ -216,6 +223,18 @@ function unitCall(asked: UnitsAsked, { id, price }: Model): Result<BoundedCall, 
       { param: isSizeKnown ? 'quality' : 'size' },
     ),
   )
+}
+
+function unknownLength(id: string): Failure {
+  return failure(
+    'unsupported_parameter',
+    `${id} does not accept this file, because its bytes do not tell how long it is. Send a WAV or MP3 file, or ask the operator to set max_seconds in the model's entry.`,
+    { param: 'file' },
+  )
+}
+
+function tooLong(id: string, maxSeconds: number): Failure {
+  return failure('invalid_parameter', `${id} accepts sound of at most ${maxSeconds} seconds.`, { param: 'file' })
 }
 
 /** The failure for the first setting that no upstream of the model accepts; null if there is none. */

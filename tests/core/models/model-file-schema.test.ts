@@ -61,6 +61,8 @@ const price = fc.oneof(
   { weight: 4, arbitrary: rules },
   { weight: 1, arbitrary: fc.constantFrom([], [{ input: 1, output: 2, tier: 'flex' }]) },
   { weight: 3, arbitrary: fc.record({ characters: some([0, 15], [-1, undefined]), input: rarely(1) }) },
+  { weight: 2, arbitrary: fc.record({ seconds: some([0, 100], [-1, undefined]), input: rarely(1) }) },
+  { weight: 2, arbitrary: fc.record({ searches: some([0, 0.002], [-1, 'x']), output: rarely(1) }) },
   { weight: 3, arbitrary: fc.record({ images: fc.oneof(some([0, 0.04], [-1, 'x']), sizes), output: rarely(1) }) },
 )
 const upstream = fc.record({
@@ -95,10 +97,16 @@ const entry = fc
     image_tokens: counts,
     recharge_required: some([undefined, true, false], ['yes']),
     context_tokens: counts,
+    max_seconds: counts,
+    order: some([undefined, 'listed', 'fastest'], ['random']),
+    access: some(
+      [undefined, {}, { tiers: ['free'] }, { accounts: [`acct_${'0'.repeat(32)}`] }],
+      [[], { tiers: ['gold'] }, { accounts: ['me'] }],
+    ),
     prize: rarely(1),
     purpose: fc.oneof(
       { weight: 2, arbitrary: some([undefined, 'text', 'embeddings'], ['pictures']) },
-      { weight: 1, arbitrary: fc.constantFrom('moderation', 'images', 'speech') },
+      { weight: 1, arbitrary: fc.constantFrom('moderation', 'images', 'speech', 'transcription', 'rerank') },
     ),
     stops_billing: some([undefined, true, false], ['yes']),
     tokens_per_second: counts,

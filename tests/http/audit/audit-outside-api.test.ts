@@ -23,6 +23,8 @@ const OUTSIDE_API: Readonly<Record<string, string>> = {
       ...[
         '/v1/images/generations',
         '/v1/audio/speech',
+        '/v1/audio/transcriptions',
+        '/v1/rerank',
         '/v1beta/models/:model',
         '/v1/deep-research',
         '/mcp',

@@ -8,7 +8,9 @@ import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-
 let gateway: ModelGateway
 let origin: string
 let apiKey: string
-const SANDBOX = ['draw', 'echo', 'embed', 'extract', 'moderate', 'speak'].map((name) => `sandbox/${name}`)
+const SANDBOX = ['draw', 'echo', 'embed', 'extract', 'moderate', 'rerank', 'speak', 'transcribe'].map(
+  (name) => `sandbox/${name}`,
+)
 beforeAll(async () => {
   const base_url = 'http://127.0.0.1:1/v1'
   gateway = await openModelGateway([

@@ -40,7 +40,9 @@ describe("an operator's models", () => {
     )
     expect((await order('/models')).body['models']).toMatchObject([
       { id: 'llama', pricing: { input: 10 } },
-      ...['draw', 'echo', 'embed', 'extract', 'moderate', 'speak'].map((name) => ({ id: `sandbox/${name}` })),
+      ...['draw', 'echo', 'embed', 'extract', 'moderate', 'rerank', 'speak', 'transcribe'].map((name) => ({
+        id: `sandbox/${name}`,
+      })),
     ])
     expect((await order('/models/llama', {}, 'DELETE')).status).toBe(200)
     expect((await call()).status).toBe(404)

@@ -6,7 +6,7 @@ import { linkKey } from '../../support/social/linked-key'
 import { codeOfWebhook, confirmWebhook } from '../../support/webhooks'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
 import { bodyValidator } from './json-validation'
-import { curlRequest } from './shell-words'
+import { curlRequest, formOf } from './shell-words'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
 type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
@@ -218,11 +218,13 @@ async function exampleRequest(
       if (place === 'query') url.searchParams.append(name, String(value))
       else if (place === 'header') headers.set(name, String(value))
   }
+  const form = firstForm(route)
   if (body !== undefined) headers.set('content-type', 'application/json')
   return new Request(url, {
     method: route.method,
     headers,
     ...(body !== undefined && { body: withOwnIds(JSON.stringify(body), known) }),
+    ...(form !== undefined && { body: formOf(Object(form)) }),
   })
 }
 
@@ -314,6 +316,10 @@ describe('documented bounds are the ones that are enforced', () => {
 
 function firstBody({ operation }: DocumentedRoute): unknown {
   return Object.values(operation.requestBody?.content['application/json']?.examples ?? {})[0]?.value
+}
+
+function firstForm({ operation }: DocumentedRoute): unknown {
+  return Object.values(operation.requestBody?.content['multipart/form-data']?.examples ?? {})[0]?.value
 }
 
 /** Values just outside of what the schema says. */

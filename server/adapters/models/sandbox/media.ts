@@ -2,6 +2,7 @@ import { deflateSync } from 'node:zlib'
 import { elementsOf, isJson, type Json, jsonText } from '../../../core/json'
 import type { ModelRoute } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
+import type { ModelRequest } from '../../../pipeline/models/wires/model-request'
 
 /** An answer of a sandbox model that writes neither text nor vectors. */
 export interface MediaAnswer {
@@ -10,7 +11,9 @@ export interface MediaAnswer {
 }
 
 interface MediaCall {
+  /** Empty for a form. */
   readonly body: Json
+  readonly request: Pick<ModelRequest, 'units'>
   /** Depends on the call alone. */
   readonly id: string
   readonly created: number
@@ -23,6 +26,8 @@ export const MEDIA: Readonly<Partial<Record<ModelRoute, Answering>>> = {
   moderations: moderated,
   image_generations: drawn,
   speech: spoken,
+  transcriptions: transcribed,
+  rerank: ranked,
 }
 
 function json(value: object): Result<MediaAnswer, string> {
@@ -90,6 +95,32 @@ function spoken({ body }: MediaCall): Result<MediaAnswer, string> {
       ? { contentType: 'audio/pcm', body: pcm }
       : { contentType: 'audio/wav', body: wavOf(pcm) },
   )
+}
+
+/** Does not listen: says how long the sound is, which is what is charged. */
+function transcribed({ request: { units } }: MediaCall): Result<MediaAnswer, string> {
+  const seconds = units && 'likely' in units ? (units.likely ?? 0) : 0
+  return json({ text: `A recording of ${seconds} seconds.`, usage: { type: 'duration', seconds } })
+}
+
+/** Documents by the share of the query's words that they have, in the forms of Cohere and Jina at once. */
+function ranked({ body, request: { units }, id }: MediaCall): Result<MediaAnswer, string> {
+  const wanted = wordsOf(jsonText(body['query']))
+  const results = elementsOf(body['documents']).map((one, index) => {
+    const words = wordsOf(isJson(one) ? jsonText(one['text']) : jsonText(one))
+    return {
+      index,
+      relevance_score: wanted.size === 0 ? 0 : [...wanted].filter((word) => words.has(word)).length / wanted.size,
+    }
+  })
+  results.sort((one, other) => other.relevance_score - one.relevance_score || one.index - other.index)
+  const most = typeof body['top_n'] === 'number' ? body['top_n'] : results.length
+  const searches = units && 'likely' in units ? units.likely : 1
+  return json({ id, results: results.slice(0, most), meta: { billed_units: { search_units: searches } } })
+}
+
+function wordsOf(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
 }
 
 /** Cells of the pattern, in each direction. */

@@ -10,7 +10,9 @@ const MODELS = [
   ['embed', 'embeddings', FREE],
   ['extract', 'text', FREE],
   ['moderate', 'moderation', { unit: 'character', amount: ZERO }],
+  ['rerank', 'rerank', { unit: 'search', amount: ZERO }],
   ['speak', 'speech', { unit: 'character', amount: ZERO }],
+  ['transcribe', 'transcription', { unit: 'second', amount: ZERO }],
 ] as const satisfies readonly (readonly [string, ModelPurpose, ModelPrice])[]
 
 /** The models inside the gateway: free, deterministic, and named so that they are not mistaken for real ones. */

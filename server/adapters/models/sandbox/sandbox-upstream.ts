@@ -65,10 +65,10 @@ function sandboxAnswer(upstream: ModelUpstream, call: BackendCall): Result<Sandb
   const { wire, request, path, cap } = call
   if (request.bytes.length > MAX_BYTES) return err(TOO_LONG)
   const bytes = wire.overChat ? wireAt(upstream, wire).bodyFor(request, upstream, cap) : request.bytes
-  const body: unknown = JSON.parse(new TextDecoder().decode(bytes))
+  const body: unknown = wire.isForm ? null : JSON.parse(new TextDecoder().decode(bytes))
   const json = isJson(body) ? body : {}
   const id = new Bun.CryptoHasher('sha256').update(request.bytes).digest('hex').slice(0, 24)
-  const media = MEDIA[wire.route]?.({ body: json, id, created: call.model.created })
+  const media = MEDIA[wire.route]?.({ body: json, request, id, created: call.model.created })
   if (media)
     return media.ok
       ? ok(answer(media.value.contentType, [media.value.body]))

@@ -77,6 +77,11 @@ const TOO_MANY_FIELDS = failure(
 const BOUNDARY =
   /^multipart\/form-data *; *(?:charset=[\w-]+ *; *)?boundary=("?)([\w'()+,./:=?-]{1,70})\1 *(?:; *charset=[\w-]+)?$/i
 
+/** What separates the parts of a form; null if it is none. */
+export function formBoundary(headers: Headers): string | null {
+  return BOUNDARY.exec(headers.get('content-type')?.trim() ?? '')?.[2] ?? null
+}
+
 function hasTooManyFields(body: Buffer, contentType: string): boolean {
   const type = contentType.trim()
   if (/^application\/x-www-form-urlencoded\b/i.test(type)) return occursMoreThan(MAX_FORM_FIELDS, body, '&')

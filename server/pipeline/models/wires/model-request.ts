@@ -48,6 +48,10 @@ export interface ModelRequest {
   readonly references?: readonly ItemReference[]
   /** Whether later calls may refer to the items of its answer. */
   readonly keepsItems?: boolean
+  /** The bytes that the model reads where that may be more than the body, such as a query before each of many documents. */
+  readonly readBytes?: number
+  /** What separates its parts, if it is a form. */
+  readonly boundary?: string
   /** Its units, if its model is not charged by tokens. */
   readonly units?: UnitsAsked
   /** Members to set, because the price depends on them and the caller left them to the vendor. */
@@ -112,7 +116,7 @@ export interface TokenBounds {
  */
 export function boundsOf(request: ModelRequest, model: Model, cap: number): TokenBounds | null {
   const { images, imageBytes, opaque } = request.parts
-  const bytes = request.bytes.length - imageBytes
+  const bytes = Math.max(request.bytes.length - imageBytes, request.readBytes ?? 0)
   const context = model.contextTokens ?? Number.POSITIVE_INFINITY
   const added = ADDED_TOKENS.call + ((request.hasTools ? 1 : 0) + (request.vendorTools ?? 0)) * ADDED_TOKENS.tools
   const once = opaque > 0 ? context : Math.min(context, bytes + added + images * model.imageTokens)

@@ -14,6 +14,8 @@ export interface WirePath {
   readonly stream: boolean
   /** Whether a stream is sent as server-sent events. A Gemini stream without them is one JSON array. */
   readonly events: boolean
+  /** What separates the parts of a body that is a form. */
+  readonly boundary?: string
 }
 
 /** How calls are sent to an upstream, and what its answers say. */
@@ -28,8 +30,8 @@ export interface UpstreamWire {
   meter(request: ModelRequest, path: WirePath): StreamMeter
   /** Whether answers are sound or other bytes, not JSON. */
   readonly isBinary?: true
-  /** The number of pictures in an answer, if pictures are what is charged. */
-  unitsOf?(answer: Json): number
+  /** The pictures, searches or seconds that an answer states, if these are charged; null if it does not. */
+  unitsOf?(answer: Json): number | null
   /** The body for the caller, if it is not always the one that arrived; null if it holds no answer. */
   answerOf?(answer: Json, request: ModelRequest, bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | null
 }
@@ -37,6 +39,8 @@ export interface UpstreamWire {
 /** One vendor's format of calls, answers and streams. Pure: bytes in, bytes out. */
 export interface ModelWire extends UpstreamWire {
   readonly route: ModelRoute
+  /** Whether its calls are forms with files, not JSON. They are sent on as forms. */
+  readonly isForm?: true
   /** Validates what the gateway must know of a call. The vendor validates the rest. */
   read(bytes: Uint8Array<ArrayBuffer>, path: WirePath): Result<ModelRequest, Failure>
   /** How an upstream that supports chat completions only serves the same calls. */
@@ -71,7 +75,7 @@ export interface MeteredOutput {
   readonly isFinal: boolean
   /** Bytes of text, thinking and tool calls that were delivered. */
   readonly textBytes: number
-  /** The pictures that were delivered, if pictures are what is charged. */
+  /** What was delivered, if the model is not charged by tokens. Absent if the answer does not say. */
   readonly units?: number
 }
 

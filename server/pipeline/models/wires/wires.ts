@@ -7,7 +7,9 @@ import type { ModelWire } from './model-wire'
 import { CHAT_COMPLETIONS } from './openai/chat-completions-wire'
 import { COMPLETIONS } from './openai/completions-wire'
 import { EMBEDDINGS } from './openai/embeddings-wire'
+import { RERANK } from './openai/rerank-wire'
 import { RESPONSES } from './openai/responses/responses-wire'
+import { TRANSCRIPTIONS } from './openai/transcription-wire'
 import { IMAGE_GENERATIONS, MODERATIONS, SPEECH } from './openai/unit-wires'
 
 export const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
@@ -24,4 +26,6 @@ export const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
   moderations: MODERATIONS,
   image_generations: IMAGE_GENERATIONS,
   speech: SPEECH,
+  transcriptions: TRANSCRIPTIONS,
+  rerank: RERANK,
 }

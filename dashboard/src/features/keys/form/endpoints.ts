@@ -14,6 +14,8 @@ const SOLD: Readonly<Record<BuiltInName, true>> = {
   moderations: true,
   'image-generation': true,
   speech: true,
+  transcription: true,
+  rerank: true,
   'deep-research': true,
   'social-follow': true,
   'social-unfollow': true,

@@ -8,7 +8,7 @@ import { type ModelWire, PLAIN_ANSWERS, PLAIN_REQUEST } from '../model-wire'
 import { COVERED, covered, type MemberRules, only, uncovered } from '../priced-members'
 
 /** Reads a call whose price depends on what it asks for. `asked` returns the rule that a member breaks instead of the units. */
-function readUnitCall(
+export function readUnitCall(
   bytes: Uint8Array<ArrayBuffer>,
   rules: MemberRules,
   required: readonly string[],
@@ -27,7 +27,7 @@ function readUnitCall(
 }
 
 /** The half of such an API that is the same for all: the body as it came, but for the model's name and what the price depends on. */
-const UNIT_CALLS = {
+export const UNIT_CALLS = {
   ...PLAIN_ANSWERS,
   bodyFor({ bytes, members, model, defaults = {} }: ModelRequest, upstream: ModelUpstream) {
     const set = { ...(upstream.model !== model && { model: upstream.model }), ...defaults }
