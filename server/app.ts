@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import type { ApiRegistry } from './core/apis/api-store'
 import { appRoutes } from './http/account/app-routes'
 import { batchRoutes } from './http/account/batch-routes'
+import { budgetRoutes } from './http/account/budget-routes'
 import { limitRequestRoutes } from './http/account/limit-request-routes'
 import { accountRoutes } from './http/account/routes'
 import { sessionRoutes } from './http/account/session-routes'
@@ -98,6 +99,7 @@ export type AppParts = Needs<
   | typeof settingsRoutes
   | typeof sessionRoutes
   | typeof limitRequestRoutes
+  | typeof budgetRoutes
   | typeof appRoutes
   | typeof webhookRoutes
   | typeof appWebhookRoutes
@@ -239,6 +241,7 @@ function accountGroup(parts: AppParts) {
     .use(settingsRoutes(parts))
     .use(sessionRoutes(parts))
     .use(limitRequestRoutes(parts))
+    .use(budgetRoutes(parts))
     .use(appRoutes(parts))
     .use(webhookRoutes(parts))
     .use(appWebhookRoutes(parts))

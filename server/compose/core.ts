@@ -10,6 +10,7 @@ import { MemoryWindows } from '../adapters/stores/memory/windows'
 import type { Config } from '../config'
 import { AppGrants } from '../core/accounts/app-grants'
 import { Keys } from '../core/accounts/keys'
+import { PoolBudgets } from '../core/accounts/pool-budgets'
 import { SignUp } from '../core/accounts/sign-up'
 import { LimitRequests } from '../core/accounts/staff/limit-requests'
 import { Operator } from '../core/accounts/staff/operator'
@@ -92,18 +93,9 @@ async function coreOf(
   const books = await composeLedger(config, { stores, holds, events, clock, stopwatch, log, latencies })
   const { ledger, charges } = books
   const onSale = await openOnSale(config, { stores, clock, log })
-  const { apis, catalog, prices } = onSale
+  const { prices } = onSale
   const apps = openAppGrants(stores, log)
-  const keys = new Keys({
-    accounts,
-    apps,
-    credentials,
-    holds,
-    clock,
-    events,
-    isOnSale: (name) => apis.routes.byName(name) !== null,
-    isModel: (id, buyer) => catalog.forBuyer(id, buyer) !== null,
-  })
+  const keys = keysOf({ accounts, apps, credentials, holds, clock, events }, onSale)
   const grants = await openGrants(config, stores, clock)
   const setupToken = new SetupToken()
   return {
@@ -120,6 +112,7 @@ async function coreOf(
     holds,
     events,
     keys,
+    poolBudgets: new PoolBudgets({ credentials, holds, clock }),
     audit,
     setupToken,
     limiter: new Limiter(new MemoryWindows(), clock),
@@ -160,6 +153,17 @@ async function coreOf(
       },
     }),
   }
+}
+
+function keysOf(
+  parts: Omit<ConstructorParameters<typeof Keys>[0], 'isOnSale' | 'isModel'>,
+  { apis, catalog }: Awaited<ReturnType<typeof openOnSale>>,
+): Keys {
+  return new Keys({
+    ...parts,
+    isOnSale: (name) => apis.routes.byName(name) !== null,
+    isModel: (id, buyer) => catalog.forBuyer(id, buyer) !== null,
+  })
 }
 
 function openAppGrants({ db }: Stores, log: Log) {

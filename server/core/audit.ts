@@ -44,6 +44,8 @@ export type AuditAction =
   | 'account.charge_refund'
   | 'account.card_refund'
   | 'account.note'
+  | 'account.budgets'
+  | 'member.budgets'
   | 'account.export'
   | 'session.end'
   | 'key.create'

@@ -5,6 +5,8 @@ const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'account.open': 'Account opened',
   'account.close': 'Account closed',
   'account.settings': 'Settings changed',
+  'account.budgets': 'Budgets of the account changed',
+  'member.budgets': 'Budgets of a member changed',
   'account.email': 'Email address changed',
   'account.email_confirmed': 'Email address confirmed',
   'account.password': 'Password changed',

@@ -25,6 +25,7 @@ export const AUDIT_TEXT = {
     account: 'Account and sign-in',
     session: 'Sessions',
     key: 'API keys',
+    member: 'Members',
     connection: 'Apps',
     webhook: 'Webhooks',
     limits: 'Higher limits',

@@ -9,7 +9,7 @@ import { newSecret } from '../credentials/secret'
 import type { CredentialStore, LiveKeys } from '../credentials/store'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure, wrongParameters } from '../failure'
-import { type AccountId, type KeyId, makeId } from '../ids'
+import { type AccountId, type KeyId, makeId, type PoolId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
@@ -39,6 +39,8 @@ export interface KeyOwner {
   readonly actor: Actor
   /** The app that acts on the owner's behalf. */
   readonly app?: AppGrant
+  /** In which keys count that the owner makes, as that of a member; null or absent: in none but the account's. */
+  readonly pool?: PoolId | null
 }
 
 type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
@@ -84,7 +86,7 @@ export class Keys {
         (await this.ended(owner)) ?? nameTaken(live, settings.name, null) ?? limitReached(live, owner.tier, 'own')
       if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
-      const parent = owner.app?.poolId ?? null
+      const parent = owner.app?.poolId ?? owner.pool ?? null
       const poolId = makeId('pool', now)
       const key: ApiKey = {
         ...settings,

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../audit'
 import type { AccountId, KeyId, PoolId } from '../ids'
-import type { PoolSpending } from '../ledger/hold'
+import type { PoolKind, PoolSpending } from '../ledger/hold'
 import type { Money } from '../money'
 import type { ApiKey, Budget } from './api-key'
 import type { KeyLists } from './key-lists'
@@ -50,6 +50,10 @@ export interface CredentialStore {
   budgetsOf(pool: PoolId): Promise<readonly Budget[]>
   /** A pool's durable spending by calls that began at each of these times or later, and in total, read in one step. */
   spendings(pool: PoolId, from: readonly number[]): Promise<readonly PoolSpending[]>
+  /** A pool without a limit, which nothing is in yet. */
+  openPool(pool: { readonly id: PoolId; readonly accountId: AccountId; readonly kind: PoolKind }): Promise<void>
+  setBudgets(pool: PoolId, budgets: readonly Budget[], audit: AuditEntry): Promise<void>
+  movePool(pool: PoolId, parent: PoolId | null, audit: AuditEntry): Promise<void>
   lastUsedAt(key: KeyId): Promise<number | null>
   /** Records a use, in memory at once and durably within a minute. A crash loses at most that minute. */
   touch(key: KeyId, at: number): void

@@ -205,6 +205,11 @@ export interface HoldStore {
     at: number,
     spendings: readonly PoolSpending[],
   ): Promise<void>
+  /**
+   * From now on the pool counts below another one, or with null below its account's alone, with its calls in progress. Returns the ancestors whose
+   * budgets must be set again, because what was spent in their periods is now another sum. What they spent in all stays.
+   */
+  movePool(pool: PoolId, parent: PoolId | null): Promise<readonly PoolId[]>
 }
 
 /** Micro-USD to add to the counters. */

@@ -1,6 +1,7 @@
 import type { AccountSettingsStore } from '../../core/accounts/account-settings'
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { Identity } from '../../core/accounts/identity'
+import type { PoolBudgets } from '../../core/accounts/pool-budgets'
 import type { LimitRequestStore } from '../../core/accounts/staff/limit-request'
 import type { AuditTrail } from '../../core/audit'
 import { isoTime } from '../../core/clock'
@@ -22,6 +23,7 @@ import { paced, pulled } from '../middleware/response/csv'
 import { type Social, type SocialAccount, socialRecords } from '../social/record'
 import { wireCall, wireTransaction } from '../usage/usage-report'
 import { webhookRecord } from '../webhooks/record'
+import { accountBudgets } from './account-budgets-record'
 import { connectedApp } from './app-record'
 import { limitRequestRecord } from './limit-request-record'
 import { sessionDetails } from './settings-record'
@@ -29,6 +31,7 @@ import { sessionDetails } from './settings-record'
 export interface ExportParts {
   readonly credentials: CredentialStore
   readonly ledger: Ledger
+  readonly poolBudgets: Pick<PoolBudgets, 'of'>
   readonly identity: Identity
   readonly grants: OAuthGrants
   readonly apps: AppGrantStore
@@ -101,6 +104,7 @@ async function* exported(
       timezone,
       saved_views: savedViews,
       alerts,
+      ...(await accountBudgets(parts.poolBudgets, accountId, parts.now())),
     },
   }
   yield JSON.stringify(head).slice(0, -1)

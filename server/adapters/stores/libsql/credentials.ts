@@ -6,6 +6,7 @@ import type { ApiKey, Budget } from '../../../core/credentials/api-key'
 import type { CredentialStore, EndOfKey, KeyChange, LiveKeys, NewPool } from '../../../core/credentials/store'
 import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
+import type { PoolKind } from '../../../core/ledger/hold'
 import { auditRow, insertAudit } from './audit/audit-trail'
 import { amongAll, asList } from './driver/among-all'
 import { InDoubt } from './driver/in-doubt'
@@ -145,6 +146,26 @@ export class LibsqlCredentials implements CredentialStore {
       this.db,
       from.map((start) => [pool, start]),
     )
+  }
+
+  async openPool(pool: { readonly id: PoolId; readonly accountId: AccountId; readonly kind: PoolKind }): Promise<void> {
+    await this.db.insert(pools).values(pool).onConflictDoNothing()
+  }
+
+  setBudgets(id: PoolId, budgets: readonly Budget[], audit: AuditEntry): Promise<void> {
+    return this.setPool(id, { budgets }, audit)
+  }
+
+  movePool(id: PoolId, parentId: PoolId | null, audit: AuditEntry): Promise<void> {
+    return this.setPool(id, { parentId }, audit)
+  }
+
+  private async setPool(
+    id: PoolId,
+    row: Partial<Pick<typeof pools.$inferSelect, 'budgets' | 'parentId'>>,
+    audit: AuditEntry,
+  ): Promise<void> {
+    await this.db.batch([this.db.update(pools).set(row).where(eq(pools.id, id)), insertAudit(this.db, audit)])
   }
 
   async lastUsedAt(key: KeyId): Promise<number | null> {

@@ -265,6 +265,20 @@ export class MemoryHolds implements HoldStore {
       if (of?.isBelow(pool)) for (const budget of made) budget.hold(hold.at, hold.amount)
   }
 
+  async movePool(id: PoolId, parent: PoolId | null): Promise<readonly PoolId[]> {
+    const pool = this.poolOf(id)
+    const next = parent === null ? null : this.poolOf(parent)
+    if (next?.isBelow(pool)) throw new Error(`pool ${parent} is below ${id}`)
+    const touched = new Set<PoolId>()
+    const below = [...this.open.values()].filter((open) => open.pool?.isBelow(pool))
+    for (const { hold } of below) pool.above?.settle(hold.at, hold.amount, 0)
+    for (let at = pool.above; at !== null; at = at.above) touched.add(at.id)
+    pool.parent = next
+    for (const { hold } of below) pool.above?.hold(hold.at, hold.amount)
+    for (let at = pool.above; at !== null; at = at.above) touched.add(at.id)
+    return [...touched]
+  }
+
   protected hasAccount(id: AccountId): boolean {
     return this.accounts.has(id)
   }

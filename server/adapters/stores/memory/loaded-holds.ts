@@ -64,6 +64,12 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     return super.setPoolBudgets(id, budgets, at, spendings)
   }
 
+  override async movePool(id: PoolId, parent: PoolId | null): Promise<readonly PoolId[]> {
+    await this.knownPool(id)
+    if (parent !== null) await this.knownPool(parent)
+    return super.movePool(id, parent)
+  }
+
   private async readBoth(account: AccountId, pool: PoolId | null): Promise<void> {
     const [row] = await Promise.all([pool && this.stored?.pool(pool), this.readAccount(account)])
     if (pool) await this.place(pool, row)

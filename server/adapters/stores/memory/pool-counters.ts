@@ -34,7 +34,7 @@ export class PoolCounters {
   spent: Money
   held: Money = ZERO
   budgets: readonly BudgetCounter[] = NONE
-  private readonly parent: PoolCounters | null
+  parent: PoolCounters | null
   private readonly owner: PoolOwner
 
   constructor(

@@ -1,0 +1,109 @@
+import { type Actor, type AuditEntry, auditEntry } from '../audit'
+import type { Clock } from '../clock'
+import type { Budget } from '../credentials/api-key'
+import type { CredentialStore } from '../credentials/store'
+import type { Failure } from '../failure'
+import type { AccountId, PoolId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
+import type { BudgetWindow, HoldStore } from '../ledger/hold'
+import { poolBudget } from '../ledger/pool-budget'
+import { ok, type Result } from '../result'
+import { periodAround } from '../usage/calendar'
+import { endedRaises } from './key-form'
+import { accepted, type Submitted } from './submitted'
+
+/** A pool that is no key's and no app's: all that has it as an ancestor counts in it. */
+export interface GroupPool {
+  readonly id: PoolId
+  readonly accountId: AccountId
+  /** That of an account is `accountPool(accountId)`, and needs not be named by others. */
+  readonly kind: 'member' | 'account'
+}
+
+interface PoolBudgetsParts {
+  readonly credentials: Pick<CredentialStore, 'budgetsOf' | 'spendings' | 'openPool' | 'setBudgets' | 'movePool'>
+  readonly holds: HoldStore
+  readonly clock: Clock
+}
+
+/**
+ * Budgets of an account and of its members. When a promise resolves, the change is durable and applies to the next request. Changes of one account run
+ * one at a time.
+ */
+export class PoolBudgets {
+  private readonly parts: PoolBudgetsParts
+  private readonly mutex = new KeyedMutex()
+
+  constructor(parts: PoolBudgetsParts) {
+    this.parts = parts
+  }
+
+  /** Its budgets and their current periods; empty for a pool that was never opened. */
+  async of(pool: PoolId): Promise<{ readonly budgets: readonly Budget[]; readonly windows: readonly BudgetWindow[] }> {
+    const [budgets, reading] = await Promise.all([
+      this.parts.credentials.budgetsOf(pool),
+      this.parts.holds.pool(pool, this.parts.clock.now()),
+    ])
+    return { budgets, windows: reading?.windows ?? [] }
+  }
+
+  /** Opens a pool without budgets, so that keys and apps may name it as their parent. Idempotent. */
+  open(pool: GroupPool): Promise<void> {
+    return this.mutex.take(pool.accountId, () => this.opened(pool))
+  }
+
+  /** Replaces the budgets of a pool, and opens it if there is none. What its periods have spent already counts. Idempotent. */
+  set(
+    pool: GroupPool,
+    sent: Submitted<{ readonly budgets: readonly Budget[] }>,
+    actor: Actor,
+  ): Promise<Result<null, Failure>> {
+    const { id, accountId, kind } = pool
+    return this.mutex.take(accountId, async () => {
+      const now = this.parts.clock.now()
+      const parsed = accepted(sent, endedRaises(sent.form.budgets ?? [], now))
+      if (!parsed.ok) return parsed
+      const { budgets } = parsed.value
+      await this.opened(pool)
+      const before = { budgets: await this.parts.credentials.budgetsOf(id) }
+      // Read before the change, so that nothing can fail after it. The counters include what is spent in between.
+      const spendings = await this.spendings(id, budgets, now)
+      const detail = { pool: id, budgets }
+      const audit = auditEntry({ at: now, actor, accountId, action: `${kind}.budgets`, detail, before })
+      await this.parts.credentials.setBudgets(id, budgets, audit)
+      await this.parts.holds.setPoolBudgets(id, budgets.map(poolBudget), now, spendings)
+      return ok(null)
+    })
+  }
+
+  /**
+   * From now on a key's or app's pool counts in another one, or with null in its account's alone. With it goes what it spent in the current periods: a
+   * budget counts what is below it now.
+   */
+  move(accountId: AccountId, pool: PoolId, parent: PoolId | null, audit: AuditEntry): Promise<void> {
+    return this.mutex.take(accountId, async () => {
+      await this.parts.holds.load(accountId, pool)
+      await this.parts.credentials.movePool(pool, parent, audit)
+      const touched = await this.parts.holds.movePool(pool, parent)
+      for (const id of touched) {
+        const now = this.parts.clock.now()
+        const budgets = await this.parts.credentials.budgetsOf(id)
+        const spendings = await this.spendings(id, budgets, now)
+        await this.parts.holds.setPoolBudgets(id, [], now, [])
+        await this.parts.holds.setPoolBudgets(id, budgets.map(poolBudget), now, spendings)
+      }
+    })
+  }
+
+  /** In the tables first: then both count the same charges from the beginning. */
+  private async opened({ id, accountId, kind }: GroupPool): Promise<void> {
+    if ((await this.parts.holds.pool(id, this.parts.clock.now())) !== null) return
+    await this.parts.credentials.openPool({ id, accountId, kind })
+    await this.parts.holds.openPool({ id, account: accountId, limit: null, kind })
+  }
+
+  private spendings(id: PoolId, budgets: readonly Budget[], now: number) {
+    const from = budgets.map(({ period, timezone }) => periodAround(now, period, timezone).start)
+    return this.parts.credentials.spendings(id, from)
+  }
+}
