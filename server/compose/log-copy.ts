@@ -1,12 +1,14 @@
+import { appendFile, writeFile } from 'node:fs/promises'
 import { KeyRing } from '../adapters/sealing/key-ring'
 import { withConnection } from '../adapters/stores/libsql/backup/snapshot'
 import { lockDataFolder } from '../adapters/stores/libsql/driver/file/held-file'
 import { OWN_THREADS } from '../adapters/stores/libsql/driver/worker/worker-threads'
+import { encodeLine } from '../adapters/stores/libsql/journal/log-format'
 import { LeaseFile, leaseText } from '../adapters/stores/postgres/lease-file'
 import type { CopiedTables } from '../adapters/stores/postgres/postgres-log'
 import type { Config } from '../config'
 import { BackupProblem } from '../core/backup/target'
-import type { OpenLogCopy } from '../core/ledger/log-copy'
+import type { LoggedGroup, OpenLogCopy } from '../core/ledger/log-copy'
 import { reasonOf } from '../core/result'
 import type { SealingKey } from '../core/sealing'
 import type { Log } from '../log'
@@ -46,17 +48,22 @@ export function logCopyOf(
   }
 }
 
-/** Looks at the log in PostgreSQL for a restore. */
+/**
+ * Looks at the log in PostgreSQL for a restore. The restored gateway continues it; with `until`, it has the groups up to then in a log of its own, and
+ * begins another one.
+ */
 export function logFinder({
   url,
   sealingKeys,
   acceptsFailover,
+  until = null,
 }: {
   readonly url: string
   readonly sealingKeys: readonly SealingKey[]
   readonly acceptsFailover: boolean
+  readonly until?: Date | null
 }): FindLog {
-  return async (database) => {
+  return async (database, draft) => {
     const { examineLog } = await import('../adapters/stores/postgres/log-reader')
     try {
       const rows = await withConnection(database, 'reader', OWN_THREADS, (connection) =>
@@ -64,11 +71,15 @@ export function logFinder({
       )
       const [[number, chain] = []] = rows
       const end = { number: Number(number), chain: String(chain) }
-      const { installation, groups } = await examineLog(
-        { url, sealing: new KeyRing(sealingKeys), acceptsFailover },
-        end,
-      )
-      return { groups, lease: leaseText({ installation, holder: null }) }
+      const how = { url, sealing: new KeyRing(sealingKeys), acceptsFailover }
+      if (until !== null) {
+        await writeFile(draft, '')
+        const take = (some: readonly LoggedGroup[]) => appendFile(draft, Buffer.concat(some.map(encodeLine)))
+        return (await examineLog({ ...how, until, take }, end)).groups
+      }
+      const { installation, groups } = await examineLog(how, end)
+      await writeFile(draft, leaseText({ installation, holder: null }))
+      return groups
     } catch (error) {
       throw new BackupProblem(`the log at LOG_URL does not continue the copy: ${reasonOf(error)}`)
     }

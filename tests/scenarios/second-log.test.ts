@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { chargedIds, executeOn } from '../support/databases/database-file'
 import { IS_SERVER } from '../support/databases/test-database'
+import { LITESTREAM_IS_MISSING } from '../support/servers/litestream'
 import { call, callers, openGateway, recount, SEARCH } from '../support/servers/logged-gateway'
 import { POSTGRES_IS_MISSING, type Postgres, startPostgres } from '../support/servers/postgres'
 import {
@@ -157,5 +159,52 @@ test.skipIf(isMissing)(
       await recount(elsewhere, load.answered)
       await rm(dataDir, { recursive: true, force: true })
     }
+  },
+)
+
+test.skipIf(isMissing || LITESTREAM_IS_MISSING)(
+  'a restore of a time has every charge up to then and none after it, and is a gateway of its own: it cannot have the log of the original (spec D4)',
+  async () => {
+    const replica = `file://${join(folder, 'replica')}`
+    const { dataDir, env, server, owner, secret, name } = await openGateway(postgres, { LITESTREAM_REPLICA: replica })
+    const leaked = await owner.api('/api/keys', { name: 'leaked' })
+    const calls = async () => {
+      const all = callers(() => server.url, secret)
+      await until(() => all.answered.size > 50)
+      await all.stop()
+      return all.answered
+    }
+    // Before its first file there is no state to go back to.
+    await until(() => existsSync(join(folder, 'replica', 'ltx')))
+    const before = await calls()
+    await Bun.sleep(20)
+    const time = new Date().toISOString()
+    await Bun.sleep(20)
+    const after = await calls()
+    expect((await owner.api(`/api/keys/${leaked.key.id}/revoke`, {})).key.status).toBe('revoked')
+
+    const found = join(folder, 'of-a-time')
+    const take = (dir: string, ...args: string[]) => restore(dir, env, '--litestream', replica, '--log', ...args)
+    const future = await take(found, 'LOG_URL', '--until', '2999-01-01T00:00:00Z')
+    expect([future.code, future.err]).toEqual([2, expect.stringContaining('must be a time of the past')])
+    await until(async () => (await take(found, 'LOG_URL', '--until', time)).code === 0)
+    await addSmallIndex(found)
+    await expect(startServer(found, env)).rejects.toThrow('this data does not belong to it')
+    const { url: LOG_URL } = await postgres.database()
+    const own = await startServer(found, { LOG_URL })
+    expect(await call(own.url, leaked.secret)).toBe(200)
+    expect(await own.kill('SIGTERM')).toBe(0)
+    await recount(found, before)
+    const charged = await chargedIds(join(found, 'gateway.db'))
+    expect([...after.keys()].filter((id) => charged.has(id))).toEqual([])
+
+    // The original knows nothing of it.
+    expect(await call(server.url, secret)).toBe(200)
+    expect(await server.kill('SIGTERM')).toBe(0)
+    await recount(dataDir, new Map([...before, ...after]))
+    const installations = await postgres.sql('SELECT installation FROM gateway_lease', name)
+    expect(installations).toEqual([
+      { installation: JSON.parse(await Bun.file(`${dataDir}/gateway.db.lease`).text()).installation },
+    ])
   },
 )

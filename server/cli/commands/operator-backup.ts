@@ -43,8 +43,8 @@ export const BACKUP_COMMANDS: readonly OperatorCommand[] = [
     words: 'restore',
     about: 'put a copy, or the newest one of a place, into an empty DATA_DIR; or a replica of Litestream',
     legend:
-      '--log is the log of charges (gateway.db.log) of the lost gateway, to go with the replica, or none if it is lost; LOG_URL is the one in PostgreSQL, also for a COPY. --accept-failover: that PostgreSQL was promoted and lost nothing.\n',
-    usage: 'COPY [--log LOG_URL] | --litestream REPLICA --log FILE|LOG_URL|none',
+      '--log is the log of charges (gateway.db.log) of the lost gateway, to go with the replica, or none if it is lost; LOG_URL is the one in PostgreSQL, also for a COPY. --accept-failover: that PostgreSQL was promoted and lost nothing. --until, such as 2026-11-29T12:00:00Z, takes the state of that time.\n',
+    usage: 'COPY [--log LOG_URL] | --litestream REPLICA --log FILE|LOG_URL|none [--until TIME]',
     run: needsTheGateway('restore'),
   },
   {

@@ -50,6 +50,7 @@ function parsed(args: readonly string[]) {
     litestream: { type: 'string' },
     log: { type: 'string' },
     'accept-failover': { type: 'boolean' },
+    until: { type: 'string' },
   })
 }
 
@@ -82,16 +83,17 @@ async function named(text: string): Promise<{ readonly target: BackupTarget; rea
 
 interface LogChoice {
   readonly log?: string
+  readonly until?: string
   readonly 'accept-failover'?: boolean
 }
 
 /** The log in PostgreSQL that `--log LOG_URL` names; null for a file or none. Its URL is a secret, which no list of processes should show. */
-function findLogOf({ log, 'accept-failover': acceptsFailover = false }: LogChoice) {
+function findLogOf({ log, 'accept-failover': acceptsFailover = false }: LogChoice, until: Date | null = null) {
   if (log !== 'LOG_URL') return null
   const { logCopy, sealingKeys } = storageSettings()
   const copy = logCopy()
   if (!copy) throw new UsageError('--log LOG_URL needs the setting LOG_URL')
-  return logFinder({ url: copy.url, sealingKeys: sealingKeys(), acceptsFailover })
+  return logFinder({ url: copy.url, sealingKeys: sealingKeys(), acceptsFailover, until })
 }
 
 async function restored(
@@ -99,8 +101,8 @@ async function restored(
   values: LogChoice & { readonly json?: boolean },
   print: Output['err'],
 ): Promise<string> {
-  if (values.log !== undefined && values.log !== 'LOG_URL')
-    throw new UsageError('"operator restore COPY" takes --log LOG_URL, or no log')
+  if ((values.log !== undefined && values.log !== 'LOG_URL') || values.until !== undefined)
+    throw new UsageError('"operator restore COPY" takes --log LOG_URL, or no log; --until goes with --litestream')
   const { target, copy } = await named(text)
   const { dataDir, databaseUrl } = backupSource()
   const findLog = findLogOf(values)
@@ -117,6 +119,7 @@ async function restoredByLitestream(
   print: Output['err'],
 ): Promise<string> {
   const { litestream: replica, log, json } = values
+  const until = timeOf(values.until)
   if (rest.length > 0 || log === undefined)
     throw new UsageError(
       '"operator restore --litestream REPLICA" takes --log FILE, --log LOG_URL, or --log none if both are lost; see --help',
@@ -124,12 +127,14 @@ async function restoredByLitestream(
   const { dataDir, databaseUrl } = backupSource()
   const { litestream: program, access } = storageSettings()
   const onProgress = progressLines(print)
-  const findLog = findLogOf(values)
+  const findLog = findLogOf(values, until)
   const file = log === 'none' || findLog ? null : resolve(log)
+  if (until !== null && file !== null)
+    throw new UsageError('a log file does not say when its groups were written: --until takes --log LOG_URL, or none')
   const { groups, problems } = await restoreLitestream({
     litestream: { program, access },
     replica,
-    until: null,
+    until,
     log: file,
     findLog,
     dataDir,
@@ -142,7 +147,21 @@ async function restoredByLitestream(
     file === null && !findLog
       ? 'Charges of the last seconds may be missing: there is no log'
       : `Its start adds ${count(groups, 'group')} of charges from the log`
-  return `${dataDir} now has the data of ${replica}, and ${booksOf({ problems })}. ${charges}.\nStart the gateway, then run "${PROGRAM} operator after-restore" before customers use it.\n`
+  const own =
+    until === null
+      ? ''
+      : ' It is a gateway of its own: give it another LOG_URL and LITESTREAM_REPLICA, and stop the original, since both would spend the same balances.'
+  const at = until === null ? '' : ` of ${until.toISOString()}`
+  return `${dataDir} now has the data of ${replica}${at}, and ${booksOf({ problems })}. ${charges}.${own}\nStart the gateway, then run "${PROGRAM} operator after-restore" before customers use it.\n`
+}
+
+/** A time of the past; null if none is given. */
+function timeOf(text: string | undefined): Date | null {
+  if (text === undefined) return null
+  const time = new Date(text)
+  if (!(time.getTime() <= Date.now()))
+    throw new UsageError(`--until ${text} must be a time of the past, such as 2026-11-29T12:00:00Z`)
+  return time
 }
 
 function booksOf({ problems }: Pick<CopyManifest, 'problems'>): string {

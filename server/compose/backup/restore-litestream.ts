@@ -9,7 +9,7 @@ import { BackupProblem } from '../../core/backup/target'
 import { isoTime } from '../../core/clock'
 import { requireSound } from './backups'
 import { type Litestream, requireLitestream, restoreReplica } from './litestream'
-import { type FindLog, intoEmptyFolder, publish, RESTORED, writeLease } from './restore'
+import { type FindLog, intoEmptyFolder, publish, RESTORED } from './restore'
 
 export interface LitestreamRestore {
   readonly litestream: Litestream
@@ -47,10 +47,12 @@ export async function restoreLitestream(options: LitestreamRestore): Promise<Lit
   const { litestream, replica, until, followed, log, findLog, now, threads = OWN_THREADS, onProgress } = options
   requireLitestream(litestream)
   if (log !== null && !existsSync(log)) throw new BackupProblem(`there is no log of charges at ${log}`)
+  // Up to a time it is a gateway of its own, which does not continue the log of the other one.
+  const logFile = findLog === null ? null : until === null ? DATABASE_LEASE : DATABASE_LOG
   const names = [
     RESTORED,
-    ...(log === null ? [] : [DATABASE_LOG]),
-    ...(findLog === null ? [] : [DATABASE_LEASE]),
+    ...(log === null && logFile !== DATABASE_LOG ? [] : [DATABASE_LOG]),
+    ...(logFile === DATABASE_LEASE ? [DATABASE_LEASE] : []),
     DATABASE,
   ]
   return intoEmptyFolder(options, names, async (draftOf, targets) => {
@@ -60,7 +62,7 @@ export async function restoreLitestream(options: LitestreamRestore): Promise<Lit
     onProgress({ step: 'checking', bytes: 0, total: 0 })
     // A disagreement in the original must not keep its data from being restored.
     const { last, problems } = await requireSound(draftOf(DATABASE), { problems: Number.MAX_SAFE_INTEGER }, threads)
-    let groups = findLog ? await writeLease(findLog, draftOf) : 0
+    let groups = findLog && logFile ? await findLog(draftOf(DATABASE), draftOf(logFile)) : 0
     if (log !== null) {
       await copyFile(log, draftOf(DATABASE_LOG))
       const found = await joinProblem(draftOf(DATABASE), await readLog(draftOf(DATABASE_LOG)), threads)

@@ -31,8 +31,11 @@ export interface RestoreOptions {
   readonly onProgress: OnProgress
 }
 
-/** Looks at a log in PostgreSQL: how many groups it has that a database lacks, and how the database names it. Throws if it does not continue it. */
-export type FindLog = (database: string) => Promise<{ readonly groups: number; readonly lease: string }>
+/**
+ * Looks at a log in PostgreSQL: how many groups it has that a database lacks. Writes to `draft` how the database names that log, or those groups. Throws if it
+ * does not continue the database.
+ */
+export type FindLog = (database: string, draft: string) => Promise<number>
 
 /**
  * Puts a copy into an empty data folder. Nothing is there until everything was fetched, compared with its checksums and reconciled; the
@@ -115,14 +118,8 @@ async function putFiles(options: RestoreOptions, draftOf: DraftOf, targets: Targ
   await requireSound(draftOf(DATABASE), copy, threads)
   const note = { copy: copy.name, taken_at: isoTime(copy.takenAt), restored_at: isoTime(now), from: target.location }
   await writeFile(draftOf(RESTORED), `${JSON.stringify(note, null, 2)}\n`)
-  const groups = findLog ? await writeLease(findLog, draftOf) : 0
+  const groups = (await findLog?.(draftOf(DATABASE), draftOf(DATABASE_LEASE))) ?? 0
   await publish(targets, draftOf)
-  return groups
-}
-
-export async function writeLease(findLog: FindLog, draftOf: DraftOf): Promise<number> {
-  const { groups, lease } = await findLog(draftOf(DATABASE))
-  await writeFile(draftOf(DATABASE_LEASE), lease)
   return groups
 }
 

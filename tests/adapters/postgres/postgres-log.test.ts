@@ -7,7 +7,7 @@ import { LeaseFile, leaseText } from '../../../server/adapters/stores/postgres/l
 import { LogConnection } from '../../../server/adapters/stores/postgres/log-connection'
 import { examineLog } from '../../../server/adapters/stores/postgres/log-reader'
 import { dropPartitions } from '../../../server/adapters/stores/postgres/log-tables'
-import { PostgresLog } from '../../../server/adapters/stores/postgres/postgres-log'
+import { PostgresLog, type PostgresLogOptions } from '../../../server/adapters/stores/postgres/postgres-log'
 import { chained, type LogEnd, type LoggedGroup } from '../../../server/core/ledger/log-copy'
 import { POSTGRES_IS_MISSING, type Postgres, startPostgres, startRelay, urlOf } from '../../support/servers/postgres'
 import { until } from '../../support/until'
@@ -47,6 +47,7 @@ async function openLog(
   file = new LeaseFile(join(folder, crypto.randomUUID())),
   local = START,
   port = relay.port,
+  replica: PostgresLogOptions['replica'] = null,
 ) {
   relay.cutWhen(() => false)
   const database = name ?? (await postgres.database()).name
@@ -58,7 +59,7 @@ async function openLog(
       sealing,
       file,
       keepHours: 1,
-      replica: null,
+      replica,
       leaseMs: LEASE_MS,
       onFatal: (reason) => fatal.push(reason),
       onTrouble: (_what, reason) => trouble.push(reason),
@@ -288,8 +289,16 @@ test.skipIf(missing)(
     await dropPartitions(connection, 1, 1)
     expect(await partitions()).toContain('gateway_log_0')
     await connection.rows("UPDATE gateway_log SET at = at - interval '2 hours'")
-    await dropPartitions(connection, 1, 1)
-    expect(await partitions()).not.toContain('gateway_log_0')
+    // Not while the copy of the tables lacks its last group.
+    const replica = { confirmedGroup: 65_535, sync: async () => 1 }
+    const kept = await openLog(database, file, end, relay.port, replica)
+    await until(async () => (await partitions()).includes('gateway_log_2'))
+    expect(await partitions()).toContain('gateway_log_0')
+    await kept.log.close()
+    replica.confirmedGroup = 65_536
+    const dropping = await openLog(database, file, end, relay.port, replica)
+    await until(async () => !(await partitions()).includes('gateway_log_0'))
+    await dropping.log.close()
     expect(await partitions()).toContain('gateway_log_1')
     connection.destroy()
     const next = await openLog(database, file, end)

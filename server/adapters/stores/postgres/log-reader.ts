@@ -5,6 +5,7 @@ import { LogConnection, OTHER_SERVER, UnusableLog } from './log-connection'
 import { dropTables } from './log-tables'
 
 const LAST = 'SELECT number::float8 AS number, chain FROM gateway_log ORDER BY number DESC LIMIT 1'
+const LAST_AT = 'SELECT number::float8 AS number, chain FROM gateway_log WHERE at <= $1 ORDER BY number DESC LIMIT 1'
 const AT = 'SELECT number::float8 AS number, chain FROM gateway_log WHERE number = $1'
 const PAGE = `SELECT number::float8 AS number, chain, data FROM gateway_log WHERE number > $1 AND number <= $2
   ORDER BY number`
@@ -33,14 +34,14 @@ export async function endAt(connection: LogConnection, row: LeaseRow, number: nu
   return found ?? null
 }
 
-/** Some at a time, in pages that follow the size of the groups. */
-export async function* groupsAfter(connection: LogConnection, sealing: Sealing, from: LogEnd) {
-  const last = await lastOf(connection)
+/** Up to one of them, or the last. Some at a time, in pages that follow the size of the groups. */
+export async function* groupsAfter(connection: LogConnection, sealing: Sealing, from: LogEnd, to?: LogEnd | null) {
+  const last = to === undefined ? await lastOf(connection) : to
   let size = FIRST_PAGE
   for (let end = from; last && end.number < last.number; ) {
     const rows = await connection.rows<{ number: number; chain: string; data: Buffer }>(PAGE, [
       end.number,
-      end.number + size,
+      Math.min(last.number, end.number + size),
     ])
     const groups: LoggedGroup[] = []
     let bytes = 0
@@ -93,6 +94,10 @@ export interface FoundLog {
 interface Examination {
   readonly sealing: Sealing
   readonly acceptsFailover: boolean
+  /** Groups that were written later do not count; absent: all do. */
+  readonly until?: Date | null
+  /** Gets them in their order. */
+  readonly take?: (groups: readonly LoggedGroup[]) => Promise<unknown>
 }
 
 /** Proves that the log at `url` continues data that ends at `local`, and that the keys open it. Takes no lease. */
@@ -121,7 +126,7 @@ export async function knownLease(connection: LogConnection): Promise<LeaseRow> {
 export async function groupsOf(
   connection: LogConnection,
   row: LeaseRow,
-  { sealing, acceptsFailover }: Examination,
+  { sealing, acceptsFailover, until = null, take }: Examination,
   local: LogEnd,
 ): Promise<number> {
   if (row.timeline !== connection.facts.timeline && !connection.facts.isReplicated && !acceptsFailover)
@@ -139,8 +144,12 @@ export async function groupsOf(
         ? `group ${local.number} is another one in the log: the data was served without it, or is that of another gateway`
         : `the log does not have group ${local.number}, with which the data ends, any more (LOG_KEEP_HOURS)`,
     )
+  const to = until === null ? end : ((await connection.rows<LogEnd>(LAST_AT, [until]))[0] ?? null)
   let groups = 0
-  for await (const some of groupsAfter(connection, sealing, local)) groups += some.length
+  for await (const some of groupsAfter(connection, sealing, local, to)) {
+    groups += some.length
+    await take?.(some)
+  }
   return groups
 }
 
