@@ -106,6 +106,7 @@ const EVERY_ENDPOINT = [
   'POST /v1/embeddings: embeddings, models:use',
   'POST /v1/moderations: moderations, models:use',
   'POST /v1/images/generations: image-generation, models:use',
+  'POST /v1/images/edits: image-edit, models:use',
   'POST /v1/audio/speech: speech, models:use',
   'POST /v1/audio/transcriptions: transcription, models:use',
   ...['/v1beta/models/*', '/v1beta/models/:model', '/v1/models/*'].flatMap((path) =>

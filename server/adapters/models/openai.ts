@@ -17,6 +17,7 @@ const PATHS: Readonly<Partial<Record<ModelRoute, string>>> = {
   embeddings: 'embeddings',
   moderations: 'moderations',
   image_generations: 'images/generations',
+  image_edits: 'images/edits',
   speech: 'audio/speech',
   transcriptions: 'audio/transcriptions',
   rerank: 'rerank',

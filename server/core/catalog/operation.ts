@@ -27,6 +27,7 @@ export const MODEL_OPERATIONS = [
   'embeddings',
   'moderations',
   'image-generation',
+  'image-edit',
   'speech',
   'transcription',
   'rerank',

@@ -169,6 +169,9 @@ export const UNIT_PRICE_MEMBERS = {
     description: 'USD per million seconds of sound, at most 6 decimals: 0.006 per minute is 100.',
   },
   searches: fee('USD per search unit: a query with up to 100 short documents.'),
+  edits: fee(
+    'USD per picture that is sent to be edited, in addition to those that are drawn. Without it, edits are not sold.',
+  ),
   images: {
     description: 'USD per picture: one price for all, or one for each size and quality that may be asked for.',
     anyOf: [
@@ -333,7 +336,11 @@ const whenFor = (purposes: readonly string[], properties: Schema): Schema => ({
   // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
   then: { properties },
 })
-const onlyMember = (name: string): Schema => ({ type: 'object', required: [name], maxProperties: 1 })
+const onlyMembers = (...required: readonly string[]): Schema => ({
+  type: 'object',
+  required,
+  maxProperties: required.length,
+})
 const isOpenAi: Schema = { type: 'object', properties: { kind: { const: 'openai' } } }
 const ONLY_OPENAI = { upstream: isOpenAi, upstreams: { type: 'array', items: isOpenAi } }
 const rule = (more: Schema): Schema => ({ type: 'object', ...more })
@@ -341,7 +348,7 @@ const rule = (more: Schema): Schema => ({ type: 'object', ...more })
 const eachRule = (more: Schema): Schema => ({ anyOf: [rule(more), { type: 'array', items: rule(more) }] })
 const ONE_RULE = {
   required: ['input', 'output'],
-  properties: { characters: false, seconds: false, searches: false, images: false },
+  properties: { characters: false, seconds: false, searches: false, images: false, edits: false },
 }
 const CONDITION: Schema = { anyOf: [rule({ required: ['above'] }), rule({ required: ['tier'] })] }
 const TOKEN_PRICE: Schema = {
@@ -385,10 +392,13 @@ export const MODEL_FILE_SCHEMA: Schema = {
       // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
       then: { properties: bothPrices(eachRule({ required: ['cache_write'] })) },
       allOf: [
-        whenFor(['moderation', 'speech'], { ...bothPrices(onlyMember('characters')), ...ONLY_OPENAI }),
-        whenFor(['transcription'], { ...bothPrices(onlyMember('seconds')), ...ONLY_OPENAI }),
-        whenFor(['rerank'], { ...bothPrices({ anyOf: [onlyMember('searches'), TOKEN_PRICE] }), ...ONLY_OPENAI }),
-        whenFor(['images'], { ...bothPrices(onlyMember('images')), ...ONLY_OPENAI }),
+        whenFor(['moderation', 'speech'], { ...bothPrices(onlyMembers('characters')), ...ONLY_OPENAI }),
+        whenFor(['transcription'], { ...bothPrices(onlyMembers('seconds')), ...ONLY_OPENAI }),
+        whenFor(['rerank'], { ...bothPrices({ anyOf: [onlyMembers('searches'), TOKEN_PRICE] }), ...ONLY_OPENAI }),
+        whenFor(['images'], {
+          ...bothPrices({ anyOf: [onlyMembers('images'), onlyMembers('images', 'edits')] }),
+          ...ONLY_OPENAI,
+        }),
         {
           if: forPurpose(['moderation', 'speech', 'transcription', 'rerank', 'images']),
           else: { properties: bothPrices(TOKEN_PRICE) },

@@ -19,6 +19,7 @@ export const MODEL_ROUTES = [
   'batch_embed_contents',
   'moderations',
   'image_generations',
+  'image_edits',
   'speech',
   'transcriptions',
   'rerank',
@@ -133,6 +134,7 @@ const ROUTES_OF: Readonly<Record<UpstreamKind, readonly ModelRoute[]>> = {
     'embeddings',
     'moderations',
     'image_generations',
+    'image_edits',
     'speech',
     'transcriptions',
     'rerank',
@@ -149,6 +151,7 @@ const PURPOSES: Readonly<Partial<Record<ModelRoute, ModelPurpose>>> = {
   batch_embed_contents: 'embeddings',
   moderations: 'moderation',
   image_generations: 'images',
+  image_edits: 'images',
   speech: 'speech',
   transcriptions: 'transcription',
   rerank: 'rerank',
@@ -187,14 +190,19 @@ export function isTranslated(upstream: Pick<ModelUpstream, 'speaksResponses'>, r
   return route === 'completions' || (route === 'responses' && !upstream.speaksResponses)
 }
 
+/** What decides the APIs of a model. Without a price: as if it had one for all of them. */
+type Callable = Pick<Model, 'purpose' | 'upstreams'> & Partial<Pick<Model, 'price'>>
+
 /** The APIs that a model can be called on, in a fixed order. */
-export function routesOf(model: Pick<Model, 'purpose' | 'upstreams'>): ModelRoute[] {
+export function routesOf(model: Callable): ModelRoute[] {
   return MODEL_ROUTES.filter((route) => isOnRoute(model, route))
 }
 
 /** Whether a model can be called on this API. */
-export function isOnRoute({ purpose, upstreams }: Pick<Model, 'purpose' | 'upstreams'>, route: ModelRoute): boolean {
+export function isOnRoute({ purpose, upstreams, price }: Callable, route: ModelRoute): boolean {
   if ((PURPOSES[route] ?? 'text') !== purpose) return false
+  // Pictures that are sent cost a vendor something, too.
+  if (route === 'image_edits' && price && !('edits' in price)) return false
   for (const upstream of upstreams) if (servesRoute(upstream, route)) return true
   return false
 }

@@ -35,7 +35,13 @@ export function adjustedPrice(price: ModelPrice, basisPoints: number): ModelPric
   if (!isUnitPrice(price)) return price.map((rule) => adjustedRule(rule, part))
   if (price.unit !== 'image') return { ...price, amount: part(price.amount) }
   const sizes = price.sizes.map((size) => ({ ...size, amount: part(size.amount) }))
-  return { ...price, amount: price.amount === null ? null : part(price.amount), sizes }
+  const { amount, edits } = price
+  return {
+    ...price,
+    amount: amount === null ? null : part(amount),
+    sizes,
+    ...(edits !== undefined && { edits: part(edits) }),
+  }
 }
 
 function adjustedRule(rule: PriceRule, part: (amount: Money) => Money): PriceRule {

@@ -35,7 +35,7 @@ export type PriceEntry =
   | { readonly characters: number }
   | { readonly seconds: number }
   | { readonly searches: number }
-  | { readonly images: number | readonly SizeEntry[] }
+  | { readonly images: number | readonly SizeEntry[]; readonly edits?: number }
 
 /** USD per million tokens, and the conditions under which they count. */
 export interface RuleEntry extends Readonly<Partial<Record<TokenPart, number>>> {
@@ -176,10 +176,13 @@ function countPrice(value: unknown, id: string, unit: CountedUnit): CountPrice {
   return { unit, amount: amountOf(usd, `${id}: price.${item}`, per === 1 ? `per ${unit}` : `per million ${item}`) }
 }
 
+const IMAGE_MEMBERS = { images: UNIT_PRICE_MEMBERS.images, edits: UNIT_PRICE_MEMBERS.edits }
+
 function imagePrice(value: unknown, id: string): ImagePrice {
-  const { images } = entryMembers(value, `the price of ${id}`, { images: UNIT_PRICE_MEMBERS.images })
+  const { images, edits: sent } = entryMembers(value, `the price of ${id}`, IMAGE_MEMBERS)
+  const edits = sent === undefined ? {} : { edits: amountOf(sent, `${id}: price.edits`, 'per picture') }
   if (!Array.isArray(images))
-    return { unit: 'image', amount: amountOf(images, `${id}: price.images`, 'per picture'), sizes: [] }
+    return { unit: 'image', amount: amountOf(images, `${id}: price.images`, 'per picture'), sizes: [], ...edits }
   if (images.length === 0 || images.length > MAX_NAMES)
     throw new BadEntry(`${id}: price.images must be a number of USD, or a list of 1 to ${MAX_NAMES} sizes`)
   const sizes = images.map((one) => sizePrice(one, id))
@@ -187,7 +190,7 @@ function imagePrice(value: unknown, id: string): ImagePrice {
     sizes.some((other, at) => at < i && other.size === size && other.quality === quality),
   )
   if (twice) throw new BadEntry(`${id}: price.images lists the same size and quality twice`)
-  return { unit: 'image', amount: null, sizes }
+  return { unit: 'image', amount: null, sizes, ...edits }
 }
 
 function sizePrice(value: unknown, id: string): SizePrice {

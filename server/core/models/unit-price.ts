@@ -27,6 +27,8 @@ export interface ImagePrice {
   /** Of one picture, whatever its size and quality; null if they are priced one by one. */
   readonly amount: Money | null
   readonly sizes: readonly SizePrice[]
+  /** Of each picture that is sent to be edited; absent: edits are not sold. */
+  readonly edits?: Money
 }
 
 /** The price of one picture of exactly this size and quality. Null: of a call that does not name it. */
@@ -49,11 +51,20 @@ interface CountAsked {
 /** The request of a call to a model with a unit price. */
 export type UnitsAsked =
   | CountAsked
-  | { readonly unit: 'image'; readonly count: number; readonly size: string | null; readonly quality: string | null }
+  | {
+      readonly unit: 'image'
+      readonly count: number
+      readonly size: string | null
+      readonly quality: string | null
+      /** The pictures that are sent to be edited. */
+      readonly sent?: number
+    }
 
 /** The charge line of a call if it gets all it asks for, and the size and quality to set because the caller named none. */
 export interface PricedUnits {
   readonly line: ChargeLine
+  /** For the pictures that are sent to be edited. */
+  readonly sentLine?: ChargeLine
   readonly defaults: Readonly<Record<string, string>>
 }
 
@@ -61,12 +72,16 @@ export function isUnitPrice(price: ModelPrice): price is UnitPrice {
   return 'unit' in price
 }
 
+/** The item of the line for pictures that are sent to be edited. */
+const SENT = 'edited_images'
+
 /** The cost of a charge line's units at another price, such as the operator's own. Null if that price does not say. */
 export function repricedLine(price: ModelPrice, line: ChargeLine): ChargeLine | null {
   if (!isUnitPrice(price)) return null
   const [unit, ...names] = line.item.split(' ')
   if (price.unit !== 'image')
     return unit === COUNTED_UNITS[price.unit].item ? { ...line, unitPrice: price.amount } : null
+  if (unit === SENT) return price.edits === undefined ? null : { ...line, unitPrice: price.edits }
   const named = ({ quality, size }: SizePrice) => [quality, size].filter((name) => name !== null).join(' ')
   const amount = price.amount ?? price.sizes.find((one) => named(one) === names.join(' '))?.amount
   return unit === 'images' && amount !== undefined ? { ...line, unitPrice: amount } : null
@@ -85,8 +100,14 @@ export function pricedUnits(price: UnitPrice, asked: UnitsAsked): PricedUnits | 
     return { line: { ...COUNTED_UNITS[price.unit], units: asked.count, unitPrice: price.amount }, defaults: {} }
   }
   if (asked.unit !== 'image') return null
-  const { size, quality, count: units } = asked
-  if (price.amount !== null) return { line: { item: 'images', units, unitPrice: price.amount, per: 1 }, defaults: {} }
+  const { size, quality, count: units, sent } = asked
+  if (sent !== undefined && price.edits === undefined) return null
+  const sentLine =
+    sent !== undefined && price.edits !== undefined
+      ? { sentLine: { item: SENT, units: sent, unitPrice: price.edits, per: 1 } as const }
+      : {}
+  if (price.amount !== null)
+    return { line: { item: 'images', units, unitPrice: price.amount, per: 1 }, ...sentLine, defaults: {} }
   const found = price.sizes.find(
     (one) => (size === null || size === one.size) && (quality === null || quality === one.quality),
   )
@@ -94,6 +115,7 @@ export function pricedUnits(price: UnitPrice, asked: UnitsAsked): PricedUnits | 
   const named = [found.quality, found.size].filter((name) => name !== null)
   return {
     line: { item: ['images', ...named].join(' '), units, unitPrice: found.amount, per: 1 },
+    ...sentLine,
     defaults: {
       ...(size === null && found.size !== null && { size: found.size }),
       ...(quality === null && found.quality !== null && { quality: found.quality }),

@@ -155,6 +155,16 @@ const PROPERTIES = {
     moderation: TEXT,
     user: TEXT,
   },
+  editImages: {
+    model: MODEL,
+    image: said('The picture to edit; several as `image[]`.', { ...TEXT, format: 'binary' }),
+    mask: said('Where to edit it. Charged like a picture that is sent.', { ...TEXT, format: 'binary' }),
+    prompt: said('What the pictures show.', { ...TEXT, minLength: 1, maxLength: 32_000 }),
+    n: { type: 'integer', minimum: 1, maximum: 10, default: 1 },
+    size: said('A size that the model has a price for. Defaults to the first of its price list.', TEXT),
+    quality: said('A quality that the model has a price for.', TEXT),
+    response_format: { type: 'string', enum: ['url', 'b64_json'] },
+  },
   speech: {
     model: MODEL,
     input: said('The text to speak.', { ...TEXT, minLength: 1 }),

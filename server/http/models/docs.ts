@@ -26,6 +26,18 @@ const IMAGES = call(
   { created: 1_767_225_600, data: [{ b64_json: 'iVBORw0KGgo=' }] },
 )
 
+const EDITS = call(
+  'editImages',
+  'Edit pictures',
+  "Draws pictures after others. Works with OpenAI's SDK. Charged like `POST /v1/images/generations`, and the model's price of an edit for each picture and mask that is sent.",
+  {
+    example: { model: 'sandbox/draw', image: 'picture.png', prompt: 'An otter', size: '256x256' },
+    required: ['model', 'image', 'prompt'],
+    contentType: 'multipart/form-data',
+  },
+  { created: 1_767_225_600, data: [{ b64_json: 'iVBORw0KGgo=' }] },
+)
+
 const SPOKEN = call(
   'speech',
   'Speech',
@@ -61,6 +73,7 @@ const RERANK = call(
 const MEDIA_DOCS = {
   moderations: MODERATION,
   images: IMAGES,
+  edits: EDITS,
   transcriptions: TRANSCRIPTIONS,
   rerank: RERANK,
   speech: {

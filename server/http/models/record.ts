@@ -54,6 +54,7 @@ export const PricingRecord = record(
     characters: usd('USD per million characters.'),
     seconds: usd('USD per million seconds of sound.'),
     searches: usd('USD per search unit: a query with up to 100 short documents.'),
+    edits: usd('USD per picture that is sent to be edited, in addition.'),
     images: listOf(
       record(
         'One size and quality. Without either: of any, or of a call that names none.',
@@ -67,7 +68,7 @@ export const PricingRecord = record(
       'Prices of a picture. The first is of calls that name no size or quality.',
     ),
   },
-  [...RATE_NAMES, 'above', 'tier', 'request', 'tools', 'rules', 'characters', 'seconds', 'searches', 'images'],
+  [...RATE_NAMES, 'above', 'tier', 'request', 'tools', 'rules', 'characters', 'seconds', 'searches', 'images', 'edits'],
 )
 
 export const ModelRecord = named(
@@ -138,8 +139,10 @@ export function wireModel(model: Model): ModelRecord {
 export function wirePrice(price: ModelPrice): ModelRecord['pricing'] {
   if (isUnitPrice(price)) {
     if (price.unit !== 'image') return { [COUNTED_UNITS[price.unit].item]: toUsdNumber(price.amount) }
-    if (price.amount !== null) return { images: [{ usd: toUsdNumber(price.amount) }] }
+    const edits = price.edits === undefined ? {} : { edits: toUsdNumber(price.edits) }
+    if (price.amount !== null) return { images: [{ usd: toUsdNumber(price.amount) }], ...edits }
     return {
+      ...edits,
       images: price.sizes.map(({ size, quality, amount }) => ({
         ...(size !== null && { size }),
         ...(quality !== null && { quality }),

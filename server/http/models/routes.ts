@@ -119,6 +119,7 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
       .post('/v1/embeddings', ...call('embeddings', 'embeddings', MODEL_DOCS.embeddings))
       .post('/v1/moderations', ...call('moderations', 'moderations', MODEL_DOCS.moderations))
       .post('/v1/images/generations', ...call('image-generation', 'image_generations', MODEL_DOCS.images))
+      .post('/v1/images/edits', ...call('image-edit', 'image_edits', MODEL_DOCS.edits))
       .post('/v1/audio/speech', ...call('speech', 'speech', MODEL_DOCS.speech))
       .post('/v1/audio/transcriptions', ...call('transcription', 'transcriptions', MODEL_DOCS.transcriptions))
       .post('/v1/rerank', ...call('rerank', 'rerank', MODEL_DOCS.rerank))

@@ -164,11 +164,14 @@ function curl(
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`]),
     // A field that is a file has its name.
     ...Object.entries(Object(form)).map(
-      ([name, value]) => `-F ${quoted(`${name}=${name === 'file' ? '@' : ''}${value}`)}`,
+      ([name, value]) => `-F ${quoted(`${name}=${FILE_FIELDS.has(name) ? '@' : ''}${value}`)}`,
     ),
   ]
   return lines.join(' \\\n  ')
 }
+
+/** Fields of forms that are files. */
+const FILE_FIELDS: ReadonlySet<string> = new Set(['file', 'image'])
 
 function exampleOf(media: { readonly examples?: Readonly<Record<string, { readonly value: unknown }>> } | undefined) {
   return Object.values(media?.examples ?? {})[0]?.value

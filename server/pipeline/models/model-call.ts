@@ -65,6 +65,8 @@ export interface ValidatedCall {
   readonly maxCost: Money
   /** The charge line of the whole call, if its model is not charged by tokens. */
   readonly unitLine: ChargeLine | null
+  /** Of the pictures that are sent to be edited. */
+  readonly sentLine?: ChargeLine
   readonly load: Load
   /** The same call at the models that may serve it instead, in this order. */
   readonly fallbacks?: readonly ValidatedCall[]

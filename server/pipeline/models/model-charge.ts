@@ -21,12 +21,16 @@ export function modelCharge(
     bounds,
     maxCost,
     unitLine,
+    sentLine,
     servedTier,
-  }: Pick<ValidatedCall, 'model' | 'request' | 'bounds' | 'maxCost' | 'unitLine' | 'servedTier'>,
+  }: Pick<ValidatedCall, 'model' | 'request' | 'bounds' | 'maxCost' | 'unitLine' | 'sentLine' | 'servedTier'>,
   seen: MeteredOutput,
   code: EndCode | null = null,
 ): Charge {
-  if (unitLine) return unitCharge(model, unitLine, { units: likelyUnits(request) ?? unitLine.units, ...seen }, code)
+  if (unitLine) {
+    const units = likelyUnits(request) ?? unitLine.units
+    return unitCharge(model, [unitLine, sentLine], { units, ...seen }, code)
+  }
   const counted = metered(seen, bounds.input.likely, bounds.output)
   const named = counted.tokens.tier ?? servedTier
   const tokens = completeTokens(counted.tokens, request, named ?? request.tier ?? undefined)
@@ -89,19 +93,19 @@ export function purchaseCost({ purchasePrice }: Pick<Model, 'purchasePrice'>, to
 /** The charge for the characters of a call, or for the pictures that arrived: never for more than it asked for. */
 function unitCharge(
   { priceVersion, purchasePrice }: ValidatedCall['model'],
-  asked: ChargeLine,
+  [asked, sent]: readonly [asked: ChargeLine, sent: ChargeLine | undefined],
   { units = asked.units, isFinal }: MeteredOutput,
   code: EndCode | null,
 ): Charge {
   const line = { ...asked, units: Math.min(asked.units, units) }
   const above = costOfLines([{ ...asked, units: Math.max(0, units - asked.units) }])
-  const lines = [line]
-  const bought = purchasePrice && repricedLine(purchasePrice, line)
+  const lines = sent ? [line, sent] : [line]
+  const bought = purchasePrice && lines.map((one) => repricedLine(purchasePrice, one))
   const cost = costOfLines(lines)
   return {
     charged: { cost, priceVersion, units: 1, unitPrice: cost, lines },
     code,
-    upstreamCost: bought ? costOfLines([bought]) : undefined,
+    upstreamCost: bought?.every((one) => one !== null) ? costOfLines(bought) : undefined,
     usageSource: isFinal ? 'exact' : 'estimated',
     ...(above > 0 && { overrun: above }),
   }

@@ -80,7 +80,7 @@ function callAt(deps: ModelDeps, call: ModelCall, model: Model): Result<Validate
   const request = withDefaults(withoutOffTools(call.request, model), wire, model)
   const bounded = boundedCall(deps, wire, request, model)
   if (!bounded.ok) return bounded
-  const { cap, bounds, maxCost, unitLine, unitDefaults } = bounded.value
+  const { cap, bounds, maxCost, unitLine, sentLine, unitDefaults } = bounded.value
   const load = modelLoad(authenticated, model)
   const { subjects } = load
   const output = reservedOutput(request, model, bounds, subjects)
@@ -95,6 +95,7 @@ function callAt(deps: ModelDeps, call: ModelCall, model: Model): Result<Validate
     bounds,
     maxCost,
     unitLine,
+    ...(sentLine && { sentLine }),
     load: { ...load, tokens: bounds.input.likely + output },
   })
 }
@@ -106,7 +107,7 @@ export function modelLoad({ caller, subjects }: AuthenticatedCall, { family, ups
   return { subjects: window ? [...subjects, window] : subjects, window, upstreams }
 }
 
-interface BoundedCall extends Pick<ValidatedCall, 'cap' | 'bounds' | 'maxCost' | 'unitLine'> {
+interface BoundedCall extends Pick<ValidatedCall, 'cap' | 'bounds' | 'maxCost' | 'unitLine' | 'sentLine'> {
   /** The size and quality to set, because the caller named none. */
   readonly unitDefaults: Readonly<Record<string, string>>
 }
@@ -212,8 +213,9 @@ function unitCall(asked: UnitsAsked, { id, price, maxSeconds }: Model): Result<B
     asked.unit === 'second' ? { ...asked, count: asked.count ?? maxSeconds ?? null } : asked,
   )
   if (priced) {
-    const { line, defaults } = priced
-    return ok({ ...NO_TOKEN_CALL, maxCost: costOfLines([line]), unitLine: line, unitDefaults: defaults })
+    const { line, sentLine, defaults } = priced
+    const maxCost = costOfLines(sentLine ? [line, sentLine] : [line])
+    return ok({ ...NO_TOKEN_CALL, maxCost, unitLine: line, ...(sentLine && { sentLine }), unitDefaults: defaults })
   }
   const isSizeKnown = asked.unit === 'image' && pricedUnits(price, { ...asked, quality: null }) !== null
   return err(

@@ -63,7 +63,14 @@ const price = fc.oneof(
   { weight: 3, arbitrary: fc.record({ characters: some([0, 15], [-1, undefined]), input: rarely(1) }) },
   { weight: 2, arbitrary: fc.record({ seconds: some([0, 100], [-1, undefined]), input: rarely(1) }) },
   { weight: 2, arbitrary: fc.record({ searches: some([0, 0.002], [-1, 'x']), output: rarely(1) }) },
-  { weight: 3, arbitrary: fc.record({ images: fc.oneof(some([0, 0.04], [-1, 'x']), sizes), output: rarely(1) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      images: fc.oneof(some([0, 0.04], [-1, 'x']), sizes),
+      output: rarely(1),
+      edits: some([undefined, 0.01], [-1]),
+    }),
+  },
 )
 const upstream = fc.record({
   kind: mostly(some(['openai', 'anthropic', 'gemini'], ['sandbox', 'cohere'])),

@@ -22,6 +22,7 @@ const OUTSIDE_API: Readonly<Record<string, string>> = {
       ...['/v1/completions', '/v1/messages', '/v1/messages/count_tokens', '/v1/embeddings', '/v1/moderations'],
       ...[
         '/v1/images/generations',
+        '/v1/images/edits',
         '/v1/audio/speech',
         '/v1/audio/transcriptions',
         '/v1/rerank',

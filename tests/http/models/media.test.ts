@@ -36,6 +36,13 @@ beforeAll(async () => {
       },
     },
     { id: 'sketcher', purpose: 'images', upstream, price: { images: 0.011 } },
+    {
+      id: 'retoucher',
+      purpose: 'images',
+      upstream,
+      price: { images: [{ size: '1024x1024', usd: 0.04 }], edits: 0.005 },
+      purchase_price: { images: 0.02, edits: 0.001 },
+    },
     { id: 'speaker', purpose: 'speech', upstream, price: { characters: 15 }, family: 'voices', family_rpm: 1000 },
     { id: 'judge', purpose: 'moderation', upstream, price: { characters: 0.5 } },
     { id: 'free-judge', purpose: 'moderation', upstream, price: { characters: 0 }, recharge_required: false },
@@ -148,6 +155,91 @@ describe('POST /v1/images/generations', () => {
     vendor.answer = () => new Response('no', { status: 500 })
     expect((await gateway.post(key, IMAGES, body)).status).toBe(502)
     expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
+  })
+})
+
+describe('POST /v1/images/edits', () => {
+  const EDITS = '/v1/images/edits'
+  const picture = (name = 'a.png') => new File(['picture'], name)
+  const edit = (
+    key: Parameters<ModelGateway['as']>[0],
+    fields: readonly (readonly [string, string | File])[],
+    more = {},
+  ) => {
+    const body = new FormData()
+    for (const [name, value] of fields) body.append(name, value)
+    return gateway.as(key, EDITS, { method: 'POST', body, headers: more })
+  }
+  const usualFields = [
+    ['model', 'retoucher'],
+    ['prompt', 'An otter'],
+  ] as const
+
+  test('charges each picture that arrives and each that was sent; the vendor gets the size that was charged', async () => {
+    const { key, balance } = await gateway.funded()
+    const sent: FormData[] = []
+    vendor.answer = async ({ headers, bytes }) => {
+      sent.push(
+        await new Response(bytes, { headers: { 'content-type': headers.get('content-type') ?? '' } }).formData(),
+      )
+      return pictures(2)
+    }
+    const fields = [
+      ...usualFields,
+      ['image[]', picture()],
+      ['image[]', picture('b.png')],
+      ['mask', picture()],
+      ['n', '3'],
+    ] as const
+    const quote = await edit(key, fields, { 'x-cost-mode': 'quote' })
+    expect(await quote.json()).toMatchObject({ quote: { operation: 'image-edit', cost_micros_usd: 135_000 } })
+    const answer = await edit(key, fields)
+    expect([answer.status, cost(answer)]).toEqual([200, '95000'])
+    expect(await balance()).toEqual({ paid: 9_905_000, held: 0 })
+    const [form] = sent
+    expect([form?.get('model'), form?.get('size'), form?.get('n'), form?.getAll('image[]').length]).toEqual([
+      'real',
+      '1024x1024',
+      '3',
+      2,
+    ])
+    expect(await explained(key, answer)).toMatchObject({
+      charge: {
+        inputs: {
+          lines: [
+            { item: 'images 1024x1024', units: 2 },
+            { item: 'edited_images', units: 3 },
+          ],
+        },
+      },
+    })
+  })
+
+  test('is offered only with a price for the pictures that are sent, and refuses what has no price', async () => {
+    const { key } = await gateway.funded()
+    const image = ['image', picture()] as const
+    const wrong: readonly (readonly [readonly (readonly [string, string | File])[], string])[] = [
+      [[['model', 'sketcher'], ['prompt', 'x'], image], '400 model_route_not_supported model'],
+      [[...usualFields, ['mask', picture()]], '400 invalid_parameter image'],
+      [usualFields, '400 missing_parameter image'],
+      [[...usualFields, image, ['input_fidelity', 'high']], '422 unsupported_parameter input_fidelity'],
+      [[...usualFields, image, ['stream', 'true']], '422 unsupported_parameter stream'],
+      [[...usualFields, image, ['size', '1x1']], '422 unsupported_parameter size'],
+      [[...usualFields, image, ['n', '0']], '400 invalid_parameter n'],
+      [[...usualFields, image, ['n', 'x']], '400 invalid_parameter n'],
+      [[...usualFields, image, image], '400 invalid_parameter image'],
+    ]
+    for (const [fields, refusal] of wrong) expect(await code(await edit(key, fields))).toBe(refusal)
+    expect(vendor.received).toHaveLength(0)
+    const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: key.secret })
+    const drawn = await client.images.edit({
+      model: 'sandbox/draw',
+      image: picture(),
+      prompt: 'x',
+      size: '256x256',
+      n: 2,
+    })
+    expect(drawn.data).toHaveLength(2)
   })
 })
 

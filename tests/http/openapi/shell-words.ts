@@ -71,6 +71,7 @@ const SILENCE = Buffer.concat([
 /** The example of a form as it is sent. */
 export function formOf(example: object): FormData {
   const form = new FormData()
-  for (const [name, value] of Object.entries(example)) addField(form, `${name}=${name === 'file' ? '@' : ''}${value}`)
+  for (const [name, value] of Object.entries(example))
+    addField(form, `${name}=${name === 'file' || name === 'image' ? '@' : ''}${value}`)
   return form
 }

@@ -11,7 +11,7 @@ export interface MediaAnswer {
 }
 
 interface MediaCall {
-  /** Empty for a form. */
+  /** Of a form: its texts. */
   readonly body: Json
   readonly request: Pick<ModelRequest, 'units'>
   /** Depends on the call alone. */
@@ -25,6 +25,7 @@ type Answering = (call: MediaCall) => Result<MediaAnswer, string>
 export const MEDIA: Readonly<Partial<Record<ModelRoute, Answering>>> = {
   moderations: moderated,
   image_generations: drawn,
+  image_edits: drawn,
   speech: spoken,
   transcriptions: transcribed,
   rerank: ranked,
@@ -74,12 +75,12 @@ function partsOf(parts: readonly unknown[]): string {
 
 const MAX_SIDE = 2048
 
-function drawn({ body, created }: MediaCall): Result<MediaAnswer, string> {
+function drawn({ body, request: { units }, created }: MediaCall): Result<MediaAnswer, string> {
   const size = body['size'] ?? 'auto'
   const [, width, height] = /^(\d{2,4})x(\d{2,4})$/.exec(size === 'auto' ? '1024x1024' : jsonText(size)) ?? []
   if (width === undefined || height === undefined || Number(width) > MAX_SIDE || Number(height) > MAX_SIDE)
     return err(`sandbox/draw accepts a size such as 1024x1024, of at most ${MAX_SIDE} pixels a side.`)
-  const count = typeof body['n'] === 'number' ? body['n'] : 1
+  const count = units?.count ?? 1
   const data = Array.from({ length: count }, (_, i) => {
     const image = patternPng(Number(width), Number(height), `${i} ${jsonText(body['prompt'])}`).toString('base64')
     return body['response_format'] === 'url' ? { url: `data:image/png;base64,${image}` } : { b64_json: image }

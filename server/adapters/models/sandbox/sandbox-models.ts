@@ -5,7 +5,7 @@ import { ZERO } from '../../../core/money'
 const FREE = [{ rates: { input: ZERO, output: ZERO, cache_read: ZERO, cache_write: ZERO } }]
 
 const MODELS = [
-  ['draw', 'images', { unit: 'image', amount: ZERO, sizes: [] }],
+  ['draw', 'images', { unit: 'image', amount: ZERO, sizes: [], edits: ZERO }],
   ['echo', 'text', FREE],
   ['embed', 'embeddings', FREE],
   ['extract', 'text', FREE],

@@ -3,6 +3,7 @@ import { boundedJson } from '../../../core/json-bounds'
 import type { ModelRoute, ModelUpstream } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
 import type { BackendCall } from '../../../pipeline/models/model-backend'
+import { formParts, partText } from '../../../pipeline/models/wires/form-parts'
 import { wireAt } from '../../../pipeline/models/wires/model-wire'
 import type { Attempt } from '../attempt'
 import type { VendorRefusal } from '../vendor'
@@ -65,7 +66,7 @@ function sandboxAnswer(upstream: ModelUpstream, call: BackendCall): Result<Sandb
   const { wire, request, path, cap } = call
   if (request.bytes.length > MAX_BYTES) return err(TOO_LONG)
   const bytes = wire.overChat ? wireAt(upstream, wire).bodyFor(request, upstream, cap) : request.bytes
-  const body: unknown = wire.isForm ? null : JSON.parse(new TextDecoder().decode(bytes))
+  const body: unknown = wire.isForm ? fieldsOf(request) : JSON.parse(new TextDecoder().decode(bytes))
   const json = isJson(body) ? body : {}
   const id = new Bun.CryptoHasher('sha256').update(request.bytes).digest('hex').slice(0, 24)
   const media = MEDIA[wire.route]?.({ body: json, request, id, created: call.model.created })
@@ -109,6 +110,12 @@ function sandboxAnswer(upstream: ModelUpstream, call: BackendCall): Result<Sandb
     return ok(answer('text/event-stream', format.events(sandboxAnswer)))
   const elements = format.events(sandboxAnswer).map((event) => event.replace(/^data: /, '').trimEnd())
   return ok(answer('application/json', ['[', ...elements.map((json, i) => (i === 0 ? json : `,\r\n${json}`)), ']']))
+}
+
+/** The texts of a form. */
+function fieldsOf({ bytes, boundary = '' }: BackendCall['request']): object {
+  const fields = (formParts(bytes, boundary) ?? []).filter(({ fileName }) => fileName === null)
+  return Object.fromEntries(fields.map((part) => [part.name, partText(part)]))
 }
 
 /** One piece per token. A character that consists of several tokens is not split. */

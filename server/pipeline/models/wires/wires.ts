@@ -10,7 +10,7 @@ import { EMBEDDINGS } from './openai/embeddings-wire'
 import { RERANK } from './openai/rerank-wire'
 import { RESPONSES } from './openai/responses/responses-wire'
 import { TRANSCRIPTIONS } from './openai/transcription-wire'
-import { IMAGE_GENERATIONS, MODERATIONS, SPEECH } from './openai/unit-wires'
+import { IMAGE_EDITS, IMAGE_GENERATIONS, MODERATIONS, SPEECH } from './openai/unit-wires'
 
 export const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
   chat_completions: CHAT_COMPLETIONS,
@@ -25,6 +25,7 @@ export const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
   batch_embed_contents: BATCH_EMBED_CONTENTS,
   moderations: MODERATIONS,
   image_generations: IMAGE_GENERATIONS,
+  image_edits: IMAGE_EDITS,
   speech: SPEECH,
   transcriptions: TRANSCRIPTIONS,
   rerank: RERANK,

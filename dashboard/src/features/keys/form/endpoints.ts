@@ -13,6 +13,7 @@ const SOLD: Readonly<Record<BuiltInName, true>> = {
   embeddings: true,
   moderations: true,
   'image-generation': true,
+  'image-edit': true,
   speech: true,
   transcription: true,
   rerank: true,

@@ -2,6 +2,7 @@ import { elementsOf, isJson, type Json } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import type { UnitsAsked } from '../../../../core/models/unit-price'
 import { ok } from '../../../../core/result'
+import { formFor, readFormCall } from '../form-call'
 import { assigned, edited } from '../json/json-members'
 import { invalidMember, type ModelRequest, missingMember, positive, readModelBody } from '../model-request'
 import { type ModelWire, PLAIN_ANSWERS, PLAIN_REQUEST } from '../model-wire'
@@ -63,22 +64,61 @@ const IMAGE_MEMBERS: MemberRules = {
   partial_images: only(0),
 }
 
+function picturesAsked({ prompt, n, size = null, quality = null }: Json) {
+  if (typeof prompt !== 'string' || prompt === '' || charactersOf(prompt) > MAX_PROMPT_CHARACTERS)
+    return ['prompt', `must be a string of 1 to ${MAX_PROMPT_CHARACTERS} characters`] as const
+  const count = positive(n)
+  if (count === undefined || (count ?? 1) > MAX_IMAGES)
+    return ['n', `must be a whole number from 1 to ${MAX_IMAGES}`] as const
+  if (typeof size !== 'string' && size !== null) return ['size', 'must be a string such as 1024x1024'] as const
+  if (typeof quality !== 'string' && quality !== null) return ['quality', 'must be a string such as hd'] as const
+  return { unit: 'image', count: count ?? 1, size, quality } as const
+}
+
+/** The pictures in an answer, which is none without one. */
+const PICTURES: Pick<ModelWire, 'unitsOf' | 'answerOf'> = {
+  unitsOf: ({ data }) => elementsOf(data).filter(isImage).length,
+  answerOf: ({ data }, _, bytes) => (elementsOf(data).some(isImage) ? bytes : null),
+}
+
 export const IMAGE_GENERATIONS: ModelWire = {
   ...UNIT_CALLS,
   route: 'image_generations',
-  read: (bytes) =>
-    readUnitCall(bytes, IMAGE_MEMBERS, ['prompt'], ({ prompt, n, size = null, quality = null }) => {
-      if (typeof prompt !== 'string' || prompt === '' || charactersOf(prompt) > MAX_PROMPT_CHARACTERS)
-        return ['prompt', `must be a string of 1 to ${MAX_PROMPT_CHARACTERS} characters`]
-      const count = positive(n)
-      if (count === undefined || (count ?? 1) > MAX_IMAGES)
-        return ['n', `must be a whole number from 1 to ${MAX_IMAGES}`]
-      if (typeof size !== 'string' && size !== null) return ['size', 'must be a string such as 1024x1024']
-      if (typeof quality !== 'string' && quality !== null) return ['quality', 'must be a string such as hd']
-      return { unit: 'image', count: count ?? 1, size, quality }
+  read: (bytes) => readUnitCall(bytes, IMAGE_MEMBERS, ['prompt'], picturesAsked),
+  ...PICTURES,
+}
+
+/** An edit has forms of the same values. A file and its mask are charged as pictures that are sent. */
+const EDIT_MEMBERS: MemberRules = {
+  ...IMAGE_MEMBERS,
+  stream: only('false'),
+  partial_images: only('0'),
+  input_fidelity: only('low'),
+}
+/** What OpenAI accepts in one call, and a mask. */
+const MAX_SENT = 17
+
+/** OpenAI's edits of pictures: a form with them. */
+export const IMAGE_EDITS: ModelWire = {
+  ...UNIT_CALLS,
+  route: 'image_edits',
+  isForm: true,
+  read: (bytes, path) =>
+    readFormCall(bytes, path, {
+      members: EDIT_MEMBERS,
+      lists: ['image[]'],
+      files: ['image', 'image[]', 'mask'],
+      asked(fields, files) {
+        const { n } = fields
+        const asked = picturesAsked({ ...fields, ...(n !== undefined && { n: /^\d{1,2}$/.test(n) ? Number(n) : n }) })
+        if (!('unit' in asked)) return asked
+        if (files.every(({ name }) => name === 'mask')) return ['image', 'must be a picture']
+        if (files.length > MAX_SENT) return ['image', `must be at most ${MAX_SENT - 1} pictures`]
+        return { ...asked, sent: files.length }
+      },
     }),
-  unitsOf: ({ data }) => elementsOf(data).filter(isImage).length,
-  answerOf: ({ data }, _, bytes) => (elementsOf(data).some(isImage) ? bytes : null),
+  bodyFor: formFor,
+  ...PICTURES,
 }
 
 function isImage(one: unknown): boolean {
