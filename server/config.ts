@@ -184,7 +184,7 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
   const social = socialConfig(read, production)
   return {
     ...listening,
-    ...workerSettings(read, listening.takeOver),
+    ...workerSettings(read),
     ...data,
     ...accountsSettings(read),
     ...brandSettings(read),

@@ -152,20 +152,13 @@ async function informOperator(config: Config, gateway: Gateway, log: Log, isFres
 }
 
 async function start(config: Config, log: ProcessLog, started: number): Promise<void> {
-  const room = new WaitingRoom()
+  const [room, passedOn] = [new WaitingRoom(), new WaitingRoom()]
   let address: Bun.Server<undefined> | null = null
-  // Workers have the port, and this process takes what they pass on.
   const hasWorkers = config.workers > 0
-  if (hasWorkers) freePort(config.host, config.port)
-  const openWeb = () =>
-    listen(
-      hasWorkers ? { host: '127.0.0.1', port: 0 } : config,
-      room.handle,
-      (server) => {
-        address = server
-      },
-      (error) => log.error('request failed', { reason: reasonOf(error) }),
-    )
+  if (hasWorkers && !config.takeOver) freePort(config.host, config.port)
+  const open = (at: Parameters<typeof listen>[0], { handle }: WaitingRoom) =>
+    listen(at, handle, (server) => (address = server), faultsTo(log))
+  const openWeb = () => open(config, room)
   const standby = await stoodBy(config, log)
   const taken = await takeData(config, openWeb)
   await refuseLostData(config, process.argv.includes('--new'), log)
@@ -181,7 +174,8 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   const { metrics: endpoint } = gateway
   const metrics =
     settings?.listener && endpoint ? listenMetrics(settings.listener, (request) => endpoint.onOwnPort(request)) : null
-  const web = taken.web ?? openWeb()
+  // Workers have the port, and this process takes what they pass on.
+  const web = hasWorkers ? open({ host: '127.0.0.1', port: 0 }, passedOn) : (taken.web ?? openWeb())
   gateway.app.server = address
   const { workersListener } = config
   const startWorkers = () => gateway.workers.start(web.port, WORKER)
@@ -189,9 +183,9 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
     hasWorkers || workersListener
       ? openPort(workersListener ?? config, startWorkers, workersListener ? 'WORKERS_' : '')
       : null
-  const passedOn = workers?.passedOn(gateway.fetch) ?? gateway.fetch
-  room.open(hasWorkers ? passedOn : gateway.fetch)
-  const remote = workersListener && listenForWorkers(workersListener, passedOn, log)
+  if (workers) passedOn.open(workers.passedOn(gateway.fetch))
+  room.open(gateway.fetch)
+  const remote = workersListener && listenForWorkers(workersListener, passedOn.handle, log)
   const closers = [
     () => remote?.stop(LAST_RESPONSES_MS),
     () => control.stop(),
@@ -214,15 +208,33 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
     void stop('hand-over')
   }
   const { stopping } = gateway
-  handOver = new HandOver({ config, web, stopping, drainMs: () => drainMsOf(config, gateway), leave })
+  handOver = new HandOver({
+    config,
+    web: hasWorkers && workers ? workers.ports : web,
+    stopping,
+    drainMs: () => drainMsOf(config, gateway),
+    leave,
+  })
   onHangUp = () => void reload(gateway, log)
   void gateway.rail.open()
   await gateway.index.prepare(progress(log))
   await workers?.listening
+  if (hasWorkers && taken.web) leaveToWorkers(taken.web)
   const isFresh = (await gateway.accounts.count()) === 0
   const took = performance.now() - started
   announce(config, welcome(config.baseUrl, took, isFresh), readyLine(config.baseUrl, took))
   await informOperator(config, gateway, log, isFresh)
+}
+
+function faultsTo(log: Log) {
+  return (error: unknown) => log.error('request failed', { reason: reasonOf(error) })
+}
+
+/** Serves what came while another gateway left the port; the rest goes to the workers. */
+function leaveToWorkers(web: Listening): void {
+  web.retireConnections()
+  // After the event loop accepted all connections that came, as in a hand-over.
+  setTimeout(() => setImmediate(() => web.closePort()), LAST_RESPONSES_MS)
 }
 
 /** With `--standby=REPLICA`: answers 503 on the port until this process is to be the primary. */
@@ -231,8 +243,7 @@ async function stoodBy(config: Config, log: Log): Promise<{ release(): Promise<v
   if (replica === undefined) return null
   const { standBy } = await import('./compose/standby')
   const waiting = new StandbyAnswers(log)
-  const onFault = (error: unknown) => log.error('request failed', { reason: reasonOf(error) })
-  const web = listen(config, waiting.handle, () => undefined, onFault)
+  const web = listen(config, waiting.handle, () => undefined, faultsTo(log))
   log.info('standing by for another gateway')
   const leave = () => process.exit(0)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, leave)
@@ -250,8 +261,7 @@ function listenForWorkers(
   handle: (request: Request) => Response | Promise<Response>,
   log: Log,
 ): Listening {
-  const onFault = (error: unknown) => log.error('request failed', { reason: reasonOf(error) })
-  return listen({ host, port: port + 1, tls, prefix: 'WORKERS_' }, handle, () => undefined, onFault)
+  return listen({ host, port: port + 1, tls, prefix: 'WORKERS_' }, handle, () => undefined, faultsTo(log))
 }
 
 /** Logs the progress of building the index in steps of 10 %. */
@@ -298,7 +308,7 @@ interface Running {
   readonly log: ProcessLog
   readonly web: Listening
   /** Null without any. */
-  readonly workers: { stop(maxMs: number): Promise<void> } | null
+  readonly workers: { readonly ports: Pick<Listening, 'retireConnections'>; stop(maxMs: number): Promise<void> } | null
   readonly gateway: {
     readonly stopping: { announce(): void; drain(): void }
     longestCallMs(): number
@@ -318,6 +328,7 @@ async function stopInOrder(running: Running, signal: string, hurry: Promise<unkn
   gateway.stopping.announce()
   // Proxies keep connections open: each closes after its next response, so that none is cut while a request arrives.
   web.retireConnections()
+  workers?.ports.retireConnections()
   const noticeMs = config.drainNoticeSeconds * 1000
   if (noticeMs > 0) {
     log.info(`${signal}: stopping; new calls are served for the time of the notice`, { seconds: noticeMs / 1000 })

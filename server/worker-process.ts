@@ -34,7 +34,9 @@ async function serve(employment: Employment, log: ProcessLog): Promise<never> {
   const ready = Promise.withResolvers<Composed>()
   const pushes = new KeyedMutex()
   let now: Composed | null = null
-  const take = async ({ settings, ...piece }: Pushed) => {
+  let web: Listening | null = null
+  const take = async ({ settings, isLeaving, ...piece }: Pushed) => {
+    if (isLeaving !== undefined && sharesPort) isLeaving ? web?.retireConnections() : web?.keepConnections()
     // Another primary may have other settings: new calls are served by those.
     if (settings && !Bun.deepEquals(settings, now?.settings)) {
       const before = now
@@ -60,34 +62,28 @@ async function serve(employment: Employment, log: ProcessLog): Promise<never> {
   })
   const state = workerState(connection, clock)
   const passOn = new PassOn({ target: () => connection.passOnSoon(), ca: where.ca ?? null, now: clock.now })
-  const surroundings = { clock, acceptsClock: true, log, onFatal: () => undefined }
   const composed = async (settings: SettingTexts): Promise<Composed> => {
     const config = workerConfig(settings, sharesPort)
-    const { traces } = config
-    const tracer = traces && (await openTracer(tracesOf(traces, name), log))
-    const worker = composeWorker(config, surroundings, {
-      state,
-      tracer,
-      primary: connection,
-      passOn: (request, server) => passOn.answer(request, server as NonNullable<typeof server>),
-      hasIndex: sharesPort,
-    })
+    const tracer = config.traces && (await openTracer(tracesOf(config.traces, name), log))
+    const parts = { state, tracer, primary: connection, passOn: passOn.answer, hasIndex: sharesPort }
+    const worker = composeWorker(config, { clock, acceptsClock: true, log, onFatal: () => undefined }, parts)
     const close = async () => void (await Promise.all([worker.close(), tracer?.close()]))
     return { settings, config, worker, close }
   }
   const first = await Promise.race([ready.promise, ended.then(() => process.exit(0))])
   const current = () => now ?? first
-  const { host, port } = first.config
-  const web: Listening = listen(
-    { host, port, takeOver: sharesPort },
+  const opened = listen(
+    { ...first.config, takeOver: sharesPort },
     (request) => current().worker.fetch(request),
     (server) => {
       current().worker.server = server
     },
     (error) => log.error('request failed', { worker: name, reason: reasonOf(error) }),
   )
+  web = opened
   connection.tell('counters', ['listening'])
-  if (!sharesPort) process.stdout.write(`Gateway ready at http://${reachable(host)}:${web.port} as worker ${name}\n`)
+  if (!sharesPort)
+    process.stdout.write(`Gateway ready at http://${reachable(first.config.host)}:${opened.port} as worker ${name}\n`)
   const report = () => void current().worker.report()
   report()
   setInterval(report, REPORT_MS).unref()
@@ -96,10 +92,12 @@ async function serve(employment: Employment, log: ProcessLog): Promise<never> {
   const finish = async () => {
     if (sharesPort) connection.endsWithConnection()
     state.isLeaving = true
-    web.retireConnections()
+    opened.retireConnections()
     await Bun.sleep(noticeMs())
+    // After the event loop accepted all connections that came.
+    await new Promise((resolve) => setImmediate(resolve))
     const calls = { drain: state.drain, streamsEnded: (maxMs: number) => state.openCalls.ended(maxMs) }
-    await finishCalls(web, calls, finishMs())
+    await finishCalls(opened, calls, finishMs())
     await Promise.all([current().close(), connection.flush(FLUSH_MS)])
     const requests = await state.decisions.settled(FLUSH_MS)
     if (requests.length > 0)

@@ -38,7 +38,7 @@ export interface WorkerParts {
   readonly primary: Primary & { readonly isReady: boolean }
   readonly state: WorkerState
   /** Passes a request on to the primary, whole. */
-  readonly passOn: (request: Request, server: BunServer) => Promise<Response>
+  readonly passOn: (request: Request, server: NonNullable<BunServer>) => Promise<Response>
   /** Has the search index of its primary. */
   readonly hasIndex: boolean
   /** Null unless calls are traced. */
@@ -131,7 +131,7 @@ export function composeWorker(config: Config, surroundings: Surroundings, parts:
     fetch(request: Request): Response | Promise<Response> {
       if (isServedHere(request, endpoints)) return served(request)
       const health = healthOf(request, primary, state.isLeaving)
-      return health ? securedResponse(health, request.url, baseUrl) : passOn(request, server)
+      return health ? securedResponse(health, request.url, baseUrl) : passOn(request, server as NonNullable<BunServer>)
     },
     get server(): BunServer {
       return server

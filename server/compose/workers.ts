@@ -116,6 +116,12 @@ export function composeWorkers(config: Config, needs: Needs) {
       return {
         /** Resolves when the first worker of this machine has opened the port. */
         listening: config.workers > 0 ? listening.promise : null,
+        /** Those of the workers of this machine. They close them when they stop. */
+        ports: {
+          retireConnections: () => void started.push([{ isLeaving: true } satisfies Pushed]),
+          keepConnections: () => void started.push([{ isLeaving: false } satisfies Pushed]),
+          closePort: () => undefined,
+        },
         /** Handles what workers pass on, and nothing else. */
         passedOn: (fetch: Handle) => fromWorkers((token) => started.isToken(token), clock.now, fetch),
         /** Lets the workers finish their calls, and ends those of this machine. The others get no new ones. */

@@ -77,14 +77,11 @@ export interface WorkerSettings {
   } | null
 }
 
-export function workerSettings(read: Read, takeOver: boolean): WorkerSettings {
+export function workerSettings(read: Read): WorkerSettings {
   const { settings } = WORKERS
   const count = settings.WORKERS.of(read)
-  if (takeOver && count > 0)
-    throw new ConfigError('TAKE_OVER=true does not work with WORKERS: the workers have the port. Unset one of them')
   const [port, host] = [settings.WORKERS_PORT.of(read), settings.WORKERS_HOST.of(read)]
   if (port === null) return { workers: count, workersListener: null }
-  if (takeOver) throw new ConfigError('TAKE_OVER=true does not work with WORKERS_PORT. Unset one of them')
   const [cert, key] = [settings.WORKERS_CERT.of(read), settings.WORKERS_CERT_KEY.of(read)]
   if ((cert === null || key === null) && (cert !== key || !isLoopbackHost(host)))
     throw new ConfigError(

@@ -43,7 +43,7 @@ export class PassOn {
   }
 
   /** The primary's answer to a request as Bun received it; 503 if there is none. */
-  async answer(request: Request, server: NonNullable<BunServer>): Promise<Response> {
+  readonly answer = async (request: Request, server: NonNullable<BunServer>): Promise<Response> => {
     const isForEvents = request.headers.get('accept')?.includes('text/event-stream') ?? false
     const place = new Place()
     if (!place.enter(isForEvents ? this.eventStreams : this.requests)) return this.refusal(request, BUSY)

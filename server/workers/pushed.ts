@@ -12,6 +12,8 @@ import type { UpToFrom } from '../pipeline/apis/api-sale'
 export interface Pushed {
   /** The first piece, and of one that begins only: they do not change as long as the primary runs. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Whether the workers of this machine soon leave their port, so that each response closes its connection. */
+  readonly isLeaving?: boolean
   readonly tables?: Tables
   readonly apis?: readonly PushedApi[]
 }

@@ -71,7 +71,6 @@ const REFUSED: readonly (readonly [Record<string, string>, name: string, example
     'WORKERS_CERT cannot be read',
     '/nowhere.pem',
   ],
-  [{ WORKERS_PORT: '7000', TAKE_OVER: 'true' }, 'WORKERS_PORT', 'TAKE_OVER'],
   [{ HOST: 'http://0.0.0.0' }, 'HOST', '127.0.0.1'],
   [{ HOST: '127.0.0.256' }, 'HOST', '127.0.0.1'],
   [{ HOST: '0.0.0.0:3000' }, 'HOST', '127.0.0.1'],
