@@ -57,7 +57,7 @@ async function serve(employment: Employment, log: ProcessLog): Promise<never> {
     onPush: ([piece]) => pushes.take('', () => take(piece as Pushed)),
     // Its calls are settled by the primary, so not a byte more goes to their callers.
     onLost: () => void state.openCalls.ended(0),
-    onReplaced: () => state.decisions.claimOpen(),
+    onReplaced: () => void state.decisions.claimOpen(),
     warn: (message, fields) => log.warn(message, { worker: name, ...fields }),
   })
   const state = workerState(connection, clock)

@@ -205,6 +205,7 @@ export class RemoteAllowance implements Allowance {
 
   /** Claims the call. A stream that may not go on ends; any other call, and a charge that is under way, finds out when it is charged. */
   async goOn(): Promise<void> {
+    if (this.isOver) return
     const claimed = await this.claim()
     if (claimed?.[0] === 'open') this.drain?.again()
     else if (claimed !== null && this.isKept && !this.isCapturing) this.isEnded = true

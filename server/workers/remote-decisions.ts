@@ -106,8 +106,10 @@ export class RemoteDecisions implements Decisions, OpenCalls {
   }
 
   /** Another primary than before is there: it counts in its limits the open calls that may go on. */
-  claimOpen(): void {
-    for (const call of this.open) void call.goOn()
+  async claimOpen(): Promise<void> {
+    const calls = [...this.open]
+    for (let at = 0; at < calls.length; at += CLAIMS_AT_ONCE)
+      await Promise.all(calls.slice(at, at + CLAIMS_AT_ONCE).map((call) => call.goOn()))
   }
 
   /** The caller of this call gets a 503 while its charge is on its way: asks until a primary has reversed it, or says that there is none. */
@@ -190,6 +192,8 @@ function callerOf({ kind, account: id, credential, pool, tier, allowedModels }: 
 /** A new call waits so long for a primary, and a worker is ready so long without one. */
 const ARRIVAL_MS = 5 * SECOND_MS
 const ADMIT_AGAIN_MS = 100
+/** A session has room for these, and for what else goes on. */
+const CLAIMS_AT_ONCE = 500
 const ASK_AGAIN_MS = SECOND_MS
 
 const NONE = { limit: 0, remaining: 0, reset: 0 }

@@ -517,7 +517,7 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       }
       const left = { hold: { ...hold, split: { credit: micros(1000), paid: ZERO } }, call: row(call, micros(100)) }
       wire.keeps(left)
-      before.decisions.claimOpen()
+      void before.decisions.claimOpen()
       await until(() => allowance.keep(row(call, micros(600))))
       expect([allowance.isLost, wire.asked.includes('claim')]).toEqual([false, true])
       expect((await allowance.capture(charge(call, micros(900)))).ok).toBe(true)
@@ -526,7 +526,7 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       const settled = await begin(before.decisions)
       wire.restart(true)
       await gateway.core.ledger.capture(micros(100), row(settled.call, micros(100)))
-      before.decisions.claimOpen()
+      void before.decisions.claimOpen()
       await until(async () => settled.allowance.isLost)
       expect(settled.allowance.isLost).toBe(true)
       expect(await settled.allowance.keep(row(settled.call, micros(600)))).toBe(false)
@@ -556,7 +556,7 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
         ok: false,
         error: { failure: { code: 'rate_limit_exceeded', retryAfterSeconds: 1 } },
       })
-      remote.claimOpen()
+      void remote.claimOpen()
       // One of the three finds no place: it is not charged, and says so.
       await until(async () => free() === 0)
       gateway.core.limiter.part = 1
@@ -580,12 +580,35 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       expect(await begun.value.hold(wanted(micros(1000)), SIGNAL)).toBeNull()
       wire.restart()
       await until(async () => (await spent(account))[1] === 0)
-      remote.claimOpen()
+      void remote.claimOpen()
       await begun.value.release(0)
       expect([await spent(account), wire.asked.slice(2)]).toEqual([
         [0, 0],
         ['claim', 'release'],
       ])
+    })
+
+    test('a thousand open calls find their places again, and none that ended meanwhile is claimed', async () => {
+      const account = await gateway.account(0)
+      const key = await gateway.key(account)
+      const { wire, decisions: remote } = interrupted(gateway, here, lies)
+      const open = await Promise.all(
+        Array.from({ length: 1000 }, async () => {
+          const call = await asked(remote, gateway, key, FREE)
+          const begun = 'failure' in call ? null : remote.begin(call)
+          if (!begun?.ok) throw new Error('it has a place')
+          expect(await begun.value.hold(wanted(micros(1000)), SIGNAL)).toBeNull()
+          return begun.value
+        }),
+      )
+      wire.restart()
+      await until(async () => (await spent(account))[1] === 0)
+      const claiming = remote.claimOpen()
+      await open[999]?.release(0)
+      await claiming
+      expect([await spent(account), wire.asked.filter((kind) => kind === 'claim').length]).toEqual([[0, 999_000], 999])
+      for (const allowance of open) await allowance.release(0)
+      expect(await spent(account)).toEqual([0, 0])
     })
 
     test('a stream that did not begin, or failed, is not charged because a primary died meanwhile', async () => {

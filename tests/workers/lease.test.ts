@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { composeWorker, workerState } from '../../server/compose/worker'
+import { workerConfig } from '../../server/config'
+import { openLog } from '../../server/log'
 import { newFolder, openHarness } from '../support/harness'
 import { eventStream, openAi, openVendor } from '../support/vendor-double'
 
@@ -58,3 +61,40 @@ test('a stream gives not one byte more once its worker has no lease, and its cal
     await gateway.close()
   }
 })
+
+test('/health is of the worker itself; /ready fails once it has no lease, and as soon as it is to stop', async () => {
+  const primary = { hasLease: true, isReady: false, sessionNumber: 1, back: async () => false, ask: async () => null }
+  const parts = { ...primary, tell: () => undefined }
+  const clock = { now: () => 1 }
+  const log = openLog('error', () => undefined)
+  const state = workerState(parts, clock)
+  const settings = { BASE_URL: 'http://localhost:3000', WEBSEARCH_PROVIDER: 'brave', BRAVE_API_KEY: 'none' }
+  const worker = composeWorker(
+    workerConfig(settings, false, {}),
+    { clock, acceptsClock: true, log, onFatal: fail },
+    {
+      state,
+      primary: parts,
+      passOn: async () => new Response('no primary', { status: 503 }),
+      hasIndex: false,
+    },
+  )
+  const statuses = async () =>
+    Promise.all(
+      ['/health', '/ready'].map(async (path) => (await worker.fetch(new Request(`http://localhost${path}`))).status),
+    )
+  try {
+    expect(await statuses()).toEqual([200, 200])
+    parts.hasLease = false
+    expect(await statuses()).toEqual([200, 503])
+    parts.hasLease = true
+    state.isLeaving = true
+    expect(await statuses()).toEqual([200, 503])
+  } finally {
+    await worker.close()
+  }
+})
+
+function fail(reason: string): never {
+  throw new Error(reason)
+}
