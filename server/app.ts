@@ -8,6 +8,7 @@ import { accountRoutes } from './http/account/routes'
 import { sessionRoutes } from './http/account/session-routes'
 import { settingsRoutes } from './http/account/settings-routes'
 import { signInRoutes } from './http/account/sign-in-routes'
+import { workspaceRoutes } from './http/account/workspace-routes'
 import type { ApiCalls } from './http/apis/api-calls'
 import { catalogRoutes } from './http/apis/catalog-routes'
 import { importedDocuments, importedRouteTable } from './http/apis/routes'
@@ -101,6 +102,7 @@ export type AppParts = Needs<
   | typeof limitRequestRoutes
   | typeof budgetRoutes
   | typeof appRoutes
+  | typeof workspaceRoutes
   | typeof webhookRoutes
   | typeof appWebhookRoutes
   | typeof noticeRoutes
@@ -243,6 +245,7 @@ function accountGroup(parts: AppParts) {
     .use(limitRequestRoutes(parts))
     .use(budgetRoutes(parts))
     .use(appRoutes(parts))
+    .use(workspaceRoutes(parts))
     .use(webhookRoutes(parts))
     .use(appWebhookRoutes(parts))
     .use(noticeRoutes(parts))

@@ -1,3 +1,4 @@
+import type { Right } from '../../server/core/accounts/roles.ts'
 import { SHELL_TEXT } from './messages/shell.ts'
 import type { ShellIconName } from './shell/shell-icon.tsx'
 
@@ -8,6 +9,8 @@ export interface NavigationEntry {
   readonly part: NavigationPart
   /** Shown only to operators of this gateway, or also to support. */
   readonly operator?: true | 'support'
+  /** Shown only to members with this right in the workspace. */
+  readonly right?: Right
   /** Pages below it have entries of their own. */
   readonly exact?: true
   /** Not a page of the dashboard, so it is opened with a full page load. */
@@ -19,6 +22,7 @@ export interface NavigationEntry {
 export interface NavigationTab {
   readonly to: string
   readonly label: string
+  readonly right?: Right
 }
 
 /** What the rail shows: one's own account or the gateway, as the switch says, and below both what helps. */
@@ -26,30 +30,38 @@ export const NAVIGATION_PARTS = ['account', 'operator', 'help'] as const
 export type NavigationPart = (typeof NAVIGATION_PARTS)[number]
 
 const { pagesOf } = SHELL_TEXT
-const tab = (to: string, label: string): NavigationTab => ({ to, label })
+const tab = (to: string, label: string, right?: Right): NavigationTab => ({ to, label, ...(right && { right }) })
 
 /** The entries of the navigation, in order, at most nine of a part. A page is added in the change that makes it work, never before. */
 export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/', label: pagesOf.overview, icon: 'overview', part: 'account' },
-  { to: '/keys', label: pagesOf.keys, icon: 'keys', part: 'account' },
-  { to: '/playground', label: pagesOf.playground, icon: 'playground', part: 'account' },
+  { to: '/keys', label: pagesOf.keys, icon: 'keys', part: 'account', right: 'keys:read' },
+  { to: '/playground', label: pagesOf.playground, icon: 'playground', part: 'account', right: 'calls:make' },
   { to: '/catalogue', label: pagesOf.catalog, icon: 'catalog', part: 'account' },
-  { to: '/usage', label: pagesOf.usage, icon: 'usage', part: 'account' },
-  { to: '/limits', label: pagesOf.limits, icon: 'limits', part: 'account' },
-  { to: '/billing', label: pagesOf.billing, icon: 'money', part: 'account' },
+  { to: '/usage', label: pagesOf.usage, icon: 'usage', part: 'account', right: 'usage:read' },
+  { to: '/limits', label: pagesOf.limits, icon: 'limits', part: 'account', right: 'keys:read' },
+  { to: '/billing', label: pagesOf.billing, icon: 'money', part: 'account', right: 'money:read' },
   {
     to: '/apps',
     label: SHELL_TEXT.integrations,
     icon: 'apps',
     part: 'account',
-    tabs: [tab('/apps', pagesOf.apps), tab('/social', pagesOf.social), tab('/webhooks', pagesOf.webhooks)],
+    tabs: [
+      tab('/apps', pagesOf.apps),
+      tab('/social', pagesOf.social, 'keys:read'),
+      tab('/webhooks', pagesOf.webhooks, 'settings:read'),
+    ],
   },
   {
     to: '/settings',
     label: pagesOf.settings,
     icon: 'settings',
     part: 'account',
-    tabs: [tab('/settings', pagesOf.settings), tab('/audit', pagesOf.audit)],
+    tabs: [
+      tab('/settings', pagesOf.settings),
+      tab('/members', pagesOf.members, 'members:read'),
+      tab('/audit', pagesOf.audit, 'audit:read'),
+    ],
   },
   {
     to: '/operator',
@@ -67,11 +79,12 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/docs/guide', label: SHELL_TEXT.guide, icon: 'docs', part: 'help', outside: true },
 ]
 
-/** Whether somebody sees an entry of the navigation. */
-export function isShownTo(
-  { operator }: NavigationEntry,
-  who: { readonly operator: boolean; readonly support: boolean } | undefined,
-): boolean {
+/** Who looks at the dashboard; undefined while it is not known. */
+type Viewer = { readonly operator: boolean; readonly support: boolean; readonly rights: readonly Right[] } | undefined
+
+/** Whether somebody sees an entry of the navigation, or a tab. */
+export function isShownTo({ operator, right }: Pick<NavigationEntry, 'operator' | 'right'>, who: Viewer): boolean {
+  if (right && who && !who.rights.includes(right)) return false
   if (!operator || who?.operator) return true
   return operator === 'support' && who?.support === true
 }
@@ -82,15 +95,14 @@ export function partOf(path: string): 'account' | 'operator' {
 }
 
 /** The tabs above a page; none for most. */
-export function tabsOf(path: string): readonly NavigationTab[] {
-  return NAVIGATION.find(({ tabs }) => tabs?.some(({ to }) => to === path))?.tabs ?? []
+export function tabsOf(path: string, who: Viewer): readonly NavigationTab[] {
+  const entry = NAVIGATION.find(({ tabs }) => tabs?.some(({ to }) => to === path))
+  return entry?.tabs?.filter((one) => isShownTo(one, who)) ?? []
 }
 
 /** Every page that has an entry or a tab. */
-export function pagesFor(
-  who: Parameters<typeof isShownTo>[1],
-): readonly (NavigationTab & Pick<NavigationEntry, 'outside'>)[] {
+export function pagesFor(who: Viewer): readonly (NavigationTab & Pick<NavigationEntry, 'outside'>)[] {
   return NAVIGATION.filter((entry) => isShownTo(entry, who)).flatMap(({ to, label, outside, tabs }) =>
-    tabs ? [...tabs] : [{ to, label, ...(outside && { outside }) }],
+    tabs ? tabs.filter((one) => isShownTo(one, who)) : [{ to, label, ...(outside && { outside }) }],
   )
 }

@@ -147,6 +147,7 @@ const Catalog = lazyPart(() => import('./pages/catalog.tsx').then(({ Catalog }) 
 const publicPages = [
   publicPage('/forgot-password', () => import('./pages/forgot-password.tsx'), 'ForgotPassword'),
   publicPage('/reset-password', () => import('./pages/reset-password.tsx'), 'ResetPassword'),
+  publicPage('/invite', () => import('./pages/invite.tsx'), 'Invite'),
   publicPage('/confirm-email', () => import('./pages/confirm-email.tsx'), 'ConfirmEmail'),
 ]
 const consent = appPage('/consent', () => import('./pages/consent.tsx'), 'Consent')
@@ -158,6 +159,7 @@ const pages = [
   keys,
   page('/apps', () => import('./pages/apps.tsx'), 'Apps'),
   page('/notices', () => import('./pages/notices.tsx'), 'Notices'),
+  page('/members', () => import('./pages/members.tsx'), 'Members'),
   page('/audit', () => import('./pages/audit.tsx'), 'Audit'),
   page('/requests/$id', () => import('./pages/request.tsx'), 'RequestPage'),
   page('/webhooks', () => import('./pages/webhooks.tsx'), 'Webhooks'),

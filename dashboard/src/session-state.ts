@@ -3,6 +3,17 @@ import { Signal } from './signal.ts'
 /** True from the first response of an ended session until the next sign-in. */
 export const sessionEnded = new Signal(false)
 
+/** The workspace that this page shows. Every request names it, so that no other tab of the session can change what this one acts on. */
+let workspace: string | null = null
+
+export function setShownWorkspace(id: string | null): void {
+  workspace = id
+}
+
+export function workspaceHeader(): Record<string, string> {
+  return workspace === null ? {} : { 'x-workspace': workspace }
+}
+
 /** True while a request was refused because the sign-in is not recent, until the owner signs in again or dismisses the dialog. */
 export const recentSignInRequired = new Signal(false)
 

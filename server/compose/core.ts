@@ -86,7 +86,7 @@ async function coreOf(
   { clock, stopwatch = STOPWATCH, log, outbound }: Surroundings,
   { stores, holds }: { readonly stores: Stores; readonly holds: LoadedHolds },
 ) {
-  const { accounts, credentials, audit, directory } = stores
+  const { accounts, credentials, audit, directory, members } = stores
   const latencies = config.metrics && new RecentLatencies(clock)
   const events = new MemoryEvents()
   const isResealed = await resealSecrets(config, stores.sealedTexts, log)
@@ -95,7 +95,7 @@ async function coreOf(
   const onSale = await openOnSale(config, { stores, clock, log })
   const { prices } = onSale
   const apps = openAppGrants(stores, log)
-  const keys = keysOf({ accounts, apps, credentials, holds, clock, events }, onSale)
+  const keys = keysOf({ accounts, members, apps, credentials, holds, clock, events }, onSale)
   const grants = await openGrants(config, stores, clock)
   const setupToken = new SetupToken()
   return {
@@ -109,6 +109,7 @@ async function coreOf(
     accounts,
     credentials,
     apps,
+    members,
     holds,
     events,
     keys,
@@ -136,22 +137,7 @@ async function coreOf(
       hasOperatorBeside: (account) => directory.hasOperatorBeside(account),
     }),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
-    signUp: new SignUp({
-      accounts,
-      directory,
-      ledger,
-      clock,
-      setupToken,
-      credits: stores.signupCredits,
-      firstIsOperator: config.firstAccountIsOperator,
-      confirms: config.mail !== null,
-      production: config.production,
-      secret: config.secretKey,
-      onCreditRefused(brake) {
-        log.warn('an account opened without signup credit', { brake })
-        books.writeEvent('signup.blocked', `${brake}_${isoTime(clock.now()).slice(0, 13)}`, { brake })
-      },
-    }),
+    signUp: openSignUp(config, { stores, books, clock, setupToken, log }),
   }
 }
 
@@ -163,6 +149,37 @@ function keysOf(
     ...parts,
     isOnSale: (name) => apis.routes.byName(name) !== null,
     isModel: (id, buyer) => catalog.forBuyer(id, buyer) !== null,
+  })
+}
+
+function openSignUp(
+  config: Config,
+  {
+    stores,
+    log,
+    books: { ledger, writeEvent },
+    ...parts
+  }: {
+    readonly stores: Stores
+    readonly books: Awaited<ReturnType<typeof composeLedger>>
+    readonly clock: Clock
+    readonly setupToken: SetupToken
+    readonly log: Log
+  },
+) {
+  return new SignUp({
+    ...stores,
+    ...parts,
+    ledger,
+    credits: stores.signupCredits,
+    firstIsOperator: config.firstAccountIsOperator,
+    confirms: config.mail !== null,
+    production: config.production,
+    secret: config.secretKey,
+    onCreditRefused(brake) {
+      log.warn('an account opened without signup credit', { brake })
+      writeEvent('signup.blocked', `${brake}_${isoTime(parts.clock.now()).slice(0, 13)}`, { brake })
+    },
   })
 }
 

@@ -55,14 +55,13 @@ export function composeIdentity(config: Config, { clock, log, passwordHash }: Su
 }
 
 /** What happens to the account of a user who signs out, or whose apps lose their access. */
-function usersOf({ accounts, events, appGrants, grants, stores: { webhooks } }: ComposedCore) {
+function usersOf({ accounts, events, appGrants, members, stores: { webhooks } }: ComposedCore) {
   return {
     /** Null for a user without an account. */
     accountIdOf: async (userId: string) => (await accounts.byUser(userId))?.id ?? null,
     /** Open pages of the user notice it immediately. */
     async sessionEnded(userId: string): Promise<void> {
-      const account = await accounts.byUser(userId)
-      if (account) events.publish(account.id, { type: 'session' })
+      for (const { accountId } of await members.of(userId)) events.publish(accountId, { type: 'session' })
     },
     /** Disconnects all apps. No token is valid once it resolves. */
     async disconnectApps(
@@ -71,10 +70,8 @@ function usersOf({ accounts, events, appGrants, grants, stores: { webhooks } }: 
       because: AppsEnd,
       keptKeys: readonly string[] = [],
     ): Promise<void> {
-      const account = await accounts.byUser(userId)
       const actor = { kind: 'owner', id: userId, address } as const
-      if (account) await appGrants.disconnect(account, 'all', actor, { because, keptKeys })
-      else await grants.disconnect(userId, 'all')
+      await appGrants.disconnect(userId, 'all', actor, { because, keptKeys })
     },
     /** An app without a token receives no more events. */
     appLeft: ({ userId, clientId }: TokenHolder) => webhooks.pauseOfApp({ userId, clientId }),

@@ -20,12 +20,16 @@ import {
   securityMail,
   takenSignUpMail,
 } from '../core/accounts/mails/owner-mails'
+import type { MemberStore } from '../core/accounts/members'
 import type { SignUp } from '../core/accounts/sign-up'
 import type { Operator } from '../core/accounts/staff/operator'
+import type { AccountStore } from '../core/accounts/store'
+import { Workspaces } from '../core/accounts/workspaces'
 import { type Actor, type AuditAction, type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
 import { keysAmong } from '../core/credentials/key-lists'
 import type { CredentialStore } from '../core/credentials/store'
+import type { EventPublisher } from '../core/events/live-events'
 import type { AccountId } from '../core/ids'
 import { MAIL_FAILED, type Mail, type Mailer } from '../core/mail/mailer'
 import { reasonOf } from '../core/result'
@@ -83,6 +87,9 @@ function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
 export function ownerSettings(
   parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'staff' | 'onClosing' | 'forgetEvents'> & {
     appGrants: AppGrants
+    events: EventPublisher
+    accounts: AccountStore
+    members: MemberStore
     social: Social | null
     stores: {
       readonly settings: AccountSettingsStore
@@ -102,8 +109,8 @@ export function ownerSettings(
   const { stores, identity, config, clock, mailer, linkMailer, log, signUp } = parts
   const { settings, audit } = stores
   // Not awaited: the mail server may be slow.
-  const tellOwner = (mail: Mail) =>
-    void mailer?.send(mail).catch((error: unknown) => log.error(MAIL_FAILED, { reason: reasonOf(error) }))
+  const failed = (error: unknown) => log.error(MAIL_FAILED, { reason: reasonOf(error) })
+  const tellOwner = (mail: Mail) => void mailer?.send(mail).catch(failed)
   return {
     settings,
     audit,
@@ -111,6 +118,8 @@ export function ownerSettings(
     passkeysOffered: offersPasskeys(config.baseUrl),
     mailer,
     tellOwner,
+    mailInvitation: linkMailer && ((mail: Mail) => void linkMailer.send(mail).catch(failed)),
+    workspaces: new Workspaces({ ...parts, audit }),
     tellSecurity: (email: string, change: SecurityChange) => tellOwner(securityMail(email, change)),
     closing: new AccountClosing({
       ...parts,
@@ -145,7 +154,8 @@ function onClosing(parts: {
   const { appGrants, social, credentials, stores } = parts
   return [
     (owner: DepartingOwner) => stores.webhooks.forget(owner.accountId),
-    (owner: DepartingOwner) => appGrants.disconnect(owner.account, 'all', owner.actor),
+    (owner: DepartingOwner) => appGrants.disconnect(owner.account.userId, 'all', owner.actor),
+    (owner: DepartingOwner) => appGrants.disconnectAll(owner.accountId, null, owner.actor),
     async (owner: DepartingOwner) => {
       if (!social) return
       for await (const { poolId } of keysAmong(credentials.lists, owner.accountId, 'all', 0)) {

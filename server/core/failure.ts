@@ -37,6 +37,7 @@ export type FailureCode =
   | 'insufficient_scope'
   | 'social_session_required'
   | 'foreign_origin'
+  | 'not_a_member'
   | 'model_not_allowed'
   | 'unknown_endpoint'
   | 'unknown_model'

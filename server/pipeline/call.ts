@@ -1,5 +1,6 @@
 import type { Account } from '../core/accounts/account'
 import type { AppGrant } from '../core/accounts/app-grant'
+import type { Role } from '../core/accounts/roles'
 import type { ApiMatch } from '../core/apis/api-routes'
 import type { Operation, SoldName } from '../core/catalog/operation'
 import { type Address, limitSubject } from '../core/credentials/address'
@@ -104,6 +105,8 @@ export interface AppCaller {
   readonly scopes: ReadonlySet<Scope>
   readonly account: Account
   readonly tier: Tier
+  /** The role of the member who let it in. */
+  readonly role: Role
 }
 
 /** A caller whose account is known. Its spending is charged to the account's balance. */

@@ -164,7 +164,7 @@ function callerOf({ kind, account: id, credential, pool, tier, allowedModels }: 
   }
   if (kind === 'app') {
     const grant = { id: credential as AppGrantId, poolId: pool } as Extract<Caller, { kind: 'app' }>['grant']
-    return { kind, account, tier, grant, scopes: new Set() }
+    return { kind, account, tier, grant, scopes: new Set(), role: 'viewer' }
   }
   const key = {
     ...KEY_DEFAULTS,

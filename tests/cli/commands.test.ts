@@ -122,7 +122,7 @@ describe('an access token', () => {
     await using cli = await signedIn()
     const account = (await gateway.core.accounts.list(10, null))[0]!
     const actor = { kind: 'owner', id: account.userId, address: null } as const
-    await gateway.core.appGrants.disconnect(account, 'gateway-cli', actor)
+    await gateway.core.appGrants.disconnect(account.userId, 'gateway-cli', actor)
     const { code, err } = await cli.run('balance')
     expect([code, err]).toEqual([1, expect.stringContaining('Run "bun run gateway login"')])
   })

@@ -92,7 +92,7 @@ describe('a route below /api', () => {
       .onError(({ error }) => String(error))
       .post(
         '/api/some',
-        ...allowed(signedIn(owners), UNDOCUMENTED, () => {
+        ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, () => {
           ran++
         }),
       )
@@ -102,7 +102,7 @@ describe('a route below /api', () => {
   })
 
   test('without the parameter that its handler takes does not compile', () => {
-    const handler = allowed(signedIn({} as OwnerSessions), UNDOCUMENTED, (_call, { id }: Id) => id)
+    const handler = allowed(signedIn({} as OwnerSessions, 'member'), UNDOCUMENTED, (_call, { id }: Id) => id)
     expect(routeGroup({ name: 'right' }).get('/api/some/:id', ...handler).routes).toHaveLength(1)
     // @ts-expect-error its path has no :id
     expect(routeGroup({ name: 'wrong' }).get('/api/some', ...handler).routes).toHaveLength(1)
@@ -115,6 +115,7 @@ describe('the declared access is what happens', () => {
     expect(who('anybody').map(named).toSorted()).toEqual([
       'ALL /api/auth/*',
       'POST /api/auth/oauth2/revoke',
+      'POST /api/invitations/read',
       'POST /api/settings/email/confirm',
       'POST /api/webhooks/stripe',
     ])
@@ -187,6 +188,7 @@ describe('the declared access is what happens', () => {
       'POST /api/auth/change-password',
       ...['delete-passkey', 'verify-registration'].map((act) => `POST /api/auth/passkey/${act}`),
       ...['disable', 'enable', 'generate-backup-codes'].map((act) => `POST /api/auth/two-factor/${act}`),
+      'POST /api/members/:id/hand-over',
       ...['erase', 'password-reset', 'role', 'second-factor-reset'].map((act) => `POST ${account}/${act}`),
       'POST /api/operator/after-restore',
       ...['', '/:name/key'].map((path) => `POST /api/operator/model-vendors${path}`),
@@ -202,9 +204,12 @@ describe('the declared access is what happens', () => {
     expect(writes.filter((route) => !asksForRecent(route))).toEqual([])
     const today = who('owner').filter(({ access }) => access.withinMs === 12 * HOUR)
     expect(today.map(named).toSorted()).toEqual([
+      'PATCH /api/members/:id',
       'POST /api/account/operator',
+      'POST /api/invitations',
       'POST /api/keys',
       ...['revoke', 'rotate'].map((change) => `POST /api/keys/:id/${change}`),
+      'POST /api/members/:id/remove',
       'POST /api/webhooks',
       'POST /api/webhooks/:id/rotate',
     ])

@@ -51,6 +51,7 @@ const ACTIONS: Readonly<Record<FailureCode, Actions>> = {
   json_parse_error: { dashboard: RELOAD },
   invalid_request: NONE,
   missing_session: { dashboard: SIGN_IN, request: SIGN_IN },
+  not_a_member: { dashboard: RELOAD },
   recent_sign_in_required: { dashboard: SIGN_IN },
   second_factor_required: { dashboard: SECOND_FACTOR },
   missing_api_key: { request: CREATE_KEY },

@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Download, Plus } from 'lucide-react'
 import { useState } from 'react'
+import { useMay } from '../api/account/account.ts'
 import { keysCsvUrl } from '../api/keys.ts'
 import type { KeyDialog } from '../features/keys/key-actions.ts'
 import { KeysList } from '../features/keys/keys-list.tsx'
@@ -24,6 +25,7 @@ export function Keys() {
     if (create) void navigate({ search: view, replace: true })
   }
   const actions = useKeyActions(setDialog)
+  const mayWrite = useMay('keys:write')
   return (
     <Page
       title={SHELL_TEXT.pagesOf.keys}
@@ -34,10 +36,12 @@ export function Keys() {
             <Download size={16} aria-hidden />
             {KEY_TEXT.csv}
           </a>
-          <Button tone="primary" onClick={() => setDialog({ kind: 'create' })}>
-            <Plus size={16} aria-hidden />
-            {KEY_TEXT.create}
-          </Button>
+          {mayWrite && (
+            <Button tone="primary" onClick={() => setDialog({ kind: 'create' })}>
+              <Plus size={16} aria-hidden />
+              {KEY_TEXT.create}
+            </Button>
+          )}
         </>
       }
     >

@@ -1,3 +1,4 @@
+import { useMay } from '../api/account/account.ts'
 import { EmailCard } from '../features/settings/email-card.tsx'
 import { PasswordCard } from '../features/settings/password-card.tsx'
 import { ProfileCard } from '../features/settings/profile-card.tsx'
@@ -20,6 +21,8 @@ const NoticeMailCard = lazyPart(() =>
 )
 
 export function Settings() {
+  const isOwner = useMay('workspace:own')
+  const mayRead = useMay('settings:read')
   return (
     <Page title={SHELL_TEXT.pagesOf.settings}>
       <ProfileCard />
@@ -28,8 +31,8 @@ export function Settings() {
       <SecondFactorCard />
       <SessionsCard />
       <ThemeCard />
-      <NoticeMailCard />
-      <DataCard />
+      {mayRead && <NoticeMailCard />}
+      {isOwner && <DataCard />}
     </Page>
   )
 }

@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { isSignInForApp, signUp } from '../api/account/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
+import { keptInvitation } from '../invitation.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
@@ -19,7 +20,7 @@ export function SignUp() {
   const enter = async () => {
     if (isSignInForApp()) return
     queries.clear()
-    await navigate({ to: '/welcome' })
+    await navigate({ to: keptInvitation() === null ? '/welcome' : '/invite' })
   }
   if (mailedTo !== null)
     return (

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
+import { useMay } from '../api/account/account.ts'
 import { toApiFailure } from '../api/client/failure.ts'
 import { listState } from '../api/client/list-state.ts'
 import { changeWebhook, testWebhook, type Webhook, webhooksQuery } from '../api/webhooks.ts'
@@ -32,6 +33,7 @@ export function Webhooks() {
   const webhooks = useQuery(webhooksQuery)
   const [open, setOpen] = useState<OpenDialog | 'create' | null>(null)
   const acting = useAct()
+  const mayWrite = useMay('settings:write')
   const onAction = (action: WebhookAction, webhook: Webhook) => {
     if (action === 'test' || action === 'toggle') acting.mutate({ action, webhook })
     else setOpen({ kind: action, webhook })
@@ -42,10 +44,12 @@ export function Webhooks() {
       title={SHELL_TEXT.pagesOf.webhooks}
       lead={TEXT.lead}
       actions={
-        <Button tone="primary" onClick={() => setOpen('create')}>
-          <Plus size={16} aria-hidden />
-          {TEXT.add}
-        </Button>
+        mayWrite && (
+          <Button tone="primary" onClick={() => setOpen('create')}>
+            <Plus size={16} aria-hidden />
+            {TEXT.add}
+          </Button>
+        )
       }
     >
       <BareCard>

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { accountQuery, signOut } from '../api/account/account.ts'
+import { showWorkspace, workspacesQuery } from '../api/account/workspaces.ts'
 import { toApiFailure } from '../api/client/failure.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { signingOut } from '../session-state.ts'
@@ -16,10 +17,20 @@ const THEMES: readonly Theme[] = ['system', 'light', 'dark']
 /** The signed-in account, the theme, and sign-out. */
 export function AccountMenu({ named = false }: { named?: boolean }) {
   const email = useQuery(accountQuery).data?.email ?? ''
+  const workspaces = useQuery(workspacesQuery).data?.workspaces ?? []
   const chosen = useSignal(theme)
   const leave = useSignOut()
   const entries: MenuEntry[] = [
     { kind: 'note', label: email },
+    ...(workspaces.length > 1 ? workspaces : []).map(
+      ({ id, name, shown }): MenuEntry => ({
+        kind: 'choice',
+        label: SHELL_TEXT.workspace(name),
+        chosen: shown,
+        // A full page load: everything belongs to the workspace.
+        onSelect: () => void showWorkspace(id).then(() => window.location.assign('/'), complain),
+      }),
+    ),
     ...THEMES.map(
       (name): MenuEntry => ({
         kind: 'choice',
@@ -43,13 +54,19 @@ export function AccountMenu({ named = false }: { named?: boolean }) {
           {named && (
             <>
               <span className="sr-only">{SHELL_TEXT.account}</span>
-              <span className="truncate">{email}</span>
+              <span className="truncate">
+                {workspaces.length > 1 ? workspaces.find(({ shown }) => shown)?.name : email}
+              </span>
             </>
           )}
         </button>
       }
     />
   )
+}
+
+function complain(error: unknown): void {
+  void toast(toApiFailure(error).message, { bad: true })
 }
 
 function useSignOut() {
@@ -64,7 +81,7 @@ function useSignOut() {
       await navigate({ to: '/sign-in' })
       queries.clear()
     } catch (error) {
-      void toast(toApiFailure(error).message, { bad: true })
+      complain(error)
     } finally {
       signingOut.set(false)
     }

@@ -1,10 +1,14 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
+import { accountQuery } from '../api/account/account.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { tabsOf } from '../navigation.ts'
 
 /** Links to the other pages of the same entry of the rail, above each of them. */
 export function PageTabs() {
-  const tabs = useLocation({ select: ({ pathname }) => tabsOf(pathname) })
+  const account = useQuery(accountQuery).data
+  const path = useLocation({ select: ({ pathname }) => pathname })
+  const tabs = tabsOf(path, account)
   if (tabs.length === 0) return null
   return (
     <nav aria-label={SHELL_TEXT.pageTabs} className="flex flex-wrap gap-1 border-b border-line">

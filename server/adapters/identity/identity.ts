@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { betterAuth } from 'better-auth/minimal'
-import type { Identity } from '../../core/accounts/identity'
+import type { Identity, SignedUpUser } from '../../core/accounts/identity'
 import { ACCESS_TOKEN_PREFIX, hashToken } from '../../core/credentials/oauth-grant'
+import type { AccountId } from '../../core/ids'
 import { isUnavailable } from '../../core/unavailable'
 import { authRequest } from './auth-request'
 import { readRefusal, type SignInRefusal, shapeError } from './error-shape'
@@ -15,6 +16,7 @@ import { type Finish, type SignInEvents, SignInGuard } from './sign-in/sign-in-g
 import { userDirectory } from './user-directory'
 import { isTakenEmail } from './user-settings'
 import { respond, type Visit } from './visit'
+import { libraryWorkspaces } from './workspaces'
 
 /** A session could not be read. Keeps from the cause only whether the database was unavailable, no text that could contain a token. */
 class SessionUnreadable extends Error {
@@ -65,25 +67,18 @@ export function openIdentity(options: IdentityOptions): Identity {
     const { session: started, isPasswordRight = null } = visit
     return { response, fault, startedFor: started?.userId ?? null, isPasswordRight }
   }
-  const session: Identity['session'] = async (headers) => {
+  const inVisit = async <T>(act: () => Promise<T>): Promise<T> => {
     const visit: Visit = { ...NOBODY, hidden: null }
     try {
-      const found = await visits.run(visit, () => auth.api.getSession({ headers, query: { disableRefresh: true } }))
-      if (found === null) return null
-      const { user, session: row } = found
-      users.seen(row.id, clock.now())
-      return {
-        id: row.id,
-        userId: user.id,
-        email: user.email,
-        name: user.name,
-        sessionCreatedAt: row.createdAt.getTime(),
-        secondFactor: row.secondFactor === true,
-      }
+      return await visits.run(visit, act)
     } catch (error) {
-      throw new SessionUnreadable(visit.hidden?.error ?? error)
+      throw visit.hidden?.error ?? error
     }
   }
+  const session = sessionReader(
+    (headers) => inVisit(() => auth.api.getSession({ headers, query: { disableRefresh: true } })),
+    (id) => users.seen(id, clock.now()),
+  )
   const tokens = new LibraryGrants({ db: options.db, baseUrl: origin, changes: () => 0, now: () => clock.now() })
   const oauth = openProtocol({
     origin,
@@ -106,6 +101,43 @@ export function openIdentity(options: IdentityOptions): Identity {
     ...users,
 
     resetToken,
+
+    workspaces: libraryWorkspaces(options, auth.api, inVisit),
+  }
+}
+
+interface FoundSession {
+  readonly user: SignedUpUser
+  readonly session: {
+    readonly id: string
+    readonly createdAt: Date
+    readonly secondFactor?: boolean | null | undefined
+  }
+}
+
+function sessionReader(
+  find: (headers: Headers) => Promise<FoundSession | null>,
+  seen: (sessionId: string) => void,
+): Identity['session'] {
+  return async (headers) => {
+    try {
+      const found = await find(headers)
+      if (found === null) return null
+      const { user, session: row } = found
+      seen(row.id)
+      return {
+        id: row.id,
+        userId: user.id,
+        email: user.email,
+        name: user.name,
+        sessionCreatedAt: row.createdAt.getTime(),
+        secondFactor: row.secondFactor === true,
+        // A column of the workspaces' plugin, whose type is lost among those of the other plugins. Only ids of accounts are stored there.
+        workspace: (Reflect.get(row, 'activeOrganizationId') ?? null) as AccountId | null,
+      }
+    } catch (error) {
+      throw new SessionUnreadable(error)
+    }
   }
 }
 

@@ -10,6 +10,9 @@ import type { Clock } from '../../core/clock'
 import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
 import {
   identityAccount,
+  identityInvitation,
+  identityMember,
+  identityOrganization,
   identityPasskey,
   identitySession,
   identityTwoFactor,
@@ -51,6 +54,7 @@ import { freeStrandedEmail } from './stranded-email'
 import { userSecondFactors, userSessions } from './user-sessions'
 import { userSettings } from './user-settings'
 import { noteLoggedError, noteSecondFactor, noteUnavailable, type Visit } from './visit'
+import { workspacePlugin } from './workspaces'
 
 const HOUR_SECONDS = 60 * 60
 const DAY_SECONDS = 24 * HOUR_SECONDS
@@ -114,7 +118,11 @@ export function libraryOptions(parts: LibraryParts) {
     // A user whom an app sent with an invalid request sees the error on a dashboard page.
     onAPIError: { throw: true, errorURL: `${origin}/consent` },
     // First: until the second factor is given, the OAuth server must not see a session.
-    plugins: [...secondFactorPlugins({ origin, ...options }), ...oauthPlugins(origin, clientDiscovery(parts, windows))],
+    plugins: [
+      ...secondFactorPlugins({ origin, ...options }),
+      ...oauthPlugins(origin, clientDiscovery(parts, windows)),
+      workspacePlugin(options.confirmation != null),
+    ],
     emailAndPassword: passwords(parts),
     // A session ends a week after sign-in, however much it is used, so that no token lives forever.
     // How old a sign-in may be is for the gateway's own routes to say (freshAge), by its own clock.
@@ -226,6 +234,9 @@ function tables(db: IdentityDatabase) {
       deviceCode: oauthDeviceCode,
       twoFactor: identityTwoFactor,
       passkey: identityPasskey,
+      organization: identityOrganization,
+      member: identityMember,
+      invitation: identityInvitation,
     },
     // The one writer of the database takes single statements and batches, no open transactions.
     transaction: false,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { BetterAuthOptions, DBAdapter, DBAdapterInstance, Where } from 'better-auth'
 import { APIError } from 'better-auth/api'
 import type { Registration } from './oauth/oauth-registration'
@@ -217,6 +217,7 @@ function overAtExpiry(model: string, row: Row): Row {
 const ENDING: ReadonlySet<string> = new Set(['session', 'verification', 'oauthRefreshToken', 'deviceCode'])
 
 function addedTo(model: string, data: Row, registration: Registration | undefined): Row {
+  if (model === 'invitation') return { id: randomBytes(32).toString('base64url') }
   if (model === 'oauthClient' && registration)
     return {
       redirectUris: [...registration.redirectUris],

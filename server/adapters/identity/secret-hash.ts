@@ -4,6 +4,8 @@ import { createHmac } from 'node:crypto'
 export const SECRET_FIELDS: Readonly<Record<string, readonly string[]>> = {
   session: ['token'],
   deviceCode: ['deviceCode', 'userCode'],
+  // The id of an invitation is all that it takes to accept it.
+  invitation: ['id'],
 }
 
 /** The stored form of a secret: a keyed hash, so that not even an eight-letter code can be guessed without the gateway's key. */

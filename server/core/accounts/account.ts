@@ -12,10 +12,10 @@ export interface Suspension {
 /** The rights of a person who runs the gateway. */
 export type StaffRole = 'operator' | 'support'
 
-/** A billing account; each owner has one. The ledger holds its money, the credential store its keys. */
+/** A billing account, which the dashboard calls a workspace. Each user has one of their own. The ledger holds its money, the credential store its keys. */
 export interface Account {
   readonly id: AccountId
-  /** The user's id in the sign-in library. */
+  /** Its owner: the user's id in the sign-in library. */
   readonly userId: string
   /** May grant credit, set limits and prices, and see all accounts. */
   readonly operator: boolean

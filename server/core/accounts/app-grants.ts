@@ -1,6 +1,6 @@
 import { type Actor, type AuditAction, type AuditEntry, auditEntry, JoinedChanges } from '../audit'
 import type { Clock } from '../clock'
-import type { OAuthApp, OAuthGrants } from '../credentials/oauth-grant'
+import type { OAuthApp, OAuthGrants, TokenHolder } from '../credentials/oauth-grant'
 import { type Failure, failure } from '../failure'
 import { type AccountId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
@@ -9,10 +9,23 @@ import type { Money } from '../money'
 import { err, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AppGrant, AppGrantStore } from './app-grant'
-import type { Keys } from './keys'
+import type { ActingMember, Keys } from './keys'
 
 /** Security actions that also disconnect every app: an intruder may have connected one. */
 export type AppsEnd = 'new_password' | 'sign_out_everywhere'
+
+/** A member who lets an app in. */
+export interface GrantingOwner {
+  readonly accountId: AccountId
+  readonly member: Pick<ActingMember, 'userId'>
+  readonly actor: Actor
+}
+
+interface Ending {
+  readonly because?: AppsEnd
+  /** Keys that are not revoked. */
+  readonly keptKeys?: readonly string[]
+}
 
 interface AppGrantsParts {
   readonly store: AppGrantStore
@@ -23,8 +36,8 @@ interface AppGrantsParts {
 }
 
 /**
- * Manages the apps that an owner connected. When a promise resolves, the change is durable and applies to the next request.
- * Changes of one account run one at a time.
+ * Manages the apps that members connected. When a promise resolves, the change is durable and applies to the next request.
+ * Changes of one member run one at a time.
  */
 export class AppGrants {
   private readonly parts: AppGrantsParts
@@ -35,34 +48,50 @@ export class AppGrants {
     this.parts = parts
   }
 
-  /** The grant of an app that presents a token. Created now, without a limit, unless the owner set a limit before. */
-  async of(account: Account, clientId: string, address: string): Promise<AppGrant> {
-    const known = await this.parts.store.live(account.id, clientId)
+  /** The grant of an app that presents a token. Created now, for the user's own workspace and without a limit, unless the owner did before. */
+  async of(own: Pick<Account, 'id'> & TokenHolder, address: string): Promise<AppGrant> {
+    const { userId, clientId } = own
+    const known = await this.parts.store.live(userId, clientId)
     if (known) return known
-    const actor: Actor = { kind: 'owner', id: account.userId, address }
     return this.mutex.take(
-      account.id,
+      userId,
       async () =>
-        (await this.parts.store.live(account.id, clientId)) ??
-        this.open(account.id, await this.app(clientId), null, actor),
+        (await this.parts.store.live(userId, clientId)) ??
+        this.open(
+          { accountId: own.id, actor: { kind: 'owner', id: userId, address } },
+          userId,
+          await this.app(clientId),
+          null,
+        ),
     )
+  }
+
+  /**
+   * Lets an app of the member call for this workspace from now on, instead of another one. What it has in the workspace, such as its limit,
+   * stays; in another one it is disconnected, and the keys that it made there are revoked. Idempotent.
+   */
+  async connect({ accountId, member, actor }: GrantingOwner, clientId: string): Promise<void> {
+    await this.mutex.take(member.userId, async () => {
+      const known = await this.parts.store.live(member.userId, clientId)
+      if (known?.accountId === accountId) return
+      if (known) await this.end([known], actor, {})
+      await this.open({ accountId, actor }, member.userId, await this.app(clientId), null)
+    })
   }
 
   /**
    * Sets an app's spending limit; null removes it. Creates the grant if there is none, so that the limit is in place before the
    * app gets its first token.
    */
-  setLimit(
-    accountId: AccountId,
-    clientId: string,
-    limit: Money | null,
-    actor: Actor,
-  ): Promise<Result<AppGrant, Failure>> {
-    return this.mutex.take(accountId, async () => {
+  setLimit(owner: GrantingOwner, clientId: string, limit: Money | null): Promise<Result<AppGrant, Failure>> {
+    const { accountId, member, actor } = owner
+    return this.mutex.take(member.userId, async () => {
       const app = await this.parts.grants.app(clientId)
       if (!app) return err(failure('resource_not_found', 'This app does not exist or is no longer connected.'))
-      const known = await this.parts.store.live(accountId, clientId)
-      if (!known) return ok(await this.open(accountId, app, limit, actor))
+      const live = await this.parts.store.live(member.userId, clientId)
+      if (live && live.accountId !== accountId) await this.end([live], actor, {})
+      const known = live?.accountId === accountId ? live : null
+      if (!known) return ok(await this.open(owner, member.userId, app, limit))
       // Read before the change, so that nothing can fail after it.
       const before = { limit: (await this.parts.holds.pool(known.poolId, this.parts.clock.now()))?.limit ?? null }
       const audit = this.changes.of(this.audit(known, actor, 'connection.limit', { limit }, before))
@@ -73,31 +102,40 @@ export class AppGrants {
   }
 
   /**
-   * Disconnects one app or all of them, and revokes the keys that they created but for those in `keptKeys`. Tokens go first, so that no
+   * Disconnects apps of a member, and revokes the keys that they created but for those in `keptKeys`. Tokens go first, so that no
    * later failure leaves one valid. Idempotent. Returns the number of grants that ended. `because` is the security action that caused it,
    * for the audit log.
    */
-  disconnect(
-    account: Pick<Account, 'id' | 'userId'>,
-    clientId: string | 'all',
-    actor: Actor,
-    { because, keptKeys = [] }: { readonly because?: AppsEnd; readonly keptKeys?: readonly string[] } = {},
-  ): Promise<number> {
-    return this.mutex.take(account.id, async () => {
-      await this.parts.grants.disconnect(account.userId, clientId)
-      const live = (await this.parts.store.byAccount(account.id)).filter(
-        (grant) => grant.disconnectedAt === null && (clientId === 'all' || grant.clientId === clientId),
+  disconnect(userId: string, clientId: string | 'all', actor: Actor, ending: Ending = {}): Promise<number> {
+    return this.mutex.take(userId, async () => {
+      await this.parts.grants.disconnect(userId, clientId)
+      const live = await this.parts.store.liveOf(userId)
+      return this.end(
+        live.filter((grant) => clientId === 'all' || grant.clientId === clientId),
+        actor,
+        ending,
       )
-      const audits = live.map((grant) => this.audit(grant, actor, 'connection.end', because ? { because } : {}))
-      if (live.length === 0) return 0
-      await this.parts.store.disconnect(live, this.parts.clock.now(), audits)
-      const ended = new Set<string | null>(live.map(({ id }) => id))
+    })
+  }
+
+  /** The same for all apps of a workspace, or for those of one member in it. */
+  async disconnectAll(accountId: AccountId, userId: string | null, actor: Actor): Promise<number> {
+    const live = (await this.parts.store.byAccount(accountId, userId)).filter((grant) => grant.disconnectedAt === null)
+    for (const grant of live) await this.parts.grants.disconnect(grant.userId, grant.clientId)
+    return this.end(live, actor, {})
+  }
+
+  private async end(live: readonly AppGrant[], actor: Actor, { because, keptKeys = [] }: Ending): Promise<number> {
+    if (live.length === 0) return 0
+    const audits = live.map((grant) => this.audit(grant, actor, 'connection.end', because ? { because } : {}))
+    await this.parts.store.disconnect(live, this.parts.clock.now(), audits)
+    const ended = new Set<string | null>(live.map(({ id }) => id))
+    for (const accountId of new Set(live.map((grant) => grant.accountId)))
       await this.parts.keys.revokeAll(
-        { accountId: account.id, actor },
+        { accountId, actor },
         ({ id, createdBy }) => ended.has(createdBy) && !keptKeys.includes(id),
       )
-      return live.length
-    })
+    return live.length
   }
 
   /** An app with a token exists. If it cannot be found all the same, a missing name must not fail the call. */
@@ -106,16 +144,17 @@ export class AppGrants {
   }
 
   private async open(
-    accountId: AccountId,
+    { accountId, actor }: Pick<GrantingOwner, 'accountId' | 'actor'>,
+    userId: string,
     { clientId, name }: Pick<OAuthApp, 'clientId' | 'name'>,
     limit: Money | null,
-    actor: Actor,
   ): Promise<AppGrant> {
     const createdAt = this.parts.clock.now()
     const grant: AppGrant = {
       id: makeId('conn', createdAt),
       accountId,
       poolId: makeId('pool', createdAt),
+      userId,
       clientId,
       name,
       createdAt,

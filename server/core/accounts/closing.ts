@@ -3,7 +3,7 @@ import type { Clock } from '../clock'
 import { KEY_DEFAULTS } from '../credentials/api-key'
 import { keysAmong } from '../credentials/key-lists'
 import type { CredentialStore } from '../credentials/store'
-import { type Failure, wrongParameters } from '../failure'
+import { type Failure, failure, wrongParameters } from '../failure'
 import type { AccountId } from '../ids'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, ZERO } from '../money'
@@ -12,6 +12,7 @@ import { type Account, closedEmail, staffRole } from './account'
 import type { AccountSettingsStore } from './account-settings'
 import type { IdentitySettings } from './identity'
 import type { KeyOwner, Keys } from './keys'
+import type { MemberStore } from './members'
 import type { Operator } from './staff/operator'
 import { invalidParameter } from './submitted'
 
@@ -35,6 +36,7 @@ export class AccountClosing {
     /** Takes a staff role away, and marks the account as closed. */
     staff: Pick<Operator, 'setRole' | 'close'>
     ledger: Ledger
+    members: Pick<MemberStore, 'of' | 'ofAccount' | 'forget'>
     clock: Clock
     /** Work of other parts when an account closes, such as disconnecting its apps. Each must be idempotent. */
     onClosing: readonly ((owner: DepartingOwner) => Promise<unknown>)[]
@@ -56,8 +58,15 @@ export class AccountClosing {
 
   /** Closes the account without asking for its email address: for an operator, by request of the owner. */
   async erase(owner: DepartingOwner): Promise<Result<Money, Failure>> {
-    const { identity, settings, staff, ledger } = this.parts
+    const { identity, settings, staff, ledger, members } = this.parts
     const { accountId, actor } = owner
+    const { userId } = owner.account
+    const shared = await members.ofAccount(accountId)
+    if (shared.some((one) => one.userId !== userId))
+      return err(failure('invalid_state', 'Others are members of this workspace. Hand it over, or remove them first.'))
+    const owned = (await members.of(userId)).filter(({ role }) => role === 'owner')
+    if (owned.some((one) => one.accountId !== accountId))
+      return err(failure('invalid_state', 'You own another workspace, too. Hand that one over first.'))
     // Refused for the last operator. Roles change one at a time, so two operators cannot both be the one who stays.
     const left = staffRole(owner.account) ? await staff.setRole(actor, accountId, null) : ok(owner.account)
     if (!left.ok) return left
@@ -70,7 +79,8 @@ export class AccountClosing {
     await this.eraseKeys(owner)
     await this.parts.forgetEvents(accountId)
     await settings.forgetTraces(accountId)
-    await identity.forget(owner.account.userId, closedEmail(accountId))
+    await identity.forget(userId, closedEmail(accountId))
+    await members.forget(userId)
     return ok(forfeited)
   }
 

@@ -1,3 +1,7 @@
+import type { AccountId } from '../ids'
+import type { Result } from '../result'
+import type { Role } from './roles'
+
 /** An owner as the rest of the service sees it. */
 export interface SignedUpUser {
   readonly id: string
@@ -18,7 +22,46 @@ export interface OwnerSession {
   readonly sessionCreatedAt: number
   /** Whether this sign-in included a second factor. */
   readonly secondFactor: boolean
+  /** The workspace that it shows; null for the user's own. The user may have left it. */
+  readonly workspace: AccountId | null
 }
+
+/** What an invitation says to who has its secret. */
+export interface ReadInvitation {
+  readonly accountId: AccountId
+  readonly email: string
+  readonly role: Role
+  readonly invitedBy: string
+  readonly expiresAt: number
+}
+
+/**
+ * Changes of who belongs to a workspace, by the user of the session in `headers`, whose right to it the caller has checked. A failure says why; one
+ * that is not listed is thrown. `MemberStore.changed` must follow.
+ */
+export interface WorkspaceChanges {
+  /** The secret of a new invitation, which nothing keeps. */
+  invite(
+    headers: Headers,
+    to: { readonly accountId: AccountId; readonly email: string; readonly role: Role },
+  ): Promise<Result<string, InviteRefusal>>
+  /** The invitation with this secret, if it can still be accepted. */
+  invitation(secret: string): Promise<ReadInvitation | null>
+  accept(headers: Headers, secret: string): Promise<Result<AccountId, AcceptRefusal>>
+  setRole(
+    headers: Headers,
+    member: { readonly accountId: AccountId; readonly id: string; readonly role: Role },
+  ): Promise<void>
+  /** `isSelf`: the user leaves. */
+  remove(
+    headers: Headers,
+    member: { readonly accountId: AccountId; readonly id: string; readonly isSelf: boolean },
+  ): Promise<void>
+  /** The workspace that the session shows from now on. */
+  show(sessionId: string, accountId: AccountId): Promise<void>
+}
+export type InviteRefusal = 'already_member' | 'too_many_invitations' | 'invalid_email'
+export type AcceptRefusal = 'unknown' | 'other_address' | 'unconfirmed' | 'already_member' | 'too_many_members'
 
 /** One signed-in browser or script, as its owner sees it. */
 export interface SessionLine {
@@ -84,6 +127,7 @@ export interface IdentityCaller {
 
 /** Owners of accounts: sign-up, sign-in, sessions. Knows nothing of money, keys or tiers. */
 export interface Identity extends IdentitySettings {
+  readonly workspaces: WorkspaceChanges
   /** Handles a request to the sign-in routes. Never throws. Every error has the gateway's error shape. */
   handle(request: Request, caller: IdentityCaller): Promise<Response>
   /** The session of the cookie in these headers, or null if there is none. Never writes. Throws when the database is unavailable. */

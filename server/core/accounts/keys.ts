@@ -4,7 +4,7 @@ import type { ParameterError } from '../catalog/parameters'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
 import { type ApiKey, type Budget, KEY_DEFAULTS, type KeySettings, keyState } from '../credentials/api-key'
-import { keysAmong } from '../credentials/key-lists'
+import { type KeyLists, keysAmong } from '../credentials/key-lists'
 import { newSecret } from '../credentials/secret'
 import type { CredentialStore, LiveKeys } from '../credentials/store'
 import type { EventPublisher } from '../events/live-events'
@@ -20,6 +20,8 @@ import { periodAround } from '../usage/calendar'
 import { ACCOUNT_CLOSED } from './account'
 import type { AppGrant, AppGrantStore } from './app-grant'
 import { brokenKeyRules, type KeyForm, type NewKeyForm } from './key-form'
+import { type MemberStore, roleIn } from './members'
+import { type Role, seesOnlyOwn } from './roles'
 import type { AccountStore } from './store'
 import { accepted, invalidParameter, type Submitted } from './submitted'
 
@@ -32,9 +34,22 @@ const NOT_OF_APP = failure(
   'An app can change only keys that it created. It can read and disable this one.',
 )
 
+/** The member of a workspace who acts, also by an app. */
+export interface ActingMember {
+  readonly userId: string
+  readonly role: Role
+}
+
+/** The member whose keys alone the caller sees; null for one who sees all. */
+export function onlyOf(member: ActingMember | undefined): string | null {
+  return member && seesOnlyOwn(member.role) ? member.userId : null
+}
+
 /** The owner who makes a change: account, tier, and the actor for the audit log. */
 export interface KeyOwner {
   readonly accountId: AccountId
+  /** Absent for operators and the system: a key that they make is the workspace's. */
+  readonly member?: ActingMember
   readonly tier: TierFacts
   readonly actor: Actor
   /** The app that acts on the owner's behalf. */
@@ -47,6 +62,7 @@ type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
 
 interface KeysParts {
   readonly accounts: Pick<AccountStore, 'byId'>
+  readonly members: Pick<MemberStore, 'of'>
   readonly apps: Pick<AppGrantStore, 'byId'>
   readonly credentials: CredentialStore
   readonly holds: HoldStore
@@ -109,7 +125,8 @@ export class Keys {
       await this.parts.holds.openPool({ id: poolId, account: owner.accountId, limit, parent })
       await this.parts.holds.setPoolBudgets(poolId, budgets.map(poolBudget), now, [])
       const audit = this.audit(owner, key.id, 'key.create', { ...form })
-      await this.parts.credentials.create(key, { limit, budgets, parentId: parent }, audit)
+      const pool = { limit, budgets, parentId: parent }
+      await this.parts.credentials.create(key, pool, audit, owner.member?.userId)
       this.announce(key)
       return ok({ key, secret })
     })
@@ -199,7 +216,7 @@ export class Keys {
     return this.mutex.take(owner.accountId, async () => {
       const now = this.parts.clock.now()
       const own = new Map<string, ApiKey>(
-        (await this.parts.credentials.lists.byIds(owner.accountId, ids)).map((key) => [key.id, key]),
+        (await this.lists(owner).byIds(owner.accountId, ids)).map((key) => [key.id, key]),
       )
       const named = [...new Set(ids)].map((id) => ({ id, key: own.get(id) ?? null }))
       const results = named.map(({ id, key }) => ({ id, key, refusal: key ? stateRefusal(key, now) : NO_SUCH_KEY }))
@@ -233,6 +250,26 @@ export class Keys {
     })
   }
 
+  /** A member left: the keys that the member made are disabled, or are from now on another member's, or with null the workspace's. */
+  leave(
+    owner: Pick<KeyOwner, 'accountId' | 'actor'>,
+    userId: string,
+    keys: 'disable' | { readonly to: string | null },
+  ): Promise<void> {
+    return this.mutex.take(owner.accountId, async () => {
+      const { credentials, clock } = this.parts
+      const now = clock.now()
+      const own: ApiKey[] = []
+      for await (const key of keysAmong(credentials.lists.seenBy(userId), owner.accountId, 'live', now)) own.push(key)
+      const left = keys === 'disable' ? own.filter(({ disabledAt }) => disabledAt === null) : own
+      const action = keys === 'disable' ? 'key.disable' : 'key.give'
+      const audits = left.map((key) => this.audit(owner, key.id, action, {}, stateBefore(key, now)))
+      if (keys === 'disable') await credentials.end(left, { disabledAt: now }, audits)
+      else await credentials.giveTo(left, keys.to, audits)
+      for (const key of left) this.announce(key)
+    })
+  }
+
   /** Permanent. Idempotent. */
   revoke(owner: KeyOwner, id: string): Outcome {
     return this.onKey(owner, id, async (key, now) => {
@@ -241,17 +278,27 @@ export class Keys {
     })
   }
 
-  /** Why no key is made: since the request began, the account was closed or the app disconnected. Null if neither. */
-  private async ended({ accountId, app }: KeyOwner): Promise<Failure | null> {
+  private lists({ member }: KeyOwner): KeyLists {
+    return this.parts.credentials.lists.seenBy(onlyOf(member))
+  }
+
+  /** Why no key is made: since the request began, the account was closed, the member left or the app was disconnected. Null if none. */
+  private async ended({ accountId, app, member }: KeyOwner): Promise<Failure | null> {
     const account = await this.parts.accounts.byId(accountId)
     if (account?.closedAt != null) return ACCOUNT_CLOSED
+    if (member && roleIn(await this.parts.members.of(member.userId), accountId) === null)
+      return failure('insufficient_permissions', 'You are no longer a member of this workspace.')
     const grant = app && (await this.parts.apps.byId(app.id))
     return grant?.disconnectedAt == null ? null : failure('invalid_token', 'This app was disconnected.')
   }
 
-  async find(account: AccountId, id: string): Promise<ApiKey | null> {
+  /** A key that the caller sees, revoked or not. */
+  async find({ accountId, member }: Pick<KeyOwner, 'accountId' | 'member'>, id: string): Promise<ApiKey | null> {
+    const only = onlyOf(member)
     const key = await this.parts.credentials.byId(id as KeyId) // safe for any text: an unknown id finds nothing
-    return key?.accountId === account ? key : null
+    if (key?.accountId !== accountId) return null
+    if (only === null) return key
+    return (await this.parts.credentials.makersOf(accountId, [key.id])).get(key.id) === only ? key : null
   }
 
   private changeState(
@@ -291,7 +338,7 @@ export class Keys {
 
   private onKey<T>(owner: KeyOwner, id: string, change: (key: ApiKey, now: number) => Outcome<T>): Outcome<T> {
     return this.mutex.take(owner.accountId, async () => {
-      const key = await this.find(owner.accountId, id)
+      const key = await this.find(owner, id)
       if (!key) return err(NO_SUCH_KEY)
       return owner.app && key.createdBy !== owner.app.id ? err(NOT_OF_APP) : change(key, this.parts.clock.now())
     })

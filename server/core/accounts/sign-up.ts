@@ -128,10 +128,11 @@ export class SignUp {
       actor: { kind: 'owner', id: userId, address: origin.address },
       detail: { credit, operator: role === 'operator' },
     })
-    const opened =
-      credit === 'granted'
-        ? await ledger.credit({ ...creditOf(userId), account: id, opening, audit })
-        : await ledger.openAccount(opening, audit)
+    const credited =
+      credit === 'granted' ? await ledger.credit({ ...creditOf(userId), account: id, opening, audit }) : null
+    // Who handed the first account over had the credit in that one.
+    const isPlain = credited === null || (!credited.ok && credited.error === 'already_booked')
+    const opened = isPlain ? await ledger.openAccount(opening, audit) : credited
     if (!opened.ok) return null
     const account = await accounts.byUser(userId)
     if (account?.operator) setupToken.withdraw()

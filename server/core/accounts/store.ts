@@ -3,7 +3,7 @@ import type { AccountId } from '../ids'
 import type { Account, StaffRole } from './account'
 
 /**
- * Accounts by id and by owner. Reads see the latest write. The ledger opens an account together with its first credit, and
+ * Accounts by id and by the user whose own they are. Reads see the latest write. The ledger opens an account together with its first credit, and
  * `opened` adds it here. Other changes are one atomic batch with their audit row.
  */
 export interface AccountStore {
@@ -17,6 +17,8 @@ export interface AccountStore {
   /** Newest first, starting after `after`. */
   list(limit: number, after: AccountId | null): Promise<readonly Account[]>
   opened(account: Account): void
+  /** `MemberStore.handOver` made another user the owner. The account is nobody's own from then on. */
+  handedOver(account: Account, userId: string): void
   /** Writes everything but the role. */
   update(account: Account, audit: AuditEntry): Promise<void>
   setRole(account: Account, role: StaffRole | null, audit: AuditEntry): Promise<Account>

@@ -33,6 +33,8 @@ export type KeyLabel = Pick<ApiKey, 'id' | 'name' | 'prefix' | 'last4' | 'poolId
  * include every change and charge that was acknowledged before the call; a last use is up to a minute late as a sort key.
  */
 export interface KeyLists {
+  /** The same of the keys that one member made; of all for null. */
+  seenBy(userId: string | null): KeyLists
   /** A page after a key of the account, in a total order. Null if `after` is no key of the account. */
   page(
     account: AccountId,

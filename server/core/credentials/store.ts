@@ -57,10 +57,15 @@ export interface CredentialStore {
   lastUsedAt(key: KeyId): Promise<number | null>
   /** Records a use, in memory at once and durably within a minute. A crash loses at most that minute. */
   touch(key: KeyId, at: number): void
-  create(key: ApiKey, pool: NewPool, audit: AuditEntry): Promise<void>
+  /** `madeBy`: the member who made it; without one it is a key of the workspace. */
+  create(key: ApiKey, pool: NewPool, audit: AuditEntry, madeBy?: string): Promise<void>
   update(change: KeyChange, audit: AuditEntry): Promise<void>
   /** Disables or revokes keys, in one batch with an audit row for each. */
   end(keys: readonly ApiKey[], change: EndOfKey, audits: readonly AuditEntry[]): Promise<void>
-  /** The successor and the replaced key, in one batch. */
+  /** Gives keys to another member, or to the workspace, in one batch with an audit row for each. */
+  giveTo(keys: readonly ApiKey[], madeBy: string | null, audits: readonly AuditEntry[]): Promise<void>
+  /** The members who made these keys. */
+  makersOf(account: AccountId, keys: readonly KeyId[]): Promise<ReadonlyMap<KeyId, string>>
+  /** The successor, of the same member, and the replaced key, in one batch. */
   rotate(successor: ApiKey, replaced: ApiKey, audit: AuditEntry): Promise<void>
 }

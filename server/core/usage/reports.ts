@@ -75,6 +75,8 @@ export interface RequestFilter {
   readonly from: number | null
   readonly to: number | null
   readonly search?: RequestSearch | null
+  /** The keys and apps whose calls the reader may see, also by a search for an id; null for all. */
+  readonly seen?: readonly CredentialId[] | null
 }
 
 /** Failed calls of one operation for one reason, and the newest of them. */

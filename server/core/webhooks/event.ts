@@ -1,3 +1,4 @@
+import type { Right } from '../accounts/roles'
 import type { AccountId, KeyId } from '../ids'
 
 /** The events of an account, for its owner (spec D11). */
@@ -27,6 +28,21 @@ export const OWNER_EVENTS = [
   'account.lifted',
   'sign_in.new_device',
 ] as const
+
+/** What a member's role must allow to be told of an event. A sign-in concerns the one who signed in. */
+export function rightToEvent(type: (typeof OWNER_EVENTS)[number]): Right {
+  if (type === 'sign_in.new_device') return 'workspace:own'
+  return EVENT_RIGHTS[type.split('.')[0] ?? ''] ?? 'settings:read'
+}
+
+const EVENT_RIGHTS: Readonly<Record<string, Right>> = {
+  key: 'keys:read',
+  budget: 'keys:read',
+  social: 'keys:read',
+  balance: 'money:read',
+  topup: 'money:read',
+  tier: 'money:read',
+}
 
 /** Events for operators only: they concern the whole gateway, or callers without an account. */
 export const OPERATOR_EVENTS = [

@@ -1,4 +1,4 @@
-import type { AccountId } from '../ids'
+import type { AccountId, KeyId } from '../ids'
 import type { GatewayEvent } from './event'
 
 /** An event as its owner reads it in the dashboard. */
@@ -18,4 +18,7 @@ export interface NoticeStore {
 export interface NoticeReader {
   readonly id: AccountId
   readonly operator: boolean
+  /** The kinds that concern the reader's role, and the keys that the reader sees; absent for all. */
+  readonly types?: readonly string[]
+  readonly keyIds?: readonly KeyId[] | null
 }

@@ -56,14 +56,25 @@ export type ConnectedApps = Static<typeof ConnectedApps>
 export const Disconnected = record('The result.', { disconnected: yesOrNo('Always true.') })
 export type Disconnected = Static<typeof Disconnected>
 
+/** The member of a workspace whose apps are meant. */
+interface Granting {
+  readonly accountId: AccountId
+  readonly userId: string
+}
+
 interface Spending {
   readonly apps: AppGrantStore
   readonly ledger: Ledger
 }
 
 /** The record of an app, with what it has spent. */
-export async function appRecord(app: OAuthApp, account: AccountId, { apps, ledger }: Spending): Promise<AppRecord> {
-  const grant = await apps.live(account, app.clientId)
+export async function appRecord(
+  app: OAuthApp,
+  { accountId, userId }: Granting,
+  { apps, ledger }: Spending,
+): Promise<AppRecord> {
+  const live = await apps.live(userId, app.clientId)
+  const grant = live?.accountId === accountId ? live : null
   const [pool, use] = grant ? await Promise.all([ledger.pool(grant.poolId), apps.lastUse(grant.id)]) : [null, null]
   return {
     client_id: app.clientId,
@@ -84,11 +95,11 @@ export async function appRecord(app: OAuthApp, account: AccountId, { apps, ledge
 /** The record of a connected app, with its scopes and those of `keys` that it created. */
 export async function connectedApp(
   app: GrantedApp,
-  account: AccountId,
+  granting: Granting,
   keys: readonly ApiKey[],
   spending: Spending,
 ): Promise<ConnectedApp> {
-  const shown = await appRecord(app, account, spending)
+  const shown = await appRecord(app, granting, spending)
   const own = keys.filter(({ createdBy }) => createdBy === shown.connection_id)
   return { ...shown, scopes: [...app.scopes], keys: own.map(({ id, name }) => ({ id, name })) }
 }

@@ -5,7 +5,7 @@ import type { OAuthGrants } from '../../core/credentials/oauth-grant'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
 import { fromUsdNumber } from '../../core/money'
-import type { OwnerSessions } from '../middleware/caller/owner-session'
+import type { Owner, OwnerSessions } from '../middleware/caller/owner-session'
 import { readable, readBody } from '../middleware/input/validate-body'
 import { routeGroup } from '../middleware/request-context'
 import { notFound, taken } from '../middleware/response/failures'
@@ -20,6 +20,10 @@ import {
   keptKeys,
   type OneApp,
 } from './app-record'
+
+function grantingOf({ accountId, member }: Owner) {
+  return { accountId, userId: member.userId }
+}
 
 interface AppParts {
   readonly owners: OwnerSessions
@@ -38,42 +42,50 @@ export function appRoutes(parts: AppParts) {
   return routeGroup({ name: 'apps', prefix: '/api/apps' })
     .get(
       '',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }): Promise<ConnectedApps> => {
-        const granted = await grants.apps(owner.account.userId, now())
+      ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, async ({ owner }): Promise<ConnectedApps> => {
+        const granted = await grants.apps(owner.member.userId, now())
         const keys = await keysOfApps(credentials.lists, owner.accountId, now())
-        const connected = await Promise.all(granted.map((app) => connectedApp(app, owner.accountId, keys, parts)))
+        const connected = await Promise.all(granted.map((app) => connectedApp(app, grantingOf(owner), keys, parts)))
         connected.sort((a, b) => (a.name < b.name ? -1 : 1))
         return { apps: connected, mcp_url: `${baseUrl}/mcp` }
       }),
     )
     .get(
       '/:id',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }, { id }: Id): Promise<OneApp> => {
+      ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, async ({ owner }, { id }: Id): Promise<OneApp> => {
         const app = await grants.app(id)
         if (!app) throw notFound('This app does not exist or is no longer connected.')
-        return { app: await appRecord(app, owner.accountId, parts) }
+        return { app: await appRecord(app, grantingOf(owner), parts) }
       }),
     )
     .post(
       '/:id/limit',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }, { id }: Id): Promise<AppLimit> => {
-        const { spending_limit: usd } = await readBody(AppLimit, context)
-        const limit = usd === null ? null : readable(fromUsdNumber(usd))
-        taken(await appGrants.setLimit(owner.accountId, id, limit, owner.actor))
-        return { spending_limit: usd }
-      }),
+      ...allowed(
+        signedIn(owners, 'calls:make'),
+        UNDOCUMENTED,
+        async ({ owner, context }, { id }: Id): Promise<AppLimit> => {
+          const { spending_limit: usd } = await readBody(AppLimit, context)
+          const limit = usd === null ? null : readable(fromUsdNumber(usd))
+          taken(await appGrants.setLimit(owner, id, limit))
+          return { spending_limit: usd }
+        },
+      ),
     )
     .post(
       '/:id/disconnect',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }, { id }: Id): Promise<Disconnected> => {
-        await appGrants.disconnect(owner.account, id, owner.actor, { keptKeys: keptKeys(context.url) })
-        return { disconnected: true }
-      }),
+      ...allowed(
+        signedIn(owners, 'member'),
+        UNDOCUMENTED,
+        async ({ owner, context }, { id }: Id): Promise<Disconnected> => {
+          await appGrants.disconnect(owner.member.userId, id, owner.actor, { keptKeys: keptKeys(context.url) })
+          return { disconnected: true }
+        },
+      ),
     )
     .post(
       '/disconnect',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }): Promise<Disconnected> => {
-        await appGrants.disconnect(owner.account, 'all', owner.actor, { keptKeys: keptKeys(context.url) })
+      ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, async ({ owner, context }): Promise<Disconnected> => {
+        await appGrants.disconnect(owner.member.userId, 'all', owner.actor, { keptKeys: keptKeys(context.url) })
         return { disconnected: true }
       }),
     )

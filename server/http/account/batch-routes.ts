@@ -26,7 +26,7 @@ export function batchRoutes(
 ) {
   return routeGroup({ name: 'batch', prefix: '/api' }).get(
     '/batch',
-    ...allowed(signedIn(owners), UNDOCUMENTED, async ({ context }) => {
+    ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, async ({ context }) => {
       const urls = context.url.searchParams.getAll('get').map((path) => partUrl(path, context.url.origin))
       if (urls.length === 0 || urls.length > MAX_BATCH_PARTS)
         throw refusal(`Send 1 to ${MAX_BATCH_PARTS} parts as "get".`)

@@ -148,7 +148,7 @@ async function* settingsOf(parts: ExportParts, { accountId, account: { userId } 
   yield section('sessions', (await identity.sessions(userId)).map(sessionDetails))
   const apps = await grants.apps(userId, now)
   const made = await keysOfApps(credentials.lists, accountId, now)
-  yield section('apps', await Promise.all(apps.map((app) => connectedApp(app, accountId, made, parts))))
+  yield section('apps', await Promise.all(apps.map((app) => connectedApp(app, { accountId, userId }, made, parts))))
   yield section(
     'webhooks',
     (await webhooks.list(accountId)).map((webhook) => webhookRecord(webhook, now)),
@@ -170,7 +170,7 @@ async function socialPage(
 ): Promise<Page<SocialAccount> | null> {
   if (!social) return null
   const query = { limit: SOCIAL_PAGE, ...(after !== null && { cursor: after }) }
-  const { accounts, next_cursor: next } = await socialRecords(social, credentials, account, query, now)
+  const { accounts, next_cursor: next } = await socialRecords(social, credentials, { accountId: account }, query, now)
   return { rows: accounts, next }
 }
 

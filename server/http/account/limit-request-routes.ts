@@ -52,7 +52,7 @@ export function limitRequestRoutes(parts: { owners: OwnerSessions; limitRequests
     .get(
       '',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'settings:read'),
         documented(LIMIT_REQUEST_DOCS.list, PAGE_QUERY),
         async ({ accountId, context }): Promise<LimitRequestPage> => {
           const { limit, cursor } = queryOf(PAGE_QUERY, context)
@@ -66,7 +66,7 @@ export function limitRequestRoutes(parts: { owners: OwnerSessions; limitRequests
     .post(
       '',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'settings:write'),
         documented(LIMIT_REQUEST_DOCS.open),
         async ({ owner, context, set }): Promise<OneLimitRequest> => {
           const opened = taken(await limitRequests.open(owner, limitRequestForm(taken(await readJson(context)))))

@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import { RIGHT_NAMES, ROLES } from '../../core/accounts/roles'
 import { SIGNUP_CREDITS } from '../../core/accounts/signup-credit'
 import { TIERS } from '../../core/limits/tier'
 import {
@@ -20,10 +21,13 @@ const Tier = oneOf(TIERS, 'The tier that sets the limits.')
 
 export const AccountRecord = named(
   'Account',
-  record('The account of the owner who is signed in.', {
+  record('The account that is shown, and the member who is signed in.', {
     id: identifier('acct', 'Id of the account.'),
-    email: text("The owner's email address."),
-    name: text("The owner's name."),
+    email: text("The member's email address."),
+    name: text("The member's name."),
+    workspace: text('The name of the account, which the dashboard calls a workspace.'),
+    role: oneOf(ROLES, 'The role of the caller in it.'),
+    rights: listOf(oneOf(RIGHT_NAMES, 'A right.'), 'What the role allows.'),
     operator: yesOrNo('Whether the owner is an operator of this gateway.'),
     support: yesOrNo('Whether the owner is support of this gateway.'),
     tier: Tier,

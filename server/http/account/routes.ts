@@ -1,3 +1,6 @@
+import { onlyOf } from '../../core/accounts/keys'
+import type { MemberStore } from '../../core/accounts/members'
+import { rightsOf } from '../../core/accounts/roles'
 import type { SignUp } from '../../core/accounts/sign-up'
 import type { Operator } from '../../core/accounts/staff/operator'
 import type { SetupToken } from '../../core/accounts/staff/setup-token'
@@ -6,11 +9,10 @@ import { isoTime } from '../../core/clock'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { LiveEvents } from '../../core/events/live-events'
 import { failure } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter, Reading } from '../../core/limits/limiter'
-import { type Limits, limitsOf, type TierFacts, tierOf, withKeyLimits } from '../../core/limits/tier'
-import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
+import { type Limits, limitsOf, tierOf, withKeyLimits } from '../../core/limits/tier'
+import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
 import { readJson } from '../middleware/input/json-body'
 import { KEY_ROWS_QUERY, queryOf, refuseCursor } from '../middleware/input/list-query'
 import { validateBody } from '../middleware/input/validate-body'
@@ -60,41 +62,49 @@ export function accountRoutes(parts: {
   operator: Operator
   setupToken: Pick<SetupToken, 'use'>
   signUp: SignUp
+  members: Pick<MemberStore, 'names'>
   events: Pick<LiveEvents, 'mark'>
   now: () => number
 }) {
-  const { owners, ledger, operator, setupToken, signUp, events } = parts
+  const { owners, ledger, operator, setupToken, signUp, members, events } = parts
   return routeGroup({ name: 'account', prefix: '/api' })
     .get(
       '/account',
-      ...allowed(signedIn(owners), documented(ACCOUNT_DOCS.account), async ({ owner }): Promise<AccountRecord> => {
-        const { account, email, name, tier, actor } = owner
-        // Before the balance: what changes while it is read is after the mark.
-        const mark = events.mark(account.id)
-        const balance = await ledger.balance(account.id)
-        if (!balance) throw new Error(`account ${account.id} has no counters`)
-        return {
-          id: account.id,
-          email,
-          name,
-          operator: account.operator,
-          support: account.support,
-          tier: tierOf(tier),
-          balance_micros_usd: balance.posted,
-          held_micros_usd: balance.held,
-          credit_micros_usd: balance.credit,
-          signup_credit: await signUp.credit(account.userId),
-          topped_up_micros_usd: balance.toppedUp,
-          created_at: isoTime(account.createdAt),
-          ip: actor.address,
-          events_mark: mark,
-        }
-      }),
+      ...allowed(
+        signedIn(owners, 'member'),
+        documented(ACCOUNT_DOCS.account),
+        async ({ owner }): Promise<AccountRecord> => {
+          const { account, member, email, name, tier, actor } = owner
+          // Before the balance: what changes while it is read is after the mark.
+          const mark = events.mark(account.id)
+          const balance = await ledger.balance(account.id)
+          if (!balance) throw new Error(`account ${account.id} has no counters`)
+          return {
+            id: account.id,
+            email,
+            name,
+            workspace: (await members.names([account.id])).get(account.id) ?? name,
+            role: member.role,
+            rights: rightsOf(member.role),
+            operator: account.operator,
+            support: account.support,
+            tier: tierOf(tier),
+            balance_micros_usd: balance.posted,
+            held_micros_usd: balance.held,
+            credit_micros_usd: balance.credit,
+            signup_credit: await signUp.credit(account.userId),
+            topped_up_micros_usd: balance.toppedUp,
+            created_at: isoTime(account.createdAt),
+            ip: actor.address,
+            events_mark: mark,
+          }
+        },
+      ),
     )
     .post(
       '/account/operator',
       ...allowed(
-        signedIn(owners, SIGNED_IN_TODAY),
+        signedIn(owners, 'workspace:own', SIGNED_IN_TODAY),
         documented(ACCOUNT_DOCS.operator),
         async ({ owner: { account, actor }, context }): Promise<OperatorClaimed> => {
           // Any mistake in the body gets the answer of a wrong token.
@@ -113,23 +123,23 @@ export function accountRoutes(parts: {
     .get(
       '/limits',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'keys:read'),
         costing(page, documented(ACCOUNT_DOCS.limits, KEY_ROWS_QUERY)),
-        ({ owner: { accountId, tier }, context }): Promise<LimitsRecord> =>
-          limitsRecord(accountId, tier, queryOf(KEY_ROWS_QUERY, context), parts),
+        ({ owner, context }): Promise<LimitsRecord> => limitsRecord(owner, queryOf(KEY_ROWS_QUERY, context), parts),
       ),
     )
 }
 
 async function limitsRecord(
-  accountId: AccountId,
-  tier: TierFacts,
+  { accountId, tier, member }: Owner,
   { limit, cursor, q, key: id }: Parameters<typeof KEY_ROWS_QUERY>,
   { credentials, limiter, now }: { credentials: CredentialStore; limiter: Limiter; now: () => number },
 ): Promise<LimitsRecord> {
   const limits = limitsOf(tier)
   const query = { among: 'live', sort: 'created', order: 'desc', q, id } as const
-  const page = await credentials.lists.page(accountId, query, now(), { limit, after: cursor ?? null })
+  const page = await credentials.lists
+    .seenBy(onlyOf(member))
+    .page(accountId, query, now(), { limit, after: cursor ?? null })
   if (!page) throw refuseCursor(cursor ?? '')
   const keys = page.rows.map((key) => {
     const { requests, tokens, concurrency } = limiter.read([{ name: key.id, limits: withKeyLimits(limits, key) }])

@@ -23,34 +23,38 @@ export function sessionRoutes(parts: {
   return routeGroup({ name: 'sessions', prefix: '/api/settings/sessions' })
     .get(
       '',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner: { actor, sessionId } }): Promise<SessionList> => {
-        return { sessions: (await identity.sessions(actor.id)).map((line) => sessionRecord(line, sessionId)) }
-      }),
+      ...allowed(
+        signedIn(owners, 'member'),
+        UNDOCUMENTED,
+        async ({ owner: { actor, sessionId } }): Promise<SessionList> => {
+          return { sessions: (await identity.sessions(actor.id)).map((line) => sessionRecord(line, sessionId)) }
+        },
+      ),
     )
     .post(
       '/end-others',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }): Promise<EndedElsewhere> => {
-        const { account, actor, sessionId } = owner
+      ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, async ({ owner, context }): Promise<EndedElsewhere> => {
+        const { actor, sessionId } = owner
         const ended = await identity.endSessions(actor.id, { allBut: sessionId })
         await note(owner, { sessions: 'others', ended })
         if (keepsApps(context.url)) return { ended, apps_disconnected: 0 }
         const ending = { because: 'sign_out_everywhere', keptKeys: keptKeys(context.url) } as const
-        return { ended, apps_disconnected: await appGrants.disconnect(account, 'all', actor, ending) }
+        return { ended, apps_disconnected: await appGrants.disconnect(actor.id, 'all', actor, ending) }
       }),
     )
     .post(
       '/end-all',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }): Promise<EndedElsewhere> => {
-        const { account, actor } = owner
+      ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, async ({ owner }): Promise<EndedElsewhere> => {
+        const { actor } = owner
         const ended = await identity.endSessions(actor.id, { all: true })
         await note(owner, { sessions: 'all', ended })
-        const apps = await appGrants.disconnect(account, 'all', actor, { because: 'sign_out_everywhere' })
+        const apps = await appGrants.disconnect(actor.id, 'all', actor, { because: 'sign_out_everywhere' })
         return { ended, apps_disconnected: apps }
       }),
     )
     .post(
       '/:id/end',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner }, { id }: Id): Promise<EndedSessions> => {
+      ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, async ({ owner }, { id }: Id): Promise<EndedSessions> => {
         const ended = await identity.endSessions(owner.actor.id, { only: id })
         if (ended === 0) throw notFound('This session has already ended.')
         await note(owner, { sessions: 'one', ended })

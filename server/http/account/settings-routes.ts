@@ -9,6 +9,7 @@ import { wrongParameters } from '../../core/failure'
 import {
   type Owner,
   type OwnerSessions,
+  refuseRole,
   SIGNED_IN_AT_ANY_TIME,
   SIGNED_IN_JUST_NOW,
 } from '../middleware/caller/owner-session'
@@ -51,16 +52,17 @@ export function settingsRoutes(parts: SettingsParts) {
     return settingsRecord(owner, await settings.of(owner.accountId), { ...second, required }, emailChanges.confirms)
   }
   return routeGroup({ name: 'settings', prefix: '/api/settings' })
-    .get('', ...allowed(signedIn(owners), UNDOCUMENTED, ({ owner }) => current(owner)))
+    .get('', ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, ({ owner }) => current(owner)))
     .patch(
       '',
-      ...allowed(signedIn(owners), UNDOCUMENTED, async ({ owner, context }) => {
+      ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, async ({ owner, context }) => {
         const change = await readBody(SettingsChange, context)
         const name = change.name?.trim()
         const isRenamed = name !== undefined && name !== owner.name
         if (isRenamed) await identity.rename(owner.actor.id, name)
         const before = await settings.of(owner.accountId)
         const { timezone, saved_views: views, alerts } = change
+        if (timezone !== undefined || alerts) refuseRole(owner.member.role, 'settings:write')
         const changes = {
           ...(timezone !== undefined && { timezone }),
           ...(views && { savedViews: views.map((view) => ({ ...view, name: view.name.trim() })) }),
@@ -71,13 +73,13 @@ export function settingsRoutes(parts: SettingsParts) {
         if (changed.length > 0)
           await settings.change(owner.accountId, changes, settingsAudit(owner, now(), { changed, timezone, before }))
         // Read again: its name may be another one now.
-        return current(await owners.owner(context))
+        return current(await owners.owner(context, 'member'))
       }),
     )
     .post(
       '/email',
       ...allowed(
-        signedIn(owners, SIGNED_IN_JUST_NOW),
+        signedIn(owners, 'member', SIGNED_IN_JUST_NOW),
         UNDOCUMENTED,
         async ({ owner, context }): Promise<EmailOutcome> => {
           const { email } = await readBody(NewEmail, context)
@@ -94,14 +96,16 @@ export function settingsRoutes(parts: SettingsParts) {
     )
     .get(
       '/export',
-      ...allowed(signedIn(owners, SIGNED_IN_AT_ANY_TIME), costing(EXPORT, UNDOCUMENTED), ({ owner, context }) =>
-        exportResponse(accountExport(parts, owner, context)),
+      ...allowed(
+        signedIn(owners, 'workspace:own', SIGNED_IN_AT_ANY_TIME),
+        costing(EXPORT, UNDOCUMENTED),
+        ({ owner, context }) => exportResponse(accountExport(parts, owner, context)),
       ),
     )
     .post(
       '/close',
       ...allowed(
-        signedIn(owners, SIGNED_IN_JUST_NOW),
+        signedIn(owners, 'workspace:own', SIGNED_IN_JUST_NOW),
         UNDOCUMENTED,
         async ({ owner, context }): Promise<ClosedAccount> => {
           const { email } = await readBody(Closing, context)

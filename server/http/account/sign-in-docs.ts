@@ -59,6 +59,7 @@ const Session = named(
     ipAddress: orNull(text('IP address of the sign-in.')),
     userAgent: orNull(text('User agent of the sign-in.')),
     lastSeenAt: orNull(instant('When it was last used, to the minute.'), 'not used yet'),
+    activeOrganizationId: orNull(text('Id of the workspace that it shows.'), "the user's own"),
     secondFactor: orNull(yesOrNo('Whether it began with a second factor.'), 'it did not'),
   }),
 )

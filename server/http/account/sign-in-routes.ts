@@ -1,4 +1,4 @@
-import type { AppsEnd } from '../../core/accounts/app-grants'
+import type { AppGrants, AppsEnd } from '../../core/accounts/app-grants'
 import type { Identity } from '../../core/accounts/identity'
 import type { SecurityChange } from '../../core/accounts/mails/owner-mails'
 import { type AuditTrail, auditEntry } from '../../core/audit'
@@ -16,7 +16,7 @@ import { withTakenBody } from '../middleware/input/json-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { ANYBODY, allowed, signedInUser } from '../routing/api-access'
+import { ANYBODY, allowed, signedIn, signedInUser } from '../routing/api-access'
 import { keepsApps, keptKeys } from './app-record'
 
 /** Ends the access of apps to the accounts of users. */
@@ -37,6 +37,7 @@ export interface SignInParts {
   /** Mails the owner about a change of how they sign in. */
   readonly tellSecurity: (email: string, change: SecurityChange) => void
   readonly grants: OAuthGrants
+  readonly appGrants: Pick<AppGrants, 'connect'>
   readonly now: () => number
 }
 
@@ -132,21 +133,39 @@ function signOut(parts: SignInParts, sessions: 'all' | 'others') {
   })
 }
 
-/** Access for an app can make keys, so it needs the second factor as they do. Declining needs none. */
+/**
+ * Access for an app can make keys, so it needs the second factor as they do. Declining needs none. The app then calls for the workspace that the
+ * session shows.
+ */
 function consent(parts: SignInParts) {
   return allowed(signedInUser(parts.owners), UNDOCUMENTED, async ({ context }) => {
     const sent = await taking(context)
-    const isDeclined = Reflect.get(Object(parsedJson(await sent.clone().text())), 'accept') === false
-    if (!isDeclined) await parts.owners.user(context, SIGNED_IN_AT_ANY_TIME)
-    return handled(parts, context, sent)
+    const { accept, oauth_query: query } = Object(parsedJson(await sent.clone().text()))
+    if (accept === false) return handled(parts, context, sent)
+    const owner = await parts.owners.owner(context, 'calls:make', SIGNED_IN_AT_ANY_TIME)
+    const answer = await handled(parts, context, sent)
+    const clientId = new URLSearchParams(typeof query === 'string' ? query : '').get('client_id')
+    if (answer.ok && clientId !== null) await parts.appGrants.connect(owner, clientId)
+    return answer
   })
 }
 
 /** The same for a device, which is declined at another path: here the library approves, whatever else the body says. */
 function deviceApproval(parts: SignInParts) {
-  return allowed(signedInUser(parts.owners, SIGNED_IN_AT_ANY_TIME), UNDOCUMENTED, ({ context }) =>
-    handled(parts, context),
-  )
+  const access = signedIn(parts.owners, 'calls:make', SIGNED_IN_AT_ANY_TIME)
+  return allowed(access, UNDOCUMENTED, async ({ owner, context }) => {
+    const sent = await taking(context)
+    const { userCode } = Object(parsedJson(await sent.clone().text()))
+    const { headers } = sent
+    const answer = await handled(parts, context, sent)
+    if (!answer.ok) return answer
+    // Only now: a look at the code binds it to the user, which must be the user's own act.
+    const approved = new URL(`/api/auth/device?user_code=${encodeURIComponent(String(userCode))}`, context.url)
+    const shown = await handled(parts, context, new Request(approved, { headers }))
+    const { client_id: clientId } = Object(parsedJson(await shown.text()))
+    if (typeof clientId === 'string') await parts.appGrants.connect(owner, clientId)
+    return answer
+  })
 }
 
 /** An app that revokes its last token keeps its limit for when it comes back, but receives no more events. */

@@ -61,7 +61,7 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
     .get(
       '/audit',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'audit:read'),
         costing(page, documented(AUDIT_DOCS.list, AUDIT_QUERY)),
         async ({ accountId, context }): Promise<AuditPage> => {
           const query = queryOf(AUDIT_QUERY, context)
@@ -73,7 +73,7 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
     .get(
       '/audit.csv',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'audit:read'),
         costing(EXPORT, documented(AUDIT_DOCS.csv, AUDIT_FILTER)),
         ({ accountId, context }) => {
           const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
@@ -86,7 +86,7 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
     .get(
       '/audit.jsonl',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'audit:read'),
         costing(EXPORT, documented(AUDIT_DOCS.lines, AUDIT_FILTER)),
         ({ accountId, context }) => {
           const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))

@@ -16,23 +16,27 @@ const PAGE = 200
 export function ledgerCsvRoutes({ owners, statements }: { owners: OwnerSessions; statements: AccountStatements }) {
   return routeGroup({ name: 'ledger-csv' }).get(
     '/api/transactions.csv',
-    ...allowed(signedIn(owners), costing(EXPORT, documented(BILLING_DOCS.ledgerCsv)), ({ accountId, context }) => {
-      return csvFile(
-        context,
-        'ledger.csv',
-        HEAD,
-        paced(context, (cursor) => statements.transactions(accountId, PAGE, cursor)),
-        (row) =>
-          csvLine([
-            isoTime(row.at),
-            row.id,
-            row.kind,
-            row.description,
-            Number(formatUsd(row.amount)),
-            Number(formatUsd(row.balanceAfter)),
-            row.requestId,
-          ]),
-      )
-    }),
+    ...allowed(
+      signedIn(owners, 'money:read'),
+      costing(EXPORT, documented(BILLING_DOCS.ledgerCsv)),
+      ({ accountId, context }) => {
+        return csvFile(
+          context,
+          'ledger.csv',
+          HEAD,
+          paced(context, (cursor) => statements.transactions(accountId, PAGE, cursor)),
+          (row) =>
+            csvLine([
+              isoTime(row.at),
+              row.id,
+              row.kind,
+              row.description,
+              Number(formatUsd(row.amount)),
+              Number(formatUsd(row.balanceAfter)),
+              row.requestId,
+            ]),
+        )
+      },
+    ),
   )
 }

@@ -22,7 +22,7 @@ const PRICE_DOCS = {
 export function priceRoutes({ owners, prices }: { owners: OwnerSessions; prices: PriceStore }) {
   return routeGroup({ name: 'prices', prefix: '/api' }).get(
     '/prices',
-    ...allowed(signedIn(owners), documented(PRICE_DOCS.list), async ({ accountId }): Promise<PriceList> => {
+    ...allowed(signedIn(owners, 'member'), documented(PRICE_DOCS.list), async ({ accountId }): Promise<PriceList> => {
       return {
         prices: PRICE_NAMES.map((operation) => {
           const { amount, version } = currentPrice(prices, operation, accountId)

@@ -26,7 +26,7 @@ export function billingRoutes(parts: BillingParts) {
     .get(
       '/billing',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'money:read'),
         documented(BILLING_DOCS.billing),
         async ({ owner: { accountId, tier } }): Promise<Billing> => {
           const balance = await ledger.balance(accountId)
@@ -48,7 +48,7 @@ export function billingRoutes(parts: BillingParts) {
     .get(
       '/payments',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'money:read'),
         documented(BILLING_DOCS.payments, PAGE_QUERY),
         async ({ owner: { account }, context }): Promise<PaymentPage> => {
           const { limit, cursor } = queryOf(PAGE_QUERY, context)

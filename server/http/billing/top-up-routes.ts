@@ -34,7 +34,7 @@ export function topUpRoutes(parts: TopUpParts) {
   return routeGroup({ name: 'top-ups' })
     .use(appTopUps(parts))
     .use(
-      topUpsUnder('/api/topups', parts, ownersAccess(parts.owners), {
+      topUpsUnder('/api/topups', parts, ownersAccess(parts.owners, 'money'), {
         topUp: documented(BILLING_DOCS.topUp),
         topUps: documented(BILLING_DOCS.topUps, PAGE_QUERY),
       }),
@@ -64,7 +64,7 @@ function topUpsUnder<P extends string>(
   return routeGroup({ name: `top-ups under ${prefix}`, prefix })
     .post(
       '',
-      ...allowed(owners.any, docs.topUp, async ({ owner, context, set }): Promise<StartedTopUp> => {
+      ...allowed(owners.write, docs.topUp, async ({ owner, context, set }): Promise<StartedTopUp> => {
         const { accountId, email } = owner
         const { amount, method } = await readTopUp(context, methods)
         const { own: id } = context.ids
@@ -85,7 +85,7 @@ function topUpsUnder<P extends string>(
     )
     .get(
       '',
-      ...allowed(owners.any, docs.topUps, async ({ accountId, context }): Promise<TopUpPage> => {
+      ...allowed(owners.read, docs.topUps, async ({ accountId, context }): Promise<TopUpPage> => {
         const { limit, cursor } = queryOf(PAGE_QUERY, context)
         const found = await claims.list({ account: accountId, purpose: 'top_up', state: null }, limit, cursor ?? null)
         if (!found) throw refuseCursor(cursor ?? '')

@@ -1,10 +1,9 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
-import type { Keys } from '../../core/accounts/keys'
+import { type KeyOwner, type Keys, onlyOf } from '../../core/accounts/keys'
 import type { AuditTrail } from '../../core/audit'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { KeyQuery } from '../../core/credentials/key-lists'
 import type { CredentialStore } from '../../core/credentials/store'
-import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Page } from '../../core/page'
 import { callersOf } from '../middleware/caller/callers'
@@ -40,21 +39,21 @@ export function keyRecordRoutes(parts: {
     .get(
       '/keys.csv',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'keys:read'),
         costing(EXPORT, documented(KEY_DOCS.csv, KEY_QUERY)),
-        async ({ accountId, context }) => {
+        async ({ owner, context }) => {
           const query = keyQuery(queryOf(KEY_QUERY, context))
-          return csvStream(context, 'keys.csv', KEYS_CSV_HEAD, csvLinesOf(accountId, query, { ...parts, now: now() }))
+          return csvStream(context, 'keys.csv', KEYS_CSV_HEAD, csvLinesOf(owner, query, { ...parts, now: now() }))
         },
       ),
     )
     .get(
       '/keys/names',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'keys:read'),
         costing(page, documented(KEY_DOCS.names)),
-        async ({ accountId }): Promise<KeyNames> => {
-          const callers = await callersOf(accountId, parts)
+        async ({ owner }): Promise<KeyNames> => {
+          const callers = await callersOf(owner, parts)
           return { names: callers.map(({ endedAt, ...caller }) => ({ ...caller, revoked: endedAt !== null })) }
         },
       ),
@@ -62,11 +61,11 @@ export function keyRecordRoutes(parts: {
     .get(
       '/keys/:id/history',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'keys:read'),
         costing(page, documented(KEY_DOCS.history, PAGE_QUERY)),
-        async ({ accountId, context }, { id }: Id): Promise<KeyHistory> => {
+        async ({ owner, accountId, context }, { id }: Id): Promise<KeyHistory> => {
           const query = queryOf(PAGE_QUERY, context)
-          const key = await keys.find(accountId, id)
+          const key = await keys.find(owner, id)
           if (!key) throw notFound('This key does not exist.')
           const page = await audit.ofKey(accountId, key.id, query.limit, query.cursor ?? null)
           if (!page) throw refuseCursor(query.cursor ?? '')
@@ -77,10 +76,15 @@ export function keyRecordRoutes(parts: {
 }
 
 /** Many at a time: what is asked for at the same time is looked up together. */
-async function* csvLinesOf(account: AccountId, query: KeyQuery, parts: KeyRecordParts & { readonly now: number }) {
+async function* csvLinesOf(
+  { accountId, member }: KeyOwner,
+  query: KeyQuery,
+  parts: KeyRecordParts & { readonly now: number },
+) {
+  const lists = parts.credentials.lists.seenBy(onlyOf(member))
   let after: string | null = null
   do {
-    const page: Page<ApiKey> | null = await parts.credentials.lists.page(account, query, parts.now, {
+    const page: Page<ApiKey> | null = await lists.page(accountId, query, parts.now, {
       limit: KEYS_AT_ONCE,
       after,
     })

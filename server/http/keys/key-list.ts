@@ -1,8 +1,8 @@
+import { type KeyOwner, onlyOf } from '../../core/accounts/keys'
 import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import { KEY_SIZES, KEY_STATUSES } from '../../core/credentials/api-key'
 import type { KeyQuery } from '../../core/credentials/key-lists'
 import type { CredentialStore } from '../../core/credentials/store'
-import type { AccountId } from '../../core/ids'
 import { PAGE_QUERY, refuseCursor } from '../middleware/input/list-query'
 import { tagOf } from './record'
 
@@ -44,15 +44,16 @@ export const KEY_LIST_QUERY = { ...PAGE_QUERY, ...KEY_QUERY } as const satisfies
 
 /** One page of an account's keys, with counts per status over all keys that match the search, and the tags of all keys. */
 export async function keyPage(
-  accountId: AccountId,
+  { accountId, member }: Pick<KeyOwner, 'accountId' | 'member'>,
   { limit, cursor, ...query }: Parameters<typeof KEY_LIST_QUERY>,
   { lists }: Pick<CredentialStore, 'lists'>,
   now: number,
 ) {
   const asked = keyQuery(query)
+  const seen = lists.seenBy(onlyOf(member))
   const [page, summary] = await Promise.all([
-    lists.page(accountId, asked, now, { limit, after: cursor ?? null }),
-    lists.summary(accountId, asked, now),
+    seen.page(accountId, asked, now, { limit, after: cursor ?? null }),
+    seen.summary(accountId, asked, now),
   ])
   if (!page) throw refuseCursor(cursor ?? '')
   return { ...page, ...summary }

@@ -49,7 +49,7 @@ const APP_KEYS = freeEndpoint('keys', SCOPE, { appsOnly: true })
 
 /** Owners create and change keys (spec 2.1, 5.4, spec D3). A secret is returned once and never cached. */
 export function keyRoutes(parts: KeyRouteParts) {
-  const owners = ownersAccess(parts.owners)
+  const owners = ownersAccess(parts.owners, 'keys')
   return routeGroup({ name: 'keys', prefix: '/api/keys' }).use(
     mirroredRoutes('owners-keys', parts, owners, (name, ...tables) => documented(KEY_DOCS[name], ...tables)),
   )
@@ -83,12 +83,12 @@ function mirroredRoutes(
     .get(
       '',
       ...allowed(
-        owners.any,
+        owners.read,
         costing(page, docs('list', KEY_LIST_QUERY)),
-        async ({ accountId, context }): Promise<KeyPage> => {
+        async ({ owner, accountId, context }): Promise<KeyPage> => {
           const query = queryOf(KEY_LIST_QUERY, context)
           return lists.take(accountId, async () => {
-            const { rows, next, counts, tags } = await keyPage(accountId, query, credentials, now())
+            const { rows, next, counts, tags } = await keyPage(owner, query, credentials, now())
             return { keys: await Promise.all(rows.map(record)), counts, tags: [...tags], next_cursor: next }
           })
         },
@@ -103,21 +103,21 @@ function mirroredRoutes(
     )
     .post(
       '/disable',
-      ...allowed(owners.any, docs('disableMany'), async ({ owner, context }) =>
+      ...allowed(owners.write, docs('disableMany'), async ({ owner, context }) =>
         disabledKeys(await keys.disableMany(owner, (await readBody(KeysToDisable, context)).ids)),
       ),
     )
     .get(
       '/:id',
-      ...allowed(owners.any, docs('get'), async ({ accountId }, { id }: Id): Promise<OneKey> => {
-        const key = await keys.find(accountId, id)
+      ...allowed(owners.read, docs('get'), async ({ owner }, { id }: Id): Promise<OneKey> => {
+        const key = await keys.find(owner, id)
         if (!key) throw notFound('This key does not exist.')
         return { key: await record(key) }
       }),
     )
     .patch(
       '/:id',
-      ...allowed(owners.any, docs('change'), async ({ owner, context }, { id }: Id) =>
+      ...allowed(owners.write, docs('change'), async ({ owner, context }, { id }: Id) =>
         changed(await keys.change(owner, id, keyChangeForm(taken(await readJson(context))))),
       ),
     )
@@ -131,11 +131,13 @@ function mirroredRoutes(
     )
     .post(
       '/:id/disable',
-      ...allowed(owners.any, docs('disable'), async ({ owner }, { id }: Id) => changed(await keys.disable(owner, id))),
+      ...allowed(owners.write, docs('disable'), async ({ owner }, { id }: Id) =>
+        changed(await keys.disable(owner, id)),
+      ),
     )
     .post(
       '/:id/enable',
-      ...allowed(owners.any, docs('enable'), async ({ owner }, { id }: Id) => changed(await keys.enable(owner, id))),
+      ...allowed(owners.write, docs('enable'), async ({ owner }, { id }: Id) => changed(await keys.enable(owner, id))),
     )
     .post(
       '/:id/revoke',
@@ -155,13 +157,14 @@ function disabledKeys(results: Awaited<ReturnType<Keys['disableMany']>>): Disabl
 
 /** The owner on whose behalf an app changes keys. The audit log names the app grant. Throws if the caller is not an app. */
 async function appOwner(context: RequestContext, ledger: Ledger): Promise<KeyOwner> {
-  const { account, grant, actor } = callingApp(
+  const { account, grant, role, actor } = callingApp(
     context,
     'API keys cannot manage keys. Use an access token with keys:write, or the dashboard.',
   )
   const balance = await ledger.balance(account.id)
   return {
     accountId: account.id,
+    member: { userId: grant.userId, role },
     tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
     actor,
     app: grant,

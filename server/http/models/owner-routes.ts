@@ -24,14 +24,14 @@ export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCa
   return routeGroup({ name: 'owner-models', prefix: '/api' })
     .get(
       '/models',
-      ...allowed(signedIn(owners), documented(MODEL_DOCS.offered), async ({ owner }): Promise<ModelList> => {
+      ...allowed(signedIn(owners, 'member'), documented(MODEL_DOCS.offered), async ({ owner }): Promise<ModelList> => {
         return { object: 'list', data: models.listFor(buyerOf(owner)).map(wireModel) }
       }),
     )
     .post(
       '/models/estimate',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'member'),
         costing(READ, documented(MODEL_DOCS.estimate)),
         async ({ owner, context }): Promise<CallEstimate> => {
           const { endpoint_type, model, body } = await readBody(NewCallEstimate, context)

@@ -43,6 +43,7 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   insufficient_scope:
     'The scope in `param` was not granted, by the owner to the app or by the linked social account to this gateway. Request it again.',
   social_session_required: 'No social account is linked to this key, or its access was withdrawn. Link one.',
+  not_a_member: 'The user of the session does not belong to the workspace that X-Workspace names.',
   foreign_origin: "A browser sent this request from another site, or under a host name that is not this gateway's.",
   model_not_allowed: "The model is not in the key's allowlist.",
   unknown_model: 'There is no model with this id. `GET /v1/models` lists all models.',

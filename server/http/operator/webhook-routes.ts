@@ -29,7 +29,7 @@ export function operatorWebhookRoutes(parts: OperatorWebhookParts) {
     return { accountId: account.id, owner: { accountId: account.id, account, actor } }
   })
   return routeGroup({ name: 'operator-webhooks', prefix: '/api/operator/webhooks' }).use(
-    mirroredRoutes('operators-webhooks', parts, { any: access, recent: access }, () => UNDOCUMENTED),
+    mirroredRoutes('operators-webhooks', parts, { read: access, write: access, recent: access }, () => UNDOCUMENTED),
   )
 }
 

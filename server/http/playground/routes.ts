@@ -37,10 +37,10 @@ export function tryRoutes(
   const { owners, keys } = parts
   return routeGroup({ name: 'try', prefix: '/api' }).post(
     '/try',
-    ...allowed(signedIn(owners), costing(READ, UNDOCUMENTED), async ({ accountId, context }) => {
+    ...allowed(signedIn(owners, 'calls:make'), costing(READ, UNDOCUMENTED), async ({ owner, context }) => {
       const sent = await sentCall(context)
       const { keyId, ...call } = describedCall(sent, context.url.origin, endpoints)
-      const key = await keys.find(accountId, keyId)
+      const key = await keys.find(owner, keyId)
       if (!key) throw notFound('This key does not exist.')
       // A model can be silent for longer than the idle timeout; every endpoint has its own deadline.
       context.allowSilence()

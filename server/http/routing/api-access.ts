@@ -2,6 +2,7 @@ import type { Context } from 'elysia'
 import type { FailureCode } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import {
+  type Asked,
   type Owner,
   type OwnerSessions,
   SIGNED_IN_AT_ANY_TIME,
@@ -30,11 +31,19 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
    */
   readonly withinMs: number | null
   readonly admit: RouteAccess<Known>['admit']
+  /** What an owner's route asks of the caller's role in the workspace. */
+  readonly asked: Asked
 
-  constructor(who: ApiAccess['who'], withinMs: number | null, admit: RouteAccess<Known>['admit']) {
+  constructor(
+    who: ApiAccess['who'],
+    withinMs: number | null,
+    admit: RouteAccess<Known>['admit'],
+    asked: Asked = 'member',
+  ) {
     this.who = who
     this.withinMs = withinMs
     this.admit = admit
+    this.asked = asked
   }
 
   private get isForStaff(): boolean {
@@ -62,8 +71,9 @@ export class ApiAccess<Known extends object = object> implements RouteAccess<Kno
   refusals(method: string): FailureCode[] {
     if (this.who === 'anybody') return []
     const codes: FailureCode[] = ['missing_session', 'account_suspended', 'internal_error', 'service_unavailable']
+    if (this.who === 'owner') codes.push('not_a_member')
     if (method !== 'GET') codes.push('foreign_origin')
-    if (this.isForStaff) codes.push('insufficient_permissions')
+    if (this.isForStaff || this.asked !== 'member') codes.push('insufficient_permissions')
     if (this.asksForRecent(method)) codes.push('recent_sign_in_required')
     if (this.asksForSecondFactor) codes.push('second_factor_required')
     return codes
@@ -90,9 +100,10 @@ export interface KnownOwner<O extends { readonly accountId: AccountId } = Owner>
   readonly accountId: AccountId
 }
 
-/** The signed-in owner. `withinMs`: the maximum age of the sign-in. */
-export function signedIn(owners: Pick<OwnerSessions, 'owner'>, withinMs?: number): ApiAccess<KnownOwner> {
-  return new ApiAccess('owner', withinMs ?? null, async (context) => knownOwner(await owners.owner(context, withinMs)))
+/** A signed-in member with a right in the workspace. `withinMs`: the maximum age of the sign-in. */
+export function signedIn(owners: Pick<OwnerSessions, 'owner'>, asked: Asked, withinMs?: number): ApiAccess<KnownOwner> {
+  const admit = async (context: RequestContext) => knownOwner(await owners.owner(context, asked, withinMs))
+  return new ApiAccess('owner', withinMs ?? null, admit, asked)
 }
 
 function knownOwner<O extends { readonly accountId: AccountId }>(owner: O): KnownOwner<O> {
@@ -112,13 +123,18 @@ export function signedInUser(
 
 /** Access to routes that owners have below `/api`, and apps on their behalf below `/v1`. */
 export interface MirroredAccess<O extends { readonly accountId: AccountId }> {
-  readonly any: RouteAccess<KnownOwner<O>>
-  /** An owner signed in today. An app always has a token that an owner gave it. */
+  readonly read: RouteAccess<KnownOwner<O>>
+  readonly write: RouteAccess<KnownOwner<O>>
+  /** To write, signed in today. An app always has a token that an owner gave it. */
   readonly recent: RouteAccess<KnownOwner<O>>
 }
 
-export function ownersAccess(owners: OwnerSessions): MirroredAccess<Owner> {
-  return { any: signedIn(owners), recent: signedIn(owners, SIGNED_IN_TODAY) }
+export function ownersAccess(owners: OwnerSessions, right: 'keys' | 'money' | 'settings'): MirroredAccess<Owner> {
+  return {
+    read: signedIn(owners, `${right}:read`),
+    write: signedIn(owners, `${right}:write`),
+    recent: signedIn(owners, `${right}:write`, SIGNED_IN_TODAY),
+  }
 }
 
 /** `ownerOf`: throws if the caller is no app. */
@@ -130,7 +146,7 @@ export function appsAccess<O extends { readonly accountId: AccountId }>(
     admit: async (context) => knownOwner(await ownerOf(context)),
     callers: endpoint,
   }
-  return { any: app, recent: app }
+  return { read: app, write: app, recent: app }
 }
 
 /** The arguments of every handler. `set`: the status and the headers of its answer. */

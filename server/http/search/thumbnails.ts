@@ -114,7 +114,7 @@ const QUERY = {
 export function thumbnailRoutes({ owners, thumbnails }: { owners: OwnerSessions; thumbnails: Thumbnails }) {
   return routeGroup({ name: 'thumbnail', prefix: '/api' }).get(
     '/thumbnail',
-    ...allowed(signedIn(owners), UNDOCUMENTED, async ({ accountId, context }) => {
+    ...allowed(signedIn(owners, 'calls:make'), UNDOCUMENTED, async ({ accountId, context }) => {
       const { contentType, body } = taken(await thumbnails.get(accountId, queryOf(QUERY, context).url))
       return new Response(body, {
         headers: {

@@ -38,15 +38,15 @@ export function ownerSocialRoutes(parts: {
     .get(
       '',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'keys:read'),
         costing(page, documented(OWNER_SOCIAL_DOCS.list, KEY_ROWS_QUERY)),
-        async ({ accountId, context }): Promise<SocialAccounts> => {
+        async ({ owner, context }): Promise<SocialAccounts> => {
           const query = queryOf(KEY_ROWS_QUERY, context)
           return {
             network: social?.network.name ?? null,
             scopes: SOCIAL_SCOPES.map((name) => ({ name, meaning: SCOPE_MEANINGS[name] })),
             ...(social
-              ? await socialRecords(social, credentials, accountId, query, now())
+              ? await socialRecords(social, credentials, owner, query, now())
               : { accounts: [], next_cursor: null }),
           }
         },
@@ -55,12 +55,12 @@ export function ownerSocialRoutes(parts: {
     .post(
       '',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'keys:write'),
         documented(OWNER_SOCIAL_DOCS.start),
         async ({ owner, context, set }): Promise<OwnerSocialLink> => {
           const { key_id: keyId, scopes = [] } = await readBody(NewOwnerSocialLink, context)
           if (!social) throw new Failed(NO_NETWORK)
-          const key = await keys.find(owner.accountId, keyId)
+          const key = await keys.find(owner, keyId)
           if (!key) throw notFound('This key does not exist.')
           if (keyState(key, now()) === 'revoked')
             throw new Failed(
@@ -74,10 +74,10 @@ export function ownerSocialRoutes(parts: {
     .delete(
       '/:id',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'keys:write'),
         documented(OWNER_SOCIAL_DOCS.unlink),
         async ({ owner }, { id }: Id): Promise<OneSocialAccount> => {
-          const key = await keys.find(owner.accountId, id)
+          const key = await keys.find(owner, id)
           if (!key || !social) throw notFound('This key does not exist.')
           const session = await social.store.session(key.poolId)
           if (session) await social.accounts.unlink(session, owner.actor, AbortSignal.timeout(UNLINK_MS))

@@ -1,10 +1,10 @@
 import type { Static } from '@sinclair/typebox'
+import { type KeyOwner, onlyOf } from '../../core/accounts/keys'
 import type { Parameters } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import type { KeyLabel } from '../../core/credentials/key-lists'
 import type { CredentialStore } from '../../core/credentials/store'
 import { failure } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
 import { jsonText } from '../../core/json'
 import { type Approvals, CONFIRM_MS } from '../../core/social/approvals'
 import type { Linking, StartedLink } from '../../core/social/linking'
@@ -204,7 +204,7 @@ function linkRecord(link: LinkAttempt, session: SocialSession | null, now: numbe
 export async function socialRecords(
   social: Pick<Social, 'store' | 'network'>,
   credentials: CredentialStore,
-  account: AccountId,
+  { accountId: account, member }: Pick<KeyOwner, 'accountId' | 'member'>,
   query: Parameters<typeof KEY_ROWS_QUERY>,
   now: number,
 ): Promise<Pick<SocialAccounts, 'accounts' | 'next_cursor'>> {
@@ -213,7 +213,10 @@ export async function socialRecords(
   const sessions = all.filter(({ network }) => network === social.network.name)
   // An account whose keys were all revoked is still listed, so that the owner can unlink it.
   const linked = sessions.map(({ poolId }) => poolId)
-  const { rows, next } = keyRowsPage(await credentials.lists.ofPools(account, linked, now), query)
+  const { rows, next } = keyRowsPage(
+    await credentials.lists.seenBy(onlyOf(member)).ofPools(account, linked, now),
+    query,
+  )
   const accounts = rows.map((key) =>
     socialRecord(
       key,

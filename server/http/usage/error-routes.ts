@@ -9,22 +9,23 @@ import { costing, SCAN } from '../routing/cost'
 import { ACTIVITY_DOCS } from './activity-docs'
 import { callFilter, LOG_FILTER } from './owner-routes'
 import type { ErrorReport } from './record'
-import type { KeysOfAccounts } from './tags'
+import type { SeenCalls } from './tags'
 
 /** Why calls failed, for the dashboard. */
-export function errorRoutes(parts: {
-  readonly owners: OwnerSessions
-  readonly credentials: KeysOfAccounts
-  readonly reports: UsageReports
-}) {
-  const { owners, credentials, reports } = parts
+export function errorRoutes(
+  parts: SeenCalls & {
+    readonly owners: OwnerSessions
+    readonly reports: UsageReports
+  },
+) {
+  const { owners, reports } = parts
   return routeGroup({ name: 'errors', prefix: '/api' }).get(
     '/error-report',
     ...allowed(
-      signedIn(owners),
+      signedIn(owners, 'usage:read'),
       costing(SCAN, documented(ACTIVITY_DOCS.errors, LOG_FILTER)),
-      async ({ accountId, context }): Promise<ErrorReport> => {
-        const filter = await callFilter(credentials, accountId, queryOf(LOG_FILTER, context))
+      async ({ owner, context }): Promise<ErrorReport> => {
+        const filter = await callFilter(parts, owner, queryOf(LOG_FILTER, context))
         const { groups, isPartial } = await reports.errors(filter)
         return {
           is_partial: isPartial,

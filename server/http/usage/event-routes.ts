@@ -1,14 +1,16 @@
+import { onlyOf } from '../../core/accounts/keys'
+import { mayDo } from '../../core/accounts/roles'
 import type { LiveEvent } from '../../core/events/live-event'
 import type { LiveEvents, Watcher } from '../../core/events/live-events'
 import { failure } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { tierOf } from '../../core/limits/tier'
-import type { OwnerSessions } from '../middleware/caller/owner-session'
+import type { Owner, OwnerSessions } from '../middleware/caller/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
+import { type SeenCalls, seenKeys } from './tags'
 import { wireCall } from './usage-report'
 
 /** Shorter than the idle timeouts of servers and proxies on the way (30 s or more). */
@@ -23,7 +25,7 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 }
 
-interface EventParts {
+interface EventParts extends SeenCalls {
   readonly owners: OwnerSessions
   readonly events: LiveEvents
   readonly ledger: Ledger
@@ -39,7 +41,7 @@ export function eventRoutes(parts: EventParts) {
   const { owners, events } = parts
   return routeGroup({ name: 'events', prefix: '/api' }).get(
     '/events',
-    ...allowed(signedIn(owners), UNDOCUMENTED, ({ accountId, context }) => {
+    ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, ({ owner, accountId, context }) => {
       // A HEAD runs this too, and Elysia would read the stream to its end for the length.
       if (context.request.method === 'HEAD') return new Response(null, { headers: HEADERS })
       const watcher = events.watch(accountId, context.url.searchParams.get('after') ?? undefined)
@@ -54,7 +56,7 @@ export function eventRoutes(parts: EventParts) {
           ),
         )
       context.request.signal.addEventListener('abort', () => watcher.close(), { once: true })
-      return new Response(eventStream(parts, context, accountId, watcher), { headers: HEADERS })
+      return new Response(eventStream(parts, context, owner, watcher), { headers: HEADERS })
     }),
   )
 }
@@ -62,16 +64,17 @@ export function eventRoutes(parts: EventParts) {
 function eventStream(
   parts: EventParts,
   context: RequestContext,
-  accountId: AccountId,
+  owner: Owner,
   watcher: Watcher,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  const mayGoOn = sessionCheck(parts, context)
+  const mayGoOn = sessionCheck(parts, context, owner)
+  const shows = eventFilter(parts, owner)
   return new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(`retry: 1000\nid: ${watcher.mark}\n${PING}`)),
     async pull(controller) {
       // If the database is not responding, the stream ends and the browser reconnects.
-      const text = await nextText(parts, context, accountId, watcher, mayGoOn).catch(() => null)
+      const text = await nextText(parts, context, owner, watcher, mayGoOn, shows).catch(() => null)
       if (text !== null) return controller.enqueue(encoder.encode(text))
       watcher.close()
       controller.close()
@@ -84,9 +87,10 @@ function eventStream(
 async function nextText(
   parts: EventParts,
   context: RequestContext,
-  accountId: AccountId,
+  owner: Owner,
   watcher: Watcher,
   mayGoOn: (events: readonly LiveEvent[]) => Promise<boolean>,
+  shows: (event: LiveEvent) => Promise<boolean>,
 ): Promise<string | null> {
   for (;;) {
     const first = await watcher.take(parts.pingMs ?? PING_MS)
@@ -98,24 +102,40 @@ async function nextText(
     const { mark } = watcher
     if (!(await mayGoOn(events))) return null
     if (events.length === 0) return PING
-    const texts = await Promise.all(events.map((event) => eventText(parts, context, accountId, event)))
+    const texts = await Promise.all(
+      events.map(async (event) => ((await shows(event)) ? eventText(parts, context, owner, event) : '')),
+    )
     const text = texts.join('')
     if (text !== '') return `id: ${mark}\n${text}`
   }
 }
 
 /**
- * Whether the owner may get more events. Looks when a session ended, before each ping, and as often while there is no pause for a ping: a
+ * Whether the member may get more events, with the role of the stream's start. Looks when a session ended, before each ping, and as often while there is no pause for a ping: a
  * session also expires.
  */
-function sessionCheck({ owners, pingMs = PING_MS }: EventParts, context: RequestContext) {
+function sessionCheck({ owners, pingMs = PING_MS }: EventParts, context: RequestContext, { accountId, member }: Owner) {
   let checkedAt = performance.now()
   return async (events: readonly LiveEvent[]): Promise<boolean> => {
     const now = performance.now()
     const isDue = events.length === 0 || now - checkedAt >= pingMs || events.some(({ type }) => type === 'session')
     if (!isDue) return true
     checkedAt = now
-    return owners.isSignedIn(context)
+    return owners.isStill(context, accountId, member.role)
+  }
+}
+
+/** What concerns the role, and of calls those of the keys that the member sees, which a key that is made changes. */
+function eventFilter(parts: EventParts, owner: Owner): (event: LiveEvent) => Promise<boolean> {
+  if (onlyOf(owner.member) === null)
+    return async ({ type }) => type !== 'topup' || mayDo(owner.member.role, 'money:read')
+  let seen = seenKeys(parts, owner)
+  return async (event) => {
+    if (event.type === 'key') seen = seenKeys(parts, owner)
+    const id = event.type === 'call' ? event.call.keyId : event.type === 'key' ? event.id : null
+    return id === null
+      ? event.type !== 'topup' && event.type !== 'social'
+      : (await seen)?.some((one) => one === id) === true
   }
 }
 
@@ -124,7 +144,7 @@ const PING = 'event: ping\ndata: {}\n\n'
 async function eventText(
   { owners, ledger }: EventParts,
   context: RequestContext,
-  accountId: AccountId,
+  { accountId }: Owner,
   event: LiveEvent,
 ): Promise<string> {
   switch (event.type) {

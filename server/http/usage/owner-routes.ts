@@ -4,7 +4,7 @@ import { isoTime } from '../../core/clock'
 import { formatAddress, parseAddress } from '../../core/credentials/address'
 import { KEY_SIZES } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
-import type { AccountId, KeyId } from '../../core/ids'
+import type { KeyId } from '../../core/ids'
 import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
@@ -24,7 +24,7 @@ import { costing, EXPORT, logPage, page, usageReport as usageCost } from '../rou
 import type { EndpointTable } from '../routing/endpoint-table'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { ExplainedRequest, RequestPage, TransactionPage, UsageReport } from './record'
-import { groupedByTag, type KeysOfAccounts, keysWithTag } from './tags'
+import { groupedByTag, type SeenCalls, seenKeys, seesCall, type UsageReader } from './tags'
 import {
   explainedCall,
   latencyReport,
@@ -155,26 +155,26 @@ export function ownerUsageRoutes(parts: {
   endpoints: EndpointTable
   now: () => number
 }) {
-  const { owners, reports, credentials, statements, endpoints, now } = parts
+  const { owners, reports, statements, endpoints, now } = parts
   const searched = (query: { readonly search?: string }) =>
     query.search === undefined ? null : requestSearch(query.search, endpoints)
   return routeGroup({ name: 'owner-usage', prefix: '/api' })
     .get(
       '/usage',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'usage:read'),
         costing(usageCost, documented(ACTIVITY_DOCS.usage, GROUPED_QUERY)),
-        ({ accountId, context }) => accountUsage(parts, accountId, queryOf(GROUPED_QUERY, context), now()),
+        ({ owner, context }) => accountUsage(parts, owner, queryOf(GROUPED_QUERY, context), now()),
       ),
     )
     .get(
       '/requests',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'usage:read'),
         costing(logPage, documented(ACTIVITY_DOCS.requests, SEARCHED_LOG_QUERY)),
-        async ({ accountId, context }): Promise<RequestPage> => {
+        async ({ owner, context }): Promise<RequestPage> => {
           const query = queryOf(SEARCHED_LOG_QUERY, context)
-          const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
+          const filter = { ...(await callFilter(parts, owner, query)), search: searched(query) }
           const page = await reports.requests(filter, query.limit, query.cursor ?? null)
           if (!page) throw refuseCursor(query.cursor ?? '')
           return { requests: page.rows.map(wireCall), next_cursor: page.next }
@@ -184,11 +184,12 @@ export function ownerUsageRoutes(parts: {
     .get(
       '/requests/:id',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'usage:read'),
         documented(ACTIVITY_DOCS.request),
-        async ({ accountId }, { id }: Id): Promise<ExplainedRequest> => {
+        async ({ owner, accountId }, { id }: Id): Promise<ExplainedRequest> => {
           const call = await reports.request(accountId, null, id)
-          if (!call) throw await noCall(reports, id, 'You made no request with this id.')
+          if (!call || !(await seesCall(parts, owner, call)))
+            throw await noCall(reports, id, 'You made no request with this id.')
           return { ...explainedCall(call), calls: endpoints.callsOf(call.operation) }
         },
       ),
@@ -196,7 +197,7 @@ export function ownerUsageRoutes(parts: {
     .get(
       '/transactions',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'money:read'),
         costing(page, documented(ACTIVITY_DOCS.transactions, TRANSACTION_QUERY)),
         async ({ accountId, context }): Promise<TransactionPage> => {
           const { group_by: grouping, timezone, limit, cursor = null } = queryOf(TRANSACTION_QUERY, context)
@@ -212,12 +213,12 @@ export function ownerUsageRoutes(parts: {
     .get(
       '/usage.csv',
       ...allowed(
-        signedIn(owners),
+        signedIn(owners, 'usage:read'),
         costing(EXPORT, documented(ACTIVITY_DOCS.csv, SEARCHED_CSV_QUERY)),
-        async ({ accountId, context }) => {
+        async ({ owner, context }) => {
           const query = queryOf(SEARCHED_CSV_QUERY, context)
-          const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
-          const callers = new Map((await callersOf(accountId, parts)).map((caller) => [caller.id, caller]))
+          const filter = { ...(await callFilter(parts, owner, query)), search: searched(query) }
+          const callers = new Map((await callersOf(owner, parts)).map((caller) => [caller.id, caller]))
           return csvFile(
             context,
             'usage.csv',
@@ -232,17 +233,19 @@ export function ownerUsageRoutes(parts: {
 
 /** The usage report of an account, as its owner and operators ask for it. */
 export async function accountUsage(
-  { reports, credentials }: { readonly reports: UsageReports; readonly credentials: KeysOfAccounts },
-  accountId: AccountId,
+  parts: SeenCalls & { readonly reports: UsageReports },
+  reader: UsageReader,
   query: Parameters<typeof GROUPED_QUERY>,
   now: number,
 ): Promise<UsageReport> {
+  const { reports, credentials } = parts
+  const { accountId } = reader
   const { key, operation, status, model, group_by: grouping } = query
   const who = {
     scope: 'account',
     accountId,
     keyId: (key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
-    keyIds: await keysWithTag(credentials, accountId, query.tag),
+    keyIds: await seenKeys(parts, reader, query.tag),
     operation: operation ?? null,
     status: status ?? null,
     model: model ?? null,
@@ -272,8 +275,8 @@ function csvCall(call: CallRecord, caller: AccountCaller | undefined): string {
 
 /** The calls that a query of `LOG_QUERY` asks for. */
 export async function callFilter(
-  credentials: KeysOfAccounts,
-  accountId: AccountId,
+  parts: SeenCalls,
+  reader: UsageReader,
   query: {
     key?: string
     tag?: string
@@ -285,9 +288,10 @@ export async function callFilter(
   },
 ): Promise<RequestFilter> {
   return {
-    accountId,
+    accountId: reader.accountId,
+    seen: await seenKeys(parts, reader),
     keyId: (query.key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
-    keyIds: await keysWithTag(credentials, accountId, query.tag),
+    keyIds: await seenKeys(parts, reader, query.tag),
     operation: query.operation ?? null,
     status: query.status ?? null,
     model: query.model ?? null,

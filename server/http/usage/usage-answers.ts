@@ -1,4 +1,5 @@
 import type { Identity } from '../../core/accounts/identity'
+import { seesOnlyOwn } from '../../core/accounts/roles'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import { failure } from '../../core/failure'
@@ -47,18 +48,18 @@ export class UsageAnswers {
     const accountId = caller.account.id
     if (query.scope === 'key')
       return usageReport(reports, query, { scope: 'key', accountId, keyId: countedOn(caller).id }, null, now())
-    if (caller.kind === 'key')
+    if (caller.kind === 'key' || seesOnlyOwn(caller.role))
       throw new Failed(
         failure(
           'insufficient_permissions',
-          'API keys can only read their own usage. Use scope=key, or an OAuth access token to read the usage of the whole account.',
+          'API keys, and apps of members who see only their own keys, can only read their own usage. Use scope=key.',
         ),
       )
     return usageReport(reports, query, { scope: 'account', accountId, keyId: null }, null, now())
   }
 
   async explained(caller: KnownCaller, id: string): Promise<ExplainedRequest> {
-    const own = caller.kind === 'key' ? caller.key.id : null
+    const own = caller.kind === 'key' || seesOnlyOwn(caller.role) ? countedOn(caller).id : null
     const call = await this.parts.reports.request(caller.account.id, own, id)
     const whose = own ? 'key' : 'account'
     if (!call) throw await noCall(this.parts.reports, id, `This ${whose} made no request with this id.`)
@@ -72,7 +73,7 @@ export class UsageAnswers {
     if (caller.kind === 'key')
       return { ...who, credential: 'key', credential_id: caller.key.id, name: caller.key.name, scopes: null }
     const { grant, scopes } = caller
-    const email = (await this.parts.identity.user(account.userId))?.email ?? null
+    const email = (await this.parts.identity.user(grant.userId))?.email ?? null
     return { ...who, email, credential: 'app', credential_id: grant.id, name: grant.clientId, scopes: [...scopes] }
   }
 

@@ -1,10 +1,12 @@
 import type { Elysia } from 'elysia'
+import { mayDo } from '../../core/accounts/roles'
 import { auditEntry } from '../../core/audit'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import type { AccountId, DeliveryId } from '../../core/ids'
 import { pageOf } from '../../core/page'
+import { OWNER_EVENTS, rightToEvent } from '../../core/webhooks/event'
 import type { NoticeMailStore } from '../../core/webhooks/notice-mails'
-import type { NoticeStore } from '../../core/webhooks/notices'
+import type { NoticeReader, NoticeStore } from '../../core/webhooks/notices'
 import type { WebhookOwner, Webhooks } from '../../core/webhooks/webhooks'
 import { appDocs } from '../account/app-docs'
 import { callingApp } from '../middleware/caller/calling-app'
@@ -17,6 +19,7 @@ import { shownOnce } from '../middleware/response/shown-once'
 import { documented, type Hook } from '../openapi/documented'
 import { allowed, appsAccess, type Id, type MirroredAccess, ownersAccess, signedIn } from '../routing/api-access'
 import { freeEndpoint } from '../routing/endpoint'
+import { type SeenCalls, seenKeys } from '../usage/tags'
 import { NOTICE_DOCS, WEBHOOK_DOCS } from './docs'
 import {
   type DeliveryPage,
@@ -52,7 +55,7 @@ const APP_WEBHOOKS = freeEndpoint('webhooks', SCOPE, { appsOnly: true })
 
 /** Owners' endpoints for events, and the log of what was sent to them (spec D11). */
 export function webhookRoutes(parts: WebhookParts) {
-  const owners = ownersAccess(parts.owners)
+  const owners = ownersAccess(parts.owners, 'settings')
   return routeGroup({ name: 'webhooks', prefix: '/api/webhooks' }).use(
     mirroredRoutes('owners-webhooks', parts, owners, (name, ...tables) => documented(WEBHOOK_DOCS[name], ...tables)),
   )
@@ -92,7 +95,7 @@ export function mirroredRoutes(
     .get(
       '',
       ...allowed(
-        owners.any,
+        owners.read,
         docs('list'),
         async ({ accountId }): Promise<WebhookList> => ({
           webhooks: (await webhooks.list(accountId)).map((webhook) => webhookRecord(webhook, now())),
@@ -109,7 +112,7 @@ export function mirroredRoutes(
     )
     .patch(
       '/:id',
-      ...allowed(owners.any, docs('change'), async ({ owner, context }, { id }: Id): Promise<OneWebhook> => {
+      ...allowed(owners.write, docs('change'), async ({ owner, context }, { id }: Id): Promise<OneWebhook> => {
         const change = await readBody(WebhookChange, context)
         // A stolen old session must not send an owner's events elsewhere.
         if (change.url !== undefined) await owners.recent.admit(context)
@@ -119,7 +122,7 @@ export function mirroredRoutes(
     .delete(
       '/:id',
       ...allowed(
-        owners.any,
+        owners.write,
         docs('remove'),
         async ({ owner }, { id }: Id): Promise<OneWebhook> => ({
           webhook: webhookRecord(taken(await webhooks.remove(owner, id)), now()),
@@ -135,14 +138,14 @@ export function mirroredRoutes(
     )
     .post(
       '/:id/confirm',
-      ...allowed(owners.any, docs('confirm'), async ({ owner, context }, { id }: Id): Promise<OneWebhook> => {
+      ...allowed(owners.write, docs('confirm'), async ({ owner, context }, { id }: Id): Promise<OneWebhook> => {
         const { code } = await readBody(WebhookCode, context)
         return { webhook: webhookRecord(taken(await webhooks.confirm(owner, id, code)), now()) }
       }),
     )
     .post(
       '/:id/code',
-      ...allowed(owners.any, docs('code'), async ({ owner, set }, { id }: Id): Promise<OneDelivery> => {
+      ...allowed(owners.write, docs('code'), async ({ owner, set }, { id }: Id): Promise<OneDelivery> => {
         const delivery = taken(await webhooks.sendCode(owner, id))
         set.status = 202
         return { delivery: deliveryRecord(delivery) }
@@ -155,7 +158,7 @@ function deliveryRoutes(name: string, webhooks: Webhooks, owners: MirroredAccess
   return routeGroup({ name })
     .post(
       '/:id/test',
-      ...allowed(owners.any, docs('test'), async ({ owner, set }, { id }: Id): Promise<OneDelivery> => {
+      ...allowed(owners.write, docs('test'), async ({ owner, set }, { id }: Id): Promise<OneDelivery> => {
         const delivery = taken(await webhooks.sendTest(owner, id))
         set.status = 202
         return { delivery: deliveryRecord(delivery) }
@@ -164,7 +167,7 @@ function deliveryRoutes(name: string, webhooks: Webhooks, owners: MirroredAccess
     .get(
       '/:id/deliveries',
       ...allowed(
-        owners.any,
+        owners.read,
         docs('deliveries', PAGE_QUERY),
         async ({ accountId, context }, { id }: Id): Promise<DeliveryPage> => {
           const { limit, cursor } = queryOf(PAGE_QUERY, context)
@@ -177,7 +180,7 @@ function deliveryRoutes(name: string, webhooks: Webhooks, owners: MirroredAccess
     .post(
       '/:id/deliveries/:delivery/resend',
       ...allowed(
-        owners.any,
+        owners.write,
         docs('resend'),
         async ({ owner, set }, { id, delivery }: Id & { readonly delivery: string }): Promise<OneDelivery> => {
           const resent = taken(await webhooks.resend(owner, id, delivery))
@@ -189,8 +192,14 @@ function deliveryRoutes(name: string, webhooks: Webhooks, owners: MirroredAccess
 }
 
 /** The same events in the dashboard. */
-export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: WebhookParts) {
-  const readerOf = ({ account }: Owner) => ({ id: account.id, operator: account.operator })
+export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now, ...seen }: WebhookParts & SeenCalls) {
+  const readerOf = async (owner: Owner): Promise<NoticeReader> => {
+    const { account, member } = owner
+    const reader = { id: account.id, operator: account.operator }
+    if (member.role === 'owner') return reader
+    const types = OWNER_EVENTS.filter((type) => mayDo(member.role, rightToEvent(type)))
+    return { ...reader, types, keyIds: await seenKeys(seen, owner) }
+  }
   const mailSettings = async (account: AccountId): Promise<NoticeMailSettings> => {
     const { kinds, weeklySummary } = await noticeMails.choiceOf(account)
     return { kinds: [...kinds], weekly_summary: weeklySummary, sends_mail: sendsMail }
@@ -198,19 +207,23 @@ export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: W
   return routeGroup({ name: 'notices', prefix: '/api/notices' })
     .get(
       '',
-      ...allowed(signedIn(owners), documented(NOTICE_DOCS.list, PAGE_QUERY), async (call): Promise<NoticePage> => {
-        const reader = readerOf(call.owner)
-        const { limit, cursor } = queryOf(PAGE_QUERY, call.context)
-        const found = await notices.notices(reader, limit + 1, cursor ?? null)
-        if (!found) throw refuseCursor(cursor ?? '')
-        const { rows, next } = pageOf(found, limit)
-        return { notices: rows.map(noticeRecord), unread: await notices.unread(reader), next_cursor: next }
-      }),
+      ...allowed(
+        signedIn(owners, 'member'),
+        documented(NOTICE_DOCS.list, PAGE_QUERY),
+        async (call): Promise<NoticePage> => {
+          const reader = await readerOf(call.owner)
+          const { limit, cursor } = queryOf(PAGE_QUERY, call.context)
+          const found = await notices.notices(reader, limit + 1, cursor ?? null)
+          if (!found) throw refuseCursor(cursor ?? '')
+          const { rows, next } = pageOf(found, limit)
+          return { notices: rows.map(noticeRecord), unread: await notices.unread(reader), next_cursor: next }
+        },
+      ),
     )
     .post(
       '/read',
-      ...allowed(signedIn(owners), documented(NOTICE_DOCS.read), async (call): Promise<UnreadNotices> => {
-        const reader = readerOf(call.owner)
+      ...allowed(signedIn(owners, 'member'), documented(NOTICE_DOCS.read), async (call): Promise<UnreadNotices> => {
+        const reader = await readerOf(call.owner)
         const { through } = await readBody(ReadNotices, call.context, {})
         if (!(await notices.markRead(reader, through ?? null))) throw notFound('This notice does not exist.')
         return { unread: await notices.unread(reader) }
@@ -218,21 +231,27 @@ export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: W
     )
     .get(
       '/mail',
-      ...allowed(signedIn(owners), documented(NOTICE_DOCS.mail), ({ accountId }) => mailSettings(accountId)),
+      ...allowed(signedIn(owners, 'settings:read'), documented(NOTICE_DOCS.mail), ({ accountId }) =>
+        mailSettings(accountId),
+      ),
     )
     .patch(
       '/mail',
-      ...allowed(signedIn(owners), documented(NOTICE_DOCS.changeMail), async ({ owner, accountId, context }) => {
-        const form = await readBody(NoticeMailForm, context)
-        const { actor } = owner
-        const audit = auditEntry({ at: now(), actor, accountId, action: 'notices.mail', detail: form })
-        const { kinds, weekly_summary: weeklySummary } = form
-        const choice = {
-          ...(kinds && { kinds: [...new Set(kinds)] }),
-          ...(weeklySummary !== undefined && { weeklySummary }),
-        }
-        await noticeMails.choose(accountId, choice, audit)
-        return mailSettings(accountId)
-      }),
+      ...allowed(
+        signedIn(owners, 'settings:write'),
+        documented(NOTICE_DOCS.changeMail),
+        async ({ owner, accountId, context }) => {
+          const form = await readBody(NoticeMailForm, context)
+          const { actor } = owner
+          const audit = auditEntry({ at: now(), actor, accountId, action: 'notices.mail', detail: form })
+          const { kinds, weekly_summary: weeklySummary } = form
+          const choice = {
+            ...(kinds && { kinds: [...new Set(kinds)] }),
+            ...(weeklySummary !== undefined && { weeklySummary }),
+          }
+          await noticeMails.choose(accountId, choice, audit)
+          return mailSettings(accountId)
+        },
+      ),
     )
 }

@@ -1,6 +1,8 @@
 import type { Account } from '../../core/accounts/account'
 import type { AppGrant, AppGrantStore } from '../../core/accounts/app-grant'
 import type { AppGrants } from '../../core/accounts/app-grants'
+import { type MemberStore, type Membership, roleIn } from '../../core/accounts/members'
+import { scopesOf } from '../../core/accounts/roles'
 import type { AccountStore } from '../../core/accounts/store'
 import { type Address, formatAddress, limitSubject } from '../../core/credentials/address'
 import type { OAuthGrants, TokenGrant } from '../../core/credentials/oauth-grant'
@@ -15,10 +17,11 @@ import type { AppCaller, Credential, Identified, IncomingCall, Route } from '../
 /** What `authenticate` needs to identify an app by its access token. */
 export interface AppAuthDeps {
   readonly accounts: AccountStore
+  readonly members: Pick<MemberStore, 'known' | 'of'>
   readonly ledger: Ledger
   readonly limiter: Limiter
   readonly grants: OAuthGrants
-  readonly apps: Pick<AppGrantStore, 'touch' | 'known'>
+  readonly apps: Pick<AppGrantStore, 'touch' | 'known' | 'live'>
   readonly appGrants: Pick<AppGrants, 'of'>
   /** Limits of callers without an account, per address. */
   readonly anonymousLimits: Limits
@@ -43,11 +46,13 @@ export function identifyApp(
   incoming: Pick<IncomingCall, 'address' | 'at'>,
 ): Result<Identified, Failure> | Promise<Result<Identified, Failure>> {
   const granted = auth.grants.inMemory(credential.hash)
-  const account = granted && auth.accounts.knownByUser(granted.userId)
-  const grant = account && auth.apps.known(account.id, granted.clientId)
+  const grant = granted && auth.apps.known(granted.userId, granted.clientId)
+  const account = grant && auth.accounts.known(grant.accountId)
+  const memberships = account && auth.members.known(grant.userId)
   const toppedUp = account && auth.ledger.toppedUp(account.id)
-  if (!grant || toppedUp === null) return lookUpApp(auth, credential, incoming, granted)
-  return isGood(granted, credential, incoming.at) ? ok(identified(granted, account, grant, toppedUp)) : err(REFUSED)
+  if (!memberships || toppedUp === null) return lookUpApp(auth, credential, incoming, granted)
+  if (!isGood(granted, credential, incoming.at)) return err(REFUSED)
+  return identified(granted, account, grant, memberships, toppedUp)
 }
 
 async function lookUpApp(
@@ -61,21 +66,46 @@ async function lookUpApp(
   if (!remembered && !auth.grants.wasGood(hash) && isAddressFull(auth, address)) return err(REFUSED)
   const granted = remembered ?? (await auth.grants.byHash(hash))
   if (!granted || !isGood(granted, credential, at)) return err(REFUSED)
-  const account = await auth.accounts.byUser(granted.userId)
+  const grant = await appGrantOf(auth, granted, address)
+  const account = grant && (await auth.accounts.byId(grant.accountId))
   if (!account) return err(REFUSED)
-  const grant = await auth.appGrants.of(account, granted.clientId, formatAddress(address))
+  const memberships = await auth.members.of(grant.userId)
   const toppedUp = auth.ledger.toppedUp(account.id) ?? (await auth.ledger.balance(account.id))?.toppedUp ?? ZERO
-  return ok(identified(granted, account, grant, toppedUp))
+  return identified(granted, account, grant, memberships, toppedUp)
+}
+
+/** An app whose owner did not say for which workspace calls for the owner's own. */
+async function appGrantOf(
+  auth: AppAuthDeps,
+  { userId, clientId }: TokenGrant,
+  address: Address,
+): Promise<AppGrant | null> {
+  const known = await auth.apps.live(userId, clientId)
+  const own = known ? null : await auth.accounts.byUser(userId)
+  return own ? auth.appGrants.of({ id: own.id, userId, clientId }, formatAddress(address)) : known
 }
 
 function isGood({ expiresAt, audiences }: TokenGrant, { audience }: TokenCredential, at: number): boolean {
   return expiresAt > at && audiences.has(audience)
 }
 
-function identified({ scopes }: TokenGrant, account: Account, grant: AppGrant, toppedUp: Money): Identified {
+/** Refused, if the member who let the app in has left the workspace. */
+function identified(
+  granted: TokenGrant,
+  account: Account,
+  grant: AppGrant,
+  memberships: readonly Membership[],
+  toppedUp: Money,
+): Result<Identified, Failure> {
+  const role = roleIn(memberships, account.id)
+  if (role === null) return err(REFUSED)
   const facts = { ...account, toppedUp }
-  const caller = { kind: 'app', grant, account, tier: tierOf(facts), scopes } as const
-  return { caller, subjects: [{ name: grant.id, limits: limitsOf(facts) }], refused: null }
+  const scopes = scopesOf(role, granted.scopes)
+  return ok({
+    caller: { kind: 'app', grant, account, tier: tierOf(facts), scopes, role },
+    subjects: [{ name: grant.id, limits: limitsOf(facts) }],
+    refused: null,
+  })
 }
 
 /** Whether strangers at this address have used up their window: then no credential is looked up for them. */

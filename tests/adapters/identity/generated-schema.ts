@@ -3,6 +3,7 @@ import { passkey } from '@better-auth/passkey'
 import { generateDrizzleSchema } from 'auth/api'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
+import { organization } from 'better-auth/plugins/organization'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import { SESSION_FIELDS } from '../../../server/adapters/identity/sign-in/second-factors'
 
@@ -12,7 +13,12 @@ export const oauthTablesOnly = [
   oauthDeviceAuthorization(),
 ] as unknown as NonNullable<BetterAuthOptions['plugins']>
 
-export const allTables = [...oauthTablesOnly, twoFactor(), passkey()] as unknown as typeof oauthTablesOnly
+export const allTables = [
+  ...oauthTablesOnly,
+  twoFactor(),
+  passkey(),
+  organization(),
+] as unknown as typeof oauthTablesOnly
 export const sessionFields = { additionalFields: SESSION_FIELDS }
 
 /** The output of better-auth's own generator for its core tables and for the OAuth server. Run this file to print it; needs no database. */

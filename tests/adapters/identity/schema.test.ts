@@ -4,6 +4,9 @@ import { getTableColumns } from 'drizzle-orm'
 import { getTableConfig, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import {
   identityAccount,
+  identityInvitation,
+  identityMember,
+  identityOrganization,
   identityPasskey,
   identitySession,
   identityTwoFactor,
@@ -37,6 +40,9 @@ const ours = {
   deviceCode: oauthDeviceCode,
   twoFactor: identityTwoFactor,
   passkey: identityPasskey,
+  organization: identityOrganization,
+  member: identityMember,
+  invitation: identityInvitation,
 }
 type Model = keyof typeof ours
 const models = Object.keys(ours) as Model[]

@@ -190,17 +190,24 @@ describe('after another opening', () => {
     const folder = await folderOf()
     const made = await withStores(folder, async ({ account, stores: { db } }) => {
       const accountId = await account()
-      const grant = { id: makeId('conn', NOON), accountId, poolId: poolId(), clientId: 'app', name: 'App' }
+      const grant = {
+        id: makeId('conn', NOON),
+        accountId,
+        poolId: poolId(),
+        userId: 'somebody',
+        clientId: 'app',
+        name: 'App',
+      }
       const all = { ...grant, createdAt: NOON, disconnectedAt: null }
       await new LibsqlAppGrants(db, () => undefined).create(all, null, audit())
       return all
     })
     await withStores(folder, async ({ stores: { db } }) => {
       const grants = new LibsqlAppGrants(db, () => undefined)
-      const looking = await readLate(() => grants.live(made.accountId, 'app'))
+      const looking = await readLate(() => grants.live(made.userId, 'app'))
       await grants.disconnect([made], NOON, [audit()])
       await looking.end()
-      expect(await grants.live(made.accountId, 'app')).toBeNull()
+      expect(await grants.live(made.userId, 'app')).toBeNull()
     })
   })
 

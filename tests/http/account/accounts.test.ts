@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
+import { RIGHT_NAMES } from '../../../server/core/accounts/roles'
 import { micros } from '../../../server/core/money'
 import { type Harness, openHarness } from '../../support/harness'
 import { type AccountBody, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from '../owner-bench'
@@ -30,6 +31,9 @@ describe('sign-up', () => {
       id: expect.stringMatching(/^acct_[0-9a-f]{32}$/),
       email: 'bob@example.com',
       name: 'Ada',
+      workspace: 'Ada',
+      role: 'owner',
+      rights: RIGHT_NAMES,
       operator: false,
       support: false,
       tier: 'free',

@@ -269,7 +269,7 @@ describe('closing the account', () => {
     const pool = (await core.credentials.byId(key.id as `key_${string}`))?.poolId ?? 'pool_'
     const account = await core.accounts.byId((await accountOf(owner)).id as `acct_${string}`)
     if (!account) throw new Error('no account')
-    await core.appGrants.of(account, 'an-app', '127.0.0.1')
+    await core.appGrants.of({ ...account, clientId: 'an-app' }, '127.0.0.1')
     expect(await core.stores.social.session(pool)).not.toBeNull()
     await read(close(owner))
     expect(await core.stores.social.session(pool)).toBeNull()

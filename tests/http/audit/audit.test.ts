@@ -140,6 +140,8 @@ interface Page {
 /** Writes that change nothing for the audit log, or is recorded in the ledger, the request log or the outbox. */
 const NOT_AUDITED = [
   'POST /api/models/estimate',
+  'POST /api/workspaces/:id/show',
+  'POST /api/invitations/read',
   'POST /api/social', // the link is, once its user approved (tests/http/social/owner-social.test.ts)
   'POST /api/settings/email', // the change is, once it is confirmed
   'POST /api/webhooks/:id/code',
@@ -154,6 +156,14 @@ const NOT_AUDITED = [
 ]
 /** Audited, as the tests of their areas show. */
 const ELSEWHERE = [
+  // workspaces.test.ts
+  'PATCH /api/workspaces/shown',
+  'PATCH /api/members/:id',
+  'POST /api/members/:id/remove',
+  'POST /api/members/:id/hand-over',
+  'POST /api/invitations',
+  'DELETE /api/invitations/:id',
+  'POST /api/invitations/accept',
   'POST /api/account/operator', // operator-claim.test.ts
   'POST /api/settings/email/confirm', // settings.test.ts
   'POST /api/settings/close', // settings.test.ts
@@ -228,7 +238,7 @@ describe('every route of management that changes something writes one entry', ()
     expect(await actionOf(owner, 'PATCH /api/notices/mail', mailed)).toBe('notices.mail')
     const account = await gateway.core.accounts.byId((await read<AccountBody>(owner.api('/api/account'))).id as never)
     if (!account) throw new Error('no account')
-    for (const app of ['app-1', 'app-2']) await gateway.core.appGrants.of(account, app, '127.0.0.1')
+    for (const app of ['app-1', 'app-2']) await gateway.core.appGrants.of({ ...account, clientId: app }, '127.0.0.1')
     expect(await actionOf(owner, 'POST /api/apps/:id/disconnect', undefined, ['app-1'])).toBe('connection.end')
     expect(await actionOf(owner, 'POST /api/apps/disconnect')).toBe('connection.end')
     const wish = { peak_rpm: 999, peak_tpm: 1, endpoints: ['image-search'], use_case: 'More of the same, please.' }

@@ -57,7 +57,9 @@ describe('the keys of an app spend from its limit', () => {
     expect(await statusOf(keys[1]!.secret, again)).toBe(402)
     await again.core.operator.setLimits({ kind: 'operator', id: 'test', address: null }, app.id, WIDE)
     const actor = { kind: 'owner', id: 'test', address: null } as const
-    await again.core.appGrants.setLimit(app.id, app.clientId, 40_000 as never, actor)
+    const { userId } = (await again.core.accounts.byId(app.id))!
+    const owner = { accountId: app.id, member: { userId }, actor }
+    await again.core.appGrants.setLimit(owner, app.clientId, 40_000 as never)
     const more = await Promise.all(Array.from({ length: 9 }, () => again.as(keys[1]!.secret, SEARCH)))
     expect(more.filter(({ status }) => status === 200)).toHaveLength(2)
     await closeReconciled(again)

@@ -316,7 +316,11 @@ describe('an app grant', () => {
     const account = (await own.core.accounts.list(10, null))[0]!
     await own.core.operator.setLimits({ kind: 'operator', id: 'test', address: null }, account.id, WIDE)
     const actor = { kind: 'owner', id: account.userId, address: null } as const
-    const limited = await own.core.appGrants.setLimit(account.id, clientId, 20_000 as never, actor)
+    const limited = await own.core.appGrants.setLimit(
+      { accountId: account.id, member: account, actor },
+      clientId,
+      20_000 as never,
+    )
     expect(limited.ok).toBe(true)
     const got = await its.connect('data:read offline_access', ['/apis/v1'], clientId)
     const answers = await Promise.all(Array.from({ length: 30 }, () => own.as(got.access_token, SEARCH)))
@@ -349,7 +353,7 @@ describe('an app grant', () => {
     const account = (await gateway.core.accounts.list(10, null))[0]!
     const actor = { kind: 'owner', id: account.userId, address: null } as const
     const running = Promise.all(Array.from({ length: 10 }, () => gateway.as(own.access_token, SEARCH)))
-    expect(await gateway.core.appGrants.disconnect(account, clientId, actor)).toBeLessThanOrEqual(1)
+    expect(await gateway.core.appGrants.disconnect(account.userId, clientId, actor)).toBeLessThanOrEqual(1)
     const next = await gateway.as(own.access_token, SEARCH)
     expect(next.status).toBe(401)
     for (const { status } of await running) expect([200, 401]).toContain(status)

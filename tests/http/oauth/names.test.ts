@@ -58,6 +58,6 @@ test("an app's calls and spending appear under its name in usage, log and CSV, e
 
 test('an app whose record is gone at its first call has no name, and its call is not refused for it', async () => {
   const account = await gateway.account(1)
-  const made = await gateway.core.appGrants.of(account, 'forgotten', '127.0.0.1')
+  const made = await gateway.core.appGrants.of({ ...account, clientId: 'forgotten' }, '127.0.0.1')
   expect(made.name).toBe('App')
 })

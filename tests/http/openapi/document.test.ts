@@ -90,8 +90,9 @@ describe('routes and documents cannot drift', () => {
       '/openapi/operations/:id',
       '/llms.txt',
     ])
-    // The routes of the dashboard's own Operator, Settings and Connected apps pages are no interface for others.
-    const isDashboards = (path: string) => /^\/api\/(operator|settings|apps)(\/|$)/.test(path)
+    // The routes of the dashboard's own Operator, Settings, Members and Connected apps pages are no interface for others.
+    const isDashboards = (path: string) =>
+      /^\/api\/(operator|settings|apps|workspaces|members|invitations)(\/|$)/.test(path)
     const served = gateway.gateway.app.routes.filter(({ path }) => !path.startsWith('/api/auth/'))
     const shown = served.filter(({ hooks }) => hooks?.detail?.hide !== true)
     expect(

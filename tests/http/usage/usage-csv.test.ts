@@ -19,7 +19,7 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
   let asked = 0
   const parts = {
     owners: { owner: async () => ({ accountId: account }) },
-    credentials: { lists: { names: async () => [] } },
+    credentials: { lists: { seenBy: () => ({ names: async () => [] }) } },
     reports: { requests: async () => pages[asked++] ?? null },
   }
   const routes = ownerUsageRoutes({

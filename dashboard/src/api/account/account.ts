@@ -1,5 +1,6 @@
-import { queryOptions } from '@tanstack/react-query'
-import { recentSignInRequired, sessionEnded } from '../../session-state.ts'
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import type { Right } from '../../../../server/core/accounts/roles.ts'
+import { recentSignInRequired, sessionEnded, setShownWorkspace } from '../../session-state.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
 import { pendingAppRequest } from './initial-query.ts'
 
@@ -12,8 +13,15 @@ export const accountQuery = queryOptions({
   queryFn: () => fetchAccount(),
 })
 
-function fetchAccount() {
-  return unwrap(api.account.get())
+async function fetchAccount() {
+  const account = await unwrap(api.account.get())
+  setShownWorkspace(account.id)
+  return account
+}
+
+/** What the role of the signed-in member allows; false until it is known. */
+export function useMay(right: Right): boolean {
+  return useQuery(accountQuery).data?.rights.includes(right) ?? false
 }
 
 /** Starts a session. `second_factor`: it begins when a second factor is given as well. */
@@ -27,6 +35,7 @@ export async function signIn(email: string, password: string): Promise<'signed_i
  * waiting for the sign-in.
  */
 export async function startSession(path: string, given: Readonly<Record<string, unknown>>): Promise<unknown> {
+  setShownWorkspace(null)
   const request = pendingAppRequest()
   const answer = await callJson(path, { body: { ...given, ...(request !== null && { oauth_query: request }) } })
   if (Reflect.get(Object(answer), 'twoFactorRedirect') === true) return answer
@@ -66,4 +75,5 @@ export const claimOperator = (token: string) => unwrap(api.account.operator.post
 /** Ends this browser's session. */
 export async function signOut(): Promise<void> {
   await callJson('/api/auth/sign-out', { body: {} })
+  setShownWorkspace(null)
 }

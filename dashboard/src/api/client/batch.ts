@@ -1,4 +1,5 @@
 import { MAX_BATCH_PARTS } from '../../../../server/core/batch.ts'
+import { workspaceHeader } from '../../session-state.ts'
 
 /** How long reads are collected: an eighth of what the last one took, for parts of a page that are drawn one after the other. */
 const MIN_WAIT_MS = 4
@@ -72,7 +73,7 @@ async function answersTo(paths: readonly string[]): Promise<readonly BatchAnswer
 
 async function readAlone(url: string): Promise<BatchAnswer> {
   const begun = performance.now()
-  const response = await fetch(url)
+  const response = await fetch(url, { headers: workspaceHeader() })
   latencyMs = performance.now() - begun
   return parsedResponse(response)
 }

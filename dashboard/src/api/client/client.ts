@@ -1,5 +1,6 @@
 import type { Treaty } from '@elysiajs/eden'
 import type { App } from '../../../../server/app.ts'
+import { workspaceHeader } from '../../session-state.ts'
 import { type BatchAnswer, parsedResponse, read } from './batch.ts'
 import { noResponse, parseFailure } from './failure.ts'
 
@@ -39,7 +40,8 @@ function withQuery(path: string, query: unknown): string {
 function send(path: string, method: string, query: unknown, body: unknown) {
   const response = fetch(withQuery(path, query), {
     method: method.toUpperCase(),
-    ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    headers: { ...workspaceHeader(), ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   return answerOf(response.then(parsedResponse))
 }
@@ -76,7 +78,11 @@ export function defined<V>(values: Readonly<Record<string, V | undefined | null>
 export async function callJson(path: string, init: { method?: string; body?: unknown } = {}): Promise<unknown> {
   const response = await fetch(path, {
     method: init.method ?? (init.body === undefined ? 'GET' : 'POST'),
-    headers: { accept: 'application/json', ...(init.body !== undefined && { 'content-type': 'application/json' }) },
+    headers: {
+      accept: 'application/json',
+      ...workspaceHeader(),
+      ...(init.body !== undefined && { 'content-type': 'application/json' }),
+    },
     ...(init.body !== undefined && { body: JSON.stringify(init.body) }),
   }).catch(() => {
     throw noResponse()

@@ -8,6 +8,8 @@ const MAX_SPREAD_MS = 2_000
 function onError(error: unknown): void {
   const { code } = toApiFailure(error)
   if (code === 'missing_session') sessionEnded.set(true)
+  // Removed from the workspace that this page shows: the session shows another one.
+  if (code === 'not_a_member') window.location.assign('/')
   if (code === 'recent_sign_in_required') recentSignInRequired.set(true)
 }
 

@@ -11,6 +11,7 @@ import { auditRow } from './audit/audit-trail'
 import { amongAll, asList } from './driver/among-all'
 import { InDoubt } from './driver/in-doubt'
 import { accounts, auditLog } from './schema/accounts'
+import { accountDirectory } from './schema/identity'
 
 const COLUMNS = {
   id: accounts.id,
@@ -109,6 +110,11 @@ export class LibsqlAccounts implements AccountStore {
     )
   }
 
+  handedOver(account: Account, userId: string): void {
+    this.users.delete(account.userId)
+    this.changed({ ...account, userId })
+  }
+
   async setRole(account: Account, role: StaffRole | null, audit: AuditEntry): Promise<Account> {
     await this.directory.setRole(account.id, role, audit)
     return this.changed(this.ids.get(account.id) ?? account)
@@ -158,7 +164,8 @@ function queries(db: LibSQLDatabase) {
     byIds: builtOnce(() => select().where(amongAll(accounts.id, 'ids')).prepare()),
     byUserId: builtOnce(() =>
       select()
-        .where(eq(accounts.userId, sql.placeholder('userId')))
+        .innerJoin(accountDirectory, eq(accountDirectory.accountId, accounts.id))
+        .where(eq(accountDirectory.userId, sql.placeholder('userId')))
         .prepare(),
     ),
   }

@@ -1,4 +1,4 @@
-import { desc, eq, inArray } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNull } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AppGrant, AppGrantStore, AppGrantUse } from '../../../core/accounts/app-grant'
 import type { AuditEntry } from '../../../core/audit'
@@ -30,19 +30,17 @@ export class LibsqlAppGrants implements AppGrantStore {
     this.onTrouble = onTrouble
   }
 
-  known(account: AccountId, clientId: string): AppGrant | null {
-    return this.inUse.get(nameOf(account, clientId)) ?? null
+  known(userId: string, clientId: string): AppGrant | null {
+    return this.inUse.get(nameOf(userId, clientId)) ?? null
   }
 
-  async live(account: AccountId, clientId: string): Promise<AppGrant | null> {
-    const known = this.known(account, clientId)
+  async live(userId: string, clientId: string): Promise<AppGrant | null> {
+    const known = this.known(userId, clientId)
     if (known) return known
     const { ends } = this
-    const found = (await this.byAccount(account)).find(
-      (one) => one.clientId === clientId && one.disconnectedAt === null,
-    )
+    const found = (await this.liveOf(userId)).find((one) => one.clientId === clientId)
     // A row read before an app was disconnected may be that app.
-    if (found && ends === this.ends) this.inUse.set(nameOf(account, clientId), found)
+    if (found && ends === this.ends) this.inUse.set(nameOf(userId, clientId), found)
     return found ?? null
   }
 
@@ -51,12 +49,20 @@ export class LibsqlAppGrants implements AppGrantStore {
     return row ? connectionOf(row) : null
   }
 
-  async byAccount(account: AccountId): Promise<readonly AppGrant[]> {
+  async byAccount(account: AccountId, userId: string | null = null): Promise<readonly AppGrant[]> {
     const rows = await this.db
       .select()
       .from(connections)
-      .where(eq(connections.accountId, account))
+      .where(and(eq(connections.accountId, account), userId === null ? undefined : eq(connections.userId, userId)))
       .orderBy(desc(connections.id))
+    return rows.map(connectionOf)
+  }
+
+  async liveOf(userId: string): Promise<readonly AppGrant[]> {
+    const rows = await this.db
+      .select()
+      .from(connections)
+      .where(and(eq(connections.userId, userId), isNull(connections.disconnectedAt)))
     return rows.map(connectionOf)
   }
 
@@ -87,7 +93,7 @@ export class LibsqlAppGrants implements AppGrantStore {
       this.db.insert(connections).values(grant),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
-    this.inUse.set(nameOf(accountId, grant.clientId), grant)
+    this.inUse.set(nameOf(grant.userId, grant.clientId), grant)
   }
 
   async setLimit({ poolId }: AppGrant, limit: Money | null, audit: AuditEntry): Promise<void> {
@@ -101,12 +107,12 @@ export class LibsqlAppGrants implements AppGrantStore {
       ...audits.map((audit) => this.db.insert(auditLog).values(auditRow(audit))),
     ])
     this.ends++
-    for (const { accountId, clientId } of ended) this.inUse.delete(nameOf(accountId, clientId))
+    for (const { userId, clientId } of ended) this.inUse.delete(nameOf(userId, clientId))
   }
 }
 
-function nameOf(account: AccountId, clientId: string): string {
-  return `${account} ${clientId}`
+function nameOf(userId: string, clientId: string): string {
+  return `${userId} ${clientId}`
 }
 
 function connectionOf({ lastUsedAt: _at, lastAddress: _from, ...row }: typeof connections.$inferSelect): AppGrant {

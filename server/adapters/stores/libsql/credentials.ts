@@ -184,10 +184,10 @@ export class LibsqlCredentials implements CredentialStore {
     this.groups.touch(key, at)
   }
 
-  async create(key: ApiKey, pool: NewPool, audit: AuditEntry): Promise<void> {
+  async create(key: ApiKey, pool: NewPool, audit: AuditEntry, madeBy: string | null = null): Promise<void> {
     await this.db.batch([
       this.db.insert(pools).values({ id: key.poolId, accountId: key.accountId, ...pool }),
-      this.db.insert(keys).values(rowOf(key)),
+      this.db.insert(keys).values({ ...rowOf(key), madeBy }),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
     this.keys.set(key)
@@ -206,22 +206,40 @@ export class LibsqlCredentials implements CredentialStore {
 
   async end(ended: readonly ApiKey[], change: EndOfKey, audits: readonly AuditEntry[]): Promise<void> {
     if (ended.length === 0) return
-    const ids = JSON.stringify(ended.map(({ id }) => id))
+    const ids = ended.map(({ id }) => id)
     const hashes = ended.map(({ hash }) => hash)
     await this.doubts.changing(hashes, () =>
       this.db.batch([
-        this.db.update(keys).set(change).where(sql`${keys.id} IN (SELECT value FROM json_each(${ids}))`),
+        this.db.update(keys).set(change).where(amongIds(ids)),
         this.db.insert(auditLog).values(audits.map(auditRow)),
       ]),
     )
     for (const key of ended) this.keys.set({ ...key, ...change })
   }
 
+  async giveTo(given: readonly ApiKey[], madeBy: string | null, audits: readonly AuditEntry[]): Promise<void> {
+    if (given.length === 0) return
+    const ids = given.map(({ id }) => id)
+    await this.db.batch([
+      this.db.update(keys).set({ madeBy }).where(amongIds(ids)),
+      this.db.insert(auditLog).values(audits.map(auditRow)),
+    ])
+  }
+
+  async makersOf(account: AccountId, ids: readonly KeyId[]): Promise<ReadonlyMap<KeyId, string>> {
+    const made = and(eq(keys.accountId, account), amongIds(ids))
+    const rows = await this.db.select({ id: keys.id, madeBy: keys.madeBy }).from(keys).where(made)
+    return new Map(rows.flatMap(({ id, madeBy }) => (madeBy === null ? [] : [[id, madeBy]])))
+  }
+
   async rotate(successor: ApiKey, replaced: ApiKey, audit: AuditEntry): Promise<void> {
     await this.doubts.changing([replaced.hash], () =>
       this.db.batch([
         this.db.update(keys).set(rowOf(replaced)).where(eq(keys.id, replaced.id)),
-        this.db.insert(keys).values(rowOf(successor)),
+        this.db.insert(keys).values({
+          ...rowOf(successor),
+          madeBy: sql`(SELECT ${keys.madeBy} FROM ${keys} WHERE ${keys.id} = ${replaced.id})`,
+        }),
         this.db.insert(auditLog).values(auditRow(audit)),
       ]),
     )
@@ -237,6 +255,11 @@ export class LibsqlCredentials implements CredentialStore {
     this.keys.set(key)
     return key
   }
+}
+
+/** As one parameter: they may be more than a statement takes. */
+function amongIds(ids: readonly KeyId[]) {
+  return sql`${keys.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
 }
 
 function rowOf(key: ApiKey) {

@@ -11,8 +11,8 @@ import type { AuditEntry } from '../../../core/audit'
 import { builtOnce } from '../../../core/built-once'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-trail'
-import { auditLog } from './schema/accounts'
-import { accountDirectory as directory, identityUser } from './schema/identity'
+import { accounts, auditLog } from './schema/accounts'
+import { accountDirectory as directory, identityMember, identityOrganization, identityUser } from './schema/identity'
 
 /** The roles are in memory, written through. */
 export class LibsqlDirectory implements AccountDirectory {
@@ -41,10 +41,18 @@ export class LibsqlDirectory implements AccountDirectory {
 
   async assign({ accountId, userId, mayBeOperator, createdAt }: NewDirectoryEntry): Promise<DirectoryEntry> {
     const role = sql`iif(${mayBeOperator ? 1 : 0} AND NOT EXISTS (SELECT 1 FROM ${directory}), 'operator', NULL)`
-    await this.db
-      .insert(directory)
-      .select(sql`SELECT ${accountId}, ${userId}, ${role}, ${createdAt}`)
-      .onConflictDoNothing()
+    const its = sql`FROM ${directory} JOIN ${identityUser} ON ${identityUser.id} = ${directory.userId} WHERE ${directory.userId} = ${userId}`
+    await this.db.batch([
+      this.db
+        .insert(directory)
+        .select(sql`SELECT ${accountId}, ${userId}, ${role}, ${createdAt}`)
+        .onConflictDoNothing(),
+      // The user's own workspace.
+      this.db.run(sql`INSERT INTO ${identityOrganization} (id, name, slug, created_at)
+        SELECT ${directory.accountId}, ${identityUser.name}, ${directory.accountId}, ${createdAt} ${its} ON CONFLICT DO NOTHING`),
+      this.db.run(sql`INSERT INTO ${identityMember} (id, organization_id, user_id, role, created_at)
+        SELECT ${directory.accountId}, ${directory.accountId}, ${userId}, 'owner', ${createdAt} ${its} ON CONFLICT DO NOTHING`),
+    ])
     const known = await this.byUser(userId)
     if (!known) throw new Error('the account of a user was not stored')
     // An older row may have another role by now. A new one has none.
@@ -64,7 +72,8 @@ export class LibsqlDirectory implements AccountDirectory {
     const found = await this.db
       .select({ accountId: directory.accountId })
       .from(directory)
-      .innerJoin(identityUser, eq(identityUser.id, directory.userId))
+      .innerJoin(accounts, eq(accounts.id, directory.accountId))
+      .innerJoin(identityUser, eq(identityUser.id, accounts.userId))
       .where(
         and(
           sql`(lower(${email}) LIKE ${pattern} ESCAPE '\\' OR lower(${name}) LIKE ${pattern} ESCAPE '\\')`,
@@ -77,10 +86,11 @@ export class LibsqlDirectory implements AccountDirectory {
   }
 
   users(limit: number, after: AccountId | null): Promise<readonly UserOfAccount[]> {
-    const { accountId, userId } = directory
+    const { accountId } = directory
     return this.db
-      .select({ accountId, userId })
+      .select({ accountId, userId: sql<string>`coalesce(${accounts.userId}, ${directory.userId})` })
       .from(directory)
+      .leftJoin(accounts, eq(accounts.id, accountId))
       .where(after === null ? undefined : gt(accountId, after))
       .orderBy(accountId)
       .limit(limit)

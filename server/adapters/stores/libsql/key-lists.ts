@@ -12,10 +12,10 @@ const MAX_REVOKED_COUNTED = 10_000
 const MAX_NAMES = 10_000
 
 /** Columns of a key that its record in memory has. */
-const { lastUsedAt: _, ...KEY_COLUMNS } = getTableColumns(keys)
+const { lastUsedAt: _, madeBy: _by, ...KEY_COLUMNS } = getTableColumns(keys)
 
 export { KEY_COLUMNS }
-export type KeyRow = Omit<typeof keys.$inferSelect, 'lastUsedAt'>
+export type KeyRow = Omit<typeof keys.$inferSelect, 'lastUsedAt' | 'madeBy'>
 
 const LABEL = { id: keys.id, name: keys.name, prefix: keys.prefix, last4: keys.last4, poolId: keys.poolId }
 const LISTED = { id: keys.id, name: keys.name, last4: keys.last4, revokedAt: keys.revokedAt }
@@ -24,11 +24,21 @@ const LISTED = { id: keys.id, name: keys.name, last4: keys.last4, revokedAt: key
 export class LibsqlKeyLists implements KeyLists {
   private readonly db: LibSQLDatabase
   private readonly applied: () => Promise<void>
+  private readonly madeBy: string | null
 
-  /** `applied` resolves when the tables contain every acknowledged charge. */
-  constructor(db: LibSQLDatabase, applied: () => Promise<void>) {
+  /** `applied` resolves when the tables contain every acknowledged charge. `madeBy`: only keys of this member. */
+  constructor(db: LibSQLDatabase, applied: () => Promise<void>, madeBy: string | null = null) {
     this.db = db
     this.applied = applied
+    this.madeBy = madeBy
+  }
+
+  seenBy(userId: string | null): LibsqlKeyLists {
+    return userId === this.madeBy ? this : new LibsqlKeyLists(this.db, this.applied, userId)
+  }
+
+  private of(account: AccountId): SQL | undefined {
+    return and(eq(keys.accountId, account), this.madeBy === null ? undefined : eq(keys.madeBy, this.madeBy))
   }
 
   async page(
@@ -41,7 +51,7 @@ export class LibsqlKeyLists implements KeyLists {
     const by = SORT_KEYS[query.sort](at)
     const [direction, behind] = query.order === 'asc' ? [asc, sql.raw('>')] : [desc, sql.raw('<')]
     const rows = () => this.db.select(KEY_COLUMNS).from(keys).innerJoin(pools, eq(pools.id, keys.poolId)).$dynamic()
-    const own = and(eq(keys.accountId, account), among(query.among, at), matches(query))
+    const own = and(this.of(account), among(query.among, at), matches(query))
     const [last] = after === null ? [] : await this.positionOf(account, after, by)
     if (after !== null && !last) return null
     const rest = last && sql`(${by}, ${keys.id}) ${behind} (${last.by}, ${last.id})`
@@ -55,7 +65,7 @@ export class LibsqlKeyLists implements KeyLists {
 
   async summary(account: AccountId, search: KeySearch, at: number) {
     await this.applied()
-    const ofAccount = eq(keys.accountId, account)
+    const ofAccount = this.of(account)
     const revoked = this.db
       .select({ one: sql`1`.as('one') })
       .from(keys)
@@ -85,12 +95,12 @@ export class LibsqlKeyLists implements KeyLists {
   }
 
   async byIds(account: AccountId, ids: readonly string[]) {
-    const named = and(eq(keys.accountId, account), isAmong(keys.id, ids))
+    const named = and(this.of(account), isAmong(keys.id, ids))
     return (await this.db.select(KEY_COLUMNS).from(keys).where(named)).map(withAllowlist)
   }
 
   async ofPools(account: AccountId, asked: readonly PoolId[], at: number) {
-    const ofAccount = eq(keys.accountId, account)
+    const ofAccount = this.of(account)
     // With one `max`, SQLite takes the other columns from the row that has it.
     const newest = { ...LABEL, newest: sql<string>`max(${keys.id})` }
     const [alive, others] = await this.db.batch([
@@ -111,14 +121,14 @@ export class LibsqlKeyLists implements KeyLists {
   }
 
   names(account: AccountId) {
-    return this.db.select(LISTED).from(keys).where(eq(keys.accountId, account)).orderBy(desc(keys.id)).limit(MAX_NAMES)
+    return this.db.select(LISTED).from(keys).where(this.of(account)).orderBy(desc(keys.id)).limit(MAX_NAMES)
   }
 
   async withTag(account: AccountId, tag: string) {
     const found = await this.db
       .select({ id: keys.id })
       .from(keys)
-      .where(and(eq(keys.accountId, account), matches({ tag })))
+      .where(and(this.of(account), matches({ tag })))
     return found.map(({ id }) => id)
   }
 
@@ -127,7 +137,7 @@ export class LibsqlKeyLists implements KeyLists {
       .select({ id: keys.id, by })
       .from(keys)
       .innerJoin(pools, eq(pools.id, keys.poolId))
-      .where(and(eq(keys.accountId, account), sql`${keys.id} = ${id}`))
+      .where(and(this.of(account), sql`${keys.id} = ${id}`))
   }
 }
 

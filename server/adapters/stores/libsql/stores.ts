@@ -26,6 +26,7 @@ import { libsqlLedgerCheck } from './ledger/ledger-check'
 import { LibsqlSignupCredits } from './ledger/signup-credits'
 import { LibsqlStoredCounters } from './ledger/stored-counters'
 import { LibsqlStuckRecords } from './ledger/stuck-records'
+import { LibsqlMembers } from './members'
 import { LibsqlModelVendors } from './model-vendors'
 import { LibsqlModels } from './models'
 import { LibsqlNoticeMails } from './notices/notice-mails'
@@ -90,6 +91,7 @@ export async function openStores(database: Database, options: StoreOptions, open
   const models = new LibsqlModels(db)
   const modelVendors = new LibsqlModelVendors(db)
   const accounts = new LibsqlAccounts(db, directory, settled)
+  const members = new LibsqlMembers(db)
   await copies.add(directory, prices, modelVendors, { read: () => models.read(onTrouble) })
   await copies.add({ read: async () => () => accounts.takeRoles() })
   counters.readFrom(new LibsqlStoredCounters(db, clock))
@@ -113,6 +115,7 @@ export async function openStores(database: Database, options: StoreOptions, open
     credentials,
     directory,
     accounts,
+    members,
     prices,
     models,
     modelVendors,

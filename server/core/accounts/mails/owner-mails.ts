@@ -26,6 +26,22 @@ export function confirmSignUpMail(to: string, link: string): Mail {
   }
 }
 
+export function invitationMail(
+  to: string,
+  {
+    workspace,
+    by,
+    role,
+    link,
+  }: { readonly workspace: string; readonly by: string; readonly role: string; readonly link: string },
+): Mail {
+  return {
+    to,
+    subject: 'You are invited to a workspace',
+    text: `${by} invites you to the workspace "${workspace}" as ${role}.\n\nTo accept, open this link within 7 days and sign in or sign up with ${to}:\n${link}\n\nIf you don't know the sender, ignore this mail.\n`,
+  }
+}
+
 /** Goes to the owner of an address with which somebody signed up again: the sign-up page does not reveal that it is taken. */
 export function takenSignUpMail(to: string, link: string): Mail {
   return {

@@ -1,6 +1,6 @@
 import type { AppGrantStore } from '../../../core/accounts/app-grant'
+import { type KeyOwner, onlyOf } from '../../../core/accounts/keys'
 import type { CredentialStore } from '../../../core/credentials/store'
-import type { AccountId } from '../../../core/ids'
 
 /** A key or an app of an account, with the id used in the request log. */
 export interface AccountCaller {
@@ -13,15 +13,19 @@ export interface AccountCaller {
   readonly endedAt: number | null
 }
 
-/** The keys and apps that called on behalf of the account, keys first, to resolve the ids in reports. Of more than 10,000 keys the newest. */
+/** The keys and apps that called on behalf of the account and that the caller sees, keys first, to resolve the ids in reports. Of more than 10,000 keys the newest. */
 export async function callersOf(
-  account: AccountId,
+  { accountId, member }: Pick<KeyOwner, 'accountId' | 'member'>,
   {
     credentials,
     apps,
   }: { readonly credentials: Pick<CredentialStore, 'lists'>; readonly apps: Pick<AppGrantStore, 'byAccount'> },
 ): Promise<readonly AccountCaller[]> {
-  const [keys, appGrants] = await Promise.all([credentials.lists.names(account), apps.byAccount(account)])
+  const only = onlyOf(member)
+  const [keys, appGrants] = await Promise.all([
+    credentials.lists.seenBy(only).names(accountId),
+    apps.byAccount(accountId, only),
+  ])
   return [
     ...keys.map(({ id, name, last4, revokedAt }) => ({ id, kind: 'key' as const, name, last4, endedAt: revokedAt })),
     ...appGrants.map(({ id, name, disconnectedAt }) => ({

@@ -8,7 +8,7 @@ import { Failed } from '../response/failures'
 export function callingApp({ authenticated, address }: RequestContext, refusal: string) {
   const caller = authenticated?.caller
   if (caller?.kind !== 'app') throw new Failed(failure('insufficient_permissions', refusal))
-  const { account, grant } = caller
+  const { account, grant, role } = caller
   const actor: Actor = { kind: 'app', id: grant.id, address: formatAddress(address) }
-  return { account, grant, actor }
+  return { account, grant, role, actor }
 }

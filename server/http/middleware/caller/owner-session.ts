@@ -1,6 +1,8 @@
 import { type Account, roleFlags, type StaffRole, staffRole, suspensionProblem } from '../../../core/accounts/account'
 import type { Identity, OwnerSession, SecondFactorPolicy } from '../../../core/accounts/identity'
-import type { KeyOwner } from '../../../core/accounts/keys'
+import type { ActingMember, KeyOwner } from '../../../core/accounts/keys'
+import { type MemberStore, roleIn } from '../../../core/accounts/members'
+import { mayDo, type Right, type Role } from '../../../core/accounts/roles'
 import type { SignUp } from '../../../core/accounts/sign-up'
 import type { AccountStore } from '../../../core/accounts/store'
 import type { Actor } from '../../../core/audit'
@@ -14,8 +16,11 @@ import type { RequestContext } from '../request-context'
 import { Failed } from '../response/failures'
 import type { RequestBudgets } from './request-budgets'
 
+/** A signed-in member of a workspace. */
 export interface Owner extends KeyOwner {
+  /** The workspace. It has a staff role only for the user whose own it is. */
   readonly account: Account
+  readonly member: ActingMember
   readonly email: string
   readonly name: string
   readonly sessionId: string
@@ -24,6 +29,8 @@ export interface Owner extends KeyOwner {
 /** Somebody who is signed in to the dashboard, customer or staff. */
 export interface SignedInUser {
   readonly userId: string
+  readonly sessionId: string
+  /** The user's own. */
   readonly accountId: AccountId
   readonly email: string
   readonly name: string
@@ -37,20 +44,28 @@ export interface SignedInUser {
 /** Maximum age of a sign-in, in milliseconds: to create keys and act as operator, and to change how the owner signs in. */
 export const SIGNED_IN_TODAY = 12 * HOUR_MS
 export const SIGNED_IN_JUST_NOW = 10 * MINUTE_MS
+/** Names the workspace that a request is about, in place of the one that the session shows. */
+export const WORKSPACE_HEADER = 'x-workspace'
+const NOT_A_MEMBER = failure('not_a_member', 'You are not a member of this workspace.')
+
 /** Only the second factor is asked for. */
 export const SIGNED_IN_AT_ANY_TIME = Number.POSITIVE_INFINITY
 
 interface OwnerSessionParts {
   readonly identity: Identity
   readonly signUp: SignUp
-  readonly accounts: Pick<AccountStore, 'byUser'>
+  readonly accounts: Pick<AccountStore, 'byId' | 'byUser'>
+  readonly members: Pick<MemberStore, 'of' | 'changed'>
   readonly ledger: Ledger
   readonly ownOrigins: ReadonlySet<string>
   readonly secondFactors: SecondFactorPolicy
   readonly budgets: RequestBudgets
 }
 
-/** Finds the owner behind a dashboard request: the user of the session cookie and their account. */
+/** What a route asks of the caller's role: a right, or only to be a member. */
+export type Asked = Right | 'member'
+
+/** Finds the member behind a dashboard request: the user of the session cookie, the workspace that it is about, and the role there. */
 export class OwnerSessions {
   private readonly parts: OwnerSessionParts
 
@@ -59,22 +74,24 @@ export class OwnerSessions {
   }
 
   /**
-   * Throws `missing_session`, `foreign_origin` for a write caused by another site, or `recent_sign_in_required` if the sign-in is
-   * older than `withinMs`. Where that is asked, a sign-in without the second factor that the owner has or must have is
+   * Throws `missing_session`, `foreign_origin` for a write caused by another site, `insufficient_permissions` if the role in the workspace lacks
+   * what is asked, or `recent_sign_in_required` if the sign-in is older than `withinMs`. Where that is asked, a sign-in without the second factor that the owner has or must have is
    * `second_factor_required`; `isSettingUp`: who has none may set up the first. Ignores API keys.
    */
-  async owner(context: RequestContext, withinMs?: number, isSettingUp = false): Promise<Owner> {
+  async owner(context: RequestContext, asked: Asked = 'member', withinMs?: number): Promise<Owner> {
     const session = await this.sessionOf(context)
-    requireRecent(session.sessionCreatedAt, context, withinMs)
     const address = formatAddress(context.address)
-    const account = await this.accountOf(session, context)
-    if (withinMs !== undefined) await this.requireSecondFactor(session, account, isSettingUp)
+    const { account, role } = await this.workspaceOf(session, context)
+    refuseRole(role, asked)
+    requireRecent(session.sessionCreatedAt, context, withinMs)
+    if (withinMs !== undefined) await this.requireSecondFactor(session, await this.staffFlags(session))
     context.countOn(account.id)
     this.parts.budgets.countOn(context, account.id)
     const balance = await this.parts.ledger.balance(account.id)
     return {
       account,
       accountId: account.id,
+      member: { userId: session.userId, role },
       sessionId: session.id,
       email: session.email,
       name: session.name,
@@ -99,6 +116,7 @@ export class OwnerSessions {
     const { userId, email, name, sessionCreatedAt: signedInAt, secondFactor } = session
     return {
       userId,
+      sessionId: session.id,
       accountId: account.id,
       email,
       name,
@@ -120,7 +138,29 @@ export class OwnerSessions {
     throw new Failed(failure('missing_session', 'You are not signed in. Sign in and try again.'))
   }
 
-  /** The account of a user, which is opened if it is missing. Throws if it is suspended. */
+  /** The workspace that the request names, or that the session shows, or the user's own, which is opened if it is missing. */
+  private async workspaceOf(
+    session: OwnerSession,
+    context: RequestContext,
+  ): Promise<{ readonly account: Account; readonly role: Role }> {
+    const named = context.request.headers.get(WORKSPACE_HEADER)
+    const memberships = await this.parts.members.of(session.userId)
+    const of = (id: string | null) => memberships.find(({ accountId }) => accountId === id)
+    const chosen = named === null ? (of(session.workspace) ?? memberships[0]) : of(named)
+    if (named !== null && !chosen) throw new Failed(NOT_A_MEMBER)
+    const account = chosen && (await this.parts.accounts.byId(chosen.accountId))
+    if (!account) return { account: await this.accountOf(session, context), role: 'owner' }
+    const suspended = suspensionProblem(account)
+    if (suspended) throw new Failed(suspended)
+    const isOwn = account.userId === session.userId
+    return { account: isOwn ? account : { ...account, ...roleFlags(null) }, role: chosen.role }
+  }
+
+  private async staffFlags({ userId }: OwnerSession): Promise<Pick<Account, 'operator' | 'support'>> {
+    return (await this.parts.accounts.byUser(userId)) ?? roleFlags(null)
+  }
+
+  /** A user's own account, which is opened if it is missing. Throws if it is suspended. */
   private async accountOf({ userId }: OwnerSession, context: RequestContext): Promise<Account> {
     const { isFromThisMachine } = context
     const account = await this.parts.signUp.openAccount(userId, {
@@ -131,6 +171,7 @@ export class OwnerSessions {
       throw new Failed(
         failure('service_unavailable', 'Your account could not be loaded. Try again.', { retryAfterSeconds: 1 }),
       )
+    this.parts.members.changed(userId)
     const suspended = suspensionProblem(account)
     if (suspended) throw new Failed(suspended)
     return account
@@ -163,11 +204,18 @@ export class OwnerSessions {
     return { address: formatAddress(address) }
   }
 
-  /** Whether the session of the request is still valid and its account not suspended. Throws if the database is not responding. */
+  /** Whether the session of the request is still valid and its user's account not suspended. Throws if the database is not responding. */
   async isSignedIn({ request }: RequestContext): Promise<boolean> {
     const session = await this.parts.identity.session(request.headers)
     const account = session && (await this.parts.accounts.byUser(session.userId))
     return session !== null && !account?.suspension
+  }
+
+  /** The same, and whether the user has this role in the workspace, which is not suspended. */
+  async isStill({ request }: RequestContext, accountId: AccountId, role: Role): Promise<boolean> {
+    const session = await this.parts.identity.session(request.headers)
+    if (!session || roleIn(await this.parts.members.of(session.userId), accountId) !== role) return false
+    return !(await this.parts.accounts.byId(accountId))?.suspension
   }
 
   /** Browsers always send one of these headers with a write, so a request without either comes from a script (spec D3). */
@@ -184,6 +232,18 @@ export class OwnerSessions {
         ),
       )
   }
+}
+
+/** Throws `insufficient_permissions` if the role lacks what is asked. */
+export function refuseRole(role: Role, asked: Asked): void {
+  if (asked === 'member' || mayDo(role, asked)) return
+  throw new Failed(
+    failure(
+      'insufficient_permissions',
+      `Your role in this workspace, ${role}, does not allow this. Ask one of its admins.`,
+      { param: asked },
+    ),
+  )
 }
 
 /** Written so that a time which is no number is too old. */

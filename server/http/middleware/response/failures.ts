@@ -47,6 +47,7 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   social_session_required: { status: 403, type: 'permission_error' },
   second_factor_required: { status: 403, type: 'permission_error' },
   foreign_origin: { status: 403, type: 'permission_error' },
+  not_a_member: { status: 404, type: 'invalid_request_error' },
   model_not_allowed: { status: 403, type: 'permission_error' },
   unknown_model: { status: 404, type: 'invalid_request_error' },
   model_route_not_supported: { status: 400, type: 'invalid_request_error' },

@@ -49,14 +49,14 @@ export class CustomerViews {
   }
 
   usage(account: AccountId, query: Parameters<typeof GROUPED_QUERY>): Promise<UsageReport> {
-    return accountUsage(this.parts, account, query, this.parts.now())
+    return accountUsage(this.parts, { accountId: account }, query, this.parts.now())
   }
 
   async requests(account: AccountId, query: Parameters<typeof LOG_QUERY>): Promise<CustomerRequests> {
     const { limit, cursor } = query
-    const filter = await callFilter(this.parts.credentials, account, query)
+    const filter = await callFilter(this.parts, { accountId: account }, query)
     const page = known(cursor, await this.parts.reports.requests(filter, limit, cursor ?? null))
-    const names = new Map((await callersOf(account, this.parts)).map(({ id, name }) => [id, name]))
+    const names = new Map((await callersOf({ accountId: account }, this.parts)).map(({ id, name }) => [id, name]))
     const named = (call: CallRecord) => customerRequest(call, names.get(call.keyId) ?? null)
     return { requests: page.rows.map(named), next_cursor: page.next }
   }

@@ -1,10 +1,11 @@
-import { and, count, desc, eq, gt, isNull, lt, max, or, type SQL } from 'drizzle-orm'
+import { and, count, desc, eq, gt, inArray, isNull, lt, max, or, type SQL } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { WebhookId } from '../../../../core/ids'
 import type { SealedText, SealedTexts } from '../../../../core/secrets/resealing'
 import type { Notice, NoticeReader, NoticeStore } from '../../../../core/webhooks/notices'
 import { webhookContext } from '../../../../core/webhooks/webhooks'
 import { events, noticeReads, webhooks } from '../schema/events'
+import { ofKeys } from '../usage/of-keys'
 
 /** Notices are dispatched events, and one number per account: how far it has read. */
 export class LibsqlNotices implements NoticeStore {
@@ -67,8 +68,12 @@ export class LibsqlNotices implements NoticeStore {
   }
 }
 
-function shownTo({ id, operator }: NoticeReader): SQL | undefined {
-  const own = eq(events.accountId, id)
+function shownTo({ id, operator, types, keyIds = null }: NoticeReader): SQL | undefined {
+  const own = and(
+    eq(events.accountId, id),
+    types && inArray(events.type, [...types]),
+    ofKeys(events.keyId, { keyId: null, keyIds }),
+  )
   return and(eq(events.dispatched, true), operator ? or(own, isNull(events.accountId)) : own)
 }
 

@@ -75,7 +75,7 @@ export class LibsqlWebhooks implements WebhookStore {
       .select({ id: connections.id })
       .from(connections)
       .innerJoin(accounts, eq(accounts.id, connections.accountId))
-      .where(and(eq(accounts.userId, userId), eq(connections.clientId, clientId)))
+      .where(and(eq(connections.userId, userId), eq(connections.clientId, clientId)))
     const own = this.db.select({ id: webhooks.id }).from(webhooks).where(inArray(webhooks.connectionId, grants))
     await this.db.batch([
       this.db

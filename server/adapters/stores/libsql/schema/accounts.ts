@@ -15,7 +15,8 @@ export const accounts = sqliteTable(
   'accounts',
   {
     id: text().$type<AccountId>().primaryKey(),
-    userId: text('user_id').notNull().unique('accounts_user'),
+    /** Its owner. */
+    userId: text('user_id').notNull(),
     suspension: text({ mode: 'json' }).$type<Suspension>(),
     growthApproved: integer('growth_approved', { mode: 'boolean' }).notNull().default(false),
     customLimits: text('custom_limits', { mode: 'json' }).$type<Limits>(),
@@ -29,6 +30,7 @@ export const accounts = sqliteTable(
     closedAt: instant('closed_at'),
   },
   (table) => [
+    index('accounts_user').on(table.userId),
     check('account_posted_not_negative', sql`${table.credit} >= 0 AND ${table.paid} >= 0`),
     check('account_debt_not_negative', sql`${table.debt} >= 0`),
   ],

@@ -18,6 +18,8 @@ export const connections = sqliteTable(
       .$type<PoolId>()
       .notNull()
       .references(() => pools.id),
+    /** The member who authorized it. */
+    userId: text('user_id').notNull().default(''),
     clientId: text('client_id').notNull(),
     /** The app's own name; reports need it after the sign-in library has deleted the app. */
     name: text().notNull().default('App'),
@@ -28,6 +30,6 @@ export const connections = sqliteTable(
   },
   (table) => [
     index('connections_account').on(table.accountId),
-    uniqueIndex('connections_live').on(table.accountId, table.clientId).where(sql`${table.disconnectedAt} IS NULL`),
+    uniqueIndex('connections_live').on(table.userId, table.clientId).where(sql`${table.disconnectedAt} IS NULL`),
   ],
 )

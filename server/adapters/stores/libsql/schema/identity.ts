@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
-import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { StaffRole } from '../../../../core/accounts/account'
+import type { Role } from '../../../../core/accounts/roles'
 import type { AccountId } from '../../../../core/ids'
 import { instant } from '../driver/columns'
 
@@ -42,6 +43,8 @@ export const identitySession = sqliteTable(
     secondFactor: integer('second_factor', { mode: 'boolean' }).default(false),
     /** To the minute. Null until its first use. */
     lastSeenAt: integer('last_seen_at', { mode: 'timestamp_ms' }),
+    /** The workspace that it shows; null for the user's own. */
+    activeOrganizationId: text('active_organization_id'),
   },
   (table) => [index('identity_session_user_id_idx').on(table.userId)],
 )
@@ -131,11 +134,66 @@ export const identityPasskey = sqliteTable(
   ],
 )
 
+/** A workspace, the sign-in library's name of an account that people share. Its id is the account's. */
+export const identityOrganization = sqliteTable('identity_organization', {
+  id: text('id').$type<AccountId>().primaryKey(),
+  name: text('name').notNull(),
+  /** Not used: the id again. */
+  slug: text('slug').notNull().unique('identity_organization_slug'),
+  logo: text('logo'),
+  createdAt: integer('created_at', { mode: 'timestamp_ms' }).notNull(),
+  metadata: text('metadata'),
+})
+
+/** The people of a workspace; one is its owner. */
+export const identityMember = sqliteTable(
+  'identity_member',
+  {
+    id: text('id').primaryKey(),
+    organizationId: text('organization_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => identityOrganization.id, { onDelete: 'cascade' }),
+    userId: text('user_id')
+      .notNull()
+      .references(() => identityUser.id, { onDelete: 'cascade' }),
+    role: text('role').$type<Role>().default('viewer').notNull(),
+    createdAt: integer('created_at', { mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [
+    uniqueIndex('identity_member_once').on(table.organizationId, table.userId),
+    uniqueIndex('identity_member_owner').on(table.organizationId).where(sql`${table.role} = 'owner'`),
+    index('identity_member_user').on(table.userId),
+  ],
+)
+
+/** The id is the hash of the secret in the link. */
+export const identityInvitation = sqliteTable(
+  'identity_invitation',
+  {
+    id: text('id').primaryKey(),
+    organizationId: text('organization_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => identityOrganization.id, { onDelete: 'cascade' }),
+    email: text('email').notNull(),
+    role: text('role').$type<Role>(),
+    status: text('status').default('pending').notNull(),
+    expiresAt: integer('expires_at', { mode: 'timestamp_ms' }).notNull(),
+    createdAt: integer('created_at', { mode: 'timestamp_ms' }).notNull(),
+    inviterId: text('inviter_id')
+      .notNull()
+      .references(() => identityUser.id, { onDelete: 'cascade' }),
+  },
+  (table) => [index('identity_invitation_organization').on(table.organizationId)],
+)
+
 /** The account of each user, and the role of those who run the gateway. A row is written before its account is opened. */
 export const accountDirectory = sqliteTable(
   'account_directory',
   {
     accountId: text('account_id').$type<AccountId>().primaryKey(),
+    /** The account's own id once its ownership was handed over: that user has another. */
     userId: text('user_id').notNull().unique('account_directory_user'),
     role: text().$type<StaffRole>(),
     createdAt: instant('created_at').notNull(),

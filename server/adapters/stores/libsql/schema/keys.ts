@@ -65,6 +65,7 @@ export const keys = sqliteTable(
     pinnedOperations: text('pinned_operations', { mode: 'json' }).$type<readonly SoldName[]>().notNull().default([]),
     createdAt: instant('created_at').notNull(),
     createdBy: text('created_by').$type<AppGrantId>(),
+    madeBy: text('made_by'),
     expiresAt: instant('expires_at'),
     disabledAt: instant('disabled_at'),
     revokedAt: instant('revoked_at'),
@@ -78,6 +79,7 @@ export const keys = sqliteTable(
     index('keys_account').on(table.accountId, table.id),
     // An account may have any number of revoked keys, which its list of keys must not read.
     index('keys_live').on(table.accountId, endOfKey(table)).where(sql`${table.revokedAt} IS NULL`),
+    index('keys_made_by').on(table.accountId, table.madeBy),
     // An operator looks for a leaked key by what is shown of it.
     index('keys_prefix').on(table.prefix),
     uniqueIndex('keys_live_name')

@@ -98,7 +98,7 @@ export class LibsqlUsageReports implements UsageReports {
     after: ReturnType<typeof parseCursor>,
   ): Promise<Page<CallRecord>> {
     const { search } = filter
-    const named = search?.by === 'name' ? await this.named(filter.accountId, search.text, limit, after?.text) : null
+    const named = search?.by === 'name' ? await this.named(filter, search.text, limit, after?.text) : null
     if (named) return named
     // A path that does not exist: a long log needs no reading.
     if (search?.by === 'operations' && search.operations.length === 0) return { rows: [], next: null }
@@ -167,12 +167,12 @@ export class LibsqlUsageReports implements UsageReports {
 
   /** The newest calls of an account with this id, the gateway's or the caller's. Both have an index. Null if there is none. */
   private async named(
-    account: AccountId,
+    { accountId, seen = null }: RequestFilter,
     id: string,
     limit: number,
     after: string | undefined,
   ): Promise<Page<CallRecord> | null> {
-    const own = eq(requests.accountId, account)
+    const own = and(eq(requests.accountId, accountId), ofKeys(requests.keyId, { keyId: null, keyIds: seen }))
     const [byOurs] = await this.calls().where(and(eq(requests.id, id as RequestId), own)) // any text: an id that does not exist matches nothing
     if (byOurs) return { rows: [this.callOf(byOurs)], next: null }
     // In the order of the index, so that a million calls with the same id need no sorting.
