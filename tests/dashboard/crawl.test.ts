@@ -43,7 +43,18 @@ afterAll(() => dashboard.close())
 /** The same page twice in a row would not be opened anew. */
 const PAGES = [
   ...['/keys', '/', '/usage', '/playground', '/usage?tab=requests', '/catalogue', '/usage?tab=latency', '/billing'],
-  ...['/limits', '/social', '/apps', '/webhooks', '/notices', '/audit', '/settings', '/operator', '/operator/apis'],
+  ...[
+    '/limits',
+    '/social',
+    '/apps',
+    '/webhooks',
+    '/notices',
+    '/audit',
+    '/members',
+    '/settings',
+    '/operator',
+    '/operator/apis',
+  ],
   ...['/operator/models', '/operator/money', '/operator/audit'],
 ]
 

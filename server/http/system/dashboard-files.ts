@@ -44,6 +44,7 @@ const NOT_PAGES =
 
 /** The pages of the dashboard's router. Any other path gets the page that says so, with the status 404. */
 export const PAGES: readonly string[] = [
+  ...['/invite', '/members'],
   ...['/', '/apps', '/audit', '/billing', '/catalogue', '/confirm-email', '/consent', '/device', '/forgot-password'],
   ...['/keys', '/keys/$id', '/limits', '/notices', '/operator', '/operator/accounts/$id', '/operator/apis'],
   ...['/operator/apis/$name', '/operator/apis/$name/import', '/operator/apis/import/new', '/operator/audit'],

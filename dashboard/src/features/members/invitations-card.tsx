@@ -6,7 +6,7 @@ import { MEMBER_TEXT as TEXT } from '../../messages/members.ts'
 import { Button } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
-import { TimeAgo } from '../../ui/format/time.tsx'
+import { formatDay } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { Table } from '../../ui/layout/table.tsx'
 
@@ -32,7 +32,7 @@ export function InvitationsCard() {
             head: heads.by,
             cell: ({ invited_by: by }) => <span className="wrap-anywhere">{by ?? '-'}</span>,
           },
-          { id: 'ends', head: heads.ends, cell: ({ expires_at: at }) => <TimeAgo at={at} /> },
+          { id: 'ends', head: heads.ends, cell: ({ expires_at: at }) => formatDay(at) },
           {
             id: 'actions',
             head: TEXT.columns.actions,
