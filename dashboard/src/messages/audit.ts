@@ -24,7 +24,6 @@ export const AUDIT_TEXT = {
   actions: {
     account: 'Account and sign-in',
     session: 'Sessions',
-    member: 'Members',
     workspace: 'Workspace',
     key: 'API keys',
     member: 'Members',

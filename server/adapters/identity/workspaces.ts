@@ -11,7 +11,7 @@ import { identityInvitation, identitySession } from '../stores/libsql/schema/ide
 import type { IdentityOptions } from './identity-options'
 import { secretHash } from './secret-hash'
 
-export const INVITATION_DAYS = 7
+const INVITATION_DAYS = 7
 const MAX_MEMBERS = 200
 const MAX_PENDING = 50
 

@@ -43,16 +43,20 @@ export function budgetRoutes(parts: {
   const { owners, poolBudgets, now } = parts
   const current = (accountId: AccountId) => accountBudgets(poolBudgets, accountId, now())
   return routeGroup({ name: 'budgets', prefix: '/api/account/budgets' })
-    .get('', ...allowed(signedIn(owners), documented(DOCS.get), ({ accountId }) => current(accountId)))
+    .get('', ...allowed(signedIn(owners, 'money:read'), documented(DOCS.get), ({ accountId }) => current(accountId)))
     .put(
       '',
-      ...allowed(signedIn(owners), documented(DOCS.set), async ({ owner, context }): Promise<AccountBudgets> => {
-        const { accountId, actor } = owner
-        const sent = validateBody(BudgetsChange, taken(await readJson(context)))
-        const all = { budgets: budgetsOf(sent.form.budgets ?? []) }
-        const pool: GroupPool = { id: accountPool(accountId), accountId, kind: 'account' }
-        taken(await poolBudgets.set(pool, { ...sent, form: all }, actor))
-        return current(accountId)
-      }),
+      ...allowed(
+        signedIn(owners, 'settings:write'),
+        documented(DOCS.set),
+        async ({ owner, context }): Promise<AccountBudgets> => {
+          const { accountId, actor } = owner
+          const sent = validateBody(BudgetsChange, taken(await readJson(context)))
+          const all = { budgets: budgetsOf(sent.form.budgets ?? []) }
+          const pool: GroupPool = { id: accountPool(accountId), accountId, kind: 'account' }
+          taken(await poolBudgets.set(pool, { ...sent, form: all }, actor))
+          return current(accountId)
+        },
+      ),
     )
 }

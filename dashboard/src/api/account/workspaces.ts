@@ -1,13 +1,11 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { GIVEN_ROLES, Role } from '../../../../server/core/accounts/roles.ts'
-import type { InvitationList, MemberList, WorkspaceList } from '../../../../server/http/account/workspace-record.ts'
+import type { GIVEN_ROLES } from '../../../../server/core/accounts/roles.ts'
+import type { InvitationList, MemberList } from '../../../../server/http/account/workspace-record.ts'
 import { api, unwrap } from '../client/client.ts'
 
-export type Workspace = WorkspaceList['workspaces'][number]
 export type Member = MemberList['members'][number]
 export type Invitation = InvitationList['invitations'][number]
 export type GivenRole = (typeof GIVEN_ROLES)[number]
-export type { Role }
 
 export const workspacesQuery = queryOptions({
   queryKey: ['workspaces'],

@@ -45,7 +45,7 @@ export interface SignedInUser {
 export const SIGNED_IN_TODAY = 12 * HOUR_MS
 export const SIGNED_IN_JUST_NOW = 10 * MINUTE_MS
 /** Names the workspace that a request is about, in place of the one that the session shows. */
-export const WORKSPACE_HEADER = 'x-workspace'
+const WORKSPACE_HEADER = 'x-workspace'
 const NOT_A_MEMBER = failure('not_a_member', 'You are not a member of this workspace.')
 
 /** Only the second factor is asked for. */
