@@ -1,4 +1,4 @@
-import type { Right } from '../../server/core/accounts/roles.ts'
+import type { Right } from './api/account/account.ts'
 import { SHELL_TEXT } from './messages/shell.ts'
 import type { ShellIconName } from './shell/shell-icon.tsx'
 

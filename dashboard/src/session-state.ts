@@ -19,3 +19,15 @@ export const recentSignInRequired = new Signal(false)
 
 /** Whether the user is signing out here: whatever is asked from now on could find the session gone. */
 export const signingOut = new Signal(false)
+
+const INVITATION = 'invitation'
+
+/** Keeps the secret of an invitation for this tab, so that it is still there after a sign-in; null forgets it. */
+export function keepInvitation(token: string | null): void {
+  if (token === null) sessionStorage.removeItem(INVITATION)
+  else sessionStorage.setItem(INVITATION, token)
+}
+
+export function keptInvitation(): string | null {
+  return sessionStorage.getItem(INVITATION)
+}

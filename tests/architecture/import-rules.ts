@@ -55,7 +55,7 @@ const TEXT = ['dashboard/src/messages/**', 'dashboard/src/{signal,session-state,
 /** Limits and rules that the server defines once, for all who show or check them: constants and pure functions. */
 const LIMITS = [
   'server/core/{json,money,batch}.ts',
-  'server/core/accounts/{account-settings,password,signup-credit,top-up-range}.ts',
+  'server/core/accounts/{account-settings,password,roles,signup-credit,top-up-range}.ts',
   'server/core/apis/document-size.ts',
   'server/core/credentials/a*.ts',
   'server/core/limits/tier.ts',

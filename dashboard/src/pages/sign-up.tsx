@@ -3,9 +3,9 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { isSignInForApp, signUp } from '../api/account/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
-import { keptInvitation } from '../invitation.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
+import { keptInvitation } from '../session-state.ts'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
 
 /** `/sign-up`: creates an account from an email address and a password, which may have to be confirmed by mail first. */

@@ -2,6 +2,7 @@ import type { Identity } from '../../core/accounts/identity'
 import { invitationMail } from '../../core/accounts/mails/owner-mails'
 import type { MemberStore } from '../../core/accounts/members'
 import type { WorkspaceActor, Workspaces } from '../../core/accounts/workspaces'
+import { isoTime } from '../../core/clock'
 import type { AccountId } from '../../core/ids'
 import type { Mail } from '../../core/mail/mailer'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
@@ -175,7 +176,7 @@ function invitationRoutes(parts: WorkspaceParts) {
         const { token } = await readBody(InvitationToken, context)
         const { accountId, email, role, invitedBy, expiresAt } = taken(await workspaces.invitation(token))
         const by = (await identity.user(invitedBy))?.name ?? null
-        const ends = new Date(expiresAt).toISOString()
+        const ends = isoTime(expiresAt)
         return { workspace: await nameOf(members, accountId), email, role, invited_by: by, expires_at: ends }
       }),
     )

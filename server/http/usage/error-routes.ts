@@ -1,6 +1,7 @@
 import { isoTime } from '../../core/clock'
 import type { UsageReports } from '../../core/usage/reports'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
+import type { SeenCalls } from '../middleware/caller/seen-calls'
 import { queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
@@ -9,7 +10,6 @@ import { costing, SCAN } from '../routing/cost'
 import { ACTIVITY_DOCS } from './activity-docs'
 import { callFilter, LOG_FILTER } from './owner-routes'
 import type { ErrorReport } from './record'
-import type { SeenCalls } from './tags'
 
 /** Why calls failed, for the dashboard. */
 export function errorRoutes(

@@ -6,11 +6,11 @@ import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import { tierOf } from '../../core/limits/tier'
 import type { Owner, OwnerSessions } from '../middleware/caller/owner-session'
+import { type SeenCalls, seenKeys } from '../middleware/caller/seen-calls'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { Failed } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { allowed, signedIn } from '../routing/api-access'
-import { type SeenCalls, seenKeys } from './tags'
 import { wireCall } from './usage-report'
 
 /** Shorter than the idle timeouts of servers and proxies on the way (30 s or more). */

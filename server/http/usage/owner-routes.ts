@@ -9,9 +9,10 @@ import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, RequestSearch, UsageReports } from '../../core/usage/reports'
-import { MAX_SOLD_NAME } from '../keys/record'
+import { MAX_SOLD_NAME, tagOf } from '../keys/record'
 import { type AccountCaller, callersOf } from '../middleware/caller/callers'
 import type { OwnerSessions } from '../middleware/caller/owner-session'
+import { type SeenCalls, seenKeys, seesCall, type UsageReader } from '../middleware/caller/seen-calls'
 import { INSTANT, instantOf } from '../middleware/input/instant-parameter'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/input/list-query'
 import { TIME_ZONE } from '../middleware/input/time-zone-parameter'
@@ -24,7 +25,7 @@ import { costing, EXPORT, logPage, page, usageReport as usageCost } from '../rou
 import type { EndpointTable } from '../routing/endpoint-table'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { ExplainedRequest, RequestPage, TransactionPage, UsageReport } from './record'
-import { groupedByTag, type SeenCalls, seenKeys, seesCall, type UsageReader } from './tags'
+import { groupedByTag } from './tags'
 import {
   explainedCall,
   latencyReport,
@@ -245,7 +246,7 @@ export async function accountUsage(
     scope: 'account',
     accountId,
     keyId: (key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
-    keyIds: await seenKeys(parts, reader, query.tag),
+    keyIds: await seenKeys(parts, reader, query.tag === undefined ? undefined : tagOf(query.tag)),
     operation: operation ?? null,
     status: status ?? null,
     model: model ?? null,
@@ -291,7 +292,7 @@ export async function callFilter(
     accountId: reader.accountId,
     seen: await seenKeys(parts, reader),
     keyId: (query.key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
-    keyIds: await seenKeys(parts, reader, query.tag),
+    keyIds: await seenKeys(parts, reader, query.tag === undefined ? undefined : tagOf(query.tag)),
     operation: query.operation ?? null,
     status: query.status ?? null,
     model: query.model ?? null,

@@ -156,6 +156,8 @@ const NOT_AUDITED = [
 ]
 /** Audited, as the tests of their areas show. */
 const ELSEWHERE = [
+  'PUT /api/account/budgets', // budgets.test.ts
+  'POST /api/operator/model-prices', // model-access.test.ts
   // workspaces.test.ts
   'PATCH /api/workspaces/shown',
   'PATCH /api/members/:id',

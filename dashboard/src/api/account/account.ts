@@ -1,5 +1,8 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { Right } from '../../../../server/core/accounts/roles.ts'
+
+export type { Right }
+
 import { recentSignInRequired, sessionEnded, setShownWorkspace } from '../../session-state.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
 import { pendingAppRequest } from './initial-query.ts'
