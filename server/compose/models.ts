@@ -15,6 +15,8 @@ import type { Provider } from '../core/providers/provider'
 import { ModelCalls } from '../http/models/model-calls'
 import { ResearchCalls } from '../http/models/research-calls'
 import type { Log } from '../log'
+import { ByteCache } from '../pipeline/byte-cache'
+import { AnswerCache } from '../pipeline/models/answer-cache'
 import { ItemMemory } from '../pipeline/models/item-memory'
 import { type Items, LocalItems } from '../pipeline/models/item-references'
 import type { ModelDeps } from '../pipeline/models/model-call'
@@ -22,6 +24,8 @@ import type { PipelineDeps } from '../pipeline/paid-call'
 import { MAX_STREAM_MS } from '../pipeline/stream'
 import { configuredModels } from './configured-models'
 
+/** The memory of kept answers, of all processes together. */
+const MAX_CACHE_BYTES = 64 * 1024 * 1024
 /** More than the deadline of every other operation. */
 const MAX_SEARCH_MS = 30_000
 
@@ -76,6 +80,7 @@ export function composeModels(
     creditBuysPaid: config.creditBuysPaidProviders,
     inputs,
     items,
+    answers: new AnswerCache(new ByteCache(clock, MAX_CACHE_BYTES / (config.workers + 1))),
     defaultCap: defaultOutputTokens,
     longestStreamMs: MAX_STREAM_MS,
     telemetry,

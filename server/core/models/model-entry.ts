@@ -16,11 +16,13 @@ import {
 import {
   ACCESS_MEMBERS,
   ACCOUNT_ID,
+  ANSWER_CACHE_MEMBERS,
   BETA_NAME,
   CAP_PARAMETERS,
   ENTRY_MEMBERS,
   KEY_ENV,
   MAX_ACCOUNTS,
+  MAX_CACHE_SECONDS,
   MAX_COUNT,
   MAX_FALLBACKS,
   MAX_ID_CHARACTERS,
@@ -71,6 +73,8 @@ export interface ModelEntry {
   readonly fallback?: readonly string[]
   /** The accounts that may call it, by tier and by id. Absent: everyone. */
   readonly access?: Partial<ModelAccess>
+  /** Answers are kept for so long, for the same call of the same account, which then costs `percent` of the charge. */
+  readonly answer_cache?: { readonly seconds: number; readonly percent: number }
   readonly price: PriceEntry
   /** The vendor's price, for reports on margin. */
   readonly purchase_price?: PriceEntry
@@ -160,6 +164,7 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
     ...(order !== 'listed' && { order }),
     fallback: fallbackOf(entry['fallback'], id),
     ...(entry['access'] !== undefined && { access: accessOf(entry['access'], id) }),
+    ...(entry['answer_cache'] !== undefined && { answerCache: answerCacheOf(entry['answer_cache'], id) }),
     price,
     ...(entry['purchase_price'] !== undefined && {
       purchasePrice: purchasePriceOf(entry['purchase_price'], { id, purpose, upstreams }),
@@ -244,6 +249,19 @@ function accessOf(value: unknown, id: string): ModelAccess {
   if (known.length !== tiers.length) throw new BadEntry(`${id}: access.tiers must be of ${TIERS.join(', ')}`)
   const accounts = names(entry['accounts'], `${id}: access.accounts`, ACCOUNT_ID, MAX_ACCOUNTS)
   return { tiers: known, accounts: accounts as readonly AccountId[] }
+}
+
+function answerCacheOf(value: unknown, id: string): NonNullable<Model['answerCache']> {
+  const entry = entryMembers(value, `${id}: answer_cache`, ANSWER_CACHE_MEMBERS)
+  const { percent } = entry
+  const seconds = count(entry['seconds'], `${id}: answer_cache.seconds`)
+  if (seconds === null || seconds > MAX_CACHE_SECONDS)
+    throw new BadEntry(`${id}: answer_cache.seconds must be at most ${MAX_CACHE_SECONDS}`)
+  if (!Number.isSafeInteger(percent) || Number(percent) < 0 || Number(percent) > 100)
+    throw new BadEntry(
+      `${id}: answer_cache.percent must be a whole number from 0 to 100; for free answers, set it to 0`,
+    )
+  return { seconds, percent: Number(percent) }
 }
 
 function text(value: unknown, what: string): string | null {

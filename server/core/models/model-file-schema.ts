@@ -20,6 +20,7 @@ export const MAX_COUNT = 10_000_000_000
 export const MAX_UPSTREAMS = 8
 export const MAX_FALLBACKS = 4
 export const MAX_WEIGHT = 1000
+export const MAX_CACHE_SECONDS = 604_800
 /** The path of a body property, such as `prediction`, `tools.web_search_20250305` or `generationConfig.speechConfig`. */
 export const MEMBER_PATH = /^[A-Za-z0-9_-]{1,60}(\.[A-Za-z0-9_-]{1,60}){0,2}$/
 export const ACCOUNT_ID = /^acct_[0-9a-f]{32}$/
@@ -225,6 +226,16 @@ export const ACCESS_MEMBERS = {
   },
 } as const satisfies Readonly<Record<string, Schema>>
 
+export const ANSWER_CACHE_MEMBERS = {
+  seconds: count('How long an answer is kept.', { maximum: MAX_CACHE_SECONDS }),
+  percent: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 100,
+    description: 'What a kept answer costs, in percent of its charge. 0 is free.',
+  },
+} as const satisfies Readonly<Record<string, Schema>>
+
 export const ENTRY_MEMBERS = {
   id: {
     type: 'string',
@@ -261,6 +272,14 @@ export const ENTRY_MEMBERS = {
     additionalProperties: false,
     description:
       'The accounts that may call it: those of a tier, and those that are named. For all others it does not exist. Without this, everyone may.',
+  },
+  answer_cache: {
+    type: 'object',
+    properties: ANSWER_CACHE_MEMBERS,
+    required: ['seconds', 'percent'],
+    additionalProperties: false,
+    description:
+      'Keeps answers for a repeat of exactly the same call by the same account. Streams are not kept. Without this, every call reaches the model.',
   },
   price: {
     description:

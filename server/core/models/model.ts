@@ -98,6 +98,8 @@ export interface Model {
   readonly fallback: readonly string[]
   /** Absent: everyone may call it. For all others it does not exist. */
   readonly access?: ModelAccess
+  /** How long answers are kept for the same call of the same account, and what one then costs, in percent of its charge. Absent: not at all. */
+  readonly answerCache?: { readonly seconds: number; readonly percent: number }
   readonly price: ModelPrice
   /** The operator's price for it; absent if not known. Of the same unit as `price`. */
   readonly purchasePrice?: ModelPrice

@@ -83,7 +83,7 @@ const DOCUMENTS = /^https?:\/\/[^/]+\/(openapi\.json|\.well-known|v1\/catalog)([
 const EXPOSED = [
   ...['age', 'api-version', 'idempotency-replayed', 'link', 'payment-receipt', 'payment-required', 'payment-response'],
   ...['retry-after', 'www-authenticate', 'x-cost-micros-usd', 'x-gateway-request-id', 'x-gateway-removed-betas'],
-  ...['x-payment-response', 'x-request-id', 'x-served-by'],
+  ...['x-cache', 'x-payment-response', 'x-request-id', 'x-served-by'],
   ...['limit', 'remaining', 'reset'].flatMap((part) =>
     ['requests', 'tokens', 'concurrency'].map((window) => `x-ratelimit-${part}-${window}`),
   ),

@@ -73,7 +73,7 @@ export function call(
         schema: shapeOf(answer),
         examples: { answer },
         canBeQuote: true,
-        headers: [...COST, 'X-Gateway-Removed-Betas', 'X-Served-By'],
+        headers: [...COST, 'X-Gateway-Removed-Betas', 'X-Served-By', 'X-Cache', 'Age'],
       },
     },
     failures: CALL_FAILURES,

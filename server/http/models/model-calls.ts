@@ -130,6 +130,7 @@ class HttpModelCall implements ModelCall {
   readonly request: ModelRequest
   readonly headers: Readonly<Record<string, string>>
   readonly fallback: readonly string[] | null
+  readonly cacheControl: string
   private readonly context: GatedContext
   private readonly digest: string | null
 
@@ -146,6 +147,7 @@ class HttpModelCall implements ModelCall {
     this.request = request
     this.headers = forwardedHeaders(context)
     this.fallback = fallback
+    this.cacheControl = context.header('cache-control') ?? ''
     this.context = context
     this.digest = digest
   }

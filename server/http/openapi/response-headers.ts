@@ -17,6 +17,7 @@ export const RESPONSE_HEADERS = {
   'X-Gateway-Request-ID': words("The gateway's id of this request, used in usage, charges and support."),
   'X-Cost-Micros-USD': count('What this request cost, in millionths of a US dollar. 0 unless the request succeeded.'),
   'X-Gateway-Removed-Betas': words('Values of anthropic-beta that were not forwarded to the vendor, if any.'),
+  'X-Cache': words('Where the model keeps answers: `hit` if this is one that was kept, `miss` otherwise.'),
   'X-Served-By': words('The model that served the request, if others could have served it instead.'),
   'Idempotency-Replayed': words('`true` if this is the response to an earlier request with the same Idempotency-Key.'),
   'WWW-Authenticate': words(

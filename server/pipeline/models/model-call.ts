@@ -21,6 +21,20 @@ export interface InputTokens {
   count(body: Uint8Array): Promise<number | null>
 }
 
+/** A charged answer of a model whose entry has `answer_cache`. */
+export interface KeptAnswer {
+  readonly body: Uint8Array<ArrayBuffer>
+  readonly contentType: string
+  /** What it was charged. */
+  readonly cost: Money
+}
+
+/** Answers to calls of the same account with the same bytes. `find`: null if there is none. */
+export interface KeptAnswers {
+  find(call: ValidatedCall): { readonly value: KeptAnswer; readonly ageSeconds: number } | null
+  keep(call: ValidatedCall, answer: KeptAnswer): void
+}
+
 export interface ModelDeps extends StreamDeps {
   readonly catalog: ModelCatalog
   readonly backend: ModelBackend
@@ -28,6 +42,7 @@ export interface ModelDeps extends StreamDeps {
   readonly clock: Clock
   readonly inputs: InputTokens
   readonly items: Items
+  readonly answers: KeptAnswers
   /** Whether signup credit also pays for models that require a top-up. It always pays for the others. */
   readonly creditBuysPaid: boolean
   /** The output cap for a call without one, if its model has no default either. */
@@ -45,6 +60,8 @@ export interface ModelCall {
   readonly headers: Readonly<Record<string, string>>
   /** The models that the caller names to serve the call if no upstream of the first one does; null for those of its entry. */
   readonly fallback: readonly string[] | null
+  /** The caller's `cache-control`; empty if it sends none. */
+  readonly cacheControl: string
   /** Equal only for attempts of the same request. */
   fingerprint(): string
   /** Called with the catalog's model once it is known, so that the usage row of a refusal names it. */

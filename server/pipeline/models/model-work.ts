@@ -9,6 +9,7 @@ import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { accountOf } from '../record-call'
 import { type StreamEnd, type StreamSale, settledStream } from '../stream'
 import type { Charge, CreditUse, Load, OpenCall, Work, WorkResult } from '../work'
+import { isCacheable, KeptAnswerWork } from './answer-cache'
 import { rememberItems, responseOfBody, responseOfEnding } from './item-references'
 import type { BackendAnswer, BackendCall } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
@@ -25,7 +26,9 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** The work of one model call, plain or streamed, or what is wrong with its input (spec D2, D4, D9). */
 export function modelWork(deps: ModelDeps, call: ModelCall): Result<Work, Failure> {
   const validation = validateModelCall(deps, call)
-  return validation.ok ? ok(new ModelWork(deps, validation.value)) : validation
+  if (!validation.ok) return validation
+  const kept = deps.answers.find(validation.value)
+  return ok(kept ? new KeptAnswerWork(deps, validation.value, kept) : new ModelWork(deps, validation.value))
 }
 
 const NO_FALLBACKS: readonly ValidatedCall[] = []
@@ -146,7 +149,24 @@ class ModelWork implements Work {
     reportTier(this.deps, this.validated, seen)
     const { call, request } = this.validated
     rememberItems(this.deps.items, call.authenticated, request, () => responseOfBody(body))
-    return { kind: 'answer', body, headers: this.answerHeaders(contentType), charge }
+    const headers = this.answerHeaders(contentType)
+    if (!isCacheable(this.validated)) return { kind: 'answer', body, headers, charge }
+    return {
+      kind: 'answer',
+      body,
+      headers: { ...headers, 'x-cache': 'miss' },
+      charge,
+      onCharged: this.keeping(contentType, body, charge),
+    }
+  }
+
+  /** Keeps the answer of the model that was asked. Another one that served the call in its place has a price of its own. */
+  private keeping(contentType: string, body: Uint8Array<ArrayBuffer>, { charged }: Charge): () => Promise<void> {
+    const { deps, validated } = this
+    return async () => {
+      if (validated.model.id === validated.call.request.model)
+        deps.answers.keep(validated, { contentType, body, cost: charged.cost })
+    }
   }
 
   private stream(open: OpenCall, answer: BackendAnswer): WorkResult {

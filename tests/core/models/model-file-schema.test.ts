@@ -105,6 +105,10 @@ const entry = fc
     recharge_required: some([undefined, true, false], ['yes']),
     context_tokens: counts,
     max_seconds: counts,
+    answer_cache: some(
+      [undefined, { seconds: 60, percent: 0 }],
+      [{ seconds: 60 }, { seconds: 0, percent: 0 }, { seconds: 1, percent: 101 }],
+    ),
     order: some([undefined, 'listed', 'fastest'], ['random']),
     access: some(
       [undefined, {}, { tiers: ['free'] }, { accounts: [`acct_${'0'.repeat(32)}`] }],

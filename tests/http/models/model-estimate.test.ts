@@ -101,7 +101,7 @@ describe('POST /api/models/estimate', () => {
       'missing_parameter',
     ],
     ['no body', { endpoint_type: 'messages', model: 'claude' }, 400, 'missing_parameter'],
-    ['an unknown route', { endpoint_type: 'transcriptions', model: 'claude', body: {} }, 400, 'invalid_parameter'],
+    ['an unknown route', { endpoint_type: 'translations', model: 'claude', body: {} }, 400, 'invalid_parameter'],
   ])('refuses %s as the route would', async (_what, asked, status, code) => {
     expect(await refusalOf(owner.api('/api/models/estimate', asked))).toMatchObject({ status, code })
   })
