@@ -217,7 +217,7 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   })
   onHangUp = () => void reload(gateway, log)
   void gateway.rail.open()
-  await gateway.index.prepare(progress(log))
+  await gateway.index.prepare(progress(log), undefined, standby?.indexed)
   await workers?.listening
   if (hasWorkers && taken.web) leaveToWorkers(taken.web)
   const isFresh = (await gateway.accounts.count()) === 0
@@ -238,7 +238,7 @@ function leaveToWorkers(web: Listening): void {
 }
 
 /** With `--standby=REPLICA`: answers 503 on the port until this process is to be the primary. */
-async function stoodBy(config: Config, log: Log): Promise<{ release(): Promise<void> } | null> {
+async function stoodBy(config: Config, log: Log) {
   const replica = process.argv.find((arg) => arg.startsWith(STANDBY))?.slice(STANDBY.length)
   if (replica === undefined) return null
   const { standBy } = await import('./compose/standby')

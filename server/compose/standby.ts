@@ -18,10 +18,13 @@ import { Replication } from './backup/replication'
 import { RESTORED } from './backup/restore'
 import { restoreLitestream } from './backup/restore-litestream'
 import { logFinder } from './log-copy'
+import { indexSources } from './search/index-sources'
+import { SearchIndex } from './search/search-index'
 
 /** Of the place with the copy, beside the database. */
 const FOLDER = 'standby'
 const PAUSE_MS = 1_000
+const CLOCK = { now: () => Date.now() }
 
 interface Needs {
   readonly acceptsFailover: boolean
@@ -38,7 +41,7 @@ export async function standBy(
   config: Config,
   replica: string,
   needs: Needs,
-): Promise<Pick<Succession, 'release'> | null> {
+): Promise<(Pick<Succession, 'release'> & { readonly indexed: Promise<unknown> }) | null> {
   const { databaseUrl, logCopy } = config
   const database = databaseFileOf(databaseUrl)
   if (!logCopy || database === null) throw new Error('--standby needs LOG_URL, and a file in DATABASE_URL')
@@ -54,7 +57,12 @@ export async function standBy(
   if (isOwn) return null
   const lock = await lockDataFolder(config.dataDir)
   await setAside(config.dataDir, database, log).finally(() => lock.release())
-  return takenOver({ ...config, logCopy, database }, replica, needs)
+  // Now, because it may take minutes.
+  const indexed = new SearchIndex(indexSources(config.dataDir), async () => false)
+    .prepare(() => undefined)
+    .catch((error: unknown) => log.warn('standby: the search index could not be built', { reason: reasonOf(error) }))
+  const lease = await takenOver({ ...config, logCopy, database }, replica, needs)
+  return { release: () => lease.release(), indexed }
 }
 
 /** While PostgreSQL does not answer, or has no log yet. */
@@ -118,7 +126,10 @@ async function takenOver(place: Place, replica: string, { acceptsFailover, log, 
     const { url } = logCopy
     const copyEnd = async () => copy.end()
     const sealing = new KeyRing(sealingKeys)
-    const lease = await retried(() => succeed({ url, sealing, acceptsFailover, copyEnd, onState }), onState)
+    const lease = await retried(
+      () => succeed({ url, sealing, acceptsFailover, clock: CLOCK, copyEnd, onState }),
+      onState,
+    )
     log.warn('the lease ran out: this standby takes over')
     try {
       const followed = (await copy.stop()) ? copy.file : undefined

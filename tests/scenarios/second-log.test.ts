@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { POSTGRES_IS_MISSING } from '../../tools/postgres'
 import { chargedIds, executeOn } from '../support/databases/database-file'
 import { IS_SERVER } from '../support/databases/test-database'
 import { LITESTREAM_IS_MISSING } from '../support/servers/litestream'
 import { call, callers, openGateway, recount, SEARCH } from '../support/servers/logged-gateway'
-import { POSTGRES_IS_MISSING, type Postgres, startPostgres } from '../support/servers/postgres'
+import { type Postgres, startPostgres } from '../support/servers/postgres'
 import {
   addSmallIndex,
   COMPILED,
@@ -18,10 +19,10 @@ import {
 } from '../support/servers/server-process'
 import { until } from '../support/until'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(process.env['LONG'] ? 3_600_000 : 120_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
-const ROUNDS = 2
+const ROUNDS = process.env['LONG'] ? 30 : 2
 const isMissing = IS_SERVER || POSTGRES_IS_MISSING
 
 let postgres: Postgres

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { POSTGRES_IS_MISSING } from '../../tools/postgres'
 import { executeOn } from '../support/databases/database-file'
 import { IS_SERVER } from '../support/databases/test-database'
 import { LITESTREAM_IS_MISSING, pidsOf, signalLitestream } from '../support/servers/litestream'
@@ -15,7 +16,7 @@ import {
   type Standby,
   startStandby,
 } from '../support/servers/logged-gateway'
-import { POSTGRES_IS_MISSING, type Postgres, startPostgres } from '../support/servers/postgres'
+import { type Postgres, startPostgres } from '../support/servers/postgres'
 import { control } from '../support/servers/server-process'
 import { until } from '../support/until'
 

@@ -9,14 +9,15 @@ import { examineLog } from '../../../server/adapters/stores/postgres/log-reader'
 import { dropPartitions } from '../../../server/adapters/stores/postgres/log-tables'
 import { PostgresLog, type PostgresLogOptions } from '../../../server/adapters/stores/postgres/postgres-log'
 import { chained, type LogEnd, type LoggedGroup } from '../../../server/core/ledger/log-copy'
-import { POSTGRES_IS_MISSING, type Postgres, startPostgres, startRelay, urlOf } from '../../support/servers/postgres'
+import { POSTGRES_IS_MISSING } from '../../../tools/postgres'
+import { type Postgres, startPostgres, startRelay, urlOf } from '../../support/servers/postgres'
 import { until } from '../../support/until'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(process.env['LONG'] ? 3_600_000 : 120_000)
 
 const START: LogEnd = { number: 0, chain: '' }
 const sealing = new KeyRing([{ id: 'k1', bytes: new Uint8Array(32).fill(7) }])
-const ROUNDS = 2
+const ROUNDS = process.env['LONG'] ? 30 : 2
 const LEASE_MS = 1_000
 
 let postgres: Postgres

@@ -1,47 +1,22 @@
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
+import { HERE, INIT, postgresIn } from '../../../tools/postgres'
 import { until } from '../until'
 import { freePort } from './free-port'
 import { noteServer } from './running-servers'
-
-/** Debian puts them in no PATH. */
-function programs(): string | null {
-  const root = '/usr/lib/postgresql'
-  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : []
-  const installed = versions
-    .map((version) => join(root, version, 'bin'))
-    .find((bin) => existsSync(join(bin, 'postgres')))
-  return installed ?? Bun.which('postgres')?.replace(/\/postgres$/, '') ?? null
-}
-
-const PROGRAMS = programs()
-/** PostgreSQL refuses to run as root. */
-const NOBODY = 65_534
-const AS_NOBODY =
-  process.getuid?.() === 0 ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : []
-
-/** Whether no PostgreSQL can run on this machine: `bun run verify` installs it. */
-export const POSTGRES_IS_MISSING = PROGRAMS === null || (AS_NOBODY.length > 0 && Bun.which('setpriv') === null)
 
 export type Postgres = Awaited<ReturnType<typeof startPostgres>>
 
 /** A real server on a port of this machine, with its own data or, as a replica, that of the server at a port. */
 export async function startPostgres(primaryPort: number | null = null) {
   const folder = mkdtempSync(join(tmpdir(), 'pg-'))
-  if (AS_NOBODY.length > 0) chownSync(folder, NOBODY, NOBODY)
-  const data = join(folder, 'data')
-  const run = (program: string, args: readonly string[]) =>
-    Bun.spawn([...AS_NOBODY, join(PROGRAMS ?? '', program), '-D', data, ...args], {
-      cwd: folder,
-      stdout: 'ignore',
-      stderr: 'pipe',
-    })
+  const run = postgresIn(folder)
   const made =
     primaryPort === null
-      ? run('initdb', ['-A', 'trust', '-U', 'gateway', '--no-sync', '-E', 'UTF8', '--locale=C'])
+      ? run('initdb', INIT)
       : run('pg_basebackup', [
           '-h',
           '127.0.0.1',
@@ -70,13 +45,7 @@ export async function startPostgres(primaryPort: number | null = null) {
   const start = async () => {
     // After a kill its children keep the shared memory for a moment.
     await until(async () => {
-      // Shared memory in the folder, too: what is killed leaves it behind.
-      const here = [
-        'listen_addresses=127.0.0.1',
-        'unix_socket_directories=',
-        'dynamic_shared_memory_type=mmap',
-      ].flatMap((setting) => ['-c', setting])
-      server = run('postgres', ['-p', `${port}`, ...here])
+      server = run('postgres', ['-p', `${port}`, ...HERE])
       noteServer(server)
       const isUp = () =>
         sql('SELECT 1').then(

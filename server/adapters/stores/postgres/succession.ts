@@ -1,3 +1,4 @@
+import { type Clock, SECOND_MS } from '../../../core/clock'
 import type { LogEnd } from '../../../core/ledger/log-copy'
 import { reasonOf } from '../../../core/result'
 import type { Sealing } from '../../../core/sealing'
@@ -25,6 +26,7 @@ interface Parts {
   readonly sealing: Sealing
   readonly acceptsFailover: boolean
   readonly leaseMs?: number
+  readonly clock: Clock
   /** The last group of the copy, and its last transaction; null while there is no copy. */
   readonly copyEnd: () => Promise<(LogEnd & { readonly transaction: number }) | null>
   readonly onState: (state: CopyState) => void
@@ -35,7 +37,10 @@ const LOOK_MS = 5_000
 const FREE_LOOK_MS = 1_000
 /** A copy that is older lacks prices and settings that nobody should lose by a program's decision. */
 const MAX_LAG_SECONDS = 60
-const LAG = `SELECT coalesce(extract(epoch FROM until - make_interval(secs => $1) - at), 0)::float8 AS lag
+/** From PostgreSQL's: entries and budgets get the time of this machine. */
+const MAX_CLOCK_MS = 2 * SECOND_MS
+const LAG = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
+  coalesce(extract(epoch FROM until - make_interval(secs => $1) - at), 0)::float8 AS lag
   FROM gateway_lease LEFT JOIN gateway_log ON number = $2`
 
 /** Whose the log is now. */
@@ -93,11 +98,15 @@ function looker(connection: LogConnection, parts: Parts, ms: number) {
       // It comes within a second, unless this is the copy of another place.
       if (givenUpAt !== null && end.transaction < (row.given_up ?? 0) && performance.now() - givenUpAt < ms)
         return false
-      const [found] = await connection.rows<{ lag: number }>(LAG, [ms / 1000, end.number + 1])
+      const sentAt = parts.clock.now()
+      const [found] = await connection.rows<{ lag: number; now: number }>(LAG, [ms / 1000, end.number + 1])
       lagSeconds = Math.max(0, found?.lag ?? 0)
       // Once in advance: the keys may be others, or the copy that of another gateway.
       if (isFree || !isProven) await groupsOf(connection, row, parts, end)
       isProven = true
+      const off = clockOff(found?.now ?? 0, sentAt, parts.clock.now())
+      if (off > MAX_CLOCK_MS)
+        throw new Error(`the clock of this machine is ${Math.round(off / SECOND_MS)} s off that of PostgreSQL: set it`)
       if (lagSeconds > MAX_LAG_SECONDS)
         throw new Error(`the copy is ${Math.round(lagSeconds)} s behind: is Litestream running on the primary?`)
       parts.onState({ lagSeconds, problem: null })
@@ -108,4 +117,9 @@ function looker(connection: LogConnection, parts: Parts, ms: number) {
       return false
     }
   }
+}
+
+/** By how much a time of another clock, read between two of this one, lies outside of them. */
+function clockOff(other: number, before: number, after: number): number {
+  return Math.max(before - other, other - after, 0)
 }
