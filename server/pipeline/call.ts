@@ -90,6 +90,8 @@ export interface IncomingCall {
   /** Exactly as received. */
   readonly request: { readonly method: string; readonly url: string }
   readonly route: Route
+  /** The budget scope that the caller names for the call, once its options are read; null for none. */
+  budgetScope: string | null
   /** Null if the call is not traced. */
   readonly trace: CallTrace | null
 }
@@ -170,6 +172,8 @@ export interface CallOptions {
   readonly quote: boolean
   /** `Idempotency-Key`: return the first response to a repeat, without a second charge. Ignored without an account. */
   readonly idempotencyKey: string | null
+  /** `X-Budget-Scope`: with which other calls of the key it is counted. */
+  readonly budgetScope: string | null
 }
 
 /** A priced call that was authenticated, before its body is read. */

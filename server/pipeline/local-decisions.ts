@@ -2,7 +2,14 @@ import type { Closings } from '../core/apis/closings'
 import { isoTime } from '../core/clock'
 import { type Failure, type FailureCode, failure, uncharged } from '../core/failure'
 import type { AccountId } from '../core/ids'
-import type { Exhausted, Hold, HoldRefusal, HoldRequest, PoolKind } from '../core/ledger/hold'
+import {
+  type Exhausted,
+  type Hold,
+  type HoldRefusal,
+  type HoldRequest,
+  MAX_SCOPES,
+  type PoolKind,
+} from '../core/ledger/hold'
 import type { DurableHold } from '../core/ledger/journal'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Readings, Ticket } from '../core/limits/limiter'
@@ -115,9 +122,17 @@ class LocalAllowance implements Allowance {
     const isDoubtful =
       charges.isFailing || (work.needsTopUp !== undefined && (ledger.toppedUp(caller.account.id) ?? ZERO) === 0)
     const { poolId } = countedOn(caller)
-    const { id: request, at } = incoming
+    const { id: request, at, budgetScope: scope } = incoming
     const amount = work.quote.maxCost
-    const wanted = { request, account: caller.account.id, pool: poolId, amount, creditPays: work.credit === 'all', at }
+    const wanted = {
+      request,
+      account: caller.account.id,
+      pool: poolId,
+      amount,
+      creditPays: work.credit === 'all',
+      at,
+      scope,
+    }
     const holding = isDoubtful ? null : ledger.hold(wanted)
     if (holding === null || holding instanceof Promise || !holding.ok) return this.holdLater(wanted, work, holding)
     this.held = holding.value
@@ -243,6 +258,9 @@ const NOT_RECORDED = uncharged('service_unavailable', 'The charge could not be r
   retryAfterSeconds: 1,
 })
 
+/** The period may be as long as a month. Idle names leave sooner. */
+const SCOPES_SECONDS = 3600
+
 /** A person decides, so a call in the same minute is hardly worth it. */
 const REVIEW_SECONDS = 60
 
@@ -252,8 +270,8 @@ function costOf({ maxCost, fixed }: Quote): string {
 
 /** A limit is a 402, because the next period does not help. A budget is a 429 until it ends. */
 function usedUp({ pool, kind, window }: Exhausted, quote: Quote, { caller, incoming }: AuthenticatedCall) {
-  const isOwn = caller.kind !== 'anonymous' && countedOn(caller).poolId === pool
-  const whose = isOwn ? `this ${caller.kind}` : WHOSE[kind]
+  const isOwn = kind !== 'scope' && caller.kind !== 'anonymous' && countedOn(caller).poolId === pool
+  const whose = isOwn ? `this ${caller.kind}` : kind === 'scope' ? `scope ${incoming.budgetScope}` : WHOSE[kind]
   if (window === null)
     return failure(
       'insufficient_api_key_balance',
@@ -266,7 +284,7 @@ function usedUp({ pool, kind, window }: Exhausted, quote: Quote, { caller, incom
     `${costOf(quote)}; the budget of ${whose}, ${formatUsd(limit)} USD a ${period}, leaves less than that until ${isoTime(endsAt)}.`,
     {
       retryAfterSeconds: Math.max(1, Math.ceil((endsAt - incoming.at) / 1000)),
-      limitSource: kind === 'key' || kind === 'app' ? kind : 'account',
+      limitSource: kind === 'app' ? kind : kind === 'key' || kind === 'scope' ? 'key' : 'account',
     },
   )
 }
@@ -277,6 +295,7 @@ const WHOSE: Readonly<Record<PoolKind, string>> = {
   app: 'the app that created this key',
   member: 'the member who made this key or connected this app',
   account: 'this workspace',
+  scope: 'this scope',
 }
 
 function refusal(reason: HoldRefusal, quote: Quote, call: AuthenticatedCall) {
@@ -285,6 +304,12 @@ function refusal(reason: HoldRefusal, quote: Quote, call: AuthenticatedCall) {
   const lacks = (code: FailureCode, what: string) =>
     failure(code, `${costOf(quote)}; ${what}`, fixed ? { price: maxCost } : {})
   switch (reason) {
+    case 'too_many_scopes':
+      return failure(
+        'quota_exceeded',
+        `This key has named ${MAX_SCOPES.toLocaleString('en-US')} scopes in this period, the most that its scope budget counts. Use one of them, or none.`,
+        { retryAfterSeconds: SCOPES_SECONDS, limitSource: 'key' },
+      )
     case 'insufficient_balance':
       return lacks('insufficient_balance', 'the account balance is lower than that. Top up the balance.')
     case 'insufficient_paid_balance':

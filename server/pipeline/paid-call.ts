@@ -21,7 +21,8 @@ export type PrepareWork = (allowance: Pick<Allowance, 'with'>) => Result<Work, F
  * also by a fault in any step. A stream keeps it until it ends.
  */
 export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: PrepareWork): Promise<Outcome> {
-  const { authenticated, hangUp } = call
+  const { authenticated, hangUp, options } = call
+  authenticated.incoming.budgetScope = options.budgetScope
   const { trace } = authenticated.incoming
   const isLimited = takesSlot(authenticated.incoming.route)
   if (isLimited) trace?.step('admit')

@@ -89,5 +89,6 @@ export function callRecord(
     upstreamCost: end.upstreamCost,
     upstream: end.upstream,
     failure: end.failure,
+    scope: incoming.budgetScope ?? undefined,
   }
 }

@@ -114,6 +114,7 @@ export class Claims {
       caller.account.id === kept.hold.account &&
       countedOn(caller).poolId === kept.hold.pool
     if (!isItsOwn) return failure('invalid_request', 'Another key began it.')
+    verdict.incoming.budgetScope = kept.call.scope ?? null
     const begun = this.parts.decisions.adopt(verdict, kept)
     if (!begun.ok) return begun.error.failure
     call.allowance = begun.value
@@ -159,6 +160,7 @@ export function incomingOf(
     address: parseAddress(address) ?? UNKNOWN_ADDRESS,
     request: { method, url },
     route: isRefused ? REFUSED_THERE : route,
+    budgetScope: null,
     trace: null,
   }
 }

@@ -73,6 +73,8 @@ export interface HoldNeeds {
   readonly timeoutMs: number
   /** For the offer of a payment; null where none is made. */
   readonly fingerprint: string | null
+  /** The budget scope that the caller named. */
+  readonly scope: string | null
 }
 
 /** `available`: with and without signup credit, if the money is not enough. */
@@ -175,14 +177,31 @@ export function readId([id]: readonly unknown[]): RequestId | null {
 
 export function readNeeds(value: unknown): Read<HoldNeeds> {
   if (!isJson(value)) return null
-  const { operation, maxCost, version, fixed, minCost, credit, needsTopUp, load, timeoutMs, fingerprint } = value
+  const {
+    operation,
+    maxCost,
+    version,
+    fixed,
+    minCost,
+    credit,
+    needsTopUp,
+    load,
+    timeoutMs,
+    fingerprint,
+    scope = null,
+  } = value
   if (!isText(operation, 200) || !isCount(maxCost) || !isText(version, 200) || typeof fixed !== 'boolean') return null
   if ((minCost !== null && !isCount(minCost)) || (credit !== 'all' && credit !== 'part' && credit !== 'nothing'))
     return null
   if ((needsTopUp !== null && !isText(needsTopUp, 200)) || (fingerprint !== null && !isText(fingerprint, 200)))
     return null
+  if (scope !== null && !isText(scope, 64)) return null
   if (load !== null && (!isJson(load) || !isText(load['model'], 200) || !isCount(load['tokens']))) return null
-  return { ...value, timeoutMs: typeof timeoutMs === 'number' ? timeoutMs : Number.POSITIVE_INFINITY } as HoldNeeds
+  return {
+    ...value,
+    scope,
+    timeoutMs: typeof timeoutMs === 'number' ? timeoutMs : Number.POSITIVE_INFINITY,
+  } as HoldNeeds
 }
 
 export function readRow(value: unknown): Read<CallRow> {

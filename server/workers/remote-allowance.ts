@@ -310,7 +310,7 @@ class RemoteDrain implements EventListenerObject, Pick<Drain, 'begin' | 'at'> {
   }
 }
 
-function needsOf(work: Wanted, { incoming: { route } }: AuthenticatedCall): HoldNeeds {
+function needsOf(work: Wanted, { incoming: { route, budgetScope } }: AuthenticatedCall): HoldNeeds {
   const { quote, credit, load, needsTopUp = null, operation, timeoutMs, model } = work
   const isPayable = route.kind === 'priced' && route.payable === true
   return {
@@ -324,6 +324,7 @@ function needsOf(work: Wanted, { incoming: { route } }: AuthenticatedCall): Hold
     load: load && model !== undefined ? { model, tokens: load.tokens } : null,
     timeoutMs,
     fingerprint: isPayable ? work.fingerprint() : null,
+    scope: budgetScope,
   }
 }
 

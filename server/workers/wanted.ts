@@ -21,6 +21,7 @@ const STALE_PRICE = uncharged('service_unavailable', 'The price has just changed
 
 /** What a worker wants to hold for a call, or that it was quoted at a price which is not the price now. */
 export function wantedOf(needs: HoldNeeds, call: AuthenticatedCall, onSale: OnSale): Result<Wanted, Failure> {
+  call.incoming.budgetScope = needs.scope
   const { operation, maxCost, version, fixed, minCost, credit, needsTopUp, timeoutMs, fingerprint, load } = needs
   const model = load && onSale.modelOf(load.model, buyerOf(call))
   if (load && !model) return err(UNKNOWN_MODEL)

@@ -763,6 +763,7 @@ async function asked(decisions: Decisions, { clock }: Harness, key: MadeKey | st
     address: ADDRESS,
     request: { method: 'GET', url: route === ROUTE ? SLOT_URL : 'http://localhost/x' },
     route,
+    budgetScope: null,
     trace: null,
   }
   return decisions.authenticate(incoming)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { MemoryHolds } from '../../server/adapters/stores/memory/holds'
 import type { RequestId } from '../../server/core/ids'
+import { MAX_SCOPES } from '../../server/core/ledger/hold'
 import { micros, ZERO } from '../../server/core/money'
 import { accountId, NOON, poolId, requestId } from '../support/ledger-parts'
 import { holdStoreContract } from './hold-store.contract'
@@ -94,4 +95,44 @@ test('an account under review holds nothing until it is opened again; others and
   expect(Number((await store.balance(account))?.posted)).toBe(90)
   store.review(new Set())
   expect(hold(account).ok).toBe(true)
+})
+
+describe('scopes in memory', () => {
+  const opened = async () => {
+    const store = new MemoryHolds()
+    const [account, pool] = [accountId(), poolId()]
+    store.restoreAccount(account, ZERO, micros(1_000_000), ZERO)
+    store.restorePool({ id: pool, account, limit: null }, ZERO)
+    await store.setScopeBudget(pool, { limit: micros(10), period: 'day', timezone: 'UTC' })
+    const hold = (scope: string, at = NOON) => {
+      expect(store.load(account, pool, scope, at)).toBeNull()
+      const request = requestId()
+      return { request, held: store.hold({ request, account, pool, scope, amount: micros(6), creditPays: true, at }) }
+    }
+    return { store, pool, hold }
+  }
+
+  test('are 10,000 in one period, and the next is refused by name, until a name that spent nothing leaves or the period ends', async () => {
+    const { store, hold } = await opened()
+    const first = hold('0')
+    for (let i = 1; i < MAX_SCOPES; i++) expect(hold(String(i)).held).toMatchObject({ ok: true })
+    expect(hold('one more').held).toEqual({ ok: false, error: 'too_many_scopes' })
+    expect(hold('0').held).toMatchObject({ ok: false, error: { kind: 'scope', window: { spent: ZERO, held: 6 } } })
+    store.release(first.request)
+    expect(hold('one more').held.ok).toBe(true)
+    expect(hold('two more').held).toEqual({ ok: false, error: 'too_many_scopes' })
+    expect(hold('two more', NOON + DAY_MS).held).toEqual({ ok: false, error: 'too_many_scopes' })
+  })
+
+  test('with a call in progress keep it through any change of the budget', async () => {
+    const { store, pool, hold } = await opened()
+    const { request } = hold('run')
+    await store.setScopeBudget(pool, { limit: micros(10), period: 'month', timezone: 'UTC' })
+    expect(hold('run').held.ok).toBe(false)
+    store.fix(request, micros(5))
+    store.captured(request)
+    expect(hold('run').held.ok).toBe(false)
+    await store.setScopeBudget(pool, { limit: micros(11), period: 'month', timezone: 'UTC' })
+    expect(hold('run').held.ok).toBe(true)
+  })
 })

@@ -67,6 +67,7 @@ describe('a paid call, whatever its work', () => {
         credential: { kind: 'own_key', id: key.id },
         request: { method: 'POST', url: '/x' },
         route: { kind: 'priced', operation: 'image-search', scope: 'data:read', takesSlot: true },
+        budgetScope: null,
         trace: null,
       },
       caller: { kind: 'key', key, account, tier: 'free' },
@@ -88,7 +89,7 @@ describe('a paid call, whatever its work', () => {
     ...more,
   })
   const run = async (made: Work, idempotencyKey: string | null = null): Promise<Outcome> => {
-    const options = { maxPrice: null, quote: false, idempotencyKey }
+    const options = { maxPrice: null, quote: false, idempotencyKey, budgetScope: null }
     const call = { authenticated: await authenticated(), options, hangUp: hangUp.signal }
     return runPaidCall(deps, call, () => ok(made))
   }
@@ -375,7 +376,7 @@ describe('a paid call, whatever its work', () => {
           countListeners(hangUp.signal, listeners)
           steps = 0
           left = at
-          const options = { maxPrice: null, quote: false, idempotencyKey: key && `${kind} ${at}` }
+          const options = { maxPrice: null, quote: false, idempotencyKey: key && `${kind} ${at}`, budgetScope: null }
           const call = { authenticated: await authenticated(), options, hangUp: hangUp.signal }
           const once = async () => {
             const outcome = await runPaidCall(deps, call, () => step(ok(made(step))))

@@ -61,6 +61,10 @@ export class LateTables implements StoredCounters {
     })
   }
 
+  scope(): never {
+    throw new Error('no pool has a budget for scopes')
+  }
+
   spending(id: PoolId, at: number): PoolSpending {
     return { inPeriod: this.spentIn(id, dayOf(at)), inAll: micros(this.journal.spent(id)) }
   }

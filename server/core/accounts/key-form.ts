@@ -1,6 +1,6 @@
 import type { ParameterError } from '../catalog/parameters'
 import { isoTime } from '../clock'
-import type { Budget, KeySettings } from '../credentials/api-key'
+import type { Budget, KeySettings, ScopeBudget } from '../credentials/api-key'
 import type { Limits } from '../limits/tier'
 import type { Money } from '../money'
 import { invalidParameter } from './submitted'
@@ -10,6 +10,7 @@ export interface KeyForm extends Partial<KeySettings> {
   readonly spendingLimit?: Money | null
   /** Each of another period. */
   readonly budgets?: readonly Budget[]
+  readonly scopeBudget?: ScopeBudget | null
   /** When a replaced key stops. */
   readonly stopsAt?: number
 }

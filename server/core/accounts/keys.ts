@@ -12,7 +12,7 @@ import { type Failure, failure, wrongParameters } from '../failure'
 import { type AccountId, type KeyId, makeId, type PoolId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore, PoolSpending } from '../ledger/hold'
-import { poolBudget } from '../ledger/pool-budget'
+import { poolBudget, scopeBudget } from '../ledger/pool-budget'
 import { limitsOf, MAX_KEYS, type TierFacts, tierOf } from '../limits/tier'
 import type { ModelBuyer } from '../models/model'
 import { err, ok, type Result } from '../result'
@@ -124,8 +124,9 @@ export class Keys {
       const budgets = form.budgets ?? []
       await this.parts.holds.openPool({ id: poolId, account: owner.accountId, limit, parent })
       await this.parts.holds.setPoolBudgets(poolId, budgets.map(poolBudget), now, [])
+      await this.parts.holds.setScopeBudget(poolId, scopeBudget(form.scopeBudget ?? null))
       const audit = this.audit(owner, key.id, 'key.create', { ...form })
-      const pool = { limit, budgets, parentId: parent }
+      const pool = { limit, budgets, scopeBudget: form.scopeBudget ?? null, parentId: parent }
       await this.parts.credentials.create(key, pool, audit, owner.member?.userId)
       this.announce(key)
       return ok({ key, secret })
@@ -156,6 +157,7 @@ export class Keys {
       const pool = {
         ...(form.spendingLimit !== undefined && { limit: form.spendingLimit }),
         ...(form.budgets && { budgets: form.budgets }),
+        ...(form.scopeBudget !== undefined && { scopeBudget: form.scopeBudget }),
       }
       const entry = this.audit(owner, key.id, 'key.change', { ...form }, await this.before(key, form))
       const audit = this.changes.of(entry)
@@ -165,6 +167,8 @@ export class Keys {
       await this.parts.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
       if (form.spendingLimit !== undefined) await this.parts.holds.setPoolLimit(key.poolId, form.spendingLimit)
       if (form.budgets) await this.parts.holds.setPoolBudgets(key.poolId, form.budgets.map(poolBudget), now, spendings)
+      if (form.scopeBudget !== undefined)
+        await this.parts.holds.setScopeBudget(key.poolId, scopeBudget(form.scopeBudget))
       this.announce(changed)
       return ok(changed)
     })
@@ -396,7 +400,7 @@ export class Keys {
 
   /** The current values of the settings that a form changes. */
   private async before(key: ApiKey, form: KeyForm): Promise<Record<string, unknown>> {
-    const { spendingLimit, budgets } = form
+    const { spendingLimit, budgets, scopeBudget: ofScope } = form
     const settings = Object.keys(settingsIn(form)) as (keyof KeySettings)[]
     return {
       ...Object.fromEntries(settings.map((name) => [name, key[name]])),
@@ -404,6 +408,7 @@ export class Keys {
         spendingLimit: (await this.parts.holds.pool(key.poolId, this.parts.clock.now()))?.limit ?? null,
       }),
       ...(budgets && { budgets: await this.parts.credentials.budgetsOf(key.poolId) }),
+      ...(ofScope !== undefined && { scopeBudget: await this.parts.credentials.scopeBudgetOf(key.poolId) }),
       ...(form.stopsAt !== undefined && { stopsAt: key.stopsAt }),
     }
   }
@@ -432,7 +437,7 @@ function endpointsAt(key: ApiKey, next: readonly string[], now: number): number 
 }
 
 function settingsIn(form: KeyForm): Partial<KeySettings> {
-  const { spendingLimit: _limit, budgets: _budgets, stopsAt: _stops, ...settings } = form
+  const { spendingLimit: _limit, budgets: _budgets, scopeBudget: _ofScope, stopsAt: _stops, ...settings } = form
   return settings
 }
 

@@ -17,6 +17,9 @@ export interface Budget {
   readonly raise?: { readonly usd: number; readonly until: number } | null
 }
 
+/** What each scope may spend per day, week or month in UTC. */
+export type ScopeBudget = Pick<Budget, 'limitUsd' | 'period'>
+
 /** The settings of a key (spec 2.1, spec D3). An empty list allows everything. */
 export interface KeySettings {
   readonly name: string

@@ -2,13 +2,13 @@ import type { AuditEntry } from '../audit'
 import type { AccountId, KeyId, PoolId } from '../ids'
 import type { PoolKind, PoolSpending } from '../ledger/hold'
 import type { Money } from '../money'
-import type { ApiKey, Budget } from './api-key'
+import type { ApiKey, Budget, ScopeBudget } from './api-key'
 import type { KeyLists } from './key-lists'
 
 /** A change of a key and of its pool. */
 export interface KeyChange {
   readonly key: ApiKey
-  readonly pool?: { readonly limit?: Money | null; readonly budgets?: readonly Budget[] }
+  readonly pool?: Partial<Pick<NewPool, 'limit' | 'budgets' | 'scopeBudget'>>
 }
 
 /** The end of a key and its time. */
@@ -18,6 +18,7 @@ export type EndOfKey = { readonly disabledAt: number } | { readonly revokedAt: n
 export interface NewPool {
   readonly limit: Money | null
   readonly budgets: readonly Budget[]
+  readonly scopeBudget?: ScopeBudget | null
   readonly parentId?: PoolId | null
 }
 
@@ -48,6 +49,7 @@ export interface CredentialStore {
   /** The facts for whether the account may have one more key, or one of this name, without a look at each of them. */
   liveKeys(account: AccountId, name: string | null, at: number): Promise<LiveKeys>
   budgetsOf(pool: PoolId): Promise<readonly Budget[]>
+  scopeBudgetOf(pool: PoolId): Promise<ScopeBudget | null>
   /** A pool's durable spending by calls that began at each of these times or later, and in total, read in one step. */
   spendings(pool: PoolId, from: readonly number[]): Promise<readonly PoolSpending[]>
   /** A pool without a limit, which nothing is in yet. */

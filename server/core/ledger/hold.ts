@@ -9,6 +9,8 @@ export interface HoldRequest {
   readonly account: AccountId
   /** Null for a credential without a spending limit of its own. */
   readonly pool: PoolId | null
+  /** The budget scope that the call named. Counts only if its pool has a budget for each. */
+  readonly scope?: string | null
   readonly amount: Money
   /** Whether signup credit may pay for it. */
   readonly creditPays: boolean
@@ -17,7 +19,10 @@ export interface HoldRequest {
 }
 
 /** Whose spending a pool counts: of a key and its successors, of an app with the keys that it made, or of all that has it as an ancestor. */
-export type PoolKind = 'key' | 'app' | 'member' | 'account'
+export type PoolKind = 'key' | 'app' | 'member' | 'account' | 'scope'
+
+/** The scopes that one key may name in one period of their budget. */
+export const MAX_SCOPES = 10_000
 
 /** A new pool, with nothing spent. */
 export interface PoolOpening {
@@ -100,6 +105,8 @@ export interface Exhausted {
 /** Limits and budgets are checked before the account's balance (spec D2). */
 export type HoldRefusal =
   | Exhausted
+  /** The key has named as many scopes in this period as it may. */
+  | 'too_many_scopes'
   | 'insufficient_balance'
   | 'insufficient_paid_balance'
   /** A record of the account is stuck, and an operator has to decide (ADR 10). */
@@ -138,7 +145,7 @@ export interface HoldStore {
    * after it they would have the change already, and what follows it would count it twice. Does nothing for those that do not exist. Rejects if they
    * cannot be read.
    */
-  load(account: AccountId, pool?: PoolId | null): Promise<void> | null
+  load(account: AccountId, pool?: PoolId | null, scope?: string | null, at?: number): Promise<void> | null
   /** A request can hold only once: a second hold, even after a capture, is a bug and throws. */
   hold(request: HoldRequest): Result<Hold, HoldRefusal>
   /** Sets the amount to capture, at most what was held, credit first. Repeating it with the same amount returns the same split. */
@@ -158,8 +165,9 @@ export interface HoldStore {
     toppedUp: Money
     repaid?: Money
     pool?: PoolId
-    /** When the call began whose charge is reversed. */
+    /** When the call began whose charge is reversed, and the scope that it named. */
     at?: number
+    scope?: string | null | undefined
   }): void
   /**
    * Reserves the money of a refund from paid money that is not held, so that it cannot be spent before the refund is booked. Must be
@@ -205,6 +213,8 @@ export interface HoldStore {
     at: number,
     spendings: readonly PoolSpending[],
   ): Promise<void>
+  /** Sets, or with null removes, what each scope may spend that calls of this pool name. Calls in progress count in full. */
+  setScopeBudget(pool: PoolId, budget: PoolBudget | null): Promise<void>
   /**
    * From now on the pool counts below another one, or with null below its account's alone, with its calls in progress. Returns the ancestors whose
    * budgets must be set again, because what was spent in their periods is now another sum. What they spent in all stays.
@@ -215,7 +225,14 @@ export interface HoldStore {
 /** Micro-USD to add to the counters. */
 export interface Correction extends Readonly<Record<BalancePart, number>> {
   readonly account: AccountId
-  readonly spent?: { readonly poolId: PoolId; readonly amount: number; readonly at: number } | undefined
+  readonly spent?:
+    | {
+        readonly poolId: PoolId
+        readonly amount: number
+        readonly at: number
+        readonly scope?: string | null | undefined
+      }
+    | undefined
 }
 
 /** The balance of an account, as the tables have it. */
@@ -229,6 +246,7 @@ export interface StoredPool extends Pick<SpendPool, 'accountId' | 'limit' | 'spe
   readonly parentId?: PoolId | null
   readonly kind?: PoolKind
   readonly budgets: readonly StoredBudget[]
+  readonly scopeBudget?: PoolBudget | null
 }
 
 export interface StoredBudget {
@@ -244,6 +262,8 @@ export interface StoredBudget {
 export interface StoredCounters {
   account(id: AccountId): Promise<StoredAccount | null>
   pool(id: PoolId): Promise<StoredPool | null>
+  /** What a scope of a pool has spent, in the period of its budget at `at` and in the one before. Sees every acknowledged charge. */
+  scope(pool: PoolId, scope: string, period: PoolBudget['period']): Promise<Omit<StoredBudget, 'budget'>>
 }
 
 /** Counters in memory, which are read from the tables at their first use. */

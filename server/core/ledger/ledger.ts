@@ -99,7 +99,7 @@ export class Ledger {
 
   /** Reserves the maximum cost of a call. A granted hold can always be captured. */
   hold(request: HoldRequest): Result<Hold, HoldRefusal> | Promise<Result<Hold, HoldRefusal>> {
-    const loading = this.holds.load(request.account, request.pool)
+    const loading = this.load(request)
     if (loading !== null) return this.holdLater(request, loading)
     const held = this.holds.hold(request)
     return held.ok || held.error !== 'insufficient_balance' ? held : this.holdLater(request, null)
@@ -107,10 +107,16 @@ export class Ledger {
 
   private async holdLater(request: HoldRequest, loading: Promise<void> | null): Promise<Result<Hold, HoldRefusal>> {
     await loading
+    // A scope is read after its pool. One that is not there then is one too many.
+    await this.load(request)
     const held = this.holds.hold(request)
     if (held.ok || held.error !== 'insufficient_balance') return held
     // Money that was held when a refund arrived may be free now, and pays the debt that the refund left.
     return (await this.moves.offsetDebt(request.account)) ? this.holds.hold(request) : held
+  }
+
+  private load({ account, pool, scope, at }: HoldRequest): Promise<void> | null {
+    return this.holds.load(account, pool, scope, at)
   }
 
   /**
@@ -379,7 +385,7 @@ export class Ledger {
         part,
         amount: split[part],
         toppedUp: ZERO,
-        ...(pool && { pool, at }),
+        ...(pool && { pool, at, scope: call.scope }),
       })
     return fate
   }

@@ -1,4 +1,4 @@
-import type { Budget } from '../credentials/api-key'
+import type { Budget, ScopeBudget } from '../credentials/api-key'
 import { fromUsdNumber, type Money } from '../money'
 import type { PoolBudget } from './hold'
 
@@ -6,6 +6,11 @@ import type { PoolBudget } from './hold'
 export function poolBudget({ limitUsd, period, timezone, raise }: Budget): PoolBudget {
   const limit = wholeMicros(limitUsd)
   return { limit, period, timezone, raise: raise ? { amount: wholeMicros(raise.usd), until: raise.until } : null }
+}
+
+/** A budget of each scope of a key, which follows UTC. */
+export function scopeBudget(budget: ScopeBudget | null): PoolBudget | null {
+  return budget && poolBudget({ ...budget, timezone: 'UTC' })
 }
 
 function wholeMicros(usd: number): Money {

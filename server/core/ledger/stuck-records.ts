@@ -146,7 +146,12 @@ export class StuckRecords {
       account,
       ...amounts,
       ...(spent && {
-        spent: { poolId: spent.poolId, amount: sign * spent.amount, at: (call ?? undoes)?.at ?? at },
+        spent: {
+          poolId: spent.poolId,
+          amount: sign * spent.amount,
+          at: (call ?? undoes)?.at ?? at,
+          scope: (call ?? undoes)?.scope,
+        },
       }),
     })
   }

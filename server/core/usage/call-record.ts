@@ -87,6 +87,8 @@ export interface CallRecord {
   readonly held?: Money | undefined
   /** Its upstream cost to the operator, by the purchase price at that time. Absent if not known. Never shown to the caller. */
   readonly upstreamCost?: Money | undefined
+  /** The budget scope that its caller named. */
+  readonly scope?: string | undefined
   /** Absent if no upstream was asked. */
   readonly upstream?: UpstreamUse | undefined
   /** Set for a failure. */

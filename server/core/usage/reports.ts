@@ -6,7 +6,8 @@ import type { CallRecord } from './call-record'
 import type { LatencyCounts } from './latency'
 import type { UsageSums } from './sums'
 
-export type UsageGrouping = 'key' | 'operation' | 'status' | 'model'
+/** `scope`: of the charged calls that named a budget scope, over whole UTC days. */
+export type UsageGrouping = 'key' | 'operation' | 'status' | 'model' | 'scope'
 
 export interface UsageQuestion {
   readonly accountId: AccountId

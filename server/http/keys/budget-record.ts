@@ -72,6 +72,11 @@ function budgetOf({ limit_usd, period, timezone, raise }: BudgetForm): Budget {
   }
 }
 
+export const SCOPE_BUDGET = form(
+  'What each scope may spend per period in UTC that calls of the key name in `X-Budget-Scope`. A key may name 10,000 in one period.',
+  { limit_usd: BUDGET.properties.limit_usd, period: BUDGET.properties.period },
+)
+
 /** In the order of their lengths. */
 export function budgetsOf(forms: readonly BudgetForm[]): readonly Budget[] {
   return PERIODS.flatMap((period) => forms.filter((one) => one.period === period).map(budgetOf))

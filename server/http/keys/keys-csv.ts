@@ -30,7 +30,6 @@ const LISTED: Readonly<Record<string, Column>> = {
   remaining_usd: column('remaining_micros_usd', (left) => (left === null ? null : usdOf(left))),
   budget_usd: column('budget', (budget) => budget?.limit_usd ?? null),
   budget_period: column('budget', (budget) => budget?.period ?? null),
-  budgets: column('budgets', (all) => all.map((one) => `${one.limit_usd} a ${one.period}`).join(', ')),
   allowed_ips: column('allowed_ips'),
   allowed_endpoints: column('allowed_endpoints'),
   allowed_models: column('allowed_models'),
@@ -61,7 +60,7 @@ export function csvOfKey(key: KeyRecord): string {
 }
 
 function plainCell(value: KeyRecord[keyof KeyRecord]): Cell {
-  if (Array.isArray(value)) return value.join(' ')
+  if (Array.isArray(value)) return value.map(plainCell).join(' ')
   return value !== null && typeof value === 'object' ? JSON.stringify(value) : (value as Cell)
 }
 

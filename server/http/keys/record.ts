@@ -36,7 +36,16 @@ import {
   withRule,
   yesOrNo,
 } from '../openapi/json-schema'
-import { BUDGET, BUDGET_WINDOWS, BUDGETS, budgetRecord, budgetsOf, ONLY_WINDOW, windowRecord } from './budget-record'
+import {
+  BUDGET,
+  BUDGET_WINDOWS,
+  BUDGETS,
+  budgetRecord,
+  budgetsOf,
+  ONLY_WINDOW,
+  SCOPE_BUDGET,
+  windowRecord,
+} from './budget-record'
 
 /** The name of an API, a dot, the id of an operation. */
 export const MAX_SOLD_NAME = 105
@@ -112,6 +121,7 @@ const SETTINGS = {
     description: 'The only budget, or the shortest of several; null means none. Send this or `budgets`.',
   }),
   budgets: BUDGETS,
+  scope_budget: orNull(SCOPE_BUDGET, 'scopes are counted, and not limited'),
 }
 
 export const KEY_SETTINGS = Object.keys(SETTINGS) as readonly (keyof typeof SETTINGS)[]
@@ -240,9 +250,10 @@ export interface KeyRecordParts {
 
 /** A key as owners see it, with what it has spent. */
 export async function keyRecord(key: ApiKey, parts: KeyRecordParts & { readonly now: number }): Promise<KeyRecord> {
-  const [pool, stored, lastUsedAt, app] = await Promise.all([
+  const [pool, stored, ofScope, lastUsedAt, app] = await Promise.all([
     parts.ledger.pool(key.poolId),
     parts.credentials.budgetsOf(key.poolId),
+    parts.credentials.scopeBudgetOf(key.poolId),
     parts.credentials.lastUsedAt(key.id),
     key.createdBy && parts.apps.byId(key.createdBy),
   ])
@@ -268,6 +279,7 @@ export async function keyRecord(key: ApiKey, parts: KeyRecordParts & { readonly 
     budget: budgets[0] ?? null,
     budgets,
     budget_window: window ? windowRecord(window) : null,
+    scope_budget: ofScope && { limit_usd: ofScope.limitUsd, period: ofScope.period },
     budget_windows: pool.windows.map((one) => ({ period: one.period, ...windowRecord(one) })),
     allowed_endpoints: key.allowedEndpoints,
     allowed_models: key.allowedModels,
@@ -307,7 +319,8 @@ function withOneBudget<T extends KeyChange>(sent: Submitted<T>): Submitted<T> {
 
 /** The valid settings that were sent, in the types of core. */
 function keyFormOf(sent: KeyChange): KeyForm {
-  const { name, spending_limit, allowed_ips, expires_at, allowed_endpoints, allowed_models, stops_at } = sent
+  const { name, spending_limit, allowed_ips, expires_at, allowed_endpoints, allowed_models, stops_at, scope_budget } =
+    sent
   const budgets = sent.budgets ?? (sent.budget === null ? [] : sent.budget && [sent.budget])
   return {
     ...(name !== undefined && { name: name.trim() }),
@@ -324,6 +337,9 @@ function keyFormOf(sent: KeyChange): KeyForm {
     ...(sent.tags && { tags: [...new Set(sent.tags.map(tagOf))] }),
     ...(sent.pinned_operations && { pinnedOperations: [...new Set(sent.pinned_operations)] }),
     ...(budgets && { budgets: budgetsOf(budgets) }),
+    ...(scope_budget !== undefined && {
+      scopeBudget: scope_budget && { limitUsd: scope_budget.limit_usd, period: scope_budget.period },
+    }),
     ...(stops_at !== undefined && { stopsAt: readable(parseInstant(stops_at)) }),
   }
 }

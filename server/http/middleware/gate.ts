@@ -42,6 +42,7 @@ export class Gate {
       // A key in the query is taken out of it, and goes no further.
       request: queryKeys.length === 0 ? request : { method: request.method, url: context.url.href },
       route: !ownKey && hasTwoKeys(headers, others) ? TWO_KEYS : route,
+      budgetScope: null,
       trace: telemetry.tracer?.begin(headers.get('traceparent')) ?? null,
     }
     const verdict = decisions.authenticate(incoming)
@@ -96,6 +97,7 @@ export class Gate {
       route,
       request: { method, url: url.href },
       credential: payment ? { kind: 'payment', shown: payment } : outer.credential,
+      budgetScope: null,
       trace: outer.trace?.within() ?? null,
     }
     const verdict = payment ? await decisions.authenticate(incoming) : reauthorize(limits, authenticated, incoming)

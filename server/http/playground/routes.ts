@@ -22,7 +22,7 @@ const UNREADABLE_FORM = failure('invalid_request', 'The form must have a field "
 
 /** Headers that operations use. No others are forwarded, such as the session cookie or a forged client address. */
 const FORWARDED_HEADERS =
-  /^(accept|api-version|cache-control|content-type|idempotency-key|x-request-id|x-max-price-usd|x-cost-mode|x-loc-[a-z-]+|anthropic-version)$/
+  /^(accept|api-version|cache-control|content-type|idempotency-key|x-request-id|x-max-price-usd|x-cost-mode|x-budget-scope|x-loc-[a-z-]+|anthropic-version)$/
 
 /**
  * `POST /api/try`: makes a call with one of the signed-in owner's keys, for the playground. The call is dispatched to the endpoint's

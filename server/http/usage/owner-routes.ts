@@ -107,8 +107,9 @@ export const GROUPED_QUERY = {
   group_by: {
     in: 'query',
     kind: 'enum',
-    values: ['key', 'operation', 'status', 'model', 'tag'],
-    description: 'Adds `groups`, largest charge first.',
+    values: ['key', 'operation', 'status', 'model', 'tag', 'scope'],
+    description:
+      'Adds `groups`, largest charge first. `scope`: the charged calls that named an `X-Budget-Scope`, over whole UTC days, of at most 1,000 scopes.',
   },
 } as const satisfies ParameterTable
 

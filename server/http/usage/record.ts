@@ -90,8 +90,8 @@ export const UsageReport = named(
       ),
       groups: listOf(
         record('One group.', {
-          group_by: oneOf(['key', 'operation', 'status', 'model', 'tag'], 'What it is grouped by.'),
-          name: orNull(text('The key, operation, status, model or tag.')),
+          group_by: oneOf(['key', 'operation', 'status', 'model', 'tag', 'scope'], 'What it is grouped by.'),
+          name: orNull(text('The key, operation, status, model, tag or scope.')),
           ...sums,
         }),
         'Largest charge first. Only with `group_by`. A key with several tags counts in the group of each; the group without a name has what has no tag.',

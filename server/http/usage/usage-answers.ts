@@ -28,9 +28,19 @@ export const CALLER_USAGE_QUERY = {
     default: 'key',
     description: 'The usage to report: of this key or app, or of the whole account. API keys can only read their own.',
   },
+  group_by: {
+    in: 'query',
+    kind: 'enum',
+    values: ['scope'],
+    description:
+      'Adds `groups`: the charged calls by the `X-Budget-Scope` that they named, over whole UTC days, of at most 1,000 scopes.',
+  },
 } as const satisfies ParameterTable
 
-type UsageAsked = Parameters<typeof usageReport>[1] & { readonly scope: 'key' | 'account' }
+type UsageAsked = Parameters<typeof usageReport>[1] & {
+  readonly scope: 'key' | 'account'
+  readonly group_by?: 'scope' | undefined
+}
 
 /**
  * Usage, single charges and the balance, as a key or app sees them (spec 4.6). Apps with `usage:read` can read the usage of the
@@ -46,8 +56,9 @@ export class UsageAnswers {
   async report(caller: KnownCaller, query: UsageAsked): Promise<UsageReport> {
     const { reports, now } = this.parts
     const accountId = caller.account.id
+    const grouping = query.group_by ?? null
     if (query.scope === 'key')
-      return usageReport(reports, query, { scope: 'key', accountId, keyId: countedOn(caller).id }, null, now())
+      return usageReport(reports, query, { scope: 'key', accountId, keyId: countedOn(caller).id }, grouping, now())
     if (caller.kind === 'key' || seesOnlyOwn(caller.role))
       throw new Failed(
         failure(
@@ -55,7 +66,7 @@ export class UsageAnswers {
           'API keys, and apps of members who see only their own keys, can only read their own usage. Use scope=key.',
         ),
       )
-    return usageReport(reports, query, { scope: 'account', accountId, keyId: null }, null, now())
+    return usageReport(reports, query, { scope: 'account', accountId, keyId: null }, grouping, now())
   }
 
   async explained(caller: KnownCaller, id: string): Promise<ExplainedRequest> {

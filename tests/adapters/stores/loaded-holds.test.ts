@@ -10,6 +10,7 @@ import { accountId, NOON, poolId, requestId } from '../../support/ledger-parts'
 class SlowTables {
   readonly accounts = new Map<AccountId, StoredAccount>()
   readonly pools = new Map<PoolId, StoredPool>()
+  readonly spent = new Map<string, number>()
   reads = 0
   private gate = Promise.withResolvers<void>()
 
@@ -28,6 +29,13 @@ class SlowTables {
 
   fail(error: Error): void {
     this.gate.reject(error)
+  }
+
+  async scope(_pool: PoolId, scope: string) {
+    this.reads++
+    const spent = micros(this.spent.get(scope) ?? 0)
+    await this.gate.promise
+    return { at: NOON, spent, spentBefore: ZERO }
   }
 
   account(id: AccountId) {
@@ -144,6 +152,40 @@ describe('counters that are read at their first use', () => {
     expect(await holds.balance(nobody)).toBeNull()
     await holds.openAccount(nobody)
     expect(Number((await holds.balance(nobody))?.posted)).toBe(0)
+  })
+
+  test('read a scope again that left memory, with what it was charged meanwhile', async () => {
+    const { holds, account, pool, tables } = opened()
+    await holds.load(account, pool)
+    await holds.setScopeBudget(pool, { limit: micros(9), period: 'day', timezone: 'UTC' })
+    const hold = async (scope: string, amount: number) => {
+      await holds.load(account, pool, scope, NOON)
+      const request = requestId()
+      const asked = { account, pool, scope, request, amount: micros(amount), creditPays: true, at: NOON }
+      return { request, granted: holds.hold(asked) }
+    }
+    const first = await hold('first', 4)
+    holds.fix(first.request, micros(4))
+    holds.captured(first.request)
+    for (let i = 0; i < 2000; i++) await hold(`other ${i}`, 0)
+    tables.spent.set('first', 4)
+    expect((await hold('first', 6)).granted).toMatchObject({ ok: false, error: { kind: 'scope' } })
+    expect((await hold('first', 5)).granted.ok).toBe(true)
+  })
+
+  test('a scope that is charged and leaves while an older read of it is on its way is read again', async () => {
+    const { holds, account, pool, tables } = opened()
+    await holds.load(account, pool)
+    await holds.setScopeBudget(pool, { limit: micros(9), period: 'day', timezone: 'UTC' })
+    tables.wait()
+    const slow = holds.load(account, pool, 'run', NOON)
+    // Another period: all that is known of scopes is forgotten.
+    await holds.setScopeBudget(pool, { limit: micros(9), period: 'month', timezone: 'UTC' })
+    tables.spent.set('run', 9)
+    tables.answer()
+    await slow
+    const asked = { account, pool, scope: 'run', request: requestId(), amount: micros(1), creditPays: true, at: NOON }
+    expect(holds.hold(asked)).toMatchObject({ ok: false, error: { kind: 'scope' } })
   })
 
   test('count a call that began before midnight toward the budget of that day, whenever they were read', async () => {

@@ -106,7 +106,7 @@ describe('GET /api/keys.csv', () => {
     const [head = '', ...lines] = (await answer.text()).trimEnd().split('\r\n')
     expect(KEY_DOCS.csv.answers[200].examples.file).toStartWith(`${head}\r\n`)
     // A setting without a column of its own is appended under its own name.
-    expect(head).toEndWith(',replaces,replaced_by,pinned_operations')
+    expect(head).toEndWith(',replaces,replaced_by,pinned_operations,budgets,scope_budget')
     expect(lines.map((line) => line.split(',')[1])).toEqual(['search', 'shop'])
     expect(lines[0]).toContain(",production,'=1+1,")
     expect(lines[1]).toContain(',"production, team a",')

@@ -55,6 +55,7 @@ describe('201', () => {
       budget_window: null,
       budgets: [],
       budget_windows: [],
+      scope_budget: null,
       allowed_endpoints: [],
       allowed_models: [],
       rpm_limit: null,

@@ -54,6 +54,7 @@ export async function openPaidCalls() {
         credential: shown ? { kind: 'payment', shown } : { kind: 'none' },
         request: { method: 'GET', url: IMAGE_SEARCH.path },
         route: { kind: 'priced', operation: 'image-search', scope: 'data:read', payable: true },
+        budgetScope: null,
         trace: null,
       },
       caller: { kind: 'anonymous' },
@@ -80,7 +81,7 @@ export async function openPaidCalls() {
       quote: quoteOf(core.prices, IMAGE_SEARCH, input, null),
       request: { method: 'GET', path: IMAGE_SEARCH.path, url: new URL(IMAGE_SEARCH.path, 'http://localhost') },
     })
-    const options = { maxPrice: null, quote: false, idempotencyKey: null }
+    const options = { maxPrice: null, quote: false, idempotencyKey: null, budgetScope: null }
     return runPaidCall(deps, { authenticated, options, hangUp }, () => ok(work))
   }
   return {

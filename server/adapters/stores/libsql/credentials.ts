@@ -2,7 +2,7 @@ import { and, count, desc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import { builtOnce } from '../../../core/built-once'
-import type { ApiKey, Budget } from '../../../core/credentials/api-key'
+import type { ApiKey, Budget, ScopeBudget } from '../../../core/credentials/api-key'
 import type { CredentialStore, EndOfKey, KeyChange, LiveKeys, NewPool } from '../../../core/credentials/store'
 import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
@@ -35,7 +35,7 @@ export class LibsqlCredentials implements CredentialStore {
   private readonly doubts: InDoubt<string>
   /** Anybody can make keys up. */
   private readonly rows: GatheredLookups<KeyRow>
-  private readonly budgets: GatheredLookups<readonly Budget[]>
+  private readonly budgets: GatheredLookups<{ readonly all: readonly Budget[]; readonly scope: ScopeBudget | null }>
   /** Durable last uses: a list asks for those of all its keys at once. */
   private readonly lastUses: GatheredLookups<number>
   /** Last uses since startup. */
@@ -68,7 +68,7 @@ export class LibsqlCredentials implements CredentialStore {
     })
     this.budgets = new GatheredLookups(async (ids) => {
       const rows = await budgets().all({ ids: asList(ids) })
-      return new Map(rows.map((row) => [row.id, budgetsOf(row.budgets)]))
+      return new Map(rows.map((row) => [row.id, { all: budgetsOf(row.budgets), scope: row.scope }]))
     })
     this.lastUses = new GatheredLookups(async (ids) => {
       const rows = await lastUses().all({ ids: asList(ids) })
@@ -137,7 +137,11 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async budgetsOf(pool: PoolId): Promise<readonly Budget[]> {
-    return (await this.budgets.of(pool)) ?? []
+    return (await this.budgets.of(pool))?.all ?? []
+  }
+
+  async scopeBudgetOf(pool: PoolId): Promise<ScopeBudget | null> {
+    return (await this.budgets.of(pool))?.scope ?? null
   }
 
   async spendings(pool: PoolId, from: readonly number[]) {
@@ -283,7 +287,11 @@ function queries(db: LibSQLDatabase) {
         .prepare(),
     ),
     budgets: builtOnce(() =>
-      db.select({ id: pools.id, budgets: pools.budgets }).from(pools).where(amongAll(pools.id, 'ids')).prepare(),
+      db
+        .select({ id: pools.id, budgets: pools.budgets, scope: pools.scopeBudget })
+        .from(pools)
+        .where(amongAll(pools.id, 'ids'))
+        .prepare(),
     ),
     lastUses: builtOnce(() =>
       db.select({ id: keys.id, at: keys.lastUsedAt }).from(keys).where(amongAll(keys.id, 'ids')).prepare(),

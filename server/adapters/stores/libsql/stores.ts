@@ -94,10 +94,11 @@ export async function openStores(database: Database, options: StoreOptions, open
   const members = new LibsqlMembers(db)
   await copies.add(directory, prices, modelVendors, { read: () => models.read(onTrouble) })
   await copies.add({ read: async () => () => accounts.takeRoles() })
-  counters.readFrom(new LibsqlStoredCounters(db, clock))
+  counters.readFrom(new LibsqlStoredCounters(db, clock, applied))
   const restoreHolds = async (): Promise<readonly DurableHold[]> => {
     const durable = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
     await Promise.all(durable.map(({ hold }) => counters.load(hold.account, hold.pool)))
+    for (const { hold } of durable) await counters.load(hold.account, hold.pool, hold.scope, hold.at)
     for (const { hold } of durable) counters.restoreHold(hold)
     return durable
   }

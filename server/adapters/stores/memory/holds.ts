@@ -22,6 +22,7 @@ import { type Money, micros, min, minus, plus, ZERO } from '../../../core/money'
 import { err, ok, type Result } from '../../../core/result'
 import { BudgetCounter } from './budget-counter'
 import { PoolCounters, type PoolOwner } from './pool-counters'
+import { ScopePools } from './scope-pools'
 
 interface AccountCounters extends PoolOwner {
   posted: Record<BalancePart, Money>
@@ -35,7 +36,7 @@ interface EndedHold {
 }
 interface OpenHold {
   readonly hold: Hold
-  readonly pool: PoolCounters | null
+  pool: PoolCounters | null
   settling: Split | null
 }
 
@@ -49,6 +50,8 @@ const REMEMBERED = 4096
 export class MemoryHolds implements HoldStore {
   private readonly accounts = new Map<AccountId, AccountCounters>()
   private readonly pools = new Map<PoolId, PoolCounters>()
+  /** Of pools with a budget for each scope that their calls name. */
+  private readonly scopes = new Map<PoolId, ScopePools>()
   private readonly open = new Map<RequestId, OpenHold>()
   /** Ended captures in two generations. When the newer one is full, the older one is dropped as a whole. */
   private ended = new Map<RequestId, EndedHold>()
@@ -61,11 +64,17 @@ export class MemoryHolds implements HoldStore {
   }
 
   /** Call for its account and its parent first. */
-  restorePool(opening: PoolOpening, spent: Money, budgets: readonly StoredBudget[] = []): void {
+  restorePool(
+    opening: PoolOpening,
+    spent: Money,
+    budgets: readonly StoredBudget[] = [],
+    scopeBudget: PoolBudget | null = null,
+  ): void {
     const { id, account, parent = null } = opening
     const owner = this.accountOf(account)
     const pool = new PoolCounters(opening, spent, parent === null ? null : this.poolOf(parent), owner)
     pool.budgets = budgets.map((one) => new BudgetCounter(one.budget, one.at, one.spent, one.spentBefore))
+    if (scopeBudget) this.scopes.set(id, new ScopePools(pool, scopeBudget))
     this.pools.set(id, pool)
     if (opening.kind !== 'account') return
     owner.pool = pool
@@ -74,7 +83,8 @@ export class MemoryHolds implements HoldStore {
   }
 
   /** Everything was restored or opened. */
-  load(_account: AccountId, _pool?: PoolId | null): Promise<void> | null {
+  load(_account: AccountId, pool: PoolId | null = null, scope: string | null = null, at = 0): Promise<void> | null {
+    if (pool !== null && scope !== null && this.lacksScope(pool, scope)) this.addScope(pool, scope, nothing(at))
     return null
   }
 
@@ -84,7 +94,8 @@ export class MemoryHolds implements HoldStore {
 
   restoreHold(hold: Hold): void {
     move(this.accountOf(hold.account).held, hold.split, 1)
-    const pool = hold.pool === null ? null : this.poolOf(hold.pool)
+    const spends = hold.pool === null ? null : this.spendPool(hold.pool, hold.scope)
+    const pool = spends === 'too_many_scopes' ? this.poolOf(hold.pool as PoolId) : spends
     pool?.hold(hold.at, hold.amount)
     this.open.set(hold.request, { hold, pool, settling: null })
   }
@@ -96,7 +107,8 @@ export class MemoryHolds implements HoldStore {
     const account = this.accounts.get(request.account)
     if (!account) throw new Error(`unknown account ${request.account}`)
     if (this.underReview.has(request.account)) return err('account_under_review')
-    const pool = request.pool === null ? null : this.poolOf(request.pool)
+    const pool = request.pool === null ? null : this.spendPool(request.pool, request.scope)
+    if (pool === 'too_many_scopes') return err(pool)
     const exhausted = pool === null ? null : pool.exhausted(request.at, request.amount)
     if (exhausted !== null) return err(exhausted)
     if (account.debt > 0) return err('insufficient_balance')
@@ -158,7 +170,7 @@ export class MemoryHolds implements HoldStore {
     account.posted[change.part] = plus(account.posted[change.part], change.amount)
     account.toppedUp = plus(account.toppedUp, change.toppedUp)
     account.debt = debt
-    if (change.pool) this.poolOf(change.pool).corrected(change.at, -change.amount)
+    if (change.pool) this.livePool(change.pool, change.scope)?.corrected(change.at, -change.amount)
   }
 
   setAside(id: AccountId, amount: Money): SetAside {
@@ -207,7 +219,7 @@ export class MemoryHolds implements HoldStore {
     if (account)
       for (const part of ['credit', 'paid'] as const)
         account.posted[part] = micros(Math.max(0, account.posted[part] + parts[part]))
-    if (spent) this.pools.get(spent.poolId)?.corrected(spent.at, spent.amount)
+    if (spent) this.livePool(spent.poolId, spent.scope)?.corrected(spent.at, spent.amount)
   }
 
   async balance(id: AccountId): Promise<Balance | null> {
@@ -279,6 +291,45 @@ export class MemoryHolds implements HoldStore {
     return [...touched]
   }
 
+  async setScopeBudget(id: PoolId, budget: PoolBudget | null): Promise<void> {
+    const [pool, scopes] = [this.poolOf(id), this.scopesOf(id)]
+    if (budget === null) this.scopes.delete(id)
+    else if (scopes?.budget.period === budget.period) scopes.change(budget)
+    // Each scope is read again before its next hold, with its calls in progress.
+    else this.scopes.set(id, new ScopePools(pool, budget))
+  }
+
+  /** Whether a scope must be added before a hold can count in it. */
+  protected lacksScope(id: PoolId, scope: string): boolean {
+    return this.scopesOf(id)?.get(scope) === null
+  }
+
+  /** Takes in what calls in progress hold that named it. Does nothing if the key may name no more. */
+  protected addScope(id: PoolId, scope: string, stored: Omit<StoredBudget, 'budget'>): void {
+    const pool = this.scopesOf(id)?.add(scope, stored) ?? null
+    if (pool === null) return
+    for (const open of this.open.values()) {
+      if (open.hold.pool !== id || open.hold.scope !== scope) continue
+      open.pool = pool
+      pool.holdHere(open.hold.at, open.hold.amount)
+    }
+  }
+
+  protected scopesOf(id: PoolId): ScopePools | null {
+    return this.scopes.get(id) ?? null
+  }
+
+  /** Where a new hold counts first. */
+  private spendPool(id: PoolId, scope: string | null | undefined): PoolCounters | 'too_many_scopes' {
+    const scopes = scope == null ? null : this.scopesOf(id)
+    return scope == null || scopes === null ? this.poolOf(id) : (scopes.get(scope) ?? 'too_many_scopes')
+  }
+
+  /** The pool of what was spent, or of its scope while that is in memory. */
+  private livePool(id: PoolId, scope: string | null | undefined): PoolCounters | null {
+    return (scope == null ? null : this.scopesOf(id)?.get(scope)) ?? this.pools.get(id) ?? null
+  }
+
   protected hasAccount(id: AccountId): boolean {
     return this.accounts.has(id)
   }
@@ -315,6 +366,10 @@ export class MemoryHolds implements HoldStore {
     if (!pool) throw new Error(`unknown pool ${id}`)
     return pool
   }
+}
+
+function nothing(at: number): Omit<StoredBudget, 'budget'> {
+  return { at, spent: ZERO, spentBefore: ZERO }
 }
 
 function move(counters: Record<BalancePart, Money>, split: Split, sign: 1 | -1): void {

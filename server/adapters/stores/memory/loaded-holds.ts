@@ -10,6 +10,7 @@ import type {
   StoredPool,
 } from '../../../core/ledger/hold'
 import type { Money } from '../../../core/money'
+import { ZERO } from '../../../core/money'
 import { MemoryHolds } from './holds'
 
 /**
@@ -24,10 +25,17 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     this.stored = stored
   }
 
-  override load(account: AccountId, pool: PoolId | null = null): Promise<void> | null {
+  override load(
+    account: AccountId,
+    pool: PoolId | null = null,
+    scope: string | null = null,
+    at = 0,
+  ): Promise<void> | null {
     const isPoolHere = pool === null || this.hasPool(pool)
     if (!this.hasAccount(account)) return this.readBoth(account, isPoolHere ? null : pool)
-    return isPoolHere ? null : this.readPool(pool)
+    if (!isPoolHere) return this.readPool(pool)
+    if (pool === null || scope === null || !this.lacksScope(pool, scope)) return null
+    return this.readScope(pool, scope, at)
   }
 
   override balance(id: AccountId): ReturnType<HoldStore['balance']> {
@@ -70,6 +78,19 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     return super.movePool(id, parent)
   }
 
+  /** Until what was read is still true: a scope may have been read, charged and left meanwhile. */
+  private async readScope(pool: PoolId, scope: string, at: number): Promise<void> {
+    for (;;) {
+      const scopes = this.scopesOf(pool)
+      if (scopes === null) return
+      const { departures, budget } = scopes
+      const found = (await this.stored?.scope(pool, scope, budget.period)) ?? { at, spent: ZERO, spentBefore: ZERO }
+      if (this.scopesOf(pool) !== scopes || scopes.departures !== departures) continue
+      if (this.lacksScope(pool, scope)) this.addScope(pool, scope, found)
+      return
+    }
+  }
+
   private async readBoth(account: AccountId, pool: PoolId | null): Promise<void> {
     const [row] = await Promise.all([pool && this.stored?.pool(pool), this.readAccount(account)])
     if (pool) await this.place(pool, row)
@@ -101,7 +122,10 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     if (!this.hasPool(id)) this.restore(id, pool)
   }
 
-  private restore(id: PoolId, { accountId: account, limit, spent, parentId: parent, kind, budgets }: StoredPool): void {
-    this.restorePool({ id, account, limit, parent, kind }, spent, budgets)
+  private restore(
+    id: PoolId,
+    { accountId: account, limit, spent, parentId: parent, kind, budgets, scopeBudget }: StoredPool,
+  ): void {
+    this.restorePool({ id, account, limit, parent, kind }, spent, budgets, scopeBudget)
   }
 }

@@ -35,7 +35,7 @@ export class PoolCounters {
   held: Money = ZERO
   budgets: readonly BudgetCounter[] = NONE
   parent: PoolCounters | null
-  private readonly owner: PoolOwner
+  readonly owner: PoolOwner
 
   constructor(
     { id, account, limit, kind = 'key' }: PoolOpening,
@@ -101,7 +101,9 @@ export class PoolCounters {
     }
   }
 
+  /** A scope is in no table: its charges name it. */
   counted(at: number): CountedIn | null {
+    if (this.kind === 'scope') return this.parent?.counted(at) ?? null
     if (this.above === null && this.budgets.length === 0) return null
     const parents: PoolId[] = []
     const windows: SpentWindow[] = []

@@ -33,9 +33,24 @@ export const CALL_OPTIONS = {
     values: ['quote'],
     description: '`quote` returns what the request would cost (a `Quote`). Nothing runs and nothing is charged.',
   },
+  'x-budget-scope': {
+    in: 'header',
+    kind: 'text',
+    min: 1,
+    max: 64,
+    pattern: { source: /^[\w.:@-]{1,64}$/, rule: 'must be 1 to 64 of letters, digits, and _ . : @ -' },
+    description:
+      'A customer or run that the request is counted for. Usage can be grouped by it, and the `scope_budget` of the key caps what each may spend.',
+    example: 'run_42',
+  },
 } as const satisfies ParameterTable
 
-const NO_OPTIONS: Result<CallOptions, never> = ok({ maxPrice: null, quote: false, idempotencyKey: null })
+const NO_OPTIONS: Result<CallOptions, never> = ok({
+  maxPrice: null,
+  quote: false,
+  idempotencyKey: null,
+  budgetScope: null,
+})
 const NAMES = Object.keys(CALL_OPTIONS)
 
 interface HeaderSource {
@@ -60,5 +75,6 @@ function parseOptions(request: HeaderSource): Result<CallOptions, readonly Param
     maxPrice: maxPrice === undefined ? null : parseUsd(maxPrice),
     quote: read.value['x-cost-mode'] === 'quote',
     idempotencyKey: read.value['idempotency-key'] ?? null,
+    budgetScope: read.value['x-budget-scope'] ?? null,
   })
 }

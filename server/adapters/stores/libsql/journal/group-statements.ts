@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../../../core/audit'
+import { DAY_MS } from '../../../../core/clock'
 import type { IdempotencyRecord } from '../../../../core/idempotency/idempotency-record'
 import type { KeyId } from '../../../../core/ids'
 import type { AccountChange, LedgerEntry } from '../../../../core/ledger/entry'
@@ -109,6 +110,14 @@ const LATENCY = insert(
   'account_id, slot, key_id, operation, provider, model, bucket, calls',
   'ON CONFLICT DO UPDATE SET calls = calls + excluded.calls',
 )
+const SCOPES = insert(
+  'usage_scopes',
+  `account_id, scope, day, key_id, operation, model, requests, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+    charged`,
+  `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, input_tokens = input_tokens + excluded.input_tokens,
+    output_tokens = output_tokens + excluded.output_tokens, cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,
+    cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens, charged = charged + excluded.charged`,
+)
 const SETTLED = all('DELETE FROM stuck_records WHERE id IN (SELECT value FROM json_each(?))')
 const LAST_USED = all(`UPDATE keys SET last_used_at = j.at
   FROM (SELECT value->>0 AS id, value->>1 AS at FROM json_each(?)) AS j WHERE keys.id = j.id`)
@@ -131,6 +140,7 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
     [POOLS, summed(records.flatMap(poolAdditions))],
     [ROLLUP, summed([...calls.filter((call) => call.counted).map(rollupRow), ...undone.flatMap(undoneRollupRows)])],
     [LATENCY, summed(first.filter(({ counted, status }) => counted && hasLatency(status)).map(latencyRow))],
+    [SCOPES, summed([...calls.flatMap((call) => scopeRow(call, 1)), ...undone.flatMap((call) => scopeRow(call, -1))])],
     [PERIODS, summed(records.flatMap(periodAdditions))],
     [
       HOLDS,
@@ -258,6 +268,15 @@ function rollupRow(call: CallRecord): Addition {
       ...[upstreamCost ?? 0, upstreamCost === undefined ? 0 : 1, call.charged?.cost ?? 0],
     ],
   ]
+}
+
+/** Only what was charged: nobody fills a table with names for nothing. */
+function scopeRow(call: CallRecord, sign: 1 | -1): Addition[] {
+  const { accountId, scope, at, keyId, operation, model = '', tokens, charged } = call
+  if (scope === undefined || charged === null) return []
+  const { input, output, cacheRead, cacheWrite } = tokens
+  const amounts = [1, input, output, cacheRead, cacheWrite, charged.cost].map((amount) => sign * amount)
+  return [[[accountId, scope, Math.floor(at / DAY_MS), keyId, operation, model], amounts]]
 }
 
 function latencyRow({ accountId, at, keyId, operation, upstream, model, latencyMs }: CallRecord): Addition {

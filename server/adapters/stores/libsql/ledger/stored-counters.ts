@@ -5,15 +5,19 @@ import type { Budget } from '../../../../core/credentials/api-key'
 import { GatheredLookups } from '../../../../core/gathered-lookups'
 import type { AccountId, PoolId } from '../../../../core/ids'
 import type { StoredAccount, StoredBudget, StoredCounters, StoredPool } from '../../../../core/ledger/hold'
-import { poolBudget } from '../../../../core/ledger/pool-budget'
-import { micros } from '../../../../core/money'
+import { poolBudget, scopeBudget } from '../../../../core/ledger/pool-budget'
+import { micros, ZERO } from '../../../../core/money'
 import { periodAround } from '../../../../core/usage/calendar'
 import { amongAll, asList } from '../driver/among-all'
 import { accounts } from '../schema/accounts'
 import { budgetsOf, pools } from '../schema/keys'
 import { poolSpendings } from './pool-spendings'
+import { type ScopeSpending, scopeName, scopeSpendings } from './scope-spendings'
 
-type PoolRow = Pick<typeof pools.$inferSelect, 'id' | 'accountId' | 'limit' | 'spent' | 'budgets' | 'parentId' | 'kind'>
+type PoolRow = Pick<
+  typeof pools.$inferSelect,
+  'id' | 'accountId' | 'limit' | 'spent' | 'budgets' | 'parentId' | 'kind' | 'scopeBudget'
+>
 
 /**
  * Balances and pools as the tables have them. They may lack what is only in the log, so this is for what has not changed since the log was last
@@ -25,13 +29,19 @@ export class LibsqlStoredCounters implements StoredCounters {
   private readonly queries: ReturnType<typeof queries>
   private readonly accounts: GatheredLookups<StoredAccount>
   private readonly pools: GatheredLookups<StoredPool>
+  private readonly scopes: GatheredLookups<ScopeSpending>
 
-  constructor(db: LibSQLDatabase, clock: Clock) {
+  /** `applied` resolves when the tables contain every acknowledged charge. */
+  constructor(db: LibSQLDatabase, clock: Clock, applied: () => Promise<void>) {
     this.db = db
     this.clock = clock
     this.queries = queries(db)
     this.accounts = new GatheredLookups((ids) => this.readAccounts(ids))
     this.pools = new GatheredLookups((ids) => this.readPools(ids))
+    this.scopes = new GatheredLookups(async (names) => {
+      await applied()
+      return scopeSpendings(db, names, clock.now())
+    })
   }
 
   account(id: AccountId): Promise<StoredAccount | null> {
@@ -42,6 +52,12 @@ export class LibsqlStoredCounters implements StoredCounters {
     return this.pools.of(id)
   }
 
+  /** A scope leaves memory, and may have been charged before. */
+  async scope(pool: PoolId, scope: string, period: Budget['period']): Promise<ScopeSpending> {
+    const found = await this.scopes.of(scopeName(pool, scope, period))
+    return found ?? { at: this.clock.now(), spent: ZERO, spentBefore: ZERO }
+  }
+
   private async readAccounts(ids: readonly string[]): Promise<ReadonlyMap<string, StoredAccount>> {
     const rows = await this.queries.accounts().all({ ids: asList(ids) })
     return new Map(rows.map((row) => [row.id, row]))
@@ -50,7 +66,12 @@ export class LibsqlStoredCounters implements StoredCounters {
   private async readPools(ids: readonly string[]): Promise<ReadonlyMap<string, StoredPool>> {
     const rows = await this.queries.pools().all({ ids: asList(ids) })
     const budgets = await this.budgetsOf(rows)
-    return new Map(rows.map((row) => [row.id, { ...row, budgets: budgets.get(row.id) ?? [] }]))
+    return new Map(
+      rows.map((row) => [
+        row.id,
+        { ...row, budgets: budgets.get(row.id) ?? [], scopeBudget: scopeBudget(row.scopeBudget) },
+      ]),
+    )
   }
 
   /** The budgets of those that have one. Nothing is charged to a pool while it is read here, so what it spent agrees with its row. */
@@ -90,14 +111,14 @@ function periodStarts(at: number) {
 
 function queries(db: LibSQLDatabase) {
   const { id, credit, paid, toppedUp, debt } = accounts
-  const { id: pool, accountId, limit, spent, budgets, parentId, kind } = pools
+  const { id: pool, accountId, limit, spent, budgets, parentId, kind, scopeBudget: ofScopes } = pools
   return {
     accounts: builtOnce(() =>
       db.select({ id, credit, paid, toppedUp, debt }).from(accounts).where(amongAll(id, 'ids')).prepare(),
     ),
     pools: builtOnce(() =>
       db
-        .select({ id: pool, accountId, limit, spent, budgets, parentId, kind })
+        .select({ id: pool, accountId, limit, spent, budgets, parentId, kind, scopeBudget: ofScopes })
         .from(pools)
         .where(amongAll(pool, 'ids'))
         .prepare(),

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type AnySQLiteColumn, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { SoldName } from '../../../../core/catalog/operation'
-import type { Budget } from '../../../../core/credentials/api-key'
+import type { Budget, ScopeBudget } from '../../../../core/credentials/api-key'
 import type { AccountId, AppGrantId, KeyId, PoolId } from '../../../../core/ids'
 import type { PoolKind } from '../../../../core/ledger/hold'
 import { instant, money } from '../driver/columns'
@@ -21,6 +21,8 @@ export const pools = sqliteTable('pools', {
   /** Holds and spending of this pool count there too, and in the account's own pool, which no row names. */
   parentId: text('parent_id').$type<PoolId>(),
   kind: text().$type<PoolKind>().notNull().default('key'),
+  /** What each scope may spend that calls of the key name, in UTC. */
+  scopeBudget: text('scope_budget', { mode: 'json' }).$type<ScopeBudget>(),
   /** How often the limit was changed, and the highest percentage of it that has made an event. Triggers keep both. */
   limitVersion: integer('limit_version').notNull().default(0),
   limitTold: integer('limit_told').notNull().default(0),

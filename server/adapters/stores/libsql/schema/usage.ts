@@ -93,6 +93,30 @@ export const usageDays = sqliteTable(
   ],
 )
 
+/** Sums of the charged calls that named a budget scope, per UTC day. */
+export const usageScopes = sqliteTable(
+  'usage_scopes',
+  {
+    accountId: text('account_id').$type<AccountId>().notNull(),
+    scope: text().notNull(),
+    day: integer().notNull(),
+    keyId: text('key_id').$type<CredentialId>().notNull(),
+    operation: text().notNull(),
+    /** Empty where there is none. */
+    model: text().notNull(),
+    requests: integer().notNull(),
+    inputTokens: integer('input_tokens').notNull(),
+    outputTokens: integer('output_tokens').notNull(),
+    cacheReadTokens: integer('cache_read_tokens').notNull(),
+    cacheWriteTokens: integer('cache_write_tokens').notNull(),
+    charged: money().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.scope, table.day, table.keyId, table.operation, table.model] }),
+    index('usage_scopes_day').on(table.accountId, table.day),
+  ],
+)
+
 /** How many calls took how long: the bucket is a number of `LATENCY_BUCKETS`. Empty texts where there is none. */
 const latency = {
   keyId: text('key_id').$type<CredentialId>().notNull(),

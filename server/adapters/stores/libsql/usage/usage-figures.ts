@@ -2,17 +2,11 @@ import { and, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { MINUTE_MS } from '../../../../core/clock'
 import { micros } from '../../../../core/money'
-import {
-  FINE_RANGE_MS,
-  QUARTER_HOUR_MS,
-  type UsageFigures,
-  type UsageGrouping,
-  type UsageQuestion,
-} from '../../../../core/usage/reports'
+import { FINE_RANGE_MS, QUARTER_HOUR_MS, type UsageFigures, type UsageQuestion } from '../../../../core/usage/reports'
 import { added, NO_USAGE, type UsageSums } from '../../../../core/usage/sums'
 import { requests } from '../schema/usage'
 import { loggedCalls } from './of-keys'
-import { type SummedRow, type SummedUsage, sumsOfQuarterHours } from './usage-quarter-hours'
+import { type LoggedGrouping, type SummedRow, type SummedUsage, sumsOfQuarterHours } from './usage-quarter-hours'
 
 /** A success that sold nothing, such as a quote, does not count (`CallRecord.counted`). */
 const SOLD_OR_FAILED = sql`(${requests.priceVersion} IS NOT NULL OR ${requests.code} IS NOT NULL)`
@@ -31,7 +25,7 @@ export class LibsqlUsageFigures {
   async of(
     requested: UsageQuestion,
     edges: readonly number[],
-    grouping: UsageGrouping | null,
+    grouping: LoggedGrouping | null,
     prunedBefore = 0,
   ): Promise<UsageFigures> {
     const question = widened(requested, prunedBefore)
@@ -56,7 +50,7 @@ export class LibsqlUsageFigures {
   private async byMinute(
     question: UsageQuestion,
     edges: readonly number[],
-    grouping: UsageGrouping | null,
+    grouping: LoggedGrouping | null,
     { tally, prunedBefore }: { readonly tally: Tally; readonly prunedBefore: number },
   ): Promise<UsageFigures> {
     const { from, to } = question
@@ -164,7 +158,7 @@ function sumsOf(row: SummedUsage): UsageSums {
 
 function groupName(
   row: { keyId: string; operation: string; status: number; model: string },
-  grouping: UsageGrouping,
+  grouping: LoggedGrouping,
 ): string | number {
   switch (grouping) {
     case 'key':

@@ -16,6 +16,9 @@ export interface SummedRow extends SummedUsage {
   readonly name: string | number
 }
 
+/** What the log of calls and its rollups can be grouped by. */
+export type LoggedGrouping = Exclude<UsageGrouping, 'scope'>
+
 /** Whole quarters of an hour, `end` exclusive. */
 export interface QuarterHours {
   readonly first: number
@@ -72,7 +75,7 @@ export function sumsOfQuarterHours(
   question: UsageQuestion,
   edges: readonly number[],
   range: QuarterHours,
-  grouping: UsageGrouping | null,
+  grouping: LoggedGrouping | null,
 ): SQL {
   const pieces = piecesOf(edges, range).map(({ unit, first, end, uses }) => {
     const net = uses.reduce((sum, [, sign]) => sum + sign, 0)
@@ -114,7 +117,7 @@ function cells(
   rollup: typeof usageRollup | typeof usageDays,
   time: SQLiteColumn,
   question: UsageQuestion,
-  grouping: UsageGrouping | null,
+  grouping: LoggedGrouping | null,
 ): SQL {
   const { accountId, status, keyId, operation, model } = rollup
   const chosen = and(

@@ -24,6 +24,7 @@ import { pruned, requests, usageLatency, usageLatencyDays } from '../schema/usag
 import { errorsOf } from './error-report'
 import { loggedCalls, ofKeys } from './of-keys'
 import type { ReportTurns } from './report-turns'
+import { scopeGroups } from './scope-groups'
 import { LibsqlUsageFigures } from './usage-figures'
 import { piecesOf } from './usage-quarter-hours'
 
@@ -56,11 +57,22 @@ export class LibsqlUsageReports implements UsageReports {
     return this.turns.of(question.accountId, async () => {
       for (;;) {
         const before = await this.prunedBefore()
-        const figures = await this.figures.of(question, edges, grouping, before)
+        const figures = await this.figuresOf(question, edges, grouping, before)
         // Rows that were removed meanwhile would be missing at the ends of the range.
         if ((await this.prunedBefore()) === before) return figures
       }
     })
+  }
+
+  private async figuresOf(
+    question: UsageQuestion,
+    edges: readonly number[],
+    grouping: UsageGrouping | null,
+    before: number,
+  ): Promise<UsageFigures> {
+    if (grouping !== 'scope') return this.figures.of(question, edges, grouping, before)
+    const figures = await this.figures.of(question, edges, null, before)
+    return { ...figures, groups: await scopeGroups(this.db, question) }
   }
 
   /** Uncharged calls that are older may be missing in the log. */
