@@ -41,7 +41,7 @@ export async function standBy(
   config: Config,
   replica: string,
   needs: Needs,
-): Promise<(Pick<Succession, 'release'> & { readonly indexed: Promise<unknown> }) | null> {
+): Promise<(Pick<Succession, 'release'> & { readonly indexed: Promise<boolean> }) | null> {
   const { databaseUrl, logCopy } = config
   const database = databaseFileOf(databaseUrl)
   if (!logCopy || database === null) throw new Error('--standby needs LOG_URL, and a file in DATABASE_URL')
@@ -60,7 +60,13 @@ export async function standBy(
   // Now, because it may take minutes.
   const indexed = new SearchIndex(indexSources(config.dataDir), async () => false)
     .prepare(() => undefined)
-    .catch((error: unknown) => log.warn('standby: the search index could not be built', { reason: reasonOf(error) }))
+    .then(
+      () => true,
+      (error: unknown) => {
+        log.warn('standby: the search index could not be built', { reason: reasonOf(error) })
+        return false
+      },
+    )
   const lease = await takenOver({ ...config, logCopy, database }, replica, needs)
   return { release: () => lease.release(), indexed }
 }

@@ -13,15 +13,14 @@ export class SearchIndex {
     this.canSearch = canSearch
   }
 
-  /** Builds the index if it is missing or outdated, on a thread of its own, while the server serves, once `after` is done. `ensure` is for tests. */
+  /** Builds the index if it is missing or outdated, on a thread of its own, while the server serves, unless `built` says that it is there. `ensure` is for tests. */
   async prepare(
     onProgress: (done: number, total: number) => void,
     ensure: (options: EnsureIndexOptions) => Promise<unknown> = ensureIndex,
-    after: Promise<unknown> | undefined = undefined,
+    built: Promise<boolean> = Promise.resolve(false),
   ): Promise<void> {
     this.isBuilding = true
-    await after
-    await ensure({ ...this.sources, onProgress: ({ done, total }) => onProgress(done, total) })
+    if (!(await built)) await ensure({ ...this.sources, onProgress: ({ done, total }) => onProgress(done, total) })
     this.isBuilding = false
   }
 
