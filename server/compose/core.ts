@@ -95,14 +95,15 @@ async function coreOf(
   const onSale = await openOnSale(config, { stores, clock, log })
   const { prices } = onSale
   const apps = openAppGrants(stores, log)
-  const keys = keysOf({ accounts, members, apps, credentials, holds, clock, events }, onSale)
+  const poolBudgets = new PoolBudgets({ credentials, holds, clock })
+  const keys = keysOf({ accounts, members, apps, credentials, holds, poolBudgets, clock, events }, onSale)
   const grants = await openGrants(config, stores, clock)
   const setupToken = new SetupToken()
   return {
     ...books,
     ...onSale,
     grants,
-    appGrants: new AppGrants({ store: apps, grants, holds, keys, clock }),
+    appGrants: new AppGrants({ store: apps, grants, holds, keys, poolBudgets, clock }),
     stores,
     latencies,
     isResealed,
@@ -113,7 +114,7 @@ async function coreOf(
     holds,
     events,
     keys,
-    poolBudgets: new PoolBudgets({ credentials, holds, clock }),
+    poolBudgets,
     audit,
     setupToken,
     limiter: new Limiter(new MemoryWindows(), clock),

@@ -20,7 +20,9 @@ import {
   securityMail,
   takenSignUpMail,
 } from '../core/accounts/mails/owner-mails'
+import { MemberKeys } from '../core/accounts/member-keys'
 import type { MemberStore } from '../core/accounts/members'
+import type { PoolBudgets } from '../core/accounts/pool-budgets'
 import type { SignUp } from '../core/accounts/sign-up'
 import type { Operator } from '../core/accounts/staff/operator'
 import type { AccountStore } from '../core/accounts/store'
@@ -88,6 +90,7 @@ export function ownerSettings(
   parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'staff' | 'onClosing' | 'forgetEvents'> & {
     appGrants: AppGrants
     events: EventPublisher
+    poolBudgets: PoolBudgets
     accounts: AccountStore
     members: MemberStore
     social: Social | null
@@ -109,6 +112,7 @@ export function ownerSettings(
   const { stores, identity, config, clock, mailer, linkMailer, log, signUp } = parts
   const { settings, audit } = stores
   // Not awaited: the mail server may be slow.
+  const memberKeys = new MemberKeys(parts)
   const failed = (error: unknown) => log.error(MAIL_FAILED, { reason: reasonOf(error) })
   const tellOwner = (mail: Mail) => void mailer?.send(mail).catch(failed)
   return {
@@ -119,7 +123,8 @@ export function ownerSettings(
     mailer,
     tellOwner,
     mailInvitation: linkMailer && ((mail: Mail) => void linkMailer.send(mail).catch(failed)),
-    workspaces: new Workspaces({ ...parts, audit }),
+    workspaces: new Workspaces({ ...parts, audit, memberKeys }),
+    memberKeys,
     tellSecurity: (email: string, change: SecurityChange) => tellOwner(securityMail(email, change)),
     closing: new AccountClosing({
       ...parts,

@@ -55,6 +55,7 @@ export type AuditAction =
   | 'member.remove'
   | 'member.leave'
   | 'workspace.rename'
+  | 'workspace.default_budgets'
   | 'workspace.hand_over'
   | 'key.create'
   | 'key.change'

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 type Id<P extends string> = `${P}_${string}`
 
@@ -78,6 +78,11 @@ export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
 /** The id of the pool in which all of an account counts. */
 export function accountPool(account: AccountId): PoolId {
   return `pool_${account.slice('acct_'.length)}`
+}
+
+/** The id of the pool in which the keys and apps of a member count. */
+export function memberPool(account: AccountId, userId: string): PoolId {
+  return `pool_${hash('sha256', `${account}\n${userId}`).slice(0, 32)}`
 }
 
 /** When an id with this prefix was created, in milliseconds; null for any other text. */

@@ -86,6 +86,8 @@ function aimed(path: string): string | null {
 const BODIES: Readonly<Record<string, object>> = {
   'POST confirm': { code: '7K2M9QXA' },
   'PATCH members': { role: 'viewer' },
+  'PUT members': { budgets: [] },
+  'POST give': { to: null },
 }
 const bodyOf = (method: string, path: string) => {
   const named = path.split('/').flatMap((part) => BODIES[`${method} ${part}`] ?? [])

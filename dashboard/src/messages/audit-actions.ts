@@ -42,6 +42,7 @@ const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'member.role': "Member's role changed",
   'member.remove': 'Member removed',
   'member.leave': 'Member left',
+  'workspace.default_budgets': 'Budgets of new members set',
   'workspace.rename': 'Workspace renamed',
   'workspace.hand_over': 'Workspace handed over',
   'key.create': 'Key created',

@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../audit'
+import type { NewPool } from '../credentials/store'
 import type { AccountId, AppGrantId, PoolId } from '../ids'
 import type { Money } from '../money'
 
@@ -38,7 +39,7 @@ export interface AppGrantStore {
   lastUse(id: AppGrantId): Promise<AppGrantUse | null>
   /** Records a use, in memory at once and durably within a minute. */
   touch(id: AppGrantId, use: AppGrantUse): void
-  create(grant: AppGrant, limit: Money | null, audit: AuditEntry): Promise<void>
+  create(grant: AppGrant, pool: Omit<NewPool, 'budgets'>, audit: AuditEntry): Promise<void>
   setLimit(grant: AppGrant, limit: Money | null, audit: AuditEntry): Promise<void>
   disconnect(appGrants: readonly AppGrant[], at: number, audits: readonly AuditEntry[]): Promise<void>
 }

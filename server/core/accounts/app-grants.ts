@@ -2,7 +2,7 @@ import { type Actor, type AuditAction, type AuditEntry, auditEntry, JoinedChange
 import type { Clock } from '../clock'
 import type { OAuthApp, OAuthGrants, TokenHolder } from '../credentials/oauth-grant'
 import { type Failure, failure } from '../failure'
-import { type AccountId, makeId } from '../ids'
+import { type AccountId, makeId, type PoolId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore } from '../ledger/hold'
 import type { Money } from '../money'
@@ -10,6 +10,7 @@ import { err, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AppGrant, AppGrantStore } from './app-grant'
 import type { ActingMember, Keys } from './keys'
+import type { PoolBudgets } from './pool-budgets'
 
 /** Security actions that also disconnect every app: an intruder may have connected one. */
 export type AppsEnd = 'new_password' | 'sign_out_everywhere'
@@ -32,6 +33,7 @@ interface AppGrantsParts {
   readonly grants: OAuthGrants
   readonly holds: HoldStore
   readonly keys: Pick<Keys, 'revokeAll'>
+  readonly poolBudgets: Pick<PoolBudgets, 'memberPool' | 'move'>
   readonly clock: Clock
 }
 
@@ -118,6 +120,21 @@ export class AppGrants {
     })
   }
 
+  /** From now on the member's apps of the workspace count in this pool. */
+  countIn(
+    { accountId, actor }: Pick<GrantingOwner, 'accountId' | 'actor'>,
+    userId: string,
+    pool: PoolId,
+  ): Promise<void> {
+    return this.mutex.take(userId, async () => {
+      const live = (await this.parts.store.liveOf(userId)).filter((grant) => grant.accountId === accountId)
+      for (const grant of live) {
+        const audit = this.audit(grant, actor, 'connection.limit', { pool })
+        await this.parts.poolBudgets.move(accountId, grant.poolId, pool, audit)
+      }
+    })
+  }
+
   /** The same for all apps of a workspace, or for those of one member in it. */
   async disconnectAll(accountId: AccountId, userId: string | null, actor: Actor): Promise<number> {
     const live = (await this.parts.store.byAccount(accountId, userId)).filter((grant) => grant.disconnectedAt === null)
@@ -160,8 +177,13 @@ export class AppGrants {
       createdAt,
       disconnectedAt: null,
     }
-    await this.parts.holds.openPool({ id: grant.poolId, account: accountId, limit, kind: 'app' })
-    await this.parts.store.create(grant, limit, this.audit(grant, actor, 'connection.open', { limit }))
+    const parent = await this.parts.poolBudgets.memberPool(accountId, userId)
+    await this.parts.holds.openPool({ id: grant.poolId, account: accountId, limit, parent, kind: 'app' })
+    await this.parts.store.create(
+      grant,
+      { limit, parentId: parent },
+      this.audit(grant, actor, 'connection.open', { limit }),
+    )
     return grant
   }
 

@@ -21,6 +21,7 @@ import { ACCOUNT_CLOSED } from './account'
 import type { AppGrant, AppGrantStore } from './app-grant'
 import { brokenKeyRules, type KeyForm, type NewKeyForm } from './key-form'
 import { type MemberStore, roleIn } from './members'
+import type { PoolBudgets } from './pool-budgets'
 import { type Role, seesOnlyOwn } from './roles'
 import type { AccountStore } from './store'
 import { accepted, invalidParameter, type Submitted } from './submitted'
@@ -28,7 +29,7 @@ import { accepted, invalidParameter, type Submitted } from './submitted'
 export const DEFAULT_GRACE_SECONDS = 86_400
 export const MAX_GRACE_SECONDS = 2_592_000
 
-const NO_SUCH_KEY = failure('resource_not_found', 'This key does not exist.')
+export const NO_SUCH_KEY = failure('resource_not_found', 'This key does not exist.')
 const NOT_OF_APP = failure(
   'insufficient_permissions',
   'An app can change only keys that it created. It can read and disable this one.',
@@ -54,8 +55,6 @@ export interface KeyOwner {
   readonly actor: Actor
   /** The app that acts on the owner's behalf. */
   readonly app?: AppGrant
-  /** In which keys count that the owner makes, as that of a member; null or absent: in none but the account's. */
-  readonly pool?: PoolId | null
 }
 
 type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
@@ -63,6 +62,7 @@ type Outcome<T = ApiKey> = Promise<Result<T, Failure>>
 interface KeysParts {
   readonly accounts: Pick<AccountStore, 'byId'>
   readonly members: Pick<MemberStore, 'of'>
+  readonly poolBudgets: Pick<PoolBudgets, 'memberPool'>
   readonly apps: Pick<AppGrantStore, 'byId'>
   readonly credentials: CredentialStore
   readonly holds: HoldStore
@@ -102,7 +102,7 @@ export class Keys {
         (await this.ended(owner)) ?? nameTaken(live, settings.name, null) ?? limitReached(live, owner.tier, 'own')
       if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
-      const parent = owner.app?.poolId ?? owner.pool ?? null
+      const parent = owner.app?.poolId ?? (await this.memberPool(owner))
       const poolId = makeId('pool', now)
       const key: ApiKey = {
         ...settings,
@@ -254,26 +254,6 @@ export class Keys {
     })
   }
 
-  /** A member left: the keys that the member made are disabled, or are from now on another member's, or with null the workspace's. */
-  leave(
-    owner: Pick<KeyOwner, 'accountId' | 'actor'>,
-    userId: string,
-    keys: 'disable' | { readonly to: string | null },
-  ): Promise<void> {
-    return this.mutex.take(owner.accountId, async () => {
-      const { credentials, clock } = this.parts
-      const now = clock.now()
-      const own: ApiKey[] = []
-      for await (const key of keysAmong(credentials.lists.seenBy(userId), owner.accountId, 'live', now)) own.push(key)
-      const left = keys === 'disable' ? own.filter(({ disabledAt }) => disabledAt === null) : own
-      const action = keys === 'disable' ? 'key.disable' : 'key.give'
-      const audits = left.map((key) => this.audit(owner, key.id, action, {}, stateBefore(key, now)))
-      if (keys === 'disable') await credentials.end(left, { disabledAt: now }, audits)
-      else await credentials.giveTo(left, keys.to, audits)
-      for (const key of left) this.announce(key)
-    })
-  }
-
   /** Permanent. Idempotent. */
   revoke(owner: KeyOwner, id: string): Outcome {
     return this.onKey(owner, id, async (key, now) => {
@@ -284,6 +264,15 @@ export class Keys {
 
   private lists({ member }: KeyOwner): KeyLists {
     return this.parts.credentials.lists.seenBy(onlyOf(member))
+  }
+
+  /** Runs alone among the changes of the account's keys. */
+  inTurn<T>(account: AccountId, act: () => Promise<T>): Promise<T> {
+    return this.mutex.take(account, act)
+  }
+
+  private async memberPool({ accountId, member }: KeyOwner): Promise<PoolId | null> {
+    return member ? this.parts.poolBudgets.memberPool(accountId, member.userId) : null
   }
 
   /** Why no key is made: since the request began, the account was closed, the member left or the app was disconnected. Null if none. */

@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../audit'
+import type { Budget } from '../credentials/api-key'
 import type { AccountId } from '../ids'
 import type { Role } from './roles'
 
@@ -43,6 +44,9 @@ export interface MemberStore {
   /** The names of workspaces. */
   names(accounts: readonly AccountId[]): Promise<ReadonlyMap<AccountId, string>>
   rename(account: AccountId, name: string, audit: AuditEntry): Promise<void>
+  /** The budgets of members who join from now on. */
+  defaultBudgets(account: AccountId): Promise<readonly Budget[]>
+  setDefaultBudgets(account: AccountId, budgets: readonly Budget[], audit: AuditEntry): Promise<void>
   /** Invitations that were not accepted, canceled or outlived, newest first. */
   invitations(account: AccountId, at: number): Promise<readonly Invitation[]>
   /** How many were sent, also those that were answered or canceled. */

@@ -3,7 +3,7 @@ import type { Clock } from '../clock'
 import type { Budget } from '../credentials/api-key'
 import type { CredentialStore } from '../credentials/store'
 import type { Failure } from '../failure'
-import type { AccountId, PoolId } from '../ids'
+import { type AccountId, memberPool, type PoolId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { BudgetWindow, HoldStore } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
@@ -45,6 +45,12 @@ export class PoolBudgets {
       this.parts.holds.pool(pool, this.parts.clock.now()),
     ])
     return { budgets, windows: reading?.windows ?? [] }
+  }
+
+  /** The pool of a member, if it was opened. */
+  async memberPool(account: AccountId, userId: string): Promise<PoolId | null> {
+    const id = memberPool(account, userId)
+    return (await this.parts.holds.pool(id, this.parts.clock.now())) === null ? null : id
   }
 
   /** Opens a pool without budgets, so that keys and apps may name it as their parent. Idempotent. */

@@ -1,6 +1,7 @@
 import { type Actor, type AuditAction, type AuditTrail, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { DAY_MS } from '../clock'
+import type { Budget } from '../credentials/api-key'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure } from '../failure'
 import type { AccountId } from '../ids'
@@ -8,10 +9,12 @@ import { err, ok, type Result } from '../result'
 import { type Account, staffRole } from './account'
 import type { AppGrants } from './app-grants'
 import type { AcceptRefusal, Identity, InviteRefusal, ReadInvitation } from './identity'
-import type { ActingMember, Keys } from './keys'
+import type { ActingMember } from './keys'
+import type { KeysOfLeaver, MemberKeys } from './member-keys'
 import type { Invitation, Member, MemberStore } from './members'
 import { mayDo, type Role } from './roles'
 import type { AccountStore } from './store'
+import type { Submitted } from './submitted'
 
 /** Mails to strangers that a workspace may cause. */
 const INVITATIONS_A_DAY = 50
@@ -25,14 +28,19 @@ export interface WorkspaceActor {
   readonly headers: Headers
 }
 
-/** What becomes of the keys of a member who leaves: disabled, or given to another member or, with null, to the workspace. */
-export type KeysOfLeaver = 'disable' | { readonly to: string | null }
+interface Budgeted {
+  readonly budgets: readonly Budget[]
+}
+
+function ofActor({ accountId, actor }: WorkspaceActor) {
+  return { accountId, actor }
+}
 
 interface Parts {
   readonly members: MemberStore
   readonly identity: Pick<Identity, 'workspaces'>
   readonly accounts: Pick<AccountStore, 'handedOver'>
-  readonly keys: Pick<Keys, 'leave'>
+  readonly memberKeys: MemberKeys
   readonly appGrants: Pick<AppGrants, 'disconnectAll'>
   readonly audit: Pick<AuditTrail, 'write'>
   readonly events: EventPublisher
@@ -109,6 +117,7 @@ export class Workspaces {
     const accepted = await identity.workspaces.accept(headers, secret)
     if (!accepted.ok) return err(ACCEPT_REFUSALS[accepted.error])
     members.changed(user.userId)
+    await this.setDefaultBudgets(accepted.value, user)
     const detail = { role: found?.role ?? null }
     await audit.write(
       auditEntry({ at: clock.now(), actor: user.actor, accountId: accepted.value, action: 'member.join', detail }),
@@ -144,7 +153,7 @@ export class Workspaces {
       keys: keys === 'disable' ? keys : 'given',
     })
     await this.parts.appGrants.disconnectAll(accountId, member.userId, actor)
-    await this.parts.keys.leave({ accountId, actor }, member.userId, heir ? { to: heir.value } : 'disable')
+    await this.parts.memberKeys.leave({ accountId, actor }, member.userId, heir ? { to: heir.value } : 'disable')
     return ok(member)
   }
 
@@ -169,6 +178,40 @@ export class Workspaces {
     return ok({ ...member, role: 'owner' })
   }
 
+  /** What a member may spend in each period, over all keys and apps of theirs. */
+  async setBudgets(by: WorkspaceActor, id: string, sent: Submitted<Budgeted>): Promise<Result<Member, Failure>> {
+    const member = await this.member(by.accountId, id)
+    if (!member) return err(NO_SUCH_MEMBER)
+    const set = await this.parts.memberKeys.setBudgets(ofActor(by), member.userId, sent)
+    return set.ok ? ok(member) : set
+  }
+
+  /** The same of members who join from now on. */
+  async setDefault({ accountId, actor }: WorkspaceActor, budgets: readonly Budget[]): Promise<void> {
+    const at = this.parts.clock.now()
+    const audit = auditEntry({ at, actor, accountId, action: 'workspace.default_budgets', detail: { budgets } })
+    await this.parts.members.setDefaultBudgets(accountId, budgets, audit)
+  }
+
+  /** Gives a key to another member, or with null to the workspace. */
+  async giveKey(by: WorkspaceActor, id: string, to: string | null): Promise<Result<null, Failure>> {
+    const heir = await this.heirOf(by.accountId, to, null)
+    return heir.ok ? this.parts.memberKeys.giveKey(ofActor(by), id, heir.value) : heir
+  }
+
+  private async setDefaultBudgets(
+    accountId: AccountId,
+    { userId, actor }: { readonly userId: string; readonly actor: Actor },
+  ) {
+    const budgets = await this.parts.members.defaultBudgets(accountId)
+    if (budgets.length > 0)
+      await this.parts.memberKeys.setBudgets({ accountId, actor }, userId, {
+        isWhole: true,
+        form: { budgets },
+        errors: [],
+      })
+  }
+
   async rename({ accountId, actor }: WorkspaceActor, name: string): Promise<void> {
     const audit = auditEntry({ at: this.parts.clock.now(), actor, accountId, action: 'workspace.rename' })
     await this.parts.members.rename(accountId, name, audit)
@@ -178,11 +221,11 @@ export class Workspaces {
   private async heirOf(
     accountId: AccountId,
     to: string | null,
-    leaver: Member,
+    leaver: Member | null,
   ): Promise<Result<string | null, Failure>> {
     if (to === null) return ok(null)
     const heir = await this.member(accountId, to)
-    return heir && heir.id !== leaver.id && mayDo(heir.role, 'keys:write') ? ok(heir.userId) : err(NO_SUCH_MEMBER)
+    return heir && heir.id !== leaver?.id && mayDo(heir.role, 'keys:write') ? ok(heir.userId) : err(NO_SUCH_MEMBER)
   }
 
   private async member(accountId: AccountId, id: string): Promise<Member | null> {

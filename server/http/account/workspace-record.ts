@@ -3,6 +3,7 @@ import { readEmail } from '../../core/accounts/mails/email-change'
 import type { Invitation, Member } from '../../core/accounts/members'
 import { GIVEN_ROLES, ROLES } from '../../core/accounts/roles'
 import { isoTime } from '../../core/clock'
+import { BUDGET_WINDOWS, BUDGETS } from '../keys/budget-record'
 import {
   checked,
   form,
@@ -45,19 +46,33 @@ export type ShownWorkspace = Static<typeof ShownWorkspace>
 export const WorkspaceName = form('The name of a workspace.', { name: line('The name.', 64) })
 export type WorkspaceName = Static<typeof WorkspaceName>
 
-const MemberRecord = record('A member.', {
+const MEMBER = {
   id: text('Id of the membership.'),
   email: text('The email address.'),
   name: text('The name.'),
   role: Role,
   joined_at: instant('When the member joined.'),
   you: yesOrNo('Whether it is the caller.'),
+}
+const MemberRecord = record('A member.', MEMBER)
+
+const Budgeted = record('A member, with what their keys and apps may spend.', {
+  ...MEMBER,
+  budgets: BUDGETS,
+  budget_windows: BUDGET_WINDOWS,
 })
 
-export const MemberList = record('The members of the workspace.', { members: listOf(MemberRecord, 'As they joined.') })
+export const MemberList = record('The members of the workspace.', { members: listOf(Budgeted, 'As they joined.') })
 export type MemberList = Static<typeof MemberList>
 export const OneMember = record('A member.', { member: MemberRecord })
 export type OneMember = Static<typeof OneMember>
+
+export const MemberBudgets = form('What a member may spend, over all keys and apps of theirs.', { budgets: BUDGETS })
+export type MemberBudgets = Static<typeof MemberBudgets>
+
+export const NewHolder = form('Whose the key is from now on.', {
+  to: orNull(text('The id of a member.', { maxLength: 128 }), 'a key of the workspace'),
+})
 
 export const NewRole = form('The new role.', { role: GivenRole })
 

@@ -1,12 +1,15 @@
 import type { Identity } from '../../core/accounts/identity'
 import { invitationMail } from '../../core/accounts/mails/owner-mails'
-import type { MemberStore } from '../../core/accounts/members'
+import type { MemberKeys } from '../../core/accounts/member-keys'
+import type { Member, MemberStore } from '../../core/accounts/members'
 import type { WorkspaceActor, Workspaces } from '../../core/accounts/workspaces'
 import { isoTime } from '../../core/clock'
 import type { AccountId } from '../../core/ids'
 import type { Mail } from '../../core/mail/mailer'
+import { budgetRecord, budgetsOf, windowRecord } from '../keys/budget-record'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW, SIGNED_IN_TODAY } from '../middleware/caller/owner-session'
-import { readBody } from '../middleware/input/validate-body'
+import { readJson } from '../middleware/input/json-body'
+import { readBody, validateBody } from '../middleware/input/validate-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { notFound, taken } from '../middleware/response/failures'
 import { shownOnce } from '../middleware/response/shown-once'
@@ -17,8 +20,10 @@ import {
   type InvitationList,
   InvitationToken,
   invitationRecord,
+  MemberBudgets,
   type MemberList,
   memberRecord,
+  NewHolder,
   NewInvitation,
   NewRole,
   type OneMember,
@@ -34,6 +39,7 @@ export interface WorkspaceParts {
   readonly owners: OwnerSessions
   readonly members: MemberStore
   readonly workspaces: Workspaces
+  readonly memberKeys: MemberKeys
   readonly identity: Pick<Identity, 'workspaces' | 'user'>
   /** Sends invitations; null without mail. The route does not wait for it. */
   readonly mailInvitation: ((mail: Mail) => void) | null
@@ -81,17 +87,61 @@ export function workspaceRoutes(parts: WorkspaceParts) {
         return { id: chosen.accountId }
       }),
     )
+    .post(
+      '/keys/:id/give',
+      ...allowed(signedIn(owners, 'members:write'), UNDOCUMENTED, async ({ owner, context }, { id }: Id) => {
+        const { to } = await readBody(NewHolder, context)
+        taken(await workspaces.giveKey(acting(owner, context), id, to))
+        return { id }
+      }),
+    )
     .use(memberRoutes(parts))
     .use(invitationRoutes(parts))
 }
 
-function memberRoutes({ owners, members, workspaces }: WorkspaceParts) {
+function memberRoutes({ owners, members, workspaces, memberKeys, now }: WorkspaceParts) {
+  const budgeted = async (one: Member, { accountId, member }: Owner) => {
+    const { budgets, windows } = await memberKeys.budgetsOf(accountId, one.userId)
+    return {
+      ...memberRecord(one, member.userId),
+      budgets: budgets.map((budget) => budgetRecord(budget, now())),
+      budget_windows: windows.map((window) => ({ period: window.period, ...windowRecord(window) })),
+    }
+  }
   return routeGroup({ name: 'members', prefix: '/members' })
     .get(
       '',
       ...allowed(signedIn(owners, 'members:read'), UNDOCUMENTED, async ({ owner, accountId }): Promise<MemberList> => {
         const all = await members.ofAccount(accountId)
-        return { members: all.map((one) => memberRecord(one, owner.member.userId)) }
+        return { members: await Promise.all(all.map((one) => budgeted(one, owner))) }
+      }),
+    )
+    .get(
+      '/default-budgets',
+      ...allowed(signedIn(owners, 'members:read'), UNDOCUMENTED, async ({ accountId }): Promise<MemberBudgets> => {
+        const budgets = await members.defaultBudgets(accountId)
+        return { budgets: budgets.map((budget) => budgetRecord(budget, now())) }
+      }),
+    )
+    .put(
+      '/default-budgets',
+      ...allowed(
+        signedIn(owners, 'members:write'),
+        UNDOCUMENTED,
+        async ({ owner, context }): Promise<MemberBudgets> => {
+          const { budgets } = await readBody(MemberBudgets, context)
+          await workspaces.setDefault(acting(owner, context), budgetsOf(budgets))
+          return { budgets }
+        },
+      ),
+    )
+    .put(
+      '/:id/budgets',
+      ...allowed(signedIn(owners, 'members:write'), UNDOCUMENTED, async ({ owner, context }, { id }: Id) => {
+        const sent = validateBody(MemberBudgets, taken(await readJson(context)))
+        const form = { budgets: budgetsOf(sent.form.budgets ?? []) }
+        const member = taken(await workspaces.setBudgets(acting(owner, context), id, { ...sent, form }))
+        return { member: await budgeted(member, owner) }
       }),
     )
     .patch(

@@ -199,7 +199,7 @@ describe('after another opening', () => {
         name: 'App',
       }
       const all = { ...grant, createdAt: NOON, disconnectedAt: null }
-      await new LibsqlAppGrants(db, () => undefined).create(all, null, audit())
+      await new LibsqlAppGrants(db, () => undefined).create(all, { limit: null }, audit())
       return all
     })
     await withStores(folder, async ({ stores: { db } }) => {

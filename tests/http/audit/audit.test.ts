@@ -158,6 +158,10 @@ const NOT_AUDITED = [
 const ELSEWHERE = [
   'PUT /api/account/budgets', // budgets.test.ts
   'POST /api/operator/model-prices', // model-access.test.ts
+  // member-budgets.test.ts
+  'PUT /api/members/default-budgets',
+  'PUT /api/members/:id/budgets',
+  'POST /api/keys/:id/give',
   // workspaces.test.ts
   'PATCH /api/workspaces/shown',
   'PATCH /api/members/:id',

@@ -2,6 +2,7 @@ import { and, desc, eq, inArray, isNull } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AppGrant, AppGrantStore, AppGrantUse } from '../../../core/accounts/app-grant'
 import type { AuditEntry } from '../../../core/audit'
+import type { NewPool } from '../../../core/credentials/store'
 import type { AccountId, AppGrantId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import { reasonOf } from '../../../core/result'
@@ -86,10 +87,10 @@ export class LibsqlAppGrants implements AppGrantStore {
     write.then(undefined, (error: unknown) => this.onTrouble(reasonOf(error)))
   }
 
-  async create(grant: AppGrant, limit: Money | null, audit: AuditEntry): Promise<void> {
+  async create(grant: AppGrant, pool: Omit<NewPool, 'budgets'>, audit: AuditEntry): Promise<void> {
     const { poolId, accountId } = grant
     await this.db.batch([
-      this.db.insert(pools).values({ id: poolId, accountId, limit, kind: 'app' }),
+      this.db.insert(pools).values({ id: poolId, accountId, kind: 'app', ...pool }),
       this.db.insert(connections).values(grant),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])

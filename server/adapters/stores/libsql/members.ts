@@ -3,6 +3,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { Invitation, Member, MemberStore, Membership } from '../../../core/accounts/members'
 import type { AuditEntry } from '../../../core/audit'
 import { builtOnce } from '../../../core/built-once'
+import type { Budget } from '../../../core/credentials/api-key'
 import type { AccountId } from '../../../core/ids'
 import { insertAudit } from './audit/audit-trail'
 import { accounts } from './schema/accounts'
@@ -13,6 +14,11 @@ import {
   identityOrganization as organizations,
   identityUser as users,
 } from './schema/identity'
+
+/** What a workspace keeps in the library's own column. */
+interface Metadata {
+  readonly budgets?: readonly Budget[]
+}
 
 /** Users whose workspaces are kept in memory; all are forgotten when there are more. */
 const MAX_KNOWN = 50_000
@@ -84,6 +90,23 @@ export class LibsqlMembers implements MemberStore {
   async rename(account: AccountId, name: string, audit: AuditEntry): Promise<void> {
     await this.db.batch([
       this.db.update(organizations).set({ name }).where(eq(organizations.id, account)),
+      insertAudit(this.db, audit),
+    ])
+  }
+
+  async defaultBudgets(account: AccountId): Promise<readonly Budget[]> {
+    const [row] = await this.db
+      .select({ metadata: organizations.metadata })
+      .from(organizations)
+      .where(eq(organizations.id, account))
+    const { budgets = [] }: Metadata = JSON.parse(row?.metadata ?? '{}')
+    return budgets
+  }
+
+  async setDefaultBudgets(account: AccountId, budgets: readonly Budget[], audit: AuditEntry): Promise<void> {
+    const metadata = JSON.stringify({ budgets } satisfies Metadata)
+    await this.db.batch([
+      this.db.update(organizations).set({ metadata }).where(eq(organizations.id, account)),
       insertAudit(this.db, audit),
     ])
   }

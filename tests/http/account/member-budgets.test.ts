@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { MemberList, SentInvitation } from '../../../server/http/account/workspace-record'
+import { oauthApp } from '../../support/agents/oauth'
+import { type Harness, openHarness, WIDE } from '../../support/harness'
+import { closeReconciled, IMAGES, keyBench, type Owner, read } from '../owner-bench'
+
+const PRICE = 5_000
+const UTC = { period: 'month', timezone: 'UTC' } as const
+
+let gateway: Harness
+let owner: Owner
+beforeAll(async () => {
+  gateway = await openHarness()
+  owner = await gateway.owner('operator@example.com')
+  const { id } = await read<{ id: `acct_${string}` }>(owner.api('/api/account'))
+  const operator = { kind: 'operator', id: 'test', address: null } as const
+  await gateway.core.operator.setLimits(operator, id, WIDE)
+})
+afterAll(() => closeReconciled(gateway))
+
+async function joined(role: string): Promise<Owner & { readonly id: string }> {
+  const person = await gateway.owner()
+  const { link } = await read<SentInvitation>(owner.api('/api/invitations', { email: person.email, role }), 201)
+  await read(person.api('/api/invitations/accept', { token: link?.split('=')[1] }))
+  const { members } = await read<MemberList>(owner.api('/api/members'))
+  return { ...person, id: members.find(({ email }) => email === person.email)!.id }
+}
+const budget = (id: string, calls: number) =>
+  read(owner.api(`/api/members/${id}/budgets`, { budgets: [{ ...UTC, limit_usd: (calls * PRICE) / 1e6 }] }, 'PUT'))
+const statuses = (secrets: readonly string[], calls: number) =>
+  Promise.all(
+    Array.from({ length: calls }, async (_, at) => (await gateway.as(secrets[at % secrets.length]!, IMAGES)).status),
+  )
+const served = (all: readonly number[]) => all.filter((status) => status === 200).length
+
+describe('the budget of a member', () => {
+  test('binds all keys and apps of theirs together, exactly: those from before, of apps, and made later', async () => {
+    const person = await joined('developer')
+    const before = await keyBench(person).create({ name: 'before' })
+    expect(served(await statuses([before.secret], 3))).toBe(3)
+    const app = await oauthApp(gateway, person).connect('data:read keys:write', ['/v1', '/apis/v1'])
+    const made = await read<{ secret: string }>(
+      gateway.as(app.access_token, '/v1/keys', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'of the app' }),
+      }),
+      201,
+    )
+    await budget(person.id, 20)
+    const later = await keyBench(person).create({ name: 'later' })
+    const all = await statuses([before.secret, app.access_token, made.secret, later.secret], 200)
+    expect(served(all)).toBe(17)
+    expect(all.filter((status) => status !== 200 && status !== 429)).toEqual([])
+    const { members } = await read<MemberList>(owner.api('/api/members'))
+    const shown = members.find(({ id }) => id === person.id)!
+    expect(shown.budget_windows).toMatchObject([{ spent_micros_usd: 20 * PRICE, remaining_micros_usd: 0 }])
+    const others = await keyBench(owner).create({ name: 'another member' })
+    expect(served(await statuses([others.secret], 2))).toBe(2)
+    await budget(person.id, 22)
+    expect(served(await statuses([later.secret], 5))).toBe(2)
+  })
+
+  test('goes along with a key that is given to another member, or no longer binds it as one of the workspace', async () => {
+    const [from, to] = [await joined('developer'), await joined('developer')]
+    const key = await keyBench(from).create({ name: 'given' })
+    await budget(from.id, 2)
+    expect(served(await statuses([key.secret], 4))).toBe(2)
+    await budget(to.id, 5)
+    await read(owner.api(`/api/keys/${key.key.id}/give`, { to: to.id }))
+    expect(served(await statuses([key.secret], 9))).toBe(3)
+    expect(await (await to.api('/api/keys')).text()).toContain(key.key.id)
+    expect(await (await from.api('/api/keys')).text()).not.toContain(key.key.id)
+    await read(owner.api(`/api/keys/${key.key.id}/give`, { to: null }))
+    expect(served(await statuses([key.secret], 2))).toBe(2)
+    expect((await to.api(`/api/keys/${key.key.id}/give`, { to: to.id })).status).toBe(403)
+  })
+
+  test('is the default of who joins', async () => {
+    const budgets = [{ ...UTC, limit_usd: (2 * PRICE) / 1e6 }]
+    await read(owner.api('/api/members/default-budgets', { budgets }, 'PUT'))
+    const person = await joined('developer')
+    const key = await keyBench(person).create({ name: 'new' })
+    expect(served(await statuses([key.secret], 6))).toBe(2)
+    await read(owner.api('/api/members/default-budgets', { budgets: [] }, 'PUT'))
+    expect(await read(owner.api('/api/members/default-budgets'))).toEqual({ budgets: [] })
+  })
+
+  test('is set by who may, and says what is wrong', async () => {
+    const person = await joined('developer')
+    expect((await person.api(`/api/members/${person.id}/budgets`, { budgets: [] }, 'PUT')).status).toBe(403)
+    const wrong = {
+      budgets: [
+        { ...UTC, limit_usd: 1 },
+        { ...UTC, limit_usd: 2 },
+      ],
+    }
+    expect((await owner.api(`/api/members/${person.id}/budgets`, wrong, 'PUT')).status).toBe(400)
+    expect((await owner.api('/api/members/nobody/budgets', { budgets: [] }, 'PUT')).status).toBe(404)
+  })
+})
