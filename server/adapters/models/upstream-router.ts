@@ -59,7 +59,8 @@ export class UpstreamRouter implements ModelBackend {
   }
 
   async open(call: BackendCall, stop: AbortSignal, from = 0): Promise<Result<BackendAnswer, UpstreamFailure>> {
-    call.order ??= this.orderFor(call)
+    const { model } = call
+    call.order ??= model.order === undefined ? model.upstreams : this.orderFor(call)
     const upstreams = call.order
     // Such a signal tells nobody again.
     if (stop.aborted) return err({ kind: 'timeout', reason: 'told to stop' })
@@ -124,7 +125,6 @@ export class UpstreamRouter implements ModelBackend {
 
   /** A call sees the same order to its end, also when it is continued after an answer that was none. */
   private orderFor({ model: { upstreams, order }, request }: BackendCall): readonly ModelUpstream[] {
-    if (order === undefined || upstreams.length === 1) return upstreams
     if (order === 'weighted') return weighted(upstreams)
     const times = new Map(upstreams.map((upstream) => [upstream, this.placeOf(upstream).firstByte.of(request.stream)]))
     const sorted = upstreams.toSorted((one, other) => (times.get(one) ?? 0) - (times.get(other) ?? 0))
