@@ -16,7 +16,7 @@ import type { Route } from '../pipeline/call'
 import type { Items } from '../pipeline/models/item-references'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import type { Recovery } from '../workers/claims'
-import { Pieces, type Pushed } from '../workers/pushed'
+import { Pieces, type Pushed, pushAll } from '../workers/pushed'
 import { WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
 import type { WorkerReport, WorkerReports } from '../workers/worker-reports'
 import { openedSecrets } from './apis/apis'
@@ -64,8 +64,9 @@ export function composeWorkers(config: Config, needs: Needs) {
   const calls = (name: string, instance = name): WorkerCalls =>
     callsOf({ name, instance }, needs, {
       ...shared,
+      pushed: () => pieces.pushed,
       isDraining: () => isDraining,
-      onListening: () => listening.resolve(),
+      onListening: listening.resolve,
     })
   const pieces = piecesOf(config, needs, () => server?.workers().length ?? 0)
   return {
@@ -81,7 +82,7 @@ export function composeWorkers(config: Config, needs: Needs) {
     start(passOnPort: number, command: readonly string[]) {
       const { unix: socket } = localPrimary(config.port)
       const warn = (message: string, fields?: Readonly<Record<string, unknown>>) => log.warn(message, fields)
-      const pushChanged = () => pushAll(pieces.changed(), (piece) => started.push(piece))
+      const pushChanged = () => pieces.pushChanged((piece) => started.push(piece))
       const children: Children = new Children({
         count: config.workers,
         command,
@@ -141,7 +142,7 @@ export function composeWorkers(config: Config, needs: Needs) {
 function callsOf(
   { name, instance }: { readonly name: string; readonly instance: string },
   { core, pipeline, telemetry, clock, log, routeOf, reports, items }: Needs,
-  shared: Pick<WorkerCallsParts, 'turns' | 'recovery' | 'isDraining' | 'onListening'>,
+  shared: Pick<WorkerCallsParts, 'turns' | 'recovery' | 'pushed' | 'isDraining' | 'onListening'>,
 ): WorkerCalls {
   return new WorkerCalls({
     tag: core.workerCredentials.tagOf(name),
@@ -195,14 +196,6 @@ function keysOf(models: readonly Model[], keyOf: Config['models']['keyOf']): Rea
     if (keyEnv !== null && key !== null) keys[keyEnv] = key
   }
   return keys
-}
-
-/** One after the other, so that no turn of this process encodes more than one. */
-async function pushAll(
-  pieces: Iterable<Pushed>,
-  push: (payload: readonly Pushed[]) => Promise<boolean>,
-): Promise<void> {
-  for (const piece of pieces) await push([piece])
 }
 
 /** What the calls of all workers share to go on with, or to undo, what an earlier session or process began. */

@@ -198,6 +198,8 @@ export interface RefusedOutcome {
   readonly failure: Failure
   /** The windows, if they changed since `authenticate` read them. */
   readonly readings?: Readings | undefined
+  /** The quote is not at the prices of now. Nothing was taken or given back: quote again, and hold once more. */
+  readonly isStale?: true
   /** The call was charged all the same, because its caller had hung up. Its usage row is written. */
   readonly isCharged?: true
   readonly upstream?: UpstreamUse | undefined

@@ -39,7 +39,8 @@ export interface Allowance {
   with(release: () => void): void
   /**
    * Takes in one step what the work needs of the limits, and holds its maximum price: no other call comes between the checks and the takes. A
-   * refusal holds nothing and gives the slot back. `hangUp`: null if `drain` is told of it. Once per call.
+   * refusal holds nothing and gives the slot back. `hangUp`: null if `drain` is told of it. Once per call, and again after a refusal that
+   * `isStale`.
    */
   hold(work: Wanted, hangUp: AbortSignal | null): RefusedOutcome | null | Promise<RefusedOutcome | null>
   /** The windows of the caller now, with those of the work that it holds for; undefined without a slot. */

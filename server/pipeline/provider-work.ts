@@ -1,11 +1,12 @@
 import type { Operation, Price } from '../core/catalog/operation'
 import type { Parameters, ParameterTable } from '../core/catalog/parameters'
 import { currentPrice, type Prices } from '../core/catalog/prices'
+import type { Failure } from '../core/failure'
 import type { AccountId } from '../core/ids'
 import { type Money, times } from '../core/money'
 import { fingerprintOf } from '../core/payments/binding'
 import type { Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
-import type { Result } from '../core/result'
+import { ok, type Result } from '../core/result'
 import type { Charged } from '../core/usage/call-record'
 import { type AnswerHeaders, originOf, type Quote } from './call'
 import { callUpstream, didNothing, HUNG_UP, toFailure } from './call-upstream'
@@ -49,20 +50,20 @@ export class UnitQuote implements Quote {
 }
 
 /** One call of a provider with parsed input: a search, or an action of a linked account. */
-export interface ProviderSale<I> {
-  readonly operation: Pick<Operation, 'name' | 'effect' | 'timeoutMs'>
-  readonly provider: Provider<I>
-  readonly input: I
-  readonly quote: UnitQuote
+export interface ProviderSale<T extends ParameterTable> {
+  readonly operation: Operation<T>
+  readonly provider: Provider<Parameters<T>>
+  readonly input: Parameters<T>
+  readonly account: AccountId | null
   readonly headers: AnswerHeaders
   /** What the input came in: attempts of one request have the same. */
   readonly request: { readonly method: string; readonly path: string; readonly url: URL }
 }
 
-type ProviderDeps = Pick<PipelineDeps, 'onTrouble' | 'telemetry'>
+type ProviderDeps = Pick<PipelineDeps, 'onTrouble' | 'telemetry' | 'prices'>
 
-/** The work of an operation that one provider answers, priced per unit of the answer. */
-export class ProviderWork<I> implements Work {
+/** The work of an operation that one provider answers, priced per unit of the answer at the price of now. */
+export class ProviderWork<T extends ParameterTable> implements Work {
   readonly operation: Work['operation']
   readonly effect: Work['effect']
   readonly streams = false
@@ -71,15 +72,15 @@ export class ProviderWork<I> implements Work {
   readonly quote: UnitQuote
   readonly headers: AnswerHeaders
   private readonly deps: ProviderDeps
-  private readonly sale: ProviderSale<I>
+  private readonly sale: ProviderSale<T>
 
-  constructor(deps: ProviderDeps, sale: ProviderSale<I>) {
-    const { operation, provider, quote, headers } = sale
+  constructor(deps: ProviderDeps, sale: ProviderSale<T>) {
+    const { operation, provider, input, account, headers } = sale
     this.operation = operation.name
     this.effect = operation.effect ?? 'read'
     this.timeoutMs = operation.timeoutMs
     this.credit = creditUse(provider.onCredit)
-    this.quote = quote
+    this.quote = quoteOf(deps.prices, operation, input, account)
     this.headers = headers
     this.deps = deps
     this.sale = sale
@@ -89,6 +90,10 @@ export class ProviderWork<I> implements Work {
     const { request, input } = this.sale
     const { method, path, url } = request
     return fingerprintOf({ method, path, query: url.searchParams, input })
+  }
+
+  requote(): Result<Work, Failure> {
+    return ok(new ProviderWork(this.deps, this.sale))
   }
 
   run(open: OpenCall): Promise<WorkResult> {
@@ -104,7 +109,11 @@ export class ProviderWork<I> implements Work {
     )
   }
 
-  private result(source: Provider<I>, open: OpenCall, answer: Result<ProviderAnswer, UpstreamFailure>): WorkResult {
+  private result(
+    source: Provider<Parameters<T>>,
+    open: OpenCall,
+    answer: Result<ProviderAnswer, UpstreamFailure>,
+  ): WorkResult {
     // A hang-up may abort only a provider that costs nothing.
     if (source.isLocal && open.hangUp.aborted) return { kind: 'failed', failure: HUNG_UP, didNothing: true }
     if (!answer.ok) {

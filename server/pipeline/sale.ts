@@ -30,6 +30,8 @@ export const STATUS_OF_BROKEN: Readonly<Record<string, number>> = {
   upstream_unavailable: 503,
   upstream_timeout: 504,
 }
+/** A price that changes between quote and hold is quoted again so often. */
+const MAX_REQUOTES = 2
 const NEVER = new AbortController().signal
 const DONE = Promise.resolve()
 
@@ -46,7 +48,7 @@ export class Sale implements OpenCall {
   private readonly deps: SaleDeps
   private readonly call: PaidCall
   private readonly allowance: Allowance
-  private readonly work: Work
+  private work: Work
   /** Set for a call with an `Idempotency-Key`. */
   private first: FirstCaller | null = null
   private payment: Reservation | null = null
@@ -108,10 +110,10 @@ export class Sale implements OpenCall {
 
   /** What is answered without selling anything: a quote, a price above the caller's maximum, a repeat; null if the call is to be sold. */
   unsold(): Outcome | null | Promise<Outcome | null> {
-    const { quote, maxPrice, idempotencyKey } = this.call.options
-    const { maxCost } = this.work.quote
+    const { quote, idempotencyKey } = this.call.options
     if (quote) return this.quoted()
-    if (maxPrice !== null && maxCost > maxPrice) return tooExpensive(maxCost, maxPrice)
+    const tooExpensive = this.aboveMaximum()
+    if (tooExpensive) return tooExpensive
     return idempotencyKey === null ? null : this.useKey(idempotencyKey)
   }
 
@@ -271,7 +273,9 @@ export class Sale implements OpenCall {
   }
 
   private async holdLater(holding: RefusedOutcome | Promise<RefusedOutcome | null>): Promise<RefusedOutcome | null> {
-    const refusal = await holding
+    let refusal = await holding
+    for (let tries = 0; refusal?.isStale && this.work.requote && tries < MAX_REQUOTES; tries++)
+      refusal = await this.holdAt(this.work.requote())
     if (refusal === null) {
       this.begin()
       return null
@@ -280,6 +284,20 @@ export class Sale implements OpenCall {
     const isKnown = authenticated.caller.kind !== 'anonymous'
     const offered = isKnown ? await this.deps.funding.offered(refusal.failure, work, authenticated) : refusal.failure
     return { ...refusal, failure: work.explainRefusal ? await work.explainRefusal(offered) : offered }
+  }
+
+  private holdAt(requoted: Result<Work, Failure>): ReturnType<Allowance['hold']> {
+    if (!requoted.ok) return refusedOutcome(requoted.error)
+    this.work = requoted.value
+    return this.aboveMaximum() ?? this.allowance.hold(this.work, this.hangUp)
+  }
+
+  private aboveMaximum(): RefusedOutcome | null {
+    const { maxPrice } = this.call.options
+    const { maxCost } = this.work.quote
+    if (maxPrice === null || maxCost <= maxPrice) return null
+    const message = `This request costs ${formatUsd(maxCost)} USD, more than the ${formatUsd(maxPrice)} USD of X-Max-Price-USD.`
+    return refusedOutcome(failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' }))
   }
 
   /** The money is held: from here on a shutdown waits for the call, and what a fault leaves of a write is not known. */
@@ -404,9 +422,4 @@ function stillGood(problem: Failure): Failure {
     uncharged: false,
     message: `${problem.message} Your payment went through: send the request again with the same credential; do not pay again.`,
   }
-}
-
-function tooExpensive(price: Money, maxPrice: Money): RefusedOutcome {
-  const message = `This request costs ${formatUsd(price)} USD, more than the ${formatUsd(maxPrice)} USD of X-Max-Price-USD.`
-  return refusedOutcome(failure('estimated_price_exceeds_max_price', message, { param: 'x-max-price-usd' }))
 }

@@ -39,6 +39,8 @@ export interface Work {
   readonly load?: Load
   /** Adds a hint to a refusal for lack of money. */
   explainRefusal?(problem: Failure): Promise<Failure>
+  /** The same call at the prices of now, or why it cannot be sold any more. Absent if its price cannot change before it is held. */
+  requote?(): Result<Work, Failure>
   /** Calls the upstream. The money is held; from here on a hang-up changes nothing (ADR 18). */
   run(open: OpenCall): Promise<WorkResult>
 }

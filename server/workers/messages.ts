@@ -77,12 +77,13 @@ export interface HoldNeeds {
   readonly scope: string | null
 }
 
-/** `available`: with and without signup credit, if the money is not enough. */
+/** `available`: with and without signup credit, if the money is not enough. `isStale`: nothing was taken, quote again. */
 export type HoldAnswer = readonly [
   refusal: Failure | null,
   isCredit: boolean,
   readings: Readings | null,
   available: readonly [Money | null, Money | null] | null,
+  isStale?: true,
 ]
 
 /** `keep`: makes the hold of a stream durable, with the charge so far. */

@@ -12,6 +12,8 @@ import type { UpToFrom } from '../pipeline/apis/api-sale'
 export interface Pushed {
   /** The first piece, and of one that begins only: they do not change as long as the primary runs. */
   readonly settings?: Readonly<Record<string, string>>
+  /** With the settings, the names of all APIs: a worker that had another primary may have others. */
+  readonly names?: readonly string[]
   /** Whether the workers of this machine soon leave their port, so that each response closes its connection. */
   readonly isLeaving?: boolean
   readonly tables?: Tables
@@ -48,6 +50,8 @@ interface Sources {
   readonly secretsOf: SecretsOf
 }
 
+type Push = (payload: readonly Pushed[]) => Promise<boolean>
+
 /**
  * The pieces that a primary pushes. An API is read when its piece is made, so that none which is pushed after a change is older than the change. Push
  * each piece in the turn in which it is made.
@@ -55,15 +59,24 @@ interface Sources {
 export class Pieces {
   private readonly sources: Sources
   private known: ReadonlyMap<string, Api> = new Map()
+  /** Resolves once all changes until now were taken. */
+  pushed: Promise<unknown> = Promise.resolve()
 
   constructor(sources: Sources) {
     this.sources = sources
   }
 
+  /** Pushes what has changed to all workers. Resolves once they have it, and all before. */
+  pushChanged(push: Push): Promise<unknown> {
+    this.pushed = Promise.all([this.pushed, pushAll(this.changed(), push)])
+    return this.pushed
+  }
+
   /** For a worker that begins. */
   *all(): Iterable<Pushed> {
-    yield { settings: this.sources.settings }
-    yield* this.of(this.sources.routes().apis.map(({ name }) => name))
+    const names = this.sources.routes().apis.map(({ name }) => name)
+    yield { settings: this.sources.settings, names }
+    yield* this.of(names)
   }
 
   /** For all workers: the tables, and the APIs that have changed since this was called last. */
@@ -101,6 +114,11 @@ export class Pieces {
   }
 }
 
+/** One after the other, so that no turn of this process encodes more than one. */
+export async function pushAll(pieces: Iterable<Pushed>, push: Push): Promise<void> {
+  for (const piece of pieces) await push([piece])
+}
+
 /** The primary alone has the tokens of `oauth2`, and pays. */
 function isServed({ auth }: Api): boolean {
   return auth.kind !== 'oauth2' && auth.kind !== '402'
@@ -128,7 +146,7 @@ export class PushedTables {
 
   readonly keyOf = (name: string): string | null => this.keys.get(name) ?? null
 
-  take({ tables, apis }: Pushed): void {
+  take({ tables, names, apis }: Pushed): void {
     const isShared = tables !== undefined && tables.workers !== this.workers
     if (tables) {
       this.workers = tables.workers
@@ -136,10 +154,12 @@ export class PushedTables {
       this.vendors = new Map(tables.vendors.map((vendor) => [vendor.name, vendor]))
       this.keys = new Map(Object.entries(tables.keys))
       this.catalog.replaceFixed(tables.models.map((model) => shared(model, this.workers)))
-      // Overrides are only added.
+      this.prices.clear()
       for (const price of tables.prices) this.prices.set(price)
     }
-    if (!apis && !isShared) return
+    if (!apis && !names && !isShared) return
+    const all = names && new Set(names)
+    for (const name of this.pushed.keys()) if (all && !all.has(name)) this.pushed.delete(name)
     for (const { name, api, secret } of apis ?? [])
       if (api) this.pushed.set(name, { api, secret })
       else this.pushed.delete(name)

@@ -141,10 +141,11 @@ export class RemoteAllowance implements Allowance {
     this.needs = needs
     const answer = await this.ask<HoldAnswer>('hold', [incoming.id, needs] satisfies Hold)
     if (!answer?.length) return { kind: 'refused', failure: NOT_HELD }
-    const [refusal, isCredit, readings, available] = answer
+    const [refusal, isCredit, readings, available, isStale] = answer
     if (readings) this.now = readings
     if (available) this.decisions.available.set(caller, available)
-    if (refusal) return { kind: 'refused', failure: refusal, readings: readings ?? undefined }
+    if (refusal)
+      return { kind: 'refused', failure: refusal, readings: readings ?? undefined, ...(isStale && { isStale }) }
     this.isCredit = isCredit
     this.decisions.open.add(this)
     if (work.load) this.drain = new RemoteDrain(this.primary, this.call, hangUp)

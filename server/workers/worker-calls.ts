@@ -1,4 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../core/clock'
+import type { Failure } from '../core/failure'
 import { idTime, makeId, type RequestId } from '../core/ids'
 import { stringOrEmpty } from '../core/json'
 import type { Journal } from '../core/ledger/journal'
@@ -46,6 +47,8 @@ export interface WorkerCallsParts extends ClaimParts {
   readonly journal: Pick<Journal, 'note'>
   readonly telemetry: Pick<Telemetry, 'callEnded' | 'upstreamEnded'>
   readonly items: Items
+  /** Resolves once all workers have what has changed. */
+  readonly pushed: () => Promise<unknown>
   /** Whether this process stops: what is open may end, and nothing new begins. */
   readonly isDraining: () => boolean
   /** What the worker says of itself; null once it is gone. */
@@ -241,12 +244,18 @@ export class WorkerCalls {
     const { allowance } = call
     if (allowance === null) return this.lie('a hold without a slot')
     const wanted = wantedOf(needs, verdict, this.parts)
-    if (!wanted.ok) return [wanted.error, false, null, null] satisfies HoldAnswer
+    if (!wanted.ok) return this.stale(wanted.error)
     const work = wanted.value
     const holding = allowance.hold(work, null)
     if (holding !== null) return this.heldLater(call, { verdict, allowance, work }, holding)
     call.holds = needs.maxCost
     return heldBy(allowance)
+  }
+
+  /** Answered once the worker has what is on sale now, so that it can quote again. */
+  private async stale(problem: Failure): Promise<Answer> {
+    await this.parts.pushed()
+    return [problem, false, null, null, true] satisfies HoldAnswer
   }
 
   private async heldLater(

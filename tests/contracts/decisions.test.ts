@@ -297,17 +297,18 @@ describe.each(['here', 'by a primary'])('decisions %s', (where) => {
       lies.length = 0
     })
 
-    test('a hold at a price that has changed since it was quoted takes nothing', async () => {
+    test('a hold at a price that has changed since it was quoted takes nothing, and its call can hold again', async () => {
       const account = await gateway.account(0)
       const key = await gateway.key(account)
       await gateway.core.operator.setPrice(OPERATOR, 'image-search', account.id, micros(2000))
       const stale = await held(key)
-      expect(stale.refusal).toMatchObject({ failure: { code: 'service_unavailable', uncharged: true } })
-      await stale.allowance.release(0)
+      expect(stale.refusal).toMatchObject({ isStale: true, failure: { code: 'service_unavailable', uncharged: true } })
+      expect(await spent(account)).toEqual([0, 0])
       const { version } = currentPrice(gateway.core.prices, 'image-search', account.id)
-      const fresh = await held(key, micros(2000), { quote: { maxCost: micros(2000), version, fixed: true } })
-      expect([fresh.refusal, await spent(account)]).toEqual([null, [0, 2000]])
-      await fresh.allowance.release(0)
+      const quote = { maxCost: micros(2000), version, fixed: true }
+      expect(await stale.allowance.hold(wanted(micros(2000), { quote }), SIGNAL)).toBeNull()
+      expect(await spent(account)).toEqual([0, 2000])
+      await stale.allowance.release(0)
     })
 
     test('a hold for a model that the account may no longer call, or at another price than its own, takes nothing', async () => {
@@ -693,6 +694,7 @@ function partsOf(
     prices: core.prices,
     items,
     onReport: () => undefined,
+    pushed: async () => undefined,
     isDraining: () => false,
     onListening: () => undefined,
     onLie: (what: string) => lies.push(what),

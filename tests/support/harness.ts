@@ -98,8 +98,8 @@ interface HarnessOptions {
   /** A clock that runs with the true time. */
   readonly running?: boolean
   readonly clock?: FakeClock
-  /** Whether paid calls go to a worker, and whether that has a lease. */
-  readonly byWorker?: boolean | { readonly hasLease: boolean }
+  /** Whether paid calls go to a worker, whether that has a lease, and what happens before a frame of it reaches the gateway. */
+  readonly byWorker?: boolean | { readonly hasLease: boolean; before?: (kind: string) => Promise<unknown> }
   /** Where a clock that stands begins. */
   readonly now?: number
 }
@@ -109,7 +109,7 @@ async function workerOf(
   gateway: Awaited<ReturnType<typeof compose>>,
   config: Config,
   given: Pick<Parameters<typeof compose>[1], 'log' | 'providers'> & { readonly clock: FakeClock },
-  lease = { hasLease: true },
+  lease: Exclude<HarnessOptions['byWorker'], boolean | undefined> = { hasLease: true },
 ) {
   const calls = gateway.workers.calls('of the tests')
   const sent = <T>(value: T): T => JSON.parse(JSON.stringify(value))
@@ -122,10 +122,20 @@ async function workerOf(
     isReady: true,
     sessionNumber: 1,
     back: async () => true,
-    ask: async (kind, payload) => sent(await calls.answer(kind, sent(payload))),
+    async ask(kind, payload) {
+      await lease.before?.(kind)
+      return sent(await calls.answer(kind, sent(payload)))
+    },
     tell: (kind, payload) => calls.take(kind, sent(payload)),
   }
   const state = workerState(primary, given.clock)
+  const { pieces } = gateway.workers
+  const push = async ([piece]: Parameters<Parameters<typeof pieces.pushChanged>[0]>[0]) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    state.tables.take(sent(piece ?? {}))
+    return true
+  }
+  gateway.core.listeners.push(() => pieces.pushChanged(push))
   const own = { DATA_DIR: config.dataDir, HOST: config.host, PORT: String(config.port) }
   const worker = composeWorker(workerConfig(sent(config.forWorkers), true, own), surroundings, {
     state,
@@ -136,7 +146,7 @@ async function workerOf(
   })
   return {
     async fetch(request: Request): Promise<Response> {
-      for (const piece of gateway.workers.pieces.all()) state.tables.take(sent(piece))
+      for (const piece of pieces.all()) state.tables.take(sent(piece))
       await worker.report()
       return worker.fetch(request)
     },

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Api } from '../../server/core/apis/api'
 import { ApiRoutes } from '../../server/core/apis/api-routes'
+import type { PriceOverride } from '../../server/core/catalog/prices'
 import { Pieces, PushedTables } from '../../server/workers/pushed'
 import { anApi } from '../support/apis'
 
@@ -74,6 +75,21 @@ test('a change pushes what has changed, and takes away what a worker may no long
   take(pushed)
   expect([names(), worker.apis.routes.apis[0]?.title]).toEqual([['one'], 'New'])
   expect([...pieces.changed()].flatMap(({ apis = [] }) => apis)).toEqual([])
+})
+
+test('a worker that comes back has all that its primary has now, and nothing else', () => {
+  const price = { id: 'price_1', operation: 'image-search', accountId: null, amount: 5, basisPoints: null, at: 1 }
+  const [one, two] = [anApi({ name: 'one' }), anApi({ name: 'two' })]
+  const { pieces, worker, take, sells, names } = pushing(one, two)
+  take(pieces.all())
+  worker.take({ tables: { ...TABLES, prices: [price as PriceOverride] } })
+  expect([names(), worker.prices.all()]).toEqual([['one', 'two'], [price as PriceOverride]])
+  sells(two)
+  take(pieces.all())
+  expect([names(), worker.prices.all()]).toEqual([['two'], []])
+  sells()
+  take(pieces.all())
+  expect(names()).toEqual([])
 })
 
 test('many APIs come in pieces that a frame has room for', () => {

@@ -57,7 +57,7 @@ export function composeApis(config: Config, needs: ApiNeeds) {
     onTrouble,
   }
   const inputs = new ApiInputs(compileJsonSchema)
-  return { apis, apiCalls: new ApiCalls(pipeline, deps, inputs), apiDeps: deps, apiInputs: inputs }
+  return { apis, apiCalls: new ApiCalls(pipeline, deps, inputs, apis), apiDeps: deps, apiInputs: inputs }
 }
 
 /** Requests to upstreams: public addresses, and private ones that the environment allows. */

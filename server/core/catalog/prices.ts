@@ -67,6 +67,11 @@ export class PriceTable {
     return [...this.current.values()]
   }
 
+  clear(): void {
+    this.current.clear()
+    this.models.clear()
+  }
+
   set(override: PriceOverride): void {
     this.current.set(priceKey(override.operation, override.accountId), override)
     const { accountId, basisPoints } = override

@@ -1,5 +1,6 @@
 import { isJsonBody } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
+import type { ApiRegistry } from '../../core/apis/api-store'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { err, ok, type Result } from '../../core/result'
 import type { ApiInputs, FormFields, SentBody, SentRequest } from '../../pipeline/apis/api-input'
@@ -29,21 +30,26 @@ export class ApiCalls {
   private readonly deps: PipelineDeps
   private readonly apis: ApiDeps
   private readonly inputs: ApiInputs
+  private readonly registry: Pick<ApiRegistry, 'routes'>
 
-  constructor(deps: PipelineDeps, apis: ApiDeps, inputs: ApiInputs) {
+  constructor(deps: PipelineDeps, apis: ApiDeps, inputs: ApiInputs, registry: Pick<ApiRegistry, 'routes'>) {
     this.deps = deps
     this.apis = apis
     this.inputs = inputs
+    this.registry = registry
   }
 
   /** Answers an HTTP request that was authenticated for an imported operation. */
   answer(context: GatedContext, match: ApiMatch): Outcome | Promise<Outcome> {
     const { method } = context
-    if (method === 'GET' || method === 'HEAD')
-      return this.run(context, () => this.work(context, match, this.inputs.read(match, new Sent(context, NO_BODY))))
+    const work = (body: SentBody) => {
+      const sent = new Sent(context, body)
+      return this.work(context, match, (now) => this.inputs.read(now, sent))
+    }
+    if (method === 'GET' || method === 'HEAD') return this.run(context, () => work(NO_BODY))
     return this.run(context, async () => {
       const body = await sentBody(context, match)
-      return body.ok ? this.work(context, match, this.inputs.read(match, new Sent(context, body.value))) : body
+      return body.ok ? work(body.value) : body
     })
   }
 
@@ -53,7 +59,7 @@ export class ApiCalls {
     match: ApiMatch,
     values: Readonly<Record<string, unknown>>,
   ): Outcome | Promise<Outcome> {
-    return this.run(call, () => this.work(call, match, this.inputs.readJson(match, values)))
+    return this.run(call, () => this.work(call, match, (now) => this.inputs.readJson(now, values)))
   }
 
   private run(request: ApiCallRequest, prepare: PrepareWork): Outcome | Promise<Outcome> {
@@ -63,13 +69,27 @@ export class ApiCalls {
     return runPaidCall(this.deps, { authenticated, options: options.value, hangUp }, prepare)
   }
 
-  private work(request: ApiCallRequest, match: ApiMatch, input: ReturnType<ApiInputs['read']>): Result<Work, Failure> {
+  private work(
+    request: ApiCallRequest,
+    match: ApiMatch,
+    read: (match: ApiMatch) => ReturnType<ApiInputs['read']>,
+  ): Result<Work, Failure> {
+    const input = read(match)
     if (!input.ok) return err(wrongParameters(input.error))
     const { authenticated } = request
     const { caller } = authenticated
     const price = soldPrice(this.deps.prices, match, caller.kind === 'anonymous' ? null : caller.account.id)
     const hops = hopsIn(request.header(HOPS_HEADER))
-    return apiWork(this.apis, { match, input: input.value, price, hops }, authenticated)
+    const requote = () => this.work(request, this.nowSold(match), read)
+    return apiWork(this.apis, { match, input: input.value, price, requote, hops }, authenticated)
+  }
+
+  /** The match as its API is now; the same if its path is not that of the request any more. */
+  private nowSold(match: ApiMatch): ApiMatch {
+    const { name, method, path } = match.operation
+    const sold = this.registry.routes.byName(name)
+    const isSame = sold?.operation.method === method && sold.operation.path === path
+    return isSame ? { ...sold, values: match.values } : match
   }
 }
 

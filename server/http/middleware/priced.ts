@@ -8,7 +8,7 @@ import type { Provider } from '../../core/providers/provider'
 import { ok, type Result } from '../../core/result'
 import { type AnswerHeaders, type AuthenticatedCall, type Outcome, refusedOutcome } from '../../pipeline/call'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
-import { ProviderWork, quoteOf } from '../../pipeline/provider-work'
+import { ProviderWork } from '../../pipeline/provider-work'
 import { SOCIAL_SALES, type SocialParts } from '../../pipeline/social/social-actions'
 import type { Work } from '../../pipeline/work'
 import { readCallOptions } from './input/call-options'
@@ -112,10 +112,9 @@ export class PricedCalls {
     const { caller } = authenticated
     const { operation, provider: sold } = route
     const account = caller.kind === 'anonymous' ? null : caller.account.id
-    const quote = quoteOf(this.deps.prices, operation, input, account)
     const provider = typeof sold === 'function' ? sold(authenticated) : sold
     const headers = route.headers?.(input) ?? NO_HEADERS
-    return new ProviderWork(this.deps, { operation, provider, input, quote, headers, request })
+    return new ProviderWork(this.deps, { operation, provider, input, account, headers, request })
   }
 }
 

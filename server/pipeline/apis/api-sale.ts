@@ -1,10 +1,12 @@
 import type { ApiMatch, SoldOperation } from '../../core/apis/api-routes'
 import { type CallPrice, minimumOf } from '../../core/apis/prices/price'
 import { operatorPrice, type Prices } from '../../core/catalog/prices'
-import { uncharged } from '../../core/failure'
+import { type Failure, uncharged } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { Money } from '../../core/money'
+import type { Result } from '../../core/result'
 import type { PricedRoute } from '../call'
+import type { Work } from '../work'
 import type { ApiInput } from './api-input'
 
 /** A call of an imported operation, with its input validated and its price fixed. */
@@ -12,6 +14,8 @@ export interface ApiSale {
   readonly match: ApiMatch
   readonly input: ApiInput
   readonly price: CallPrice
+  /** The same call of the operation as it is now. */
+  requote(): Result<Work, Failure>
   /** How many gateways the request has passed through before this one. */
   readonly hops: number
 }

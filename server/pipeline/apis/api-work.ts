@@ -107,6 +107,10 @@ class ApiWork implements Work {
     })
   }
 
+  requote(): Result<Work, Failure> {
+    return this.sale.requote()
+  }
+
   /** Asks the upstream in a slot of the API, or answers from the cache, and charges by the figure of the answer. */
   async run(open: OpenCall): Promise<WorkResult> {
     const { deps, sale } = this

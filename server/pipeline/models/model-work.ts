@@ -84,6 +84,10 @@ class ModelWork implements Work {
     return withFittingCap(this.deps.decisions, [this.validated, ...this.fallbacks], this.credit === 'all', problem)
   }
 
+  requote(): Result<Work, Failure> {
+    return modelWork(this.deps, this.validated.call)
+  }
+
   /** From here on only the end of this process aborts the call. */
   run(open: OpenCall): Promise<WorkResult> {
     return this.fallbacks.length === 0 ? this.ask(open) : this.askInTurn(open)

@@ -15,7 +15,7 @@ import type { Idempotency } from '../../../server/pipeline/idempotency/idempoten
 import { LocalDecisions } from '../../../server/pipeline/local-decisions'
 import { OpenCalls } from '../../../server/pipeline/open-calls'
 import { runPaidCall } from '../../../server/pipeline/paid-call'
-import { ProviderWork, quoteOf } from '../../../server/pipeline/provider-work'
+import { ProviderWork } from '../../../server/pipeline/provider-work'
 import { CALLER_LIMITS, openHarness } from '../harness'
 import { FixturePayment } from './fixture-payment'
 
@@ -78,7 +78,7 @@ export async function openPaidCalls() {
       provider: gateway.images,
       input,
       headers: {},
-      quote: quoteOf(core.prices, IMAGE_SEARCH, input, null),
+      account: null,
       request: { method: 'GET', path: IMAGE_SEARCH.path, url: new URL(IMAGE_SEARCH.path, 'http://localhost') },
     })
     const options = { maxPrice: null, quote: false, idempotencyKey: null, budgetScope: null }
