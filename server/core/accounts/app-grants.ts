@@ -9,8 +9,9 @@ import type { Money } from '../money'
 import { err, ok, type Result } from '../result'
 import type { Account } from './account'
 import type { AppGrant, AppGrantStore } from './app-grant'
-import type { ActingMember, Keys } from './keys'
+import type { Keys } from './keys'
 import type { PoolBudgets } from './pool-budgets'
+import type { ActingMember } from './roles'
 
 /** Security actions that also disconnect every app: an intruder may have connected one. */
 export type AppsEnd = 'new_password' | 'sign_out_everywhere'

@@ -6,23 +6,32 @@ import { Allowlist } from '../credentials/allowlist'
 import { type ApiKey, type Budget, KEY_DEFAULTS, type KeySettings, keyState } from '../credentials/api-key'
 import { type KeyLists, keysAmong } from '../credentials/key-lists'
 import { newSecret } from '../credentials/secret'
-import type { CredentialStore, LiveKeys } from '../credentials/store'
+import type { CredentialStore } from '../credentials/store'
 import type { EventPublisher } from '../events/live-events'
-import { type Failure, failure, wrongParameters } from '../failure'
+import { type Failure, failure } from '../failure'
 import { type AccountId, type KeyId, makeId, type PoolId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget, scopeBudget } from '../ledger/pool-budget'
-import { limitsOf, MAX_KEYS, type TierFacts, tierOf } from '../limits/tier'
+import { limitsOf, type TierFacts, tierOf } from '../limits/tier'
 import type { ModelBuyer } from '../models/model'
 import { err, ok, type Result } from '../result'
 import { periodAround } from '../usage/calendar'
 import { ACCOUNT_CLOSED } from './account'
 import type { AppGrant, AppGrantStore } from './app-grant'
 import { brokenKeyRules, type KeyForm, type NewKeyForm } from './key-form'
+import {
+  endpointsAt,
+  type ListedNames,
+  limitReached,
+  nameTaken,
+  settingsIn,
+  stateBefore,
+  stateRefusal,
+} from './key-rules'
 import { type MemberStore, roleIn } from './members'
 import type { PoolBudgets } from './pool-budgets'
-import { type Role, seesOnlyOwn } from './roles'
+import { type ActingMember, onlyOf } from './roles'
 import type { AccountStore } from './store'
 import { accepted, invalidParameter, type Submitted } from './submitted'
 
@@ -34,17 +43,6 @@ const NOT_OF_APP = failure(
   'insufficient_permissions',
   'An app can change only keys that it created. It can read and disable this one.',
 )
-
-/** The member of a workspace who acts, also by an app. */
-export interface ActingMember {
-  readonly userId: string
-  readonly role: Role
-}
-
-/** The member whose keys alone the caller sees; null for one who sees all. */
-export function onlyOf(member: ActingMember | undefined): string | null {
-  return member && seesOnlyOwn(member.role) ? member.userId : null
-}
 
 /** The owner who makes a change: account, tier, and the actor for the audit log. */
 export interface KeyOwner {
@@ -401,48 +399,4 @@ export class Keys {
       ...(form.stopsAt !== undefined && { stopsAt: key.stopsAt }),
     }
   }
-}
-
-function stateRefusal(key: ApiKey, now: number): Failure | null {
-  if (keyState(key, now) !== 'revoked') return null
-  return failure('invalid_state', 'A revoked key cannot be enabled or disabled.')
-}
-
-/** The state of a key before a change, for the audit log. */
-function stateBefore(key: ApiKey, now: number): Record<string, unknown> {
-  const state = keyState(key, now)
-  return { state: state === 'usable' ? 'active' : state }
-}
-
-/** The settings whose names must be those of something on sale. */
-type ListedNames = Pick<ApiKey, 'allowedEndpoints' | 'allowedModels' | 'pinnedOperations'>
-
-/** A list that stays as it is keeps its time: what it named then is what it names. */
-function endpointsAt(key: ApiKey, next: readonly string[], now: number): number | null {
-  if (next.length === 0) return null
-  const before = key.allowedEndpoints
-  const isSame = next.length === before.length && next.every((name) => before.some((one) => one === name))
-  return isSame ? key.endpointsAt : now
-}
-
-function settingsIn(form: KeyForm): Partial<KeySettings> {
-  const { spendingLimit: _limit, budgets: _budgets, scopeBudget: _ofScope, stopsAt: _stops, ...settings } = form
-  return settings
-}
-
-/** Names are unique among live keys, except between a key and its successors, which share a pool. */
-function nameTaken({ poolsOfName }: LiveKeys, name: string, self: ApiKey | null): Failure | null {
-  if (poolsOfName.every((pool) => pool === self?.poolId)) return null
-  return wrongParameters([invalidParameter('name', 'is already used by another of your keys', name)])
-}
-
-/**
- * The failure when the account has reached its limit of keys, otherwise null. Replaced keys in their grace period count
- * separately, so that an account at its limit can still rotate every key. Disabled and expired keys count: they can come back.
- */
-function limitReached(live: LiveKeys, tier: TierFacts, kind: 'own' | 'replaced'): Failure | null {
-  const maxKeys = tier.maxKeys ?? MAX_KEYS
-  if (live[kind] < maxKeys) return null
-  const which = kind === 'own' ? 'live keys' : 'replaced keys in their grace period'
-  return failure('limit_reached', `This account has ${live[kind]} of at most ${maxKeys} ${which}. Revoke one first.`)
 }

@@ -64,3 +64,14 @@ export function seesOnlyOwn(role: Role): boolean {
 export function rightsOf(role: Role): Right[] {
   return RIGHT_NAMES.filter((right) => mayDo(role, right))
 }
+
+/** The member of a workspace who acts, also by an app. */
+export interface ActingMember {
+  readonly userId: string
+  readonly role: Role
+}
+
+/** The member whose keys alone the caller sees; null for one who sees all. */
+export function onlyOf(member: ActingMember | undefined): string | null {
+  return member && seesOnlyOwn(member.role) ? member.userId : null
+}

@@ -1,6 +1,5 @@
-import { onlyOf } from '../../core/accounts/keys'
 import type { MemberStore } from '../../core/accounts/members'
-import { rightsOf } from '../../core/accounts/roles'
+import { onlyOf, rightsOf } from '../../core/accounts/roles'
 import type { SignUp } from '../../core/accounts/sign-up'
 import type { Operator } from '../../core/accounts/staff/operator'
 import type { SetupToken } from '../../core/accounts/staff/setup-token'

@@ -1,5 +1,6 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
-import { type KeyOwner, type Keys, onlyOf } from '../../core/accounts/keys'
+import type { KeyOwner, Keys } from '../../core/accounts/keys'
+import { onlyOf } from '../../core/accounts/roles'
 import type { AuditTrail } from '../../core/audit'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { KeyQuery } from '../../core/credentials/key-lists'

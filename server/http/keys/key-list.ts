@@ -1,4 +1,5 @@
-import { type KeyOwner, onlyOf } from '../../core/accounts/keys'
+import type { KeyOwner } from '../../core/accounts/keys'
+import { onlyOf } from '../../core/accounts/roles'
 import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import { KEY_SIZES, KEY_STATUSES } from '../../core/credentials/api-key'
 import type { KeyQuery } from '../../core/credentials/key-lists'

@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox'
-import { type KeyOwner, onlyOf } from '../../core/accounts/keys'
+import type { KeyOwner } from '../../core/accounts/keys'
+import { onlyOf } from '../../core/accounts/roles'
 import type { Parameters } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import type { KeyLabel } from '../../core/credentials/key-lists'

@@ -1,5 +1,4 @@
-import { onlyOf } from '../../core/accounts/keys'
-import { mayDo } from '../../core/accounts/roles'
+import { mayDo, onlyOf } from '../../core/accounts/roles'
 import type { LiveEvent } from '../../core/events/live-event'
 import type { LiveEvents, Watcher } from '../../core/events/live-events'
 import { failure } from '../../core/failure'

@@ -1,5 +1,6 @@
 import type { AppGrantStore } from '../../../core/accounts/app-grant'
-import { type KeyOwner, onlyOf } from '../../../core/accounts/keys'
+import type { KeyOwner } from '../../../core/accounts/keys'
+import { onlyOf } from '../../../core/accounts/roles'
 import type { CredentialStore } from '../../../core/credentials/store'
 
 /** A key or an app of an account, with the id used in the request log. */

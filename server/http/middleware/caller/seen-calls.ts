@@ -1,5 +1,6 @@
 import type { AppGrantStore } from '../../../core/accounts/app-grant'
-import { type KeyOwner, onlyOf } from '../../../core/accounts/keys'
+import type { KeyOwner } from '../../../core/accounts/keys'
+import { onlyOf } from '../../../core/accounts/roles'
 import type { CredentialStore } from '../../../core/credentials/store'
 import type { KeyId } from '../../../core/ids'
 import type { CallRecord } from '../../../core/usage/call-record'
