@@ -224,4 +224,56 @@ describe('the page of a key', () => {
     expect(await page.content()).not.toContain('theirs')
     await page.close()
   })
+
+  test('keeps budgets that nobody changed, with their zones and raises; changes and raises one; names the one that binds', async () => {
+    const owner = await dashboard.signedIn()
+    const raise = { usd: 1, until: '2098-12-01T08:30:00.000Z' }
+    const [day, month] = [
+      { limit_usd: 0.03, period: 'day', timezone: 'Asia/Tokyo' },
+      { limit_usd: 0.01, period: 'month', timezone: 'Asia/Tokyo', raise },
+    ]
+    const { id, secret } = await makeKey(owner, { name: 'crawler', budgets: [day, month] })
+    const stored = async () => (await (await owner.api(`/api/keys/${id}`)).json()).key
+    expect(await call(secret)).toBe(200)
+    const { page, complaints } = await dashboard.visit(`/keys/${id}`)
+    await page.getByText('Limited by the budget of $0.03 a day').waitFor()
+    await page.getByText('$0.005 of $1.01 this month').waitFor()
+    await page.getByRole('button', { name: 'Edit key' }).click()
+    const form = page.getByRole('dialog', { name: 'Edit key' })
+    await form.getByLabel('Name').fill('night crawler')
+    await form.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByRole('heading', { name: 'night crawler', level: 1 }).waitFor()
+    expect((await stored()).budgets).toEqual([day, month])
+
+    await page.getByRole('button', { name: 'Edit key' }).click()
+    await form.getByLabel('Per day', { exact: true }).fill('')
+    await form.getByLabel('Per week', { exact: true }).fill('0.0000001')
+    await form.getByRole('button', { name: 'Save changes' }).click()
+    await form.getByText(/^Per week: enter an amount/).waitFor()
+    await form.getByLabel('Per week', { exact: true }).fill('0.002')
+    await form.getByRole('button', { name: 'Raise for a while per week' }).click()
+    await form.getByLabel('Raise by per week').fill('0.005')
+    await form.getByRole('button', { name: 'Save changes' }).click()
+    await form.getByText(/^Per week: enter the amount to raise it by/).waitFor()
+    await form.getByLabel('Until the end of per week').fill('2099-03-04')
+    await form.getByLabel('Budget of each scope').selectOption('month')
+    await form.getByLabel('Each scope, in USD').fill('0.5')
+    await fits(page, 'key-budgets')
+    await form.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('$0.005 of $0.007 this week').waitFor()
+    const saved = await stored()
+    expect(saved.budgets).toEqual([
+      {
+        ...day,
+        limit_usd: 0.002,
+        period: 'week',
+        raise: { usd: 0.005, until: expect.stringMatching(/^2099-03-0[45]T/) },
+      },
+      month,
+    ])
+    expect(saved.scope_budget).toEqual({ limit_usd: 0.5, period: 'month' })
+    await fits(page, 'key-budgets-page')
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
 })

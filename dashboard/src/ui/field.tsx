@@ -21,7 +21,7 @@ export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
   const described = `${id}-about`
   return (
-    <div className="grid content-start gap-1">
+    <div className="grid grid-cols-1 content-start gap-1">
       <label htmlFor={id} className="font-medium">
         {label}
       </label>

@@ -1,4 +1,4 @@
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import type {
   EndedElsewhere,
   SessionRecord,
@@ -6,9 +6,15 @@ import type {
   SettingsRecord,
 } from '../../../../server/http/account/settings-record.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
+import { VIEWER_TIME_ZONE } from '../usage.ts'
 import { type KeptAccess, keptQuery } from './apps.ts'
 
 export const settingsQuery = queryOptions({ queryKey: ['settings'], queryFn: () => unwrap(api.settings.get()) })
+
+/** The time zone of new budgets: the one from Settings, else the browser's. */
+export function useTimezone(): string {
+  return useQuery(settingsQuery).data?.timezone ?? VIEWER_TIME_ZONE
+}
 
 export const sessionsQuery = queryOptions({
   queryKey: ['settings', 'sessions'],

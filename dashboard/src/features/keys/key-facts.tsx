@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../../api/account/account.ts'
 import { type ApiKey, isReplaced, keyNamesQuery } from '../../api/keys.ts'
+import { BUDGET_TEXT } from '../../messages/budgets.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
-import { Meter } from '../../ui/charts/meter.tsx'
-import { balanceUsd, costUsd, MICROS_PER_USD } from '../../ui/format/money.ts'
+import { BudgetMeter } from '../../ui/budgets/budget-meters.tsx'
+import { bindingBudget } from '../../ui/budgets/budget-values.ts'
+import { LabeledMeter } from '../../ui/charts/meter.tsx'
+import { balanceUsd, costUsd, usdMicros } from '../../ui/format/money.ts'
 import { formatUntil, useNow } from '../../ui/format/time.tsx'
 
 const TONES: Record<ApiKey['status'], Tone> = {
@@ -20,7 +23,7 @@ export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
   if (isReplaced(apiKey) && apiKey.status === 'active')
     return <BadgeWithTime tone="warn" text={TEXT.replaced} time={TEXT.stops(formatUntil(apiKey.stops_at, now))} />
-  const window = apiKey.status === 'active' ? apiKey.budget_window : null
+  const window = apiKey.status === 'active' ? bindingBudget(apiKey)?.window : null
   if (window?.remaining_micros_usd === 0)
     return (
       <BadgeWithTime tone="bad" text={TEXT.budgetUsed} time={TEXT.budgetStartsAnew(formatUntil(window.ends_at, now))} />
@@ -52,33 +55,13 @@ function ReplacedSpend({ apiKey }: { apiKey: ApiKey }) {
 
 /** Of its limit or its budget: whichever has less left. */
 function SpendOfLimit({ apiKey }: { apiKey: ApiKey }) {
-  const { spent_micros_usd: spent, spending_limit: limit, budget, budget_window: window } = apiKey
-  if (budget && window && window.remaining_micros_usd < (apiKey.remaining_micros_usd ?? Number.POSITIVE_INFINITY)) {
-    const text = TEXT.spentOfBudget(costUsd(window.spent_micros_usd), usdText(budget.limit_usd), budget.period)
-    return (
-      <SpendMeter label={TEXT.budgetNow} used={window.spent_micros_usd} max={microsOf(budget.limit_usd)} text={text} />
-    )
-  }
+  const { spent_micros_usd: spent, spending_limit: limit } = apiKey
+  const current = bindingBudget(apiKey)
+  if (current && current.window.remaining_micros_usd < (apiKey.remaining_micros_usd ?? Number.POSITIVE_INFINITY))
+    return <BudgetMeter current={current} />
   if (limit === null) return <span className="whitespace-nowrap">{TEXT.noLimit(costUsd(spent))}</span>
-  const text = TEXT.spentOf(costUsd(spent), usdText(limit))
-  return <SpendMeter label={TEXT.limitUsed} used={spent} max={microsOf(limit)} text={text} />
-}
-
-function SpendMeter(meter: { label: string; used: number; max: number; text: string }) {
-  return (
-    <div className="grid min-w-32 gap-1">
-      <span className="leading-tight whitespace-nowrap max-md:whitespace-normal">{meter.text}</span>
-      <Meter {...meter} />
-    </div>
-  )
-}
-
-function microsOf(usd: number): number {
-  return Math.round(usd * MICROS_PER_USD)
-}
-
-function usdText(usd: number): string {
-  return costUsd(microsOf(usd))
+  const text = TEXT.spentOf(costUsd(spent), costUsd(usdMicros(limit)))
+  return <LabeledMeter label={TEXT.limitUsed} used={spent} max={usdMicros(limit)} text={text} />
 }
 
 /** The spendable money of a key: the lowest of its limit, its budget and the account balance, and which one it is. */
@@ -92,18 +75,18 @@ export function KeyRemaining({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-export function useKeyRemaining({
-  status,
-  remaining_micros_usd: left,
-  budget_window: window,
-}: ApiKey): RemainingAmount {
+export function useKeyRemaining({ status, remaining_micros_usd: left, ...budgeted }: ApiKey): RemainingAmount {
   const balance = useQuery(accountQuery).data?.balance_micros_usd
   if (status === 'disabled' || status === 'expired' || status === 'revoked')
     return { amount: costUsd(0), bound: TEXT.boundByStatus[status] }
   if (balance === undefined) return { amount: '-', bound: '' }
-  const ofBudget = window?.remaining_micros_usd ?? Number.POSITIVE_INFINITY
+  const current = bindingBudget(budgeted)
+  const ofBudget = current?.window.remaining_micros_usd ?? Number.POSITIVE_INFINITY
   const ofLimit = left ?? Number.POSITIVE_INFINITY
-  if (ofBudget < Math.min(ofLimit, balance)) return { amount: costUsd(ofBudget), bound: TEXT.boundByBudget }
+  if (current && ofBudget < Math.min(ofLimit, balance)) {
+    const budget = BUDGET_TEXT.a(costUsd(current.limit), current.budget.period)
+    return { amount: costUsd(ofBudget), bound: TEXT.boundByBudget(budget) }
+  }
   if (ofLimit < balance) return { amount: costUsd(ofLimit), bound: TEXT.boundByLimit }
   return { amount: balanceUsd(balance), bound: TEXT.boundByBalance }
 }

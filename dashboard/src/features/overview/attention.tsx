@@ -3,6 +3,7 @@ import { Link, type LinkProps } from '@tanstack/react-router'
 import { type ApiKey, keysQuery } from '../../api/keys.ts'
 import { usageQuery, VIEWER_TIME_ZONE } from '../../api/usage.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
+import { bindingBudget } from '../../ui/budgets/budget-values.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { MICROS_PER_USD, percent } from '../../ui/format/money.ts'
 import { formatUntil, useNow } from '../../ui/format/time.tsx'
@@ -56,10 +57,10 @@ function noticesOf(key: ApiKey, now: number): readonly Notice[] {
   })
   if (status === 'exhausted') return [notice('exhausted', TEXT.exhausted(name))]
   if (status !== 'active') return []
-  const budget = key.budget_window
+  const current = bindingBudget(key)
+  const budget = current?.window
   if (budget?.remaining_micros_usd === 0)
     return [notice('budget', TEXT.budgetUsed(name, formatUntil(budget.ends_at, now)))]
-  const budgetMicros = budget && budget.spent_micros_usd + budget.remaining_micros_usd
   const limitMicros = limit === null ? null : limit * MICROS_PER_USD
   const soon = (at: string) => Date.parse(at) - now < 7 * DAY_MS
   const recentlyUsed = key.last_used_at !== null && now - Date.parse(key.last_used_at) < DAY_MS
@@ -67,8 +68,8 @@ function noticesOf(key: ApiKey, now: number): readonly Notice[] {
     ...(limitMicros !== null && spent >= limitMicros * NEAR_LIMIT
       ? [notice('near', TEXT.nearLimit(name, percent(spent, limitMicros)))]
       : []),
-    ...(budgetMicros && budget.spent_micros_usd >= budgetMicros * NEAR_LIMIT
-      ? [notice('near budget', TEXT.nearBudget(name, percent(budget.spent_micros_usd, budgetMicros)))]
+    ...(current && current.window.spent_micros_usd >= current.limit * NEAR_LIMIT
+      ? [notice('near budget', TEXT.nearBudget(name, percent(current.window.spent_micros_usd, current.limit)))]
       : []),
     ...(expires !== null && soon(expires) ? [notice('expires', TEXT.expiring(name, formatUntil(expires, now)))] : []),
     ...(stops !== null && recentlyUsed ? [notice('old', TEXT.oldInUse(name, formatUntil(stops, now)))] : []),

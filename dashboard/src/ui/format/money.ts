@@ -30,6 +30,19 @@ export function parseMicros(text: string): number | null {
   return Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? '').padEnd(6, '0'))
 }
 
+const MAX_LIMIT_MICROS = 1_000_000 * MICROS_PER_USD
+
+/** Parses a limit into USD; null unless the server accepts it: from 0.000001 to 1,000,000, with at most six decimals. */
+export function limitUsd(text: string): number | null {
+  const micros = parseMicros(text)
+  return micros !== null && micros > 0 && micros <= MAX_LIMIT_MICROS ? micros / MICROS_PER_USD : null
+}
+
+/** An amount of USD of the API, with at most six decimals, in micro-USD. */
+export function usdMicros(usd: number): number {
+  return Math.round(usd * MICROS_PER_USD)
+}
+
 /** Formats a count: exact below a million, then in millions. Show the exact one next to it or as a title. */
 export function shortCount(count: number): string {
   return count < 1_000_000 ? grouped(count) : `${tenth(count / 1_000_000)}M`

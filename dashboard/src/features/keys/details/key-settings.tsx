@@ -1,9 +1,10 @@
 import type { ApiKey } from '../../../api/keys.ts'
+import { BUDGET_TEXT } from '../../../messages/budgets.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { operationLabel } from '../../../messages/requests.ts'
-import { Meter } from '../../../ui/charts/meter.tsx'
-import { costUsd, grouped, MICROS_PER_USD } from '../../../ui/format/money.ts'
-import { formatDateTime, formatDay, formatUntil, TimeAgo, useNow } from '../../../ui/format/time.tsx'
+import { BudgetMeters } from '../../../ui/budgets/budget-meters.tsx'
+import { costUsd, grouped, usdMicros } from '../../../ui/format/money.ts'
+import { formatDateTime, formatDay, TimeAgo } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
 import { FactList, type Facts } from '../../../ui/layout/fact-list.tsx'
 import { KeyTags } from '../key-tags.tsx'
@@ -11,20 +12,17 @@ import { TYPED_NAMES, type TypedName } from '../typed-settings.ts'
 
 /** The settings of a key. */
 export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
-  const { spending_limit: limit, budget, allowed_ips: ips, expires_at: expires, allowed_endpoints: endpoints } = apiKey
+  const {
+    spending_limit: limit,
+    scope_budget: ofScope,
+    allowed_ips: ips,
+    expires_at: expires,
+    allowed_endpoints: endpoints,
+  } = apiKey
   const rows: Facts = [
-    [TEXT.limit, limit === null ? TEXT.limitNone : costUsd(Math.round(limit * MICROS_PER_USD))],
-    [
-      TEXT.budget,
-      budget === null
-        ? TEXT.budgetNone
-        : TEXT.budgetOf(
-            costUsd(Math.round(budget.limit_usd * MICROS_PER_USD)),
-            TEXT.budgetPeriods[budget.period],
-            budget.timezone,
-          ),
-    ],
-    ...(budget === null ? [] : [[TEXT.budgetNow, <BudgetBar key="budget" apiKey={apiKey} />] as const]),
+    [TEXT.limit, limit === null ? TEXT.limitNone : costUsd(usdMicros(limit))],
+    [BUDGET_TEXT.budgets, <BudgetMeters key="budgets" of={apiKey} />],
+    ...(ofScope ? [[TEXT.scope, BUDGET_TEXT.a(costUsd(usdMicros(ofScope.limit_usd)), ofScope.period)] as const] : []),
     [TEXT.ips, ips.length === 0 ? TEXT.anyIp : <span className="code wrap-anywhere">{ips.join(', ')}</span>],
     [
       TEXT.expires,
@@ -73,22 +71,4 @@ function typedRow(apiKey: ApiKey, name: TypedName): Facts {
       </span>,
     ],
   ]
-}
-
-/** How much of the current budget period is used, as text and as a bar, and when it resets. */
-function BudgetBar({ apiKey }: { apiKey: ApiKey }) {
-  const now = useNow()
-  const { budget, budget_window: window } = apiKey
-  if (budget === null || window === null) return null
-  const limitMicros = Math.round(budget.limit_usd * MICROS_PER_USD)
-  const text = TEXT.spentOf(costUsd(window.spent_micros_usd), costUsd(limitMicros))
-  return (
-    <div className="grid max-w-xs gap-1">
-      <span>{text}</span>
-      <Meter label={TEXT.budget} used={window.spent_micros_usd} max={limitMicros} text={text} />
-      <time dateTime={window.ends_at} title={formatDateTime(window.ends_at)} className="small text-muted">
-        {TEXT.budgetStartsAnew(formatUntil(window.ends_at, now))}
-      </time>
-    </div>
-  )
 }

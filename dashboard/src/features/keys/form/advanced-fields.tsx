@@ -1,25 +1,40 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
+import { useTimezone } from '../../../api/account/settings.ts'
 import { importedQuery, isImported } from '../../../api/catalog.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { operationLabel } from '../../../messages/requests.ts'
 import { useDebounced } from '../../../ui/browser/use-debounced.ts'
+import { BudgetsField } from '../../../ui/budgets/budgets-field.tsx'
 import { Choice, Choices, INPUT } from '../../../ui/field.tsx'
 import { hasMore } from '../typed-settings.ts'
-import { BudgetFields } from './budget-fields.tsx'
 import { ENDPOINTS, type Endpoint } from './endpoints.ts'
 import type { KeyFieldsProps } from './key-fields-props.ts'
+import { ScopeBudgetFields } from './scope-budget-fields.tsx'
 import { TypedFields } from './typed-fields.tsx'
 
-/** Rarely used settings: budget, endpoints, models and rate limits. Open if the key uses any of them. */
+/** Rarely used settings: budgets, endpoints, models and rate limits. Open if the key uses any of them. */
 export function AdvancedFields(props: KeyFieldsProps) {
-  const { apiKey } = props
-  const hasOne = apiKey !== null && (apiKey.budget !== null || apiKey.allowed_endpoints.length > 0 || hasMore(apiKey))
+  const { apiKey, values, errors, onChange, onFieldBlur } = props
+  const zone = useTimezone()
+  const hasOne =
+    apiKey !== null &&
+    (apiKey.budgets.length > 0 ||
+      apiKey.scope_budget !== null ||
+      apiKey.allowed_endpoints.length > 0 ||
+      hasMore(apiKey))
   return (
     <details className="grid gap-4" open={hasOne}>
       <summary className="font-medium">{TEXT.more}</summary>
       <div className="grid gap-4 pt-4">
-        <BudgetFields {...props} />
+        <BudgetsField
+          value={values.budgets}
+          error={errors.budgets}
+          zone={apiKey?.budgets[0]?.timezone ?? zone}
+          onChange={(budgets) => onChange({ budgets })}
+          onBlur={() => onFieldBlur('budgets')}
+        />
+        <ScopeBudgetFields {...props} />
         <EndpointFields {...props} />
         <TypedFields {...props} section="more" />
       </div>

@@ -2,7 +2,14 @@ import { Allowlist } from '../../../../../server/core/credentials/allowlist.ts'
 import { KEY_SIZES } from '../../../../../server/core/credentials/api-key.ts'
 import type { ApiKey, KeySettings } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
-import { MICROS_PER_USD, parseMicros } from '../../../ui/format/money.ts'
+import {
+  type BudgetPeriod,
+  budgetsError,
+  type TypedBudgets,
+  toBudgets,
+  typedBudgets,
+} from '../../../ui/budgets/budget-values.ts'
+import { limitUsd } from '../../../ui/format/money.ts'
 import {
   splitEntries,
   TYPED_NAMES,
@@ -14,10 +21,6 @@ import {
 import type { Endpoint } from './endpoints.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-const MAX_MICROS = 1_000_000 * MICROS_PER_USD
-
-export const BUDGET_PERIODS = ['day', 'week', 'month'] as const
-type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
 
 /** The values of the form as entered. */
 export interface KeyFormValues extends TypedValues {
@@ -27,8 +30,9 @@ export interface KeyFormValues extends TypedValues {
   readonly ips: string
   readonly expires: string
   readonly expiresDate: string
-  readonly budgetPeriod: '' | BudgetPeriod
-  readonly budget: string
+  readonly budgets: TypedBudgets
+  readonly scopePeriod: '' | BudgetPeriod
+  readonly scopeBudget: string
   /** Empty means all. */
   readonly endpoints: readonly Endpoint[]
 }
@@ -46,14 +50,16 @@ export function validateKey(values: KeyFormValues): KeyErrors {
   const errors: KeyErrors = {}
   if (name === '') errors.name = TEXT.nameNeeded
   else if ([...name].length > KEY_SIZES.name) errors.name = TEXT.nameLong
-  if (values.limited && !isAmount(values.limit)) errors.limit = TEXT.limitWrong
+  if (values.limited && limitUsd(values.limit) === null) errors.limit = TEXT.limitWrong
   const ips = parseIps(values.ips)
   const parsed = Allowlist.parse(ips)
   if (ips.length > KEY_SIZES.allowedIps) errors.ips = TEXT.ipsMany
   else if (!parsed.ok) errors.ips = TEXT.ipWrong(parsed.error.entry, parsed.error.rule)
   if (values.expires === 'date' && !(Date.parse(values.expiresDate) > Date.now()))
     errors.expiresDate = TEXT.expiresWrong
-  if (values.budgetPeriod !== '' && !isAmount(values.budget)) errors.budget = TEXT.budgetWrong
+  const wrongBudgets = budgetsError(values.budgets)
+  if (wrongBudgets !== undefined) errors.budgets = wrongBudgets
+  if (values.scopePeriod !== '' && limitUsd(values.scopeBudget) === null) errors.scopeBudget = TEXT.scopeWrong
   for (const field of TYPED_NAMES) {
     const wrong = typedError(field, values[field])
     if (wrong !== undefined) errors[field] = wrong
@@ -65,13 +71,11 @@ export function validateKey(values: KeyFormValues): KeyErrors {
 export function toSettings(values: KeyFormValues, key: ApiKey | null, zone: string): KeySettings {
   const wanted: KeySettings = {
     name: values.name.trim(),
-    spending_limit: values.limited ? toUsd(values.limit) : null,
+    spending_limit: values.limited ? limitUsd(values.limit) : null,
     allowed_ips: parseIps(values.ips),
     ...(values.expires !== 'keep' && { expires_at: expiryOf(values) }),
-    budget:
-      values.budgetPeriod === ''
-        ? null
-        : { limit_usd: toUsd(values.budget), period: values.budgetPeriod, timezone: key?.budget?.timezone ?? zone },
+    budgets: toBudgets(values.budgets, key?.budgets ?? [], zone),
+    scope_budget: scopeBudgetOf(values),
     allowed_endpoints: [...values.endpoints],
     ...typedSettings(values),
   }
@@ -93,20 +97,17 @@ export function initialValues(key: ApiKey | null): KeyFormValues {
     ips: key?.allowed_ips.join('\n') ?? '',
     expires: key !== null && key.expires_at !== null ? 'keep' : '',
     expiresDate: '',
-    budgetPeriod: key?.budget?.period ?? '',
-    budget: key?.budget?.limit_usd.toString() ?? '',
+    budgets: typedBudgets(key?.budgets ?? []),
+    scopePeriod: key?.scope_budget?.period ?? '',
+    scopeBudget: key?.scope_budget?.limit_usd.toString() ?? '',
     endpoints: key?.allowed_endpoints ?? [],
     ...typedValues(key),
   }
 }
 
-function isAmount(text: string): boolean {
-  const amount = parseMicros(text)
-  return amount !== null && amount > 0 && amount <= MAX_MICROS
-}
-
-function toUsd(text: string): number {
-  return (parseMicros(text) ?? 0) / MICROS_PER_USD
+function scopeBudgetOf({ scopePeriod: period, scopeBudget }: KeyFormValues) {
+  const limit = limitUsd(scopeBudget)
+  return period === '' || limit === null ? null : { limit_usd: limit, period }
 }
 
 function expiryOf({ expires, expiresDate }: KeyFormValues): string | null {

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { accountQuery } from '../../../api/account/account.ts'
+import { useTimezone } from '../../../api/account/settings.ts'
 import { type ApiFailure, failureFrom, toApiFailure } from '../../../api/client/failure.ts'
 import { type ApiKey, changeKey, createKey } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
@@ -13,7 +14,6 @@ import { settingName, TYPED_NAMES } from '../typed-settings.ts'
 import { useKeysRefresh } from '../use-key-actions.ts'
 import { KeyFields } from './key-fields.tsx'
 import { initialValues, type KeyErrors, type KeyFormValues, toSettings, validateKey } from './key-form-values.ts'
-import { useBudgetTimezone } from './use-budget-timezone.ts'
 
 export interface CreatedKey {
   readonly key: ApiKey
@@ -24,7 +24,7 @@ export interface CreatedKey {
 export function KeyForm({ apiKey, focus, onClose, onCreated }: KeyFormProps) {
   const [values, setTyped] = useState<KeyFormValues>(() => openingValues(apiKey, focus))
   const [errors, setErrors] = useState<KeyErrors>({})
-  const timezone = useBudgetTimezone(apiKey)
+  const timezone = useTimezone()
   const ip = useQuery(accountQuery).data?.ip ?? null
   const saving = useMutation({
     mutationFn: async () => {
@@ -120,7 +120,8 @@ function fieldErrors(failure: ApiFailure): KeyErrors {
     spending_limit: 'limit',
     allowed_ips: 'ips',
     expires_at: 'expiresDate',
-    budget: 'budget',
+    budgets: 'budgets',
+    scope_budget: 'scopeBudget',
     allowed_endpoints: 'endpoints',
   }
   const errors: KeyErrors = {}
