@@ -16,6 +16,7 @@ import type { Route } from '../pipeline/call'
 import type { Items } from '../pipeline/models/item-references'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import type { Recovery } from '../workers/claims'
+import { Overruns, TOO_MANY_OVERRUNS } from '../workers/overruns'
 import { Pieces, type Pushed, pushAll } from '../workers/pushed'
 import { WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
 import type { WorkerReport, WorkerReports } from '../workers/worker-reports'
@@ -37,6 +38,7 @@ interface Needs {
     | 'kept'
     | 'workerCredentials'
     | 'limiter'
+    | 'writeEvent'
   >
   readonly pipeline: PipelineDeps & Pick<WorkerCallsParts, 'decisions'>
   readonly telemetry: Telemetry
@@ -58,7 +60,11 @@ const CLAIMED_MS = 2 * SECOND_MS
 export function composeWorkers(config: Config, needs: Needs) {
   const { core, clock, log, reports } = needs
   const listening = Promise.withResolvers<void>()
-  const shared = recoveryOf(core)
+  const overruns = new Overruns(clock, (name) => {
+    alarmed(needs, name)
+    server?.cutOff(name, TOO_MANY_OVERRUNS)
+  })
+  const shared = { ...recoveryOf(core), overruns, onListening: listening.resolve }
   let server: WorkerServer | null = null
   let isDraining = false
   const calls = (name: string, instance = name): WorkerCalls =>
@@ -66,7 +72,6 @@ export function composeWorkers(config: Config, needs: Needs) {
       ...shared,
       pushed: () => pieces.pushed,
       isDraining: () => isDraining,
-      onListening: listening.resolve,
     })
   const pieces = piecesOf(config, needs, () => server?.workers().length ?? 0)
   return {
@@ -111,7 +116,7 @@ export function composeWorkers(config: Config, needs: Needs) {
       started.listen()
       if (config.workersListener && !core.workerCredentials.isEmpty) grantHalf(core.limiter)
       core.listeners.push(pushChanged)
-      core.workerCredentials.onRemoved = (name) => started.remove(name)
+      core.workerCredentials.onRemoved = (name) => started.cutOff(name, 'its credential was removed')
       children.start()
       server = started
       return {
@@ -142,10 +147,16 @@ export function composeWorkers(config: Config, needs: Needs) {
 function callsOf(
   { name, instance }: { readonly name: string; readonly instance: string },
   { core, pipeline, telemetry, clock, log, routeOf, reports, items }: Needs,
-  shared: Pick<WorkerCallsParts, 'turns' | 'recovery' | 'pushed' | 'isDraining' | 'onListening'>,
+  {
+    overruns,
+    ...shared
+  }: Pick<WorkerCallsParts, 'turns' | 'recovery' | 'pushed' | 'isDraining' | 'onListening'> & {
+    readonly overruns: Overruns
+  },
 ): WorkerCalls {
   return new WorkerCalls({
     tag: core.workerCredentials.tagOf(name),
+    bear: (overrun) => overruns.bear(name, overrun),
     ...shared,
     ...pipeline,
     telemetry,
@@ -156,6 +167,11 @@ function callsOf(
     onReport: (report) => reports.set(instance, report),
     onLie: (what) => log.error('a worker asked for what it may not have', { worker: name, what }),
   })
+}
+
+function alarmed({ core, clock, log }: Needs, worker: string): void {
+  log.error('a worker is cut off', { worker, reason: TOO_MANY_OVERRUNS })
+  core.writeEvent('ledger.alarm', `${worker}_${clock.now()}`, { worker, reason: TOO_MANY_OVERRUNS })
 }
 
 /** Calls of workers may be open, which count only once they are claimed. */

@@ -57,6 +57,8 @@ export interface WorkerCallsParts extends ClaimParts {
   readonly onListening: () => void
   /** A worker said what it cannot know or may not do. */
   readonly onLie: (what: string) => void
+  /** How much of an overrun that the worker reports the gateway bears. */
+  readonly bear: (overrun: Money) => Money
   /** An upstream cost more than was held. */
   readonly onOverrun: (request: string, what: string, amount: Money) => void
 }
@@ -304,8 +306,8 @@ export class WorkerCalls {
     )
       return this.lie('a charge without a hold')
     if (amount > call.holds) return this.lie('a charge above its hold')
-    // What the gateway bears is the worker's word, so it is bounded by what the call may cost at all.
-    const borne = micros(Math.min(overrun, call.holds))
+    // What the gateway bears is the worker's word, so it is bounded by what the call may cost at all, and in sum.
+    const borne = this.parts.bear(micros(Math.min(overrun, call.holds)))
     if (borne > 0) this.parts.onOverrun(String(id), row.model ?? row.operation, borne)
     call.isEnding = true
     const record = this.record(call, row)

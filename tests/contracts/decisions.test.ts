@@ -695,6 +695,7 @@ function partsOf(
     items,
     onReport: () => undefined,
     pushed: async () => undefined,
+    bear: (overrun: Money) => overrun,
     isDraining: () => false,
     onListening: () => undefined,
     onLie: (what: string) => lies.push(what),

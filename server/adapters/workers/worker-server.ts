@@ -105,10 +105,9 @@ export class WorkerServer {
     return taken.every(Boolean)
   }
 
-  /** This credential is no longer good: nothing more is taken of its workers. What they had open is settled once their lease is over. */
-  remove(credential: string): void {
-    for (const one of this.served.values())
-      if (one.worker.credential === credential) one.session.cutOff('its credential was removed')
+  /** Takes nothing more of this credential's sessions. What they had open is settled once their lease is over, or when they come back. */
+  cutOff(credential: string, reason: string): void {
+    for (const one of this.served.values()) if (one.worker.credential === credential) one.session.cutOff(reason)
   }
 
   /** This process of a worker is dead. Its calls are settled when this resolves. */

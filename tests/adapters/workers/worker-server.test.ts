@@ -523,7 +523,7 @@ describe('over TCP', () => {
     const token = removed.connection.passOn?.token ?? ''
     expect(server.isToken(token)).toBe(true)
     known = false
-    server.remove('local-1')
+    server.cutOff('local-1', 'its credential was removed')
     expect([server.isToken(token), stays.connection.isReady]).toEqual([false, true])
     removed.connection.tell('note', ['too late'])
     await until(() => removed.lines.some((line) => line.includes('does not know its credential')))
