@@ -116,4 +116,25 @@ describe('billing', () => {
     await page.close()
     expect(complaints()).toEqual([])
   })
+
+  test('caps the whole workspace, whichever key spends', async () => {
+    const owner = await dashboard.signedIn()
+    const { secret } = (await (await owner.api('/api/keys', { name: 'laptop' })).json()) as { secret: string }
+    const call = async () => (await dashboard.as(secret, '/apis/v1/websearch/images/search?q=card')).status
+    const { page, complaints } = await dashboard.visit('/billing')
+    const card = page.getByRole('region', { name: 'Budgets of the workspace' })
+    await card.getByText('No budget').waitFor()
+    await card.getByRole('button', { name: 'Change budgets' }).click()
+    const form = page.getByRole('dialog', { name: 'Budgets of the workspace' })
+    await form.getByLabel('Per day', { exact: true }).fill('0.005')
+    await form.getByLabel('Per month', { exact: true }).fill('20')
+    await form.getByRole('button', { name: 'Save budgets' }).click()
+    await card.getByText('$0.00 of $0.005 today').waitFor()
+    expect([await call(), await call()]).toEqual([200, 429])
+    await card.getByText('$0.005 of $0.005 today').waitFor()
+    await card.getByText('$0.005 of $20.00 this month').waitFor()
+    await fits(page, 'billing-budgets')
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
 })

@@ -37,6 +37,8 @@ export const BILLING_TEXT = {
   payTitle: (amount: string) => `Pay ${amount} by card`,
   payText: 'The payment page of Stripe opens in a new tab. Your balance updates when Stripe confirms the payment.',
   payLink: 'Open payment page',
+  budgets: 'Budgets of the workspace',
+  budgetsText: 'What all keys and apps may spend together. What the current periods have spent counts.',
   topUps: 'Top-ups and receipts',
   topUpsTable: 'Top-ups',
   noTopUps: 'No top-ups yet.',

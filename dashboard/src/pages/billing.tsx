@@ -1,4 +1,5 @@
 import { BalanceFigures } from '../features/billing/balance-figures.tsx'
+import { BudgetsCard } from '../features/billing/budgets-card.tsx'
 import { LedgerCard } from '../features/billing/ledger-card.tsx'
 import { PaymentsCard } from '../features/billing/payments-card.tsx'
 import { TopUpButton } from '../features/billing/top-up-dialog.tsx'
@@ -10,6 +11,7 @@ export function Billing() {
   return (
     <Page title={SHELL_TEXT.pagesOf.billing} actions={<TopUpButton />}>
       <BalanceFigures />
+      <BudgetsCard />
       <TopUpsCard />
       <LedgerCard />
       <PaymentsCard />

@@ -13,9 +13,12 @@ import { BareCard } from '../ui/layout/card.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 const dialogs = () => import('../features/members/member-dialogs.tsx')
+const budgetDialogs = () => import('../features/members/budget-dialogs.tsx')
+const DefaultBudgetsDialog = lazyPart(() => budgetDialogs().then(({ DefaultBudgetsDialog }) => DefaultBudgetsDialog))
 const InviteDialog = lazyPart(() => dialogs().then(({ InviteDialog }) => InviteDialog))
 const DIALOGS = {
   role: lazyPart(() => dialogs().then(({ RoleDialog }) => RoleDialog)),
+  budgets: lazyPart(() => budgetDialogs().then(({ MemberBudgetsDialog }) => MemberBudgetsDialog)),
   remove: lazyPart(() => dialogs().then(({ RemoveDialog }) => RemoveDialog)),
   give: lazyPart(() => dialogs().then(({ HandOverDialog }) => HandOverDialog)),
 }
@@ -23,19 +26,25 @@ const DIALOGS = {
 /** `/members`: the people of the workspace, and its name. */
 export function Members() {
   const isAdmin = useMay('members:write')
-  const [open, setOpen] = useState<{ readonly act: MemberAct; readonly member: Member } | 'invite' | null>(null)
+  const [open, setOpen] = useState<
+    { readonly act: MemberAct; readonly member: Member } | 'invite' | 'new budgets' | null
+  >(null)
   const close = () => setOpen(null)
-  const MemberDialog = open !== null && open !== 'invite' ? DIALOGS[open.act] : null
+  const chosen = typeof open === 'object' ? open : null
+  const MemberDialog = chosen && DIALOGS[chosen.act]
   return (
     <Page
       title={SHELL_TEXT.pagesOf.members}
       lead={TEXT.lead}
       actions={
         isAdmin && (
-          <Button tone="primary" onClick={() => setOpen('invite')}>
-            <Plus size={16} aria-hidden />
-            {TEXT.invite}
-          </Button>
+          <>
+            <Button onClick={() => setOpen('new budgets')}>{TEXT.newBudgets}</Button>
+            <Button tone="primary" onClick={() => setOpen('invite')}>
+              <Plus size={16} aria-hidden />
+              {TEXT.invite}
+            </Button>
+          </>
         )
       }
     >
@@ -45,7 +54,8 @@ export function Members() {
       {isAdmin && <InvitationsCard />}
       {isAdmin && <WorkspaceCard />}
       {open === 'invite' && <InviteDialog onClose={close} />}
-      {MemberDialog && open !== null && open !== 'invite' && <MemberDialog member={open.member} onClose={close} />}
+      {open === 'new budgets' && <DefaultBudgetsDialog onClose={close} />}
+      {MemberDialog && chosen && <MemberDialog member={chosen.member} onClose={close} />}
     </Page>
   )
 }

@@ -19,21 +19,9 @@ import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
+import { useMemberChange } from './use-member-change.ts'
 
 const GIVEN = Object.keys(TEXT.may) as GivenRole[]
-
-/** Changes members, tells of it, and closes the dialog. */
-function useMemberChange(change: () => Promise<unknown>, said: string, onClose: () => void) {
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn: change,
-    onSuccess: () => {
-      void toast(said)
-      onClose()
-    },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['members'] }),
-  })
-}
 
 function RoleChoices({ value, onChange }: { value: GivenRole; onChange: (role: GivenRole) => void }) {
   return (

@@ -2,14 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { useMay } from '../../api/account/account.ts'
 import { type Member, membersQuery } from '../../api/account/workspaces.ts'
 import { listState } from '../../api/client/list-state.ts'
+import { BUDGET_TEXT } from '../../messages/budgets.ts'
 import { MEMBER_TEXT as TEXT } from '../../messages/members.ts'
 import { Badge } from '../../ui/badge.tsx'
+import { BudgetMeter } from '../../ui/budgets/budget-meters.tsx'
+import { bindingBudget } from '../../ui/budgets/budget-values.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
 import type { MenuEntry } from '../../ui/menus/menu-entry.ts'
 import { MoreMenu } from '../../ui/menus/more-menu.tsx'
 
-export type MemberAct = 'role' | 'remove' | 'give'
+export type MemberAct = 'role' | 'budgets' | 'remove' | 'give'
 type OnAct = (act: MemberAct, member: Member) => void
 
 /** The people of the workspace, and what the one who looks may do with each. */
@@ -21,6 +24,14 @@ export function MembersTable({ onAct }: { onAct: OnAct }) {
   const shown: readonly Column<Member>[] = [
     { id: 'member', head: columns.member, cell: (member) => <Who member={member} /> },
     { id: 'role', head: columns.role, card: 'aside', cell: ({ role }) => <Badge>{TEXT.roles[role]}</Badge> },
+    {
+      id: 'budget',
+      head: columns.budget,
+      cell: (member) => {
+        const current = bindingBudget(member)
+        return current ? <BudgetMeter current={current} /> : <span className="text-muted">{BUDGET_TEXT.none}</span>
+      },
+    },
     { id: 'joined', head: columns.joined, cell: ({ joined_at: at }) => <TimeAgo at={at} /> },
     {
       id: 'actions',
@@ -62,7 +73,7 @@ function entriesOf(
   { isAdmin, isOwner }: { readonly isAdmin: boolean; readonly isOwner: boolean },
   onAct: OnAct,
 ): MenuEntry[] {
-  if (member.role === 'owner') return []
+  const isOther = member.role !== 'owner'
   const entry = (act: MemberAct, label: string, danger = false): MenuEntry => ({
     kind: 'action',
     label,
@@ -70,8 +81,9 @@ function entriesOf(
     onSelect: () => onAct(act, member),
   })
   return [
-    ...(isAdmin && !member.you ? [entry('role', TEXT.changeRole)] : []),
-    ...(isOwner ? [entry('give', TEXT.handOver)] : []),
-    ...(isAdmin || member.you ? [entry('remove', member.you ? TEXT.leave : TEXT.remove, true)] : []),
+    ...(isAdmin ? [entry('budgets', BUDGET_TEXT.change)] : []),
+    ...(isAdmin && isOther && !member.you ? [entry('role', TEXT.changeRole)] : []),
+    ...(isOwner && isOther ? [entry('give', TEXT.handOver)] : []),
+    ...(isOther && (isAdmin || member.you) ? [entry('remove', member.you ? TEXT.leave : TEXT.remove, true)] : []),
   ]
 }
