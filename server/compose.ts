@@ -41,6 +41,7 @@ import { Readiness } from './http/system/readiness'
 import { UsageAnswers } from './http/usage/usage-answers'
 import { startDayClosings } from './jobs/day-closings'
 import { startPriceChecks } from './jobs/model-prices'
+import type { TakenOverCopy } from './jobs/money-checks'
 import { startRetention } from './jobs/retention'
 import { Drains } from './pipeline/drains'
 import { LocalDecisions } from './pipeline/local-decisions'
@@ -119,9 +120,10 @@ async function composeParts(config: Config, surroundings: Surroundings) {
   const people = composeIdentity(config, surroundings, core)
   const { identity } = people.routes
   const linked = openSocial(config, { ...core, identity, clock, log, store: core.stores.social })
-  const selling = await composeSelling(config, surroundings, { core, people, telemetry: observed.telemetry })
-  const upkeep = composeUpkeep(config, surroundings, core, people, selling.models)
   const restored = await composeAfterRestore(config, { ...surroundings, ...core.stores })
+  const { takenOver } = restored
+  const selling = await composeSelling(config, surroundings, { core, people, telemetry: observed.telemetry, takenOver })
+  const upkeep = composeUpkeep(config, surroundings, core, people, selling.models)
   const stopping = new StopState(core.events)
   const { index, readiness } = composeReadiness(config, { core, selling, upkeep, stopping })
   const { accountIdOf } = people.users
@@ -133,11 +135,21 @@ async function composeParts(config: Config, surroundings: Surroundings) {
 async function composeSelling(
   config: Config,
   surroundings: Surroundings,
-  { core, people, telemetry }: { readonly core: ComposedCore; readonly people: People; readonly telemetry: Telemetry },
+  {
+    core,
+    people,
+    telemetry,
+    takenOver,
+  }: {
+    readonly core: ComposedCore
+    readonly people: People
+    readonly telemetry: Telemetry
+    readonly takenOver: TakenOverCopy | null
+  },
 ) {
   const { clock, log } = surroundings
   const providers = surroundings.providers ?? openWebsearch(config, { clock, telemetry, log })
-  const billing = await composeBilling(config, { ...core, clock, log, telemetry })
+  const billing = await composeBilling(config, { ...core, clock, log, telemetry, takenOver })
   const { journal, prices } = core
   const pipeline: PipelineDeps & Pick<WorkerCallsParts, 'decisions'> = {
     ...billing.paying,
@@ -199,7 +211,7 @@ async function composeWeb(config: Config, surroundings: Surroundings, parts: Gat
     ...parts.settings,
     ...people.routes,
     ...billing.routes,
-    ...parts.restored,
+    ...parts.restored.commands,
     ...upkeep.webhooks.routes,
     ...upkeep.backups.commands,
     ...linked,

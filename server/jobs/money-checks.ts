@@ -53,20 +53,40 @@ export function startCardRefunds(refunds: Pick<CardRefunds, 'finish'>, log: Log)
   })
 }
 
-/** Compares the books with themselves, the card processor and the chains every day, and reports what does not agree. Books nothing. */
-export function startReconciliations(reconciliation: Pick<Reconciliation, 'run'>, clock: Clock, log: Log): Job {
+/** A copy that this process took over from another machine, whose last changes it may lack. */
+export interface TakenOverCopy {
+  readonly takenAt: number
+  /** Its books were compared to the end. */
+  checked(): Promise<void>
+}
+
+/**
+ * Compares the books with themselves, the card processor and the chains every day, and reports what does not agree. Books nothing, but what a copy
+ * lacks that was taken over: that comparison is made first, at once.
+ */
+export function startReconciliations(
+  reconciliation: Pick<Reconciliation, 'run'>,
+  clock: Clock,
+  log: Log,
+  takenOver: TakenOverCopy | null = null,
+): Job {
+  let copy = takenOver
   const compare = async () => {
+    const now = clock.now()
     // Payment pages live for half an hour: what is younger may still be on its way.
-    const to = clock.now() - HOUR_MS
-    const period = { from: to - COMPARED_DAYS * DAY_MS, to }
-    const { id, problems, isComplete } = await reconciliation.run({ actor: 'job', period, apply: false })
+    const to = now - HOUR_MS
+    const period = copy ? { from: copy.takenAt - DAY_MS, to: now } : { from: to - COMPARED_DAYS * DAY_MS, to }
+    const { id, problems, isComplete } = await reconciliation.run({ actor: 'job', period, apply: copy !== null })
     const found = { reconciliation: id, problems, complete: isComplete }
     if (problems === 0) log.info('the books were compared', found)
+    else if (copy) log.warn('after the take-over the books were compared, and what they lacked was booked', found)
     else log.error('the books do not agree; run "gateway operator reconcile"', found)
+    if (isComplete) await copy?.checked()
+    if (isComplete) copy = null
     return isComplete
   }
   return startJob(compare, {
-    firstMs: BOOKS_FIRST_MS,
+    firstMs: copy ? 0 : BOOKS_FIRST_MS,
     everyMs: DAY_MS,
     retryMs: RETRY_MS,
     onError: (error) => log.error('the books could not be compared', { reason: reasonOf(error) }),

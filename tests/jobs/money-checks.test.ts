@@ -111,3 +111,35 @@ test('the books are compared daily, three days back, booking nothing; what does 
   expect(lines).toEqual(['the books do not agree; run "gateway operator reconcile"'])
   await job.close()
 })
+
+test('after a take-over they are compared at once, from a day before the copy, booking what is missing, until that is done', async () => {
+  jest.useFakeTimers()
+  const asked: object[] = []
+  let checked = 0
+  const result = { ledger: [], missing: [], booked: 0, cards: null, chain: null }
+  const run = { id: 'rec_1', actor: 'job', startedAt: 0, endedAt: 0, isApplied: true, problems: 1, result } as const
+  const now = 10 * 86_400_000
+  const job = startReconciliations(
+    { run: async (given) => ({ ...run, isComplete: asked.push(given) > 1 }) },
+    { now: () => now },
+    log,
+    {
+      takenAt: now - 5_000,
+      checked: async () => {
+        checked++
+      },
+    },
+  )
+  await settled()
+  expect([asked, checked]).toEqual([
+    [{ actor: 'job', period: { from: now - 5_000 - 86_400_000, to: now }, apply: true }],
+    0,
+  ])
+  for (const minutes of [60, 24 * 60]) {
+    jest.advanceTimersByTime(minutes * MINUTE_MS)
+    await settled()
+  }
+  expect(asked.map((one) => Reflect.get(one, 'apply'))).toEqual([true, true, false])
+  expect(checked).toBe(1)
+  await job.close()
+})

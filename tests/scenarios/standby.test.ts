@@ -78,6 +78,9 @@ test.skipIf(isMissing)(
       await until(() => load.answered.size > more + 20)
       expect((await other.ready()).status).toBe(503)
       await load.stop()
+      // The rest of a restore happens by itself.
+      const checkedAt = async () => (await (await control(next.dataDir, '/after-restore')).json()).restored.checked_at
+      await until(async () => (await checkedAt()) !== null)
 
       // Who was killed comes back as a standby. What it had is kept aside.
       const back = await startStandby(dataDir, env, replica)

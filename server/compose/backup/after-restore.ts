@@ -8,27 +8,41 @@ import type { RestoreCheckStore, RestoreNote } from '../../core/backup/restored'
 import { type Clock, isoTime } from '../../core/clock'
 import { isJson, parsedJson } from '../../core/json'
 import type { LastTimes } from '../../core/ledger/clock-check'
+import type { TakenOverCopy } from '../../jobs/money-checks'
 import type { Log } from '../../log'
 import { RESTORED } from './restore'
 
 interface Needs {
   readonly restoreChecks: RestoreCheckStore
+  readonly clock: Clock
   readonly log: Log
   readonly threads?: WorkerThreads | undefined
 }
 
-/** What `operator after-restore` needs. Warns at the start while restored data was not checked. */
+/**
+ * What `operator after-restore` needs. Warns at the start while restored data was not checked. After a take-over the log has the keys, limits, suspensions and money
+ * of every moment, so that only the comparison with the card processor and the chains is left: it is made without anybody.
+ */
 export async function composeAfterRestore(
   { dataDir }: { readonly dataDir: string },
-  { restoreChecks, log, threads }: Needs,
+  { restoreChecks, clock, log, threads }: Needs,
 ) {
   const restored = await readNote(join(dataDir, RESTORED))
-  if (restored && !(await restoreChecks.checkOf(restored.restoredAt)))
+  const isChecked = restored === null || (await restoreChecks.checkOf(restored.restoredAt)) !== null
+  if (!isChecked && !restored.isTakenOver)
     log.warn('this data was restored from a copy; run "gateway operator after-restore" before customers use it', {
       copy: restored.copy,
       takenAt: isoTime(restored.takenAt),
     })
-  return { restored, restoreChecks, readLostChanges: lostChanges(threads) }
+  const takenOver: TakenOverCopy | null =
+    isChecked || !restored.isTakenOver
+      ? null
+      : {
+          takenAt: restored.takenAt,
+          checked: () =>
+            restoreChecks.checked({ restoredAt: restored.restoredAt, checkedAt: clock.now(), actor: 'take-over' }),
+        }
+  return { commands: { restored, restoreChecks, readLostChanges: lostChanges(threads) }, takenOver }
 }
 
 /**
@@ -56,6 +70,11 @@ async function readNote(file: string): Promise<RestoreNote | null> {
   if (!isJson(note)) return null
   const [takenAt, restoredAt] = [Date.parse(String(note['taken_at'])), Date.parse(String(note['restored_at']))]
   return Number.isFinite(takenAt) && Number.isFinite(restoredAt)
-    ? { copy: note['copy'] === null ? null : String(note['copy']), takenAt, restoredAt }
+    ? {
+        copy: note['copy'] === null ? null : String(note['copy']),
+        takenAt,
+        restoredAt,
+        isTakenOver: note['taken_over'] === true,
+      }
     : null
 }

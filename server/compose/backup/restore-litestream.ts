@@ -70,7 +70,8 @@ export async function restoreLitestream(options: LitestreamRestore): Promise<Lit
       groups = found.groups
     }
     const takenAt = Math.min(now, Math.max(last.entry ?? 0, last.audit ?? 0) || now)
-    const note = { copy: null, taken_at: isoTime(takenAt), restored_at: isoTime(now), from: replica }
+    const times = { taken_at: isoTime(takenAt), restored_at: isoTime(now) }
+    const note = { copy: null, ...times, from: replica, taken_over: options.isShared === true }
     await writeFile(draftOf(RESTORED), `${JSON.stringify(note, null, 2)}\n`)
     await publish(targets, draftOf)
     return { groups, problems: problems?.length ?? 0 }

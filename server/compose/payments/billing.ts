@@ -18,6 +18,7 @@ import {
   startReceiptChecks,
   startReconciliations,
   startTopUpChecks,
+  type TakenOverCopy,
 } from '../../jobs/money-checks'
 import { startIdempotencyPruning } from '../../jobs/retention'
 import type { Log } from '../../log'
@@ -45,6 +46,7 @@ interface Parts {
   readonly clock: Clock
   readonly log: Log
   readonly telemetry: Telemetry
+  readonly takenOver: TakenOverCopy | null
 }
 
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
@@ -73,7 +75,7 @@ export async function composeBilling(config: Config, parts: Parts) {
   const pruning = startIdempotencyPruning(records, clock, log)
   const networkJobs = [
     startReceiptChecks({ methods: rail.lasting, claims, clock }, log),
-    startReconciliations(reconciliation, clock, log),
+    startReconciliations(reconciliation, clock, log, parts.takenOver),
     startTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log),
     ...(cards ? [startCardComparisons(cards.topUps, log), startCardRefunds(cards.refunds, log)] : []),
   ]

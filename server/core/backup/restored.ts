@@ -7,6 +7,8 @@ export interface RestoreNote {
   readonly takenAt: number
   /** The time of a copy of unknown time, so that each copy is checked once. */
   readonly restoredAt: number
+  /** Whether a standby took it over, whose copy was seconds old and whose charges, keys and money the log completed. */
+  readonly isTakenOver: boolean
 }
 
 /** A key of the copy that works again, whatever happened to it after the copy was taken. */

@@ -81,7 +81,7 @@ async function afterRestore(
 function restoredFrom({ restored, now }: AfterRestoreParts, takenAt: string | undefined): RestoreNote | null {
   const at = takenAt === undefined ? null : parseInstant(takenAt)
   if (at === null || at > now()) return restored
-  return { copy: null, takenAt: at, restoredAt: at }
+  return { copy: null, takenAt: at, restoredAt: at, isTakenOver: false }
 }
 
 function compared({ reconciliation, now }: AfterRestoreParts, actor: Actor, { takenAt }: RestoreNote, apply: boolean) {
