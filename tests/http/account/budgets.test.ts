@@ -89,10 +89,19 @@ describe("a member's budgets", () => {
     for (const pool of [one, two]) await poolBudgets.open(pool)
     await poolBudgets.set(one, whole([daily(0.05)]), CONSOLE)
     await poolBudgets.set(two, whole([daily(0.1)]), CONSOLE)
-    const own = { accountId: who.id, tier: { ...who, toppedUp: 0 }, actor: CONSOLE, pool: one.id } as never
+    const own = { accountId: who.id, tier: { ...who, toppedUp: 0 }, actor: CONSOLE } as never
+    const audit = auditEntry({
+      at: 1,
+      actor: CONSOLE,
+      accountId: who.id,
+      action: 'key.change',
+      detail: {},
+      before: null,
+    })
     const make = async (name: string) => {
       const created = await keys.create(own, { isWhole: true, form: { name }, errors: [] })
       if (!created.ok) throw new Error(created.error.message)
+      await poolBudgets.move(who.id, created.value.key.poolId, one.id, audit)
       return created.value
     }
     const made = [await make('one'), await make('two')]
@@ -103,14 +112,6 @@ describe("a member's budgets", () => {
     const { error } = await read<{ error: Record<string, unknown> }>(gateway.as(first, IMAGES), 429)
     expect(error['message']).toContain('the budget of the member who made this key')
     const pool = made[0]!.key.poolId
-    const audit = auditEntry({
-      at: 1,
-      actor: CONSOLE,
-      accountId: who.id,
-      action: 'key.change',
-      detail: {},
-      before: null,
-    })
     await poolBudgets.move(who.id, pool, two.id, audit)
     const spent = async ({ id }: GroupPool) => Number((await ledger.pool(id))?.windows[0]?.spent)
     expect([await spent(one), await spent(two)]).toEqual([8 * PRICE, 2 * PRICE])
@@ -126,9 +127,11 @@ describe("a member's budgets", () => {
     const all: GroupPool = { id: accountPool(who.id), accountId: who.id, kind: 'account' }
     await before.core.poolBudgets.set(member, whole([daily(0.05)]), CONSOLE)
     await before.core.poolBudgets.set(all, whole([daily(0.03), { ...daily(1), period: 'month' }]), CONSOLE)
-    const own = { accountId: who.id, tier: { ...who, toppedUp: 0 }, actor: CONSOLE, pool: member.id } as never
+    const own = { accountId: who.id, tier: { ...who, toppedUp: 0 }, actor: CONSOLE } as never
     const created = await before.core.keys.create(own, { isWhole: true, form: { name: 'one' }, errors: [] })
     if (!created.ok) throw new Error(created.error.message)
+    const audit = auditEntry({ at: 1, actor: CONSOLE, accountId: who.id, action: 'key.change' })
+    await before.core.poolBudgets.move(who.id, created.value.key.poolId, member.id, audit)
     const key = { id: created.value.key.id, secret: created.value.secret }
     const plain = await before.key(who)
     for (const one of [key, key, plain]) expect(await call(one, before)).toBe(200)
