@@ -6,7 +6,8 @@ import type { IndexCounts } from './index-writer'
 export type BuildRequest = IndexSources & BuildOptions
 export type BuildAnswer =
   | { readonly progress: BuildProgress }
-  | { readonly counts: IndexCounts }
+  /** Null: the index was up to date. */
+  | { readonly counts: IndexCounts | null }
   | { readonly problem: string }
 
 export interface EnsureIndexOptions extends BuildRequest {
@@ -20,11 +21,17 @@ export interface EnsureIndexOptions extends BuildRequest {
  */
 export async function ensureIndex(options: EnsureIndexOptions): Promise<IndexCounts | null> {
   const { onProgress = () => {}, ...request } = options
-  const wanted = await indexFingerprint(request)
+  // Without it all sources must be read, which takes seconds: the thread does that, too.
+  if (request.fingerprint !== undefined && (await isUpToDate(request))) return null
+  return buildInWorker(request, onProgress)
+}
+
+/** Whether `indexPath` has an index of these sources with these options. Blocks for seconds where the fingerprint is not known in advance. */
+export async function isUpToDate(request: BuildRequest): Promise<boolean> {
   const { indexPath, builtIn } = request
   const isWished = builtIn === undefined || builtIn === (await hasBuiltIn(indexPath))
-  if (isWished && (await storedFingerprint(indexPath)) === wanted) return null
-  return buildInWorker(request, onProgress)
+  const stored = isWished ? await storedFingerprint(indexPath) : null
+  return stored !== null && stored === (await indexFingerprint(request))
 }
 
 /** The fingerprint in an index file; null if there is no file, or it is not an index. */
@@ -36,9 +43,12 @@ export async function storedFingerprint(indexPath: string): Promise<string | nul
   })
 }
 
-function buildInWorker(request: BuildRequest, onProgress: (progress: BuildProgress) => void): Promise<IndexCounts> {
+function buildInWorker(
+  request: BuildRequest,
+  onProgress: (progress: BuildProgress) => void,
+): Promise<IndexCounts | null> {
   const worker = new Worker(new URL('./build-worker.ts', import.meta.url))
-  return new Promise<IndexCounts>((resolve, reject) => {
+  return new Promise<IndexCounts | null>((resolve, reject) => {
     worker.onmessage = ({ data }: MessageEvent<BuildAnswer>) => {
       if ('progress' in data) onProgress(data.progress)
       else if ('counts' in data) resolve(data.counts)
