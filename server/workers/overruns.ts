@@ -20,7 +20,10 @@ export class Overruns {
     this.onTooMany = onTooMany
   }
 
-  /** Books an overrun that a worker reports. Returns how much of it the gateway bears: at most what is left of the worker's window. */
+  /**
+   * Books an overrun that a worker reports. Returns how much of it the gateway bears: what is left of the worker's window, but never nothing, so that
+   * an operation whose upstream takes more than its maximum is closed all the same.
+   */
   bear(worker: string, overrun: Money): Money {
     if (overrun === ZERO) return ZERO
     const now = this.clock.now()
@@ -29,8 +32,8 @@ export class Overruns {
       window = { since: now, left: MAX_OVERRUNS, isOver: false }
       this.windows.set(worker, window)
     }
-    const borne = micros(Math.min(overrun, window.left))
-    window.left = micros(window.left - borne)
+    const borne = micros(Math.min(overrun, Math.max(1, window.left)))
+    window.left = micros(Math.max(0, window.left - borne))
     if (borne < overrun && !window.isOver) {
       window.isOver = true
       this.onTooMany(worker)

@@ -116,7 +116,8 @@ export class Workshop {
     const lines = readLines(child.stdout)
     const next = async () => {
       const line = await Promise.race([lines.next(), Bun.sleep(READY_MS)])
-      if (!line || line.done) throw new Error(`${command.join(' ')} ended or said nothing`)
+      if (!line) throw new Error(`${command.join(' ')} said nothing for ${READY_MS} ms`)
+      if (line.done) throw new Error(`${command.join(' ')} ended with code ${await child.exited}`)
       return line.value
     }
     let ready = readyLine.exec(await next())
