@@ -17,7 +17,7 @@ import type { Items } from '../pipeline/models/item-references'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import type { Recovery } from '../workers/claims'
 import { Overruns, TOO_MANY_OVERRUNS } from '../workers/overruns'
-import { Pieces, type Pushed, pushAll } from '../workers/pushed'
+import { Pieces, type Pushed } from '../workers/pushed'
 import { WorkerCalls, type WorkerCallsParts } from '../workers/worker-calls'
 import type { WorkerReport, WorkerReports } from '../workers/worker-reports'
 import { openedSecrets } from './apis/apis'
@@ -109,7 +109,7 @@ export function composeWorkers(config: Config, needs: Needs) {
         warn,
         serve({ credential, instance }, push) {
           // Before it has the tables it serves nothing, and with it the shares of all change.
-          setImmediate(() => void pushAll(pieces.all(), push).then(pushChanged))
+          setImmediate(() => void pieces.pushAll(push).then(pushChanged))
           return calls(credential, instance)
         },
       })

@@ -25,6 +25,11 @@ export function partsOf(value: object): readonly unknown[] {
   return Array.isArray(value) ? value : Object.values(value)
 }
 
+/** Whether a parsed value is a whole number of things: at least 0, and exact. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
 /** A parsed text; empty for any other value. */
 export function stringOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : ''

@@ -1,6 +1,6 @@
 import type { Failure } from '../core/failure'
 import type { AccountId, CredentialId, PoolId, RequestId } from '../core/ids'
-import { isJson } from '../core/json'
+import { isCount, isJson } from '../core/json'
 import type { Readings, Subject } from '../core/limits/limiter'
 import type { Tier } from '../core/limits/tier'
 import type { Money } from '../core/money'
@@ -287,9 +287,4 @@ function isOptional(value: unknown, is: (value: unknown) => boolean): boolean {
 
 function isText(value: unknown, most: number): value is string {
   return typeof value === 'string' && value.length <= most
-}
-
-/** Whether a value can be an amount or a number of things. */
-export function isCount(value: unknown): value is Money {
-  return Number.isSafeInteger(value) && (value as number) >= 0
 }

@@ -59,17 +59,27 @@ type Push = (payload: readonly Pushed[]) => Promise<boolean>
 export class Pieces {
   private readonly sources: Sources
   private known: ReadonlyMap<string, Api> = new Map()
-  /** Resolves once all changes until now were taken. */
+  /** Resolves once all that was pushed until now is taken. */
   pushed: Promise<unknown> = Promise.resolve()
 
   constructor(sources: Sources) {
     this.sources = sources
   }
 
-  /** Pushes what has changed to all workers. Resolves once they have it, and all before. */
-  pushChanged(push: Push): Promise<unknown> {
-    this.pushed = Promise.all([this.pushed, pushAll(this.changed(), push)])
-    return this.pushed
+  /** Pushes all to a worker that begins. Resolves once it has it. */
+  pushAll(push: Push): Promise<void> {
+    return this.push(this.all(), push)
+  }
+
+  /** Pushes what has changed to all workers. Resolves once they have it. */
+  pushChanged(push: Push): Promise<void> {
+    return this.push(this.changed(), push)
+  }
+
+  private push(pieces: Iterable<Pushed>, push: Push): Promise<void> {
+    const pushing = inTurn(pieces, push)
+    this.pushed = Promise.allSettled([this.pushed, pushing]).then(() => undefined)
+    return pushing
   }
 
   /** For a worker that begins. */
@@ -115,7 +125,7 @@ export class Pieces {
 }
 
 /** One after the other, so that no turn of this process encodes more than one. */
-export async function pushAll(pieces: Iterable<Pushed>, push: Push): Promise<void> {
+async function inTurn(pieces: Iterable<Pushed>, push: Push): Promise<void> {
   for (const piece of pieces) await push([piece])
 }
 

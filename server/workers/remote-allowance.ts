@@ -2,7 +2,7 @@ import { SECOND_MS } from '../core/clock'
 import { type Failure, failure, uncharged } from '../core/failure'
 import type { RequestId } from '../core/ids'
 import type { Readings } from '../core/limits/limiter'
-import { type Money, ZERO } from '../core/money'
+import { ZERO } from '../core/money'
 import { err, ok, type Result } from '../core/result'
 import type { CallRecord } from '../core/usage/call-record'
 import {
@@ -51,8 +51,6 @@ export interface Primary {
 
 /** What the calls of a worker share. */
 export interface OpenCalls {
-  /** What the callers of refused holds could spend, with and without signup credit. */
-  readonly available: WeakMap<Caller, readonly [Money | null, Money | null]>
   /** Those that hold money. */
   readonly open: Set<RemoteAllowance>
   /** The caller of this call gets a 503 while its charge is on its way: it is to be reversed. */
@@ -80,6 +78,8 @@ export class AdmittedCall implements AuthenticatedCall {
   /** What it was admitted by, and the session in which the primary knows it. */
   readonly admit: Admit
   session: number
+  /** What its caller could spend, with and without signup credit, when its hold was refused. */
+  available: HoldAnswer[3] = null
 
   constructor(
     { incoming, caller, subjects, readings }: AuthenticatedCall,
@@ -135,7 +135,7 @@ export class RemoteAllowance implements Allowance {
 
   async hold(work: Wanted, hangUp: AbortSignal | null): Promise<RefusedOutcome | null> {
     this.isOver = false
-    const { caller, incoming } = this.call
+    const { incoming } = this.call
     incoming.trace?.step('hold')
     const needs = needsOf(work, this.call)
     this.needs = needs
@@ -143,7 +143,7 @@ export class RemoteAllowance implements Allowance {
     if (!answer?.length) return { kind: 'refused', failure: NOT_HELD }
     const [refusal, isCredit, readings, available, isStale] = answer
     if (readings) this.now = readings
-    if (available) this.decisions.available.set(caller, available)
+    this.call.available = available
     if (refusal)
       return { kind: 'refused', failure: refusal, readings: readings ?? undefined, ...(isStale && { isStale }) }
     this.isCredit = isCredit

@@ -27,8 +27,6 @@ import type { UnknownCredentials } from './unknown-credentials'
 /** Lets the primary decide. Nothing is granted from memory. */
 export class RemoteDecisions implements Decisions, OpenCalls {
   private readonly primary: Primary
-  /** What the callers of refused holds could spend, with and without signup credit. */
-  readonly available = new WeakMap<Caller, readonly [Money | null, Money | null]>()
   /** Those that hold money. */
   readonly open = new Set<RemoteAllowance>()
   private readonly abandoned = new Set<RequestId>()
@@ -136,8 +134,8 @@ export class RemoteDecisions implements Decisions, OpenCalls {
     this.asking = null
   }
 
-  async spendable({ caller }: Pick<AuthenticatedCall, 'caller'>, creditPays: boolean): Promise<Money | null> {
-    return this.available.get(caller)?.[creditPays ? 0 : 1] ?? null
+  async spendable(call: Pick<AuthenticatedCall, 'caller'>, creditPays: boolean): Promise<Money | null> {
+    return call instanceof AdmittedCall ? (call.available?.[creditPays ? 0 : 1] ?? null) : null
   }
 
   /** The row of a call that was not charged. */

@@ -1,7 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '../core/clock'
 import type { Failure } from '../core/failure'
 import { idTime, makeId, type RequestId } from '../core/ids'
-import { stringOrEmpty } from '../core/json'
+import { isCount, stringOrEmpty } from '../core/json'
 import type { Journal } from '../core/ledger/journal'
 import { type Money, micros } from '../core/money'
 import type { UpstreamFault } from '../core/telemetry/failure-streak'
@@ -20,7 +20,6 @@ import {
   type CaptureAnswer,
   type ClaimAnswer,
   type HoldAnswer,
-  isCount,
   type KeepAnswer,
   onWire,
   type ReleaseAnswer,

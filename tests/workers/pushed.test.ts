@@ -92,6 +92,22 @@ test('a worker that comes back has all that its primary has now, and nothing els
   expect(names()).toEqual([])
 })
 
+test('what was pushed is taken once all workers have it, also one that began meanwhile; a push that fails holds nobody up', async () => {
+  const { pieces } = pushing(anApi({}))
+  const taken = Promise.withResolvers<boolean>()
+  const beginning = pieces.pushAll(() => taken.promise)
+  const failing = pieces.pushChanged(() => Promise.reject(new Error('no worker')))
+  let isPushed = false
+  const pushed = pieces.pushed.then(() => {
+    isPushed = true
+  })
+  await expect(failing).rejects.toThrow('no worker')
+  expect(isPushed).toBe(false)
+  taken.resolve(true)
+  await Promise.all([beginning, pushed])
+  expect(isPushed).toBe(true)
+})
+
 test('many APIs come in pieces that a frame has room for', () => {
   const apis = Array.from({ length: 10 }, (_, i) => anApi({ name: `api-${i}`, description: 'x'.repeat(400 * 1024) }))
   const { pieces, take, names } = pushing(...apis)

@@ -1,4 +1,4 @@
-import { parsedJson } from '../../core/json'
+import { isCount, parsedJson } from '../../core/json'
 
 /**
  * The frames between a primary and its workers: a header of 33 bytes, big endian, and a JSON array as payload.
@@ -226,10 +226,6 @@ export class FrameDecoder {
     this.partial = null
     return null
   }
-}
-
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 function bufferOver(chunk: Uint8Array): Buffer {

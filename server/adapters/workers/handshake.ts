@@ -1,8 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { SECOND_MS } from '../../core/clock'
 import { WORKER_NAME } from '../../core/credentials/worker-credentials'
+import { isCount } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
-import { encodedFrame, type HandshakeKind, isCount, type Payload, type Side } from './frames'
+import { encodedFrame, type HandshakeKind, type Payload, type Side } from './frames'
 
 /**
  * How a worker and a primary prove to each other that they have one credential, without sending it:
