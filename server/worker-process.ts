@@ -61,7 +61,7 @@ async function serve(employment: Employment, log: ProcessLog): Promise<never> {
     warn: (message, fields) => log.warn(message, { worker: name, ...fields }),
   })
   const state = workerState(connection, clock)
-  const passOn = new PassOn({ target: () => connection.passOnSoon(), ca: where.ca ?? null, now: clock.now })
+  const passOn = new PassOn({ target: () => connection.passOn(), ca: where.ca ?? null, now: clock.now })
   const composed = async (settings: SettingTexts): Promise<Composed> => {
     const config = workerConfig(settings, sharesPort)
     const tracer = config.traces && (await openTracer(tracesOf(config.traces, name), log))

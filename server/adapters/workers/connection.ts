@@ -111,14 +111,9 @@ export class Connection {
     return this.isReady
   }
 
-  /** Null while there is no primary. */
-  get passOn(): PassOnTarget | null {
-    return this.isReady ? this.target : null
-  }
-
-  /** Null if none comes within a lease, either: one that takes over is there within seconds. */
-  async passOnSoon(): Promise<PassOnTarget | null> {
-    return (await this.back(LEASE_MS)) ? this.target : null
+  /** Null if no primary comes within this time: one that takes over is there within seconds. */
+  async passOn(maxMs = LEASE_MS): Promise<PassOnTarget | null> {
+    return (await this.back(maxMs)) ? this.target : null
   }
 
   /** The answer; null at once without a session, and when it ends before there is one. Empty: the primary refused it. */

@@ -8,7 +8,7 @@ import { encodedFrame, type HandshakeKind, type Payload, type Side } from './fra
 /**
  * How a worker and a primary prove to each other that they have one credential, without sending it:
  *
- * 1. `hello` of the worker: its side, version, credential's name, instance, nonce, and the highest epoch that it has seen
+ * 1. `hello` of the worker: its side, version, credential's name, instance and nonce
  * 2. `hello` of the primary: its side, version, nonce and epoch; its proof
  * 3. `proof` of the worker: its proof; which session it is, and the last frame that it received in it
  * 4. `welcome` of the primary: the last frame that it received in this session; null begins a new one
@@ -55,8 +55,6 @@ export interface Resumption {
 export interface ProvedWorker extends Resumption {
   readonly credential: string
   readonly instance: string
-  /** The highest epoch that it has seen. Only a claim: a primary checks its lease, and does not stop because of it. */
-  readonly epoch: number
 }
 
 /** The primary's proof was right: the frame to send, and its epoch. */
@@ -81,9 +79,9 @@ export class WorkerHandshake {
   private readonly parts: WorkerParts
 
   constructor(parts: WorkerParts) {
-    const { version, credential, instance, epoch } = parts
+    const { version, credential, instance } = parts
     this.parts = parts
-    this.hello = ['worker', version, credential, instance, nonce(), epoch]
+    this.hello = ['worker', version, credential, instance, nonce()]
   }
 
   /** Takes the primary's hello. */
@@ -121,14 +119,14 @@ export class PrimaryHandshake {
   /** Takes the worker's hello. Gives the primary's, which proves it. */
   greet(hello: Payload): Result<Payload, Refusal> {
     const { version: own, epoch, keyOf } = this.parts
-    const [side, version, credential, instance, random, seen] = hello
-    if (side !== 'worker' || !isText(version, VERSION) || hello.length !== 6 || this.worker !== null)
+    const [side, version, credential, instance, random] = hello
+    if (side !== 'worker' || !isText(version, VERSION) || hello.length !== 5 || this.worker !== null)
       return refused('malformed')
-    if (!isText(credential, WORKER_NAME) || !isText(instance, INSTANCE) || !isText(random, NONCE) || !isEpoch(seen))
+    if (!isText(credential, WORKER_NAME) || !isText(instance, INSTANCE) || !isText(random, NONCE))
       return refused('malformed', version)
     if (!areCompatible(own, version)) return refused('version', version)
     const answer = ['primary', own, nonce(), epoch]
-    this.worker = { credential, instance, epoch: seen }
+    this.worker = { credential, instance }
     this.hellos = [hello, answer]
     // For an unknown name a key that nobody has, so that names cannot be tried.
     return ok([...answer, proofOf(keyOf(credential) ?? randomBytes(32), 'primary', this.hellos)])

@@ -14,7 +14,7 @@ const connection = new Connection({
   onPush: () => undefined,
   warn: () => undefined,
 })
-const passOn = new PassOn({ target: () => connection.passOn, ca: null, now: Date.now })
+const passOn = new PassOn({ target: () => connection.passOn(), ca: null, now: Date.now })
 while (!connection.isReady) await Bun.sleep(1)
 const web = Bun.serve({
   hostname: '127.0.0.1',

@@ -150,7 +150,7 @@ describe('a worker and its primary', () => {
     connection.tell('note', ['z'])
     await connection.flush(5000)
     expect(services[0]?.took).toEqual([['note', 'z']])
-    const { passOn } = connection
+    const passOn = await connection.passOn()
     expect(passOn?.origin).toBe('http://127.0.0.1:1')
     expect(server.isToken(passOn?.token ?? '')).toBe(true)
     expect(server.isToken('')).toBe(false)
@@ -186,7 +186,7 @@ describe('a worker and its primary', () => {
   test('a worker without a session answers null at once', async () => {
     const { connection } = worker(localPrimary(await freePort()))
     expect(connection.isReady).toBe(false)
-    expect(connection.passOn).toBeNull()
+    expect(await connection.passOn(0)).toBeNull()
     expect(await connection.ask('admit', ['x'])).toBeNull()
   })
 
@@ -236,7 +236,7 @@ describe('a worker and its primary', () => {
 
   test('what a stranger sends ends its connection, and nothing else', async () => {
     const { address, services, lines } = await primary()
-    const hello = ['worker', '1.2.3', 'local-1', instance(), randomBytes(32).toString('base64url'), 0]
+    const hello = ['worker', '1.2.3', 'local-1', instance(), randomBytes(32).toString('base64url')]
     const session = encodedFrame({ kind: 'admit', epoch: 1, number: 1, received: 0, request: 1 }, ['x'])
     const sent: Record<string, Uint8Array | null> = {
       noise: randomBytes(200),
@@ -292,7 +292,7 @@ describe('a connection that breaks', () => {
     const cable = await between(address)
     const { connection } = worker(cable.address)
     await until(() => connection.isReady)
-    const token = connection.passOn?.token
+    const token = (await connection.passOn(0))?.token
     for (let i = 0; i < 20; i++) {
       const asked = Promise.all(Array.from({ length: 10 }, (_, n) => connection.ask('capture', [i, n])))
       connection.tell('note', [i])
@@ -304,7 +304,7 @@ describe('a connection that breaks', () => {
     expect(services.length).toBe(1)
     expect(services[0]?.asked.length).toBe(200)
     expect(services[0]?.took.map(([, i]) => i)).toEqual(Array.from({ length: 20 }, (_, i) => i))
-    expect(connection.passOn?.token).toBe(token ?? '')
+    expect((await connection.passOn(0))?.token).toBe(token ?? '')
   })
 
   test('settles the calls of its worker only when the lease and its margin are over', async () => {
@@ -450,14 +450,14 @@ describe('over TCP', () => {
       ca: LOCALHOST_CERTIFICATE.cert,
     })
     expect(await connection.back(20_000)).toBe(true)
-    expect(connection.passOn?.origin).toBe(`https://localhost:${one + 1}`)
+    expect((await connection.passOn(0))?.origin).toBe(`https://localhost:${one + 1}`)
     await first.server.close()
     await until(() => !connection.isReady)
     expect(await connection.back(1)).toBe(false)
     const back = connection.back(20_000)
     await primary({ ...listening(other), epoch: 2 })
     expect(await back).toBe(true)
-    expect(connection.passOn?.origin).toBe(`https://localhost:${other + 1}`)
+    expect((await connection.passOn(0))?.origin).toBe(`https://localhost:${other + 1}`)
   })
 
   test('a worker goes over to a primary of a higher epoch at once, while the lower one still answers, and not back', async () => {
@@ -475,7 +475,7 @@ describe('over TCP', () => {
     const second = await primary({ ...listening(other), epoch: 2 })
     await until(() => events.length > 0)
     expect([events, connection.isReady]).toEqual([['replaced'], true])
-    expect(connection.passOn?.origin).toBe(`https://localhost:${other + 1}`)
+    expect((await connection.passOn(0))?.origin).toBe(`https://localhost:${other + 1}`)
     expect(await connection.ask('claim', ['x'])).toEqual(['claim', 'x'])
     await second.server.close()
     await until(() => lines.some((line) => line.includes('older_epoch')))
@@ -520,7 +520,7 @@ describe('over TCP', () => {
     await until(() => removed.connection.isReady)
     const stays = worker(address(port), { ca, credential: 'local-2' })
     await until(() => stays.connection.isReady)
-    const token = removed.connection.passOn?.token ?? ''
+    const token = (await removed.connection.passOn(0))?.token ?? ''
     expect(server.isToken(token)).toBe(true)
     known = false
     server.cutOff('local-1', 'its credential was removed')
