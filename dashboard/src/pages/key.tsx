@@ -63,7 +63,7 @@ function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
   }
   const actions = useKeyActions(setDialog)
   const [safe, dangerous] = [false, true].map((danger) =>
-    availableActions(apiKey).filter((action) => (action.danger ?? false) === danger),
+    availableActions(apiKey, actions).filter((action) => (action.danger ?? false) === danger),
   )
   return (
     <Page

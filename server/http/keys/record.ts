@@ -156,33 +156,46 @@ export const Rotation = named(
 /** An API key as owners see it (spec 2.1, spec D3). */
 export const KeyRecord = named(
   'KeyRecord',
-  record('An API key. Its secret is shown once, when it is created.', {
-    id: identifier('key', 'Id of the key.'),
-    prefix: text('The first characters of its secret.'),
-    last4: text('The last four characters of its secret.'),
-    status: oneOf(KEY_STATUSES, 'The status. `exhausted` means that the spending limit is used up.'),
-    ...SETTINGS,
-    spent_micros_usd: microsUsd('Spent so far, including the keys it replaces.', { minimum: 0 }),
-    remaining_micros_usd: orNull(
-      microsUsd(
-        'What is left of its limit, or of that of the app that created it, whichever is less; null without a limit.',
-        { minimum: 0 },
+  record(
+    'An API key. Its secret is shown once, when it is created.',
+    {
+      id: identifier('key', 'Id of the key.'),
+      prefix: text('The first characters of its secret.'),
+      last4: text('The last four characters of its secret.'),
+      status: oneOf(KEY_STATUSES, 'The status. `exhausted` means that the spending limit is used up.'),
+      ...SETTINGS,
+      spent_micros_usd: microsUsd('Spent so far, including the keys it replaces.', { minimum: 0 }),
+      remaining_micros_usd: orNull(
+        microsUsd(
+          'What is left of its limit, or of that of the app that created it, whichever is less; null without a limit.',
+          { minimum: 0 },
+        ),
       ),
-    ),
-    created_at: instant('When it was created.'),
-    created_by: orNull(
-      record('The connected app that created or rotated it; null if you did.', {
-        id: text('Id of the app, as in `GET /api/keys/names`.'),
-        name: text('The name that it registered with.'),
-      }),
-    ),
-    last_used_at: orNull(instant('When it was last used; null means never.')),
-    stops_at: orNull(instant('When a rotated key stops working.')),
-    budget_window: ONLY_WINDOW,
-    budget_windows: BUDGET_WINDOWS,
-    replaces: orNull(text('Id of the key it replaces.')),
-    replaced_by: orNull(text('Id of the key that replaces it.')),
-  }),
+      created_at: instant('When it was created.'),
+      created_by: orNull(
+        record('The connected app that created or rotated it; null if you did.', {
+          id: text('Id of the app, as in `GET /api/keys/names`.'),
+          name: text('The name that it registered with.'),
+        }),
+      ),
+      last_used_at: orNull(instant('When it was last used; null means never.')),
+      stops_at: orNull(instant('When a rotated key stops working.')),
+      budget_window: ONLY_WINDOW,
+      budget_windows: BUDGET_WINDOWS,
+      replaces: orNull(text('Id of the key it replaces.')),
+      replaced_by: orNull(text('Id of the key that replaces it.')),
+      made_by: orNull(
+        record(
+          "The member whose key it is; null if it is the workspace's, or its member has left. Only in reads by members who see the others.",
+          {
+            id: text('Id of the member.'),
+            name: text('The name of the member.'),
+          },
+        ),
+      ),
+    },
+    ['made_by'],
+  ),
 )
 export type KeyRecord = Static<typeof KeyRecord>
 

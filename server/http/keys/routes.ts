@@ -1,5 +1,7 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import { DEFAULT_GRACE_SECONDS, type KeyOwner, type Keys } from '../../core/accounts/keys'
+import type { MemberStore } from '../../core/accounts/members'
+import { mayDo } from '../../core/accounts/roles'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
@@ -26,6 +28,7 @@ import { KEY_LIST_QUERY, keyPage } from './key-list'
 import {
   type DisabledKeys,
   type KeyPage,
+  type KeyRecord,
   KeysToDisable,
   type KeyWithSecret,
   keyChangeForm,
@@ -41,6 +44,7 @@ export interface KeyRouteParts {
   readonly credentials: CredentialStore
   readonly ledger: Ledger
   readonly apps: Pick<AppGrantStore, 'byId'>
+  readonly members: Pick<MemberStore, 'ofAccount'>
   readonly now: () => number
 }
 
@@ -74,11 +78,10 @@ function mirroredRoutes(
   owners: MirroredAccess<KeyOwner>,
   docs: MirroredDocs,
 ) {
-  const { keys, credentials, ledger, apps, now } = parts
+  const { keys, credentials, now } = parts
   // One at a time for each account: a hundred at once would be in memory together.
   const lists = new KeyedMutex()
-  const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, apps, now: now() })
-  const changed = async (outcome: Result<ApiKey, Failure>): Promise<OneKey> => ({ key: await record(taken(outcome)) })
+  const { records, record, changed } = recordsFor(parts)
   return routeGroup({ name })
     .get(
       '',
@@ -89,7 +92,7 @@ function mirroredRoutes(
           const query = queryOf(KEY_LIST_QUERY, context)
           return lists.take(accountId, async () => {
             const { rows, next, counts, tags } = await keyPage(owner, query, credentials, now())
-            return { keys: await Promise.all(rows.map(record)), counts, tags: [...tags], next_cursor: next }
+            return { keys: await records(owner, rows), counts, tags: [...tags], next_cursor: next }
           })
         },
       ),
@@ -98,7 +101,7 @@ function mirroredRoutes(
       '',
       ...allowed(owners.recent, docs('create'), async ({ owner, context, set }): Promise<KeyWithSecret> => {
         const { key, secret } = taken(await keys.create(owner, newKeyForm(taken(await readJson(context)))))
-        return shownOnce(set, { key: await record(key), secret })
+        return shownOnce(set, { key: await record(owner, key), secret })
       }),
     )
     .post(
@@ -112,13 +115,13 @@ function mirroredRoutes(
       ...allowed(owners.read, docs('get'), async ({ owner }, { id }: Id): Promise<OneKey> => {
         const key = await keys.find(owner, id)
         if (!key) throw notFound('This key does not exist.')
-        return { key: await record(key) }
+        return { key: await record(owner, key) }
       }),
     )
     .patch(
       '/:id',
       ...allowed(owners.write, docs('change'), async ({ owner, context }, { id }: Id) =>
-        changed(await keys.change(owner, id, keyChangeForm(taken(await readJson(context))))),
+        changed(owner, await keys.change(owner, id, keyChangeForm(taken(await readJson(context))))),
       ),
     )
     .post(
@@ -126,23 +129,58 @@ function mirroredRoutes(
       ...allowed(owners.recent, docs('rotate'), async ({ owner, context, set }, { id }: Id): Promise<KeyWithSecret> => {
         const { grace_period_seconds: grace = DEFAULT_GRACE_SECONDS } = await readBody(Rotation, context, {})
         const { key, secret } = taken(await keys.rotate(owner, id, grace))
-        return shownOnce(set, { key: await record(key), secret })
+        return shownOnce(set, { key: await record(owner, key), secret })
       }),
     )
     .post(
       '/:id/disable',
       ...allowed(owners.write, docs('disable'), async ({ owner }, { id }: Id) =>
-        changed(await keys.disable(owner, id)),
+        changed(owner, await keys.disable(owner, id)),
       ),
     )
     .post(
       '/:id/enable',
-      ...allowed(owners.write, docs('enable'), async ({ owner }, { id }: Id) => changed(await keys.enable(owner, id))),
+      ...allowed(owners.write, docs('enable'), async ({ owner }, { id }: Id) =>
+        changed(owner, await keys.enable(owner, id)),
+      ),
     )
     .post(
       '/:id/revoke',
-      ...allowed(owners.recent, docs('revoke'), async ({ owner }, { id }: Id) => changed(await keys.revoke(owner, id))),
+      ...allowed(owners.recent, docs('revoke'), async ({ owner }, { id }: Id) =>
+        changed(owner, await keys.revoke(owner, id)),
+      ),
     )
+}
+
+/** Keys as their reader sees them. */
+function recordsFor(parts: Omit<KeyRouteParts, 'owners'>) {
+  const records = async (owner: KeyOwner, rows: readonly ApiKey[]): Promise<KeyRecord[]> => {
+    const holder = await holdersOf(owner, rows, parts)
+    const at = { ...parts, now: parts.now() }
+    return Promise.all(rows.map(async (key) => ({ ...(await keyRecord(key, at)), ...holder(key) })))
+  }
+  const record = async (owner: KeyOwner, key: ApiKey): Promise<KeyRecord> => {
+    const [one] = await records(owner, [key])
+    if (!one) throw new Error('a key has a record')
+    return one
+  }
+  const changed = async (owner: KeyOwner, outcome: Result<ApiKey, Failure>): Promise<OneKey> => ({
+    key: await record(owner, taken(outcome)),
+  })
+  return { records, record, changed }
+}
+
+/** Whose keys are, for members who see those of others; nothing for the rest and for apps. */
+async function holdersOf(
+  { accountId, member, app }: KeyOwner,
+  keys: readonly ApiKey[],
+  { credentials, members }: Pick<KeyRouteParts, 'credentials' | 'members'>,
+): Promise<(key: ApiKey) => Pick<KeyRecord, 'made_by'>> {
+  if (app || !member || !mayDo(member.role, 'members:read')) return () => ({})
+  const ids = keys.map(({ id }) => id)
+  const [makers, all] = await Promise.all([credentials.makersOf(accountId, ids), members.ofAccount(accountId)])
+  const byUser = new Map(all.map(({ userId, id, name }) => [userId, { id, name }]))
+  return ({ id }) => ({ made_by: byUser.get(makers.get(id) ?? '') ?? null })
 }
 
 function disabledKeys(results: Awaited<ReturnType<Keys['disableMany']>>): DisabledKeys {

@@ -64,6 +64,10 @@ describe('the budget of a member', () => {
   test('goes along with a key that is given to another member, or no longer binds it as one of the workspace', async () => {
     const [from, to] = [await joined('developer'), await joined('developer')]
     const key = await keyBench(from).create({ name: 'given' })
+    const shown = (who: Pick<typeof owner, 'api'>) =>
+      read<{ key: { made_by?: { id: string } | null } }>(who.api(`/api/keys/${key.key.id}`))
+    expect((await shown(owner)).key.made_by?.id).toBe(from.id)
+    expect((await shown(from)).key).not.toHaveProperty('made_by')
     await budget(from.id, 2)
     expect(served(await statuses([key.secret], 4))).toBe(2)
     await budget(to.id, 5)
@@ -71,7 +75,9 @@ describe('the budget of a member', () => {
     expect(served(await statuses([key.secret], 9))).toBe(3)
     expect(await (await to.api('/api/keys')).text()).toContain(key.key.id)
     expect(await (await from.api('/api/keys')).text()).not.toContain(key.key.id)
+    expect((await shown(owner)).key.made_by?.id).toBe(to.id)
     await read(owner.api(`/api/keys/${key.key.id}/give`, { to: null }))
+    expect((await shown(owner)).key.made_by).toBeNull()
     expect(served(await statuses([key.secret], 2))).toBe(2)
     expect((await to.api(`/api/keys/${key.key.id}/give`, { to: to.id })).status).toBe(403)
   })

@@ -65,6 +65,7 @@ describe('201', () => {
       pinned_operations: [],
       replaces: null,
       replaced_by: null,
+      made_by: { id: expect.any(String), name: 'Ada' },
     })
     expect(await callWith(gateway, secret)).toBe('200')
   })

@@ -33,6 +33,9 @@ export const changeRole = (id: string, role: GivenRole) => unwrap(api.members({ 
 export const removeMember = (id: string, heir?: string | null) =>
   unwrap(api.members({ id }).remove.post(heir === undefined ? { keys: 'disable' } : { keys: 'give', to: heir }))
 
+/** `to`: a member, or null for the workspace. */
+export const giveKey = (id: string, to: string | null) => unwrap(api.keys({ id }).give.post({ to }))
+
 export const handOver = (id: string) => unwrap(api.members({ id })['hand-over'].post({}))
 
 export const readInvitation = (token: string) => unwrap(api.invitations.read.post({ token }))

@@ -6,7 +6,7 @@ import type { MenuEntry } from '../../ui/menus/menu-entry.ts'
 export type KeyDialog =
   | { readonly kind: 'create' }
   | { readonly kind: 'edit'; readonly key: ApiKey; readonly focus?: 'limit' | 'expires' }
-  | { readonly kind: 'rotate' | 'revoke' | 'stop'; readonly key: ApiKey }
+  | { readonly kind: 'rotate' | 'revoke' | 'stop' | 'give'; readonly key: ApiKey }
 
 /** The actions on a key. `open` opens a dialog; the others run immediately. */
 export interface KeyActions {
@@ -14,6 +14,8 @@ export interface KeyActions {
   readonly toggle: (key: ApiKey) => void
   readonly keepLonger: (key: ApiKey) => void
   readonly viewUsage: (key: ApiKey) => void
+  /** Whether others share the workspace, and this member may give them keys. */
+  readonly mayGive: boolean
 }
 
 interface KeyAction {
@@ -40,11 +42,19 @@ const RAISE: KeyAction = { label: TEXT.raise, run: (key, { open }) => open({ kin
 const EXTEND: KeyAction = { label: TEXT.extend, run: (key, { open }) => open({ kind: 'edit', key, focus: 'expires' }) }
 const STOP: KeyAction = { label: TEXT.stopNow, run: (key, { open }) => open({ kind: 'stop', key }) }
 const KEEP: KeyAction = { label: TEXT.keepLonger, run: (key, { keepLonger }) => keepLonger(key) }
+const GIVE: KeyAction = { label: TEXT.give, run: (key, { open }) => open({ kind: 'give', key }) }
 const USAGE: KeyAction = { label: TEXT.viewUsage, run: (key, { viewUsage }) => viewUsage(key) }
 const REVOKE: KeyAction = { label: TEXT.revoke, danger: true, run: (key, { open }) => open({ kind: 'revoke', key }) }
 
 /** All actions that the server accepts in the key's current status, the most urgent first. */
-export function availableActions(key: ApiKey): readonly KeyAction[] {
+export function availableActions(key: ApiKey, { mayGive }: Pick<KeyActions, 'mayGive'>): readonly KeyAction[] {
+  const all = actionsOf(key)
+  if (!mayGive || !isEditable(key)) return all
+  const at = all.indexOf(USAGE)
+  return [...all.slice(0, at), GIVE, ...all.slice(at)]
+}
+
+function actionsOf(key: ApiKey): readonly KeyAction[] {
   if (key.status === 'revoked') return [USAGE]
   if (isReplaced(key)) return [STOP, KEEP, key.status === 'disabled' ? ENABLE : DISABLE, USAGE]
   switch (key.status) {
@@ -60,7 +70,7 @@ export function availableActions(key: ApiKey): readonly KeyAction[] {
 }
 
 export function menuEntries(key: ApiKey, actions: KeyActions): readonly MenuEntry[] {
-  return availableActions(key).map(({ label, danger, run }) => ({
+  return availableActions(key, actions).map(({ label, danger, run }) => ({
     kind: 'action',
     label,
     ...(danger && { danger }),

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { type CreatedKey, KeyForm } from './form/key-form.tsx'
+import { GiveKeyDialog } from './give-key-dialog.tsx'
 import type { KeyDialog } from './key-actions.ts'
 import { NewKeyDialog } from './new-key-dialog.tsx'
 import { RotateKeyDialog } from './rotate-key-dialog.tsx'
@@ -18,6 +19,8 @@ export function KeyDialogs({ dialog, onClose }: { dialog: KeyDialog; onClose: ()
       return <RotateKeyDialog apiKey={dialog.key} onClose={onClose} onCreated={setMade} />
     case 'revoke':
       return <RevokeKeyDialog apiKey={dialog.key} onClose={onClose} />
+    case 'give':
+      return <GiveKeyDialog apiKey={dialog.key} onClose={onClose} />
     case 'stop':
       return <StopOldKeyDialog apiKey={dialog.key} onClose={onClose} />
   }

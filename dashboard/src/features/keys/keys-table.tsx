@@ -10,16 +10,18 @@ import { type KeyActions, menuEntries } from './key-actions.ts'
 import { KeyRemaining, KeySpend, KeyStatusBadge } from './key-facts.tsx'
 import { KeyRestrictions } from './key-restrictions.tsx'
 import { KeyTags } from './key-tags.tsx'
+import { useTeam } from './use-team.ts'
 
 /** So that a key takes one line; its page has all of them. */
 const SHOWN_TAGS = 1
 
 /** The keys with their actions; cards on a phone. */
 export function KeysTable({ state, actions, empty, sorting, onSort, names, selection }: KeysTableProps) {
+  const { isShared } = useTeam()
   return (
     <Table
       caption={TEXT.table}
-      columns={columnsOf(actions, names, selection)}
+      columns={columnsOf(actions, names, selection, isShared)}
       state={state}
       rowKey={({ id }) => id}
       rowClass={({ status }) => (status === 'disabled' ? 'text-muted' : undefined)}
@@ -49,7 +51,20 @@ export interface Selection {
   readonly toggle: (id: string) => void
 }
 
-function columnsOf(actions: KeyActions, names: KeyNames, selection: Selection): readonly Column<ApiKey>[] {
+const HOLDER: Column<ApiKey> = {
+  id: 'holder',
+  head: TEXT.columns.holder,
+  cell: (key) => (
+    <span className="block max-w-40 truncate max-md:max-w-none">{key.made_by?.name ?? TEXT.ofWorkspace}</span>
+  ),
+}
+
+function columnsOf(
+  actions: KeyActions,
+  names: KeyNames,
+  selection: Selection,
+  isShared: boolean,
+): readonly Column<ApiKey>[] {
   const { columns } = TEXT
   return [
     {
@@ -74,6 +89,7 @@ function columnsOf(actions: KeyActions, names: KeyNames, selection: Selection): 
       head: columns.restrictions,
       cell: (key) => <KeyRestrictions apiKey={key} />,
     },
+    ...(isShared ? [HOLDER] : []),
     { id: 'last_used', head: columns.used, sortable: true, cell: (key) => <TimeAgo at={key.last_used_at} /> },
     {
       id: 'menu',

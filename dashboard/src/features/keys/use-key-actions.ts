@@ -7,6 +7,7 @@ import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 
 import { toast } from '../../ui/feedback/toast.ts'
 import type { KeyActions, KeyDialog } from './key-actions.ts'
+import { useTeam } from './use-team.ts'
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
@@ -18,6 +19,7 @@ interface ListPage {
 export function useKeyActions(open: (dialog: KeyDialog) => void): KeyActions {
   const navigate = useNavigate()
   const toggle = useToggle()
+  const { mayGive } = useTeam()
   const later = useMutation({
     mutationFn: (key: ApiKey) => changeKey(key.id, { stops_at: new Date(Date.now() + WEEK_MS).toISOString() }),
     onSuccess: () => toast(TEXT.keptLonger),
@@ -26,6 +28,7 @@ export function useKeyActions(open: (dialog: KeyDialog) => void): KeyActions {
   })
   return {
     open,
+    mayGive,
     toggle: (key) => toggle(key, key.status !== 'disabled', true),
     keepLonger: (key) => later.mutate(key),
     viewUsage: ({ id }) => void navigate({ to: '/usage', search: { key: id } }),

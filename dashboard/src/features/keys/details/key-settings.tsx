@@ -9,6 +9,7 @@ import { Card } from '../../../ui/layout/card.tsx'
 import { FactList, type Facts } from '../../../ui/layout/fact-list.tsx'
 import { KeyTags } from '../key-tags.tsx'
 import { TYPED_NAMES, type TypedName } from '../typed-settings.ts'
+import { useTeam } from '../use-team.ts'
 
 /** The settings of a key. */
 export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
@@ -19,6 +20,7 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
     expires_at: expires,
     allowed_endpoints: endpoints,
   } = apiKey
+  const { isShared } = useTeam()
   const rows: Facts = [
     [TEXT.limit, limit === null ? TEXT.limitNone : costUsd(usdMicros(limit))],
     [BUDGET_TEXT.budgets, <BudgetMeters key="budgets" of={apiKey} />],
@@ -38,7 +40,10 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
     ...TYPED_NAMES.flatMap((name) => typedRow(apiKey, name)),
     [TEXT.columns.used, <TimeAgo key="used" at={apiKey.last_used_at} />],
     [TEXT.createdAt, <TimeAgo key="created" at={apiKey.created_at} />],
-    [TEXT.createdBy, apiKey.created_by?.name ?? TEXT.actors.owner],
+    ...(isShared ? [[TEXT.columns.holder, apiKey.made_by?.name ?? TEXT.ofWorkspace] as const] : []),
+    ...(isShared && apiKey.created_by === null
+      ? []
+      : [[TEXT.createdBy, apiKey.created_by?.name ?? TEXT.actors.owner] as const]),
   ]
   return (
     <Card title={TEXT.settings}>
