@@ -31,6 +31,18 @@ async function dataOf(name: string, schema: number | null = null): Promise<strin
   return dataDir
 }
 
+/** Those of the version whose last migration comes before `tag`. */
+async function migrationsBefore(tag: string): Promise<Migrations> {
+  const before = await mkdtemp(join(folder, 'migrations-'))
+  await cp(MIGRATIONS, before, { recursive: true })
+  const entries = journal.entries.slice(
+    0,
+    journal.entries.findIndex((entry) => entry.tag === tag),
+  )
+  await Bun.write(join(before, 'meta', '_journal.json'), JSON.stringify({ ...journal, entries }))
+  return { folder: before, entries }
+}
+
 /** The migrations of a later version, which has one more than this. */
 async function laterMigrations(sql: string): Promise<Migrations> {
   const later = await mkdtemp(join(folder, 'migrations-'))
@@ -100,3 +112,29 @@ test.each([
     expect(await epoch()).toEqual(before)
   },
 )
+
+test('the accounts of a gateway before workspaces become workspaces of their owners, with whose keys and apps they were', async () => {
+  const dataDir = await mkdtemp(join(folder, 'accounts-of-users-'))
+  const old = await openTestStores({ folder: dataDir, migrations: await migrationsBefore('0007_workspaces') })
+  await old.close()
+  const rows = [
+    "INSERT INTO identity_user (id, name, email, created_at, updated_at) VALUES ('ada', 'Ada', 'ada@example.com', 1, 1)",
+    "INSERT INTO account_directory (account_id, user_id, created_at) VALUES ('acct_a', 'ada', 7), ('acct_gone', 'nobody', 8)",
+    "INSERT INTO accounts (id, user_id, created_at) VALUES ('acct_a', 'ada', 7)",
+    "INSERT INTO pools (id, account_id) VALUES ('pool_k', 'acct_a'), ('pool_c', 'acct_a')",
+    `INSERT INTO keys (id, account_id, pool_id, hash, prefix, last4, name, allowed_ips, allowed_endpoints, allowed_models, created_at)
+      VALUES ('key_k', 'acct_a', 'pool_k', 'h', 'p', 'last', 'k', '[]', '[]', '[]', 9)`,
+    "INSERT INTO connections (id, account_id, pool_id, client_id, created_at) VALUES ('conn_c', 'acct_a', 'pool_c', 'app', 9)",
+  ]
+  for (const sql of rows) await executeOn(old.file, sql)
+  const { file, close } = await openTestStores({ folder: dataDir })
+  await close()
+  expect(await executeOn(file, 'SELECT id, name, slug, created_at FROM identity_organization')).toMatchObject([
+    { id: 'acct_a', name: 'Ada', slug: 'acct_a', created_at: 7 },
+  ])
+  expect(await executeOn(file, 'SELECT organization_id, user_id, role FROM identity_member')).toMatchObject([
+    { organization_id: 'acct_a', user_id: 'ada', role: 'owner' },
+  ])
+  expect(await query(file, 'SELECT made_by FROM keys')).toEqual(['ada'])
+  expect(await query(file, 'SELECT user_id FROM connections')).toEqual(['ada'])
+})
