@@ -3,6 +3,7 @@ import type { ApiRegistry } from './core/apis/api-store'
 import { appRoutes } from './http/account/app-routes'
 import { batchRoutes } from './http/account/batch-routes'
 import { budgetRoutes } from './http/account/budget-routes'
+import { identityRoutes } from './http/account/identity-routes'
 import { limitRequestRoutes } from './http/account/limit-request-routes'
 import { accountRoutes } from './http/account/routes'
 import { sessionRoutes } from './http/account/session-routes'
@@ -98,6 +99,7 @@ export type AppParts = Needs<
   | typeof signInRoutes
   | typeof accountRoutes
   | typeof settingsRoutes
+  | typeof identityRoutes
   | typeof sessionRoutes
   | typeof limitRequestRoutes
   | typeof budgetRoutes
@@ -241,6 +243,7 @@ function accountGroup(parts: AppParts) {
     .use(signInRoutes(parts))
     .use(accountRoutes(parts))
     .use(settingsRoutes(parts))
+    .use(identityRoutes(parts))
     .use(sessionRoutes(parts))
     .use(limitRequestRoutes(parts))
     .use(budgetRoutes(parts))

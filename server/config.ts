@@ -21,6 +21,7 @@ import { type PaymentSettings, paymentSettings } from './config/payments/payment
 import { retentionDays } from './config/retention'
 import { ALL_SETTINGS } from './config/schema/all-settings'
 import type { Read } from './config/schema/setting'
+import { type SignInSettings, signInSettings } from './config/sign-in'
 import { type SocialConfig, socialConfig } from './config/social'
 import { type Environment, type GivenSettings, givenSettings, isOwnSecret } from './config/sources/given-settings'
 import { type MetricsSettings, metricsSettings, OBSERVING } from './config/telemetry'
@@ -44,7 +45,13 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFormat = 'text' | 'json'
 
 /** The gateway's configuration, read from environment variables and the configuration file (docs/configuration.md). */
-export interface Config extends ListeningSettings, WorkerSettings, DataSettings, AccountsSettings, BrandSettings {
+export interface Config
+  extends ListeningSettings,
+    WorkerSettings,
+    DataSettings,
+    AccountsSettings,
+    SignInSettings,
+    BrandSettings {
   readonly dataDir: string
   /** Whether the first account becomes operator without the one-time token if it signs up on this machine. */
   readonly firstAccountIsOperator: boolean
@@ -187,6 +194,7 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
     ...workerSettings(read),
     ...data,
     ...accountsSettings(read),
+    ...signInSettings(read),
     ...brandSettings(read),
     dataDir,
     firstAccountIsOperator: isLoopback && isLoopbackHost(new URL(baseUrl).hostname) && !production,

@@ -1,4 +1,5 @@
 import { openIdentity } from '../adapters/identity/identity'
+import { openProviderClient } from '../adapters/oauth/provider-client'
 import type { Config } from '../config'
 import type { AppsEnd } from '../core/accounts/app-grants'
 import { AccountSearch } from '../core/accounts/staff/account-search'
@@ -6,10 +7,15 @@ import type { TokenHolder } from '../core/credentials/oauth-grant'
 import { MAIL_FAILED } from '../core/mail/mailer'
 import type { ComposedCore } from './core'
 import { openMailers, passwordResets, signInEvents, signUpConfirmation } from './owner-mail'
+import { openPrivateFetch } from './private-fetch'
 import type { Surroundings } from './surroundings'
 
 /** Sign-in, mail and accounts of users. */
-export function composeIdentity(config: Config, { clock, log, passwordHash }: Surroundings, core: ComposedCore) {
+export function composeIdentity(
+  config: Config,
+  { clock, log, passwordHash, outbound }: Surroundings,
+  core: ComposedCore,
+) {
   const { stores, signUp, accounts, strangers, writeEvent, audit } = core
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
@@ -18,6 +24,7 @@ export function composeIdentity(config: Config, { clock, log, passwordHash }: Su
   const users = usersOf(core)
   const { accountIdOf, disconnectApps } = users
   const parts = { accountIdOf, signUp, audit, clock }
+  const toProviders = outbound ?? openPrivateFetch({ baseUrl: config.baseUrl, allows: config.signInAllowsPrivate })
   const identity = openIdentity({
     ...passwordResets({ ...parts, mailer: linkMailer, baseUrl: config.baseUrl, disconnectApps }),
     signInEvents: signInEvents({
@@ -34,10 +41,12 @@ export function composeIdentity(config: Config, { clock, log, passwordHash }: Su
     trustedOrigins: [...ownOrigins],
     signUpPerMinute: config.signUpRpm,
     production: config.production,
-    onSignUp: async ({ id }, { address, isFromThisMachine }) => {
-      if (!(await signUp.openAccount(id, { address, isFromThisMachine })))
-        throw new Error('the account could not be saved')
+    onSignUp: async ({ id, emailConfirmed }, { address, isFromThisMachine }) => {
+      const opened = await signUp.openAccount(id, { address, isFromThisMachine })
+      if (!opened || (emailConfirmed && !(await signUp.confirm(id)))) throw new Error('the account could not be saved')
     },
+    providers: config.signInProviders,
+    openProvider: (provider) => openProviderClient(provider, toProviders),
     onSessionEnd: users.sessionEnded,
     fetchDocument: strangers,
     onFault: ({ requestId, reason }) => log.error('sign-in', { requestId, reason }),

@@ -120,6 +120,7 @@ export function ownerSettings(
     audit,
     sendsMail: mailer !== null,
     passkeysOffered: offersPasskeys(config.baseUrl),
+    signInProviders: config.signInProviders,
     mailer,
     tellOwner,
     mailInvitation: linkMailer && ((mail: Mail) => void linkMailer.send(mail).catch(failed)),
@@ -222,6 +223,10 @@ export function signInEvents(parts: {
     async onRecoveryCode({ id, email }, address) {
       await note(id, { kind: 'owner', id, address }, 'account.recovery_code_used')
       void mailer?.send(securityMail(email, 'recovery_code_used')).catch(failed)
+    },
+    async onIdentityLinked({ id, email }, address) {
+      await note(id, { kind: 'owner', id, address }, 'account.identity_linked')
+      void mailer?.send(securityMail(email, 'identity_linked')).catch(failed)
     },
     async onNewBrowser({ user: { id, email }, address, userAgent }) {
       const entry = await note(id, { kind: 'owner', id, address }, 'account.new_browser')

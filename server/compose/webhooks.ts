@@ -1,5 +1,3 @@
-import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
-import { isNeverAllowed } from '../adapters/outbound/public-address'
 import { KeyRing } from '../adapters/sealing/key-ring'
 import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
@@ -8,7 +6,6 @@ import type { AppGrantStore } from '../core/accounts/app-grant'
 import { SpendSummaries, type SpendSummaryStore } from '../core/accounts/mails/spend-summaries'
 import type { LimitRequestStore } from '../core/accounts/staff/limit-request'
 import { type Clock, isoTime } from '../core/clock'
-import { parseAddress } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { CredentialStore } from '../core/credentials/store'
 import type { AccountId, LimitRequestId } from '../core/ids'
@@ -16,7 +13,6 @@ import type { Ledger } from '../core/ledger/ledger'
 import { MAIL_FAILED, type Mailer } from '../core/mail/mailer'
 import { reasonOf } from '../core/result'
 import type { UsageReports } from '../core/usage/reports'
-import { PRODUCT } from '../core/version'
 import { Delivering } from '../core/webhooks/delivering'
 import type { EventType, GatewayEvent } from '../core/webhooks/event'
 import { type NoticeMailStore, NoticeMails, UnsubscribeLinks } from '../core/webhooks/notice-mails'
@@ -34,6 +30,7 @@ import {
   startSpendSummaries,
 } from '../jobs/webhooks'
 import type { Log } from '../log'
+import { openPrivateFetch } from './private-fetch'
 
 interface Parts {
   readonly stores: {
@@ -60,7 +57,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
   const sealing = new KeyRing(config.sealingKeys)
   const store = stores.webhooks
   const onError = (error: unknown) => log.error('a webhook could not be sent', { reason: reasonOf(error) })
-  const fetch = webhookFetch(config)
+  const fetch = openPrivateFetch({ baseUrl: config.baseUrl, allows: config.webhooks.allowsPrivate })
   const send: SendWebhook = async (request) => {
     // Its library is loaded with the first event.
     const { openWebhookSender } = await import('../adapters/webhooks/send-webhook')
@@ -117,17 +114,6 @@ export function eventWriter(store: Pick<WebhookStore, 'addEvents' | 'countLost'>
       log.error('an event was lost', { type, reason: reasonOf(error) })
     })
   }
-}
-
-/** Public receivers; private ones where the operator allows them. Link-local and metadata addresses never. */
-function webhookFetch({ baseUrl, webhooks }: Config) {
-  return openGuardedFetch({
-    userAgent: `${PRODUCT} (+${baseUrl})`,
-    permits(text) {
-      const address = parseAddress(text)
-      return webhooks.allowsPrivate && address !== null && !isNeverAllowed(address)
-    },
-  })
 }
 
 /** The data of an event: the record as the API gives it, where there is one. */

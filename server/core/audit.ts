@@ -25,6 +25,8 @@ export type AuditAction =
   | 'account.second_factor_on'
   | 'account.second_factor_off'
   | 'account.recovery_codes'
+  | 'account.identity_linked'
+  | 'account.identity_unlinked'
   | 'account.passkey_added'
   | 'account.passkey_removed'
   | 'account.second_factor_reset'

@@ -56,6 +56,7 @@ beforeAll(async () => {
     '/api/webhooks/': webhook.id,
     '/api/workspaces/': id,
     '/api/members/': id,
+    '/api/identities/': 'an identity of the victim',
     '/api/invitations/': 'an invitation of the victim',
     '/api/settings/sessions/': sessions[0]?.id ?? '',
     '/api/operator/accounts/': id,
@@ -154,7 +155,7 @@ describe('writes from another site', () => {
   test('that are not JSON are refused on every route that reads a body', async () => {
     for (const { method, path } of routes()) {
       const takesNone =
-        /\/(disable|enable|revoke|end|end-others|end-all|disconnect|show|hand-over)$/.test(path) ||
+        /\/(disable|enable|revoke|end|end-others|end-all|disconnect|show|hand-over|unlink)$/.test(path) ||
         (path.startsWith('/api/webhooks/:id/') && !path.endsWith('/confirm'))
       if (method === 'GET' || method === 'DELETE' || path === '/api/try' || takesNone) continue
       const answer = await gateway.call(aimed(path) ?? path, {

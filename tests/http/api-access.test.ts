@@ -114,6 +114,7 @@ describe('the declared access is what happens', () => {
     expect(await notRefused(who('owner', 'operator', 'staff'), 'missing_session')).toEqual([])
     expect(who('anybody').map(named).toSorted()).toEqual([
       'ALL /api/auth/*',
+      'GET /api/identities/providers',
       'POST /api/auth/oauth2/revoke',
       'POST /api/invitations/read',
       'POST /api/settings/email/confirm',
@@ -186,8 +187,10 @@ describe('the declared access is what happens', () => {
     expect(justNow.map(named).toSorted()).toEqual([
       'ALL /api/auth/passkey/generate-register-options',
       'POST /api/auth/change-password',
+      'POST /api/auth/link-social',
       ...['delete-passkey', 'verify-registration'].map((act) => `POST /api/auth/passkey/${act}`),
       ...['disable', 'enable', 'generate-backup-codes'].map((act) => `POST /api/auth/two-factor/${act}`),
+      'POST /api/identities/:id/unlink',
       'POST /api/members/:id/hand-over',
       ...['erase', 'password-reset', 'role', 'second-factor-reset'].map((act) => `POST ${account}/${act}`),
       'POST /api/operator/after-restore',

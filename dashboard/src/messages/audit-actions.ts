@@ -15,6 +15,8 @@ const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'account.second_factor_on': 'Second factor set up',
   'account.second_factor_off': 'Second factor turned off',
   'account.recovery_codes': 'New recovery codes made',
+  'account.identity_linked': 'Sign-in linked',
+  'account.identity_unlinked': 'Sign-in unlinked',
   'account.passkey_added': 'Passkey added',
   'account.passkey_removed': 'Passkey removed',
   'account.second_factor_reset': 'Second factors removed',

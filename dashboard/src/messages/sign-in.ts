@@ -14,6 +14,20 @@ export const SIGN_IN_TEXT = {
   linkSentTo: (email: string) =>
     `We sent a link to ${email}. Open it within 24 hours to confirm your address and get your free credit, then sign in.`,
   accountDeleted: 'Your account was deleted. Your keys have stopped, and your data was removed.',
+  continueWith: (name: string) => `Continue with ${name}`,
+  providerFailed: 'The sign-in was not completed. Try again, or sign in another way.',
+  providerProblems: {
+    account_not_linked:
+      'An account with this email address already exists. Sign in to it another way, then link this identity in Settings.',
+    account_already_linked_to_different_user: 'This identity is already linked to another account.',
+    email_not_found: 'The provider did not share an email address, which an account needs.',
+    email_not_confirmed: 'Confirm your email address first. We sent you a link.',
+    tenant_not_allowed: 'People of this organization cannot sign in here.',
+    too_many_sign_ups: 'Too many sign-ups from this address. Try again in a minute.',
+    access_denied: 'The provider was not allowed to sign you in.',
+    link_without_session: 'You were signed out meanwhile. Sign in, then link again in Settings.',
+    state_mismatch: 'This sign-in was begun in another browser, has expired or was already used. Try again.',
+  },
   noAccount: "Don't have an account?",
   haveAccount: 'Already have an account?',
   forgot: 'Forgot your password?',

@@ -11,6 +11,9 @@ import { Page } from '../ui/layout/page.tsx'
 const SecondFactorCard = lazyPart(() =>
   import('../features/settings/second-factor-card.tsx').then(({ SecondFactorCard }) => SecondFactorCard),
 )
+const IdentitiesCard = lazyPart(() =>
+  import('../features/sign-in/identities-card.tsx').then(({ IdentitiesCard }) => IdentitiesCard),
+)
 const SessionsCard = lazyPart(() =>
   import('../features/settings/sessions-card.tsx').then(({ SessionsCard }) => SessionsCard),
 )
@@ -28,6 +31,7 @@ export function Settings() {
       <ProfileCard />
       <EmailCard />
       <PasswordCard />
+      <IdentitiesCard />
       <SecondFactorCard />
       <SessionsCard />
       <ThemeCard />

@@ -24,7 +24,7 @@ export function SignIn() {
           {SIGN_IN_TEXT.accountDeleted}
         </p>
       )}
-      <SignInForm onDone={() => void enter()}>
+      <SignInForm to={to ?? '/'} onDone={() => void enter()}>
         <Link to="/forgot-password" className="justify-self-start text-accent underline">
           {SIGN_IN_TEXT.forgot}
         </Link>

@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { isSignInForApp, signUp } from '../api/account/account.ts'
 import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
+import { ProviderButtons } from '../features/sign-in/provider-buttons.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { keptInvitation } from '../session-state.ts'
@@ -34,6 +35,7 @@ export function SignUp() {
   return (
     <AuthLayout title={SHELL_TEXT.pagesOf.signUp}>
       <CredentialsForm purpose="sign-up" submit={submit}>
+        <ProviderButtons to="/" />
         <p className="text-muted">{SIGN_IN_TEXT.credit}</p>
         <p className="text-muted">
           {SIGN_IN_TEXT.haveAccount}{' '}

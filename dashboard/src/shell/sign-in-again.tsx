@@ -19,7 +19,11 @@ export function SignInAgain({ onGiveUp }: { onGiveUp?: () => void }) {
   return (
     <Dialog title={onGiveUp ? SIGN_IN_TEXT.recent : SIGN_IN_TEXT.ended} firm={!onGiveUp} onClose={() => onGiveUp?.()}>
       <p className="text-muted">{onGiveUp ? SIGN_IN_TEXT.recentText : SIGN_IN_TEXT.endedText}</p>
-      <SignInForm onDone={() => void resume()} {...(before && { email: before.email })} />
+      <SignInForm
+        to={window.location.pathname + window.location.search}
+        onDone={() => void resume()}
+        {...(before && { email: before.email })}
+      />
     </Dialog>
   )
 }

@@ -10,13 +10,19 @@ export const ADDRESS_HEADER = 'x-gateway-client-address'
 
 const MAX_BODY_BYTES = 64 * 1024
 
+/** Where a provider of sign-in sends people back; the last part names the provider. */
+export const CALLBACK_PATH = '/callback/:id'
+
 /**
- * Every endpoint served under the base path. The library has more (social sign-in, mail, account deletion);
+ * Every endpoint served under the base path. The library has more (mail, account deletion, tokens of providers);
  * an endpoint that a new version adds stays closed until it is listed here.
  */
 export const AUTH_ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/sign-up/email', 'POST'],
   ['/sign-in/email', 'POST'],
+  ['/sign-in/social', 'POST'],
+  ['/link-social', 'POST'],
+  [CALLBACK_PATH, 'GET'],
   ['/sign-out', 'POST'],
   ['/get-session', 'GET'],
   ['/update-user', 'POST'],
@@ -67,7 +73,7 @@ export async function authRequest(
 ): Promise<Result<Request, EarlyRefusal>> {
   const url = new URL(request.url)
   const path = pathUnder(url)
-  const method = AUTH_ENDPOINTS.get(path)
+  const method = AUTH_ENDPOINTS.get(isCallback(path) ? CALLBACK_PATH : path)
   if (method === undefined) return refuse(404, null)
   if (request.method !== method) {
     return err({ status: 405, code: null, message: null, retryAfterSeconds: null, allow: method })
@@ -101,6 +107,11 @@ export async function authRequest(
 /** The part of the path under the base path; empty when it is not under it. */
 export function pathUnder(url: URL): string {
   return url.pathname.startsWith(`${BASE_PATH}/`) ? url.pathname.slice(BASE_PATH.length) : ''
+}
+
+/** Whether a provider of sign-in sends somebody back there, by a navigation of their browser. */
+export function isCallback(path: string): boolean {
+  return /^\/callback\/[a-z]+$/.test(path)
 }
 
 /** The private header that tells the library where a request truly came from. */

@@ -1,4 +1,5 @@
 import type { IdentityCaller, SignedUpUser } from '../../core/accounts/identity'
+import type { ProviderClient, SignInProvider } from '../../core/accounts/sign-in-provider'
 import type { Clock } from '../../core/clock'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import type { IdentityDatabase } from './identity-database'
@@ -34,9 +35,12 @@ export interface IdentityOptions {
    * the sign-up: the user already exists, so a retry could not succeed. Its effects must be repairable later.
    */
   readonly onSignUp: (
-    user: SignedUpUser,
+    user: SignedUpUser & { readonly emailConfirmed: boolean },
     caller: Pick<IdentityCaller, 'address' | 'isFromThisMachine'>,
   ) => Promise<void>
+  /** Providers of identities that sign in. */
+  readonly providers?: readonly SignInProvider[]
+  readonly openProvider?: (provider: SignInProvider) => ProviderClient
   /** Notifies owners of their sign-ins. */
   readonly signInEvents?: SignInEvents
   /** How sign-ups are confirmed by email. Absent: a sign-up signs in at once, and says so when the address is taken. */

@@ -4,13 +4,14 @@ import type { Identity, SignedUpUser } from '../../core/accounts/identity'
 import { ACCESS_TOKEN_PREFIX, hashToken } from '../../core/credentials/oauth-grant'
 import type { AccountId } from '../../core/ids'
 import { isUnavailable } from '../../core/unavailable'
-import { authRequest } from './auth-request'
+import { authRequest, isCallback, pathUnder } from './auth-request'
 import { readRefusal, type SignInRefusal, shapeError } from './error-shape'
 import type { IdentityFault, IdentityOptions } from './identity-options'
 import { type LibraryParts, libraryOptions, NOBODY, SYSTEM_CLOCK, settingsOfUsers } from './library-options'
 import { LibraryGrants } from './oauth/oauth-grants'
 import { openProtocol, type ProtocolCaller, type ProtocolResponse } from './oauth/oauth-protocol'
 import { openUpkeep } from './oauth/oauth-upkeep'
+import { callbackRedirect } from './sign-in/callback-redirect'
 import { CodeUses } from './sign-in/code-uses'
 import { type Finish, type SignInEvents, SignInGuard } from './sign-in/sign-in-guard'
 import { userDirectory } from './user-directory'
@@ -148,6 +149,7 @@ function guardedEvents(guarded: LibraryParts['guarded'], events: SignInEvents | 
       guarded('second factor notice', () => events?.onSecondFactorLocked(user, address)),
     onGuessing: (user, address) => guarded('guessing notice', () => events?.onGuessing(user, address)),
     onRecoveryCode: (user, address) => guarded('recovery notice', () => events?.onRecoveryCode(user, address)),
+    onIdentityLinked: (user, address) => guarded('link notice', () => events?.onIdentityLinked(user, address)),
     onNewBrowser: (browser) => guarded('sign-in notice', () => events?.onNewBrowser(browser)),
   }
 }
@@ -164,9 +166,19 @@ interface HandlerParts {
 }
 
 function handler({ oauth, guard, run, report, origin, trusted, hidesTaken }: HandlerParts): Identity['handle'] {
+  const answer = byLibrary({ guard, run, report, origin, trusted, hidesTaken })
+  return async (request, caller) => {
+    if (oauth.speaks(request)) return oauth.answer(request, caller)
+    const response = await answer(request, caller)
+    const isNavigation = request.method === 'GET' && isCallback(pathUnder(new URL(request.url)))
+    return isNavigation ? callbackRedirect(response, origin) : response
+  }
+}
+
+function byLibrary(parts: Omit<HandlerParts, 'oauth'>): Identity['handle'] {
+  const { guard, run, report, origin, trusted, hidesTaken } = parts
   return async (request, caller) => {
     const { address, requestId } = caller
-    if (oauth.speaks(request)) return oauth.answer(request, caller)
     let finish: Finish | null = null
     const broken = async (error: unknown) => {
       const status = isUnavailable(error) ? 503 : 500

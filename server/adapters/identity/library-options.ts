@@ -29,7 +29,7 @@ import {
   oauthRefreshToken,
   oauthResource,
 } from '../stores/libsql/schema/oauth'
-import { ADDRESS_HEADER, BASE_PATH } from './auth-request'
+import { ADDRESS_HEADER, BASE_PATH, CALLBACK_PATH } from './auth-request'
 import type { IdentityDatabase } from './identity-database'
 import type { IdentityOptions, PasswordHash } from './identity-options'
 import { type LibraryStoreParts, libraryStore } from './library-store'
@@ -38,6 +38,7 @@ import { oauthPlugins } from './oauth/oauth-options'
 import { secretHash } from './secret-hash'
 import { type AttemptWindows, openAttemptWindows } from './sign-in/attempt-windows'
 import type { CodeUses } from './sign-in/code-uses'
+import { identityProviders } from './sign-in/identity-providers'
 import { refuseWeakPassword } from './sign-in/password-strength'
 import {
   beginsWithSecondFactor,
@@ -122,8 +123,21 @@ export function libraryOptions(parts: LibraryParts) {
       ...secondFactorPlugins({ origin, ...options }),
       ...oauthPlugins(origin, clientDiscovery(parts, windows)),
       workspacePlugin(options.confirmation != null),
+      // After the second factor, whose question it turns into a page.
+      identityProviders(parts),
     ],
     emailAndPassword: passwords(parts),
+    account: {
+      // An address proves no identity: who has one links the identity while signed in.
+      accountLinking: {
+        enabled: true,
+        disableImplicitLinking: true,
+        allowDifferentEmails: true,
+        trustedProviders: (options.providers ?? []).map(({ id }) => id),
+      },
+      updateAccountOnSignIn: false,
+      storeStateStrategy: 'database',
+    },
     // A session ends a week after sign-in, however much it is used, so that no token lives forever.
     // How old a sign-in may be is for the gateway's own routes to say (freshAge), by its own clock.
     session: { expiresIn: 7 * DAY_SECONDS, disableSessionRefresh: true, freshAge: 0, additionalFields: SESSION_FIELDS },
@@ -138,7 +152,7 @@ export function libraryOptions(parts: LibraryParts) {
       disableOriginCheck: false,
     },
     hooks: libraryHooks(parts),
-    databaseHooks: rowHooks(parts),
+    databaseHooks: rowHooks(parts, windows),
   } satisfies BetterAuthOptions
 }
 
@@ -177,6 +191,9 @@ function rateLimits(signUpPerMinute: number, windows: AttemptWindows) {
     customRules: {
       '/sign-up/email': { window: MINUTE_SECONDS, max: signUpPerMinute },
       '/sign-in/email': { window: MINUTE_SECONDS, max: 10 },
+      '/sign-in/social': { window: MINUTE_SECONDS, max: 30 },
+      '/link-social': { window: MINUTE_SECONDS, max: 30 },
+      '/callback/*': { window: MINUTE_SECONDS, max: 30 },
       '/change-password': { window: MINUTE_SECONDS, max: 10 },
       // A code has 32^8 values and lives ten minutes, so it cannot be guessed at this rate.
       '/device': { window: MINUTE_SECONDS, max: 10 },
@@ -319,7 +336,12 @@ async function signedIn(ctx: SignInContext) {
  * appear in the list with the new one. Sessions of other browsers stay.
  */
 async function endReplacedSession({ path, context, getSignedCookie }: SignInContext): Promise<void> {
-  if (!(path === '/sign-in/email' || beginsWithSecondFactor(path)) || !context.newSession || context.session) return
+  if (
+    !(path === '/sign-in/email' || path === CALLBACK_PATH || beginsWithSecondFactor(path)) ||
+    !context.newSession ||
+    context.session
+  )
+    return
   const replaced = await getSignedCookie(context.authCookies.sessionToken.name, context.secret)
   if (replaced && replaced !== context.newSession.session.token) await context.internalAdapter.deleteSession(replaced)
 }
@@ -360,21 +382,36 @@ function userOf({ id, email, name }: SignedUpUser): SignedUpUser {
   return { id, email, name }
 }
 
-function rowHooks(parts: LibraryParts) {
+function rowHooks(parts: LibraryParts, windows: AttemptWindows) {
   const { options, clock, visits, guarded, onSessionEnd } = parts
   // The library measures codes by the system clock.
   const usedCodes = new UsedCodes(options.db, secretHash(options.secret), SYSTEM_CLOCK)
   return {
     user: {
       create: {
-        before: async (user) => validateProfile(user),
-        after: async ({ id, email, name }) => {
-          const user = { id, email, name }
+        before: async (user, ctx) => {
+          validateProfile(user)
+          if (ctx?.path === CALLBACK_PATH) countSignUp(parts, windows)
+        },
+        after: async ({ id, email, name, emailVerified }) => {
+          const user = { id, email, name, emailConfirmed: emailVerified }
           await guarded('sign-up hook', () => options.onSignUp(user, visits.getStore() ?? NOBODY))
-          void sendConfirmation(parts, user)
+          if (!emailVerified) void sendConfirmation(parts, user)
         },
       },
       update: { before: async (user) => validateProfile(user) },
+    },
+    account: {
+      create: {
+        before: async ({ userId }, ctx) => {
+          if (ctx && isLink(parts, ctx)) await requireLinker(ctx, userId)
+        },
+        after: async ({ userId }, ctx) => {
+          const user = ctx && isLink(parts, ctx) ? await ctx.context.internalAdapter.findUserById(userId) : null
+          const address = visits.getStore()?.address ?? null
+          if (user) await guarded('link notice', () => options.signInEvents?.onIdentityLinked(userOf(user), address))
+        },
+      },
     },
     session: {
       create: {
@@ -405,6 +442,32 @@ function rowHooks(parts: LibraryParts) {
       },
     },
   } satisfies BetterAuthOptions['databaseHooks']
+}
+
+/** Whoever signs up by a provider counts as one who signs up with a password. */
+function countSignUp({ options, visits }: LibraryParts, windows: AttemptWindows): void {
+  const visit = visits.getStore()
+  if (visit) visit.signsUp = true
+  const rule = { window: MINUTE_SECONDS, max: options.signUpPerMinute }
+  if (windows.take(`sign-up by a provider|${visit?.address}`, rule).allowed) return
+  throw new APIError('TOO_MANY_REQUESTS', {
+    code: 'TOO_MANY_SIGN_UPS',
+    message: 'Too many sign-ups from this address. Try again in a minute.',
+  })
+}
+
+/** Whether the identity is for a user who exists, and not for one who signs up with it. */
+function isLink({ visits }: LibraryParts, ctx: GenericEndpointContext): boolean {
+  return ctx.path === CALLBACK_PATH && !visits.getStore()?.signsUp
+}
+
+/** A session that ended meanwhile, perhaps a stolen one, links nothing. */
+async function requireLinker(ctx: GenericEndpointContext, userId: string): Promise<void> {
+  if ((await getSessionFromCtx(ctx))?.user.id === userId) return
+  throw new APIError('FORBIDDEN', {
+    code: 'LINK_WITHOUT_SESSION',
+    message: 'You are no longer signed in to the account that you were linking. Sign in and link again.',
+  })
 }
 
 /** Paths that replace the session with a new one of the same user. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { and, eq } from 'drizzle-orm'
+import { and, eq, ne, sql } from 'drizzle-orm'
 import type { IdentitySettings } from '../../core/accounts/identity'
 import {
   identityAccount,
@@ -11,11 +11,17 @@ import {
 } from '../stores/libsql/schema/identity'
 import type { IdentityDatabase } from './identity-database'
 
+/** The library's provider of passwords. */
+const PASSWORD = 'credential'
+
 /** Changes by owners to the library's own rows, where it has no route or one that would expose tokens. */
 export function userSettings(
   db: IdentityDatabase,
   onSessionEnd: (userId: string) => Promise<void>,
-): Pick<IdentitySettings, 'rename' | 'changeEmail' | 'confirmEmail' | 'passwordMark' | 'forget'> {
+): Pick<
+  IdentitySettings,
+  'rename' | 'changeEmail' | 'confirmEmail' | 'passwordMark' | 'identities' | 'unlinkIdentity' | 'forget'
+> {
   return {
     async rename(userId, name) {
       await db.update(identityUser).set({ name }).where(eq(identityUser.id, userId))
@@ -50,8 +56,36 @@ export function userSettings(
       const [row] = await db
         .select({ password: identityAccount.password })
         .from(identityAccount)
-        .where(eq(identityAccount.userId, userId))
+        .where(and(eq(identityAccount.userId, userId), eq(identityAccount.providerId, PASSWORD)))
       return row?.password ? createHash('sha256').update(row.password).digest('base64url').slice(0, 22) : null
+    },
+
+    async identities(userId) {
+      const { id, providerId, createdAt } = identityAccount
+      const rows = await db
+        .select({ id, provider: providerId, createdAt })
+        .from(identityAccount)
+        .where(and(eq(identityAccount.userId, userId), ne(providerId, PASSWORD)))
+        .orderBy(createdAt)
+      return rows.map((row) => ({ id: row.id, provider: row.provider, linkedAt: row.createdAt.getTime() }))
+    },
+
+    async unlinkIdentity(userId, id) {
+      const isTheirs = and(
+        eq(identityAccount.id, id),
+        eq(identityAccount.userId, userId),
+        ne(identityAccount.providerId, PASSWORD),
+      )
+      // One statement, so that two at once do not leave the user without a way in.
+      const others = sql`(SELECT count(*) FROM identity_account AS other WHERE other.user_id = ${userId}) > 1`
+      const removed = await db
+        .delete(identityAccount)
+        .where(and(isTheirs, others))
+        .returning({ id: identityAccount.id })
+      if (removed.length > 0) return 'unlinked'
+      return (await db.select({ id: identityAccount.id }).from(identityAccount).where(isTheirs)).length > 0
+        ? 'last'
+        : 'unknown'
     },
 
     async forget(userId, email) {

@@ -21,6 +21,8 @@ export interface Visit {
   refusal?: Refused
   /** The secret of the authenticator app does not open: SECRET_KEY is another one. */
   unreadableApp?: boolean
+  /** Whether it creates a user. */
+  signsUp?: boolean
   readonly registration?: Registration | null
   /** Receives the reset token instead of the mailer. Absent: the token is mailed. */
   handed?: string | null
@@ -31,6 +33,8 @@ const PASSKEY_FAILURES: Readonly<Record<string, Refused>> = {
   'Failed to verify registration': { ...REFUSED_PASSKEY, status: 400 },
   'Failed to verify authentication': { ...REFUSED_PASSKEY, status: 401 },
 }
+/** Errors by which the library refuses a request, such as one whose `state` is wrong. */
+const REFUSALS: ReadonlySet<string> = new Set(['APIError', 'BetterAuthError'])
 const UNREADABLE_APP: Refused = {
   status: 409,
   code: 'SECOND_FACTOR_UNREADABLE',
@@ -68,7 +72,7 @@ function refused({ status, code, message }: Refused): Response {
 
 /** Notes what the library logged as an error, and may hide in its response. Nothing takes the place of a database that does not respond. */
 export function noteLoggedError(visit: Visit | undefined, message: string, details: readonly unknown[]): void {
-  const error = details.find((detail) => detail instanceof Error && detail.name !== 'APIError')
+  const error = details.find((detail) => detail instanceof Error && !REFUSALS.has(detail.name))
   if (visit === undefined || error === undefined) return
   const refusal = PASSKEY_FAILURES[message]
   if (refusal && !isOfDatabase(error)) visit.refusal = refusal

@@ -1,8 +1,8 @@
-import type * as OpenIdClient from 'openid-client'
 import type { Api, UpstreamAuth } from '../../core/apis/api'
 import type { SecretsOf, UpstreamTokens } from '../../core/apis/secrets'
 import { type Clock, MINUTE_MS } from '../../core/clock'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
+import { codeOf, oauthFetch } from './oauth-fetch'
 
 /** A token is renewed this long before it expires, or at half of its life if that is shorter. */
 const BEFORE_EXPIRY_MS = 30_000
@@ -10,7 +10,6 @@ const BEFORE_EXPIRY_MS = 30_000
 const USUAL_LIFE_MS = 5 * MINUTE_MS
 /** A token that was refused within this time is not renewed, and a token endpoint that failed is not asked again. */
 const PAUSE_MS = 10_000
-const MAX_TOKEN_BYTES = 64 * 1024
 const MAX_WAIT_MS = 10_000
 
 type ClientCredentials = Extract<UpstreamAuth, { kind: 'oauth2' }>
@@ -98,50 +97,14 @@ export class ClientCredentialTokens implements UpstreamTokens {
     const oauth = await import('openid-client')
     const server = { issuer: new URL(tokenUrl).origin, token_endpoint: tokenUrl }
     const config = new oauth.Configuration(server, clientId, undefined, oauth.ClientSecretBasic(secret))
-    config[oauth.customFetch] = (url, { method, headers, body }) => this.sent(url, { method, headers, body }, timeoutMs)
+    config[oauth.customFetch] = oauthFetch(this.deps.fetch, timeoutMs)
     // Whether plain HTTP is allowed was checked when the API was saved.
     oauth.allowInsecureRequests(config)
     return oauth.clientCredentialsGrant(config, scope === null ? {} : { scope })
-  }
-
-  private async sent(
-    url: string,
-    { method, headers, body }: Pick<OpenIdClient.CustomFetchOptions, 'method' | 'headers' | 'body'>,
-    timeoutMs: number,
-  ): Promise<Response> {
-    const answer = await this.deps.fetch({
-      url,
-      method: method === 'POST' ? 'POST' : 'GET',
-      headers,
-      ...(body instanceof URLSearchParams && { body: body.toString() }),
-      timeoutMs,
-      maxBytes: MAX_TOKEN_BYTES,
-    })
-    if (!answer.ok) throw new TokenEndpointError(answer.error.kind)
-    return new Response(answer.value.body, {
-      status: answer.value.status,
-      headers: { 'content-type': answer.value.contentType },
-    })
-  }
-}
-
-class TokenEndpointError extends Error {
-  readonly code: string
-
-  constructor(code: string) {
-    super('the token endpoint could not be reached')
-    this.code = code
   }
 }
 
 /** The identity of a token. A changed secret, scope or endpoint is another one. */
 function idOf(api: string, { tokenUrl, clientId, scope }: ClientCredentials, secret: string): string {
   return JSON.stringify([api, tokenUrl, clientId, scope, Bun.hash(secret).toString(36), secret.length])
-}
-
-/** The code only: a message may repeat what the endpoint sent. */
-function codeOf(error: unknown): string {
-  const inner = error instanceof Error && error.cause instanceof TokenEndpointError ? error.cause : error
-  const code: unknown = Object(inner).code
-  return typeof code === 'string' ? code.slice(0, 60) : 'failed'
 }

@@ -12,6 +12,7 @@ import { EVM } from '../payments/evm-payments'
 import { PAYMENTS } from '../payments/payments'
 import { UPSTREAM_WALLET } from '../payments/upstream-wallet'
 import { RETENTION } from '../retention'
+import { SIGN_IN } from '../sign-in'
 import { SOCIAL } from '../social'
 import { OBSERVING } from '../telemetry'
 import { TRACES } from '../traces'
@@ -26,6 +27,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   WORKERS,
   DATA,
   ACCOUNTS,
+  SIGN_IN,
   BRAND,
   MAIL,
   MODELS,

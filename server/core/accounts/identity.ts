@@ -91,6 +91,14 @@ export interface SecondFactors {
   readonly passkeys: number
 }
 
+/** An identity at a provider, which signs in without the password. */
+export interface LinkedIdentity {
+  readonly id: string
+  /** The provider's id. */
+  readonly provider: string
+  readonly linkedAt: number
+}
+
 /** Sessions of one user. */
 export type SessionChoice = { readonly only: string } | { readonly allBut: string } | { readonly all: true }
 
@@ -103,6 +111,10 @@ export interface IdentitySettings {
   confirmEmail(userId: string, email: string): Promise<boolean>
   /** Tells the user's passwords apart without revealing them. Null for a user without a password. */
   passwordMark(userId: string): Promise<string | null>
+  /** The identities linked to the user, oldest first. */
+  identities(userId: string): Promise<readonly LinkedIdentity[]>
+  /** Removes one in one step. `last`: without it the user could not sign in; nothing changes. */
+  unlinkIdentity(userId: string, id: string): Promise<'unlinked' | 'unknown' | 'last'>
   /** Active sessions, newest first. */
   sessions(userId: string): Promise<readonly SessionLine[]>
   /** Ends sessions of the user and returns how many there were. */

@@ -80,6 +80,11 @@ export function signInRoutes(parts: SignInParts) {
         return answer
       }),
     )
+  // An identity that is linked signs in from then on.
+  routes.post(
+    '/api/auth/link-social',
+    ...allowed(signedInUser(owners, SIGNED_IN_JUST_NOW), UNDOCUMENTED, ({ context }) => handled(parts, context)),
+  )
   const changes = { ...SECOND_FACTOR_CHANGES, ...(passkeysOffered && PASSKEY_CHANGES) }
   for (const [path, change] of Object.entries(changes)) routes.post(path, ...securityChange(parts, change))
   if (passkeysOffered)

@@ -61,6 +61,8 @@ const OUTSIDE_API: Readonly<Record<string, string>> = {
 const SIGN_IN_LIBRARY: Readonly<Record<string, string>> = {
   '/sign-up/email': 'account.open',
   '/sign-in/email': 'the list of sessions, and sign_in.new_device',
+  '/sign-in/social': 'account.open, or the list of sessions, once the provider sent them back',
+  '/link-social': 'account.identity_linked, once the provider sent them back',
   '/sign-out': 'nothing: it ends its own session',
   '/update-user': 'nothing: the name',
   '/change-password': 'account.password',

@@ -4,6 +4,7 @@ import type { BetterAuthPlugin } from 'better-auth'
 import { APIError } from 'better-auth/api'
 import { symmetricDecrypt } from 'better-auth/crypto'
 import { twoFactor } from 'better-auth/plugins/two-factor'
+import { CALLBACK_PATH } from '../auth-request'
 
 /** The columns that the gateway adds to the library's sessions. */
 export const SESSION_FIELDS = {
@@ -56,6 +57,8 @@ export function secondFactorPlugins({ origin, secret, serviceName }: SecondFacto
   const hash = recoveryCodeHash(secret)
   const factors = twoFactor({
     issuer: `${serviceName} (${new URL(origin).host})`,
+    // Users without a password proved themselves by a recent sign-in at their provider.
+    allowPasswordless: true,
     twoFactorCookieMaxAge: CHALLENGE_SECONDS,
     accountLockout: { enabled: true, maxFailedAttempts: 10, durationSeconds: LOCK_SECONDS },
     backupCodeOptions: {
@@ -68,6 +71,11 @@ export function secondFactorPlugins({ origin, secret, serviceName }: SecondFacto
       },
     },
   })
+  // Whoever signs in by a provider gives the gateway's own second factor as well, as after the password.
+  for (const challenge of factors.hooks.after) {
+    const { matcher } = challenge
+    challenge.matcher = (context) => matcher(context) || context.path === CALLBACK_PATH
+  }
   const plugins = offersPasskeys(origin) ? [factors, passkey(passkeyOptions(origin, serviceName))] : [factors]
   // As in oauth-options.ts: the packages' own types do not agree under exactOptionalPropertyTypes.
   return plugins as unknown as BetterAuthPlugin[]

@@ -3,7 +3,7 @@ import type { SignedUpUser } from '../../../core/accounts/identity'
 import { MAX_EMAIL_CHARACTERS } from '../../../core/accounts/mails/email-change'
 import { type Clock, DAY_MS } from '../../../core/clock'
 import { err, ok, type Result } from '../../../core/result'
-import { pathUnder } from '../auth-request'
+import { isCallback, pathUnder } from '../auth-request'
 import type { SignInRefusal } from '../error-shape'
 import { beginsWithSecondFactor } from './second-factors'
 import { type PasswordAttempt, SignInDelays } from './sign-in-delays'
@@ -14,7 +14,7 @@ const FREE_FAILURES = 5
 const FREE_FAILURES_OF_KNOWN_BROWSERS = 20
 
 /** Whether a session begins here. Others begin with a sign-up or a new password, in a browser that was there before. */
-const isSignIn = (path: string) => path === '/sign-in/email' || beginsWithSecondFactor(path)
+const isSignIn = (path: string) => path === '/sign-in/email' || isCallback(path) || beginsWithSecondFactor(path)
 
 /** Signed-in routes that ask for the password once more. A stolen session must not be a way to guess it. */
 const ASKS_AGAIN: ReadonlySet<string> = new Set([
@@ -40,6 +40,8 @@ export interface SignInEvents {
   /** Somebody signed in with a recovery code. */
   readonly onRecoveryCode: (user: SignedUpUser, address: string | null) => Promise<void>
   readonly onNewBrowser: (browser: NewBrowser) => Promise<void>
+  /** The user linked an identity of a provider, which signs in from now on. */
+  readonly onIdentityLinked: (user: SignedUpUser, address: string | null) => Promise<void>
 }
 
 interface Parts {

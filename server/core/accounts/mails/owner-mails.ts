@@ -90,6 +90,8 @@ const CHANGES = {
     'Someone gave the right password of your account and then ten wrong codes. No code is accepted for 15 minutes; a passkey still signs in. They know your password: choose a new one.',
   passkey_added: 'A passkey was added to your account. It signs in without the password.',
   passkey_removed: 'A passkey was removed from your account.',
+  identity_linked: 'Another way to sign in was linked to your account. It signs in without the password.',
+  identity_unlinked: 'A linked way to sign in was removed from your account.',
   second_factor_reset:
     'An operator of this gateway removed the authenticator app, recovery codes and passkeys of your account, and signed out all its sessions. The password alone signs in again. Set up a second factor in Settings.',
 } as const

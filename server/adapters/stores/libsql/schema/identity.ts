@@ -71,7 +71,11 @@ export const identityAccount = sqliteTable(
       .$onUpdate(() => new Date())
       .notNull(),
   },
-  (table) => [index('identity_account_user_id_idx').on(table.userId)],
+  (table) => [
+    index('identity_account_user_id_idx').on(table.userId),
+    // An identity of a provider signs in one user.
+    uniqueIndex('identity_account_key').on(table.providerId, table.accountId),
+  ],
 )
 
 /** Short-lived proofs (a password reset). The identifier is stored as a hash. */

@@ -1,0 +1,1 @@
+CREATE UNIQUE INDEX `identity_account_key` ON `identity_account` (`provider_id`,`account_id`);
