@@ -88,16 +88,17 @@ export class PoolBudgets {
    */
   move(accountId: AccountId, pool: PoolId, parent: PoolId | null, audit: AuditEntry): Promise<void> {
     return this.mutex.take(accountId, async () => {
-      await this.parts.holds.load(accountId, pool)
-      await this.parts.credentials.movePool(pool, parent, audit)
-      const touched = await this.parts.holds.movePool(pool, parent)
-      for (const id of touched) {
-        const now = this.parts.clock.now()
-        const budgets = await this.parts.credentials.budgetsOf(id)
-        const spendings = await this.spendings(id, budgets, now)
-        await this.parts.holds.setPoolBudgets(id, [], now, [])
-        await this.parts.holds.setPoolBudgets(id, budgets.map(poolBudget), now, spendings)
-      }
+      const { credentials, holds, clock } = this.parts
+      const now = clock.now()
+      await holds.load(accountId, pool)
+      if (parent !== null) await holds.load(accountId, parent)
+      const chains = [holds.counted(pool, now), parent === null ? null : holds.counted(parent, now)]
+      const starts = [...new Set(chains.flatMap((chain) => chain?.windows.map(([, , start]) => start) ?? []))]
+      // Read before the change. The counters include what is spent in between.
+      const spendings = await credentials.spendings(pool, starts)
+      await credentials.movePool(pool, parent, audit)
+      const byStart = new Map(spendings.map((spending, at) => [starts[at] ?? 0, spending]))
+      await holds.movePool(pool, parent, now, byStart)
     })
   }
 

@@ -216,10 +216,10 @@ export interface HoldStore {
   /** Sets, or with null removes, what each scope may spend that calls of this pool name. Calls in progress count in full. */
   setScopeBudget(pool: PoolId, budget: PoolBudget | null): Promise<void>
   /**
-   * From now on the pool counts below another one, or with null below its account's alone, with its calls in progress. Returns the ancestors whose
-   * budgets must be set again, because what was spent in their periods is now another sum. What they spent in all stays.
+   * From now on the pool counts below another one, or with null below its account's alone, with its calls in progress and what it spent in the periods
+   * at `at` of the ancestors' budgets. `spendings`: what of that was durable, by the start of each period. What ancestors spent in all stays. Atomic.
    */
-  movePool(pool: PoolId, parent: PoolId | null): Promise<readonly PoolId[]>
+  movePool(pool: PoolId, parent: PoolId | null, at: number, spendings: ReadonlyMap<number, PoolSpending>): Promise<void>
 }
 
 /** Micro-USD to add to the counters. */

@@ -82,6 +82,46 @@ describe('the budget of a member', () => {
     expect((await to.api(`/api/keys/${key.key.id}/give`, { to: to.id })).status).toBe(403)
   })
 
+  test('counts each charge of a key that moves between members while it calls, once and where the key is', async () => {
+    const [from, to] = [await joined('developer'), await joined('developer')]
+    const moved = await keyBench(from).create({ name: 'moved' })
+    const kept = await keyBench(to).create({ name: 'kept' })
+    for (const { id } of [from, to]) await budget(id, 1000)
+    const calls = [moved, kept].map(() => ({ served: 0 }))
+    let isMoving = true
+    const calling = [moved, kept, moved, kept, moved, kept].map(async ({ secret }, at) => {
+      while (isMoving) if ((await gateway.as(secret, IMAGES)).status === 200) calls[at % 2]!.served++
+    })
+    for (const { id } of [to, from, to, from, to, from])
+      await read(owner.api(`/api/keys/${moved.key.id}/give`, { to: id }))
+    isMoving = false
+    await Promise.all(calling)
+    const { members } = await read<MemberList>(owner.api('/api/members'))
+    const spent = [from, to].map(
+      ({ id }) => members.find((one) => one.id === id)!.budget_windows[0]!.spent_micros_usd / PRICE,
+    )
+    expect(spent).toEqual(calls.map((one) => one.served))
+  })
+
+  test('is not renewed by a key that moves, not for a moment', async () => {
+    const [from, to] = [await joined('developer'), await joined('developer')]
+    const { key, secret } = await keyBench(from).create({ name: 'to and fro' })
+    for (const { id } of [from, to]) await budget(id, 3)
+    let isMoving = true
+    let most = 0
+    const calling = Array.from({ length: 8 }, async () => {
+      while (isMoving) {
+        if ((await gateway.as(secret, IMAGES)).status === 200) most++
+        // Refusals alone would leave the moves no turn.
+        await new Promise((next) => setImmediate(next))
+      }
+    })
+    for (const { id } of [to, from, to, from, to]) await read(owner.api(`/api/keys/${key.id}/give`, { to: id }))
+    isMoving = false
+    await Promise.all(calling)
+    expect(most).toBe(3)
+  })
+
   test('is the default of who joins', async () => {
     const budgets = [{ ...UTC, limit_usd: (2 * PRICE) / 1e6 }]
     await read(owner.api('/api/members/default-budgets', { budgets }, 'PUT'))

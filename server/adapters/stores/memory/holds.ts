@@ -38,6 +38,8 @@ interface OpenHold {
   readonly hold: Hold
   pool: PoolCounters | null
   settling: Split | null
+  /** The ancestors that its record names, once a pool above it moved while the charge was written. */
+  recorded?: readonly PoolId[]
 }
 
 /** At least this many ended captures are remembered, so that a repeated capture gets the same result. */
@@ -277,18 +279,22 @@ export class MemoryHolds implements HoldStore {
       if (of?.isBelow(pool)) for (const budget of made) budget.hold(hold.at, hold.amount)
   }
 
-  async movePool(id: PoolId, parent: PoolId | null): Promise<readonly PoolId[]> {
+  async movePool(
+    id: PoolId,
+    parent: PoolId | null,
+    at: number,
+    spendings: ReadonlyMap<number, PoolSpending>,
+  ): Promise<void> {
     const pool = this.poolOf(id)
     const next = parent === null ? null : this.poolOf(parent)
     if (next?.isBelow(pool)) throw new Error(`pool ${parent} is below ${id}`)
-    const touched = new Set<PoolId>()
     const below = [...this.open.values()].filter((open) => open.pool?.isBelow(pool))
+    for (const open of below) if (open.settling) open.recorded ??= open.pool?.counted(open.hold.at)?.parents ?? []
     for (const { hold } of below) pool.above?.settle(hold.at, hold.amount, 0)
-    for (let at = pool.above; at !== null; at = at.above) touched.add(at.id)
+    pool.above?.moved(at, -1, pool.spent, spendings)
     pool.parent = next
+    pool.above?.moved(at, 1, pool.spent, spendings)
     for (const { hold } of below) pool.above?.hold(hold.at, hold.amount)
-    for (let at = pool.above; at !== null; at = at.above) touched.add(at.id)
-    return [...touched]
   }
 
   async setScopeBudget(id: PoolId, budget: PoolBudget | null): Promise<void> {
@@ -338,9 +344,14 @@ export class MemoryHolds implements HoldStore {
     return this.pools.has(id)
   }
 
-  private end({ hold, pool }: OpenHold, spent: number): void {
+  private end({ hold, pool, recorded }: OpenHold, spent: number): void {
     this.open.delete(hold.request)
     pool?.settle(hold.at, hold.amount, spent)
+    if (pool && recorded) {
+      // What a pool spent in all is what the tables say, which count what a record names.
+      for (const id of pool.counted(hold.at)?.parents ?? []) this.poolOf(id).addSpent(-spent)
+      for (const id of recorded) this.poolOf(id).addSpent(spent)
+    }
     move(this.accountOf(hold.account).held, hold.split, -1)
   }
 

@@ -72,10 +72,15 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     return super.setPoolBudgets(id, budgets, at, spendings)
   }
 
-  override async movePool(id: PoolId, parent: PoolId | null): Promise<readonly PoolId[]> {
+  override async movePool(
+    id: PoolId,
+    parent: PoolId | null,
+    at: number,
+    spendings: ReadonlyMap<number, PoolSpending>,
+  ): Promise<void> {
     await this.knownPool(id)
     if (parent !== null) await this.knownPool(parent)
-    return super.movePool(id, parent)
+    return super.movePool(id, parent, at, spendings)
   }
 
   /** Until what was read is still true: a scope may have been read, charged and left meanwhile. */

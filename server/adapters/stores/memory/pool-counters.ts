@@ -101,6 +101,23 @@ export class PoolCounters {
     }
   }
 
+  /** In all, of this pool alone: no budget changes. */
+  addSpent(amount: number): void {
+    this.spent = micros(this.spent + amount)
+  }
+
+  /**
+   * A pool that spent `inAll` comes below this one, or with -1 leaves it: budgets along the chain count what it spent in their periods at `at`.
+   * `spendings`: what of that was durable, by the start of the period.
+   */
+  moved(at: number, sign: 1 | -1, inAll: Money, spendings: ReadonlyMap<number, PoolSpending>): void {
+    for (let pool: PoolCounters | null = this; pool !== null; pool = pool.above)
+      for (const budget of pool.budgets) {
+        const durable = spendings.get(budget.startOf(at))
+        if (durable) budget.corrected(at, sign * (durable.inPeriod + inAll - durable.inAll))
+      }
+  }
+
   /** A scope is in no table: its charges name it. */
   counted(at: number): CountedIn | null {
     if (this.kind === 'scope') return this.parent?.counted(at) ?? null
