@@ -33,6 +33,8 @@ export const SETTINGS_TEXT = {
   passwordChanged: 'Password changed. Other sessions were signed out.',
   passwordNeeded: 'Enter your password.',
   passwordShort: `Use at least ${MIN_PASSWORD_LENGTH} characters.`,
+  noPassword: 'You sign in without a password. The operator of this gateway can give you a link to set one.',
+  noPasswordMail: 'You sign in without a password. To set one, sign out and follow "Forgot your password?".',
   identities: 'Linked sign-ins',
   identitiesText: 'These identities sign you in without your password. A second factor is still asked for.',
   linked: 'linked',

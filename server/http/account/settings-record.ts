@@ -66,6 +66,7 @@ export const SettingsRecord = record('The settings of the owner who is signed in
   ...SETTINGS,
   email: text('The email address that the owner signs in with.'),
   workspace_id: text('Id of the account.'),
+  has_password: yesOrNo('Whether the owner has a password. One who signed up with an identity of a provider has none.'),
   second_factor: record('The second factors of the owner.', {
     app: yesOrNo('Whether an authenticator app is set up.'),
     recovery_codes: whole('Recovery codes that were not used yet.', { minimum: 0 }),
@@ -155,13 +156,14 @@ export function settingsRecord(
   { accountId, email, name }: { readonly accountId: string; readonly email: string; readonly name: string },
   settings: AccountSettings,
   second: SecondFactors & { readonly passkeysOffered: boolean; readonly required: boolean },
-  sendsMail: boolean,
+  { hasPassword, sendsMail }: { readonly hasPassword: boolean; readonly sendsMail: boolean },
 ): SettingsRecord {
   const { app, recoveryCodes, passkeys, passkeysOffered, required } = second
   return {
     name,
     email,
     workspace_id: accountId,
+    has_password: hasPassword,
     timezone: settings.timezone,
     saved_views: settings.savedViews,
     alerts: settings.alerts.map(alertRecord),

@@ -49,7 +49,9 @@ export function settingsRoutes(parts: SettingsParts) {
   const current = async (owner: Owner): Promise<SettingsRecord> => {
     const second = { ...(await identity.secondFactors(owner.actor.id)), passkeysOffered: parts.passkeysOffered }
     const required = owners.requiresSecondFactor(owner.account)
-    return settingsRecord(owner, await settings.of(owner.accountId), { ...second, required }, emailChanges.confirms)
+    const hasPassword = (await identity.passwordMark(owner.actor.id)) !== null
+    const more = { hasPassword, sendsMail: emailChanges.confirms }
+    return settingsRecord(owner, await settings.of(owner.accountId), { ...second, required }, more)
   }
   return routeGroup({ name: 'settings', prefix: '/api/settings' })
     .get('', ...allowed(signedIn(owners, 'member'), UNDOCUMENTED, ({ owner }) => current(owner)))

@@ -59,6 +59,7 @@ describe('settings', () => {
       saved_views: [],
       alerts: [],
       second_factor: NONE,
+      has_password: true,
       sends_mail: false,
     }
     expect(await settings(owner)).toEqual(first)

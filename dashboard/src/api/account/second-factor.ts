@@ -10,7 +10,7 @@ export interface AppSetUp {
 
 /** Begins to set up an authenticator app; its first code completes it. */
 export async function beginAppSetUp(password: string): Promise<AppSetUp> {
-  const body = await callJson('/api/auth/two-factor/enable', { body: { password } })
+  const body = await callJson('/api/auth/two-factor/enable', { body: passwordBody(password) })
   return { link: String(Reflect.get(Object(body), 'totpURI')), recoveryCodes: codesIn(body) }
 }
 
@@ -19,11 +19,15 @@ export const verifyAppCode = (code: string) => callJson('/api/auth/two-factor/ve
 export const signInWithCode = (code: string) => startSession('/api/auth/two-factor/verify-totp', { code })
 export const signInWithRecoveryCode = (code: string) =>
   startSession('/api/auth/two-factor/verify-backup-code', { code })
-export const removeApp = (password: string) => callJson('/api/auth/two-factor/disable', { body: { password } })
+export const removeApp = (password: string) =>
+  callJson('/api/auth/two-factor/disable', { body: passwordBody(password) })
 
 export async function newRecoveryCodes(password: string): Promise<readonly string[]> {
-  return codesIn(await callJson('/api/auth/two-factor/generate-backup-codes', { body: { password } }))
+  return codesIn(await callJson('/api/auth/two-factor/generate-backup-codes', { body: passwordBody(password) }))
 }
+
+/** Users without a password are asked for none. */
+const passwordBody = (password: string) => (password === '' ? {} : { password })
 
 function codesIn(body: unknown): readonly string[] {
   const codes: unknown = Reflect.get(Object(body), 'backupCodes')

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { MIN_PASSWORD_LENGTH } from '../../../../server/core/accounts/password.ts'
 import { accountQuery, signIn } from '../../api/account/account.ts'
 import { KEEPS_NOTHING } from '../../api/account/apps.ts'
-import { changePassword } from '../../api/account/settings.ts'
+import { changePassword, settingsQuery } from '../../api/account/settings.ts'
 import { ApiFailure, failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
@@ -67,6 +67,13 @@ export function PasswordCard() {
     if (first) return form.querySelector<HTMLInputElement>(`[name=${first}]`)?.focus()
     if (!changing.isPending) changing.mutate(typed, { onSuccess: () => form.reset() })
   }
+  const settings = useQuery(settingsQuery).data
+  if (settings && !settings.has_password)
+    return (
+      <Card title={TEXT.password}>
+        <p className="text-muted">{settings.sends_mail ? TEXT.noPasswordMail : TEXT.noPassword}</p>
+      </Card>
+    )
   const failure = failureFrom(changing)
   return (
     <Card title={TEXT.password}>

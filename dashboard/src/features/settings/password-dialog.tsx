@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { accountQuery } from '../../api/account/account.ts'
+import { settingsQuery } from '../../api/account/settings.ts'
 import { failureFrom, toApiFailure } from '../../api/client/failure.ts'
 import { SECOND_FACTOR_TEXT as TEXT } from '../../messages/second-factor.ts'
 import { Button } from '../../ui/button.tsx'
@@ -8,9 +9,10 @@ import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { PasswordField } from '../../ui/field.tsx'
 
-/** Asks for the password before a change of how the owner signs in. */
+/** Asks for the password, if there is one, before a change of how the owner signs in. */
 export function PasswordDialog({ title, text, submit, onDone, onClose }: PasswordDialogProps) {
   const email = useQuery(accountQuery).data?.email ?? ''
+  const hasPassword = useQuery(settingsQuery).data?.has_password ?? true
   const [error, setError] = useState<string>()
   const sending = useMutation({
     mutationFn: submit,
@@ -23,8 +25,9 @@ export function PasswordDialog({ title, text, submit, onDone, onClose }: Passwor
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const password = String(new FormData(event.currentTarget).get('password') ?? '')
-    setError(password === '' ? TEXT.passwordNeeded : undefined)
-    if (password === '') return event.currentTarget.querySelector<HTMLInputElement>('[name=password]')?.focus()
+    const isMissing = hasPassword && password === ''
+    setError(isMissing ? TEXT.passwordNeeded : undefined)
+    if (isMissing) return event.currentTarget.querySelector<HTMLInputElement>('[name=password]')?.focus()
     if (!sending.isPending) sending.mutate(password)
   }
   const failure = failureFrom(sending)
@@ -34,7 +37,9 @@ export function PasswordDialog({ title, text, submit, onDone, onClose }: Passwor
         {text && <p className="text-muted">{text}</p>}
         {/* Tells a password manager whose password this is. */}
         <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
-        <PasswordField label={TEXT.password} name="password" autoComplete="current-password" required error={error} />
+        {hasPassword && (
+          <PasswordField label={TEXT.password} name="password" autoComplete="current-password" required error={error} />
+        )}
         <FormFailure failure={failure?.code === 'invalid_password' ? null : failure} />
         <DialogButtons>
           <Button onClick={onClose}>{TEXT.cancel}</Button>

@@ -296,6 +296,18 @@ describe('an identity of an OpenID Connect issuer', () => {
     expect(await again.email()).toBe(owner.email)
   })
 
+  test('sets up a second factor without a password, which its user does not have', async () => {
+    issuer.person = person()
+    const browser = new Browser()
+    await browser.signIn()
+    expect(await read<{ has_password: boolean }>(browser.send('/api/settings'))).toMatchObject({ has_password: false })
+    const { totpURI } = await read<{ totpURI: string }>(browser.send('/api/auth/two-factor/enable', {}))
+    await read(browser.send('/api/auth/two-factor/verify-totp', { code: totp(totpURI) }))
+    expect(await new Browser().signIn()).toContain('second_factor=required')
+    const owner = await gateway.owner()
+    expect((await owner.api('/api/auth/two-factor/enable', {})).ok).toBe(false)
+  })
+
   test('comes by the provider only: no token of a caller, and no other redirect', async () => {
     const body = { provider: 'oidc', callbackURL: '/', idToken: { token: 'a.b.c' } }
     expect((await new Browser().send('/api/auth/sign-in/social', body)).status).toBe(404)
