@@ -42,14 +42,11 @@ export class ApiCalls {
   /** Answers an HTTP request that was authenticated for an imported operation. */
   answer(context: GatedContext, match: ApiMatch): Outcome | Promise<Outcome> {
     const { method } = context
-    const work = (body: SentBody) => {
-      const sent = new Sent(context, body)
-      return this.work(context, match, (now) => this.inputs.read(now, sent))
-    }
-    if (method === 'GET' || method === 'HEAD') return this.run(context, () => work(NO_BODY))
+    if (method === 'GET' || method === 'HEAD')
+      return this.run(context, () => this.work(context, match, new Sent(context, NO_BODY)))
     return this.run(context, async () => {
       const body = await sentBody(context, match)
-      return body.ok ? work(body.value) : body
+      return body.ok ? this.work(context, match, new Sent(context, body.value)) : body
     })
   }
 
@@ -59,7 +56,7 @@ export class ApiCalls {
     match: ApiMatch,
     values: Readonly<Record<string, unknown>>,
   ): Outcome | Promise<Outcome> {
-    return this.run(call, () => this.work(call, match, (now) => this.inputs.readJson(now, values)))
+    return this.run(call, () => this.work(call, match, new GivenValues(values)))
   }
 
   private run(request: ApiCallRequest, prepare: PrepareWork): Outcome | Promise<Outcome> {
@@ -69,18 +66,14 @@ export class ApiCalls {
     return runPaidCall(this.deps, { authenticated, options: options.value, hangUp }, prepare)
   }
 
-  private work(
-    request: ApiCallRequest,
-    match: ApiMatch,
-    read: (match: ApiMatch) => ReturnType<ApiInputs['read']>,
-  ): Result<Work, Failure> {
-    const input = read(match)
+  private work(request: ApiCallRequest, match: ApiMatch, given: GivenInput): Result<Work, Failure> {
+    const input = given.read(this.inputs, match)
     if (!input.ok) return err(wrongParameters(input.error))
     const { authenticated } = request
     const { caller } = authenticated
     const price = soldPrice(this.deps.prices, match, caller.kind === 'anonymous' ? null : caller.account.id)
     const hops = hopsIn(request.header(HOPS_HEADER))
-    const requote = () => this.work(request, this.nowSold(match), read)
+    const requote = () => this.work(request, this.nowSold(match), given)
     return apiWork(this.apis, { match, input: input.value, price, requote, hops }, authenticated)
   }
 
@@ -93,8 +86,25 @@ export class ApiCalls {
   }
 }
 
+/** The input of a call, which is read again if its operation changes before it is sold. */
+interface GivenInput {
+  read(inputs: ApiInputs, match: ApiMatch): ReturnType<ApiInputs['read']>
+}
+
+class GivenValues implements GivenInput {
+  private readonly values: Readonly<Record<string, unknown>>
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.values = values
+  }
+
+  read(inputs: ApiInputs, match: ApiMatch): ReturnType<ApiInputs['read']> {
+    return inputs.readJson(match, this.values)
+  }
+}
+
 /** What a request sends to an operation. */
-class Sent implements SentRequest {
+class Sent implements SentRequest, GivenInput {
   readonly query: SentRequest['query']
   readonly body: SentBody
   private readonly context: GatedContext
@@ -103,6 +113,10 @@ class Sent implements SentRequest {
     this.query = queryValues(context.search)
     this.body = body
     this.context = context
+  }
+
+  read(inputs: ApiInputs, match: ApiMatch): ReturnType<ApiInputs['read']> {
+    return inputs.read(match, this)
   }
 
   header(name: string): string | null {
